@@ -1,0 +1,43 @@
+# Two commands do all the set-up: `make demo` and `make test`.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+
+.PHONY: demo test lint pictures clean
+.DELETE_ON_ERROR:
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "bboxqa needs Python 3.11 or newer; name one with: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.installed: $(BIN)/python pyproject.toml constraints.txt
+	$(PIP) --constraint constraints.txt --editable .
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.installed
+	$(PIP) --constraint constraints.txt "pip>=25.1"
+	$(PIP) --constraint constraints.txt --group test --group lint
+	@touch $@
+
+demo: $(VENV)/.installed
+	$(BIN)/bboxqa example fruits --out demo/fruits --force
+	$(BIN)/bboxqa agree demo/fruits/fruits.json --config fruits --out demo/result --force
+	@echo
+	@echo "The picture is demo/fruits/fruits_annotators.png; the tables are in demo/result/ (start with summary.json)."
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest -q -n auto
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy --strict bboxqa
+	$(BIN)/lint-imports
+
+pictures: $(VENV)/.installed
+	$(BIN)/python -m bboxqa.examples.pictures readme_images
+
+clean:
+	rm -rf $(VENV) demo dist

@@ -1,0 +1,5 @@
+"""Run as ``python -m bboxqa``."""
+
+from bboxqa.cli import main
+
+main()

@@ -1,0 +1,1 @@
+"""From units to reliability data, coincidences, and coefficients with their uncertainty."""

@@ -1,0 +1,179 @@
+"""Intervals by resampling images: the same draws serve every coefficient and every threshold."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bboxqa.agreement.krippendorff import binary_alpha, nominal_alpha
+from bboxqa.arrays import sum_by
+from bboxqa.model import BoolArray, Coincidences, FloatArray, IndexArray, IntArray
+
+__all__ = ["LEVEL", "Intervals", "bootstrap", "percentile_interval"]
+
+LEVEL = 0.95
+"""The share of replicates that an interval spans."""
+
+# Replicates drawn together; their weights stay near the processor.
+_CHUNK = 100
+# An interval stands on the replicates in which the coefficient is defined: nearly all of them.
+_DEFINED = 0.95
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Intervals:
+    """Intervals of the alphas of one threshold, each as low and high.
+
+    Attributes
+    ----------
+    pooled, mean : (2,) float64
+        Of the pooled alpha and of the mean over images.
+    categories : (K, 2) float64
+        Of each category against the rest. NaN where more than 5 % of the replicates leave the
+        coefficient undefined.
+    """
+
+    pooled: FloatArray
+    mean: FloatArray
+    categories: FloatArray
+
+
+def percentile_interval(replicates: FloatArray, level: float = LEVEL) -> FloatArray:
+    """Return the percentile interval of each row (Efron 1979).
+
+    Parameters
+    ----------
+    replicates : (K, B) float64
+        NaN where a replicate leaves the coefficient undefined.
+    level : float
+        The share of replicates to span.
+
+    Returns
+    -------
+    (K, 2) float64
+        NaN where more than 5 % of the replicates are NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> percentile_interval(np.arange(1001.0)[None])
+    array([[ 25., 975.]])
+    """
+    result = np.full((len(replicates), 2), np.nan)
+    # NaN comes last when sorted.
+    ordered = np.sort(replicates, axis=1)
+    defined = np.sum(~np.isnan(ordered), axis=1)
+    rows = np.flatnonzero(defined >= max(1, _DEFINED * replicates.shape[1]))
+    for side, share in enumerate(((1 - level) / 2, (1 + level) / 2)):
+        place = share * (defined[rows] - 1)
+        low = np.floor(place).astype(np.int64)
+        high = np.minimum(low + 1, defined[rows] - 1)
+        a, b = ordered[rows, low], ordered[rows, high]
+        result[rows, side] = a + (b - a) * (place - low)
+    return result
+
+
+def bootstrap(
+    thresholds: Sequence[Coincidences],
+    image_alphas: Sequence[FloatArray],
+    clusters: BoolArray,
+    replicates: int,
+    seed: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> list[Intervals]:
+    """Return intervals by drawing images with replacement.
+
+    Parameters
+    ----------
+    thresholds : sequence of Coincidences
+        One per threshold, over the same I images and K values.
+    image_alphas : sequence of (I,) float64
+        The alpha of each image at each threshold; NaN leaves the image out of the mean.
+    clusters : (I,) bool
+        The images that can be drawn.
+    replicates : int
+        How many times to draw.
+    seed : int
+        Of the random numbers.
+    progress : callable, optional
+        Is told how many replicates of how many are done.
+
+    Returns
+    -------
+    list of Intervals
+        One per threshold.
+    """
+    from scipy.sparse import csc_array
+
+    images = np.flatnonzero(clusters)
+    values = np.unique(np.concatenate([data.value for data in thresholds]))
+    shape = (2 * len(values), len(images))
+    changes = [
+        csc_array((amount, (row, column)), shape=shape)
+        for row, column, amount in _changes(thresholds, values, images)
+    ]
+    generator = np.random.default_rng(seed)
+    pooled = np.full((len(thresholds), replicates), np.nan)
+    mean = np.full((len(thresholds), replicates), np.nan)
+    binary = np.full((len(thresholds), len(values), replicates), np.nan)
+    for start in range(0, replicates, _CHUNK):
+        part = slice(start, min(start + _CHUNK, replicates))
+        weights = _draw(generator, len(images), part.stop - start)
+        sums = np.zeros((len(values) * 2, part.stop - start))
+        for index, change in enumerate(changes):
+            sums += change @ weights
+            marginal, diagonal = sums[: len(values)], sums[len(values) :]
+            total = marginal.sum(0)
+            squares = (marginal**2).sum(0)
+            pooled[index, part] = nominal_alpha(total, diagonal.sum(0), squares)[0]
+            binary[index, :, part] = binary_alpha(marginal, diagonal, total)
+            mean[index, part] = _mean(image_alphas[index][images], weights)
+        if progress is not None:
+            progress(part.stop, replicates)
+    categories = np.full((len(thresholds), thresholds[0].n_values, 2), np.nan)
+    for index in range(len(thresholds)):
+        categories[index, values] = percentile_interval(binary[index])
+    pooled_interval, mean_interval = percentile_interval(pooled), percentile_interval(mean)
+    return [
+        Intervals(pooled_interval[index], mean_interval[index], categories[index])
+        for index in range(len(thresholds))
+    ]
+
+
+def _draw(generator: np.random.Generator, n_images: int, replicates: int) -> FloatArray:
+    """Return how often each image is drawn in each replicate, (n_images, replicates)."""
+    counts = np.empty((n_images, replicates))
+    for replicate in range(replicates):
+        drawn = generator.integers(0, n_images, n_images)
+        counts[:, replicate] = np.bincount(drawn, minlength=n_images)
+    return counts
+
+
+def _mean(alphas: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the weighted mean of the alphas that are defined, per replicate."""
+    defined = ~np.isnan(alphas)
+    with np.errstate(invalid="ignore"):
+        mean: FloatArray = (alphas[defined] @ weights[defined]) / weights[defined].sum(0)
+    return mean
+
+
+def _changes(
+    thresholds: Sequence[Coincidences], values: IntArray, images: IndexArray
+) -> Iterator[tuple[IndexArray, IndexArray, FloatArray]]:
+    """Yield what each threshold adds to the one before, as rows, columns and amounts.
+
+    Marginals come in the first rows, diagonals in the rows after. From one threshold to the next
+    few images change, so that the sums of the later ones cost little.
+    """
+    before: tuple[IndexArray, FloatArray] = (np.zeros(0, np.int64), np.zeros(0))
+    for data in thresholds:
+        row = np.searchsorted(values, data.value)
+        column = np.searchsorted(images, data.group)
+        place = np.concatenate([row, row + len(values)]) * len(images) + np.tile(column, 2)
+        amount = np.concatenate([data.marginal, data.diagonal])
+        places, inverse = np.unique(np.concatenate([place, before[0]]), return_inverse=True)
+        change = sum_by(inverse, np.concatenate([amount, -before[1]]), len(places))
+        changed = np.flatnonzero(change)
+        row, column = np.divmod(places[changed], len(images))
+        yield row, column, change[changed]
+        before = place, amount

@@ -1,0 +1,55 @@
+"""The command line: one module per command, and no logic of its own."""
+
+import os
+import sys
+
+import click
+
+from bboxqa.cli.agree import agree
+from bboxqa.cli.example import example
+from bboxqa.errors import BboxqaError
+from bboxqa.version import __version__
+
+__all__ = ["main"]
+
+# What a shell gives a command that ctrl-C has ended.
+_INTERRUPTED = 130
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="bboxqa")
+def cli() -> None:
+    r"""Quality of image annotations: how far annotators agree, and how sure that is.
+
+    \b
+      bboxqa example fruits          see how it works, on a small example
+      bboxqa agree export.json       measure a COCO file with several annotators
+      bboxqa agree ann.json bob.json one file per annotator
+    """
+
+
+cli.add_command(agree)
+cli.add_command(example)
+
+
+def main() -> None:
+    """Run the command line; never show a traceback for bad input."""
+    try:
+        code = cli.main(standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        code = 2
+    except BboxqaError as error:
+        click.echo(f"Error: {error}", err=True)
+        code = 2
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("Interrupted; nothing was written.", err=True)
+        code = _INTERRUPTED
+    except MemoryError:
+        click.echo("Error: not enough memory for this input", err=True)
+        code = 2
+    except BrokenPipeError:
+        # Whoever read the output has seen enough; python must not complain when it flushes.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    sys.exit(code)

@@ -1,0 +1,185 @@
+"""`bboxqa agree`: how far annotators agree."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from bboxqa.config import AgreeSettings
+    from bboxqa.result import AgreementResult
+
+__all__ = ["agree"]
+
+
+@click.command()
+@click.argument("paths", nargs=-1, metavar="FILE…|DIR", type=click.Path(path_type=Path))
+@click.option(
+    "--similarity",
+    metavar="NAME",
+    help="How two annotations are compared: bbox (default), giou, centroid, polygon, mask, "
+    "pixel or raster.",
+)
+@click.option(
+    "--iou",
+    "iou_threshold",
+    multiple=True,
+    type=float,
+    metavar="NUMBER",
+    help="Similarity from which on two annotations can show one object; default 0.5. "
+    "Can be given several times.",
+)
+@click.option(
+    "--matcher",
+    metavar="NAME",
+    help="How annotations become units: recursive (default), hungarian (two annotators) or "
+    "greedy (does not depend on the order of annotators).",
+)
+@click.option(
+    "--category-lenient",
+    is_flag=True,
+    default=None,
+    help="Prefer pairs of equal category when matching.",
+)
+@click.option(
+    "--missing",
+    metavar="NAME",
+    help="A missing annotation counts as a category of its own (category, default) or not at "
+    "all (ignore).",
+)
+@click.option(
+    "--empty-images",
+    metavar="NAME",
+    help="Images left empty by all count as agreement in the mean over images (agree, default), "
+    "as one unit of agreement as well (unit), or not at all (skip).",
+)
+@click.option(
+    "--all-touched",
+    is_flag=True,
+    default=None,
+    help="With --similarity raster: burn every pixel that a polygon touches.",
+)
+@click.option(
+    "--annotator",
+    "named",
+    multiple=True,
+    metavar="NAME=FILE",
+    help="A file of one annotator; give one for each.",
+)
+@click.option("--annotator-key", metavar="KEY", help="Key on annotations that names the annotator.")
+@click.option(
+    "--attribution",
+    metavar="NAME",
+    help="How annotators are found: annotator-key, image-records or files; by default the first "
+    "that finds two.",
+)
+@click.option("--filter", metavar="GLOB", help="Of a folder, read only files whose names match.")
+@click.option(
+    "--min-alpha",
+    type=float,
+    metavar="NUMBER",
+    help="Mark images below it, and exit with 1 if the pooled alpha is below it.",
+)
+@click.option(
+    "--bootstrap",
+    type=int,
+    metavar="NUMBER",
+    help="Replicates for the intervals; default 1000, 0 for none.",
+)
+@click.option("--seed", type=int, metavar="NUMBER", help="Of the replicates; default 0.")
+@click.option(
+    "--config",
+    metavar="FILE",
+    help="Settings in TOML, or the name of some that come with bboxqa (coco-bbox, coco-segm, "
+    "kalphacv, kalos, …); options on the command line win.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Write summary.json, manifest.json and the tables as csv.",
+)
+@click.option("--force", is_flag=True, help="Replace files in --out.")
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="What is printed; default text.",
+)
+def agree(
+    *,
+    paths: tuple[Path, ...],
+    named: tuple[str, ...],
+    config: str | None,
+    out: Path | None,
+    force: bool,
+    output_format: str,
+    **options: Any,
+) -> int:
+    r"""Measure how far annotators agree (Krippendorff's alpha).
+
+    FILE is COCO json: one file with several annotators, or one file per annotator, or a folder of
+    those. How annotators are told apart is found out and printed.
+
+    \b
+    Exit code 0: measured. 1: below --min-alpha. 2: could not run.
+    """
+    from bboxqa.cli.console import show, tracking
+    from bboxqa.io.coco import read_coco
+    from bboxqa.io.folder import check_folder, write_folder
+    from bboxqa.pipeline import agree_with
+    from bboxqa.report.summary import summary
+
+    settings = _settings(config, options)
+    source = _source(paths, named)
+    if out is not None:
+        check_folder(out, force=force)
+    with tracking() as progress:
+        data = read_coco(
+            source,
+            annotator_key=settings.annotator_key,
+            attribution=settings.attribution,
+            segmentation=settings.similarity not in ("bbox", "giou", "centroid"),
+            pattern=settings.filter,
+            progress=progress,
+        )
+        result = agree_with(data, settings, progress)
+    written = write_folder(result, summary(result), out) if out is not None else []
+    show(result, output_format, written)
+    return 1 if _below(result, settings) else 0
+
+
+def _settings(config: str | None, options: dict[str, Any]) -> "AgreeSettings":
+    """Return the settings of the file with those of the command line over them."""
+    from bboxqa.config import read_settings, settings_from
+
+    given = {key: value for key, value in options.items() if value not in (None, ())}
+    return settings_from({**(read_settings(config) if config else {}), **given})
+
+
+def _source(paths: tuple[Path, ...], named: tuple[str, ...]) -> Any:
+    """Return the files, or the annotators with their files."""
+    if bool(paths) == bool(named):
+        raise click.UsageError(
+            "name the files either as FILE… or as --annotator NAME=FILE, not both"
+            if paths
+            else "no file given; try: bboxqa agree export.json, or bboxqa example fruits"
+        )
+    if not named:
+        return paths
+    source = {}
+    for pair in named:
+        name, equals, file = pair.partition("=")
+        if not (name and equals and file):
+            raise click.UsageError(f"--annotator is {pair!r}; expected NAME=FILE")
+        if name in source:
+            raise click.UsageError(f"--annotator names {name!r} twice; expected one file each")
+        source[name] = Path(file)
+    return source
+
+
+def _below(result: "AgreementResult", settings: "AgreeSettings") -> bool:
+    """Return whether a pooled alpha is below the smallest that is accepted, or undefined."""
+    lowest = settings.min_alpha
+    return lowest is not None and not all(part.alpha >= lowest for part in result.thresholds)

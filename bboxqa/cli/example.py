@@ -1,0 +1,35 @@
+"""`bboxqa example`: worked examples, step by step."""
+
+from pathlib import Path
+
+import click
+
+__all__ = ["example"]
+
+_NAMES = ("fruits", "smiling_fruits", "landscape", "matching", "iou", "krippendorff")
+
+
+@click.command()
+@click.argument("name", type=click.Choice(_NAMES), metavar="|".join(_NAMES))
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Where the picture, the data and the text go; default bboxqa-example-NAME.",
+)
+@click.option("--force", is_flag=True, help="Replace files in --out.")
+def example(name: str, out: Path | None, force: bool) -> int:
+    """Walk through a worked example: boxes, IoUs, matching, units, alpha, and a picture.
+
+    Every number is computed here and compared with its expected value.
+    """
+    from bboxqa.examples.walk import EXAMPLES, write_example
+    from bboxqa.io.folder import check_folder
+
+    folder = out or Path(f"bboxqa-example-{name}")
+    check_folder(folder, force=force)
+    walk = EXAMPLES[name]()
+    click.echo(walk.text())
+    for path in write_example(name, folder):
+        click.echo(f"Written: {path}")
+    return 0 if walk.agrees else 1

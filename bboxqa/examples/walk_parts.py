@@ -1,0 +1,224 @@
+"""What a walk-through is made of: steps, checked values, and their text."""
+
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import zip_longest
+from typing import NamedTuple
+
+__all__ = [
+    "MISSING", "WIDTH", "Check", "Step", "Walk", "beside", "check", "digits", "hang", "short",
+    "table",
+]  # fmt: skip
+
+WIDTH = 92
+"""The longest line of running text; tables may be a little wider, up to 100."""
+
+MISSING = "missing"
+"""What a table says where an annotator who was asked drew nothing."""
+
+
+class Check(NamedTuple):
+    """A computed value beside the expected one, both as a reader sees them."""
+
+    what: str
+    computed: str
+    expected: str
+    agrees: bool
+
+    @property
+    def verdict(self) -> str:
+        """Whether the value is the expected one, in words."""
+        return "agrees" if self.agrees else f"DIFFERS: expected {self.expected}"
+
+    def text(self) -> str:
+        """Return the check as a paragraph that ends in its verdict."""
+        return hang("- ", f"{self.what} = {self.computed}: {self.verdict}")
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a walk-through.
+
+    Attributes
+    ----------
+    title, explanation : str
+        What is done, and why.
+    body : str
+        A table, as text.
+    checks : tuple of Check
+        What is compared with expected values.
+    verdicts_in_body : bool
+        The body says of each value whether it agrees; only those that differ are then told again.
+    """
+
+    title: str
+    explanation: str
+    body: str
+    checks: tuple[Check, ...] = ()
+    verdicts_in_body: bool = False
+
+    def text(self) -> str:
+        """Return the step as paragraphs with a blank line between them."""
+        told = [one.text() for one in self.checks if not (self.verdicts_in_body and one.agrees)]
+        title = f"{self.title}\n{'-' * len(self.title)}"
+        parts = [title, hang("", self.explanation), textwrap.indent(self.body, "  ")]
+        # A table that stands for itself has no explanation.
+        return "\n\n".join(part for part in (*parts, "\n".join(told)) if part)
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """A worked example, step by step.
+
+    Attributes
+    ----------
+    name, introduction : str
+        What the example is called, and what it shows.
+    steps : tuple of Step
+    notes : tuple of str
+        Misprints in the source of the example.
+    """
+
+    name: str
+    introduction: str
+    steps: tuple[Step, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        """The checks of all steps."""
+        return tuple(one for step in self.steps for one in step.checks)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether every value is the expected one; not so if none was compared."""
+        return self.n_checks > 0 and all(one.agrees for one in self.checks)
+
+    @property
+    def n_checks(self) -> int:
+        """How many values were compared."""
+        return len(self.checks)
+
+    def text(self) -> str:
+        """Return the walk-through for a terminal of 100 columns."""
+        title = f"Worked example: {self.name}"
+        parts = [f"{title}\n{'=' * len(title)}", hang("", self.introduction)]
+        parts += [step.text() for step in self.steps]
+        if self.notes:
+            notes = [hang("- ", note) for note in self.notes]
+            parts.append("\n".join(["Misprints in the source of this example:", *notes]))
+        return "\n\n".join([*parts, self._summary()]) + "\n"
+
+    def _summary(self) -> str:
+        differing = sum(not one.agrees for one in self.checks)
+        if differing:
+            return f"{differing} of {self.n_checks} checks DIFFER from what is expected."
+        return f"All {self.n_checks} checks agree with what is expected."
+
+
+def check(what: str, computed: str, expected: str) -> Check:
+    """Compare two values as a reader sees them, that is rounded alike.
+
+    Examples
+    --------
+    >>> check("alpha", digits(0.02222), digits(0.0222)).text()
+    '- alpha = 0.0222: agrees'
+    """
+    return Check(what, computed, expected, computed == expected)
+
+
+def digits(value: float) -> str:
+    """Return a number with four digits, and zero without a sign.
+
+    Examples
+    --------
+    >>> digits(2 / 3), digits(-1e-9)
+    ('0.6667', '0.0000')
+    """
+    # Rounded twice, so that a last bit does not decide where a number lies half-way: -0.40625.
+    return f"{round(round(value, 12), 4) + 0.0:.4f}"
+
+
+def short(value: float) -> str:
+    """Return a number with at most four digits after the point, and none it does not need.
+
+    Examples
+    --------
+    >>> short(2.0), short(0.5), short(1200000.0)
+    ('2', '0.5', '1200000')
+    """
+    return f"{value:.4f}".rstrip("0").rstrip(".")
+
+
+def hang(head: str, text: str) -> str:
+    """Return text after a head, further lines below the beginning of the text.
+
+    Examples
+    --------
+    >>> hang("n = ", "1 + 1")
+    'n = 1 + 1'
+    """
+    return textwrap.fill(
+        text,
+        WIDTH,
+        initial_indent=head,
+        subsequent_indent=" " * len(head),
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def table(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    left: Sequence[int] = (),
+    gap: int = 2,
+) -> str:
+    """Return aligned columns.
+
+    Parameters
+    ----------
+    header : sequence of str
+        One per column.
+    rows : sequence of sequence of str
+        As long as the header.
+    left : sequence of int
+        The columns that are words, which begin below each other; numbers end below each other.
+    gap : int
+        How many spaces there are between two columns.
+
+    Examples
+    --------
+    >>> print(table(["id", "name"], [["7", "Apple"], ["12", "Fig"]], left=[1]))
+    id  name
+     7  Apple
+    12  Fig
+    """
+    lines = [header, *rows]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    space = " " * gap
+    return "\n".join(
+        space.join(
+            cell.ljust(width) if place in left else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )
+
+
+def beside(*blocks: str) -> str:
+    r"""Return blocks of lines side by side.
+
+    Examples
+    --------
+    >>> print(beside("a\nb", "c"))
+    a     c
+    b
+    """
+    columns = [block.splitlines() for block in blocks]
+    widths = [max(map(len, column), default=0) for column in columns]
+    return "\n".join(
+        "     ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in zip_longest(*columns, fillvalue="")
+    )

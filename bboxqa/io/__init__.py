@@ -1,0 +1,1 @@
+"""Reading COCO json into columns, finding out who annotated what, and writing results."""

@@ -1,0 +1,163 @@
+"""From decoded records to columns, one window of the file at a time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from operator import attrgetter
+
+import numpy as np
+
+from bboxqa.io.outlines import OutlinesBuilder
+from bboxqa.io.records import (
+    ANNOTATOR_KEYS,
+    Annotation,
+    OutlinedAnnotation,
+    annotation_type,
+    annotator_name,
+    author_field,
+    whole_number,
+)
+from bboxqa.model import BoolArray, FloatArray, IndexArray, IntArray, Segmentations
+
+__all__ = ["Authors", "Columns", "ColumnsBuilder"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Authors:
+    """Who annotated what, according to one key.
+
+    Attributes
+    ----------
+    code : (N,) int32
+        Into `names`; -1 where the key is absent.
+    names : tuple of str
+        Each once.
+    """
+
+    code: IntArray
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    """The annotations of one file, in its order, with ids as in the file.
+
+    Attributes
+    ----------
+    id, image_id, category_id : (N,) int64
+    bbox : (N, 4) float64
+        x, y, width, height in pixels.
+    iscrowd : (N,) bool
+    authors : dict of str to Authors
+        By annotator key.
+    segmentation : Segmentations or None
+        None where they were not asked for.
+    """
+
+    id: IndexArray
+    image_id: IndexArray
+    category_id: IndexArray
+    bbox: FloatArray
+    iscrowd: BoolArray
+    authors: dict[str, Authors]
+    segmentation: Segmentations | None
+
+
+class _AuthorsBuilder:
+    """Collects the annotators under one key, and numbers their names."""
+
+    def __init__(self, key: str) -> None:
+        self._rest = key.split(".")[1:]
+        self._get = attrgetter(author_field(key))
+        self._codes: list[IntArray] = []
+        self._known: dict[object, int] = {None: -1}
+        self._numbers: dict[str, int] = {}
+
+    def add(self, records: Sequence[Annotation]) -> None:
+        values: list[object] = list(map(self._get, records))
+        if values.count(None) == len(values):
+            self._codes.append(np.full(len(values), -1, np.int32))
+            return
+        for part in self._rest:
+            values = [_inside(value, part) for value in values]
+        try:
+            distinct = set(values)
+        except TypeError:
+            values = [None if value is None else annotator_name(value) for value in values]
+            distinct = set(values)
+        for value in distinct.difference(self._known):
+            number = self._numbers.setdefault(annotator_name(value), len(self._numbers))
+            self._known[value] = number
+        codes = map(self._known.__getitem__, values)
+        self._codes.append(np.fromiter(codes, np.int32, len(values)))
+
+    def done(self) -> Authors:
+        return Authors(np.concatenate(self._codes), tuple(self._numbers))
+
+
+def _inside(value: object, key: str) -> object:
+    return value.get(key) if isinstance(value, dict) else getattr(value, key, None)
+
+
+class ColumnsBuilder:
+    """Collects the columns of a file; what does not fit is kept as a problem.
+
+    Parameters
+    ----------
+    name : str
+        Of the file, for the problems.
+    keys : tuple of str
+        The annotator keys to look at.
+    segmentation : bool
+        Whether to keep the outlines.
+    """
+
+    def __init__(self, name: str, keys: tuple[str, ...], *, segmentation: bool) -> None:
+        self.name = name
+        own = next((key for key in keys if key not in ANNOTATOR_KEYS), None)
+        self.type = annotation_type(own, segmentation=segmentation)
+        self.problems: list[str] = []
+        self._ids: dict[str, list[IndexArray]] = {"id": [], "image_id": [], "category_id": []}
+        self._bbox: list[FloatArray] = []
+        self._iscrowd: list[BoolArray] = []
+        self._authors = {key: _AuthorsBuilder(key) for key in keys}
+        self.outlines = OutlinesBuilder(name, self.problems) if segmentation else None
+        self.add([])
+
+    def add(self, records: Sequence[Annotation]) -> None:
+        """Take in the records of one window."""
+        n = len(records)
+        for column, parts in self._ids.items():
+            parts.append(self._whole_numbers(records, column))
+        flat = chain.from_iterable([record.bbox for record in records])
+        self._bbox.append(np.fromiter(flat, np.float64, 4 * n).reshape(n, 4))
+        self._iscrowd.append(np.fromiter(map(attrgetter("iscrowd"), records), np.bool_, n))
+        for author in self._authors.values():
+            author.add(records)
+        if self.outlines is not None:
+            self.outlines.add([r for r in records if isinstance(r, OutlinedAnnotation)])
+
+    def _whole_numbers(self, records: Sequence[Annotation], column: str) -> IndexArray:
+        values = list(map(attrgetter(column), records))
+        if set(map(type, values)) - {int}:
+            for place, value in enumerate(values):
+                values[place] = number = whole_number(value)
+                if number is None:
+                    values[place] = 0
+                    self.problems.append(
+                        f"{self.name}: annotation {records[place].id!r}: {column} is {value!r}; "
+                        "expected a whole number"
+                    )
+        return np.fromiter(values, np.int64, len(values))
+
+    def done(self) -> Columns:
+        """Return what has been taken in."""
+        return Columns(
+            id=np.concatenate(self._ids["id"]),
+            image_id=np.concatenate(self._ids["image_id"]),
+            category_id=np.concatenate(self._ids["category_id"]),
+            bbox=np.concatenate(self._bbox),
+            iscrowd=np.concatenate(self._iscrowd),
+            authors={key: author.done() for key, author in self._authors.items()},
+            segmentation=None if self.outlines is None else self.outlines.done(),
+        )

@@ -1,0 +1,126 @@
+"""Writing a result into a folder: all of it or nothing."""
+
+import csv
+import platform
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
+from itertools import chain, repeat
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from bboxqa.errors import OutputError
+from bboxqa.result import AgreementResult, Table
+
+__all__ = ["check_folder", "write_folder"]
+
+_TABLES = ("images", "units", "pairs", "categories")
+_LIBRARIES = ("bboxqa", "msgspec", "numpy", "pycocotools", "rasterio", "pillow", "scipy", "shapely")
+
+
+def check_folder(folder: Path, *, force: bool) -> None:
+    """Refuse a folder that cannot be written, before anything is computed.
+
+    Parameters
+    ----------
+    folder : Path
+        Where a result is to go.
+    force : bool
+        Whether files in it may be replaced.
+
+    Raises
+    ------
+    OutputError
+        If it is no folder, holds something and `force` is false, or cannot be written.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise OutputError(f"{folder}: is a file; name a folder with --out")
+    if not force and folder.is_dir() and any(folder.iterdir()):
+        raise OutputError(f"{folder}: is not empty; name another folder, or add --force")
+    shutil.rmtree(_scratch(folder), ignore_errors=True)
+
+
+def _scratch(folder: Path) -> Path:
+    """Make a hidden folder beside the target, on the same disk."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be written: {error.strerror}") from None
+
+
+def write_folder(result: AgreementResult, summary: dict[str, Any], folder: Path) -> list[Path]:
+    """Write a result: summary.json, a table each as csv, and manifest.json.
+
+    The files are written beside the folder and moved into it when all of them are complete.
+
+    Parameters
+    ----------
+    result : AgreementResult
+    summary : dict
+        The result as a plain object.
+    folder : Path
+        Made if it is not there; files of these names in it are replaced.
+
+    Returns
+    -------
+    list of Path
+        What was written.
+
+    Raises
+    ------
+    OutputError
+        If the folder cannot be written.
+    """
+    scratch = _scratch(folder)
+    try:
+        _json(scratch / "summary.json", summary)
+        for name in _TABLES:
+            parts = [(part.iou_threshold, getattr(part, name)) for part in result.thresholds]
+            _csv(scratch / f"{name}.csv", parts)
+        _json(scratch / "manifest.json", _manifest(result))
+        folder.mkdir(exist_ok=True)
+        written = [folder / file.name for file in sorted(scratch.iterdir())]
+        for target in written:
+            (scratch / target.name).replace(target)
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be written: {error.strerror}") from None
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return written
+
+
+def _json(path: Path, value: dict[str, Any]) -> None:
+    path.write_bytes(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
+
+
+def _csv(path: Path, parts: Sequence[tuple[float, Table]]) -> None:
+    """Write tables of equal columns one below the other, each row with its threshold."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(["iou_threshold", *parts[0][1].columns])
+        for threshold, table in parts:
+            writer.writerows(_with_threshold(threshold, table.rows()))
+
+
+def _with_threshold(threshold: float, rows: Iterable[tuple[Any, ...]]) -> Iterable[Iterable[Any]]:
+    return (chain(first, row) for first, row in zip(repeat((threshold,)), rows, strict=False))
+
+
+def _manifest(result: AgreementResult) -> dict[str, Any]:
+    """Return what is needed to compute the same result again."""
+    versions = {"python": platform.python_version()}
+    for name in _LIBRARIES:
+        with suppress(PackageNotFoundError):
+            versions[name] = version(name)
+    return {
+        "settings": msgspec.to_builtins(result.settings),
+        "versions": versions,
+        "platform": sys.platform,
+        "inputs": [msgspec.to_builtins(source) for source in result.sources],
+    }

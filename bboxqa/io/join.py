@@ -1,0 +1,333 @@
+"""Joining files to one data set: images by file name, categories by name."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from bboxqa.arrays import find
+from bboxqa.errors import DatasetError
+from bboxqa.io.attribution import Attribution
+from bboxqa.io.reader import CocoFile
+from bboxqa.io.records import Image, whole_number
+from bboxqa.model import (
+    Annotations,
+    BoolArray,
+    Dataset,
+    FloatArray,
+    IndexArray,
+    IntArray,
+    Segmentations,
+)
+
+__all__ = ["join"]
+
+# Beyond this, areas lose their pixels to rounding; nothing real is as large.
+_MAX_COORDINATE = 1e9
+
+
+@dataclass(slots=True)
+class _Joined:
+    """What the files have in common, while it is put together."""
+
+    images: dict[str, int] = field(default_factory=dict)
+    sizes: dict[str, tuple[int, int]] = field(default_factory=dict)
+    categories: dict[str, int] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Indexed:
+    """The annotations of one file that can be used, with indices in place of ids."""
+
+    place: IndexArray
+    image: IntArray
+    category: IntArray
+    image_of_record: IntArray
+
+
+def join(files: Sequence[CocoFile], attribution: Attribution) -> Dataset:
+    """Return one data set from all files.
+
+    Parameters
+    ----------
+    files : sequence of CocoFile
+        At least one.
+    attribution : Attribution
+        Who annotated what in them.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    DatasetError
+        With every orphan reference, duplicate id, negative size, annotation by somebody who was
+        not asked, and contradiction between the files.
+    """
+    joined = _Joined()
+    for file in files:
+        _add_tables(joined, file, several=len(files) > 1)
+    _check_categories(joined, files)
+    image_names = sorted(joined.images)
+    category_names = sorted(joined.categories)
+    annotator_names = _sort_annotators(attribution.names)
+    joined.images = {name: place for place, name in enumerate(image_names)}
+    joined.categories = {name: place for place, name in enumerate(category_names)}
+    number = {name: place for place, name in enumerate(annotator_names)}
+    code = np.array([number[name] for name in attribution.names] + [-1], np.int32)
+    indexed = [_index(joined, file) for file in files]
+    authors = [
+        code[author[part.place]] for author, part in zip(attribution.author, indexed, strict=True)
+    ]
+    assigned = np.zeros((len(image_names), len(annotator_names)), np.bool_)
+    parts = zip(files, indexed, authors, attribution.asked, strict=True)
+    for file, part, author, asked in parts:
+        _assign(joined, assigned, file, part, author, asked, number)
+    if joined.problems:
+        raise DatasetError(joined.problems)
+    if assigned.sum(1).max() < 2:
+        raise DatasetError(
+            [
+                (
+                    f"{', '.join(file.source.name for file in files[:3])}: "
+                    f"{len(annotator_names)} annotators by {attribution.way}, "
+                    "but no image has two of them"
+                )
+            ],
+            "Images are joined by file_name; check that the names are the same in all files.",
+        )
+    return Dataset(
+        image_names=tuple(image_names),
+        image_size=_sizes(joined, image_names),
+        category_names=tuple(category_names),
+        annotator_names=annotator_names,
+        annotations=_merge(files, indexed, authors),
+        assigned=assigned,
+        attribution=attribution.way,
+        sources=tuple(file.source for file in files),
+        notes=_notes(attribution, assigned),
+    )
+
+
+def _sort_annotators(names: Sequence[str]) -> tuple[str, ...]:
+    """Sort by name, or by number where all names are whole numbers."""
+    numbers = [whole_number(name) for name in names]
+    if None in numbers:
+        return tuple(sorted(names))
+    return tuple(sorted(names, key=lambda name: (int(name), name)))
+
+
+def _duplicates(values: IndexArray) -> list[int]:
+    unique, counts = np.unique(values, return_counts=True)
+    return unique[counts > 1].tolist()  # type: ignore[no-any-return]
+
+
+def _ids(joined: _Joined, file: CocoFile, key: str, ids: Sequence[int | str]) -> IndexArray:
+    """Return the ids of images or categories, and report those that are there twice."""
+    result = np.array(ids, np.int64)
+    joined.problems += [
+        f"{file.source.name}: {key}: id {value} is there more than once; expected once"
+        for value in _duplicates(result)
+    ]
+    return result
+
+
+def _add_tables(joined: _Joined, file: CocoFile, *, several: bool) -> None:
+    """Take in the images and the categories of one file."""
+    name = file.source.name
+    for image in file.images:
+        if not image.file_name and several:
+            joined.problems.append(
+                f"{name}: image {image.id!r} has no file_name; expected one, since images of "
+                "several files are joined by it"
+            )
+        label = _label(image)
+        joined.images.setdefault(label, 0)
+        width, height = (
+            int(side) if side and 0 < side < _MAX_COORDINATE else 0
+            for side in (image.width, image.height)
+        )
+        if not width or not height:
+            continue
+        known = joined.sizes.setdefault(label, (width, height))
+        if known != (width, height):
+            joined.problems.append(
+                f"{name}: image {label!r} is {width} × {height}; "
+                f"another record of it says {known[0]} × {known[1]}"
+            )
+    for category in file.categories:
+        joined.categories.setdefault(category.name, 0)
+
+
+def _label(image: Image) -> str:
+    """Return how an image is called: by its file, or by its id where it has none."""
+    return image.file_name or f"(id {image.id})"
+
+
+def _check_categories(joined: _Joined, files: Sequence[CocoFile]) -> None:
+    """Report ids that name different things, neither of which is known to the other file."""
+    tables: list[tuple[str, dict[int | str, str]]] = []
+    for file in files:
+        table = {category.id: category.name for category in file.categories}
+        for name, before in tables:
+            names, names_before = set(table.values()), set(before.values())
+            joined.problems += [
+                f"{file.source.name}: category {number} is {label!r}; in {name} it is "
+                f"{before[number]!r}, and neither file has both names"
+                for number, label in table.items()
+                if label not in names_before and before.get(number, label) not in names | {label}
+            ]
+        if all(table != before for _, before in tables):
+            tables.append((file.source.name, table))
+
+
+def _index(joined: _Joined, file: CocoFile) -> _Indexed:
+    """Replace ids by indices, and report what cannot be."""
+    columns, name = file.columns, file.source.name
+    image_ids = _ids(joined, file, "images", [image.id for image in file.images])
+    category_ids = _ids(joined, file, "categories", [c.id for c in file.categories])
+    joined.problems += [
+        f"{name}: annotations: id {value} is there more than once; expected once"
+        for value in _duplicates(columns.id)
+    ]
+    image = find(image_ids, columns.image_id)
+    category = find(category_ids, columns.category_id)
+    for column, place, values in (
+        ("image_id", image, columns.image_id),
+        ("category_id", category, columns.category_id),
+    ):
+        what = "an image" if column == "image_id" else "a category"
+        joined.problems += [
+            f"{name}: annotation {columns.id[row]}: {column} is {values[row]}; "
+            f"expected the id of {what}"
+            for row in np.flatnonzero(place < 0).tolist()
+        ]
+    joined.problems += _bad_boxes(name, columns.id, columns.bbox)
+    if columns.segmentation is not None:
+        joined.problems += _bad_outlines(name, columns.id, columns.segmentation)
+    of_image = np.array([joined.images[_label(image)] for image in file.images], np.int32)
+    of_category = np.array([joined.categories[c.name] for c in file.categories], np.int32)
+    usable = np.flatnonzero((image >= 0) & (category >= 0))
+    return _Indexed(usable, of_image[image[usable]], of_category[category[usable]], of_image)
+
+
+def _bad_boxes(name: str, ids: IndexArray, bbox: FloatArray) -> Iterator[str]:
+    wrong: BoolArray = (bbox[:, 2:] < 0) | (np.abs(bbox[:, 2:]) > _MAX_COORDINATE)
+    far = (np.abs(bbox[:, :2]) > _MAX_COORDINATE).any(1)
+    for row, side in np.argwhere(wrong).tolist():
+        yield (
+            f"{name}: annotation {ids[row]}: bbox {('width', 'height')[side]} is "
+            f"{bbox[row, 2 + side]:g}; expected 0 or more, and at most {_MAX_COORDINATE:g} px"
+        )
+    for row in np.flatnonzero(far).tolist():
+        yield (
+            f"{name}: annotation {ids[row]}: bbox begins at {bbox[row, 0]:g}, {bbox[row, 1]:g}; "
+            f"expected at most {_MAX_COORDINATE:g} px from 0"
+        )
+
+
+def _bad_outlines(name: str, ids: IndexArray, segmentation: Segmentations) -> Iterator[str]:
+    far = np.flatnonzero((np.abs(segmentation.xy) > _MAX_COORDINATE).any(1))
+    ring = np.searchsorted(segmentation.ring_offsets, far, side="right") - 1
+    owner = np.searchsorted(segmentation.part_stop, ring, side="right")
+    for row in np.unique(owner).tolist():
+        yield (
+            f"{name}: annotation {ids[row]}: a polygon has a point more than "
+            f"{_MAX_COORDINATE:g} px from 0"
+        )
+
+
+def _assign(
+    joined: _Joined,
+    assigned: BoolArray,
+    file: CocoFile,
+    part: _Indexed,
+    author: IntArray,
+    asked: Sequence[tuple[str, ...] | None],
+    number: dict[str, int],
+) -> None:
+    """Mark who was asked about which image of one file, in place."""
+    name, ids = file.source.name, file.columns.id[part.place]
+    joined.problems += [
+        f"{name}: annotation {ids[row]}: does not name its annotator; the others do"
+        for row in np.flatnonzero(author < 0).tolist()
+    ]
+    listed = np.zeros(len(assigned), np.bool_)
+    for image, names in zip(part.image_of_record.tolist(), asked, strict=True):
+        if names is not None:
+            listed[image] = True
+            assigned[image, [number[label] for label in names]] = True
+    known = author >= 0
+    uninvited = known & listed[part.image] & ~assigned[part.image, author]
+    labels = {place: label for label, place in number.items()}
+    joined.problems += [
+        f"{name}: annotation {ids[row]}: is by {labels[int(author[row])]!r}, who is not in the "
+        "list of annotators of its image"
+        for row in np.flatnonzero(uninvited).tolist()
+    ]
+    free = known & ~listed[part.image]
+    assigned[part.image[free], author[free]] = True
+
+
+def _sizes(joined: _Joined, image_names: Sequence[str]) -> IntArray:
+    sizes = [joined.sizes.get(name, (0, 0)) for name in image_names]
+    return np.array(sizes, np.int32).reshape(-1, 2)
+
+
+def _notes(attribution: Attribution, assigned: BoolArray) -> tuple[str, ...]:
+    notes = []
+    if "numbered" in attribution.way:
+        notes.append(
+            "annotators are numbered image by image, so figures per annotator mean nothing"
+        )
+    single = int((assigned.sum(1) < 2).sum())
+    if single:
+        verb = "was" if single == 1 else "were"
+        plural = "" if single == 1 else "s"
+        notes.append(
+            f"{single:,} image{plural} {verb} given to fewer than two annotators: left out"
+        )
+    return tuple(notes)
+
+
+def _merge(
+    files: Sequence[CocoFile], indexed: Sequence[_Indexed], authors: Sequence[IntArray]
+) -> Annotations:
+    """Put the annotations of all files in order: image, annotator, place, id."""
+    columns = [file.columns for file in files]
+    merged = Annotations(
+        id=np.concatenate([c.id[p.place] for c, p in zip(columns, indexed, strict=True)]),
+        image=np.concatenate([part.image for part in indexed]),
+        annotator=np.concatenate(authors).astype(np.int32),
+        category=np.concatenate([part.category for part in indexed]),
+        bbox=np.concatenate([c.bbox[p.place] for c, p in zip(columns, indexed, strict=True)]),
+        iscrowd=np.concatenate([c.iscrowd[p.place] for c, p in zip(columns, indexed, strict=True)]),
+        segmentation=Segmentations.concatenate(
+            [
+                c.segmentation.take(p.place)
+                for c, p in zip(columns, indexed, strict=True)
+                if c.segmentation is not None
+            ]
+        ),
+    )
+    return merged.take(_order(merged))
+
+
+def _order(annotations: Annotations) -> IndexArray:
+    """Return the order by image, annotator, box and id.
+
+    The box decides before the id does, so that new ids give the same result.
+    """
+    x, y, width, height = annotations.bbox.T
+    order = np.lexsort((x, annotations.annotator, annotations.image))
+    same = np.ones(max(len(order) - 1, 0), np.bool_)
+    for key in (x, annotations.annotator, annotations.image):
+        same &= np.diff(key[order]) == 0
+    # Few annotations of one annotator begin at one x: only those need the other keys.
+    tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
+    rows = order[tied]
+    keys = (annotations.id, height, width, y, x, annotations.annotator, annotations.image)
+    order[tied] = rows[np.lexsort([key[rows] for key in keys])]
+    return order

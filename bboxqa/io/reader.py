@@ -1,0 +1,199 @@
+"""Reading one COCO file: fast where it is sound, and slowly where it is not, to say why."""
+
+import hashlib
+import mmap
+import re
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from gc import disable, enable, isenabled
+from pathlib import Path
+
+import msgspec
+
+from bboxqa.errors import DatasetError
+from bboxqa.io.careful import read_carefully
+from bboxqa.io.columns import Columns, ColumnsBuilder
+from bboxqa.io.records import (
+    ANNOTATOR_KEYS,
+    Category,
+    Image,
+    TopLevel,
+    whole_number,
+)
+from bboxqa.model import Source
+
+__all__ = ["CocoFile", "read_file"]
+
+# Text decoded in one go: few enough objects at a time to stay near the processor.
+_WINDOW = 1 << 20
+_ANNOTATIONS = re.compile(rb'"annotations"\s*:\s*\[')
+_END = re.compile(rb"\s*\]")
+# Stands first in what is left of the list, to know it again.
+_MARK = b'"the list that was cut"'
+_BETWEEN_RECORDS = re.compile(rb"\}\s*,\s*\{")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CocoFile:
+    """One file: its records of images and categories, and its annotations as columns."""
+
+    source: Source
+    images: list[Image]
+    categories: list[Category]
+    columns: Columns
+
+
+class _MalformedError(Exception):
+    """The fast reader met something it does not take."""
+
+
+def read_file(
+    path: Path,
+    *,
+    keys: tuple[str, ...] = ANNOTATOR_KEYS,
+    segmentation: bool,
+    progress: Callable[[int, int], None] | None = None,
+) -> CocoFile:
+    """Read a COCO file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    keys : tuple of str
+        The annotator keys to look at.
+    segmentation : bool
+        Whether to keep the outlines.
+    progress : callable, optional
+        Is told how many bytes of how many are read.
+
+    Returns
+    -------
+    CocoFile
+
+    Raises
+    ------
+    DatasetError
+        If the file is not there, is not json, or has records that cannot be read; with all of
+        them.
+    """
+    name = str(path)
+    size = _size(path)
+    builder = ColumnsBuilder(name, keys, segmentation=segmentation)
+    # A mapped file is read where it lies; the system takes the pages back when it needs them.
+    with (
+        path.open("rb") as file,
+        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text,
+        ThreadPoolExecutor(1) as pool,
+        _collector_off(),
+    ):
+        digest: Future[str] = pool.submit(_blake2b, path)
+        try:
+            images, categories = _read_fast(text, builder, progress)
+        except _MalformedError:
+            builder = ColumnsBuilder(name, keys, segmentation=segmentation)
+            images, categories = read_carefully(name, bytes(text), builder)
+        builder.problems += [
+            *_number("images", name, images),
+            *_number("categories", name, categories),
+        ]
+        if builder.problems:
+            raise DatasetError(builder.problems)
+        source = Source(path.name, size, digest.result())
+    return CocoFile(source, images, categories, builder.done())
+
+
+def _number(key: str, name: str, records: Sequence[Image | Category]) -> Iterator[str]:
+    """Turn ids that are written as text into numbers, in place; yield what cannot be one."""
+    for place, record in enumerate(records):
+        if type(record.id) is not int:
+            number = whole_number(record.id)
+            if number is None:
+                yield f"{name}: {key}[{place}]: id is {record.id!r}; expected a whole number"
+            else:
+                record.id = number
+
+
+def _size(path: Path) -> int:
+    """Return the size of a file that can be read, or say why it cannot."""
+    try:
+        if path.is_dir():
+            raise DatasetError([f"{path}: is a folder; expected a COCO json file"])
+        size = path.stat().st_size
+        with path.open("rb"):
+            pass
+    except FileNotFoundError:
+        raise DatasetError(
+            [f"{path}: no such file"],
+            f"Looked from {Path.cwd()}." if not path.is_absolute() else "",
+        ) from None
+    except OSError as error:
+        raise DatasetError([f"{path}: cannot be read: {error.strerror}"]) from None
+    if size == 0:
+        raise DatasetError([f"{path}: the file is empty"], "Export it again.")
+    return size
+
+
+@contextmanager
+def _collector_off() -> Iterator[None]:
+    """Switch the cyclic garbage collector off: records hold no cycles, and it doubles the time."""
+    was_on = isenabled()
+    disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            enable()
+
+
+def _blake2b(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "blake2b").hexdigest()
+
+
+def _read_fast(
+    text: mmap.mmap, builder: ColumnsBuilder, progress: Callable[[int, int], None] | None
+) -> tuple[list[Image], list[Category]]:
+    """Decode the annotations window by window, then what is around them.
+
+    Windows are cut between two records, by their look. A cut inside a record or a text leaves a
+    bracket or a quote open, and the window does not decode. What is left after the last window
+    that does is decoded together with the beginning of the file, as one document.
+    """
+    decoder = msgspec.json.Decoder(list[builder.type])  # type: ignore[name-defined]
+    opening = _ANNOTATIONS.search(text)
+    if opening is None:
+        raise _MalformedError
+    first = place = opening.end()
+    try:
+        while cut := _BETWEEN_RECORDS.search(text, place + _WINDOW):
+            try:
+                records = decoder.decode(b"[%b]" % text[place : cut.start() + 1])
+            except msgspec.DecodeError:
+                break
+            builder.add(records)
+            place = cut.end() - 1
+            _forget(text, place)
+            if progress is not None:
+                progress(place, len(text))
+        mark = _MARK if _END.match(text, place) else _MARK + b","
+        document = text[:first] + mark + text[place:]
+        top = msgspec.json.decode(document, type=TopLevel)
+        rest = bytes(top.annotations)
+        # A list of the same name deeper inside is not the one at the top.
+        if not rest.startswith(b"[" + mark):
+            raise _MalformedError
+        builder.add(decoder.decode(b"[" + rest[1 + len(mark) :]))
+        images = msgspec.json.decode(top.images, type=list[Image])
+        categories = msgspec.json.decode(top.categories, type=list[Category])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise _MalformedError from None
+    return images, categories
+
+
+def _forget(text: mmap.mmap, place: int) -> None:
+    """Let go of the pages before `place`; they would count as memory in use."""
+    if hasattr(mmap, "MADV_DONTNEED"):
+        text.madvise(mmap.MADV_DONTNEED, 0, place)

@@ -1,0 +1,204 @@
+"""Matchings of largest total weight over sparse bipartite graphs, for all images at once."""
+
+import numpy as np
+
+from bboxqa.arrays import run_starts
+from bboxqa.model import BoolArray, IndexArray
+
+__all__ = ["assign", "best_partners", "connected_components"]
+
+# Components of so few pairs are tried out in full: that is faster than setting up a solver.
+_FEW = 6
+# Larger components are solved on their pairs alone, without a dense table.
+_DENSE = 1 << 22
+
+
+def connected_components(left: IndexArray, right: IndexArray) -> IndexArray:
+    """Return the component of each pair, as the smallest node that the component holds.
+
+    Parameters
+    ----------
+    left, right : (P,) int64
+        The two ends of each pair; P may be 0.
+
+    Returns
+    -------
+    (P,) int64
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> connected_components(np.array([0, 1, 5]), np.array([3, 3, 6]))
+    array([0, 0, 5])
+    """
+    nodes, ends = np.unique(np.concatenate([left, right]), return_inverse=True)
+    a, b = ends[: len(left)], ends[len(left) :]
+    label = np.arange(len(nodes))
+    while True:
+        low = np.minimum(label[a], label[b])
+        changed = label.copy()
+        # Both the ends and what they pointed to learn of the smaller label.
+        for target in (a, b, label[a], label[b]):
+            np.minimum.at(changed, target, low)
+        changed = changed[changed]
+        if np.array_equal(changed, label):
+            return nodes[label[a]]
+        label = changed
+
+
+def best_partners(node: IndexArray, weight: IndexArray) -> tuple[IndexArray, IndexArray]:
+    """Return for each pair the largest weight at its node, and the largest of the others there.
+
+    Parameters
+    ----------
+    node : (P,) int64
+        One end of each pair.
+    weight : (P,) int64
+        Positive.
+
+    Returns
+    -------
+    best, others : (P,) int64
+        `others` is 0 where the pair is alone at its node.
+    """
+    order = np.lexsort((-weight, node))
+    starts = run_starts(node[order])
+    counts = np.diff(np.append(starts, len(node)))
+    sorted_weight = weight[order]
+    first = sorted_weight[starts]
+    second = np.where(counts > 1, sorted_weight[np.minimum(starts + 1, len(node) - 1)], 0)
+    best = np.empty_like(weight)
+    others = np.empty_like(weight)
+    best[order] = np.repeat(first, counts)
+    others[order] = np.repeat(first, counts)
+    others[order[starts]] = second
+    return best, others
+
+
+def _settled(left: IndexArray, right: IndexArray, weight: IndexArray) -> BoolArray:
+    """Return the pairs that are in every optimum.
+
+    A pair is if it outweighs the best other pair at its left end and the best other one at its
+    right end together: any matching without it gains by taking it in for those two.
+    """
+    _, other_left = best_partners(left, weight)
+    _, other_right = best_partners(right, weight)
+    settled: BoolArray = weight > other_left + other_right
+    return settled
+
+
+def assign(left: IndexArray, right: IndexArray, weight: IndexArray) -> IndexArray:
+    """Return the pairs of a matching with the largest total weight.
+
+    Pairs that every optimum holds are taken first; what remains is split into connected
+    components, and a solver (`scipy.optimize.linear_sum_assignment`) runs on each.
+
+    Parameters
+    ----------
+    left, right : (P,) int64
+        The two ends of each pair; no node is both a left and a right end. P may be 0.
+    weight : (P,) int64
+        Positive. Whole numbers, so that equal totals are equal.
+
+    Returns
+    -------
+    (M,) int64
+        Indices of the chosen pairs, sorted; no node is in two of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> assign(np.array([0, 0, 1]), np.array([2, 3, 2]), np.array([9, 8, 8]))
+    array([1, 2])
+    """
+    if len(left) == 0:
+        return np.zeros(0, np.int64)
+    alone = (np.bincount(left)[left] == 1) & (np.bincount(right)[right] == 1)
+    chosen = [np.flatnonzero(alone)]
+    open_pairs = np.flatnonzero(~alone)
+    while len(open_pairs):
+        a, b, w = left[open_pairs], right[open_pairs], weight[open_pairs]
+        settled = _settled(a, b, w)
+        if not settled.any():
+            break
+        chosen.append(open_pairs[settled])
+        taken = np.isin(a, a[settled]) | np.isin(b, b[settled])
+        open_pairs = open_pairs[~taken]
+    if len(open_pairs):
+        chosen.append(_solve(left, right, weight, open_pairs))
+    return np.sort(np.concatenate(chosen))
+
+
+def _solve(
+    left: IndexArray, right: IndexArray, weight: IndexArray, pairs: IndexArray
+) -> IndexArray:
+    """Solve each connected component of `pairs`; return the chosen ones."""
+    component = connected_components(left[pairs], right[pairs])
+    order = np.argsort(component, kind="stable")
+    starts = run_starts(component[order])
+    chosen = []
+    for part in np.split(pairs[order], starts[1:]):
+        if len(part) <= _FEW:
+            ends = zip(left[part].tolist(), right[part].tolist(), strict=True)
+            best = _try_out(list(ends), weight[part].tolist(), 0)[1]
+            chosen.append(part[list(best)])
+            continue
+        rows, row = np.unique(left[part], return_inverse=True)
+        columns, column = np.unique(right[part], return_inverse=True)
+        if len(rows) * len(columns) <= _DENSE:
+            chosen.append(part[_dense(row, column, weight[part], len(rows), len(columns))])
+        else:
+            chosen.append(part[_sparse(row, column, weight[part], len(rows), len(columns))])
+    return np.concatenate(chosen)
+
+
+def _try_out(
+    ends: list[tuple[int, int]], weight: list[int], start: int
+) -> tuple[int, tuple[int, ...]]:
+    """Return the largest total weight of the pairs from `start` on, and which pairs reach it."""
+    if start == len(ends):
+        return 0, ()
+    without = _try_out(ends, weight, start + 1)
+    left, right = ends[start]
+    rest = [
+        place
+        for place in range(start + 1, len(ends))
+        if ends[place][0] != left and ends[place][1] != right
+    ]
+    total, best = _try_out([ends[p] for p in rest], [weight[p] for p in rest], 0)
+    total += weight[start]
+    # Of equal totals, the one with the earlier pair: the order of pairs is that of the boxes.
+    return (total, (start, *(rest[p] for p in best))) if total >= without[0] else without
+
+
+def _dense(
+    row: IndexArray, column: IndexArray, weight: IndexArray, n_rows: int, n_columns: int
+) -> IndexArray:
+    from scipy.optimize import linear_sum_assignment
+
+    table = np.zeros((n_rows, n_columns))
+    table[row, column] = weight
+    rows, columns = linear_sum_assignment(table, maximize=True)
+    partner = np.full(n_rows, -1)
+    partner[rows] = columns
+    return np.flatnonzero(partner[row] == column)
+
+
+def _sparse(
+    row: IndexArray, column: IndexArray, weight: IndexArray, n_rows: int, n_columns: int
+) -> IndexArray:
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import min_weight_full_bipartite_matching
+
+    # The solver wants a partner for every row: each gets one of its own that is worth nothing.
+    own = np.arange(n_rows)
+    table = coo_array(
+        (
+            np.concatenate([weight, np.zeros(n_rows, np.int64)]) + 1.0,
+            (np.concatenate([row, own]), np.concatenate([column, n_columns + own])),
+        )
+    )
+    rows, columns = min_weight_full_bipartite_matching(table.tocsr(), maximize=True)
+    partner = np.full(n_rows, -1)
+    partner[rows] = columns
+    return np.flatnonzero(partner[row] == column)

@@ -1,0 +1,261 @@
+"""The only place that joins the parts: data set → pairs → units → alphas → result."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bboxqa.agreement.bootstrap import Intervals, bootstrap
+from bboxqa.agreement.coincidences import coincidences
+from bboxqa.agreement.krippendorff import alpha_per_group, pooled_alpha
+from bboxqa.agreement.reliability import from_units
+from bboxqa.config import AgreeSettings, settings_from
+from bboxqa.geometry.similarity import TOLERANCE, candidate_pairs
+from bboxqa.matching import match
+from bboxqa.model import (
+    BoolArray,
+    CandidatePairs,
+    Cell,
+    Coincidences,
+    Dataset,
+    FloatArray,
+    IntArray,
+    ReliabilityData,
+    UnitTable,
+)
+from bboxqa.result import AgreementResult, ThresholdResult
+from bboxqa.tables import category_table, image_table, pair_table, unit_table
+from bboxqa.version import __version__
+
+__all__ = ["agree", "agree_with"]
+
+Progress = Callable[[str, int, int], None]
+_UNKNOWN = float("nan"), float("nan")
+# Below this, intervals by resampling images are known to be too narrow.
+_FEW_IMAGES = 20
+
+
+def agree(data: Dataset, *, progress: Progress | None = None, **settings: Any) -> AgreementResult:
+    """Measure how far annotators agree.
+
+    Parameters
+    ----------
+    data : Dataset
+        What `read_coco` returns.
+    progress : callable, optional
+        Is told a stage, and how much of how much of it is done.
+    **settings
+        The fields of `bboxqa.AgreeSettings`: `similarity`, `iou_threshold` (a number or several),
+        `matcher`, `category_lenient`, `missing`, `empty_images`, `all_touched`, `bootstrap`,
+        `seed`, `min_alpha`.
+
+    Returns
+    -------
+    AgreementResult
+
+    Raises
+    ------
+    ConfigError
+        If a setting is not known, has a wrong type, or contradicts another.
+    DatasetError
+        If the annotations do not have what the similarity compares.
+
+    Examples
+    --------
+    >>> import bboxqa
+    >>> from bboxqa.examples import example_file
+    >>> data = bboxqa.read_coco(example_file("fruits"))
+    >>> round(bboxqa.agree(data, iou_threshold=0.5).alpha, 4)
+    0.0222
+    """
+    return agree_with(data, settings_from(settings), progress)
+
+
+def agree_with(
+    data: Dataset, settings: AgreeSettings, progress: Progress | None = None
+) -> AgreementResult:
+    """Measure how far annotators agree, with checked settings; see `agree`."""
+
+    def tell(stage: str) -> Callable[[int, int], None] | None:
+        if progress is None:
+            return None
+        return lambda done, total: progress(stage, done, total)
+
+    lonely = data.assigned.sum(1) < 2
+    crowd = data.annotations.iscrowd
+    kept = np.flatnonzero(~crowd & ~lonely[data.annotations.image])
+    empty = _empty_images(data, lonely)
+    data_kept = replace(data, annotations=data.annotations.take(kept))
+    pairs, counts = candidate_pairs(
+        data_kept,
+        settings.similarity,
+        min(settings.iou_threshold),
+        all_touched=settings.all_touched,
+        progress=tell("comparing"),
+    )
+    measured = []
+    for index, threshold in enumerate(settings.iou_threshold):
+        measured.append(_measure(data_kept, pairs, settings, threshold, empty))
+        if progress is not None:
+            progress("matching", index + 1, len(settings.iou_threshold))
+    intervals: Sequence[Intervals | None] = [None] * len(measured)
+    clusters = ~lonely
+    if settings.empty_images == "skip":
+        clusters[empty] = False
+    if settings.bootstrap and clusters.sum() > 1:
+        intervals = bootstrap(
+            [part.coincidences for part in measured],
+            [part.image_alpha for part in measured],
+            clusters,
+            settings.bootstrap,
+            settings.seed,
+            tell("resampling"),
+        )
+    thresholds = tuple(
+        _result(data_kept, settings, part, interval)
+        for part, interval in zip(measured, intervals, strict=True)
+    )
+    return AgreementResult(
+        thresholds=thresholds,
+        n_images=int((~lonely).sum()),
+        n_annotators=len(data.annotator_names),
+        n_annotations=len(kept),
+        n_crowd=int(crowd.sum()),
+        n_empty_images=len(empty),
+        settings=settings,
+        version=__version__,
+        attribution=data.attribution,
+        sources=data.sources,
+        notes=(*data.notes, *_notes(data_kept, settings, counts, int(crowd.sum()), thresholds)),
+    )
+
+
+def _empty_images(data: Dataset, lonely: BoolArray) -> IntArray:
+    """Return the images that several annotators were asked about and none drew in."""
+    drawn = np.bincount(data.annotations.image, minlength=len(lonely)) > 0
+    return np.flatnonzero(~drawn & ~lonely).astype(np.int32)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Measured:
+    """One threshold up to its coincidences; intervals come from all thresholds together."""
+
+    threshold: float
+    units: UnitTable
+    reliability: ReliabilityData
+    coincidences: Coincidences
+    image_alpha: FloatArray
+    greedy_alpha: float
+
+
+def _measure(
+    data: Dataset,
+    pairs: CandidatePairs,
+    settings: AgreeSettings,
+    threshold: float,
+    empty: IntArray,
+) -> _Measured:
+    """Match and count at one threshold."""
+    admissible = pairs.take(np.flatnonzero(pairs.iou >= threshold - TOLERANCE))
+
+    def counted(matcher: str) -> tuple[UnitTable, ReliabilityData, Coincidences]:
+        units = match(
+            data.annotations,
+            admissible,
+            matcher,
+            threshold,
+            category_lenient=settings.category_lenient,
+        )
+        extra = empty if settings.empty_images == "unit" else None
+        n_categories = len(data.category_names)
+        reliability = from_units(data.annotations, units, data.assigned, n_categories, extra)
+        return units, reliability, coincidences(reliability, settings.missing)
+
+    units, reliability, statistics = counted(settings.matcher)
+    image_alpha = alpha_per_group(statistics)
+    if settings.empty_images != "skip":
+        image_alpha[empty] = 1.0
+    greedy_alpha = float("nan")
+    if settings.matcher == "recursive" and data.assigned.sum(1).max(initial=0) > 2:
+        greedy_alpha = pooled_alpha(counted("greedy")[2]).value
+    return _Measured(threshold, units, reliability, statistics, image_alpha, greedy_alpha)
+
+
+def _result(
+    data: Dataset, settings: AgreeSettings, part: _Measured, intervals: Intervals | None
+) -> ThresholdResult:
+    """Return the result of one threshold."""
+    n_images = int((data.assigned.sum(1) >= 2).sum())
+    alpha = pooled_alpha(part.coincidences, n_images)
+    defined = part.image_alpha[~np.isnan(part.image_alpha)]
+    n_units = len(part.units)
+    is_missing = part.reliability.state == Cell.MISSING
+    missing = np.bincount(part.reliability.unit, is_missing, n_units)[:n_units]
+    return ThresholdResult(
+        iou_threshold=part.threshold,
+        alpha=alpha.value,
+        status=alpha.status,
+        interval=_UNKNOWN if intervals is None else _pair(intervals.pooled),
+        observed=alpha.observed,
+        expected=alpha.expected,
+        mean_image_alpha=float(defined.mean()) if len(defined) else float("nan"),
+        mean_image_interval=_UNKNOWN if intervals is None else _pair(intervals.mean),
+        n_units=n_units,
+        n_complete_units=int((missing == 0).sum()),
+        greedy_alpha=part.greedy_alpha,
+        images=image_table(data, part.units, part.image_alpha, settings.min_alpha),
+        categories=category_table(data, part.coincidences, intervals),
+        pairs=pair_table(data, part.reliability, settings.missing),
+        units=unit_table(data, part.units, part.reliability),
+        reliability=part.reliability,
+    )
+
+
+def _pair(interval: FloatArray) -> tuple[float, float]:
+    return float(interval[0]), float(interval[1])
+
+
+def _notes(
+    data: Dataset,
+    settings: AgreeSettings,
+    counts: Counter[str],
+    n_crowd: int,
+    thresholds: Sequence[ThresholdResult],
+) -> Iterator[str]:
+    """Yield what a reader of the numbers has to know."""
+    if n_crowd:
+        yield f"{_count(n_crowd, 'crowd annotation')} left out"
+    if counts["flat"]:
+        yield f"{_count(counts['flat'], 'annotation')} without area: nothing matches them"
+    if counts["short"]:
+        yield f"{_count(counts['short'], 'ring')} of fewer than 3 points left out"
+    if counts["repaired"]:
+        yield f"{_count(counts['repaired'], 'invalid polygon')} repaired before comparing"
+    n_images = int((data.assigned.sum(1) >= 2).sum())
+    if settings.bootstrap and n_images < _FEW_IMAGES:
+        yield (
+            f"{_count(n_images, 'image')}: intervals come from resampling images, and are "
+            + ("too narrow with so few" if n_images > 1 else "not possible with one")
+        )
+    one_category = len(np.unique(data.annotations.category)) == 1
+    if one_category and len(data.annotator_names) == 2 and settings.missing == "category":
+        for part in thresholds:
+            share = part.n_complete_units / part.n_units
+            yield (
+                "with one category and two annotators, and missing as a category, alpha cannot "
+                f"be positive; at IoU {part.iou_threshold:g} both annotators drew "
+                f"{part.n_complete_units:,} of {part.n_units:,} objects ({share:.1%})"
+            )
+    for part in thresholds:
+        if not np.isnan(part.greedy_alpha) and not np.isnan(part.alpha):
+            yield (
+                f"at IoU {part.iou_threshold:g}, greedy matching, which does not depend on the "
+                f"order of annotators, gives alpha {part.greedy_alpha:.4f} "
+                f"({part.greedy_alpha - part.alpha:+.4f})"
+            )
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

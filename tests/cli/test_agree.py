@@ -1,0 +1,337 @@
+"""What a user of `bboxqa agree` reads, and what it writes."""
+
+import csv
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from bboxqa.report.summary import summary_schema
+
+
+def run(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "bboxqa", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        check=False,
+    )
+
+
+def box(number, annotator, x, category=1, **more):
+    return {
+        "id": number,
+        "image_id": 1,
+        "category_id": category,
+        "bbox": [x, 0, 10, 10],
+        "annotator": annotator,
+        **more,
+    }
+
+
+def document(annotations, images=None, categories=None):
+    return {
+        "images": images or [{"id": 1, "file_name": "a.jpg", "width": 100, "height": 100}],
+        "categories": categories or [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}],
+        "annotations": annotations,
+    }
+
+
+@pytest.fixture
+def export(tmp_path: Path) -> Path:
+    """Three images by two annotators: agreement, a missed object, a wrong category."""
+    images = [
+        {"id": i, "file_name": f"{i}.jpg", "width": 100, "height": 100, "annotators": ["a", "b"]}
+        for i in (1, 2, 3)
+    ]
+    annotations = [
+        box(1, "a", 0),
+        box(2, "b", 0),
+        {**box(3, "a", 0), "image_id": 2},
+        {**box(4, "a", 50, 2), "image_id": 2},
+        {**box(5, "b", 50, 2), "image_id": 2},
+        {**box(6, "a", 0, 1), "image_id": 3},
+        {**box(7, "b", 0, 2), "image_id": 3},
+    ]
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps(document(annotations, images)))
+    return path
+
+
+def test_text_shows_both_alphas_with_intervals_and_the_worst_images(export):
+    done = run("agree", export)
+    assert done.returncode == 0
+    assert done.stderr == ""
+    # cat: 4 values, dog: 3, missing: 1; agreeing cat 2 and dog 2 of 8.
+    alpha = 1 - (8 - 1) * 4 / (64 - 16 - 9 - 1)
+    assert (
+        f"alpha (pooled)      @[ IoU=0.50 | bbox | recursive | missing=category ] = {alpha:.4f}"
+        in (done.stdout)
+    )
+    assert "alpha (image mean)" in done.stdout
+    assert "95 % [" in done.stdout
+    assert "annotators by the key 'annotator' on annotations" in done.stdout
+    worst = done.stdout[done.stdout.index("Images, worst") :]
+    assert worst.index("3.jpg") < worst.index("1.jpg")
+
+
+def test_json_is_what_the_schema_says_and_holds_null_for_undefined(tmp_path):
+    path = tmp_path / "same.json"
+    images = [{"id": i, "file_name": f"{i}.jpg"} for i in (1, 2)]
+    annotations = [
+        {**box(10 * i + k, who, 0), "image_id": i} for i in (1, 2) for k, who in enumerate("ab")
+    ]
+    path.write_text(json.dumps(document(annotations, images)))
+    done = run("agree", path, "--format", "json", "--iou", "0.5", "--iou", "0.9")
+    found = json.loads(done.stdout, parse_constant=pytest.fail)
+    jsonschema.validate(found, summary_schema())
+    jsonschema.Draft202012Validator.check_schema(summary_schema())
+    assert [part["iou_threshold"] for part in found["thresholds"]] == [0.5, 0.9]
+    assert found["thresholds"][0]["alpha"] is None
+    assert found["thresholds"][0]["status"].startswith("undefined: only one value occurs")
+    assert found["thresholds"][0]["mean_image_alpha"] == 1.0
+
+
+def test_out_writes_all_files_with_the_same_figures(export, tmp_path):
+    out = tmp_path / "ein Ordner" / "größe"
+    done = run("agree", export, "--out", out, "--iou", "0.5", "--iou", "0.75")
+    assert done.returncode == 0
+    assert f"Written: {out}" in done.stdout
+    names = {path.name for path in out.iterdir()}
+    tables = {"images.csv", "units.csv", "pairs.csv", "categories.csv"}
+    assert names == {*tables, "summary.json", "manifest.json"}
+    assert [path.name for path in out.parent.iterdir()] == [out.name]
+    summary = json.loads((out / "summary.json").read_text())
+    jsonschema.validate(summary, summary_schema())
+    with (out / "units.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    missed = [row for row in rows if row["state"] == "missing" and row["iou_threshold"] == "0.5"]
+    assert [(row["image"], row["annotator"], row["annotation"]) for row in missed] == [
+        ("2.jpg", "b", "")
+    ]
+    with (out / "images.csv").open() as file:
+        images = list(csv.DictReader(file))
+    assert len(images) == 6
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["settings"]["iou_threshold"] == [0.5, 0.75]
+    assert manifest["inputs"][0]["name"] == "export.json"
+    assert len(manifest["inputs"][0]["blake2b"]) == 128
+    assert "numpy" in manifest["versions"]
+
+
+def test_out_is_not_overwritten_without_force(export, tmp_path):
+    out = tmp_path / "out"
+    assert run("agree", export, "--out", out).returncode == 0
+    before = (out / "summary.json").read_bytes()
+    again = run("agree", export, "--out", out, "--iou", "0.9")
+    assert again.returncode == 2
+    assert again.stderr.strip() == (
+        f"Error: {out}: is not empty; name another folder, or add --force"
+    )
+    assert (out / "summary.json").read_bytes() == before
+    assert run("agree", export, "--out", out, "--iou", "0.9", "--force").returncode == 0
+    assert (out / "summary.json").read_bytes() != before
+
+
+def test_out_that_cannot_be_written_is_refused_before_reading(export, tmp_path):
+    in_the_way = tmp_path / "file"
+    in_the_way.write_text("")
+    done = run("agree", tmp_path / "none.json", "--out", in_the_way)
+    assert (done.returncode, done.stderr.strip()) == (
+        2,
+        f"Error: {in_the_way}: is a file; name a folder with --out",
+    )
+    done = run("agree", export, "--out", in_the_way / "below")
+    assert done.returncode == 2
+    assert "cannot be written: " in done.stderr
+    done = run("agree", export, "--out", "/proc/bboxqa")
+    assert done.returncode == 2
+    assert "/proc/bboxqa: cannot be written: " in done.stderr
+
+
+def test_min_alpha_marks_images_and_sets_the_exit_code(export, tmp_path):
+    below = run("agree", export, "--min-alpha", "0.9", "--out", tmp_path / "out")
+    assert below.returncode == 1
+    assert "below threshold" in below.stdout
+    assert "malicious" not in below.stdout
+    with (tmp_path / "out" / "images.csv").open() as file:
+        marks = {row["image"]: row["below_threshold"] for row in csv.DictReader(file)}
+    assert marks == {"1.jpg": "False", "2.jpg": "True", "3.jpg": "True"}
+    reached = run("agree", export, "--min-alpha", "0.1")
+    assert reached.returncode == 0
+    assert "reaches 0.1" in reached.stdout
+
+
+def test_an_undefined_alpha_does_not_pass_a_gate(tmp_path):
+    path = tmp_path / "same.json"
+    images = [{"id": i, "file_name": f"{i}.jpg"} for i in (1, 2)]
+    annotations = [
+        {**box(10 * i + k, who, 0), "image_id": i} for i in (1, 2) for k, who in enumerate("ab")
+    ]
+    path.write_text(json.dumps(document(annotations, images)))
+    assert run("agree", path, "--min-alpha", "0.1").returncode == 1
+
+
+def test_files_of_annotators_folders_and_names(tmp_path):
+    folder = tmp_path / "mit Leerzeichen"
+    folder.mkdir()
+    for name, x in (("ann", 0), ("bob", 1)):
+        record = box(1, None, x)
+        del record["annotator"]
+        (folder / f"{name}.json").write_text(json.dumps(document([record])))
+    both = [folder / "ann.json", folder / "bob.json"]
+    for arguments in (
+        both,
+        [folder],
+        ["--annotator", f"x={both[0]}", "--annotator", f"y={both[1]}"],
+    ):
+        done = run("agree", *arguments)
+        assert done.returncode == 0, done.stderr
+        assert "1 image, 2 annotators, 2 annotations; annotators by one file per" in done.stdout
+    done = run("agree", folder, "--filter", "ann*")
+    assert done.returncode == 2
+    assert "ann.json: nothing says who annotated what" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["none.json"], "Error: none.json: no such file"),
+        ([], "no file given; try: bboxqa agree export.json"),
+        (["--annotator", "a"], "--annotator is 'a'; expected NAME=FILE"),
+        (["--annotator", "a=x", "--annotator", "a=y"], "--annotator names 'a' twice"),
+        (["x.json", "--annotator", "a=x"], "not both"),
+        (["x.json", "--similarity", "iou"], "similarity is 'iou': "),
+        (["x.json", "--iou", "1.5"], "iou_threshold is 1.5; expected more than 0 and at most 1"),
+        (["x.json", "--iou", "nan"], "iou_threshold is nan; expected more than 0"),
+        (["x.json", "--matcher", "best"], "expected one of hungarian, recursive, greedy"),
+        (["x.json", "--config", "none.toml"], "none.toml: no such file, and none of the settings"),
+        (["x.json", "--format", "yaml"], "'yaml' is not one of 'text', 'json'"),
+        (["x.json", "--bootstrap", "-1"], "bootstrap and seed are 0 or more"),
+        (["x.json", "--missing", "ignore", "--empty-images", "unit"], "empty_images 'unit' is"),
+    ],
+)
+def test_wrong_use_is_explained(arguments, message, tmp_path):
+    done = run("agree", *arguments, cwd=tmp_path)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b"", "the file is empty"),
+        (b'{"images": [], "annot', "ends in the middle of a value at byte"),
+        (b"<!DOCTYPE html><html>Sign in</html>", "is html or xml, not json"),
+        (b"[]", "the top level is a list; expected an object"),
+        (b"\xff\xfe{\x00}\x00", "is not utf-8: byte 0 is 0xff"),
+        (
+            b'{"images": [], "annotations": [], "categories": []}',
+            "no annotations; nothing to measure",
+        ),
+    ],
+)
+def test_a_file_that_is_no_coco_file_is_named(text, message, tmp_path):
+    path = tmp_path / "ünïcode name.json"
+    path.write_bytes(text)
+    done = run("agree", path)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "ünïcode name.json" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_every_problem_of_a_file_is_listed_at_once(tmp_path):
+    path = tmp_path / "bad.json"
+    annotations = [
+        {**box(1, "a", 0), "bbox": [0, 0, -3, 5]},
+        {**box(2, "b", 0), "image_id": 9},
+        {**box(3, "b", 0), "category_id": 8},
+        box(3, "a", 20),
+    ]
+    path.write_text(json.dumps(document(annotations)))
+    done = run("agree", path)
+    assert done.returncode == 2
+    for message in (
+        "4 problems:",
+        "annotation 1: bbox width is -3; expected 0 or more",
+        "annotation 2: image_id is 9; expected the id of an image",
+        "annotation 3: category_id is 8; expected the id of a category",
+        "annotations: id 3 is there more than once; expected once",
+    ):
+        assert message in done.stderr
+
+
+def test_names_from_a_file_are_text_and_not_markup(tmp_path):
+    path = tmp_path / "markup.json"
+    annotations = [box(1, "[bold]a[/]", 0), box(2, "[/nope]", 40, 2)]
+    categories = [{"id": 1, "name": "[red]cat"}, {"id": 2, "name": "<b>dog</b>"}]
+    path.write_text(json.dumps(document(annotations, categories=categories)))
+    done = run("agree", path)
+    assert done.returncode == 0
+    assert "[red]cat" in done.stdout
+
+
+def test_ctrl_c_leaves_nothing_behind(tmp_path):
+    script = (
+        "import sys, bboxqa.io.coco as coco\n"
+        "def interrupted(*_, **__): raise KeyboardInterrupt\n"
+        "coco.read_coco = interrupted\n"
+        "from bboxqa.cli import main\n"
+        f"sys.argv = ['bboxqa', 'agree', 'x.json', '--out', {str(tmp_path / 'out')!r}]\n"
+        "main()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr.strip()) == (130, "Interrupted; nothing was written.")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_closed_pipe_is_no_error(export):
+    done = subprocess.run(
+        f"{sys.executable} -m bboxqa agree {export} --format json | head -n 1",
+        shell=True,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.strip() == "{"
+    assert done.stderr == ""
+
+
+def test_help_does_not_load_numpy():
+    script = (
+        "import sys\n"
+        "sys.argv = ['bboxqa', '--help']\n"
+        "from bboxqa.cli import main\n"
+        "try:\n    main()\nexcept SystemExit as stop:\n    assert stop.code == 0\n"
+        "print(sorted({'numpy', 'rich', 'scipy', 'shapely', 'msgspec'} & set(sys.modules)))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "[]"
+    assert "agree" in done.stdout
+
+
+def test_importing_the_package_loads_nothing():
+    script = "import sys, bboxqa; print(sorted({'numpy', 'msgspec', 'click'} & set(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+def test_every_public_name_can_be_loaded():
+    import bboxqa
+
+    assert all(getattr(bboxqa, name) is not None for name in bboxqa.__all__)
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        _ = bboxqa.nothing

@@ -1,0 +1,213 @@
+"""The example data, the places of labels and the pictures made of both."""
+
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from PIL import Image
+
+from bboxqa.examples.hungarian_picture import _BOXES, _CHOSEN
+from bboxqa.examples.labels import overlap, place_labels
+from bboxqa.examples.matching_parts import iou
+from bboxqa.examples.panels import _OVERLAY_SCALES, annotated_scene, tag_places
+from bboxqa.examples.pictures import matching_schematic, write_pictures
+from bboxqa.examples.records import SCENES, read_expected, read_scene
+from bboxqa.examples.recursive_picture import _UNITS
+from bboxqa.examples.scenes import draw_scene
+
+PICTURE_SIZES = {
+    "fruits.png": (676, 576),
+    "fruits_annotators.png": (1200, 401),
+    "fruits_overlay.png": (1156, 638),
+    "smiling_fruits.png": (548, 720),
+    "smiling_fruits_annotators.png": (1200, 579),
+    "smiling_fruits_overlay.png": (1018, 792),
+    "landscape.png": (640, 640),
+    "landscape_annotators.png": (1200, 458),
+    "landscape_overlay.png": (1138, 728),
+    "matching_hungarian.png": (1100, 490),
+    "matching_recursive.png": (1100, 430),
+    "iou.png": (1100, 470),
+}
+BOUNDS = (0, 0, 400, 300)
+
+rectangles = st.tuples(
+    st.integers(-20, 400), st.integers(-20, 300), st.integers(0, 300), st.integers(0, 300)
+).map(lambda box: (box[0], box[1], box[0] + box[2], box[1] + box[3]))
+sizes = st.tuples(st.integers(1, 30), st.integers(1, 16))
+
+
+def inside(place, bounds):
+    return (
+        place[0] >= bounds[0]
+        and place[1] >= bounds[1]
+        and place[2] <= bounds[2]
+        and place[3] <= bounds[3]
+    )
+
+
+class TestPlaceLabels:
+    @given(st.lists(st.tuples(rectangles, sizes), max_size=25))
+    def test_every_label_has_a_place_of_its_own_when_there_is_room(self, labelled):
+        boxes = [box for box, _ in labelled]
+        places = place_labels(boxes, [size for _, size in labelled], BOUNDS)
+        for place, (_, (width, height)) in zip(places, labelled, strict=True):
+            assert place is not None
+            assert inside(place, BOUNDS)
+            assert (place[2] - place[0], place[3] - place[1]) == (width, height)
+        assert not any(overlap(*pair) for pair in combinations(places, 2))
+
+    @given(st.lists(st.tuples(rectangles, sizes), max_size=25))
+    def test_no_label_covers_another_in_a_crowded_panel(self, labelled):
+        bounds = (0, 0, 60, 40)
+        places = place_labels([box for box, _ in labelled], [size for _, size in labelled], bounds)
+        shown = [place for place in places if place is not None]
+        assert all(inside(place, bounds) for place in shown)
+        assert not any(overlap(*pair) for pair in combinations(shown, 2))
+
+    def test_a_panel_is_filled_to_the_last_free_place(self):
+        places = place_labels([(0, 0, 20, 20)] * 5, [(10, 10)] * 5, (0, 0, 20, 20), gap=0)
+        assert [place is None for place in places] == [False] * 4 + [True]
+
+    def test_a_lone_label_stands_on_its_box(self):
+        assert place_labels([(20, 20, 60, 60)], [(10, 8)], BOUNDS) == [(20, 12, 30, 20)]
+
+    def test_a_label_at_the_upper_rim_goes_inside(self):
+        assert place_labels([(0, 0, 90, 60)], [(10, 8)], BOUNDS) == [(0, 0, 10, 8)]
+
+    def test_a_label_keeps_off_the_outlines_of_other_boxes(self):
+        place, _ = place_labels([(20, 20, 60, 60), (22, 5, 24, 16)], [(10, 8), (4, 4)], BOUNDS)
+        assert not overlap(place, (22, 5, 24, 16))
+
+    def test_boxes_and_sizes_must_be_as_many(self):
+        with pytest.raises(ValueError, match="1 boxes but 2 label sizes"):
+            place_labels([(0, 0, 1, 1)], [(1, 1), (1, 1)], BOUNDS)
+
+
+@pytest.mark.parametrize("scene", SCENES)
+def test_no_tag_of_a_scene_covers_another(scene):
+    record = read_scene(scene)
+    size = (record.width, record.height)
+    panels = [
+        ([box for box in record.boxes if box.annotator == annotator], 384 / record.width)
+        for annotator in record.annotators
+    ]
+    for boxes, scale in [*panels, (record.boxes, _OVERLAY_SCALES[scene])]:
+        places = tag_places(boxes, (12, 34, scale), size)
+        rim = (12, 34, 12 + record.width * scale, 34 + record.height * scale)
+        assert len(places) == len(boxes)
+        assert all(inside(place, rim) for place in places)
+        assert not any(overlap(*pair) for pair in combinations(places, 2))
+        for place, box in zip(places, boxes, strict=True):
+            left, top, right, bottom = (edge * scale for edge in box.corners)
+            near = (12 + left - 3, 34 + top - 3, 12 + right + 3, 34 + bottom + 3)
+            assert overlap(place, near), f"the tag of box {box.id} is away from its box"
+
+
+class TestData:
+    def test_each_annotator_has_an_image_record_of_the_same_file(self):
+        record = read_scene("fruits")
+        assert (record.width, record.height) == (451, 384)
+        assert record.annotators == ("Ann1", "Ann2", "Ann3")
+        assert record.categories == ("Apple", "Banana")
+
+    @pytest.mark.parametrize(
+        ("scene", "annotation_id", "annotator", "category", "bbox"),
+        [
+            ("fruits", 1, "Ann1", "Banana", (57.0, 40.0, 353.0, 217.84)),
+            ("fruits", 8, "Ann3", "Banana", (138.0, 173.0, 151.0, 146.0)),
+            ("smiling_fruits", 12, "Ann3", "Apple", (16.18, 4.31, 207.34, 66.95)),
+            ("landscape", 17, "Ann2", "River", (0.1, 59.85, 45.52, 4.15)),
+            ("landscape", 30, "Ann3", "Sky", (0.1, 0.05, 63.9, 35.2)),
+        ],
+    )
+    def test_boxes(self, scene, annotation_id, annotator, category, bbox):
+        box = read_scene(scene).box(annotation_id)
+        assert (box.annotator, box.category, box.bbox_xywh) == (annotator, category, bbox)
+
+    def test_expected_values(self):
+        expected = read_expected()
+        alphas = {scene: expected["images"][scene]["alpha"] for scene in SCENES}
+        assert alphas == {"fruits": 0.0222, "smiling_fruits": 0.494, "landscape": 0.4889}
+        assert expected["images"]["fruits"]["recursive_units"][3] == [None, None, 7]
+        assert len(expected["bbox_iou"]) == 14
+        assert len(expected["polygon_iou_pixel_inclusive"]) == 12
+        assert len(expected["krippendorff"]) == 12
+        assert len(expected["matching"]["boxes"]) == 28
+        assert len(expected["matching"]["cases"]) == 30
+        assert len(expected["errata"]) == 5
+
+    @pytest.mark.parametrize("scene", SCENES)
+    def test_every_annotation_is_in_one_unit_under_its_annotator(self, scene):
+        record = read_scene(scene)
+        filled = [
+            (annotation_id, annotator)
+            for unit in record.units
+            for annotation_id, annotator in zip(unit, record.annotators, strict=True)
+            if annotation_id is not None
+        ]
+        assert sorted(filled) == [(box.id, box.annotator) for box in record.boxes]
+
+    def test_an_unknown_scene_is_named_with_the_choices(self):
+        with pytest.raises(ValueError, match="'fruit'; choose one of fruits"):
+            read_scene("fruit")
+
+
+class TestSchematics:
+    def test_the_chosen_pairs_have_the_greatest_total(self):
+        values = {
+            (first, second): value
+            for first, here in _BOXES["A"].items()
+            for second, there in _BOXES["B"].items()
+            if (value := iou(here, there)) >= 0.5
+        }
+        matchings = [
+            pairs
+            for count in range(len(values) + 1)
+            for pairs in combinations(values, count)
+            if len({first for first, _ in pairs}) == len({second for _, second in pairs}) == count
+        ]
+        best = max(matchings, key=lambda pairs: sum(values[pair] for pair in pairs))
+        assert sorted(best) == sorted(_CHOSEN)
+        assert max(values, key=values.__getitem__) not in _CHOSEN
+
+    def test_the_recursive_units_are_those_of_a_worked_case(self):
+        case = next(
+            case
+            for case in read_expected()["matching"]["cases"]
+            if case["box_ids"] == [1, 2, 23, 15, 4, 24]
+        )
+        assert [list(unit) for unit in _UNITS[:3]] == case["units"]
+
+    def test_box_25_has_no_partner(self):
+        boxes = read_expected()["matching"]["boxes"]
+        others = [boxes[str(number)]["bbox"] for number in (1, 15, 2, 4)]
+        assert all(iou(boxes["25"]["bbox"], other) == 0 for other in others)
+
+    def test_an_unknown_kind_is_named_with_the_choices(self):
+        with pytest.raises(ValueError, match="'greedy'; choose 'hungarian' or 'recursive'"):
+            matching_schematic("greedy")
+
+
+class TestPictures:
+    @pytest.mark.parametrize("scene", SCENES)
+    def test_a_scene_has_the_size_of_its_record(self, scene):
+        record = read_scene(scene)
+        assert draw_scene(scene).size == (record.width, record.height)
+
+    def test_the_colour_can_stand_for_the_annotator(self):
+        by_annotator = annotated_scene("fruits", "annotator")
+        assert by_annotator.size == (1200, 401)
+        assert by_annotator.tobytes() != annotated_scene("fruits").tobytes()
+
+    def test_pictures_have_their_sizes_and_are_the_same_each_time(self, tmp_path):
+        first = write_pictures(tmp_path / "first")
+        second = write_pictures(tmp_path / "second")
+        assert [path.name for path in first] == list(PICTURE_SIZES)
+        for path, again in zip(first, second, strict=True):
+            assert path.read_bytes() == again.read_bytes()
+            assert path.stat().st_size < 150_000
+            with Image.open(path) as image:
+                assert image.size == PICTURE_SIZES[path.name]
+        assert sorted(path.name for path in (tmp_path / "first").iterdir()) == sorted(PICTURE_SIZES)

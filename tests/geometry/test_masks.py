@@ -1,0 +1,123 @@
+"""Masks as run lengths: decoding, comparing, drawing polygons as masks."""
+
+from contextlib import suppress
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pycocotools import mask as coco
+from support.datasets import segmentations
+from support.masks import decode, encode
+
+from bboxqa.geometry.masks import compress_counts, decode_counts, mask_bounds, mask_iou, masks
+
+runs = st.lists(st.integers(0, 200_000), min_size=1, max_size=40)
+pictures = st.integers(0, 2**32).map(
+    lambda seed: np.random.default_rng(seed).random((2, 7, 9)) < [[[0.3]], [[0.6]]]
+)
+
+
+def runs_of(picture):
+    """Return the lengths of runs down the columns, beginning outside of the mask."""
+    lengths, inside = [0], False
+    for pixel in picture.T.ravel():
+        if bool(pixel) != inside:
+            lengths.append(0)
+            inside = not inside
+        lengths[-1] += 1
+    return lengths
+
+
+@given(pictures)
+def test_decoding_what_pycocotools_encoded(pair):
+    for picture in pair:
+        assert decode_counts(encode(picture)["counts"]).tolist() == runs_of(picture)
+
+
+@given(runs)
+def test_there_and_back(lengths):
+    height = sum(lengths)
+    assert decode_counts(compress_counts(np.array(lengths), height, 1)).tolist() == lengths
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (b" ", "a character outside"),
+        (b"0\xff", "a character outside"),
+        (b"p", "a character outside"),
+        (b"0P", "the last number is cut off"),
+        (b"PPPPPPPPPP1", "a number of more than 50 bits"),
+        (b"O", "a run of negative length"),
+        (b"0455O", None),
+    ],
+)
+def test_malformed_counts(text, message):
+    if message is None:
+        assert decode_counts(b"0455").tolist() == [0, 4, 5, 9]
+        return
+    with pytest.raises(ValueError, match=message):
+        decode_counts(text)
+
+
+def test_no_counts():
+    assert decode_counts(b"").tolist() == []
+
+
+@settings(max_examples=300)
+@given(st.binary(max_size=40))
+def test_any_bytes_are_decoded_or_refused(text):
+    with suppress(ValueError):
+        assert (decode_counts(text) >= 0).all()
+
+
+@settings(max_examples=300)
+@given(st.lists(st.integers(48, 111), max_size=40).map(bytes))
+def test_any_characters_of_the_alphabet_are_decoded_or_refused(text):
+    with suppress(ValueError):
+        assert (decode_counts(text) >= 0).all()
+
+
+@given(pictures)
+def test_iou_by_counting_pixels(pair):
+    rles = [encode(picture) for picture in pair]
+    left, right = np.array([0, 0, 1]), np.array([0, 1, 0])
+    shared, covered = (pair[0] & pair[1]).sum(), (pair[0] | pair[1]).sum()
+    expected = [1.0 if pair[0].any() else 0.0, *[shared / max(covered, 1)] * 2]
+    assert mask_iou(rles, left, right) == pytest.approx(expected)
+
+
+def test_empty_masks_share_nothing():
+    rles = [encode(np.zeros((4, 4), bool)), encode(np.ones((4, 4), bool))]
+    found = mask_iou(rles, np.array([0, 0]), np.array([0, 1]))
+    assert found.tolist() == [0, 0]
+
+
+def test_bounds():
+    picture = np.zeros((8, 10), bool)
+    picture[2:5, 3:9] = True
+    assert mask_bounds([encode(picture)]).tolist() == [[3, 2, 9, 5]]
+    assert mask_bounds([]).shape == (0, 4)
+
+
+def test_polygons_are_drawn_by_the_rule_of_coco():
+    square, bow_tie = [2.0, 2, 7, 2, 7, 7, 2, 7], [0.0, 0, 6, 6, 6, 0, 0, 6]
+    drawn = masks(segmentations([[square, bow_tie], [square]]), np.array([[12, 9]] * 2))
+    expected = coco.merge(coco.frPyObjects([square, bow_tie], 9, 12))
+    assert drawn[0] == expected
+    assert np.array_equal(decode(drawn[1]), decode(coco.frPyObjects([square], 9, 12)[0]))
+    assert coco.area(drawn[1]) == 25
+
+
+@pytest.mark.parametrize("rings", [[], [[2, 2, 7, 7]]])
+def test_what_encloses_nothing_is_an_empty_mask(rings):
+    (drawn,) = masks(segmentations([rings]), np.array([[12, 9]]))
+    assert drawn["size"] == [9, 12]
+    assert coco.area(drawn) == 0
+
+
+def test_no_masks_and_no_pairs():
+    none = np.zeros(0, np.int64)
+    assert mask_iou([], none, none).shape == (0,)
+    assert mask_iou([encode(np.eye(4))], none, none).shape == (0,)

@@ -1,0 +1,114 @@
+"""Matchings of largest weight, against every matching there is."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.sparse import coo_array, csgraph
+from support.brute import best_matchings
+
+from bboxqa.matching import assignment
+from bboxqa.matching.assignment import assign, best_partners, connected_components
+
+
+@st.composite
+def graphs(draw, most_weight=6):
+    """Draw pairs of lefts 0 to 4 and rights 10 to 14, each pair once, in any order."""
+    possible = [(left, right) for left in range(5) for right in range(10, 15)]
+    pairs = draw(st.lists(st.sampled_from(possible), unique=True, max_size=11))
+    weights = draw(st.lists(st.integers(1, most_weight), min_size=len(pairs), max_size=len(pairs)))
+    return pairs, weights
+
+
+def columns(pairs):
+    return np.array(pairs, np.int64).reshape(-1, 2).T
+
+
+def check_optimum(pairs, weights):
+    left, right = columns(pairs)
+    chosen = assign(left, right, np.array(weights, np.int64)).tolist()
+    best, optima = best_matchings(pairs, weights)
+    assert chosen == sorted(set(chosen))
+    assert tuple(chosen) in optima
+    assert sum(weights[place] for place in chosen) == best
+
+
+@settings(max_examples=200)
+@given(graphs())
+def test_total_weight_is_the_largest(graph):
+    check_optimum(*graph)
+
+
+@settings(max_examples=60)
+@given(graphs(most_weight=1))
+def test_all_tied(graph):
+    check_optimum(*graph)
+
+
+@settings(max_examples=60)
+@given(graphs(most_weight=2**42))
+def test_weights_as_large_as_those_in_use(graph):
+    check_optimum(*graph)
+
+
+@settings(max_examples=100)
+@given(graphs())
+def test_the_sparse_solver_gives_the_same_total(graph):
+    pairs, weights = graph
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(assignment, "_DENSE", 0)
+        check_optimum(pairs, weights)
+
+
+@pytest.mark.parametrize("dense", [1 << 22, 0])
+def test_a_large_tangled_component(dense, monkeypatch):
+    from scipy.optimize import linear_sum_assignment
+
+    monkeypatch.setattr(assignment, "_DENSE", dense)
+    rng = np.random.default_rng(2)
+    pairs = np.add(np.unique(rng.integers(0, 60, (400, 2)), axis=0), [0, 100])
+    weight = rng.integers(1, 50, len(pairs))
+    table = np.zeros((60, 60))
+    table[pairs[:, 0], pairs[:, 1] - 100] = weight
+    rows, places = linear_sum_assignment(table, maximize=True)
+    chosen = assign(*pairs.T, weight)
+    assert weight[chosen].sum() == table[rows, places].sum()
+    assert len(np.unique(pairs[chosen, 0])) == len(np.unique(pairs[chosen, 1])) == len(chosen)
+
+
+def test_nothing_to_assign():
+    none = np.zeros(0, np.int64)
+    assert assign(none, none, none).tolist() == []
+
+
+def test_two_good_pairs_beat_a_better_one():
+    left, right = columns([(0, 10), (0, 11), (1, 10)])
+    assert assign(left, right, np.array([9, 8, 8])).tolist() == [1, 2]
+    assert assign(left, right, np.array([17, 8, 8])).tolist() == [0]
+
+
+@given(graphs())
+def test_components_are_those_of_scipy(graph):
+    left, right = columns(graph[0])
+    found = connected_components(left, right)
+    matrix = coo_array((np.ones(len(left)), (left, right)), shape=(20, 20))
+    _, label = csgraph.connected_components(matrix, directed=False)
+    expected = [int(np.flatnonzero(label == label[node])[0]) for node in left]
+    assert found.tolist() == expected
+
+
+def test_a_long_chain_is_one_component():
+    rng = np.random.default_rng(0)
+    nodes = rng.permutation(2000)
+    found = connected_components(nodes[:-1], nodes[1:])
+    assert found.tolist() == [0] * 1999
+
+
+def test_best_partners():
+    node = np.array([4, 2, 4, 4, 7])
+    best, others = best_partners(node, np.array([5, 1, 9, 9, 3]))
+    assert best.tolist() == [9, 1, 9, 9, 3]
+    assert sorted(zip(node.tolist(), others.tolist(), strict=True)) == [
+        (2, 0), (4, 9), (4, 9), (4, 9), (7, 0),
+    ]  # fmt: skip
+    assert best_partners(np.array([1, 1]), np.array([5, 4]))[1].tolist() == [4, 5]

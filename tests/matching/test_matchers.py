@@ -1,0 +1,321 @@
+"""Hungarian, recursive and greedy matching, against slow twins and worked examples."""
+
+import json
+from dataclasses import replace
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import brute
+from support.datasets import dataset, document, image, random_rows, write
+from support.reference import WORKED
+
+from bboxqa.errors import ConfigError
+from bboxqa.geometry.similarity import candidate_pairs
+from bboxqa.io.coco import read_coco
+from bboxqa.matching import MATCHERS, match
+from bboxqa.matching.weights import pair_weights
+from bboxqa.model import CandidatePairs
+from bboxqa.pipeline import agree
+
+seeds = st.integers(0, 2**32)
+SIMILARITY_OF = {"bbox": 0.3, "giou": -0.2, "centroid": 0.5}
+
+
+def made(seed, **more):
+    return dataset(sorted(random_rows(np.random.default_rng(seed), **more)), n_annotators=5)
+
+
+def units_of(data, pairs, matcher, threshold, **more):
+    """Return the units as sets of annotation ids, which are the places of rows."""
+    table = match(data.annotations, pairs, matcher, threshold, **more)
+    units = [set() for _ in range(len(table))]
+    for number, unit in zip(data.annotations.id.tolist(), table.unit.tolist(), strict=True):
+        units[unit].add(number)
+    return {frozenset(unit) for unit in units}
+
+
+def run(data, matcher, threshold=0.3, similarity="bbox", **more):
+    pairs, _ = candidate_pairs(data, similarity, threshold)
+    return units_of(data, pairs, matcher, threshold, **more)
+
+
+def weighted(data, pairs, weight):
+    """Return nodes and weighted pairs of each image, as the slow twins take them."""
+    columns = data.annotations
+    for place in np.unique(columns.image):
+        nodes = {int(n): int(columns.annotator[n]) for n in np.flatnonzero(columns.image == place)}
+        edges = zip(weight.tolist(), pairs.left.tolist(), pairs.right.tolist(), strict=True)
+        yield nodes, [edge for edge in edges if edge[1] in nodes]
+
+
+def check_units(data, units):
+    columns = data.annotations
+    assert sorted(node for unit in units for node in unit) == list(range(len(columns)))
+    for unit in units:
+        nodes = sorted(unit)
+        assert len(set(columns.annotator[nodes].tolist())) == len(nodes)
+        assert len(set(columns.image[nodes].tolist())) == 1
+
+
+@settings(max_examples=60)
+@given(seeds, st.sampled_from(list(SIMILARITY_OF)), st.booleans())
+def test_recursive_as_defined(seed, similarity, lenient):
+    data = made(seed, n_annotators=4, n_boxes=3)
+    threshold = SIMILARITY_OF[similarity]
+    pairs, _ = candidate_pairs(data, similarity, threshold)
+    more = {"category_lenient": lenient}
+    weight = pair_weights(pairs, data.annotations.category, threshold, **more)
+    expected, unique = set(), True
+    for nodes, edges in weighted(data, pairs, weight):
+        units, only = brute.recursive_units(nodes, edges)
+        expected |= units
+        unique &= only
+    found = units_of(data, pairs, "recursive", threshold, **more)
+    check_units(data, found)
+    if unique:
+        assert found == expected
+
+
+@settings(max_examples=60)
+@given(seeds, st.sampled_from(list(SIMILARITY_OF)), st.booleans())
+def test_greedy_as_defined(seed, similarity, lenient):
+    data = made(seed, n_annotators=4, n_boxes=4)
+    threshold = SIMILARITY_OF[similarity]
+    pairs, _ = candidate_pairs(data, similarity, threshold)
+    more = {"category_lenient": lenient}
+    weight = pair_weights(pairs, data.annotations.category, threshold, **more)
+    expected = set()
+    for nodes, edges in weighted(data, pairs, weight):
+        expected |= brute.greedy_units(nodes, edges)
+    assert units_of(data, pairs, "greedy", threshold, **more) == expected
+
+
+@settings(max_examples=40)
+@given(seeds, st.booleans())
+def test_recursive_with_two_annotators_is_hungarian(seed, lenient):
+    data = made(seed, n_annotators=2, n_boxes=7)
+    more = {"category_lenient": lenient}
+    assert run(data, "recursive", **more) == run(data, "hungarian", **more)
+
+
+@settings(max_examples=40)
+@given(seeds)
+def test_hungarian_has_the_largest_total(seed):
+    data = made(seed, n_annotators=2, n_boxes=4)
+    pairs, _ = candidate_pairs(data, "bbox", 0.2)
+    weight = pair_weights(pairs, data.annotations.category, 0.2)
+    units = units_of(data, pairs, "hungarian", 0.2)
+    edges = list(zip(pairs.left.tolist(), pairs.right.tolist(), strict=True))
+    total = sum(w for edge, w in zip(edges, weight.tolist(), strict=True) if {*edge} in units)
+    best = sum(
+        brute.best_matchings([e[1:] for e in part], [e[0] for e in part])[0]
+        for _, part in weighted(data, pairs, weight)
+    )
+    assert total == best
+
+
+@settings(max_examples=40)
+@given(seeds)
+def test_greedy_does_not_depend_on_the_order_of_annotators(seed):
+    rng = np.random.default_rng(seed)
+    rows = random_rows(rng, n_annotators=4)
+    # Boxes off the grid, so that no two pairs tie.
+    rows = [(*head, tuple(np.add(box, rng.random(4)).tolist())) for *head, box in rows]
+    turn = rng.permutation(4)
+    turned = [(i, int(turn[a]), *rest) for i, a, *rest in rows]
+    assert run(dataset(rows), "greedy") == run(dataset(turned), "greedy")
+
+
+@pytest.mark.parametrize("matcher", MATCHERS)
+@settings(max_examples=20)
+@given(seeds)
+def test_images_do_not_touch_each_other(matcher, seed):
+    rng = np.random.default_rng(seed)
+    rows = sorted(random_rows(rng, n_images=3, n_annotators=2))
+    apart = set()
+    for place in range(3):
+        own = [number for number, row in enumerate(rows) if row[0] == place]
+        part = dataset([rows[number] for number in own], n_images=3, n_annotators=2)
+        apart |= {frozenset(own[node] for node in unit) for unit in run(part, matcher)}
+    assert run(dataset(rows, n_images=3, n_annotators=2), matcher) == apart
+
+
+def test_no_annotator_twice_even_in_a_crowd():
+    data = made(3, n_images=2, n_annotators=5, n_boxes=30, side=20.0)
+    for matcher in ("recursive", "greedy"):
+        check_units(data, run(data, matcher, 0.2))
+
+
+def test_no_annotations():
+    for matcher in MATCHERS:
+        assert run(dataset([]), matcher) == set()
+
+
+def test_units_are_numbered_by_the_id_of_their_first_annotation():
+    data = made(5)
+    turned = np.random.default_rng(0).permutation(len(data.annotations))
+    columns = replace(data.annotations, id=turned)
+    pairs, _ = candidate_pairs(data, "bbox", 0.3)
+    table = match(columns, pairs, "recursive", 0.3)
+    _, first = np.unique(table.unit, return_index=True)
+    keys = [(columns.image[n], columns.annotator[n], columns.id[n]) for n in first]
+    assert keys == sorted(keys)
+    assert table.image.tolist() == columns.image[first].tolist()
+
+
+def test_unknown_matcher():
+    with pytest.raises(ConfigError, match="matcher is 'best'; expected one of hungarian, recurs"):
+        run(dataset([]), "best")
+
+
+def test_hungarian_is_for_two():
+    data = dataset([(0, a, 0, (0.0, 0.0, 5.0, 5.0)) for a in range(3)])
+    with pytest.raises(ConfigError, match="'hungarian' is for two annotators and there are 3; cho"):
+        run(data, "hungarian")
+
+
+def weights_of(ious, categories, threshold, **more):
+    """Return the weights of pairs of annotation 0 with 1, 2, ..."""
+    right = np.arange(1, len(ious) + 1)
+    pairs = CandidatePairs(np.zeros(len(ious), np.int64), right, np.array(ious))
+    return pair_weights(pairs, np.array(categories, np.int32), threshold, **more).tolist()
+
+
+def test_iou_decides_before_the_category():
+    better, same = weights_of([0.7, 0.69], [1, 2, 1], 0.5)
+    assert better > same
+    other, tied = weights_of([0.7, 0.7], [1, 2, 1], 0.5)
+    assert other < tied
+
+
+def test_lenient_prefers_the_same_category():
+    better, same = weights_of([0.9, 0.5], [1, 2, 1], 0.5, category_lenient=True)
+    assert better < same
+    # With other categories everywhere, the IoU decides.
+    low, high = weights_of([0.6, 0.9], [1, 2, 3], 0.5, category_lenient=True)
+    assert low < high
+
+
+def test_a_distant_pair_is_worth_more_than_none_where_it_is_admitted():
+    assert min(weights_of([-0.9, 0.0, 0.4], [1, 1, 1, 1], -0.95)) > 0
+
+
+def test_lenient_matching_takes_another_partner():
+    rows = [
+        (0, 0, 7, (0.0, 0.0, 10.0, 10.0)),
+        (0, 1, 3, (0.0, 0.0, 10.0, 9.0)),
+        (0, 1, 7, (0.0, 0.0, 10.0, 6.0)),
+    ]
+    assert run(dataset(rows), "hungarian", 0.5) == {frozenset({0, 1}), frozenset({2})}
+    lenient = run(dataset(rows), "hungarian", 0.5, category_lenient=True)
+    assert lenient == {frozenset({0, 2}), frozenset({1})}
+
+
+# The worked examples.
+
+
+def document_of(records, size, categories=None):
+    """Return a document of one image from id → annotator, category, bbox."""
+    used = sorted({category for _, category, _ in records.values()})
+    names = categories or {str(number): f"class {number}" for number in used}
+    return document(
+        [
+            {"id": int(n), "image_id": 1, "category_id": category, "bbox": bbox,
+             "annotator": annotator}
+            for n, (annotator, category, bbox) in records.items()
+        ],
+        images=[{"id": 1, "file_name": "a.png", "width": size[0], "height": size[1]}],
+        categories=[{"id": int(number), "name": name} for number, name in names.items()],
+    )  # fmt: skip
+
+
+def schematic(case, tmp_path):
+    records = {str(n): WORKED["schematic"]["boxes"][str(n)] for n in case["boxes"]}
+    content = document_of(records, (400, 400))
+    content["images"][0]["annotators"] = case["annotators"]
+    return read_coco(write(tmp_path / "case.json", content))
+
+
+@pytest.mark.parametrize("matcher", ["recursive", "greedy"])
+@pytest.mark.parametrize("case", WORKED["schematic"]["cases"], ids=lambda c: str(c["boxes"]))
+def test_schematic_matchings(case, matcher, tmp_path):
+    result = agree(schematic(case, tmp_path), matcher=matcher, bootstrap=0)
+    assert result.alpha == pytest.approx(case["alpha"], abs=5e-5)
+    units = {}
+    for row in result.units.records():
+        drawn = [] if row["annotation"] is None else [row["annotation"]]
+        units.setdefault(row["unit"], []).extend(drawn)
+    assert sorted(map(sorted, units.values())) == sorted(map(sorted, case["units"]))
+
+
+@pytest.fixture(params=WORKED["images"])
+def scene(request, tmp_path):
+    expected = WORKED["images"][request.param]
+    content = document_of(expected["annotations"], expected["size"], expected["categories"])
+    return read_coco(write(tmp_path / "scene.json", content)), expected
+
+
+def test_pairwise_tables_of_the_images(scene):
+    data, expected = scene
+    for names, table in expected["hungarian"].items():
+        two = [data.annotator_names.index(name) for name in names.split("-")]
+        kept = np.flatnonzero(np.isin(data.annotations.annotator, two))
+        part = replace(data, annotations=data.annotations.take(kept))
+        units = run(part, "hungarian", 0.5)
+        assert sorted(sorted(unit) for unit in units if len(unit) == 2) == sorted(table)
+
+
+def test_units_and_alpha_of_the_images(scene):
+    data, expected = scene
+    assert sorted(map(sorted, run(data, "recursive", 0.5))) == sorted(expected["recursive"])
+    result = agree(data, iou_threshold=0.5, bootstrap=0)
+    assert result.alpha == pytest.approx(expected["alpha"], abs=5e-5)
+    assert result.mean_image_alpha == result.alpha
+
+
+def test_ious_of_the_images(scene):
+    data, expected = scene
+    pairs, _ = candidate_pairs(data, "bbox", 0.01)
+    ids = data.annotations.id
+    found = {
+        f"{min(a, b)}-{max(a, b)}": iou
+        for a, b, iou in zip(ids[pairs.left], ids[pairs.right], pairs.iou, strict=True)
+    }
+    for key, iou in expected["ious"].items():
+        assert found[key] == pytest.approx(iou, abs=5e-5)
+
+
+@pytest.mark.parametrize("matcher", ["recursive", "greedy"])
+def test_order_in_the_file_changes_nothing(matcher, tmp_path):
+    rng = np.random.default_rng(6)
+    rows = random_rows(rng, n_images=3, n_annotators=3)
+    records = [
+        {"id": 100 + n, "image_id": i, "category_id": c, "bbox": b, "rater": f"r{a}"}
+        for n, (i, a, c, b) in enumerate(rows)
+    ]
+    images = [image(i) for i in range(3)]
+    categories = [{"id": c, "name": f"c{c}"} for c in range(3)]
+    found = []
+    for turn in range(4):
+        for part in (records, images, categories):
+            if turn:
+                rng.shuffle(part)
+        path = write(tmp_path / f"{turn}.json", json.dumps(document(records, images, categories)))
+        found.append(run(read_coco(path), matcher))
+    assert found == [found[0]] * 4
+
+
+def test_recursive_goes_through_annotators_in_sorted_order():
+    """Names decide, and numbers count as numbers: 2 comes before 10."""
+    boxes = {"2": 0.0, "10": 4.0, "9": 8.0}
+    found = set()
+    for order in permutations(boxes):
+        rows = [(0, sorted(boxes, key=int).index(n), 0, (boxes[n], 0.0, 10.0, 10.0)) for n in order]
+        data = dataset(rows)
+        ids = [order[node] for node in range(3)]
+        units = run(data, "recursive", 0.4)
+        found.add(frozenset(frozenset(ids[node] for node in unit) for unit in units))
+    assert len(found) == 1

@@ -1,0 +1,165 @@
+"""Slow twins: straight from the definitions, with nothing in common with the package."""
+
+from fractions import Fraction
+from itertools import combinations, permutations, product
+
+import numpy as np
+
+MISSING = "missing"
+
+
+def box_iou(a, b):
+    """Return the IoU of two boxes x, y, width, height as an exact fraction."""
+    ax, ay, aw, ah = map(Fraction, a)
+    bx, by, bw, bh = map(Fraction, b)
+    width = min(ax + aw, bx + bw) - max(ax, bx)
+    height = min(ay + ah, by + bh) - max(ay, by)
+    shared = max(width, 0) * max(height, 0)
+    union = aw * ah + bw * bh - shared
+    return shared / union if union else Fraction(0)
+
+
+def matchings(pairs):
+    """Yield every matching of a list of (left, right) pairs, as tuples of places."""
+    if not pairs:
+        yield ()
+        return
+
+    def extend(place, used):
+        if place == len(pairs):
+            yield ()
+            return
+        yield from extend(place + 1, used)
+        left, right = ("l", pairs[place][0]), ("r", pairs[place][1])
+        if left not in used and right not in used:
+            for rest in extend(place + 1, used | {left, right}):
+                yield (place, *rest)
+
+    yield from extend(0, frozenset())
+
+
+def best_matchings(pairs, weights):
+    """Return the largest total weight and every matching that has it."""
+    totals = [(sum(weights[place] for place in chosen), chosen) for chosen in matchings(pairs)]
+    best = max(total for total, _ in totals)
+    return best, [chosen for total, chosen in totals if total == best]
+
+
+def alpha(units):
+    """Return nominal alpha from its definition: 1 − mean disagreement within units over all.
+
+    Units are lists of values; only those with two values or more count. None where undefined.
+    """
+    units = [unit for unit in units if len(unit) >= 2]
+    values = [value for unit in units for value in unit]
+    if not values:
+        return None
+    observed = sum(
+        Fraction(sum(a != b for a, b in permutations(unit, 2)), len(unit) - 1) for unit in units
+    ) / len(values)
+    expected = Fraction(
+        sum(a != b for a, b in permutations(values, 2)), len(values) * (len(values) - 1)
+    )
+    return 1 - observed / expected if expected else None
+
+
+def matrix(units):
+    """Return the coincidence matrix from its definition, as a dict of pairs of values."""
+    result = {}
+    for unit in units:
+        for a, b in permutations(unit, 2):
+            result[a, b] = result.get((a, b), 0) + Fraction(1, len(unit) - 1)
+    return result
+
+
+def unit_values(table, assigned, missing):
+    """Return the values of each unit of a dense table, (A, U), -1 where missing."""
+    units = []
+    for unit in range(table.shape[1]):
+        said = [table[a, unit] for a in range(len(table)) if assigned[a, unit]]
+        if missing == "ignore":
+            units.append([int(value) for value in said if value >= 0])
+        else:
+            units.append([int(value) if value >= 0 else MISSING for value in said])
+    return units
+
+
+def greedy_units(nodes, pairs):
+    """Join pairs (weight, left, right) by falling weight; nodes map to their annotators."""
+    units = {node: {node} for node in nodes}
+    for _, left, right in sorted(pairs, key=lambda pair: (-pair[0], pair[1], pair[2])):
+        a, b = units[left], units[right]
+        if a is b or {nodes[n] for n in a} & {nodes[n] for n in b}:
+            continue
+        for node in a | b:
+            units[node] = a | b
+    return {frozenset(unit) for unit in units.values()}
+
+
+def recursive_units(nodes, pairs):
+    """Match recursively, by enumeration; also say whether every optimum was the only one.
+
+    Parameters
+    ----------
+    nodes : dict of annotation to annotator
+    pairs : list of (weight, left, right), where the annotator of left is the smaller one
+    """
+    units, unique = [], True
+    annotators = sorted(set(nodes.values()))
+    for later in annotators:
+        open_nodes = [node for node in nodes if nodes[node] == later]
+        for earlier in annotators[: annotators.index(later)]:
+            possible = [
+                (weight, left, right)
+                for weight, left, right in pairs
+                if nodes[left] == earlier
+                and right in open_nodes
+                and not any(left in unit and later in map(nodes.get, unit) for unit in units)
+            ]
+            ends = [(left, right) for _, left, right in possible]
+            _, best = best_matchings(ends, [weight for weight, *_ in possible])
+            unique &= len(best) == 1
+            for place in best[0]:
+                left, right = ends[place]
+                next(unit for unit in units if left in unit).append(right)
+                open_nodes.remove(right)
+        units += [[node] for node in open_nodes]
+    return {frozenset(unit) for unit in units}, unique
+
+
+def neighbours(rows, boxes=None):
+    """Return the pairs of one image and two annotators, and of overlapping boxes if given."""
+    result = []
+    for a, b in combinations(range(len(rows)), 2):
+        if rows[a][0] != rows[b][0] or rows[a][1] == rows[b][1]:
+            continue
+        if boxes is None or (
+            boxes[a][0] < boxes[b][2]
+            and boxes[b][0] < boxes[a][2]
+            and boxes[a][1] < boxes[b][3]
+            and boxes[b][1] < boxes[a][3]
+        ):
+            result.append((a, b))
+    return result
+
+
+def even_odd(ring, points):
+    """Return which points, (P, 2), a ring encloses by the even-odd rule."""
+    inside = np.zeros(len(points), bool)
+    x, y = points.T
+    for (x0, y0), (x1, y1) in zip(ring, np.roll(ring, -1, axis=0), strict=True):
+        crosses = (y0 > y) != (y1 > y)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            inside ^= crosses & (x < (x1 - x0) * (y - y0) / (y1 - y0) + x0)
+    return inside
+
+
+def fine_iou(left, right, steps=400):
+    """Return the IoU of two lists of rings, (V, 2) each, by fine rasterising."""
+    vertices = np.concatenate([*left, *right])
+    low, high = vertices.min(0), vertices.max(0)
+    axes = [low[k] + (np.arange(steps) + 0.5) * (high[k] - low[k]) / steps for k in (0, 1)]
+    points = np.array(list(product(*axes)))
+    a = np.any([even_odd(ring, points) for ring in left], axis=0)
+    b = np.any([even_odd(ring, points) for ring in right], axis=0)
+    return (a & b).sum() / max((a | b).sum(), 1)

@@ -1,0 +1,19 @@
+"""Masks as pycocotools encodes and decodes them."""
+
+import warnings
+
+import numpy as np
+from pycocotools import mask as coco
+
+
+def encode(picture):
+    """Return a picture, (height, width) bool, as COCO's compressed run lengths."""
+    return coco.encode(np.asfortranarray(picture, np.uint8))
+
+
+def decode(rle):
+    """Return run lengths as a picture, (height, width) bool."""
+    with warnings.catch_warnings():
+        # pycocotools itself calls numpy in a way of the past.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return coco.decode(rle).astype(bool)

@@ -1,0 +1,76 @@
+"""Settings: from files, from arguments, and what is said of wrong ones."""
+
+from pathlib import Path
+
+import pytest
+
+from bboxqa.config import AgreeSettings, bundled_configs, read_settings, settings_from
+from bboxqa.errors import ConfigError
+from bboxqa.geometry.comparisons import SIMILARITIES
+from bboxqa.io.attribution import WAYS
+from bboxqa.matching import MATCHERS
+
+NAMES = ("coco-bbox", "coco-segm", "default", "fruits", "kalos", "kalphacv", "landscape")
+
+
+def choices(field: str) -> tuple[str, ...]:
+    annotation = AgreeSettings.__annotations__[field]
+    options = getattr(annotation, "__args__", ())
+    nested = [getattr(option, "__args__", (option,)) for option in options]
+    return tuple(name for part in nested for name in part if isinstance(name, str))
+
+
+def test_all_settings_come_with_the_package():
+    assert tuple(bundled_configs()) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_bundled_file_loads(name):
+    assert settings_from(read_settings(name)).similarity in SIMILARITIES
+
+
+def test_default_file_is_the_default():
+    assert settings_from(read_settings("default")) == AgreeSettings()
+
+
+def test_bundled_files_differ_where_they_should():
+    assert settings_from(read_settings("kalos")).empty_images == "unit"
+    assert settings_from(read_settings("coco-segm")).similarity == "mask"
+    assert len(settings_from(read_settings("coco-bbox")).iou_threshold) == 10
+
+
+def test_choices_are_those_of_the_registries():
+    assert choices("similarity") == tuple(SIMILARITIES)
+    assert choices("matcher") == tuple(MATCHERS)
+    assert choices("attribution") == WAYS
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('matchers = "greedy"', "unknown setting 'matchers'; did you mean 'matcher'?"),
+        ("colour = 1", "unknown setting 'colour'"),
+        ('iou_threshold = "high"', "iou_threshold is 'high': expected `array`, got `str`"),
+        ('iou_threshold = [0.5, "x"]', "iou_threshold[1] is"),
+        ("iou_threshold = []", "iou_threshold is empty"),
+        ("iou_threshold = [0.5, 0.5]", "names a number twice"),
+        ("bootstrap = 1.5", "bootstrap is 1.5: expected `int`, got `float`"),
+        ('missing = "drop"', "missing is 'drop'"),
+        ("min_alpha = 3.0", "min_alpha is 3; expected -1 to 1"),
+        ("seed = -1", "bootstrap and seed are 0 or more"),
+        ("a = [", "is not TOML"),
+    ],
+)
+def test_a_wrong_file_is_named_with_its_key(text, message, tmp_path: Path):
+    path = tmp_path / "my.toml"
+    path.write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        read_settings(str(path))
+    assert str(caught.value).startswith(f"{path}: ")
+    assert message in str(caught.value)
+
+
+def test_negative_thresholds_are_for_giou_only():
+    assert settings_from({"similarity": "giou", "iou_threshold": -0.5}).iou_threshold == (-0.5,)
+    with pytest.raises(ConfigError, match="expected more than 0 and at most 1 for similarity"):
+        settings_from({"similarity": "bbox", "iou_threshold": -0.5})
