@@ -94,7 +94,7 @@ def _print_table(console: "Console", shown: "ShownTable") -> None:
 
 def _cell(value: object) -> str:
     if value is None:
-        return "undefined"
+        return "–"
     if isinstance(value, bool):
         return "below threshold" if value else ""
     return f"{value:.4f}" if isinstance(value, float) else str(value)

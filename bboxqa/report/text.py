@@ -6,6 +6,7 @@ from math import isnan
 
 import numpy as np
 
+from bboxqa.arrays import IndexArray
 from bboxqa.result import AgreementResult, Table, ThresholdResult
 
 __all__ = ["ShownTable", "summary_lines", "tables_to_show"]
@@ -28,31 +29,35 @@ def summary_lines(result: AgreementResult) -> Iterator[str]:
     settings = result.settings
     yield (
         f"{_count(result.n_images, 'image')}, {_count(result.n_annotators, 'annotator')}, "
-        f"{_count(result.n_annotations, 'annotation')}; annotators by {result.attribution}"
+        f"{_count(result.n_annotations, 'annotation')}"
+    )
+    yield f"annotators by {result.attribution}"
+    yield (
+        f"similarity {settings.similarity}, {settings.matcher} matching, missing "
+        + ("counts as a category" if settings.missing == "category" else "is ignored")
     )
     if result.n_empty_images:
         meaning = {
-            "agree": "1 each in the mean over images",
-            "unit": "one unit of agreement each",
+            "agree": "each counts 1 in the mean",
+            "unit": "each is one unit of agreement",
             "skip": "left out",
         }[settings.empty_images]
-        empty = _count(result.n_empty_images, "image")
-        yield f"{empty} left empty by all their annotators: {meaning}"
+        yield f"{_count(result.n_empty_images, 'image')} left empty by all annotators: {meaning}"
     yield ""
     for part in result.thresholds:
-        where = (
-            f"@[ IoU={part.iou_threshold:.2f} | {settings.similarity} | {settings.matcher} | "
-            f"missing={settings.missing} ]"
-        )
-        yield f" Krippendorff's alpha (pooled)      {where} = {_value(part.alpha, part.interval)}"
+        where = f"@[ IoU={part.iou_threshold:.2f} | {settings.similarity} ]"
+        pooled = _value(part.alpha, part.interval)
+        mean = _value(part.mean_image_alpha, part.mean_image_interval)
+        yield f" Krippendorff's alpha (pooled) {where} = {pooled}"
         if part.status != "ok":
             yield f"   {part.status}"
-        mean = _value(part.mean_image_alpha, part.mean_image_interval)
-        yield f" Krippendorff's alpha (image mean)  {where} = {mean}"
-        yield (
-            f" Units, of these drawn by all       {where} = "
-            f"{part.n_units:,}, {part.n_complete_units:,}{_share(part)}"
-        )
+        yield f" Krippendorff's alpha   (mean) {where} = {mean}"
+        complete = f"{part.n_complete_units:,}{_share(part)}"
+        yield f" Units, and drawn by all       {where} = {part.n_units:,}, {complete}"
+    legend = " pooled: all units together; mean: over images"
+    if not isnan(result.thresholds[0].interval[0]):
+        legend += f"; in brackets: 95 % interval, {settings.bootstrap:,} draws"
+    yield legend
     for note in result.notes:
         yield f" Note: {note}"
 
@@ -68,7 +73,7 @@ def _share(part: ThresholdResult) -> str:
 def _value(value: float, interval: tuple[float, float]) -> str:
     text = "undefined" if isnan(value) else f"{value:.4f}"
     low, high = interval
-    return text if isnan(low) else f"{text}  95 % [{low:.4f}, {high:.4f}]"
+    return text if isnan(low) else f"{text} [{low:.4f}, {high:.4f}]"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,12 +116,17 @@ def tables_to_show(part: ThresholdResult) -> list[ShownTable]:
     return [table for table in shown if len(table.table)]
 
 
-def _worst(table: Table) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+def _worst(table: Table) -> IndexArray:
     """Return the rows by rising alpha, what is undefined last."""
     return np.lexsort((-table["n_units"], table["alpha"]))
 
 
-def _first(
-    table: Table, order: np.ndarray[tuple[int], np.dtype[np.int64]], title: str
-) -> ShownTable:
-    return ShownTable(title, table.take(order[:_ROWS]), max(len(table) - _ROWS, 0))
+def _first(table: Table, order: IndexArray, title: str) -> ShownTable:
+    shown = table.take(order[:_ROWS])
+    # Columns of intervals that nobody asked for tell nothing.
+    columns = {
+        name: column
+        for name, column in shown.columns.items()
+        if name not in ("low", "high") or not np.isnan(shown[name]).all()
+    }
+    return ShownTable(title, Table(columns), max(len(table) - _ROWS, 0))
