@@ -5,13 +5,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from bboxqa.agreement.krippendorff import nominal_alpha
-from bboxqa.arrays import sum_by
-from bboxqa.model import Cell, FloatArray, IndexArray, IntArray, ReliabilityData
+from bboxqa.arrays import rows, sum_by
+from bboxqa.model import BoolArray, Cell, FloatArray, IndexArray, IntArray, ReliabilityData
 
 __all__ = ["alpha_per_pair"]
 
 # Pairs of cells looked at in one go.
-_CHUNK = 1 << 21
+_CHUNK = 1 << 22
 
 
 def alpha_per_pair(
@@ -49,49 +49,65 @@ def alpha_per_pair(
     array([0.4])
     """
     n_values = data.n_values + 1
-    code = np.where(data.state == Cell.MISSING, data.n_values, data.value).astype(np.int64)
-    pair_keys, value_keys, value_counts = [], [], []
-    agreements, units = [], []
-    for left, right in _cells(data):
-        drawn = (code[left] < data.n_values).astype(np.int8) + (code[right] < data.n_values)
-        keep = drawn >= (1 if missing == "category" else 2)
-        a, b = code[left[keep]], code[right[keep]]
-        pair = data.annotator[left[keep]].astype(np.int64) * n_annotators
-        pair += data.annotator[right[keep]]
-        keys, place = np.unique(pair, return_inverse=True)
-        pair_keys.append(keys)
-        agreements.append(np.bincount(place, a == b, len(keys)))
-        units.append(np.bincount(place, minlength=len(keys)))
-        key, count = np.unique(
-            np.concatenate([pair * n_values + a, pair * n_values + b]), return_counts=True
-        )
-        value_keys.append(key)
-        value_counts.append(count)
-    none: IndexArray = np.zeros(0, np.int64)
-    keys, place = np.unique(np.concatenate([none, *pair_keys]), return_inverse=True)
-    n_units = sum_by(place, np.concatenate([none, *units]), len(keys))
-    agreeing = sum_by(place, np.concatenate([none, *agreements]), len(keys))
-    value, place = np.unique(np.concatenate([none, *value_keys]), return_inverse=True)
-    marginal = sum_by(place, np.concatenate([none, *value_counts]), len(value))
-    squares = sum_by(np.searchsorted(keys, value // n_values), marginal**2, len(keys))
-    alpha = nominal_alpha(2 * n_units, 2 * agreeing, squares)[0]
+    drawn = data.state == Cell.CATEGORY
+    code = np.where(drawn, data.value, data.n_values).astype(np.int64)
+    units, agreeing, values = _Tally(), _Tally(), _Tally()
+    for left, right in _partners(data.unit, drawn, missing):
+        ends = np.sort(data.annotator[np.stack([left, right])].astype(np.int64), axis=0)
+        pair = ends[0] * n_annotators + ends[1]
+        units.add(pair)
+        agreeing.add(pair[code[left] == code[right]])
+        values.add(np.concatenate([pair * n_values + code[left], pair * n_values + code[right]]))
+    keys, n_units = units.done()
+    agreeing_keys, n_agreeing = agreeing.done()
+    value_keys, marginal = values.done()
+    total = (2 * n_units).astype(np.float64)
+    same = sum_by(np.searchsorted(keys, agreeing_keys), 2 * n_agreeing, len(keys))
+    squares = sum_by(np.searchsorted(keys, value_keys // n_values), marginal * marginal, len(keys))
+    alpha = nominal_alpha(total, same, squares)[0]
     first, second = (side.astype(np.int32) for side in np.divmod(keys, n_annotators))
-    return first, second, alpha, n_units.astype(np.int64)
+    return first, second, alpha, n_units
 
 
-def _cells(data: ReliabilityData) -> Iterator[tuple[IndexArray, IndexArray]]:
-    """Return every two cells of one unit, in chunks."""
-    n = len(data.unit)
-    ends = np.searchsorted(data.unit, data.unit, side="right")
-    later = ends - np.arange(n) - 1
-    total = np.concatenate([[0], np.cumsum(later)])
+class _Tally:
+    """Counts keys that come in parts, and keeps only the counts."""
+
+    def __init__(self) -> None:
+        self._keys: IndexArray = np.zeros(0, np.int64)
+        self._counts: IndexArray = np.zeros(0, np.int64)
+
+    def add(self, keys: IndexArray) -> None:
+        new, counts = np.unique(keys, return_counts=True)
+        all_keys = np.concatenate([self._keys, new])
+        self._keys, place = np.unique(all_keys, return_inverse=True)
+        amount = np.concatenate([self._counts, counts])
+        self._counts = sum_by(place, amount, len(self._keys)).astype(np.int64)
+
+    def done(self) -> tuple[IndexArray, IndexArray]:
+        return self._keys, self._counts
+
+
+def _partners(
+    unit: IndexArray, drawn: BoolArray, missing: str
+) -> Iterator[tuple[IndexArray, IndexArray]]:
+    """Yield every two cells of one unit of which at least one was drawn, in chunks.
+
+    Two cells that are missing tell nothing of their annotators, and there are most of those.
+    """
+    cells = np.arange(len(unit)) if missing == "category" else np.flatnonzero(drawn)
+    of = unit[cells]
+    begins = np.searchsorted(of, of[drawn[cells]])
+    ends = np.searchsorted(of, of[drawn[cells]], side="right")
+    sources = cells[drawn[cells]]
+    total = np.concatenate([[0], np.cumsum(ends - begins)])
     start = 0
-    while start < n:
-        stop = max(int(np.searchsorted(total, total[start] + _CHUNK, side="right")) - 1, start + 1)
-        stop = min(stop, n)
-        counts = later[start:stop]
-        left = np.repeat(np.arange(start, stop), counts)
-        shift = np.repeat(total[start:stop] - total[start], counts)
-        right = left + 1 + np.arange(len(left)) - shift
-        yield left, right
+    while start < len(sources):
+        stop = int(np.searchsorted(total, total[start] + _CHUNK, side="right")) - 1
+        stop = max(stop, start + 1)
+        place, _ = rows(begins[start:stop], ends[start:stop])
+        left = np.repeat(sources[start:stop], np.diff(total[start : stop + 1]))
+        right = cells[place]
+        # Two who drew find each other twice; the first finding is enough.
+        once = np.flatnonzero(~drawn[right] | (left < right))
+        yield left[once], right[once]
         start = stop

@@ -86,10 +86,11 @@ def _print_table(console: "Console", shown: "ShownTable") -> None:
     for row in shown.table.rows():
         # Names come from a file: they are text, never markup.
         table.add_row(*(Text(_cell(value)) for value in row))
-    console.print()
-    console.print(table)
+    with console.capture() as text:
+        console.print(table)
+    click.echo(f"\n{text.get()}", nl=False)
     if shown.left_out:
-        console.print(f" … and {shown.left_out:,} more (all of them with --out DIR)")
+        click.echo(f" … and {shown.left_out:,} more (all of them with --out DIR)")
 
 
 def _cell(value: object) -> str:
