@@ -11,6 +11,9 @@ from bboxqa.errors import ConfigError
 
 __all__ = ["AgreeSettings", "bundled_configs", "read_settings", "settings_from"]
 
+# All replicates of all categories are held at once.
+_MAX_BOOTSTRAP = 100_000
+
 Attribution = Literal["annotator-key", "image-records", "files"]
 EmptyImages = Literal["agree", "unit", "skip"]
 Matcher = Literal["hungarian", "recursive", "greedy"]
@@ -150,8 +153,12 @@ def _check(settings: AgreeSettings, prefix: str) -> None:
             )
     if len(set(settings.iou_threshold)) < len(settings.iou_threshold):
         raise ConfigError(f"{prefix}iou_threshold names a number twice")
-    if settings.bootstrap < 0 or settings.seed < 0:
-        raise ConfigError(f"{prefix}bootstrap and seed are 0 or more")
+    if not 0 <= settings.bootstrap <= _MAX_BOOTSTRAP:
+        raise ConfigError(
+            f"{prefix}bootstrap is {settings.bootstrap}; expected 0 to {_MAX_BOOTSTRAP:,}"
+        )
+    if settings.seed < 0:
+        raise ConfigError(f"{prefix}seed is {settings.seed}; expected 0 or more")
     if settings.min_alpha is not None and not -1 <= settings.min_alpha <= 1:
         raise ConfigError(f"{prefix}min_alpha is {settings.min_alpha:g}; expected -1 to 1")
     if settings.empty_images == "unit" and settings.missing == "ignore":

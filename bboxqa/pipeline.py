@@ -12,6 +12,7 @@ from bboxqa.agreement.coincidences import coincidences
 from bboxqa.agreement.krippendorff import alpha_per_group, pooled_alpha
 from bboxqa.agreement.reliability import from_units
 from bboxqa.config import AgreeSettings, settings_from
+from bboxqa.errors import ConfigError
 from bboxqa.geometry.similarity import TOLERANCE, candidate_pairs
 from bboxqa.matching import match
 from bboxqa.model import (
@@ -28,11 +29,13 @@ from bboxqa.model import (
 from bboxqa.result import AgreementResult, ThresholdResult
 from bboxqa.tables import category_table, image_table, pair_table, unit_table
 from bboxqa.version import __version__
+from bboxqa.words import count
 
 __all__ = ["agree", "agree_with"]
 
 Progress = Callable[[str, int, int], None]
 _UNKNOWN = float("nan"), float("nan")
+_OF_READING = ("annotator_key", "attribution", "filter")
 # Below this, intervals by resampling images are known to be too narrow.
 _FEW_IMAGES = 20
 
@@ -70,6 +73,9 @@ def agree(data: Dataset, *, progress: Progress | None = None, **settings: Any) -
     >>> round(bboxqa.agree(data, iou_threshold=0.5).alpha, 4)
     0.0222
     """
+    for name in _OF_READING:
+        if settings.get(name) is not None:
+            raise ConfigError(f"{name} is for `bboxqa.read_coco`; the data set is already read")
     return agree_with(data, settings_from(settings), progress)
 
 
@@ -128,7 +134,10 @@ def agree_with(
         version=__version__,
         attribution=data.attribution,
         sources=data.sources,
-        notes=(*data.notes, *_notes(data_kept, settings, counts, int(crowd.sum()), thresholds)),
+        notes=(
+            *data.notes,
+            *_notes(data_kept, settings, counts, int(crowd.sum()), len(empty), thresholds),
+        ),
     )
 
 
@@ -222,25 +231,28 @@ def _notes(
     settings: AgreeSettings,
     counts: Counter[str],
     n_crowd: int,
+    n_empty: int,
     thresholds: Sequence[ThresholdResult],
 ) -> Iterator[str]:
     """Yield what a reader of the numbers has to know."""
     if n_crowd:
-        yield f"{_count(n_crowd, 'crowd annotation')} left out"
+        yield f"{count(n_crowd, 'crowd annotation')} left out"
     if counts["flat"]:
-        yield f"{_count(counts['flat'], 'annotation')} without area: nothing matches them"
+        yield f"{count(counts['flat'], 'annotation')} without area: nothing matches them"
     if counts["short"]:
-        yield f"{_count(counts['short'], 'ring')} of fewer than 3 points left out"
+        yield f"{count(counts['short'], 'ring')} of fewer than 3 points left out"
     if counts["repaired"]:
-        yield f"{_count(counts['repaired'], 'invalid polygon')} repaired before comparing"
+        yield f"{count(counts['repaired'], 'invalid polygon')} repaired before comparing"
     n_images = int((data.assigned.sum(1) >= 2).sum())
     if settings.bootstrap and n_images < _FEW_IMAGES:
         yield (
-            f"{_count(n_images, 'image')}: intervals come from resampling images, and are "
+            f"{count(n_images, 'image')}: intervals come from resampling images, and are "
             + ("too narrow with so few" if n_images > 1 else "not possible with one")
         )
     one_category = len(np.unique(data.annotations.category)) == 1
-    if one_category and len(data.annotator_names) == 2 and settings.missing == "category":
+    two = len(data.annotator_names) == 2
+    agreed_on_nothing = settings.empty_images == "unit" and n_empty
+    if one_category and two and settings.missing == "category" and not agreed_on_nothing:
         for part in thresholds:
             share = part.n_complete_units / part.n_units
             yield (
@@ -255,7 +267,3 @@ def _notes(
                 f"order of annotators, gives alpha {part.greedy_alpha:.4f} "
                 f"({part.greedy_alpha - part.alpha:+.4f})"
             )
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"

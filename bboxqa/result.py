@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from html import escape
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -179,10 +180,11 @@ class ThresholdResult:
 
     def __repr__(self) -> str:
         low, high = self.interval
+        alpha = self.status if isnan(self.alpha) else f"{self.alpha:.4f}"
+        interval = "" if isnan(low) else f" [{low:.4f}, {high:.4f}]"
         return (
-            f"<ThresholdResult IoU {self.iou_threshold:g}: alpha {self.alpha:.4f} "
-            f"[{low:.4f}, {high:.4f}], mean over images {self.mean_image_alpha:.4f}, "
-            f"{self.n_units:,} units>"
+            f"<ThresholdResult IoU {self.iou_threshold:g}: alpha {alpha}{interval}, "
+            f"mean over images {self.mean_image_alpha:.4f}, {self.n_units:,} units>"
         )
 
 
@@ -294,6 +296,7 @@ class AgreementResult:
             "high": np.array([t.interval[1] for t in self.thresholds]),
             "mean over images": np.array([t.mean_image_alpha for t in self.thresholds]),
             "units": np.array([t.n_units for t in self.thresholds]),
+            "status": np.array([t.status for t in self.thresholds]),
         }
         head = (
             f"{self.n_images:,} images · {self.n_annotators} annotators · "

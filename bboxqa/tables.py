@@ -10,6 +10,8 @@ from bboxqa.result import Column, Labels, Table
 
 __all__ = ["category_table", "image_table", "pair_table", "unit_table"]
 
+_UNDEFINED = "undefined: no two values that could differ"
+
 
 def image_table(
     data: Dataset, units: UnitTable, alpha: FloatArray, min_alpha: float | None
@@ -36,6 +38,7 @@ def image_table(
     columns: dict[str, Column] = {
         "image": Labels(shown.astype(np.int32), data.image_names),
         "alpha": alpha[shown],
+        "status": _status(alpha[shown]),
         "n_annotators": data.assigned.sum(1)[shown],
         "n_annotations": np.bincount(data.annotations.image, minlength=n_images)[shown],
         "n_units": np.bincount(units.image, minlength=n_images)[shown],
@@ -70,6 +73,7 @@ def category_table(data: Dataset, counted: Coincidences, intervals: Intervals | 
         {
             "category": Labels(shown.astype(np.int32), data.category_names),
             "alpha": alpha[shown],
+            "status": _status(alpha[shown]),
             "low": interval[shown, 0],
             "high": interval[shown, 1],
             "n_annotations": drawn[shown],
@@ -101,9 +105,14 @@ def pair_table(data: Dataset, reliability: ReliabilityData, missing: str) -> Tab
             "annotator_1": Labels(first, names),
             "annotator_2": Labels(second, names),
             "alpha": alpha,
+            "status": _status(alpha),
             "n_units": n_units,
         }
     )
+
+
+def _status(alpha: FloatArray) -> Labels:
+    return Labels(np.isnan(alpha).astype(np.int32), ("ok", _UNDEFINED))
 
 
 def unit_table(data: Dataset, units: UnitTable, reliability: ReliabilityData) -> Table:

@@ -57,7 +57,7 @@ def test_choices_are_those_of_the_registries():
         ("bootstrap = 1.5", "bootstrap is 1.5: expected `int`, got `float`"),
         ('missing = "drop"', "missing is 'drop'"),
         ("min_alpha = 3.0", "min_alpha is 3; expected -1 to 1"),
-        ("seed = -1", "bootstrap and seed are 0 or more"),
+        ("seed = -1", "seed is -1; expected 0 or more"),
         ("a = [", "is not TOML"),
     ],
 )

@@ -254,7 +254,7 @@ def test_an_image_of_one_annotator_is_left_out_and_noted(tmp_path):
     content = two_annotators(images=[image(1), image(2)])
     content["annotations"].append(annotation(3, 2, annotator="ann"))
     found = agree(read_coco(write(tmp_path / "a.json", content)))
-    assert "1 image was given to fewer than two annotators: left out" in found.notes
+    assert "1 image with fewer than two annotators left out" in found.notes
 
 
 def test_empty_images():
@@ -522,7 +522,7 @@ def test_the_result_says_how_it_was_made(tmp_path):
     result = agree(read_coco(path), seed=7, iou_threshold=0.3)
     assert result.settings.seed == 7
     assert result.settings.iou_threshold == (0.3,)
-    assert result.sources[0].name == "a.json"
+    assert result.sources[0].name == str(path)
     assert result.attribution == "the key 'annotator' on annotations"
     assert result.version
 
@@ -561,9 +561,9 @@ def test_progress():
         ({"iou_threshold": -1, "similarity": "giou"}, "expected more than -1 and at most 1"),
         ({"iou_threshold": [0.5, 0.5]}, "iou_threshold names a number twice"),
         ({"iou_threshold": True}, "iou_threshold"),
-        ({"bootstrap": -1}, "bootstrap and seed are 0 or more"),
+        ({"bootstrap": -1}, "bootstrap is -1; expected 0 to 100,000"),
         ({"bootstrap": 1.5}, "bootstrap is 1.5: expected `int`"),
-        ({"seed": -1}, "bootstrap and seed are 0 or more"),
+        ({"seed": -1}, "seed is -1; expected 0 or more"),
         ({"seed": "x"}, "seed is 'x': expected `int`"),
         ({"min_alpha": 1.5}, "min_alpha is 1.5; expected -1 to 1"),
         ({"min_alpha": float("nan")}, "min_alpha is nan; expected -1 to 1"),

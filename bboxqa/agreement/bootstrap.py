@@ -14,8 +14,9 @@ __all__ = ["LEVEL", "Intervals", "bootstrap", "percentile_interval"]
 LEVEL = 0.95
 """The share of replicates that an interval spans."""
 
-# Replicates drawn together; their weights stay near the processor.
+# Replicates drawn together, and how many weights of theirs there may be.
 _CHUNK = 100
+_WEIGHTS = 1 << 23
 # An interval stands on the replicates in which the coefficient is defined: nearly all of them.
 _DEFINED = 0.95
 
@@ -116,8 +117,9 @@ def bootstrap(
     pooled = np.full((len(thresholds), replicates), np.nan)
     mean = np.full((len(thresholds), replicates), np.nan)
     binary = np.full((len(thresholds), len(values), replicates), np.nan)
-    for start in range(0, replicates, _CHUNK):
-        part = slice(start, min(start + _CHUNK, replicates))
+    step = int(np.clip(_WEIGHTS // max(len(images), 1), 1, _CHUNK))
+    for start in range(0, replicates, step):
+        part = slice(start, min(start + step, replicates))
         weights = _draw(generator, len(images), part.stop - start)
         sums = np.zeros((len(values) * 2, part.stop - start))
         for index, change in enumerate(changes):
@@ -151,9 +153,9 @@ def _draw(generator: np.random.Generator, n_images: int, replicates: int) -> Flo
 
 def _mean(alphas: FloatArray, weights: FloatArray) -> FloatArray:
     """Return the weighted mean of the alphas that are defined, per replicate."""
-    defined = ~np.isnan(alphas)
+    defined = (~np.isnan(alphas)).astype(np.float64)
     with np.errstate(invalid="ignore"):
-        mean: FloatArray = (alphas[defined] @ weights[defined]) / weights[defined].sum(0)
+        mean: FloatArray = (np.nan_to_num(alphas) @ weights) / (defined @ weights)
     return mean
 
 

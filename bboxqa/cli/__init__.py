@@ -1,7 +1,9 @@
 """The command line: one module per command, and no logic of its own."""
 
+import io
 import os
 import sys
+import traceback
 
 import click
 
@@ -9,6 +11,7 @@ from bboxqa.cli.agree import agree
 from bboxqa.cli.example import example
 from bboxqa.errors import BboxqaError
 from bboxqa.version import __version__
+from bboxqa.words import clean
 
 __all__ = ["main"]
 
@@ -34,13 +37,18 @@ cli.add_command(example)
 
 def main() -> None:
     """Run the command line; never show a traceback for bad input."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # A terminal that does not know a sign shows its number.
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = cli.main(standalone_mode=False)
+        sys.stdout.flush()
     except click.ClickException as error:
         error.show()
         code = 2
     except BboxqaError as error:
-        click.echo(f"Error: {error}", err=True)
+        click.echo(f"Error: {clean(str(error))}", err=True)
         code = 2
     except (KeyboardInterrupt, click.Abort):
         click.echo("Interrupted; nothing was written.", err=True)
@@ -52,4 +60,13 @@ def main() -> None:
         # Whoever read the output has seen enough; python must not complain when it flushes.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 0
+    except OSError as error:
+        click.echo(f"Error: {error.filename or 'output'}: {error.strerror}", err=True)
+        code = 2
+    except Exception as error:  # noqa: BLE001 - a traceback helps nobody who did not write this
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        what = f"{type(error).__name__}: {clean(str(error))}"
+        click.echo(f"Error: bboxqa failed in {place.name}, line {place.lineno}: {what}", err=True)
+        click.echo("This is a defect of bboxqa; please report it with this line.", err=True)
+        code = 2
     sys.exit(code)

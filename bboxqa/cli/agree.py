@@ -126,6 +126,7 @@ def agree(
     Exit code 0: measured. 1: below --min-alpha. 2: could not run.
     """
     from bboxqa.cli.console import show, tracking
+    from bboxqa.geometry.checks import needs_segmentation
     from bboxqa.io.coco import read_coco
     from bboxqa.io.folder import check_folder, write_folder
     from bboxqa.pipeline import agree_with
@@ -140,7 +141,7 @@ def agree(
             source,
             annotator_key=settings.annotator_key,
             attribution=settings.attribution,
-            segmentation=settings.similarity not in ("bbox", "giou", "centroid"),
+            segmentation=needs_segmentation(settings.similarity),
             pattern=settings.filter,
             progress=progress,
         )

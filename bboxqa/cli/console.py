@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -69,8 +70,12 @@ def _show_text(result: "AgreementResult") -> None:
     lowest = result.settings.min_alpha
     if lowest is not None:
         for part in result.thresholds:
-            verdict = "reaches" if part.alpha >= lowest else "below threshold:"
-            click.echo(f"\nIoU {part.iou_threshold:g}: alpha {part.alpha:.4f} {verdict} {lowest:g}")
+            at = f"\nIoU {part.iou_threshold:g}: alpha"
+            if isnan(part.alpha):
+                click.echo(f"{at} is undefined, which does not reach {lowest:g}")
+            else:
+                verdict = "reaches" if part.alpha >= lowest else "below threshold:"
+                click.echo(f"{at} {part.alpha:.4f} {verdict} {lowest:g}")
 
 
 def _print_table(console: "Console", shown: "ShownTable") -> None:

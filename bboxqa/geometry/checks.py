@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from bboxqa.arrays import rows
 from bboxqa.errors import DatasetError
 from bboxqa.model import BoolArray, Dataset, SegmentationKind, Segmentations
 
@@ -9,6 +10,9 @@ __all__ = ["check_shapes", "describe", "needs_segmentation"]
 
 _BOXES = ("bbox", "giou", "centroid")
 _POLYGONS_ONLY = ("pixel", "raster")
+# Drawing takes memory by the length of the outline, and run lengths have 32 bits.
+_MAX_SIDE = 100_000
+_MAX_MASK = 1 << 31
 
 
 def needs_segmentation(similarity: str) -> bool:
@@ -44,12 +48,12 @@ def check_shapes(dataset: Dataset, similarity: str) -> None:
         return
     segmentation = _require_outlines(dataset, similarity)
     is_mask = segmentation.kind == SegmentationKind.RLE
-    if similarity == "mask":
-        _require_size(dataset, ~is_mask, similarity)
-    elif is_mask.any():
+    if similarity in ("mask", "polygon") and (similarity == "mask" or is_mask.any()):
         # Polygons are drawn as masks where there is a mask in their image to compare with.
-        beside = np.isin(dataset.annotations.image, dataset.annotations.image[is_mask])
-        _require_size(dataset, beside & ~is_mask, similarity)
+        image = dataset.annotations.image
+        drawn = ~is_mask if similarity == "mask" else ~is_mask & np.isin(image, image[is_mask])
+        _require_size(dataset, drawn, similarity)
+        _check_drawing(dataset, segmentation, drawn)
     _check_mask_sizes(dataset, segmentation)
 
 
@@ -110,3 +114,29 @@ def _check_mask_sizes(dataset: Dataset, segmentation: Segmentations) -> None:
             ],
             "Export the masks at the size of their image.",
         )
+
+
+def _check_drawing(dataset: Dataset, segmentation: Segmentations, drawn: BoolArray) -> None:
+    """Refuse polygons that would take too much memory to draw as masks."""
+    size = dataset.image_size[dataset.annotations.image].astype(np.int64)
+    large = (size.max(1, initial=0) > _MAX_SIDE) | (size.prod(1) >= _MAX_MASK)
+    first, last = segmentation.part_start[drawn], segmentation.part_stop[drawn]
+    rings, parts = rows(first, last)
+    vertices, _ = rows(segmentation.ring_offsets[:-1][rings], segmentation.ring_offsets[1:][rings])
+    lengths = np.diff(segmentation.ring_offsets)[rings]
+    owner = np.repeat(np.repeat(np.flatnonzero(drawn), np.diff(parts)), lengths)
+    # A vertex this far outside is an error of the file, not a cut-off object.
+    outside = np.abs(segmentation.xy[vertices]) > 10 * size[owner] + 1000
+    far = np.zeros(len(drawn), np.bool_)
+    far[owner[outside.any(1)]] = True
+    problems = [
+        f"{describe(dataset, index)}: its image is {size[index, 0]} × {size[index, 1]} px; "
+        f"polygons are drawn as masks up to {_MAX_SIDE:,} px a side and {_MAX_MASK:,} px in all"
+        for index in np.flatnonzero(large & drawn).tolist()
+    ] + [
+        f"{describe(dataset, index)}: its polygon reaches far outside its image of "
+        f"{size[index, 0]} × {size[index, 1]} px"
+        for index in np.flatnonzero(far & ~large).tolist()
+    ]
+    if problems:
+        raise DatasetError(problems, "Mend the file, or compare with --similarity bbox.")

@@ -11,13 +11,13 @@ import numpy as np
 from bboxqa.errors import DatasetError
 from bboxqa.geometry import boxes, masks, polygons, rasters
 from bboxqa.geometry.checks import describe
-from bboxqa.geometry.outlines import polygon_outlines
+from bboxqa.geometry.outlines import polygon_bounds, polygon_outlines
 from bboxqa.model import BoolArray, Dataset, FloatArray, IndexArray, SegmentationKind, Segmentations
 
 __all__ = ["ONE_THREAD", "SIMILARITIES", "Compare", "Comparison", "Options"]
 
 # A canvas of more pixels than this is refused, whatever the file says.
-_MAX_CANVAS = 1 << 28
+_MAX_CANVAS = 1 << 27
 # Rasterising can move an edge by up to a pixel.
 _ONE_PIXEL = np.array([-1.0, -1.0, 1.0, 1.0])
 
@@ -162,7 +162,7 @@ def _split(is_mask: BoolArray, of_polygons: Compare, of_masks: Compare) -> Compa
 
 def _raster(dataset: Dataset, draw: rasters.Draw) -> Comparison:
     segmentation, counts = _segmentation(dataset)
-    bounds = polygon_outlines(segmentation).bounds
+    bounds = polygon_bounds(segmentation)
     rings = [
         [ring for ring in segmentation.rings(index) if len(ring) >= 3]
         for index in range(len(segmentation))
@@ -186,7 +186,8 @@ def _raster(dataset: Dataset, draw: rasters.Draw) -> Comparison:
 def _check_canvas(dataset: Dataset, bounds: FloatArray, a: int, b: int) -> None:
     last, first = np.maximum(bounds[a], bounds[b])[2:], np.minimum(bounds[a], bounds[b])[:2]
     width, height = (last - first).tolist()
-    if width * height > _MAX_CANVAS:
+    # The canvas has a margin, so that a flat polygon takes memory, too.
+    if (width + 3) * (height + 3) > _MAX_CANVAS:
         raise DatasetError(
             [
                 (

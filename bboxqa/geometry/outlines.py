@@ -13,7 +13,7 @@ import numpy as np
 from bboxqa.arrays import rows, run_starts, sum_by
 from bboxqa.model import BoolArray, FloatArray, IndexArray, Segmentations
 
-__all__ = ["BLOCK", "Edges", "Outlines", "polygon_outlines"]
+__all__ = ["BLOCK", "Edges", "Outlines", "polygon_bounds", "polygon_outlines"]
 
 # Edges are compared in blocks first; this size was the fastest for real outlines.
 BLOCK = 8
@@ -225,6 +225,22 @@ def polygon_outlines(segmentations: Segmentations) -> Outlines:
     rings, repaired = _mended_rings(_given_rings(segmentations), n)
     edges, area = _edges(rings, n)
     return Outlines(area, _bounds(rings, n), edges, repaired)
+
+
+def polygon_bounds(segmentations: Segmentations) -> FloatArray:
+    """Return the bounds of polygons as they are given, without repairing them.
+
+    Parameters
+    ----------
+    segmentations : Segmentations
+        N outlines.
+
+    Returns
+    -------
+    (N, 4) float64
+        left, top, right, bottom in pixels; zeros where there is no ring of three points.
+    """
+    return _bounds(_given_rings(segmentations), len(segmentations))
 
 
 def _bounds(rings: _Rings, n: int) -> FloatArray:

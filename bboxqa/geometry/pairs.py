@@ -41,17 +41,22 @@ def _overlapping(
 
 def _from_tree(
     bounds: FloatArray, annotations: Annotations, first: int, last: int
-) -> tuple[IndexArray, IndexArray]:
-    """Return the overlapping pairs of one crowded image."""
+) -> Iterator[tuple[IndexArray, IndexArray]]:
+    """Yield the overlapping pairs of one crowded image, some annotations at a time."""
     import shapely
 
-    boxes = bounds[first:last]
-    shapes = shapely.box(*boxes.T)
-    left, right = shapely.STRtree(shapes).query(shapes) + first
-    other = annotations.annotator[left] < annotations.annotator[right]
-    left, right = left[other], right[other]
-    order = np.lexsort((right, left))
-    return _overlapping(bounds, left[order], right[order])
+    shapes = shapely.box(*bounds[first:last].T)
+    tree = shapely.STRtree(shapes)
+    # However much overlaps, this many rows of all annotations fit.
+    step = max(_CROWDED * 16 // (last - first), 1)
+    for start in range(first, last, step):
+        stop = min(start + step, last)
+        left, right = tree.query(shapes[start - first : stop - first])
+        left, right = left + start, right + first
+        other = annotations.annotator[left] < annotations.annotator[right]
+        left, right = left[other], right[other]
+        order = np.lexsort((right, left))
+        yield _overlapping(bounds, left[order], right[order])
 
 
 def neighbours(
@@ -87,7 +92,7 @@ def neighbours(
     for first, last in [*special, (len(annotations), len(annotations))]:
         yield from _flat(bounds, group_end, total, place, first)
         if bounds is not None and last > first:
-            yield _from_tree(bounds, annotations, first, last)
+            yield from _from_tree(bounds, annotations, first, last)
         place = last
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bboxqa.arrays import sum_by
+from bboxqa.arrays import rows, sum_by
 from bboxqa.geometry.boxes import overlap
 from bboxqa.geometry.outlines import BLOCK, Edges, Outlines
 from bboxqa.model import FloatArray, IndexArray
@@ -45,28 +45,28 @@ def _by_edges(edges: Edges, left: IndexArray, right: IndexArray) -> FloatArray:
     high = np.ascontiguousarray(edges.high.reshape(-1, BLOCK).T)
     block_low, block_high = low.min(0, initial=np.inf), high.max(0, initial=-np.inf)
     blocks = np.diff(edges.block_offsets)
-    width = blocks[right]
-    work = blocks[left] * width
-    total = np.concatenate([[0], np.cumsum(work)])
+    # A row is a block of the left polygon, beside all blocks of the right one.
+    block, _ = rows(edges.block_offsets[left], edges.block_offsets[left + 1])
+    pair = np.repeat(np.arange(len(left)), blocks[left])
+    first, last = edges.block_offsets[right[pair]], edges.block_offsets[right[pair] + 1]
+    total = np.concatenate([[0], np.cumsum(last - first)])
     result = np.zeros(len(left))
-
     for start, stop in _parts(total, _CHUNK):
-        counts = work[start:stop]
-        pair = np.repeat(np.arange(start, stop), counts)
-        place = np.arange(total[stop] - total[start]) - np.repeat(
-            total[start:stop] - total[start], counts
-        )
-        row = place // width[pair]
-        a = edges.block_offsets[left[pair]] + row
-        b = edges.block_offsets[right[pair]] + place - row * width[pair]
+        b, offsets = rows(first[start:stop], last[start:stop])
+        row = np.repeat(np.arange(start, stop), np.diff(offsets))
+        a = block[row]
         near = np.flatnonzero((block_low[a] < block_high[b]) & (block_low[b] < block_high[a]))
-        a, b, pair = a[near], b[near], pair[near] - start
+        a, b, row = a[near], b[near], row[near]
         meets = low[:, a][:, None] < high[:, b][None]
         meets &= low[:, b][None] < high[:, a][:, None]
         hits = np.flatnonzero(meets)
         within, which = np.divmod(hits, max(len(near), 1))
         e, f = a[which] * BLOCK + within // BLOCK, b[which] * BLOCK + within % BLOCK
-        result[start:stop] = sum_by(pair[which], _shared(edges, e, f), stop - start)
+        of_pair = pair[row[which]]
+        low_pair, high_pair = int(pair[start]), int(pair[stop - 1]) + 1
+        result[low_pair:high_pair] += sum_by(
+            of_pair - low_pair, _shared(edges, e, f), high_pair - low_pair
+        )
     return result
 
 

@@ -44,12 +44,21 @@ def list_files(paths: Sequence[AnyPath], pattern: str | None = None) -> list[Pat
             file
             for file in path.rglob("*.json")
             if file.match(pattern or "*") and not file.name.startswith(".")
+            if not _is_result(file)
         )
         if not inside:
             what = f"no json file that matches {pattern!r}" if pattern else "no json file"
             raise DatasetError([f"{path}: {what} in this folder"])
         result += inside
     return result
+
+
+def _is_result(file: Path) -> bool:
+    """Return whether a file was written by `agree --out`."""
+    names = ("manifest.json", "summary.json")
+    return file.name in names and all(
+        file.with_name(name).is_file() for name in (*names, "units.csv")
+    )
 
 
 def _names_of(files: Sequence[Path]) -> list[str]:
@@ -119,7 +128,7 @@ def read_coco(
         names = _names_of(files)
     if not files:
         raise DatasetError(["no file given"])
-    if len(set(files)) < len(files):
+    if len({file.resolve() for file in files}) < len(files):
         raise DatasetError(["a file is given twice: " + ", ".join(map(str, files))])
     keys = ANNOTATOR_KEYS if annotator_key is None else (annotator_key,)
 

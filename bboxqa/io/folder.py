@@ -1,6 +1,7 @@
-"""Writing a result into a folder: all of it or nothing."""
+"""Writing a result into a folder: only complete files."""
 
 import csv
+import os
 import platform
 import shutil
 import sys
@@ -46,8 +47,10 @@ def check_folder(folder: Path, *, force: bool) -> None:
 
 
 def _scratch(folder: Path) -> Path:
-    """Make a hidden folder beside the target, on the same disk."""
+    """Make a hidden folder on the same disk: in the target if it is there, beside it if not."""
     try:
+        if folder.is_dir():
+            return Path(tempfile.mkdtemp(prefix=".bboxqa-", dir=folder))
         folder.parent.mkdir(parents=True, exist_ok=True)
         return Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     except OSError as error:
@@ -57,7 +60,8 @@ def _scratch(folder: Path) -> Path:
 def write_folder(result: AgreementResult, summary: dict[str, Any], folder: Path) -> list[Path]:
     """Write a result: summary.json, a table each as csv, and manifest.json.
 
-    The files are written beside the folder and moved into it when all of them are complete.
+    The files are complete before the first of them appears under its name. A new folder appears
+    with all of them at once.
 
     Parameters
     ----------
@@ -84,15 +88,25 @@ def write_folder(result: AgreementResult, summary: dict[str, Any], folder: Path)
             parts = [(part.iou_threshold, getattr(part, name)) for part in result.thresholds]
             _csv(scratch / f"{name}.csv", parts)
         _json(scratch / "manifest.json", _manifest(result))
-        folder.mkdir(exist_ok=True)
         written = [folder / file.name for file in sorted(scratch.iterdir())]
-        for target in written:
-            (scratch / target.name).replace(target)
+        if scratch.parent == folder:
+            for target in written:
+                (scratch / target.name).replace(target)
+        else:
+            scratch.chmod(0o777 & ~_umask())
+            scratch.rename(folder)
     except OSError as error:
         raise OutputError(f"{folder}: cannot be written: {error.strerror}") from None
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
     return written
+
+
+def _umask() -> int:
+    """Return what the user takes from the rights of new folders; it can only be read by setting."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 def _json(path: Path, value: dict[str, Any]) -> None:

@@ -19,6 +19,7 @@ from bboxqa.model import (
     IntArray,
     Segmentations,
 )
+from bboxqa.words import clean, count
 
 __all__ = ["join"]
 
@@ -145,10 +146,13 @@ def _add_tables(joined: _Joined, file: CocoFile, *, several: bool) -> None:
             )
         label = _label(image)
         joined.images.setdefault(label, 0)
-        width, height = (
-            int(side) if side and 0 < side < _MAX_COORDINATE else 0
-            for side in (image.width, image.height)
-        )
+        for key, side in (("width", image.width), ("height", image.height)):
+            if side is not None and not 0 <= side <= _MAX_COORDINATE:
+                joined.problems.append(
+                    f"{name}: image {image.id}: {key} is {side:g}; expected 0 or more, and at most "
+                    f"{_MAX_COORDINATE:g} px"
+                )
+        width, height = int(image.width or 0), int(image.height or 0)
         if not width or not height:
             continue
         known = joined.sizes.setdefault(label, (width, height))
@@ -158,19 +162,19 @@ def _add_tables(joined: _Joined, file: CocoFile, *, several: bool) -> None:
                 f"another record of it says {known[0]} × {known[1]}"
             )
     for category in file.categories:
-        joined.categories.setdefault(category.name, 0)
+        joined.categories.setdefault(clean(category.name), 0)
 
 
 def _label(image: Image) -> str:
     """Return how an image is called: by its file, or by its id where it has none."""
-    return image.file_name or f"(id {image.id})"
+    return clean(image.file_name or f"(id {image.id})")
 
 
 def _check_categories(joined: _Joined, files: Sequence[CocoFile]) -> None:
     """Report ids that name different things, neither of which is known to the other file."""
     tables: list[tuple[str, dict[int | str, str]]] = []
     for file in files:
-        table = {category.id: category.name for category in file.categories}
+        table = {category.id: clean(category.name) for category in file.categories}
         for name, before in tables:
             names, names_before = set(table.values()), set(before.values())
             joined.problems += [
@@ -208,7 +212,7 @@ def _index(joined: _Joined, file: CocoFile) -> _Indexed:
     if columns.segmentation is not None:
         joined.problems += _bad_outlines(name, columns.id, columns.segmentation)
     of_image = np.array([joined.images[_label(image)] for image in file.images], np.int32)
-    of_category = np.array([joined.categories[c.name] for c in file.categories], np.int32)
+    of_category = np.array([joined.categories[clean(c.name)] for c in file.categories], np.int32)
     usable = np.flatnonzero((image >= 0) & (category >= 0))
     return _Indexed(usable, of_image[image[usable]], of_category[category[usable]], of_image)
 
@@ -284,11 +288,7 @@ def _notes(attribution: Attribution, assigned: BoolArray) -> tuple[str, ...]:
         )
     single = int((assigned.sum(1) < 2).sum())
     if single:
-        verb = "was" if single == 1 else "were"
-        plural = "" if single == 1 else "s"
-        notes.append(
-            f"{single:,} image{plural} {verb} given to fewer than two annotators: left out"
-        )
+        notes.append(f"{count(single, 'image')} with fewer than two annotators left out")
     return tuple(notes)
 
 
@@ -316,9 +316,9 @@ def _merge(
 
 
 def _order(annotations: Annotations) -> IndexArray:
-    """Return the order by image, annotator, box and id.
+    """Return the order by image, annotator, box, category and id.
 
-    The box decides before the id does, so that new ids give the same result.
+    Box and category decide before the id does, so that new ids give the same result.
     """
     x, y, width, height = annotations.bbox.T
     order = np.lexsort((x, annotations.annotator, annotations.image))
@@ -328,6 +328,7 @@ def _order(annotations: Annotations) -> IndexArray:
     # Few annotations of one annotator begin at one x: only those need the other keys.
     tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
     rows = order[tied]
-    keys = (annotations.id, height, width, y, x, annotations.annotator, annotations.image)
+    content = (annotations.category, height, width, y, x)
+    keys = (annotations.id, *content, annotations.annotator, annotations.image)
     order[tied] = rows[np.lexsort([key[rows] for key in keys])]
     return order

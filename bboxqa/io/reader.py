@@ -101,7 +101,7 @@ def read_file(
         ]
         if builder.problems:
             raise DatasetError(builder.problems)
-        source = Source(path.name, size, digest.result())
+        source = Source(name, size, digest.result())
     return CocoFile(source, images, categories, builder.done())
 
 
@@ -121,6 +121,10 @@ def _size(path: Path) -> int:
     try:
         if path.is_dir():
             raise DatasetError([f"{path}: is a folder; expected a COCO json file"])
+        if path.exists() and not path.is_file():
+            raise DatasetError(
+                [f"{path}: is a pipe or a device; expected a file"], "Write it to a file first."
+            )
         size = path.stat().st_size
         with path.open("rb"):
             pass

@@ -1,8 +1,11 @@
 """The shape of COCO records, as far as they are read; unknown keys are skipped."""
 
+import json
 from typing import Annotated, Any, Literal
 
 import msgspec
+
+from bboxqa.words import clean
 
 __all__ = [
     "ANNOTATOR_KEYS",
@@ -126,10 +129,10 @@ def annotator_name(value: object) -> str:
     ('ann', '3', '3')
     """
     if isinstance(value, str):
-        return value
+        return clean(value)
     if isinstance(value, float) and value.is_integer():
         return str(int(value))
-    return msgspec.json.encode(value).decode()
+    return clean(json.dumps(value, ensure_ascii=False))
 
 
 def annotation_type(key: str | None, *, segmentation: bool) -> type[Annotation]:

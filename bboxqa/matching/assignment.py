@@ -5,11 +5,13 @@ import numpy as np
 from bboxqa.arrays import run_starts
 from bboxqa.model import BoolArray, IndexArray
 
-__all__ = ["assign", "best_partners", "connected_components"]
+__all__ = ["assign", "best_other", "connected_components"]
 
 # Components of so few pairs are tried out in full: that is faster than setting up a solver.
 _FEW = 6
-# Larger components are solved on their pairs alone, without a dense table.
+# A long chain settles one pair a round; after so many rounds the solver takes what is left.
+_ROUNDS = 10
+# Larger components are solved on their pairs alone, unless most of the table is pairs anyway.
 _DENSE = 1 << 22
 
 
@@ -46,8 +48,8 @@ def connected_components(left: IndexArray, right: IndexArray) -> IndexArray:
         label = changed
 
 
-def best_partners(node: IndexArray, weight: IndexArray) -> tuple[IndexArray, IndexArray]:
-    """Return for each pair the largest weight at its node, and the largest of the others there.
+def best_other(node: IndexArray, weight: IndexArray) -> IndexArray:
+    """Return for each pair the largest weight among the other pairs at its node.
 
     Parameters
     ----------
@@ -58,21 +60,24 @@ def best_partners(node: IndexArray, weight: IndexArray) -> tuple[IndexArray, Ind
 
     Returns
     -------
-    best, others : (P,) int64
-        `others` is 0 where the pair is alone at its node.
+    (P,) int64
+        0 where the pair is alone at its node.
     """
-    order = np.lexsort((-weight, node))
+    order = np.argsort(node, kind="stable")
     starts = run_starts(node[order])
     counts = np.diff(np.append(starts, len(node)))
-    sorted_weight = weight[order]
-    first = sorted_weight[starts]
-    second = np.where(counts > 1, sorted_weight[np.minimum(starts + 1, len(node) - 1)], 0)
-    best = np.empty_like(weight)
-    others = np.empty_like(weight)
-    best[order] = np.repeat(first, counts)
-    others[order] = np.repeat(first, counts)
-    others[order[starts]] = second
-    return best, others
+    falling = weight[order]
+    best = np.repeat(np.maximum.reduceat(falling, starts), counts)
+    others = best.copy()
+    # Without its first best pair, what a node has left is what that pair competes with.
+    tops = np.flatnonzero(falling == best)
+    group = np.repeat(np.arange(len(starts)), counts)
+    tops = tops[run_starts(group[tops])]
+    falling[tops] = 0
+    others[tops] = np.maximum.reduceat(falling, starts)
+    result = np.empty_like(others)
+    result[order] = others
+    return result
 
 
 def _settled(left: IndexArray, right: IndexArray, weight: IndexArray) -> BoolArray:
@@ -81,9 +86,7 @@ def _settled(left: IndexArray, right: IndexArray, weight: IndexArray) -> BoolArr
     A pair is if it outweighs the best other pair at its left end and the best other one at its
     right end together: any matching without it gains by taking it in for those two.
     """
-    _, other_left = best_partners(left, weight)
-    _, other_right = best_partners(right, weight)
-    settled: BoolArray = weight > other_left + other_right
+    settled: BoolArray = weight > best_other(left, weight) + best_other(right, weight)
     return settled
 
 
@@ -116,7 +119,9 @@ def assign(left: IndexArray, right: IndexArray, weight: IndexArray) -> IndexArra
     alone = (np.bincount(left)[left] == 1) & (np.bincount(right)[right] == 1)
     chosen = [np.flatnonzero(alone)]
     open_pairs = np.flatnonzero(~alone)
-    while len(open_pairs):
+    for _ in range(_ROUNDS):
+        if len(open_pairs) == 0:
+            break
         a, b, w = left[open_pairs], right[open_pairs], weight[open_pairs]
         settled = _settled(a, b, w)
         if not settled.any():
@@ -145,7 +150,8 @@ def _solve(
             continue
         rows, row = np.unique(left[part], return_inverse=True)
         columns, column = np.unique(right[part], return_inverse=True)
-        if len(rows) * len(columns) <= _DENSE:
+        cells = len(rows) * len(columns)
+        if cells <= _DENSE or cells <= 4 * len(part):
             chosen.append(part[_dense(row, column, weight[part], len(rows), len(columns))])
         else:
             chosen.append(part[_sparse(row, column, weight[part], len(rows), len(columns))])

@@ -7,7 +7,7 @@ import numpy as np
 from bboxqa.errors import ConfigError
 from bboxqa.matching.assignment import assign, connected_components
 from bboxqa.matching.weights import pair_weights
-from bboxqa.model import Annotations, CandidatePairs, IndexArray, IntArray, UnitTable
+from bboxqa.model import Annotations, CandidatePairs, IndexArray, UnitTable
 
 __all__ = ["MATCHERS", "match"]
 
@@ -42,7 +42,8 @@ def recursive(annotations: Annotations, pairs: CandidatePairs, weight: IndexArra
     placed = np.zeros(len(annotations), np.bool_)
     # The annotator who joined each unit last: whoever is being placed is in a unit only so.
     newest = np.full(len(annotations), -1)
-    for step in _steps(annotator[pairs.right], annotator[pairs.left]):
+    rank = _ranks(annotations)
+    for step in _steps(rank[pairs.right], rank[pairs.left]):
         left, right = pairs.left[step], pairs.right[step]
         free = ~placed[right] & (newest[first[left]] != annotator[right])
         left, right = left[free], right[free]
@@ -54,7 +55,21 @@ def recursive(annotations: Annotations, pairs: CandidatePairs, weight: IndexArra
     return first
 
 
-def _steps(later: IntArray, earlier: IntArray) -> Iterator[IndexArray]:
+def _ranks(annotations: Annotations) -> IndexArray:
+    """Return the place of each annotation's author among the annotators of its image.
+
+    Images are independent, so that the first of each can be matched with the second of each at
+    once, whoever they are.
+    """
+    new_image = np.diff(annotations.image, prepend=-1) != 0
+    new_author = new_image | (np.diff(annotations.annotator, prepend=-1) != 0)
+    number = np.cumsum(new_author)
+    starts = np.flatnonzero(new_image)
+    rank: IndexArray = number - np.repeat(number[starts], np.diff([*starts, len(number)]))
+    return rank
+
+
+def _steps(later: IndexArray, earlier: IndexArray) -> Iterator[IndexArray]:
     """Yield the pairs of each later and earlier annotator, in the order of both."""
     order = np.lexsort((earlier, later))
     changes = (np.diff(later[order]) != 0) | (np.diff(earlier[order]) != 0)
@@ -92,17 +107,16 @@ def _join(
         node: [node] for node in np.unique(np.concatenate([pairs.left, pairs.right])).tolist()
     }
     unit = {node: node for node in members}
-    annotator = annotations.annotator
+    authors = {node: {int(annotations.annotator[node])} for node in members}
     order = np.lexsort((pairs.right, pairs.left, -weight))
     for left, right in zip(pairs.left[order].tolist(), pairs.right[order].tolist(), strict=True):
         a, b = sorted((unit[left], unit[right]))
-        if a == b or {int(annotator[node]) for node in members[a]} & {
-            int(annotator[node]) for node in members[b]
-        }:
+        if not authors[a].isdisjoint(authors[b]):
             continue
         for node in members[b]:
             unit[node] = a
         members[a] += members.pop(b)
+        authors[a] |= authors.pop(b)
     for node, root in unit.items():
         first[node] = root
 

@@ -60,6 +60,7 @@ def _threshold(part: ThresholdResult) -> dict[str, Any]:
         "observed_disagreement": _number(part.observed),
         "expected_disagreement": _number(part.expected),
         "mean_image_alpha": _number(part.mean_image_alpha),
+        "mean_image_status": "undefined: no image" if isnan(part.mean_image_alpha) else "ok",
         "mean_image_interval": _interval(part.mean_image_interval),
         "greedy_alpha": _number(part.greedy_alpha),
         "n_units": part.n_units,

@@ -8,6 +8,7 @@ import numpy as np
 
 from bboxqa.arrays import IndexArray
 from bboxqa.result import AgreementResult, Table, ThresholdResult
+from bboxqa.words import count
 
 __all__ = ["ShownTable", "summary_lines", "tables_to_show"]
 
@@ -28,8 +29,8 @@ def summary_lines(result: AgreementResult) -> Iterator[str]:
     """
     settings = result.settings
     yield (
-        f"{_count(result.n_images, 'image')}, {_count(result.n_annotators, 'annotator')}, "
-        f"{_count(result.n_annotations, 'annotation')}"
+        f"{count(result.n_images, 'image')}, {count(result.n_annotators, 'annotator')}, "
+        f"{count(result.n_annotations, 'annotation')}"
     )
     yield f"annotators by {result.attribution}"
     yield (
@@ -42,10 +43,10 @@ def summary_lines(result: AgreementResult) -> Iterator[str]:
             "unit": "each is one unit of agreement",
             "skip": "left out",
         }[settings.empty_images]
-        yield f"{_count(result.n_empty_images, 'image')} left empty by all annotators: {meaning}"
+        yield f"{count(result.n_empty_images, 'image')} left empty by all annotators: {meaning}"
     yield ""
     for part in result.thresholds:
-        where = f"@[ IoU={part.iou_threshold:.2f} | {settings.similarity} ]"
+        where = f"@[ IoU={_threshold(part)} | {settings.similarity} ]"
         pooled = _value(part.alpha, part.interval)
         mean = _value(part.mean_image_alpha, part.mean_image_interval)
         yield f" Krippendorff's alpha (pooled) {where} = {pooled}"
@@ -62,8 +63,10 @@ def summary_lines(result: AgreementResult) -> Iterator[str]:
         yield f" Note: {note}"
 
 
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def _threshold(part: ThresholdResult) -> str:
+    """Return the threshold with two digits, and more only where it has more."""
+    short = f"{part.iou_threshold:.2f}"
+    return short if float(short) == part.iou_threshold else f"{part.iou_threshold:g}"
 
 
 def _share(part: ThresholdResult) -> str:
@@ -123,10 +126,10 @@ def _worst(table: Table) -> IndexArray:
 
 def _first(table: Table, order: IndexArray, title: str) -> ShownTable:
     shown = table.take(order[:_ROWS])
-    # Columns of intervals that nobody asked for tell nothing.
+    # Intervals that nobody asked for tell nothing, and a missing alpha shows as such.
     columns = {
         name: column
         for name, column in shown.columns.items()
-        if name not in ("low", "high") or not np.isnan(shown[name]).all()
+        if name != "status" and (name not in ("low", "high") or not np.isnan(shown[name]).all())
     }
     return ShownTable(title, Table(columns), max(len(table) - _ROWS, 0))

@@ -115,7 +115,7 @@ def test_out_writes_all_files_with_the_same_figures(export, tmp_path):
     assert len(images) == 6
     manifest = json.loads((out / "manifest.json").read_text())
     assert manifest["settings"]["iou_threshold"] == [0.5, 0.75]
-    assert manifest["inputs"][0]["name"] == "export.json"
+    assert manifest["inputs"][0]["name"] == str(export)
     assert len(manifest["inputs"][0]["blake2b"]) == 128
     assert "numpy" in manifest["versions"]
 
@@ -208,7 +208,7 @@ def test_files_of_annotators_folders_and_names(tmp_path):
         (["x.json", "--matcher", "best"], "expected one of hungarian, recursive, greedy"),
         (["x.json", "--config", "none.toml"], "none.toml: no such file, and none of the settings"),
         (["x.json", "--format", "yaml"], "'yaml' is not one of 'text', 'json'"),
-        (["x.json", "--bootstrap", "-1"], "bootstrap and seed are 0 or more"),
+        (["x.json", "--bootstrap", "-1"], "bootstrap is -1; expected 0 to 100,000"),
         (["x.json", "--missing", "ignore", "--empty-images", "unit"], "empty_images 'unit' is"),
     ],
 )
@@ -292,8 +292,15 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path):
 
 
 def test_a_closed_pipe_is_no_error(export):
+    records = json.loads(export.read_text())
+    # More than a pipe holds, so that the reader is gone before all is written.
+    records["categories"] = [{"id": i, "name": f"category {i}"} for i in range(1, 5001)]
+    records["annotations"] = [
+        {**box(i, "ab"[i % 2], 20 * (i // 100), i), "image_id": 1 + i % 3} for i in range(1, 5001)
+    ]
+    export.write_text(json.dumps(records))
     done = subprocess.run(
-        f"{sys.executable} -m bboxqa agree {export} --format json | head -n 1",
+        f"{sys.executable} -m bboxqa agree {export} --bootstrap 0 --format json | head -n 1",
         shell=True,
         capture_output=True,
         text=True,

@@ -204,7 +204,26 @@ def test_masks_alone_need_no_image_size(name):
 def test_a_canvas_that_is_too_large(name):
     huge = [0.0, 0, 4e4, 0, 4e4, 4e4, 0, 4e4]
     error = refused(two([huge], [huge], size=(0, 0)), name)
-    assert "span 40000 × 40000 px; at most 268,435,456 px are drawn" in error.problems[0]
+    assert "span 40000 × 40000 px; at most 134,217,728 px are drawn" in error.problems[0]
+
+
+@pytest.mark.parametrize("name", ["pixel", "raster"])
+def test_a_flat_polygon_takes_no_more_canvas_than_others(name):
+    flat = [0.0, 0, 9e8, 0, 4e8, 0]
+    assert "px are drawn" in refused(two([flat], [flat], size=(0, 0)), name).problems[0]
+
+
+def test_a_polygon_far_outside_its_image_is_not_drawn_as_a_mask():
+    far = [0.0, 0, 9e8, 0, 9e8, 9e8, 0, 9e8]
+    error = refused(two([far], [far], size=(100, 100)), "mask")
+    assert "its polygon reaches far outside its image of 100 × 100 px" in error.problems[0]
+
+
+@pytest.mark.parametrize("size", [(10**9, 10), (70_000, 70_000)])
+def test_an_image_too_large_for_masks(size):
+    square = [0.0, 0, 9, 0, 9, 9, 0, 9]
+    error = refused(two([square], [square], size=size), "mask")
+    assert "polygons are drawn as masks up to 100,000 px a side" in error.problems[0]
 
 
 @pytest.mark.parametrize("name", ["polygon", "mask", "pixel", "raster"])

@@ -62,7 +62,7 @@ def test_a_key_of_the_users_own(key, tmp_path):
 def test_a_key_that_is_not_there(tmp_path):
     with pytest.raises(DatasetError) as caught:
         read(tmp_path, two_annotators(), annotator_key="who")
-    assert caught.value.problems == ("export.json: no annotation has the key 'who'",)
+    assert caught.value.problems == (f"{tmp_path}/export.json: no annotation has the key 'who'",)
 
 
 def test_a_key_of_the_users_own_comes_before_the_known_ones(tmp_path):
@@ -90,7 +90,7 @@ def test_the_first_known_key_with_two_annotators_wins(tmp_path):
         ((0, 1), ("0", "1")),
         ((True, False), ("false", "true")),
         (("Ærøskøbing", "日本"), ("Ærøskøbing", "日本")),
-        (([1, 2], {"a": 1}), ("[1,2]", '{"a":1}')),
+        (([1, 2], {"a": 1}), ("[1, 2]", '{"a": 1}')),
     ],
 )
 def test_names_of_any_kind(values, names, tmp_path):
@@ -115,7 +115,7 @@ def test_a_list_on_the_image_says_who_was_asked(key, value, tmp_path):
         "2.jpg": ["ann", "cid"],
         "3.jpg": ["ann"],
     }
-    assert "1 image was given to fewer than two annotators: left out" in data.notes
+    assert "1 image with fewer than two annotators left out" in data.notes
 
 
 def test_numbers_in_the_list_are_the_annotators_of_these_numbers(tmp_path):
@@ -127,7 +127,7 @@ def test_without_a_list_whoever_drew_was_asked(tmp_path):
     records = [*keyed("rater", "ann", "bob"), annotation(9, image_id=2, rater="bob")]
     data = read(tmp_path, document(records, [image(1), image(2), image(3)]))
     assert asked(data) == {"1.jpg": ["ann", "bob"], "2.jpg": ["bob"], "3.jpg": []}
-    assert "2 images were given to fewer than two annotators: left out" in data.notes
+    assert "2 images with fewer than two annotators left out" in data.notes
 
 
 def test_an_annotation_by_somebody_who_was_not_asked(tmp_path):
@@ -135,7 +135,10 @@ def test_an_annotation_by_somebody_who_was_not_asked(tmp_path):
     with pytest.raises(DatasetError) as caught:
         read(tmp_path, content)
     assert caught.value.problems == (
-        "export.json: annotation 3: is by 'cid', who is not in the list of annotators of its image",
+        (
+            f"{tmp_path}/export.json: annotation 3: is by 'cid', who is not in the list of annotators "
+            "of its image"
+        ),
     )
 
 
@@ -144,7 +147,8 @@ def test_annotations_without_an_annotator_among_others(tmp_path):
     with pytest.raises(DatasetError) as caught:
         read(tmp_path, document(records))
     assert caught.value.problems == tuple(
-        f"export.json: annotation {n}: does not name its annotator; the others do" for n in (3, 4)
+        f"{tmp_path}/export.json: annotation {n}: does not name its annotator; the others do"
+        for n in (3, 4)
     )
 
 
@@ -200,7 +204,10 @@ def test_a_file_per_annotator(tmp_path):
     assert asked(data) == {"1.jpg": ["ann", "bob"]}
     assert data.attribution == "one file per annotator"
     assert len(data.annotations) == 2
-    assert [source.name for source in data.sources] == ["bob.json", "ann.json"]
+    assert [source.name for source in data.sources] == [
+        str(tmp_path / "bob.json"),
+        str(tmp_path / "ann.json"),
+    ]
 
 
 def test_order_of_files_changes_nothing(tmp_path):

@@ -405,7 +405,10 @@ def test_categories_that_contradict_between_files(tmp_path):
     bob = document([annotation(1)], categories=[{"id": 1, "name": "dog"}])
     paths = [write(tmp_path / f"{n}.json", d) for n, d in (("ann", ann), ("bob", bob))]
     assert refused(paths).problems == (
-        "bob.json: category 1 is 'dog'; in ann.json it is 'cat', and neither file has both names",
+        (
+            f"{paths[1]}: category 1 is 'dog'; in {paths[0]} it is 'cat', and neither file has both "
+            "names"
+        ),
     )
 
 
@@ -427,7 +430,7 @@ def test_image_sizes_that_contradict_between_files(tmp_path):
     bob = document([annotation(1)], [image(1) | {"width": 50}])
     paths = [write(tmp_path / f"{n}.json", d) for n, d in (("ann", ann), ("bob", bob))]
     assert refused(paths).problems == (
-        "bob.json: image '1.jpg' is 50 × 100; another record of it says 100 × 100",
+        f"{paths[1]}: image '1.jpg' is 50 × 100; another record of it says 100 × 100",
     )
 
 
@@ -449,5 +452,5 @@ def test_two_categories_of_one_name_in_one_file_are_one(tmp_path):
 def test_the_error_names_the_file(tmp_path):
     path = write(tmp_path / "my export.json", orphan("image_id"))
     assert str(refused(path)) == (
-        "my export.json: annotation 3: image_id is 77; expected the id of an image"
+        f"{path}: annotation 3: image_id is 77; expected the id of an image"
     )

@@ -1,0 +1,30 @@
+"""Words for numbers and names that a user reads."""
+
+import re
+
+__all__ = ["clean", "count"]
+
+_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
+
+
+def count(number: int, noun: str) -> str:
+    """Return a number with its noun, in the plural where it has to be.
+
+    Examples
+    --------
+    >>> count(1, "image"), count(1200, "image")
+    ('1 image', '1,200 images')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def clean(text: str) -> str:
+    r"""Return text that can be shown anywhere: control characters and lone surrogates escaped.
+
+    Examples
+    --------
+    >>> print(clean("red \x1b[31m"), clean("half \ud800"))
+    red \x1b[31m half \ud800
+    """
+    shown = text.encode("utf-8", "backslashreplace").decode()
+    return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", shown)
