@@ -134,11 +134,9 @@ def test_an_annotation_by_somebody_who_was_not_asked(tmp_path):
     content = document(keyed("rater", "ann", "bob", "cid"), [image(1, rater_list=["ann", "bob"])])
     with pytest.raises(DatasetError) as caught:
         read(tmp_path, content)
+    where = f"{tmp_path}/export.json: annotation 3"
     assert caught.value.problems == (
-        (
-            f"{tmp_path}/export.json: annotation 3: is by 'cid', who is not in the list of annotators "
-            "of its image"
-        ),
+        f"{where}: is by 'cid', who is not in the list of annotators of its image",
     )
 
 

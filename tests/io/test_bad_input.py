@@ -404,11 +404,9 @@ def test_categories_that_contradict_between_files(tmp_path):
     ann = document([annotation(1)], categories=[{"id": 1, "name": "cat"}])
     bob = document([annotation(1)], categories=[{"id": 1, "name": "dog"}])
     paths = [write(tmp_path / f"{n}.json", d) for n, d in (("ann", ann), ("bob", bob))]
+    ann_is = f"in {paths[0]} it is 'cat'"
     assert refused(paths).problems == (
-        (
-            f"{paths[1]}: category 1 is 'dog'; in {paths[0]} it is 'cat', and neither file has both "
-            "names"
-        ),
+        f"{paths[1]}: category 1 is 'dog'; {ann_is}, and neither file has both names",
     )
 
 
