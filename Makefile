@@ -40,4 +40,4 @@ pictures: $(VENV)/.installed
 	$(BIN)/python -m bboxqa.examples.pictures readme_images
 
 clean:
-	rm -rf $(VENV) demo dist
+	rm -rf $(VENV) demo dist bboxqa-example-*

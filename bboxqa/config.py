@@ -11,7 +11,8 @@ from bboxqa.errors import ConfigError
 
 __all__ = ["AgreeSettings", "bundled_configs", "read_settings", "settings_from"]
 
-# All replicates of all categories are held at once.
+# Fewer replicates have no 2.5 % at either end; all of them are held at once.
+_MIN_BOOTSTRAP = 40
 _MAX_BOOTSTRAP = 100_000
 
 Attribution = Literal["annotator-key", "image-records", "files"]
@@ -153,9 +154,10 @@ def _check(settings: AgreeSettings, prefix: str) -> None:
             )
     if len(set(settings.iou_threshold)) < len(settings.iou_threshold):
         raise ConfigError(f"{prefix}iou_threshold names a number twice")
-    if not 0 <= settings.bootstrap <= _MAX_BOOTSTRAP:
+    if settings.bootstrap and not _MIN_BOOTSTRAP <= settings.bootstrap <= _MAX_BOOTSTRAP:
         raise ConfigError(
-            f"{prefix}bootstrap is {settings.bootstrap}; expected 0 to {_MAX_BOOTSTRAP:,}"
+            f"{prefix}bootstrap is {settings.bootstrap}; expected 0, or "
+            f"{_MIN_BOOTSTRAP} to {_MAX_BOOTSTRAP:,}"
         )
     if settings.seed < 0:
         raise ConfigError(f"{prefix}seed is {settings.seed}; expected 0 or more")

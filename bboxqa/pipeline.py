@@ -136,7 +136,7 @@ def agree_with(
         sources=data.sources,
         notes=(
             *data.notes,
-            *_notes(data_kept, settings, counts, int(crowd.sum()), len(empty), thresholds),
+            *_notes(data_kept, settings, counts, int(crowd.sum()), thresholds),
         ),
     )
 
@@ -231,7 +231,6 @@ def _notes(
     settings: AgreeSettings,
     counts: Counter[str],
     n_crowd: int,
-    n_empty: int,
     thresholds: Sequence[ThresholdResult],
 ) -> Iterator[str]:
     """Yield what a reader of the numbers has to know."""
@@ -250,10 +249,8 @@ def _notes(
             + ("too narrow with so few" if n_images > 1 else "not possible with one")
         )
     one_category = len(np.unique(data.annotations.category)) == 1
-    two = len(data.annotator_names) == 2
-    agreed_on_nothing = settings.empty_images == "unit" and n_empty
-    if one_category and two and settings.missing == "category" and not agreed_on_nothing:
-        for part in thresholds:
+    if one_category and len(data.annotator_names) == 2 and settings.missing == "category":
+        for part in (part for part in thresholds if not part.alpha > 0):
             share = part.n_complete_units / part.n_units
             yield (
                 "with one category and two annotators, and missing as a category, alpha cannot "

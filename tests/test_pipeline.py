@@ -561,7 +561,7 @@ def test_progress():
         ({"iou_threshold": -1, "similarity": "giou"}, "expected more than -1 and at most 1"),
         ({"iou_threshold": [0.5, 0.5]}, "iou_threshold names a number twice"),
         ({"iou_threshold": True}, "iou_threshold"),
-        ({"bootstrap": -1}, "bootstrap is -1; expected 0 to 100,000"),
+        ({"bootstrap": -1}, "bootstrap is -1; expected 0, or 40 to 100,000"),
         ({"bootstrap": 1.5}, "bootstrap is 1.5: expected `int`"),
         ({"seed": -1}, "seed is -1; expected 0 or more"),
         ({"seed": "x"}, "seed is 'x': expected `int`"),

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +18,8 @@ LEVEL = 0.95
 # Replicates drawn together, and how many weights of theirs there may be.
 _CHUNK = 100
 _WEIGHTS = 1 << 23
+# Tables of so many cells in all are multiplied as they are.
+_DENSE = 1 << 23
 # An interval stands on the replicates in which the coefficient is defined: nearly all of them.
 _DEFINED = 0.95
 
@@ -104,13 +107,11 @@ def bootstrap(
     list of Intervals
         One per threshold.
     """
-    from scipy.sparse import csc_array
-
     images = np.flatnonzero(clusters)
     values = np.unique(np.concatenate([data.value for data in thresholds]))
     shape = (2 * len(values), len(images))
     changes = [
-        csc_array((amount, (row, column)), shape=shape)
+        _table(row, column, amount, shape, dense=shape[0] * shape[1] * len(thresholds) <= _DENSE)
         for row, column, amount in _changes(thresholds, values, images)
     ]
     generator = np.random.default_rng(seed)
@@ -140,6 +141,24 @@ def bootstrap(
         Intervals(pooled_interval[index], mean_interval[index], categories[index])
         for index in range(len(thresholds))
     ]
+
+
+def _table(
+    row: IndexArray,
+    column: IndexArray,
+    amount: FloatArray,
+    shape: tuple[int, int],
+    *,
+    dense: bool,
+) -> Any:
+    """Return a table to multiply with weights; a small one does without loading scipy."""
+    if dense:
+        table = np.zeros(shape)
+        table[row, column] = amount
+        return table
+    from scipy.sparse import csc_array
+
+    return csc_array((amount, (row, column)), shape=shape)
 
 
 def _draw(generator: np.random.Generator, n_images: int, replicates: int) -> FloatArray:

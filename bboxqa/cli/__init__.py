@@ -22,13 +22,13 @@ _INTERRUPTED = 130
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="bboxqa")
 def cli() -> None:
-    r"""Quality of image annotations: how far annotators agree, and how sure that is.
+    """Quality of image annotations: how far annotators agree, and how sure that is.
 
     \b
       bboxqa example fruits          see how it works, on a small example
       bboxqa agree export.json       measure a COCO file with several annotators
       bboxqa agree ann.json bob.json one file per annotator
-    """
+    """  # noqa: D301 - click reads the sign
 
 
 cli.add_command(agree)

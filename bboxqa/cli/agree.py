@@ -117,14 +117,14 @@ def agree(
     output_format: str,
     **options: Any,
 ) -> int:
-    r"""Measure how far annotators agree (Krippendorff's alpha).
+    """Measure how far annotators agree (Krippendorff's alpha).
 
     FILE is COCO json: one file with several annotators, or one file per annotator, or a folder of
     those. How annotators are told apart is found out and printed.
 
     \b
-    Exit code 0: measured. 1: below --min-alpha. 2: could not run.
-    """
+    Exit code 0: measured. 1: below --min-alpha. 2: could not run. 130: interrupted.
+    """  # noqa: D301 - click reads the sign
     from bboxqa.cli.console import show, tracking
     from bboxqa.geometry.checks import needs_segmentation
     from bboxqa.io.coco import read_coco

@@ -21,7 +21,7 @@ __all__ = ["show", "tracking"]
 @contextmanager
 def tracking() -> Iterator[Callable[[str, int, int], None] | None]:
     """Yield what is to be told of progress; None where nobody watches."""
-    if not sys.stderr.isatty():
+    if not (sys.stderr and sys.stderr.isatty()):
         yield None
         return
     from rich.console import Console
@@ -62,7 +62,7 @@ def _show_text(result: "AgreementResult") -> None:
     from bboxqa.report.text import summary_lines, tables_to_show
 
     # Lines are not broken where nobody sees them on a terminal.
-    console = Console(highlight=False, width=None if sys.stdout.isatty() else 200)
+    console = Console(highlight=False, width=None if sys.stdout and sys.stdout.isatty() else 200)
     for line in summary_lines(result):
         click.echo(line)
     for shown in tables_to_show(result.thresholds[0]):
@@ -82,18 +82,21 @@ def _print_table(console: "Console", shown: "ShownTable") -> None:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(
-        title=shown.title, title_justify="left", box=None, title_style="bold", padding=(0, 1)
-    )
+    table = Table(box=None, padding=(0, 1))
     for name, column in shown.table.columns.items():
-        numeric = hasattr(column, "dtype")
-        table.add_column(name, justify="right" if numeric else "left", overflow="fold")
-    for row in shown.table.rows():
+        if hasattr(column, "dtype"):
+            table.add_column(name, justify="right", no_wrap=True)
+        else:
+            table.add_column(name, overflow="fold")
+    rows = list(shown.table.rows())
+    for row in rows:
         # Names come from a file: they are text, never markup.
         table.add_row(*(Text(_cell(value)) for value in row))
     with console.capture() as text:
         console.print(table)
-    click.echo(f"\n{text.get()}", nl=False)
+    click.echo(f"\n{shown.title}\n{text.get()}", nl=False)
+    if any(None in row for row in rows):
+        click.echo(" –: undefined, or in too few images for an interval")
     if shown.left_out:
         click.echo(f" … and {shown.left_out:,} more (all of them with --out DIR)")
 

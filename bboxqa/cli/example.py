@@ -19,9 +19,10 @@ _NAMES = ("fruits", "smiling_fruits", "landscape", "matching", "iou", "krippendo
 )
 @click.option("--force", is_flag=True, help="Replace files in --out.")
 def example(name: str, out: Path | None, force: bool) -> int:
-    """Walk through a worked example: boxes, IoUs, matching, units, alpha, and a picture.
+    """Walk through a worked example, with pictures.
 
-    Every number is computed here and compared with its expected value.
+    Boxes, IoUs, matching, units, alpha: every number is computed here and compared with its
+    expected value.
     """
     from bboxqa.examples.walk import EXAMPLES, write_example
     from bboxqa.io.folder import check_folder

@@ -166,6 +166,7 @@ def _by_records(files: Sequence[CocoFile], *, chosen: bool) -> list[Attribution]
     named = [all(image.annotator is not None for image in file.images) for file in files]
     if not chosen and not (repeated[0] if len(files) == 1 else all(named)):
         return []
+    _check_records(files)
     labels: list[list[str]] = []
     for file in files:
         counter: Counter[str | None] = Counter()
@@ -191,6 +192,29 @@ def _by_records(files: Sequence[CocoFile], *, chosen: bool) -> list[Attribution]
     if not all(named):
         way += ", numbered, since they do not name their annotator"
     return [Attribution(way, authors, asked, names)]
+
+
+def _check_records(files: Sequence[CocoFile]) -> None:
+    """Refuse records of which some name their annotator and some do not, or two name the same."""
+    problems = []
+    for file in files:
+        name = file.source.name
+        named = [image for image in file.images if image.annotator is not None]
+        if named and len(named) < len(file.images):
+            problems += [
+                f"{name}: image {image.id}: does not name its annotator; other records do"
+                for image in file.images
+                if image.annotator is None
+            ]
+        authors = Counter((image.file_name, annotator_name(image.annotator)) for image in named)
+        problems += [
+            f"{name}: image {label!r}: {count} records of it name the annotator {author!r}; "
+            "expected one"
+            for (label, author), count in authors.items()
+            if label and count > 1
+        ]
+    if problems:
+        raise DatasetError(problems, "Name every annotator by the key `annotator` on its records.")
 
 
 def _by_file(files: Sequence[CocoFile], file_names: Sequence[str]) -> list[Attribution]:

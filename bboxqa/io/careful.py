@@ -92,6 +92,8 @@ def _parse(name: str, text: bytes) -> object:
             [f"{name}: is html or xml, not json: it begins with {_excerpt(text)!r}"],
             "A download that needs a login often leaves such a page; fetch the file again.",
         )
+    if text.startswith(b"\x1f\x8b"):
+        raise DatasetError([f"{name}: is compressed (gzip), not json"], "Unpack it first.")
     try:
         decoded = text.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -251,10 +253,10 @@ def _segmentation(
         return value
     if isinstance(value, dict):
         size, counts = value.get("size"), value.get("counts")
+        size = [whole_number(side) for side in size] if isinstance(size, list) else []
         if (
-            isinstance(size, list)
-            and len(size) == 2
-            and all(type(side) is int for side in size)
+            len(size) == 2
+            and None not in size
             and (
                 isinstance(counts, str)
                 or (isinstance(counts, list) and all(type(run) is int for run in counts))

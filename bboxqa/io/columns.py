@@ -70,7 +70,7 @@ class _AuthorsBuilder:
         self._rest = key.split(".")[1:]
         self._get = attrgetter(author_field(key))
         self._codes: list[IntArray] = []
-        self._known: dict[object, int] = {None: -1}
+        self._known: dict[object, int] = {None: -1, "": -1}
         self._numbers: dict[str, int] = {}
 
     def add(self, records: Sequence[Annotation]) -> None:

@@ -8,7 +8,6 @@ import sys
 import tempfile
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from importlib.metadata import PackageNotFoundError, version
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
@@ -43,7 +42,12 @@ def check_folder(folder: Path, *, force: bool) -> None:
         raise OutputError(f"{folder}: is a file; name a folder with --out")
     if not force and folder.is_dir() and any(folder.iterdir()):
         raise OutputError(f"{folder}: is not empty; name another folder, or add --force")
-    shutil.rmtree(_scratch(folder), ignore_errors=True)
+    # What is not there yet is made when there is something to write.
+    nearest = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    try:
+        Path(tempfile.mkdtemp(prefix=".bboxqa-", dir=nearest)).rmdir()
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be written: {error.strerror}") from None
 
 
 def _scratch(folder: Path) -> Path:
@@ -128,6 +132,8 @@ def _with_threshold(threshold: float, rows: Iterable[tuple[Any, ...]]) -> Iterab
 
 def _manifest(result: AgreementResult) -> dict[str, Any]:
     """Return what is needed to compute the same result again."""
+    from importlib.metadata import PackageNotFoundError, version
+
     versions = {"python": platform.python_version()}
     for name in _LIBRARIES:
         with suppress(PackageNotFoundError):

@@ -97,7 +97,9 @@ def join(files: Sequence[CocoFile], attribution: Attribution) -> Dataset:
                     "but no image has two of them"
                 )
             ],
-            "Images are joined by file_name; check that the names are the same in all files.",
+            "Images are joined by file_name; check that the names are the same in all files."
+            if len(files) > 1
+            else "Who was asked about an image stands in its list `annotators`, if it has one.",
         )
     return Dataset(
         image_names=tuple(image_names),
@@ -108,7 +110,7 @@ def join(files: Sequence[CocoFile], attribution: Attribution) -> Dataset:
         assigned=assigned,
         attribution=attribution.way,
         sources=tuple(file.source for file in files),
-        notes=_notes(attribution, assigned),
+        notes=_notes(files, attribution, assigned),
     )
 
 
@@ -280,8 +282,15 @@ def _sizes(joined: _Joined, image_names: Sequence[str]) -> IntArray:
     return np.array(sizes, np.int32).reshape(-1, 2)
 
 
-def _notes(attribution: Attribution, assigned: BoolArray) -> tuple[str, ...]:
+def _notes(
+    files: Sequence[CocoFile], attribution: Attribution, assigned: BoolArray
+) -> tuple[str, ...]:
     notes = []
+    by_digest: dict[str, str] = {}
+    for file in files:
+        other = by_digest.setdefault(file.source.blake2b, file.source.name)
+        if other != file.source.name:
+            notes.append(f"{other} and {file.source.name} are the same byte for byte")
     if "numbered" in attribution.way:
         notes.append(
             "annotators are numbered image by image, so figures per annotator mean nothing"

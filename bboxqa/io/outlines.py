@@ -105,7 +105,10 @@ class OutlinesBuilder:
             return b""
         # Summed as Python does, which has no largest number.
         total = sum(runs.tolist())
-        if runs.min(initial=0) < 0 or total != height * width:
+        if runs.min(initial=0) < 0:
+            self._problems.append(f"{where}the mask has a run of {runs.min()}; expected 0 or more")
+            return b""
+        if total != height * width:
             self._problems.append(
                 f"{where}the run lengths of the mask add up to {total}; "
                 f"expected {height} × {width} = {height * width}"

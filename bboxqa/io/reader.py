@@ -174,7 +174,7 @@ def _read_fast(
     try:
         while cut := _BETWEEN_RECORDS.search(text, place + _WINDOW):
             try:
-                records = decoder.decode(b"[%b]" % text[place : cut.start() + 1])
+                records = decoder.decode(_enclosed(text, place, cut.start() + 1))
             except msgspec.DecodeError:
                 break
             builder.add(records)
@@ -195,6 +195,12 @@ def _read_fast(
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise _MalformedError from None
     return images, categories
+
+
+def _enclosed(text: mmap.mmap, start: int, stop: int) -> bytes:
+    """Return a part of the text as a list, copied once."""
+    with memoryview(text) as view, view[start:stop] as part:
+        return b"".join((b"[", part, b"]"))
 
 
 def _forget(text: mmap.mmap, place: int) -> None:

@@ -56,7 +56,8 @@ def summary_lines(result: AgreementResult) -> Iterator[str]:
         complete = f"{part.n_complete_units:,}{_share(part)}"
         yield f" Units, and drawn by all       {where} = {part.n_units:,}, {complete}"
     legend = " pooled: all units together; mean: over images"
-    if not isnan(result.thresholds[0].interval[0]):
+    parts = result.thresholds
+    if not all(isnan(part.interval[0]) and isnan(part.mean_image_interval[0]) for part in parts):
         legend += f"; in brackets: 95 % interval, {settings.bootstrap:,} draws"
     yield legend
     for note in result.notes:

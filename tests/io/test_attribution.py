@@ -362,3 +362,34 @@ def test_files_whose_images_have_no_name(tmp_path):
 def test_a_single_file_needs_no_names_of_images(tmp_path):
     records = keyed("rater", "ann", "bob")
     assert read(tmp_path, document(records, [{"id": 1}])).image_names == ("(id 1)",)
+
+
+def repeated(*annotators):
+    """Return image records of one file and an annotation on each."""
+    records = [
+        {"id": n, "file_name": "1.jpg", "annotator": name}
+        for n, name in enumerate(annotators, start=1)
+    ]
+    return document([annotation(n, image_id=n) for n in range(1, len(records) + 1)], records)
+
+
+def test_records_of_which_one_does_not_name_its_annotator(tmp_path):
+    with pytest.raises(DatasetError) as caught:
+        read(tmp_path, repeated("ann", "bob", None))
+    assert caught.value.problems == (
+        f"{tmp_path}/export.json: image 3: does not name its annotator; other records do",
+    )
+
+
+def test_two_records_of_one_annotator(tmp_path):
+    with pytest.raises(DatasetError) as caught:
+        read(tmp_path, repeated("ann", "ann", "bob"))
+    assert (
+        "image '1.jpg': 2 records of it name the annotator 'ann'; expected one"
+        in (caught.value.problems[0])
+    )
+
+
+def test_two_files_that_are_the_same_are_noted(tmp_path):
+    data = read_coco(files(tmp_path, ann=ONE, bob=ONE))
+    assert any(note.endswith("are the same byte for byte") for note in data.notes)
