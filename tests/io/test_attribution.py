@@ -86,7 +86,6 @@ def test_the_first_known_key_with_two_annotators_wins(tmp_path):
         ((3.0, 20.0), ("3", "20")),
         (("10", "9"), ("9", "10")),
         (("b", "a"), ("a", "b")),
-        (("", "x"), ("", "x")),
         ((0, 1), ("0", "1")),
         ((True, False), ("false", "true")),
         (("Ærøskøbing", "日本"), ("Ærøskøbing", "日本")),
@@ -362,6 +361,11 @@ def test_files_whose_images_have_no_name(tmp_path):
 def test_a_single_file_needs_no_names_of_images(tmp_path):
     records = keyed("rater", "ann", "bob")
     assert read(tmp_path, document(records, [{"id": 1}])).image_names == ("(id 1)",)
+
+
+def test_an_empty_name_is_none(tmp_path):
+    with pytest.raises(DatasetError, match="annotation 3: does not name its annotator"):
+        read(tmp_path, document(keyed("rater", "ann", "bob", "")))
 
 
 def repeated(*annotators):
