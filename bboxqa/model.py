@@ -79,11 +79,14 @@ class Annotations:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """An input file: its name as the user gave it, its size in bytes and its BLAKE2b digest."""
+    """An input file: its name as the user gave it, its size in bytes and its BLAKE2b digest.
+
+    The digest is None where it was not asked for: a run that writes nothing has no use for it.
+    """
 
     name: str
     size: int
-    blake2b: str
+    blake2b: str | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -128,13 +128,13 @@ def agree(
     from bboxqa.cli.console import show, tracking
     from bboxqa.geometry.checks import needs_segmentation
     from bboxqa.io.coco import read_coco
-    from bboxqa.io.folder import check_folder, write_folder
     from bboxqa.pipeline import agree_with
-    from bboxqa.report.summary import summary
 
     settings = _settings(config, options)
     source = _source(paths, named)
     if out is not None:
+        from bboxqa.io.folder import check_folder
+
         check_folder(out, force=force)
     with tracking() as progress:
         data = read_coco(
@@ -143,10 +143,16 @@ def agree(
             attribution=settings.attribution,
             segmentation=needs_segmentation(settings.similarity),
             pattern=settings.filter,
+            digest=out is not None,
             progress=progress,
         )
         result = agree_with(data, settings, progress)
-    written = write_folder(result, summary(result), out) if out is not None else []
+    written = []
+    if out is not None:
+        from bboxqa.io.folder import write_folder
+        from bboxqa.report.summary import summary
+
+        written = write_folder(result, summary(result), out)
     show(result, output_format, written)
     return 1 if _below(result, settings) else 0
 

@@ -82,6 +82,7 @@ def read_coco(
     attribution: str | None = None,
     segmentation: bool = True,
     pattern: str | None = None,
+    digest: bool = True,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Dataset:
     """Read images annotated by several annotators.
@@ -98,6 +99,8 @@ def read_coco(
         Whether to read the outlines; boxes alone are read much faster.
     pattern : str, optional
         A glob that the names of files in folders have to match.
+    digest : bool
+        Whether to compute the digest of the file, if it is only one; of several always.
     progress : callable, optional
         Is told a stage, and how much of how much of it is done.
 
@@ -140,7 +143,14 @@ def read_coco(
     read = []
     for file in files:
         try:
-            read.append(read_file(file, keys=keys, segmentation=segmentation, progress=tell))
+            part = read_file(
+                file,
+                keys=keys,
+                segmentation=segmentation,
+                digest=digest or len(files) > 1,
+                progress=tell,
+            )
+            read.append(part)
         except DatasetError as error:
             if len(files) == 1:
                 raise

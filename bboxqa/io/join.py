@@ -288,7 +288,7 @@ def _notes(
     notes = []
     by_digest: dict[str, str] = {}
     for file in files:
-        other = by_digest.setdefault(file.source.blake2b, file.source.name)
+        other = by_digest.setdefault(file.source.blake2b or file.source.name, file.source.name)
         if other != file.source.name:
             notes.append(f"{other} and {file.source.name} are the same byte for byte")
     if "numbered" in attribution.way:

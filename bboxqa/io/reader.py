@@ -54,6 +54,7 @@ def read_file(
     *,
     keys: tuple[str, ...] = ANNOTATOR_KEYS,
     segmentation: bool,
+    digest: bool = True,
     progress: Callable[[int, int], None] | None = None,
 ) -> CocoFile:
     """Read a COCO file.
@@ -66,6 +67,8 @@ def read_file(
         The annotator keys to look at.
     segmentation : bool
         Whether to keep the outlines.
+    digest : bool
+        Whether to compute the digest of the file.
     progress : callable, optional
         Is told how many bytes of how many are read.
 
@@ -89,7 +92,7 @@ def read_file(
         ThreadPoolExecutor(1) as pool,
         _collector_off(),
     ):
-        digest: Future[str] = pool.submit(_blake2b, path)
+        computed: Future[str] | None = pool.submit(_blake2b, path) if digest else None
         try:
             images, categories = _read_fast(text, builder, progress)
         except _MalformedError:
@@ -101,7 +104,7 @@ def read_file(
         ]
         if builder.problems:
             raise DatasetError(builder.problems)
-        source = Source(name, size, digest.result())
+        source = Source(name, size, computed.result() if computed else None)
     return CocoFile(source, images, categories, builder.done())
 
 
