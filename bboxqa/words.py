@@ -26,5 +26,7 @@ def clean(text: str) -> str:
     >>> print(clean("red \x1b[31m"), clean("half \ud800"))
     red \x1b[31m half \ud800
     """
+    if text.isprintable():
+        return text
     shown = text.encode("utf-8", "backslashreplace").decode()
     return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", shown)

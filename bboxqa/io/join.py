@@ -330,14 +330,14 @@ def _order(annotations: Annotations) -> IndexArray:
     Box and category decide before the id does, so that new ids give the same result.
     """
     x, y, width, height = annotations.bbox.T
-    order = np.lexsort((x, annotations.annotator, annotations.image))
-    same = np.ones(max(len(order) - 1, 0), np.bool_)
-    for key in (x, annotations.annotator, annotations.image):
-        same &= np.diff(key[order]) == 0
+    n_annotators = int(annotations.annotator.max(initial=0)) + 1
+    group = annotations.image.astype(np.int64) * n_annotators + annotations.annotator
+    order = np.lexsort((x, group))
+    same = (np.diff(x[order]) == 0) & (np.diff(group[order]) == 0)
     # Few annotations of one annotator begin at one x: only those need the other keys.
     tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
     rows = order[tied]
     content = (annotations.category, height, width, y, x)
-    keys = (annotations.id, *content, annotations.annotator, annotations.image)
+    keys = (annotations.id, *content, group)
     order[tied] = rows[np.lexsort([key[rows] for key in keys])]
     return order
