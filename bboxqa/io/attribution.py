@@ -137,7 +137,7 @@ def _by_key(
         for author in authors:
             table = np.array([number[name] for name in author.names] + [-1], np.int32)
             codes.append(table[author.code])
-        asked = [[_asked(image) for image in file.images] for file in files]
+        asked = [_asked(file.images) for file in files]
         names = (*names, *sorted(_named(asked) - set(names)))
         result.append(Attribution(f"the key {key!r} on annotations", codes, asked, names))
     return result
@@ -147,14 +147,19 @@ def _named(asked: Sequence[Sequence[tuple[str, ...] | None]]) -> set[str]:
     return {name for images in asked for names in images for name in names or ()}
 
 
-def _asked(image: Image) -> tuple[str, ...] | None:
-    """Return who was asked about an image: the names in a list, or the keys of a dict."""
-    for key in ASKED_KEYS:
-        value = getattr(image, key)
+def _asked(images: Sequence[Image]) -> list[tuple[str, ...] | None]:
+    """Return who was asked about each image: the names in a list, or the keys of a dict."""
+    # Most images have the same list, which is made into names once.
+    known: dict[str, tuple[str, ...]] = {}
+    result: list[tuple[str, ...] | None] = []
+    for image in images:
         # An empty list says nothing: some tools write one on every image.
-        if value:
-            return tuple(sorted({annotator_name(name) for name in value}))
-    return None
+        value = next((value for key in ASKED_KEYS if (value := getattr(image, key))), None)
+        text = repr(value)
+        if value is not None and text not in known:
+            known[text] = tuple(sorted({annotator_name(name) for name in value}))
+        result.append(known.get(text))
+    return result
 
 
 def _by_records(files: Sequence[CocoFile], *, chosen: bool) -> list[Attribution]:

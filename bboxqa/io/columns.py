@@ -91,6 +91,10 @@ class _AuthorsBuilder:
         codes = map(self._known.__getitem__, values)
         self._codes.append(np.fromiter(codes, np.int32, len(values)))
 
+    def absorb(self, authors: Authors) -> None:
+        numbers = [self._numbers.setdefault(name, len(self._numbers)) for name in authors.names]
+        self._codes.append(np.array([*numbers, -1], np.int32)[authors.code])
+
     def done(self) -> Authors:
         return Authors(np.concatenate(self._codes), tuple(self._numbers))
 
@@ -149,6 +153,18 @@ class ColumnsBuilder:
                         "expected a whole number"
                     )
         return np.fromiter(values, np.int64, len(values))
+
+    def absorb(self, columns: Columns, problems: Sequence[str]) -> None:
+        """Take in what another builder of the same file has collected after this one."""
+        for key, parts in self._ids.items():
+            parts.append(getattr(columns, key))
+        self._bbox.append(columns.bbox)
+        self._iscrowd.append(columns.iscrowd)
+        for key, author in self._authors.items():
+            author.absorb(columns.authors[key])
+        if self.outlines is not None and columns.segmentation is not None:
+            self.outlines.absorb(columns.segmentation)
+        self.problems += problems
 
     def done(self) -> Columns:
         """Return what has been taken in."""

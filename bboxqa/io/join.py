@@ -68,8 +68,9 @@ def join(files: Sequence[CocoFile], attribution: Attribution) -> Dataset:
         not asked, and contradiction between the files.
     """
     joined = _Joined()
-    for file in files:
-        _add_tables(joined, file, several=len(files) > 1)
+    labels = [[_label(image) for image in file.images] for file in files]
+    for file, own in zip(files, labels, strict=True):
+        _add_tables(joined, file, own, several=len(files) > 1)
     _check_categories(joined, files)
     image_names = sorted(joined.images)
     category_names = sorted(joined.categories)
@@ -78,7 +79,7 @@ def join(files: Sequence[CocoFile], attribution: Attribution) -> Dataset:
     joined.categories = {name: place for place, name in enumerate(category_names)}
     number = {name: place for place, name in enumerate(annotator_names)}
     code = np.array([number[name] for name in attribution.names] + [-1], np.int32)
-    indexed = [_index(joined, file) for file in files]
+    indexed = [_index(joined, file, own) for file, own in zip(files, labels, strict=True)]
     authors = [
         code[author[part.place]] for author, part in zip(attribution.author, indexed, strict=True)
     ]
@@ -123,8 +124,8 @@ def _sort_annotators(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def _duplicates(values: IndexArray) -> list[int]:
-    unique, counts = np.unique(values, return_counts=True)
-    return unique[counts > 1].tolist()  # type: ignore[no-any-return]
+    ordered = np.sort(values)
+    return np.unique(ordered[1:][ordered[1:] == ordered[:-1]]).tolist()  # type: ignore[no-any-return]
 
 
 def _ids(joined: _Joined, file: CocoFile, key: str, ids: Sequence[int | str]) -> IndexArray:
@@ -137,17 +138,16 @@ def _ids(joined: _Joined, file: CocoFile, key: str, ids: Sequence[int | str]) ->
     return result
 
 
-def _add_tables(joined: _Joined, file: CocoFile, *, several: bool) -> None:
+def _add_tables(joined: _Joined, file: CocoFile, labels: Sequence[str], *, several: bool) -> None:
     """Take in the images and the categories of one file."""
     name = file.source.name
-    for image in file.images:
+    for image, label in zip(file.images, labels, strict=True):
         if not image.file_name and several:
             joined.problems.append(
                 f"{name}: image {image.id!r} has no file_name; expected one, since images of "
                 "several files are joined by it"
             )
-        label = _label(image)
-        joined.images.setdefault(label, 0)
+        joined.images[label] = 0
         for key, side in (("width", image.width), ("height", image.height)):
             if side is not None and not 0 <= side <= _MAX_COORDINATE:
                 joined.problems.append(
@@ -189,7 +189,7 @@ def _check_categories(joined: _Joined, files: Sequence[CocoFile]) -> None:
             tables.append((file.source.name, table))
 
 
-def _index(joined: _Joined, file: CocoFile) -> _Indexed:
+def _index(joined: _Joined, file: CocoFile, labels: Sequence[str]) -> _Indexed:
     """Replace ids by indices, and report what cannot be."""
     columns, name = file.columns, file.source.name
     image_ids = _ids(joined, file, "images", [image.id for image in file.images])
@@ -213,7 +213,7 @@ def _index(joined: _Joined, file: CocoFile) -> _Indexed:
     joined.problems += _bad_boxes(name, columns.id, columns.bbox)
     if columns.segmentation is not None:
         joined.problems += _bad_outlines(name, columns.id, columns.segmentation)
-    of_image = np.array([joined.images[_label(image)] for image in file.images], np.int32)
+    of_image = np.array([joined.images[label] for label in labels], np.int32)
     of_category = np.array([joined.categories[clean(c.name)] for c in file.categories], np.int32)
     usable = np.flatnonzero((image >= 0) & (category >= 0))
     return _Indexed(usable, of_image[image[usable]], of_category[category[usable]], of_image)
@@ -261,10 +261,13 @@ def _assign(
         for row in np.flatnonzero(author < 0).tolist()
     ]
     listed = np.zeros(len(assigned), np.bool_)
+    lists: dict[tuple[str, ...], list[int]] = {}
     for image, names in zip(part.image_of_record.tolist(), asked, strict=True):
         if names is not None:
-            listed[image] = True
-            assigned[image, [number[label] for label in names]] = True
+            lists.setdefault(names, []).append(image)
+    for names, images in lists.items():
+        listed[images] = True
+        assigned[np.ix_(images, [number[label] for label in names])] = True
     known = author >= 0
     uninvited = known & listed[part.image] & ~assigned[part.image, author]
     labels = {place: label for label, place in number.items()}

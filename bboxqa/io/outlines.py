@@ -118,6 +118,16 @@ class OutlinesBuilder:
         self._texts.append(text)
         return text
 
+    def absorb(self, segmentations: Segmentations) -> None:
+        """Take in the outlines that another builder has collected."""
+        self._kind.append(segmentations.kind)
+        self._xy += segmentations.xy.data
+        self._ring_lengths.append(np.diff(segmentations.ring_offsets))
+        self._ring_counts.append(segmentations.part_stop - segmentations.part_start)
+        self._texts.append(segmentations.counts.tobytes())
+        self._text_lengths.append(segmentations.counts_stop - segmentations.counts_start)
+        self._size.append(segmentations.size)
+
     def done(self) -> Segmentations:
         """Return what has been taken in."""
         ring_counts = np.concatenate(self._ring_counts)

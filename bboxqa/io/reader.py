@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from gc import disable, enable, isenabled
 from pathlib import Path
 
@@ -22,17 +23,15 @@ from bboxqa.io.records import (
     TopLevel,
     whole_number,
 )
+from bboxqa.io.windows import decode_list
 from bboxqa.model import Source
 
 __all__ = ["CocoFile", "read_file"]
 
-# Text decoded in one go: few enough objects at a time to stay near the processor.
-_WINDOW = 1 << 20
 _ANNOTATIONS = re.compile(rb'"annotations"\s*:\s*\[')
 _END = re.compile(rb"\s*\]")
 # Stands first in what is left of the list, to know it again.
 _MARK = b'"the list that was cut"'
-_BETWEEN_RECORDS = re.compile(rb"\}\s*,\s*\{")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,7 +83,7 @@ def read_file(
     """
     name = str(path)
     size = _size(path)
-    builder = ColumnsBuilder(name, keys, segmentation=segmentation)
+    new_builder = partial(ColumnsBuilder, name, keys, segmentation=segmentation)
     # A mapped file is read where it lies; the system takes the pages back when it needs them.
     with (
         path.open("rb") as file,
@@ -94,9 +93,9 @@ def read_file(
     ):
         computed: Future[str] | None = pool.submit(_blake2b, path) if digest else None
         try:
-            images, categories = _read_fast(text, builder, progress)
+            images, categories, builder = _read_fast(text, new_builder, progress)
         except _MalformedError:
-            builder = ColumnsBuilder(name, keys, segmentation=segmentation)
+            builder = new_builder()
             images, categories = read_carefully(name, bytes(text), builder)
         builder.problems += [
             *_number("images", name, images),
@@ -161,30 +160,21 @@ def _blake2b(path: Path) -> str:
 
 
 def _read_fast(
-    text: mmap.mmap, builder: ColumnsBuilder, progress: Callable[[int, int], None] | None
-) -> tuple[list[Image], list[Category]]:
+    text: mmap.mmap,
+    new_builder: Callable[[], ColumnsBuilder],
+    progress: Callable[[int, int], None] | None,
+) -> tuple[list[Image], list[Category], ColumnsBuilder]:
     """Decode the annotations window by window, then what is around them.
 
-    Windows are cut between two records, by their look. A cut inside a record or a text leaves a
-    bracket or a quote open, and the window does not decode. What is left after the last window
-    that does is decoded together with the beginning of the file, as one document.
+    What is left of the list after the last window that decodes is decoded together with the
+    beginning of the file, as one document.
     """
-    decoder = msgspec.json.Decoder(list[builder.type])  # type: ignore[name-defined]
     opening = _ANNOTATIONS.search(text)
     if opening is None:
         raise _MalformedError
-    first = place = opening.end()
+    first = opening.end()
+    builder, place = decode_list(text, first, new_builder, progress)
     try:
-        while cut := _BETWEEN_RECORDS.search(text, place + _WINDOW):
-            try:
-                records = decoder.decode(_enclosed(text, place, cut.start() + 1))
-            except msgspec.DecodeError:
-                break
-            builder.add(records)
-            place = cut.end() - 1
-            _forget(text, place)
-            if progress is not None:
-                progress(place, len(text))
         mark = _MARK if _END.match(text, place) else _MARK + b","
         document = text[:first] + mark + text[place:]
         top = msgspec.json.decode(document, type=TopLevel)
@@ -192,21 +182,10 @@ def _read_fast(
         # A list of the same name deeper inside is not the one at the top.
         if not rest.startswith(b"[" + mark):
             raise _MalformedError
-        builder.add(decoder.decode(b"[" + rest[1 + len(mark) :]))
+        last = msgspec.json.decode(b"[" + rest[1 + len(mark) :], type=list[builder.type])  # type: ignore[name-defined]
+        builder.add(last)
         images = msgspec.json.decode(top.images, type=list[Image])
         categories = msgspec.json.decode(top.categories, type=list[Category])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise _MalformedError from None
-    return images, categories
-
-
-def _enclosed(text: mmap.mmap, start: int, stop: int) -> bytes:
-    """Return a part of the text as a list, copied once."""
-    with memoryview(text) as view, view[start:stop] as part:
-        return b"".join((b"[", part, b"]"))
-
-
-def _forget(text: mmap.mmap, place: int) -> None:
-    """Let go of the pages before `place`; they would count as memory in use."""
-    if hasattr(mmap, "MADV_DONTNEED"):
-        text.madvise(mmap.MADV_DONTNEED, 0, place)
+    return images, categories, builder

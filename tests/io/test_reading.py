@@ -1,6 +1,8 @@
 """What is read, however the file writes it."""
 
 import json
+import os
+import sys
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ from support.masks import decode, encode
 from support.reference import shared_file
 
 from bboxqa.errors import DatasetError
-from bboxqa.io import reader
+from bboxqa.io import reader, windows
 from bboxqa.io.coco import read_coco
 from bboxqa.io.columns import ColumnsBuilder
 from bboxqa.io.reader import read_file
@@ -272,15 +274,27 @@ ODD = {
 }
 
 
+@pytest.fixture(params=["one process", "two processes"])
+def processes(request, monkeypatch):
+    """Read short files in two processes as well, as long ones are."""
+    if request.param == "two processes":
+        if sys.platform != "linux":
+            pytest.skip("a second process reads on Linux only")
+        monkeypatch.setattr(windows, "_LONG", 0)
+        monkeypatch.setattr(windows, "cpu_count", lambda: 2)
+
+
+@pytest.mark.usefixtures("processes")
 @pytest.mark.parametrize("window", [1, 50, 400, 3000])
 @pytest.mark.parametrize("indent", [None, 2])
 def test_reading_by_windows_changes_nothing(window, indent, tmp_path, monkeypatch):
     text = json.dumps(shuffled(window), indent=indent)
     whole = read(tmp_path, text)
-    monkeypatch.setattr(reader, "_WINDOW", window)
+    monkeypatch.setattr(windows, "_WINDOW", window)
     equal(read(tmp_path, text), whole)
 
 
+@pytest.mark.usefixtures("processes")
 @pytest.mark.parametrize("window", [1, 7, 50, 400])
 @pytest.mark.parametrize("odd", ODD)
 def test_windows_that_would_cut_a_record(window, odd, tmp_path, monkeypatch):
@@ -289,13 +303,14 @@ def test_windows_that_would_cut_a_record(window, odd, tmp_path, monkeypatch):
     for record in content["annotations"]:
         record.update(ODD[odd])
     text = json.dumps(content, separators=(",", ":"))
-    monkeypatch.setattr(reader, "_WINDOW", window)
+    monkeypatch.setattr(windows, "_WINDOW", window)
     equal(read(tmp_path, text), plain)
 
 
+@pytest.mark.usefixtures("processes")
 @pytest.mark.parametrize("window", [1, 50, 1 << 20])
 def test_a_list_of_the_same_name_inside_another_record(window, tmp_path, monkeypatch):
-    monkeypatch.setattr(reader, "_WINDOW", window)
+    monkeypatch.setattr(windows, "_WINDOW", window)
     content = shuffled(4)
     plain = read(tmp_path, content)
     records = content["annotations"]
@@ -306,11 +321,57 @@ def test_a_list_of_the_same_name_inside_another_record(window, tmp_path, monkeyp
 
 
 def test_an_inner_list_that_ends_as_the_outer_one(tmp_path, monkeypatch):
-    monkeypatch.setattr(reader, "_WINDOW", 1)
+    monkeypatch.setattr(windows, "_WINDOW", 1)
     records = [annotation(n, rater=rater) for n, rater in enumerate(["ann", "bob", "ann"])]
     content = document(records[-1:], [image(1, annotations=records)])
     with pytest.raises(DatasetError, match="one annotator only, 'ann'"):
         read(tmp_path, content)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a second process reads on Linux only")
+@pytest.mark.parametrize(
+    ("extra", "second_half_used"),
+    [({}, True), ({"extra": [{"a": 1}, {"b": 2}] * 40}, False), ({"t": '"},{"id":1' * 80}, False)],
+)
+def test_the_second_half_is_used_where_it_is_sound(extra, second_half_used, tmp_path, monkeypatch):
+    content = shuffled(5)
+    plain = read(tmp_path, content)
+    monkeypatch.setattr(windows, "_LONG", 0)
+    monkeypatch.setattr(windows, "_WINDOW", 100)
+    monkeypatch.setattr(windows, "cpu_count", lambda: 2)
+    for record in content["annotations"]:
+        record.update(extra)
+    absorbed = []
+    absorb = ColumnsBuilder.absorb
+    monkeypatch.setattr(
+        ColumnsBuilder, "absorb", lambda *given: absorbed.append(given) or absorb(*given)
+    )
+    equal(read(tmp_path, content), plain)
+    assert bool(absorbed) is second_half_used
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a second process reads on Linux only")
+def test_a_second_process_that_dies_costs_nothing_but_time(tmp_path, monkeypatch):
+    content = shuffled(6)
+    plain = read(tmp_path, content)
+    monkeypatch.setattr(windows, "_LONG", 0)
+    monkeypatch.setattr(windows, "_WINDOW", 100)
+    monkeypatch.setattr(windows, "cpu_count", lambda: 2)
+    monkeypatch.setattr(windows, "_decode_rest", lambda *_: os._exit(9))
+    equal(read(tmp_path, content), plain)
+
+
+@pytest.mark.usefixtures("processes")
+def test_problems_of_both_halves_are_told_in_order(tmp_path, monkeypatch):
+    monkeypatch.setattr(windows, "_WINDOW", 100)
+    content = shuffled(7)
+    for place in (3, 30, 39):
+        content["annotations"][place]["segmentation"] = [[1, 2, 3, 4, 5]]
+    with pytest.raises(DatasetError) as caught:
+        read(tmp_path, content)
+    assert [problem.split(": ")[1] for problem in caught.value.problems] == [
+        "annotation 3", "annotation 30", "annotation 39",
+    ]  # fmt: skip
 
 
 def test_a_list_that_is_there_twice_counts_once(tmp_path):
@@ -331,14 +392,14 @@ def test_windows_really_cut(tmp_path, monkeypatch):
             super().add(records)
 
     monkeypatch.setattr(reader, "ColumnsBuilder", Counting)
-    monkeypatch.setattr(reader, "_WINDOW", 300)
+    monkeypatch.setattr(windows, "_WINDOW", 300)
     assert len(read_file(path, segmentation=True).columns.id) == 40
     assert len(sizes) > 5
     assert max(sizes) < 20
 
 
 def test_progress_grows_up_to_the_size_of_the_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(reader, "_WINDOW", 300)
+    monkeypatch.setattr(windows, "_WINDOW", 300)
     path, told = write(tmp_path / "export.json", shuffled(1)), []
     read_coco(path, progress=lambda *step: told.append(step))
     done = [step for _, step, _ in told]
