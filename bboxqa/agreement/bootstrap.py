@@ -163,11 +163,12 @@ def _table(
 
 def _draw(generator: np.random.Generator, n_images: int, replicates: int) -> FloatArray:
     """Return how often each image is drawn in each replicate, (n_images, replicates)."""
-    counts = np.empty((n_images, replicates))
+    # Written row by row: columns would lie far apart in memory.
+    counts = np.empty((replicates, n_images))
     for replicate in range(replicates):
         drawn = generator.integers(0, n_images, n_images)
-        counts[:, replicate] = np.bincount(drawn, minlength=n_images)
-    return counts
+        counts[replicate] = np.bincount(drawn, minlength=n_images)
+    return counts.T
 
 
 def _mean(alphas: FloatArray, weights: FloatArray) -> FloatArray:
