@@ -1,19 +1,27 @@
-"""Settings, typed and checked, from a TOML file or from arguments."""
+"""Settings, typed and checked."""
 
-import tomllib
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
 from bboxqa.errors import ConfigError
 
-__all__ = ["AgreeSettings", "bundled_configs", "read_settings", "settings_from"]
+__all__ = [
+    "AgreeSettings",
+    "ValidateSettings",
+    "settings_from",
+    "validate_settings_from",
+]
 
 # Fewer replicates have no 2.5 % at either end; all of them are held at once.
 _MIN_BOOTSTRAP = 40
 _MAX_BOOTSTRAP = 100_000
+_RANGES = (
+    ("overshoot_px", 0, 1e6), ("bounds_px", 0, 1e6), ("min_side_px", 0, 1e6),
+    ("max_aspect_ratio", 1, 1e6), ("max_image_share", 0, 1), ("area_tolerance", 0, 1),
+    ("duplicate_iou", 0.5, 1), ("large_file_mb", 0, 1e9),
+)  # fmt: skip
 
 Attribution = Literal["annotator-key", "image-records", "files"]
 EmptyImages = Literal["agree", "unit", "skip"]
@@ -71,6 +79,49 @@ class AgreeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     filter: str | None = None
 
 
+class ValidateSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Everything that decides what `validate` reports.
+
+    Attributes
+    ----------
+    select, ignore : tuple of str
+        Codes of rules or their beginnings; nothing selected is all.
+    per_file_ignores : dict of str to tuple of str
+        Glob of file names to what is ignored in them.
+    fail_on : {"error", "warning", "info"}
+        The least severity that fails the run.
+    overshoot_px : float
+        How far a box may reach beyond its image before B003 speaks of it; less is B004.
+    bounds_px : float
+        How far a box and the bounds of its outline may differ (P007).
+    min_side_px : float
+        Sides below it are small (B008).
+    max_aspect_ratio : float
+        Longer side by shorter side (B009).
+    max_image_share : float
+        Share of the image that a box may take (B010).
+    area_tolerance : float
+        By which part an area may differ from that of its outline (B011).
+    duplicate_iou : float
+        From which IoU on two boxes of one annotator are one (D002, D003).
+    large_file_mb : float
+        From which size on a file is called large (F007).
+    """
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    per_file_ignores: dict[str, tuple[str, ...]] = {}
+    fail_on: Literal["error", "warning", "info"] = "error"
+    overshoot_px: float = 1.0
+    bounds_px: float = 2.0
+    min_side_px: float = 2.0
+    max_aspect_ratio: float = 20.0
+    max_image_share: float = 0.99
+    area_tolerance: float = 0.05
+    duplicate_iou: float = 0.9
+    large_file_mb: float = 500.0
+
+
 def settings_from(values: Mapping[str, Any], where: str = "") -> AgreeSettings:
     """Return checked settings; what is not named keeps its default.
 
@@ -101,14 +152,58 @@ def settings_from(values: Mapping[str, Any], where: str = "") -> AgreeSettings:
     """
     prefix = f"{where}: " if where else ""
     values = {key: _plain(value) for key, value in values.items()}
-    for key in values:
-        if key not in AgreeSettings.__struct_fields__:
-            raise ConfigError(f"{prefix}unknown setting {key!r}{_nearest(key)}")
     thresholds = values.get("iou_threshold")
     if isinstance(thresholds, int | float):
         values["iou_threshold"] = (thresholds,)
+    settings = _converted(values, AgreeSettings, prefix)
+    _check(settings, prefix)
+    return settings
+
+
+def validate_settings_from(values: Mapping[str, Any], where: str = "") -> ValidateSettings:
+    """Return checked settings of `validate`; what is not named keeps its default.
+
+    Parameters
+    ----------
+    values : mapping
+        Setting to value.
+    where : str
+        What to name in errors.
+
+    Returns
+    -------
+    ValidateSettings
+
+    Raises
+    ------
+    ConfigError
+        If a setting is not known, has a wrong type, or is out of range.
+
+    Examples
+    --------
+    >>> validate_settings_from({"select": ["B", "P005"]}).select
+    ('B', 'P005')
+    """
+    prefix = f"{where}: " if where else ""
+    values = {key: _plain(value) for key, value in values.items()}
+    settings = _converted(values, ValidateSettings, prefix)
+    for name, low, high in _RANGES:
+        number = getattr(settings, name)
+        if not low <= number <= high:
+            raise ConfigError(f"{prefix}{name} is {number:g}; expected {low:g} to {high:g}")
+    return settings
+
+
+_Settings = TypeVar("_Settings", AgreeSettings, ValidateSettings)
+
+
+def _converted(values: Mapping[str, Any], kind: type[_Settings], prefix: str) -> _Settings:
+    """Return settings of the right types, or say which one is not."""
+    for key in values:
+        if key not in kind.__struct_fields__:
+            raise ConfigError(f"{prefix}unknown setting {key!r}{_nearest(key, kind)}")
     try:
-        settings = msgspec.convert(values, AgreeSettings)
+        return msgspec.convert(values, kind)
     except msgspec.ValidationError as error:
         message, _, place = str(error).partition(" - at `$.")
         key = place.rstrip("`") or "settings"
@@ -117,9 +212,8 @@ def settings_from(values: Mapping[str, Any], where: str = "") -> AgreeSettings:
         if index.isdigit() and isinstance(found, list | tuple):
             found = found[int(index)]
         message = message[0].lower() + message[1:]
-        raise ConfigError(f"{prefix}{key} is {found!r}: {message}{_choices(key)}") from None
-    _check(settings, prefix)
-    return settings
+        choices = _choices(key, kind)
+        raise ConfigError(f"{prefix}{key} is {found!r}: {message}{choices}") from None
 
 
 def _plain(value: Any) -> Any:
@@ -129,15 +223,15 @@ def _plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else value
 
 
-def _nearest(key: str) -> str:
+def _nearest(key: str, kind: type[msgspec.Struct]) -> str:
     from difflib import get_close_matches
 
-    close = get_close_matches(key, AgreeSettings.__struct_fields__, 1)
+    close = get_close_matches(key, kind.__struct_fields__, 1)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
-def _choices(key: str) -> str:
-    choices = getattr(AgreeSettings.__annotations__.get(key), "__args__", ())
+def _choices(key: str, kind: type) -> str:
+    choices = getattr(kind.__annotations__.get(key), "__args__", ())
     names = [choice for choice in choices if isinstance(choice, str)]
     return f"; expected one of {', '.join(names)}" if names else ""
 
@@ -168,50 +262,3 @@ def _check(settings: AgreeSettings, prefix: str) -> None:
             f"{prefix}empty_images 'unit' is agreement on what is missing, which missing "
             "'ignore' leaves out; choose missing 'category' or empty_images 'agree'"
         )
-
-
-def bundled_configs() -> dict[str, Path]:
-    """Return the settings that come with the package, by name."""
-    package = Path(__file__).parent
-    # An installed package holds them; a checkout has them at its top.
-    for folder in (package / "configs", package.parent / "configs"):
-        if folder.is_dir():
-            return {path.stem: path for path in sorted(folder.glob("*.toml"))}
-    return {}
-
-
-def read_settings(name: str) -> dict[str, Any]:
-    """Return the settings in a TOML file, or in one that comes with the package.
-
-    Parameters
-    ----------
-    name : str
-        A path, or the name of bundled settings such as "coco-bbox".
-
-    Returns
-    -------
-    dict
-        Setting to value, checked.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such file, it is not TOML, or a setting is wrong.
-    """
-    path = Path(name)
-    if not path.is_file():
-        bundled = bundled_configs()
-        if name not in bundled:
-            raise ConfigError(
-                f"{name}: no such file, and none of the settings that come with bboxqa: "
-                + ", ".join(bundled)
-            )
-        path = bundled[name]
-    try:
-        values = tomllib.loads(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: cannot be read: {error}") from None
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: is not TOML: {error}") from None
-    settings_from(values, str(path))
-    return values

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from bboxqa.config import AgreeSettings, bundled_configs, read_settings, settings_from
+from bboxqa.config import AgreeSettings, settings_from
+from bboxqa.config_files import bundled_configs, read_settings
 from bboxqa.errors import ConfigError
 from bboxqa.geometry.comparisons import SIMILARITIES
 from bboxqa.io.attribution import WAYS

@@ -159,7 +159,8 @@ def agree(
 
 def _settings(config: str | None, options: dict[str, Any]) -> "AgreeSettings":
     """Return the settings of the file with those of the command line over them."""
-    from bboxqa.config import read_settings, settings_from
+    from bboxqa.config import settings_from
+    from bboxqa.config_files import read_settings
 
     given = {key: value for key, value in options.items() if value not in (None, ())}
     return settings_from({**(read_settings(config) if config else {}), **given})
