@@ -10,12 +10,14 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bboxqa.config import AgreeSettings
+    from bboxqa.config import AgreeSettings, ValidateSettings
     from bboxqa.errors import BboxqaError, ConfigError, DatasetError, OutputError
+    from bboxqa.findings import Finding, Report
     from bboxqa.io.coco import read_coco
     from bboxqa.model import Dataset
     from bboxqa.pipeline import agree
     from bboxqa.result import AgreementResult
+    from bboxqa.validation import validate
     from bboxqa.version import __version__
 
 __all__ = [
@@ -25,10 +27,14 @@ __all__ = [
     "ConfigError",
     "Dataset",
     "DatasetError",
+    "Finding",
     "OutputError",
+    "Report",
+    "ValidateSettings",
     "__version__",
     "agree",
     "read_coco",
+    "validate",
 ]
 
 _HOME = {
@@ -38,10 +44,14 @@ _HOME = {
     "ConfigError": "bboxqa.errors",
     "Dataset": "bboxqa.model",
     "DatasetError": "bboxqa.errors",
+    "Finding": "bboxqa.findings",
     "OutputError": "bboxqa.errors",
+    "Report": "bboxqa.findings",
+    "ValidateSettings": "bboxqa.config",
     "__version__": "bboxqa.version",
     "agree": "bboxqa.pipeline",
     "read_coco": "bboxqa.io.coco",
+    "validate": "bboxqa.validation",
 }
 
 

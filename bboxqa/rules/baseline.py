@@ -1,0 +1,128 @@
+"""A baseline: the findings that are known already, so that only new ones fail a run."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from bboxqa.errors import ConfigError
+from bboxqa.findings import Finding, Report, Severity, identity
+from bboxqa.io.writers import write_atomically
+from bboxqa.plain import as_json
+
+__all__ = ["Baseline", "identity", "new", "read", "write"]
+
+Baseline = Mapping[str, int]
+"""Identity of a finding to how many findings of it are known."""
+
+_VERSION = 1
+
+
+def write(path: Path, report: Report) -> None:
+    """Write all findings of a report as the baseline of later runs.
+
+    Parameters
+    ----------
+    path : Path
+    report : Report
+        One that lists all its findings.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written.
+    """
+    _check_complete(report)
+    entries: dict[str, dict[str, Any]] = {}
+    for finding in report.findings:
+        name = identity(finding)
+        # The message is for whoever reads the file; nothing depends on it.
+        entry = {"code": finding.code, "file": finding.file, "message": finding.message}
+        entries.setdefault(name, {**entry, "identity": name, "count": 0})["count"] += 1
+    rows = sorted(entries.values(), key=lambda e: (e["file"], e["code"], e["identity"]))
+    lines = ",\n".join(map(as_json, rows))
+    text = f'{{"bboxqa_baseline": {_VERSION}, "findings": [\n{lines}\n]}}\n'
+    write_atomically(path, text.encode())
+
+
+def read(path: Path) -> Baseline:
+    """Return the baseline in a file.
+
+    Parameters
+    ----------
+    path : Path
+
+    Raises
+    ------
+    ConfigError
+        If there is no such file, or it is no baseline.
+    """
+    try:
+        document = json.loads(path.read_bytes())
+        if document["bboxqa_baseline"] != _VERSION:
+            raise ConfigError(
+                f"{path}: is a baseline of version {document['bboxqa_baseline']!r}; expected "
+                f"{_VERSION}; write it again with --write-baseline"
+            )
+        known: Counter[str] = Counter()
+        for entry in document["findings"]:
+            known[str(entry["identity"])] += int(entry["count"])
+    except OSError as error:
+        raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise ConfigError(f"{path}: is no baseline; --write-baseline writes one") from None
+    return known
+
+
+def new(report: Report, baseline: Baseline, limit: int = 0) -> Report:
+    """Return the report of the findings that are not known.
+
+    Parameters
+    ----------
+    report : Report
+        One that lists all its findings.
+    baseline : Baseline
+    limit : int
+        List at most so many of one rule and file; 0 is all.
+
+    Returns
+    -------
+    Report
+        Its counts are of the new findings, listed or not.
+    """
+    _check_complete(report)
+    left = Counter(baseline)
+    kept: list[Finding] = []
+    for finding in report.findings:
+        name = identity(finding)
+        if left[name] > 0:
+            left[name] -= 1
+        else:
+            kept.append(finding)
+    counts = Counter(finding.code for finding in kept)
+    severities = Counter(finding.severity for finding in kept)
+    return replace(
+        report,
+        findings=tuple(_first(kept, limit)),
+        counts=dict(sorted(counts.items())),
+        severities={severity: severities[severity] for severity in Severity},
+    )
+
+
+def _first(findings: list[Finding], limit: int) -> list[Finding]:
+    if limit == 0:
+        return findings
+    seen: Counter[tuple[str, str]] = Counter()
+    listed = []
+    for finding in findings:
+        seen[finding.file, finding.code] += 1
+        if seen[finding.file, finding.code] <= limit:
+            listed.append(finding)
+    return listed
+
+
+def _check_complete(report: Report) -> None:
+    if sum(report.counts.values()) != len(report.findings):
+        raise ValueError("a baseline needs a report that lists all its findings")

@@ -1,0 +1,206 @@
+"""What all boxes of a file say together: how they are written, whatever COCO asks for."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from bboxqa.arrays import BoolArray, FloatArray, IndexArray, sum_by
+from bboxqa.rules.clipping import highest, lowest, overshoot
+
+if TYPE_CHECKING:
+    from bboxqa.rules.document import Document
+
+__all__ = ["Diagnosis", "Layout", "diagnose", "swapped_images"]
+
+# So many boxes say something of a file; fewer do only where they are all there is.
+_ENOUGH = 5
+# Boxes that are drawn by hand leave their image and their outline by a little.
+_PART_OF_SIDE = 0.02
+_PIXELS = 2.0
+# Shares of boxes: how many must speak for a reading, and how few may speak against it.
+_MOST = 0.5
+_MANY = 0.2
+_NEARLY_ALL = 0.95
+_FEW = 0.1
+# An image of fewer pixels a side may well have boxes of less than one.
+_LARGER_THAN_ONE = 4.0
+_UNIT = (-0.01, 1.01)
+
+
+class Layout(StrEnum):
+    """What the four numbers of a box are."""
+
+    CORNERS = "x1, y1, x2, y2"
+    CENTRE = "centre-x, centre-y, width, height"
+    NORMALISED = "parts of the image (0 to 1)"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Diagnosis:
+    """How the boxes of a file seem to be written.
+
+    Attributes
+    ----------
+    layout : Layout
+    rows : (H,) int64
+        The annotations whose boxes can be read so.
+    bbox : (H, 4) float64
+        These boxes as COCO has them: x, y, width, height in pixels.
+    evidence : str
+        What speaks for it, with numbers.
+    """
+
+    layout: Layout
+    rows: IndexArray
+    bbox: FloatArray
+    evidence: str
+
+
+def _read(bbox: FloatArray, layout: Layout) -> FloatArray:
+    """Return boxes that are written in a layout as x, y, width, height."""
+    first, second = bbox[:, :2], bbox[:, 2:]
+    if layout is Layout.CORNERS:
+        return np.hstack([first, second - first])
+    return np.hstack([first - second / 2, second])
+
+
+def diagnose(document: "Document") -> Diagnosis | None:
+    """Return how the boxes of a file are written if it is not as COCO asks; else None.
+
+    Outlines decide where there are some; else where the boxes lie in their images does.
+
+    Parameters
+    ----------
+    document : Document
+
+    Returns
+    -------
+    Diagnosis or None
+    """
+    with np.errstate(all="ignore"):
+        normalised = _normalised(document)
+        if normalised is not None:
+            return normalised
+        plain, known = _fits(document, document.annotations.bbox)
+        by_outlines = _by_outlines(document, plain, known)
+        if by_outlines is not None or 2 * plain.sum() > max(known.sum(), 1):
+            return by_outlines
+        return _by_images(document, plain)
+
+
+def _normalised(document: "Document") -> Diagnosis | None:
+    bbox = document.annotations.bbox
+    sized = document.has_box & (lowest(document.size) >= _LARGER_THAN_ONE)
+    unit = sized & (lowest(bbox) >= _UNIT[0]) & (highest(bbox) <= _UNIT[1])
+    rows, total = np.flatnonzero(unit), int(sized.sum())
+    if len(rows) == 0 or len(rows) < _NEARLY_ALL * total:
+        return None
+    # 0 and 1 alone can be pixels.
+    if not (bbox[rows] % 1 != 0).any():
+        return None
+    evidence = f"{len(rows):,} of {total:,} lie between 0 and 1, and their images are larger"
+    return Diagnosis(
+        Layout.NORMALISED, rows, bbox[rows] * np.tile(document.size[rows], 2), evidence
+    )
+
+
+def _fits(document: "Document", bbox: FloatArray) -> tuple[BoolArray, BoolArray]:
+    """Return where boxes are the bounds of their outlines, and where there are both."""
+    bounds = document.outline_bounds
+    if len(document.annotations.rings.row) == 0:
+        none = np.zeros(len(bbox), np.bool_)
+        return none, none
+    corners = np.hstack([bbox[:, :2], bbox[:, :2] + bbox[:, 2:]])
+    apart = highest(np.abs(corners - bounds))
+    known = document.has_box & np.isfinite(apart)
+    fits: BoolArray = known & (apart <= _PIXELS)
+    return fits, known
+
+
+def _by_outlines(document: "Document", plain: BoolArray, known: BoolArray) -> Diagnosis | None:
+    """Compare each box, as read in a layout, with the bounds of its outline."""
+    bbox, n_boxes, n_known = document.annotations.bbox, document.has_box.sum(), int(known.sum())
+    for layout in (Layout.CORNERS, Layout.CENTRE):
+        fits = _fits(document, _read(bbox, layout))[0]
+        speaks, against = int((fits & ~plain).sum()), int((plain & ~fits).sum())
+        enough = speaks >= _ENOUGH or (speaks > 0 and speaks == n_boxes)
+        if enough and speaks > _MOST * n_known and against <= _FEW * speaks:
+            evidence = (
+                f"read so, {speaks:,} of {n_known:,} are the bounds of their outlines, which they "
+                "are not as x, y, width, height"
+            )
+            return _diagnosis(document, layout, plain & ~fits, evidence)
+    return None
+
+
+def _by_images(document: "Document", plain: BoolArray) -> Diagnosis | None:
+    """Compare where boxes leave their images when read in one way or the other."""
+    bbox, size = document.annotations.bbox, document.size
+    sized = document.has_box & ~np.isnan(size[:, 0] + size[:, 1])
+    total = int(sized.sum())
+    if total < _ENOUGH:
+        return None
+    outside = sized & ~_inside(bbox, size)
+    n_outside = int(outside.sum())
+    for layout, share in ((Layout.CORNERS, _MOST), (Layout.CENTRE, _MANY)):
+        if n_outside <= share * total:
+            continue
+        read = _read(bbox, layout)
+        good = (lowest(read[:, 2:]) > 0) & _inside(read, size)
+        against = int((sized & ~good).sum())
+        cured = int((outside & good).sum())
+        if cured >= _NEARLY_ALL * n_outside and against <= min(
+            (1 - _NEARLY_ALL) * total, _FEW * n_outside
+        ):
+            evidence = (
+                f"as x, y, width, height {n_outside:,} of {total:,} leave their image; "
+                f"read so, {cured:,} of these lie in it"
+            )
+            return _diagnosis(document, layout, plain, evidence)
+    return None
+
+
+def _inside(bbox: FloatArray, size: FloatArray) -> BoolArray:
+    """Return which boxes lie in their images, but for what a hand is off."""
+    beyond = overshoot(bbox, size) - np.tile(_PART_OF_SIDE * size, 2)
+    inside: BoolArray = highest(beyond) <= _PIXELS
+    return inside
+
+
+def _diagnosis(document: "Document", layout: Layout, sound: BoolArray, evidence: str) -> Diagnosis:
+    """Return the diagnosis of all boxes that can be read so and are not sound as they are."""
+    read = _read(document.annotations.bbox, layout)
+    rows = np.flatnonzero((lowest(read[:, 2:]) > 0) & np.isfinite(read.sum(axis=1)) & ~sound)
+    return Diagnosis(layout, rows, read[rows], evidence)
+
+
+def swapped_images(document: "Document") -> BoolArray:
+    """Return the images whose width and height look swapped, since their boxes say so.
+
+    Parameters
+    ----------
+    document : Document
+
+    Returns
+    -------
+    (I,) bool
+        All False unless nearly all images that boxes leave would hold them after a swap.
+    """
+    n_images = len(document.images)
+    none = np.zeros(n_images, np.bool_)
+    if document.diagnosis is not None:
+        return none
+    bbox, size = document.annotations.bbox, document.size
+    sized = np.flatnonzero(document.has_box & ~np.isnan(size[:, 0] + size[:, 1]))
+    with np.errstate(all="ignore"):
+        outside = ~_inside(bbox[sized], size[sized])
+        if outside.sum() < _ENOUGH:
+            return none
+        image = document.image[sized]
+        swapped_outside = ~_inside(bbox[sized], size[sized][:, ::-1])
+    leaves = sum_by(image, outside, n_images) > 0
+    cured = leaves & (sum_by(image, swapped_outside, n_images) == 0)
+    enough = outside[cured[image]].sum() >= _ENOUGH
+    return cured if enough and cured.sum() >= (1 - _MANY) * leaves.sum() else none

@@ -1,0 +1,233 @@
+"""D: duplicates."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from bboxqa.arrays import IndexArray
+from bboxqa.config import ValidateSettings
+from bboxqa.findings import Edit, Severity
+from bboxqa.geometry.boxes import bbox_iou, corners
+from bboxqa.rules.base import Found, Hits, Rule, at, hits, short
+from bboxqa.rules.columns import Kind
+from bboxqa.rules.document import Document
+from bboxqa.rules.overlaps import first_equal, overlapping
+from bboxqa.rules.people import people
+
+__all__ = ["RULES"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Earlier:
+    """What each annotation repeats: the row of an earlier one; -1 for none.
+
+    Attributes
+    ----------
+    exact : (N,) int64
+        The same record, but for its id.
+    same, other : (N,) int64
+        A box that is nearly the same, of the same and of another category.
+    """
+
+    exact: IndexArray
+    same: IndexArray
+    other: IndexArray
+
+
+_EXACT: WeakKeyDictionary[Document, IndexArray] = WeakKeyDictionary()
+_NEAR: WeakKeyDictionary[Document, tuple[float, _Earlier]] = WeakKeyDictionary()
+
+
+def _repeats(document: Document) -> IndexArray:
+    """Return for each annotation the first that has the same record but for the id; or -1."""
+    # Three rules ask, and raw records are read for it.
+    if document not in _EXACT:
+        _EXACT[document] = _find_repeats(document)
+    return _EXACT[document]
+
+
+def _find_repeats(document: Document) -> IndexArray:
+    columns = document.annotations
+    shape = np.where(np.isfinite(columns.bbox), columns.bbox, document.outline_bounds)
+    candidates = np.flatnonzero(np.isfinite(shape).all(1) & (columns.record == Kind.DICT))
+    numbers = [*shape[candidates].T, columns.image_id[candidates]]
+    # Where every box is the same, these keep records apart without reading them.
+    whole = (columns.category_id, document.annotator, columns.iscrowd, columns.form)
+    codes = np.column_stack(whole)
+    sizes = np.nan_to_num(np.column_stack([columns.area, document.outline_bounds]))
+    first = first_equal([*numbers, *codes[candidates].T, *sizes[candidates].T])
+    again = first != np.arange(len(first))
+    rows = candidates[np.union1d(first[again], np.flatnonzero(again))]
+    result = np.full(len(columns), -1)
+    known: dict[str, int] = {}
+    for row in rows.tolist():
+        record = document.record(row)
+        record.pop("id", None)
+        earlier = known.setdefault(json.dumps(record, sort_keys=True), row)
+        result[row] = -1 if earlier == row else earlier
+    return result
+
+
+def _earlier(document: Document, threshold: float) -> _Earlier:
+    # Two rules ask for the two halves of one search.
+    if document not in _NEAR or _NEAR[document][0] != threshold:
+        _NEAR[document] = threshold, _search(document, threshold)
+    return _NEAR[document][1]
+
+
+def _search(document: Document, threshold: float) -> _Earlier:
+    columns = document.annotations
+    exact = _repeats(document)
+    none = len(columns)
+    same, other = np.full(none, none), np.full(none, none)
+    kind = columns.category_id
+    for left, right in overlapping(columns.bbox, _drawer(document, exact), kind, threshold):
+        alike = kind[left] == kind[right]
+        np.minimum.at(same, right[alike], left[alike])
+        np.minimum.at(other, right[~alike], left[~alike])
+    return _Earlier(exact, np.where(same < none, same, -1), np.where(other < none, other, -1))
+
+
+def _drawer(document: Document, exact: IndexArray) -> IndexArray:
+    """Return (N,) int64: annotations of one image by one annotator; -1 to be left out.
+
+    Where an image was given to several people and nobody says who drew what, two boxes can be
+    two people's.
+    """
+    columns, known = document.annotations, people(document)
+    group = document.image * (len(known.names) + 1) + 1 + known.author
+    shared = np.bincount(known.asked[:, 0], minlength=len(document.images) + 1) > 1
+    unknown = (known.author < 0) & shared[document.image]
+    left_out = unknown | (columns.iscrowd == 1) | (exact >= 0) | ~columns.whole["category_id"]
+    return np.where(left_out | (document.image < 0), -1, group)
+
+
+def _exact(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    earlier = _repeats(document)
+
+    def describe(row: int) -> Found:
+        ids = [document.record(each).get("id") for each in (int(earlier[row]), row)]
+        return Found(
+            f"the same record as annotation {short(ids[0])}, but for the id; expected it once",
+            pointer=at("annotations", row),
+            found=ids[1],
+            expected="no annotation twice",
+            ids=document.ids(row),
+            edits=(Edit(at("annotations", row), "remove"),),
+        )
+
+    yield from hits(earlier >= 0, describe)
+
+
+def _near(document: Document, settings: ValidateSettings, *, same: bool) -> Iterator[Hits]:
+    """Yield boxes that are nearly the same, of the same or of different categories."""
+    # What is not x, y, width, height overlaps by chance.
+    if document.diagnosis is not None:
+        return
+    found = _earlier(document, settings.duplicate_iou)
+    earlier = found.same if same else found.other
+    limit = f"{settings.duplicate_iou:g}"
+
+    def describe(row: int) -> Found:
+        first = int(earlier[row])
+        box = corners(document.annotations.bbox[[first, row]])
+        iou = float(bbox_iou(box[:1], box[1:])[0])
+        records = [document.record(first), document.record(row)]
+        kinds = [_category(document, each) for each in (first, row)]
+        what = (
+            f"of the same category {kinds[0]}"
+            if same
+            else f"which is {kinds[0]} and not {kinds[1]}"
+        )
+        return Found(
+            f"bbox has an IoU of {iou:.3g} with annotation {short(records[0].get('id'))}, {what}; "
+            f"expected less than {limit} for one annotator",
+            pointer=at("annotations", row, "bbox"),
+            found=records[1].get("bbox"),
+            expected=f"an IoU below {limit}",
+            ids=document.ids(row),
+            examples=(at("annotations", first), at("annotations", row)),
+        )
+
+    yield from hits(earlier >= 0, describe)
+
+
+def _category(document: Document, row: int) -> str:
+    place = int(document.category[row])
+    name = document.categories.get(place, "name") if place >= 0 else None
+    return short(document.annotations.category_id[row].item() if name is None else name)
+
+
+def _same_class(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
+    yield from _near(document, settings, same=True)
+
+
+def _other_class(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
+    yield from _near(document, settings, same=False)
+
+
+_DOG = {"categories": [{}, {"name": "dog"}]}
+
+RULES = (
+    Rule(
+        code="D001",
+        title="annotation is there twice",
+        severity=Severity.WARNING,
+        scope="data set",
+        breaks=(
+            "Evaluation expects two detections of one object: a perfect model misses one of the "
+            "two, and its recall and AP fall."
+        ),
+        explanation=(
+            "Two annotations of one image are equal in everything but the id, also in keys that "
+            "COCO does not know and in the annotator. They come from joining files that overlap, "
+            "from importing twice, and from copy and paste. The fix removes all but the first."
+        ),
+        bad={"annotations": [{}, {}]},
+        good={"annotations": [{"rater": "ann"}, {"rater": "bob"}]},
+        check=_exact,
+        fix="safe",
+    ),
+    Rule(
+        code="D002",
+        title="object is annotated twice by one annotator",
+        severity=Severity.WARNING,
+        scope="data set",
+        breaks=(
+            "Evaluation expects two detections of one object, and non-maximum suppression leaves "
+            "one: recall and AP fall."
+        ),
+        explanation=(
+            "Two boxes of one image, one category and one annotator have an IoU of at least 0.9 "
+            "(duplicate_iou). Mostly one object was drawn twice, or a pre-annotation was kept "
+            "next to its correction. Boxes of two annotators are agreement and are not reported; "
+            "nor are crowds, boxes on an image that was given to several people where nobody says "
+            "who drew what, and annotations that D001 reports. Look at both and delete one."
+        ),
+        bad={"annotations": [{}, {"bbox": [10, 10, 20, 31]}]},
+        good={"annotations": [{"rater": "ann"}, {"rater": "bob", "bbox": [10, 10, 20, 31]}]},
+        check=_same_class,
+    ),
+    Rule(
+        code="D003",
+        title="object has two categories by one annotator",
+        severity=Severity.WARNING,
+        scope="data set",
+        breaks=(
+            "One of the two labels is wrong or both are: the model is punished for either answer, "
+            "and evaluation counts a miss."
+        ),
+        explanation=(
+            "Two boxes of one image, one annotator and different categories have an IoU of at "
+            "least 0.9 (duplicate_iou). Mostly the category was corrected by drawing anew, without "
+            "deleting the first box; where objects may have several categories, or one hides "
+            "another, it is as it should be: ignore D003 then. Crowds are left out."
+        ),
+        bad={**_DOG, "annotations": [{}, {"category_id": 2, "bbox": [10, 10, 20, 31]}]},
+        good={**_DOG, "annotations": [{}, {"category_id": 2, "bbox": [10, 10, 20, 36]}]},
+        check=_other_class,
+    ),
+)

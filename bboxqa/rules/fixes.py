@@ -1,0 +1,263 @@
+"""Mending a file: edits become changes of its text, and all else stays as it is, byte for byte."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from bboxqa.config import ValidateSettings
+from bboxqa.errors import BboxqaError
+from bboxqa.findings import Edit
+from bboxqa.rules.document import Document
+from bboxqa.rules.positions import Locator, Span, parts_of
+from bboxqa.rules.reading import BYTE_ORDER_MARK, Reading, Text, read_bytes
+from bboxqa.rules.runner import apply
+
+__all__ = ["Change", "Fixed", "edited", "fix"]
+
+# A fix can uncover what another one mends; this many times is more than any file has needed.
+_MAX_PASSES = 10
+_BLANKS = b" \t\n\r"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One change that was made.
+
+    Attributes
+    ----------
+    code : str
+        The rule that asked for it.
+    pointer : str
+        Where, in the text as it was before this pass.
+    before, after : str
+        The value as text; empty where there was or is none.
+    """
+
+    code: str
+    pointer: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """A mended file.
+
+    Attributes
+    ----------
+    text : bytes or mmap
+        All of it.
+    changes : tuple of Change
+        In the order in which they were made; empty where there was nothing to mend.
+    """
+
+    text: Text
+    changes: tuple[Change, ...]
+
+
+class _Splice(NamedTuple):
+    start: int
+    stop: int
+    text: bytes
+
+
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
+def fix(
+    document: Document,
+    settings: ValidateSettings,
+    *,
+    unsafe: bool,
+    again: Callable[[Reading], Document] = Document,
+) -> Fixed:
+    """Mend what the chosen rules find, until there is nothing more to mend.
+
+    Parameters
+    ----------
+    document : Document
+    settings : ValidateSettings
+    unsafe : bool
+        Also where a fix may lose or guess something.
+    again : callable
+        Makes a document of what was read after a pass.
+
+    Returns
+    -------
+    Fixed
+
+    Examples
+    --------
+    >>> text = b'{"images": [{"id": "1", "width": 4.0}], "annotations": [], "categories": []}'
+    >>> document = Document(read_bytes(text, "a.json"))
+    >>> fixed = fix(document, ValidateSettings(select=("S003",)), unsafe=False)
+    >>> [(change.pointer, change.before, change.after) for change in fixed.changes]
+    [('/images/0/id', '"1"', '1')]
+    >>> fixed.text
+    b'{"images": [{"id": 1, "width": 4.0}], "annotations": [], "categories": []}'
+    """
+    changes: list[Change] = []
+    for _ in range(_MAX_PASSES):
+        asked = list(_asked(document, settings, unsafe=unsafe))
+        text, made = edited(document.reading, asked)
+        changes += made
+        if not made:
+            break
+        read = read_bytes(text, document.name)
+        if len(read.broken) > len(document.reading.broken):
+            raise BboxqaError(
+                f"{document.name}: the fixes do not fit together; nothing was written"
+            )
+        document = again(read)
+    return Fixed(document.reading.text, tuple(changes))
+
+
+def _asked(
+    document: Document, settings: ValidateSettings, *, unsafe: bool
+) -> Iterator[tuple[str, Edit]]:
+    """Yield the edits that mend what the rules find."""
+    wanted = ("safe", "unsafe") if unsafe else ("safe",)
+    for rule, hits in apply(document, settings):
+        if rule.fix in wanted:
+            for place in range(len(hits)):
+                for edit in hits.describe(place).edits:
+                    yield rule.code, edit
+
+
+def edited(reading: Reading, asked: Sequence[tuple[str, Edit]]) -> tuple[Text, list[Change]]:
+    """Return the text with edits applied, and what has changed.
+
+    Of two edits of one value, removal wins, then the first; what lies inside of a value that is
+    replaced or removed is left for the next pass.
+
+    Parameters
+    ----------
+    reading : Reading
+    asked : sequence of (str, Edit)
+        The code of a rule, and what it asks for.
+
+    Returns
+    -------
+    text : bytes or mmap
+    changes : list of Change
+    """
+    text, locator = reading.text, Locator(reading)
+    splices: list[_Splice] = []
+    removed: list[tuple[int, int]] = []
+    changes: list[Change] = []
+    for code, edit in _apart(asked):
+        span = locator.span(edit.pointer)
+        after = b"" if edit.action == "remove" else _json(edit.value)
+        if not edit.pointer:
+            span, after = _whole(reading, edit)
+            splices.append(_Splice(span.start, span.stop, after))
+        elif edit.action == "add":
+            parent = locator.span(edit.pointer.rpartition("/")[0])
+            if parent is None or span is not None:
+                continue
+            splices.append(_added(text, parent, edit.pointer, after, splices))
+        elif span is None or text[span.start : span.stop] == after:
+            continue
+        elif edit.action == "remove":
+            removed.append((span.start if span.key is None else span.key, span.stop))
+        else:
+            splices.append(_Splice(span.start, span.stop, after))
+        before = b"" if span is None else text[span.start : span.stop]
+        changes.append(
+            Change(code, edit.pointer, before.decode("utf-8", "replace"), after.decode())
+        )
+    splices += _removals(text, sorted(removed))
+    return (b"".join(_spliced(text, splices)), changes) if splices else (text, [])
+
+
+def _added(
+    text: Text, parent: Span, pointer: str, value: bytes, splices: Sequence[_Splice]
+) -> _Splice:
+    """Return what puts a key at the end of an object."""
+    end = _back(text, parent.stop - 1)
+    first = text[end - 1 : end] == b"{" and not any(splice.start == end for splice in splices[-9:])
+    key = _json(parts_of(pointer)[-1])
+    return _Splice(end, end, (b"" if first else b", ") + key + b": " + value)
+
+
+def _apart(asked: Iterable[tuple[str, Edit]]) -> list[tuple[str, Edit]]:
+    """Return the edits that do not touch each other, by place in the document."""
+    by_pointer: dict[str, tuple[str, Edit]] = {}
+    for code, edit in asked:
+        known = by_pointer.get(edit.pointer)
+        if known is None or (edit.action == "remove" and known[1].action != "remove"):
+            by_pointer[edit.pointer] = code, edit
+
+    def free(pointer: str) -> bool:
+        while pointer:
+            pointer = pointer.rpartition("/")[0]
+            if pointer and pointer in by_pointer:
+                return False
+        return True
+
+    def order(pair: tuple[str, Edit]) -> tuple[str, int, str]:
+        parts = parts_of(pair[1].pointer)
+        row = int(parts[1]) if len(parts) > 1 and parts[1].isdecimal() else -1
+        return (parts[0] if parts else "", row, pair[1].pointer)
+
+    return sorted((pair for pair in by_pointer.values() if free(pair[1].pointer)), key=order)
+
+
+def _whole(reading: Reading, edit: Edit) -> tuple[Span, bytes]:
+    """Return what mends the text as a whole: another encoding, or an end after the document."""
+    if edit.action == "remove":
+        end = len(reading.text)
+        start = end if reading.trailing is None else reading.trailing
+        return Span(None, start, end), b""
+    # What was read is UTF-8 already; only a mark may stand before it.
+    mark = len(BYTE_ORDER_MARK) if reading.text[:3] == BYTE_ORDER_MARK else 0
+    return Span(None, 0, mark), b""
+
+
+def _json(value: Any) -> bytes:
+    try:
+        return json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return json.dumps(value).encode()
+
+
+def _forward(text: Text, place: int) -> int:
+    while text[place : place + 1] and text[place] in _BLANKS:
+        place += 1
+    return place
+
+
+def _back(text: Text, place: int) -> int:
+    while place and text[place - 1] in _BLANKS:
+        place -= 1
+    return place
+
+
+def _removals(text: Text, removed: Sequence[tuple[int, int]]) -> Iterator[_Splice]:
+    """Yield what takes values away together with the commas that kept them apart."""
+    place = 0
+    while place < len(removed):
+        start, stop = removed[place]
+        while True:
+            place += 1
+            after = _forward(text, stop)
+            comma = text[after : after + 1] == b","
+            following = _forward(text, after + 1) if comma else stop
+            if not (comma and place < len(removed) and removed[place][0] == following):
+                break
+            stop = removed[place][1]
+        if comma:
+            yield _Splice(start, following, b"")
+        else:
+            before = _back(text, start)
+            yield _Splice(before - 1 if text[before - 1 : before] == b"," else start, stop, b"")
+
+
+def _spliced(text: Text, splices: list[_Splice]) -> Iterator[bytes]:
+    place = 0
+    for splice in sorted(splices, key=lambda splice: (splice.start, splice.stop)):
+        yield text[place : splice.start]
+        yield splice.text
+        place = splice.stop
+    yield text[place:]

@@ -1,0 +1,112 @@
+"""File names of images, as far as they can be judged without the files."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+import numpy as np
+
+from bboxqa.arrays import IndexArray
+from bboxqa.config import ValidateSettings
+from bboxqa.findings import Edit
+from bboxqa.rules.base import Found, Hits, at, hits, listed, short
+from bboxqa.rules.disk import folded, is_foreign
+from bboxqa.rules.document import Document
+
+__all__ = ["bound_to_one_place", "ids_of", "names_of", "nearly_same", "shared_by_most"]
+
+_FEW = 10
+
+
+def names_of(document: Document) -> list[str]:
+    """Return the file name of each image; "" where there is none."""
+    images = document.images
+    raw = [images.get(row, "file_name") for row in range(len(images))]
+    return [name if isinstance(name, str) and name.strip() else "" for name in raw]
+
+
+def ids_of(document: Document, row: int) -> dict[str, object]:
+    """Return the id of an image, as a finding names it."""
+    record = document.images.values[row]
+    return {"image": record["id"]} if isinstance(record, dict) and "id" in record else {}
+
+
+def shared_by_most(rows: IndexArray, document: Document) -> bool:
+    """Return whether so many images have a defect that it is one of the data set."""
+    return len(rows) > _FEW and 2 * len(rows) > len(document.images)
+
+
+def _oddity(name: str) -> str:
+    if is_foreign(name):
+        is_url = "://" in name or name.lower().startswith("data:")
+        return "a URL" if is_url else "an absolute path"
+    if ".." in name.replace("\\", "/").split("/"):
+        return 'a path with ".."'
+    return "a path with backslashes" if "\\" in name else ""
+
+
+def bound_to_one_place(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """M005: names that are no plain paths below a folder of images."""
+    names = names_of(document)
+    odd = [_oddity(name) for name in names]
+    meant = Counter(name.replace("\\", "/") for name in set(names))
+    rows = np.array([row for row, what in enumerate(odd) if what], np.int64)
+
+    def edits(row: int) -> tuple[Edit, ...]:
+        mended = names[row].replace("\\", "/")
+        # Two names must not become one.
+        if "backslashes" not in odd[row] or meant[mended] > 1:
+            return ()
+        return (Edit(at("images", row, "file_name"), "replace", mended),)
+
+    def describe(row: int) -> Found:
+        return Found(
+            f"file name {short(names[row])} is {odd[row]}; expected a path below the folder of "
+            "the images, with slashes",
+            pointer=at("images", row, "file_name"),
+            found=names[row],
+            expected="a path below the folder of the images, with slashes",
+            ids=ids_of(document, row),
+            edits=edits(row),
+        )
+
+    if not shared_by_most(rows, document):
+        yield from hits(rows, describe)
+        return
+    kinds = Counter(odd[row] for row in rows.tolist()).most_common(1)[0][0]
+    yield from listed([
+        Found(
+            f"{len(rows):,} of {len(names):,} file names are no plain paths, mostly {kinds}, "
+            f"such as {short(names[rows[0]])}; expected paths below the folder of the images",
+            pointer=at("images", int(rows[0]), "file_name"),
+            found=names[rows[0]],
+            expected="paths below the folder of the images, with slashes",
+            edits=tuple(edit for row in rows.tolist() for edit in edits(row)),
+            count=len(rows),
+            examples=tuple(at("images", row, "file_name") for row in rows[:3].tolist()),
+        )
+    ])  # fmt: skip
+
+
+def nearly_same(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """M006: names that are another one but for case, slashes or Unicode form."""
+    names = names_of(document)
+    first: dict[str, int] = {}
+    other = [first.setdefault(_plain(name), row) if name else row for row, name in enumerate(names)]
+    rows = [row for row, earlier in enumerate(other) if names[row] != names[earlier]]
+
+    def describe(row: int) -> Found:
+        return Found(
+            f"file name {short(names[row])} differs only by case, slashes or Unicode form from "
+            f"{short(names[other[row]])}; expected names that differ on every system",
+            pointer=at("images", row, "file_name"),
+            found=names[row],
+            expected="a name that is another one on every system",
+            ids=ids_of(document, row),
+        )
+
+    yield from hits(np.array(rows, np.int64), describe)
+
+
+def _plain(name: str) -> str:
+    return str(PurePosixPath(folded(name)))

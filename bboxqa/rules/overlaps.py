@@ -1,0 +1,149 @@
+"""Boxes of one image that are equal or overlap strongly, among up to millions of boxes."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bboxqa.arrays import FloatArray, IndexArray, run_starts
+from bboxqa.geometry.boxes import bbox_iou, corners
+
+__all__ = ["first_equal", "overlapping"]
+
+# So many comparisons take a few seconds; only boxes heaped up on purpose need more.
+_MAX_WORK = 200_000_000
+# Coordinates are rounded: what is at the bound exactly must not be missed.
+_SLACK = 1e-9
+# An odd number whose bits look random, so that all bits of a product depend on its factor.
+_MIXER = np.uint64(0x9E3779B97F4A7C15)
+
+Pairs = tuple[IndexArray, IndexArray]
+
+
+def first_equal(columns: Sequence[NDArray[Any]]) -> IndexArray:
+    """Return for each row the first row that is equal to it in all columns.
+
+    Parameters
+    ----------
+    columns : sequence of (N,) numbers
+        NaN is equal to nothing.
+
+    Returns
+    -------
+    (N,) int64
+        The row itself where no earlier one is equal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> first_equal([np.array([7, 8, 7, 7]), np.array([1.0, 1.0, 1.0, 2.0])])
+    array([0, 1, 0, 3])
+    """
+    first: IndexArray = np.arange(len(columns[0]))
+    rows = _suspects(columns)
+    run: IndexArray = np.zeros(len(rows), np.int64)
+    for column in columns:
+        # Rows stay in ascending order inside of a run: the sort is stable.
+        order = np.lexsort((column[rows], run))
+        rows, run = rows[order], run[order]
+        values = column[rows]
+        begins = np.ones(len(rows) + 1, np.bool_)
+        begins[1:-1] = (run[1:] != run[:-1]) | (values[1:] != values[:-1])
+        several = ~(begins[:-1] & begins[1:])
+        rows, run = rows[several], np.cumsum(begins[:-1], dtype=np.int64)[several]
+    starts = run_starts(run)
+    first[rows] = np.repeat(rows[starts], np.diff(starts, append=len(rows)))
+    return first
+
+
+def _suspects(columns: Sequence[NDArray[Any]]) -> IndexArray:
+    """Return the rows whose values have the same hash as another row's: all equal ones, and few."""
+    key = np.zeros(len(columns[0]), np.uint64)
+    for column in columns:
+        # Adding 0 makes 0 of -0, which is equal to it and has other bits.
+        values = column + 0.0 if column.dtype.kind == "f" else column.astype(np.int64)
+        key = (key ^ values.view(np.uint64)) * _MIXER
+        key ^= key >> np.uint64(32)
+    ordered = np.sort(key)
+    twice = ordered[1:][ordered[1:] == ordered[:-1]]
+    if not len(twice):
+        return np.zeros(0, np.int64)
+    place = np.minimum(np.searchsorted(twice, key), len(twice) - 1)
+    return np.flatnonzero(twice[place] == key)
+
+
+def overlapping(
+    bbox: FloatArray, group: IndexArray, kind: NDArray[Any], threshold: float
+) -> Iterator[Pairs]:
+    """Yield the pairs of boxes of one group whose IoU is at least a threshold, part by part.
+
+    Of boxes that are equal and of one kind, the first stands for all: the others are paired with
+    it, and with nothing else. So a thousand equal boxes are 999 pairs and no half a million.
+
+    Parameters
+    ----------
+    bbox : (N, 4) float64
+        x, y, width, height in pixels. A box without area, or with NaN, is in no pair.
+    group : (N,) int64
+        What is compared with each other; -1 is in no pair.
+    kind : (N,) integers
+    threshold : float
+        Above 0, at most 1.
+
+    Yields
+    ------
+    left, right : (P,) int64
+        Rows, ``left < right``; in no order. After hundreds of millions of comparisons the search
+        ends, when every box has been compared with its nearest neighbours.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> boxes = np.array([[0.0, 0, 10, 10], [50, 0, 10, 10], [0.5, 0, 10, 10]])
+    >>> for left, right in overlapping(boxes, np.zeros(3), np.zeros(3), 0.9):
+    ...     print(left, right)
+    [0] [2]
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        sound = np.isfinite(bbox).all(1) & (bbox[:, 2:] > 0).all(1)
+        rows = np.flatnonzero(sound & (group >= 0))
+        first = first_equal([group[rows], *bbox[rows].T, kind[rows]])
+        alone = first == np.arange(len(rows))
+        if not alone.all():
+            yield rows[first[~alone]], rows[~alone]
+        rows = rows[alone]
+        for left, right in _sweep(bbox[rows], group[rows], threshold):
+            pair = rows[left], rows[right]
+            yield np.minimum(*pair), np.maximum(*pair)
+
+
+def _sweep(bbox: FloatArray, group: IndexArray, threshold: float) -> Iterator[Pairs]:
+    """Yield the pairs of different boxes, going from left to right.
+
+    The IoU of two boxes is at most that of their extents along x. Let box a begin further left:
+    it covers the way from its left edge to that of b, and then the intersection, whose width is
+    at least t times the union and so at least t times that of a. Hence
+    ``left_b - left_a <= (1 - t) * width_a``; along y it is the same.
+    """
+    order = np.lexsort((bbox[:, 0], group))
+    bbox, group = bbox[order], group[order]
+    left, top, width, height = (np.ascontiguousarray(column) for column in bbox.T)
+    box = corners(bbox)
+    share = 1 - threshold + _SLACK
+    reach = left + share * width + _SLACK * np.abs(left)
+    drop = share * height + _SLACK * np.abs(top)
+    here = np.arange(len(order))
+    step = work = 0
+    while len(here) and work < _MAX_WORK:
+        step += 1
+        here = here[here + step < len(order)]
+        # Once a box is out of reach, so are all that follow.
+        here = here[(group[here + step] == group[here]) & (left[here + step] <= reach[here])]
+        other = here + step
+        work += len(here)
+        near = np.abs(top[other] - top[here]) <= np.maximum(drop[here], drop[other])
+        low, high = here[near], other[near]
+        enough = bbox_iou(box[low], box[high]) >= threshold
+        if enough.any():
+            yield order[low[enough]], order[high[enough]]

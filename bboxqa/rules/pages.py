@@ -1,0 +1,228 @@
+"""What is written of the rules: the page of each, the list of all, and `docs/rules.md`.
+
+`python -m bboxqa.rules.pages > docs/rules.md` writes the latter.
+"""
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from textwrap import wrap
+from typing import Any
+
+from bboxqa.rules.base import ABSENT, Example, Rule
+from bboxqa.rules.examples import records
+from bboxqa.rules.registry import RULES
+from bboxqa.words import clean
+
+__all__ = ["example_lines", "list_lines", "markdown", "page_lines"]
+
+_WIDTH = 80
+_EXAMPLE = 400
+_FAMILIES = {
+    "F": "File and JSON",
+    "S": "Schema",
+    "I": "Ids and references",
+    "M": "Images on disk",
+    "B": "Boxes",
+    "P": "Polygons",
+    "R": "Masks",
+    "K": "Keypoints",
+    "C": "Categories",
+    "A": "Annotators",
+    "D": "Duplicates",
+    "Q": "Statistics",
+}
+_SCOPES = {
+    "record": "each record",
+    "data set": "the whole file",
+    "files": "several files together",
+    "images": "the images on disk (--images)",
+}
+_FIXES = {
+    None: "none",
+    "safe": "with --fix",
+    "unsafe": "only with --fix --unsafe-fixes",
+}
+_MARKS = {None: "", "safe": "[*]", "unsafe": "[?]"}
+
+
+def page_lines(rule: Rule) -> Iterator[str]:
+    r"""Yield the page of one rule, for a terminal.
+
+    Parameters
+    ----------
+    rule : Rule
+
+    Yields
+    ------
+    str
+        A line without its end.
+
+    Examples
+    --------
+    >>> print("\n".join(page_lines(RULES["B001"])))
+    B001 box without area
+    <BLANKLINE>
+    Severity  error
+    Looks at  each record
+    Fix       only with --fix --unsafe-fixes
+    ...
+    """
+    yield f"{rule.code} {rule.title}"
+    yield ""
+    for label, value in _facts(rule):
+        yield f"{label:<9} {value}"
+    yield ""
+    yield from wrap(rule.explanation, _WIDTH)
+    yield ""
+    yield "What it breaks"
+    yield from wrap(rule.breaks, _WIDTH, initial_indent="  ", subsequent_indent="  ")
+    for label, example in (("Found", rule.bad), ("Left alone", rule.good)):
+        yield ""
+        yield label
+        yield from (f"  {line}".rstrip() for line in example_lines(example))
+
+
+def _facts(rule: Rule) -> tuple[tuple[str, str], ...]:
+    return (
+        ("Severity", rule.severity.value),
+        ("Looks at", _SCOPES[rule.scope]),
+        ("Fix", _FIXES[rule.fix]),
+    )
+
+
+def example_lines(example: Example) -> Iterator[str]:
+    r"""Yield an example with a record on each line.
+
+    Parameters
+    ----------
+    example : Example
+        What it leaves out is not shown, but for the keys that its records need.
+
+    Yields
+    ------
+    str
+        A line without its end.
+
+    Examples
+    --------
+    >>> list(example_lines({"categories": [{"name": "cat", "supercategory": ABSENT}]}))
+    ['"categories": [', '  {"id": 1, "name": "cat"}', ']']
+    >>> list(example_lines("\ufeff{}"))
+    ['\\ufeff{}']
+    """
+    if isinstance(example, str):
+        yield from _raw(example)
+        return
+    if not example:
+        yield "a file without any defect"
+    for key, value in records(example).items():
+        if isinstance(value, list) and value and all(isinstance(v, Mapping) for v in value):
+            yield f"{_json(key)}: ["
+            last = len(value) - 1
+            for number, record in enumerate(value):
+                yield f"  {_json(record)}{',' if number < last else ''}"
+            yield "]"
+        else:
+            yield f"{_json(key)}: {_json(value)}"
+    for key, value in example.items():
+        if value is ABSENT:
+            yield f"no {_json(key)}"
+
+
+def _raw(text: str) -> Iterator[str]:
+    """Yield a whole file, with the signs that nobody sees made visible."""
+    if not text:
+        yield "an empty file"
+        return
+    for line in text.split("\n"):
+        yield clean(_cut(line)).replace("\ufeff", "\\ufeff")
+
+
+def _json(value: Any) -> str:
+    return clean(_cut(json.dumps(value, ensure_ascii=False, default=repr)))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _EXAMPLE else text[: _EXAMPLE - 1] + "…"
+
+
+def list_lines() -> Iterator[str]:
+    """Yield all rules by family, each with its severity and title, for a terminal.
+
+    Yields
+    ------
+    str
+        A line without its end.
+    """
+    for number, (family, rules) in enumerate(_families()):
+        if number:
+            yield ""
+        yield family
+        for rule in rules:
+            yield f"  {rule.code}  {rule.severity:<7}  {_MARKS[rule.fix]:<3}  {rule.title}"
+    yield ""
+    yield "[*] mended by --fix, [?] only by --fix --unsafe-fixes"
+
+
+def _families() -> Iterator[tuple[str, Iterable[Rule]]]:
+    for letter, rules in groupby(RULES.values(), key=lambda rule: rule.code[0]):
+        yield f"{letter}: {_FAMILIES.get(letter, letter)}", rules
+
+
+def markdown() -> str:
+    """Return `docs/rules.md`: a table of all rules, then the page of each."""
+    return "\n".join(_markdown_lines()) + "\n"
+
+
+def _markdown_lines() -> Iterator[str]:
+    yield "# The rules of `bboxqa validate`"
+    yield ""
+    yield (
+        "Codes never change their meaning. `bboxqa explain CODE` shows the same text. This page "
+        "is generated: `python -m bboxqa.rules.pages > docs/rules.md`."
+    )
+    yield ""
+    yield "| Code | Rule | Severity | Fix |"
+    yield "|---|---|---|---|"
+    for rule in RULES.values():
+        title = _markdown(rule.title).replace("|", "\\|")
+        anchor = rule.code.lower()
+        yield f"| [{rule.code}](#{anchor}) | {title} | {rule.severity} | {rule.fix or '–'} |"
+    for family, rules in _families():
+        yield from ("", f"## {family}")
+        for rule in rules:
+            yield ""
+            yield from _markdown_page(rule)
+
+
+def _markdown_page(rule: Rule) -> Iterator[str]:
+    # A heading of the code alone, so that its anchor survives a better title.
+    yield f"### {rule.code}"
+    yield ""
+    yield f"**{_markdown(rule.title)}**"
+    yield ""
+    yield " · ".join(f"{label}: {_markdown(value)}" for label, value in _facts(rule))
+    yield ""
+    yield _markdown(rule.explanation)
+    yield ""
+    yield f"What it breaks: {_markdown(rule.breaks)}"
+    for label, example in (("Found", rule.bad), ("Left alone", rule.good)):
+        yield from ("", f"{label}:", "", "```text")
+        yield from example_lines(example)
+        yield "```"
+
+
+def _markdown(text: str) -> str:
+    """Return text with the signs escaped that Markdown would take for its own."""
+    parts = text.split("`")
+    # Every second part is code, in which nothing is escaped.
+    parts[::2] = [
+        "".join(f"\\{sign}" if sign in "\\*_<[" else sign for sign in part) for part in parts[::2]
+    ]
+    return "`".join(parts)
+
+
+if __name__ == "__main__":
+    sys.stdout.buffer.write(markdown().encode())

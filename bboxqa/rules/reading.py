@@ -1,0 +1,513 @@
+"""Reading a COCO file for the rules: whatever it holds, and as far as it can be read."""
+
+import json
+import math
+import mmap
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import msgspec
+
+from bboxqa.errors import DatasetError
+from bboxqa.rules.columns import AnnotationColumns, ColumnsBuilder
+
+__all__ = ["BYTE_ORDER_MARK", "LISTS", "Reading", "Section", "read_bytes", "read_path"]
+
+LISTS = ("images", "annotations", "categories")
+"""The lists of records that the rules look at."""
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+"""What some programs put before UTF-8."""
+
+Text = bytes | mmap.mmap
+
+_WINDOW = 1 << 20
+_BETWEEN_RECORDS = re.compile(rb"\}\s*,\s*\{")
+_BLANK = re.compile(rb"[ \t\n\r]*")
+_KEY = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+_MARKS = (
+    (BYTE_ORDER_MARK, "utf-8-sig", "UTF-8 with a byte order mark"),
+    (b"\xff\xfe\x00\x00", "utf-32", "UTF-32"),
+    (b"\x00\x00\xfe\xff", "utf-32", "UTF-32"),
+    (b"\xff\xfe", "utf-16", "UTF-16"),
+    (b"\xfe\xff", "utf-16", "UTF-16"),
+)
+# An error this near to the end of what was decoded can come from its end.
+_NEAR = 64
+
+
+@dataclass(slots=True)
+class Section:
+    """Where the records of one list stand: some of them, to find the others from.
+
+    Attributes
+    ----------
+    rows, offsets : list of int
+        Record `rows[k]` begins at or after byte `offsets[k]`, and right there but for blanks.
+    n : int
+        How many records there are.
+    """
+
+    rows: list[int] = field(default_factory=list)
+    offsets: list[int] = field(default_factory=list)
+    n: int = 0
+
+
+@dataclass(slots=True)
+class Reading:
+    """What a file holds, and what is odd about how it is written.
+
+    Attributes
+    ----------
+    name : str
+        The file as the user named it.
+    text : bytes or mmap
+        In UTF-8; where the file is not, this is what it was turned into.
+    size : int
+        Of the file, in bytes.
+    top : Any
+        The document without its lists of records: an object, or whatever it is instead.
+    images, categories : list
+        Their records, of any type.
+    annotations : AnnotationColumns
+    sections : dict of str to Section
+        The lists that were there.
+    spans : dict of str to (int, int, int)
+        Top-level key to where the key begins, where its value does, and where that ends.
+    encoding : str
+        Why it is not plain UTF-8; empty where it is.
+    broken : list of (int, str)
+        Offset and reason of each place that is not json.
+    stopped : bool
+        Whether reading ended at the last of them.
+    trailing : int or None
+        Where something follows the document.
+    not_finite : list of (str, str)
+        Pointer to, and name of, each number that is infinite or none.
+    repeated : list of (str, str)
+        Pointer to an object, and a key that it has more than once.
+    """
+
+    name: str
+    text: Text
+    size: int
+    top: Any = None
+    images: list[Any] = field(default_factory=list)
+    categories: list[Any] = field(default_factory=list)
+    annotations: AnnotationColumns = field(default_factory=lambda: ColumnsBuilder().done())
+    sections: dict[str, Section] = field(default_factory=dict)
+    spans: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    encoding: str = ""
+    broken: list[tuple[int, str]] = field(default_factory=list)
+    stopped: bool = False
+    trailing: int | None = None
+    not_finite: list[tuple[str, str]] = field(default_factory=list)
+    repeated: list[tuple[str, str]] = field(default_factory=list)
+
+
+def read_path(path: Path, name: str) -> Reading:
+    """Read a file, however broken.
+
+    Parameters
+    ----------
+    path : Path
+    name : str
+        How messages call it.
+
+    Returns
+    -------
+    Reading
+
+    Raises
+    ------
+    DatasetError
+        If there is no such file, or it cannot be opened.
+    """
+    try:
+        with path.open("rb") as file:
+            size = path.stat().st_size
+            if size == 0:
+                return read_bytes(b"", name)
+            return read_bytes(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), name)
+    except FileNotFoundError:
+        raise DatasetError([f"{name}: no such file"]) from None
+    except (OSError, ValueError) as error:
+        raise DatasetError([f"{name}: cannot be read: {error}"]) from None
+
+
+def read_bytes(text: Text, name: str) -> Reading:
+    """Read the content of a file, however broken; see `read_path`."""
+    reading = Reading(name, text, len(text))
+    start = _decode(reading)
+    _Reader(reading).read(start)
+    return reading
+
+
+def _decode(reading: Reading) -> int:
+    """Turn other encodings into UTF-8; return where the document begins."""
+    head = reading.text[:4]
+    for mark, encoding, named in _MARKS:
+        if head.startswith(mark):
+            reading.encoding = named
+            if encoding == "utf-8-sig":
+                return len(mark)
+            reading.text = reading.text[:].decode(encoding, "replace").encode()
+            return 0
+    # Json begins with a sign of ASCII, so zeros show how wide the others are.
+    if len(head) > 1 and 0 in head[:2]:
+        encoding = "utf-16-le" if head[1] == 0 else "utf-16-be"
+        reading.encoding = encoding.upper()
+        reading.text = reading.text[:].decode(encoding, "replace").encode()
+    return 0
+
+
+class _Sink(Protocol):
+    def add(self, values: Sequence[Any], /) -> None: ...
+
+
+class _ListSink:
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+
+    def add(self, values: Sequence[Any], /) -> None:
+        self.values += values
+
+
+class _NoSink:
+    def add(self, values: Sequence[Any], /) -> None:
+        pass
+
+
+class _StopError(Exception):
+    """The text is not json from here on."""
+
+
+class _Reader:
+    """Goes through a document once: fast where it is plain, value by value where it is not."""
+
+    def __init__(self, reading: Reading) -> None:
+        self._out = reading
+        self._text = reading.text
+        self._fast = msgspec.json.Decoder()
+        self._repeated: list[str] = []
+        self._odd_number = False
+        hooks: dict[str, Any] = {
+            "object_pairs_hook": self._object, "parse_constant": self._constant,
+        }  # fmt: skip
+        self._strict = json.JSONDecoder(**hooks)
+        self._loose = json.JSONDecoder(strict=False, **hooks)
+
+    def read(self, start: int) -> None:
+        """Read the whole document."""
+        out = self._out
+        place = self._blank(start)
+        try:
+            if self._text[place : place + 1] == b"{":
+                out.top = {}
+                place = self._top(place + 1)
+            elif self._text[place : place + 1] == b"[":
+                out.top = []
+                place = self._list("", place + 1, _NoSink())
+            else:
+                out.top, place = self._value(place, "")
+            place = self._blank(place)
+            if place < len(self._text):
+                out.trailing = place
+        except _StopError:
+            out.stopped = True
+
+    def _blank(self, place: int) -> int:
+        match = _BLANK.match(self._text, place)
+        return match.end() if match else place
+
+    def _stop(self, place: int, why: str) -> _StopError:
+        if place >= len(self._text):
+            why = "the file ends here"
+        self._out.broken.append((place, why))
+        return _StopError()
+
+    def _top(self, place: int) -> int:
+        """Read the keys and values of the document; return where it ends."""
+        out, sinks = self._out, self._sinks()
+        comma = None
+        try:
+            while True:
+                place = self._blank(place)
+                if self._text[place : place + 1] == b"}":
+                    if comma is not None:
+                        out.broken.append((comma, "a comma before '}'"))
+                    return place + 1
+                key_place, (key, place) = place, self._key(place)
+                if key in out.spans:
+                    out.repeated.append(("", key))
+                value_place = place
+                if self._text[place : place + 1] == b"[":
+                    if key in LISTS:
+                        sinks[key] = self._sinks()[key]
+                        out.sections[key] = Section()
+                    out.spans[key] = (key_place, value_place, len(self._text))
+                    place = self._list(key, place + 1, sinks.get(key, _NoSink()))
+                    out.top[key] = []
+                else:
+                    out.top[key], place = self._value(place, f"/{key}")
+                    out.sections.pop(key, None)
+                out.spans[key] = (key_place, value_place, place)
+                place = self._blank(place)
+                sign, comma = self._text[place : place + 1], None
+                if sign == b",":
+                    comma, place = place, place + 1
+                elif sign != b"}":
+                    raise self._stop(place, "expected ',' or '}'")
+        finally:
+            out.images, out.categories = sinks["images"].values, sinks["categories"].values
+            out.annotations = sinks["annotations"].done()
+
+    @staticmethod
+    def _sinks() -> dict[str, Any]:
+        return {
+            "images": _ListSink(), "categories": _ListSink(), "annotations": ColumnsBuilder(),
+        }  # fmt: skip
+
+    def _key(self, place: int) -> tuple[str, int]:
+        match = _KEY.match(self._text, place)
+        if match is None:
+            raise self._stop(place, "expected a key or '}'")
+        try:
+            key = json.loads(match[0].decode("utf-8", "replace"), strict=False)
+        except ValueError:
+            raise self._stop(place, "expected a key") from None
+        place = self._blank(match.end())
+        if self._text[place : place + 1] != b":":
+            raise self._stop(place, "expected ':'")
+        return key, self._blank(place + 1)
+
+    def _list(self, name: str, place: int, sink: _Sink) -> int:
+        """Read the records of a list; return where it ends."""
+        place = self._blank(place)
+        section = self._out.sections.get(name, Section())
+        while cut := _BETWEEN_RECORDS.search(self._text, place + _WINDOW):
+            records = self._window(place, cut.start() + 1)
+            if records is None:
+                place, ended = self._step(name, place, cut.end() - 1, section, sink)
+                if ended:
+                    return place
+                continue
+            section.rows.append(section.n)
+            section.offsets.append(place)
+            section.n += len(records)
+            sink.add(records)
+            place = cut.end() - 1
+            if isinstance(self._text, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+                self._text.madvise(mmap.MADV_DONTNEED, 0, place)
+        return self._step(name, place, len(self._text), section, sink)[0]
+
+    def _window(self, place: int, stop: int) -> list[Any] | None:
+        """Decode a part of a list in one go; None where it has to be looked at more closely."""
+        text = b"".join((b"[", self._text[place:stop], b"]"))
+        try:
+            records: list[Any] = self._fast.decode(text)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return None
+        # A key that is there twice is gone after decoding; their number tells.
+        n_keys = text.count(b'":')
+        same = n_keys == _n_keys(records, deep=False) or n_keys == _n_keys(records, deep=True)
+        return records if same else None
+
+    def _step(
+        self, name: str, place: int, until: int, section: Section, sink: _Sink
+    ) -> tuple[int, bool]:
+        """Read value after value up to a place or the end of the list.
+
+        Return where the next one begins and False, or where the list ends and True.
+        """
+        for chunk in self._chunks(place):
+            section.rows.append(section.n)
+            section.offsets.append(chunk.place)
+            records: list[Any] = []
+            try:
+                whole, ended = self._records(name, chunk, until, section.n, records)
+            finally:
+                section.n += len(records)
+                if records:
+                    sink.add(records)
+            if whole:
+                return chunk.place + ended, ended
+        raise AssertionError
+
+    def _records(
+        self, name: str, chunk: "_Chunk", until: int, row: int, records: list[Any]
+    ) -> tuple[bool, bool]:
+        """Add the values of a chunk to `records`.
+
+        Return whether it holds all that are wanted, and whether the list ends there.
+        """
+        text, comma = self._text, None
+        while chunk.place < until:
+            if text[chunk.place : chunk.place + 1] == b"]":
+                if comma is not None:
+                    self._out.broken.append((comma, "a comma before ']'"))
+                return True, True
+            value = chunk.decode(self)
+            if value is _AGAIN:
+                return False, False
+            number = row + len(records)
+            self._note(value, f"/{name}/{number}" if name else f"/{number}")
+            records.append(value)
+            place, comma = self._blank(chunk.place), None
+            sign = text[place : place + 1]
+            if sign == b",":
+                comma, place = place, self._blank(place + 1)
+            elif sign != b"]":
+                raise self._stop(place, "expected ',' or ']'")
+            chunk.move(place)
+        if chunk.place >= len(text):
+            raise self._stop(len(text), "")
+        return True, False
+
+    def _value(self, place: int, pointer: str) -> tuple[Any, int]:
+        """Read one value that is no list of records."""
+        for chunk in self._chunks(place):
+            value = chunk.decode(self)
+            if value is not _AGAIN:
+                self._note(value, pointer)
+                return value, chunk.place
+        raise AssertionError
+
+    def _chunks(self, place: int) -> Iterator["_Chunk"]:
+        """Yield more and more of the text from a place on."""
+        size = 2 * _WINDOW
+        while True:
+            chunk = _Chunk(self._text, place, size, self._out)
+            yield chunk
+            place, size = chunk.place, 2 * size
+
+    def _note(self, value: Any, pointer: str) -> None:
+        """Keep what the hooks have seen in a value."""
+        self._out.repeated += [(pointer, key) for key in self._repeated]
+        self._repeated.clear()
+        self._out.not_finite += _not_finite(value, pointer)
+
+    def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        result = dict(pairs)
+        if len(result) < len(pairs):
+            seen: set[str] = set()
+            for key, _ in pairs:
+                if key in seen and key not in self._repeated:
+                    self._repeated.append(key)
+                seen.add(key)
+        return result
+
+    @staticmethod
+    def _constant(name: str) -> float:
+        return float(name)
+
+    def decoded(self, text: str, start: int, offset: int) -> tuple[Any, int]:
+        """Decode the value at a place of a text; note what only a loose reader takes."""
+        try:
+            return self._strict.raw_decode(text, start)
+        except json.JSONDecodeError as error:
+            if not error.msg.startswith("Invalid control character"):
+                raise
+        self._repeated.clear()
+        result = self._loose.raw_decode(text, start)
+        self._out.broken.append((offset, "a control character in a text"))
+        return result
+
+
+_AGAIN = object()
+
+
+class _Chunk:
+    """A part of the text, decoded, in which values are read one after the other."""
+
+    def __init__(self, text: Text, place: int, size: int, out: Reading) -> None:
+        self.place = place
+        self._begin = place
+        self._text = text
+        raw = text[place : place + size]
+        self._last = place + size >= len(text)
+        self._encoding = "utf-8"
+        try:
+            self._decoded = raw.decode()
+        except UnicodeDecodeError as error:
+            if not self._last and error.start > len(raw) - 4:
+                raw = raw[: error.start]
+                self._decoded = raw.decode()
+            else:
+                self._encoding = "latin-1"
+                self._decoded = raw.decode("latin-1")
+                out.encoding = out.encoding or (
+                    f"not UTF-8 (byte {place + error.start:,} is 0x{raw[error.start]:02x})"
+                )
+        self._one_byte = self._encoding == "latin-1" or self._decoded.isascii()
+        self._index = 0
+
+    def move(self, place: int) -> None:
+        """Go on at a byte of the text, which is not before the present one."""
+        between = self._text[self.place : place]
+        self._index += len(between.decode(self._encoding))
+        self.place = place
+
+    def decode(self, reader: _Reader) -> Any:
+        """Return the value here and go behind it; `_AGAIN` where a longer chunk is needed."""
+        try:
+            value, end = reader.decoded(self._decoded, self._index, self.place)
+        except json.JSONDecodeError as error:
+            cut = error.pos > len(self._decoded) - _NEAR or error.msg.startswith("Unterminated")
+            if cut and not self._last:
+                reader._repeated.clear()  # noqa: SLF001 - of the same module
+                return _AGAIN
+            offset = self.place + self._bytes(self._index, error.pos)
+            ends = error.pos >= len(self._decoded.rstrip()) or error.msg.startswith("Unterminated")
+            why = "the file ends here" if ends and self._last else error.msg
+            raise reader._stop(offset, why) from None  # noqa: SLF001
+        except (RecursionError, ValueError) as error:
+            # Values nested a thousand deep, and numbers of thousands of digits.
+            why = "nested too deep" if isinstance(error, RecursionError) else str(error)
+            raise reader._stop(self.place, why) from None  # noqa: SLF001
+        if end == len(self._decoded) and not self._last:
+            return _AGAIN
+        self.place += self._bytes(self._index, end)
+        self._index = end
+        return value
+
+    def _bytes(self, start: int, stop: int) -> int:
+        if self._one_byte:
+            return stop - start
+        return len(self._decoded[start:stop].encode(self._encoding, "surrogatepass"))
+
+
+def _n_keys(values: Any, *, deep: bool) -> int:
+    """Return how many keys the objects in a list have, those inside of them too if `deep`."""
+    try:
+        total = sum(map(len, values))
+    except TypeError:
+        return -1
+    if deep:
+        stack = list(values)
+        total = 0
+        while stack:
+            value = stack.pop()
+            if type(value) is dict:
+                total += len(value)
+                stack += [v for v in value.values() if type(v) is dict or type(v) is list]
+            elif type(value) is list and value and type(value[0]) is not float:
+                stack += [v for v in value if type(v) is dict or type(v) is list]
+    return total
+
+
+def _not_finite(value: Any, pointer: str) -> Iterator[tuple[str, str]]:
+    """Yield every number below a value that is infinite or none."""
+    if type(value) is float:
+        if not math.isfinite(value):
+            yield pointer, "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"  # noqa: PLR0124
+    elif type(value) is list:
+        for place, inner in enumerate(value):
+            yield from _not_finite(inner, f"{pointer}/{place}")
+    elif type(value) is dict:
+        for key, inner in value.items():
+            escaped = key.replace("~", "~0").replace("/", "~1")
+            yield from _not_finite(inner, f"{pointer}/{escaped}")

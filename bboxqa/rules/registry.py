@@ -1,0 +1,90 @@
+"""All rules, by code, and the choice among them."""
+
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+
+from bboxqa.errors import ConfigError
+from bboxqa.rules import (
+    annotators,
+    boxes,
+    categories,
+    duplicates,
+    file,
+    ids,
+    images,
+    keypoints,
+    masks,
+    outlines,
+    schema,
+    statistics,
+)
+from bboxqa.rules.base import Rule
+
+__all__ = ["RULES", "rule", "select"]
+
+_FAMILIES = (
+    file, schema, ids, images, boxes, outlines, masks, keypoints, categories, annotators,
+    duplicates, statistics,
+)  # fmt: skip
+
+RULES: Mapping[str, Rule] = {
+    each.code: each for family in _FAMILIES for each in sorted(family.RULES, key=lambda r: r.code)
+}
+"""Every rule, by its code, in the order of the families."""
+
+
+def rule(code: str) -> Rule:
+    """Return the rule of a code.
+
+    Raises
+    ------
+    ConfigError
+        If there is none.
+
+    Examples
+    --------
+    >>> rule("B001").title
+    'box without area'
+    """
+    if code.upper() in RULES:
+        return RULES[code.upper()]
+    close = get_close_matches(code.upper(), RULES, 1)
+    hint = f"; did you mean {close[0]}?" if close else "; `bboxqa explain` lists them"
+    raise ConfigError(f"there is no rule {code!r}{hint}")
+
+
+def select(select: Iterable[str], ignore: Iterable[str]) -> tuple[Rule, ...]:
+    """Return the rules whose codes begin as selected, but for those that are ignored.
+
+    Parameters
+    ----------
+    select, ignore : iterable of str
+        Codes or their beginnings, such as "P" or "B00". Nothing selected is all. Of two that fit
+        one code, the longer decides; of two equal ones, `ignore`.
+
+    Returns
+    -------
+    tuple of Rule
+
+    Raises
+    ------
+    ConfigError
+        If a beginning fits no rule.
+
+    Examples
+    --------
+    >>> [each.code for each in select(["B001"], [])]
+    ['B001']
+    """
+    chosen = [prefix.strip().upper() for prefix in select] or [""]
+    dropped = [prefix.strip().upper() for prefix in ignore]
+    for prefix in (*chosen, *dropped):
+        if prefix and not any(code.startswith(prefix) for code in RULES):
+            raise ConfigError(f"no rule begins with {prefix!r}; `bboxqa explain` lists them")
+
+    def longest(prefixes: list[str], code: str) -> int:
+        return max((len(prefix) for prefix in prefixes if code.startswith(prefix)), default=-1)
+
+    return tuple(
+        each for code, each in RULES.items() if longest(chosen, code) > longest(dropped, code)
+    )

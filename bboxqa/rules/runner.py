@@ -1,0 +1,206 @@
+"""Applying rules to documents: from files to a report."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from fnmatch import fnmatch
+from pathlib import PurePath
+
+import numpy as np
+
+from bboxqa.config import ValidateSettings
+from bboxqa.findings import FileReport, Finding, Report, Severity
+from bboxqa.rules.base import Found, Hits, Rule
+from bboxqa.rules.document import Document
+from bboxqa.rules.exporters import QUIRKS, exporter
+from bboxqa.rules.positions import parts_of, spots
+from bboxqa.rules.registry import RULES, select
+from bboxqa.version import __version__
+
+__all__ = ["apply", "chosen_rules", "describe", "validate_documents"]
+
+_EXCERPT = 160
+
+
+def chosen_rules(settings: ValidateSettings, name: str) -> tuple[Rule, ...]:
+    """Return the rules that are applied to a file."""
+    ignored = list(settings.ignore)
+    for pattern, codes in settings.per_file_ignores.items():
+        if fnmatch(name, pattern) or fnmatch(PurePath(name).name, pattern):
+            ignored += codes
+    return select(settings.select, ignored)
+
+
+def apply(document: Document, settings: ValidateSettings) -> list[tuple[Rule, Hits]]:
+    """Apply the rules that look at one file.
+
+    Parameters
+    ----------
+    document : Document
+    settings : ValidateSettings
+
+    Returns
+    -------
+    list of (Rule, Hits)
+    """
+    scopes = {"record", "data set"} if document.disk is None else {"record", "data set", "images"}
+    return [
+        (rule, hits)
+        for rule in chosen_rules(settings, document.name)
+        if rule.scope in scopes
+        for hits in rule.check(document, settings)
+    ]
+
+
+def apply_together(
+    documents: Sequence[Document], settings: ValidateSettings
+) -> list[list[tuple[Rule, Hits]]]:
+    """Apply the rules that look at several files together; return what they found in each."""
+    places = {id(document): place for place, document in enumerate(documents)}
+    result: list[list[tuple[Rule, Hits]]] = [[] for _ in documents]
+    chosen = [set(chosen_rules(settings, document.name)) for document in documents]
+    for rule in RULES.values():
+        if rule.scope == "files" and len(documents) > 1 and any(rule in own for own in chosen):
+            for document, hits in rule.check(documents, settings):
+                place = places[id(document)]
+                if rule in chosen[place]:
+                    result[place].append((rule, hits))
+    return result
+
+
+def describe(document: Document, raw: Iterable[tuple[Rule, Hits]], limit: int) -> list[Finding]:
+    """Return findings with their places in the file.
+
+    Parameters
+    ----------
+    document : Document
+    raw : iterable of (Rule, Hits)
+    limit : int
+        At most so many of one rule; 0 is all.
+
+    Returns
+    -------
+    list of Finding
+        By place.
+    """
+    findings, offsets = [], []
+    taken: Counter[str] = Counter()
+    for rule, hits in raw:
+        wanted = len(hits) if limit == 0 else min(len(hits), limit - taken[rule.code])
+        taken[rule.code] += wanted
+        for found in map(hits.describe, range(wanted)):
+            findings.append(_finding(rule, hits.severity, found, document.name))
+            offsets.append(found.offset)
+    return list(_locate(document, findings, offsets))
+
+
+def _ordered(findings: Iterable[Finding]) -> list[Finding]:
+    return sorted(
+        findings,
+        key=lambda f: (-f.severity.rank, f.code, f.spot.offset if f.spot else -1, f.pointer),
+    )
+
+
+def _finding(rule: Rule, severity: Severity | None, found: Found, file: str) -> Finding:
+    return Finding(
+        code=rule.code,
+        severity=severity or rule.severity,
+        message=found.message,
+        file=file,
+        pointer=found.pointer,
+        ids=found.ids,
+        found=found.found,
+        expected=found.expected,
+        fix=rule.fix if found.edits else None,
+        edits=found.edits,
+        count=found.count,
+        examples=found.examples,
+    )
+
+
+def _locate(
+    document: Document, findings: Sequence[Finding], offsets: Sequence[int | None]
+) -> Iterator[Finding]:
+    """Yield findings with line, column and excerpt; each record is looked up once, in order."""
+
+    def order(number: int) -> tuple[str, int, str]:
+        pointer = findings[number].pointer
+        parts = parts_of(pointer)
+        row = int(parts[1]) if len(parts) > 1 and parts[1].isdecimal() else -1
+        return (parts[0] if parts else "", row, pointer)
+
+    locator, text = document.locator, document.reading.text
+    placed: list[tuple[int, int, str]] = []
+    for number in sorted(range(len(findings)), key=order):
+        finding, offset = findings[number], offsets[number]
+        excerpt = ""
+        parts = parts_of(finding.pointer)
+        if offset is None:
+            span = locator.span(finding.pointer)
+            # What is missing stands nowhere; the record that misses it does.
+            while span is None and parts:
+                parts.pop()
+                span = locator.span("".join(f"/{part}" for part in parts))
+            offset = 0 if span is None else span.start
+        if len(parts) > 1 and parts[1].isdecimal():
+            record = locator.span(f"/{parts[0]}/{parts[1]}")
+            if record is not None:
+                raw = text[record.start : min(record.stop, record.start + 4 * _EXCERPT)]
+                excerpt = " ".join(raw.decode("utf-8", "replace").split())[:_EXCERPT]
+        placed.append((offset, number, excerpt))
+    placed.sort()
+    for (_, number, excerpt), spot in zip(
+        placed, spots(text, (offset for offset, *_ in placed)), strict=True
+    ):
+        yield replace(findings[number], spot=spot, excerpt=excerpt)
+
+
+def file_report(document: Document) -> FileReport:
+    """Return what was looked at in a file."""
+    tool = exporter(document)
+    return FileReport(
+        name=document.name,
+        exporter=tool,
+        habits=QUIRKS.get(tool or "", ""),
+        n_images=len(document.images),
+        n_annotations=len(document.annotations),
+        n_categories=len(document.categories),
+    )
+
+
+# A file may hold numbers so large that sums of them have no end; that is a finding, no accident.
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
+def validate_documents(
+    documents: Iterable[Document], settings: ValidateSettings, limit: int
+) -> Report:
+    """Apply all rules and return what they found; see `bboxqa.validate`."""
+    files, findings = [], []
+    counts: Counter[str] = Counter()
+    severities: Counter[Severity] = Counter()
+    kept = []
+    rules: dict[str, Rule] = {}
+
+    def count(raw: Sequence[tuple[Rule, Hits]]) -> None:
+        for rule, hits in raw:
+            counts[rule.code] += len(hits)
+            severities[hits.severity or rule.severity] += len(hits)
+
+    for document in documents:
+        rules |= {rule.code: rule for rule in chosen_rules(settings, document.name)}
+        raw = apply(document, settings)
+        count(raw)
+        files.append(file_report(document))
+        findings.append(describe(document, raw, limit))
+        kept.append(document.without_annotations())
+    together = apply_together(kept, settings)
+    for number, (document, raw) in enumerate(zip(kept, together, strict=True)):
+        count(raw)
+        findings[number] += describe(document, raw, limit)
+    return Report(
+        files=tuple(files),
+        findings=tuple(finding for part in findings for finding in _ordered(part)),
+        counts=dict(sorted(counts.items())),
+        severities={severity: severities[severity] for severity in Severity},
+        rules={code: rule.text() for code, rule in rules.items()},
+        version=__version__,
+    )

@@ -1,0 +1,136 @@
+"""Joins the parts of `validate`: files → documents → rules → report, and fixes → files."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from bboxqa.config import ValidateSettings, validate_settings_from
+from bboxqa.errors import DatasetError
+from bboxqa.findings import Report
+from bboxqa.io.coco import list_files
+from bboxqa.rules.disk import look
+from bboxqa.rules.document import Document
+from bboxqa.rules.fixes import Fixed, fix
+from bboxqa.rules.reading import Reading, read_bytes, read_path
+from bboxqa.rules.runner import validate_documents
+
+__all__ = ["fix_file", "validate", "validate_with"]
+
+AnyPath = str | PathLike[str]
+Progress = Callable[[str, int, int], None]
+
+
+def validate(
+    source: AnyPath | Sequence[AnyPath] | Mapping[str, Any],
+    *,
+    images: AnyPath | None = None,
+    max_findings: int = 0,
+    progress: Progress | None = None,
+    **settings: Any,
+) -> Report:
+    """Look for everything that can be wrong with COCO files.
+
+    Parameters
+    ----------
+    source : path, sequence of paths, or mapping
+        Files, folders of them, or a COCO document.
+    images : path, optional
+        The folder of the images; without it they are not looked at.
+    max_findings : int
+        At most so many findings of one rule and file are listed; 0 is all of them.
+    progress : callable, optional
+        Is told a stage, and how much of how much of it is done.
+    **settings
+        The fields of `bboxqa.ValidateSettings`.
+
+    Returns
+    -------
+    Report
+
+    Raises
+    ------
+    ConfigError
+        If a setting is not known or has a wrong type.
+    DatasetError
+        If there is no such file. What is wrong inside of a file is a finding.
+
+    Examples
+    --------
+    >>> report = validate({"images": [], "annotations": [], "categories": [{"id": 1, "name": 7}]})
+    >>> [(finding.code, finding.pointer) for finding in report.findings if finding.code[0] == "C"]
+    [('C008', '/categories/0/name')]
+    """
+    checked = validate_settings_from(settings)
+    if isinstance(source, Mapping):
+        reading = read_bytes(json.dumps(dict(source)).encode(), "document")
+        return validate_documents([_document(images, progress, (), reading)], checked, max_findings)
+    paths = [source] if isinstance(source, str | PathLike) else list(source)
+    return validate_with(paths, checked, images, max_findings, progress)
+
+
+def validate_with(
+    paths: Sequence[AnyPath],
+    settings: ValidateSettings,
+    images: AnyPath | None = None,
+    max_findings: int = 0,
+    progress: Progress | None = None,
+) -> Report:
+    """Look at files with checked settings; see `validate`."""
+    if not paths:
+        raise DatasetError(["no file given"])
+    files = list_files(paths)
+    return validate_documents(_documents(files, images, progress), settings, max_findings)
+
+
+def _documents(
+    files: Sequence[Path], images: AnyPath | None, progress: Progress | None
+) -> Iterator[Document]:
+    missing = [f"{file}: no such file" for file in files if not file.exists()]
+    if missing:
+        raise DatasetError(missing)
+    # A folder of images can belong to several files; what one of them names is known.
+    several = images is not None and len(files) > 1
+    named = [read_path(file, str(file)).images for file in files] if several else []
+    others = [record for records in named for record in records]
+    for number, file in enumerate(files):
+        if progress is not None:
+            progress("reading", number, len(files))
+        yield _document(images, progress, others, read_path(file, str(file)))
+
+
+def _document(
+    images: AnyPath | None, progress: Progress | None, others: Sequence[Any], reading: Reading
+) -> Document:
+    """Return a document, with what is known of its images on disk if a folder is given."""
+    if images is None:
+        return Document(reading)
+    folder = Path(images)
+    if not folder.is_dir():
+        raise DatasetError([f"{folder}: no such folder of images"])
+    tell = None if progress is None else partial(progress, "looking at images")
+    return Document(reading, look(Document(reading), folder, tell, others=others))
+
+
+def fix_file(
+    file: Path, settings: ValidateSettings, *, unsafe: bool, images: AnyPath | None = None
+) -> Fixed:
+    """Mend one file in memory; nothing is written.
+
+    Parameters
+    ----------
+    file : Path
+    settings : ValidateSettings
+    unsafe : bool
+        Also where a fix may lose or guess something.
+    images : path, optional
+        The folder of the images.
+
+    Returns
+    -------
+    Fixed
+    """
+    again = partial(_document, images, None, ())
+    return fix(again(read_path(file, str(file))), settings, unsafe=unsafe, again=again)

@@ -1,0 +1,344 @@
+"""A001 to A005: who annotated what."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.validation import document_of, findings
+
+from bboxqa.findings import Severity
+from bboxqa.rules.people import people
+
+LVIS = Path("/work/shared/data/lvis_double_100.json")
+
+
+def boxes(rater, number=3, *, shift=0.0, side=10.0, image=1, category=1):
+    return [
+        {"bbox": [5 + 3 * place + shift, 5, side + place / 7, side], "rater": rater,
+         "image_id": image, "category_id": category}
+        for place in range(number)
+    ]  # fmt: skip
+
+
+def found(code, annotations, **more):
+    return findings({"annotations": annotations, **more}, code=code)
+
+
+def asked(*lists):
+    return [{"rater_list": names} for names in lists]
+
+
+# A001
+
+
+def test_some_annotations_without_annotator_are_one_finding():
+    (finding,) = found("A001", [{"rater": "ann"}, {}, {"rater": ""}, {"rater": None}])
+    assert finding.message == (
+        '3 of 4 annotations do not name their annotator under "rater"; expected it on all'
+    )
+    assert (finding.count, finding.severity) == (3, Severity.ERROR)
+    assert finding.examples[0] == finding.pointer == "/annotations/1/rater"
+
+
+def test_annotators_under_one_key_here_and_another_there_are_found():
+    (finding,) = found("A001", [{"annotator": "ann"}, {"rater": "bob"}])
+    assert 'under "annotator" (some have "rater")' in finding.message
+
+
+def test_who_made_a_record_may_be_unknown():
+    (finding,) = found("A001", [{"created_by": "ann"}, {}])
+    assert finding.severity is Severity.WARNING
+
+
+@pytest.mark.parametrize(
+    "annotations",
+    [
+        [{"annotator": "ann", "rater": "bob"}],
+        [{"annotator": "ann", "attributes": {"annotator": "bob"}}],
+        [{"annotator_id": 1, "rater_id": 2}],
+        [{"annotator": "ann", "annotator_id": 1}] * 2 + [{"annotator": "bob", "annotator_id": 1}],
+        [{"annotator": "ann", "rater_id": "ann"}, {"annotator": "ann", "rater_id": "bob"}],
+    ],
+)
+def test_two_keys_that_name_different_people_are_found(annotations):
+    (finding,) = found("A001", annotations)
+    assert "expected the same" in finding.message
+    assert finding.count == 1
+
+
+@pytest.mark.parametrize(
+    "annotations",
+    [
+        [{"annotator": "ann", "rater": "ann"}],
+        [{"annotator": "ann", "annotator_id": 1}, {"annotator": "bob", "annotator_id": 2}],
+        [{"annotator": "ann", "annotator_id": 1}, {"annotator": "ann", "annotator_id": 2}],
+        [{"annotator": "ann", "created_by": "admin"}, {"annotator": "bob", "created_by": "admin"}],
+        [{"rater": 1}, {"rater": 2}],
+        [{"rater": "1"}, {"rater": "2"}],
+        [{}, {}],
+        [],
+    ],
+)
+def test_consistent_names_are_left_alone(annotations):
+    assert not found("A001", annotations)
+
+
+@pytest.mark.parametrize("value", ["ann, bob", 2, [{"id": 1}], [["ann"]], True])
+def test_a_list_of_annotators_that_is_none_is_found(value):
+    (finding,) = found("A001", [{"rater": "ann"}], images=asked(value))
+    assert finding.pointer == "/images/0/rater_list"
+    assert finding.message.startswith('"rater_list" of 1 image is no list of names')
+
+
+@pytest.mark.parametrize("value", [["ann", 2], {"ann": ["s1"]}, [], {}, None])
+def test_lists_and_objects_of_names_are_read(value):
+    assert not found("A001", [{"rater": "ann"}], images=[{"annotators": value}])
+
+
+@pytest.mark.parametrize(
+    ("annotations", "images"),
+    [
+        ([{"rater": 1}, {"rater": "1"}, {"rater": 1}], [{}]),
+        ([{"attributes": {"annotator": "1"}}, {"attributes": {"annotator": 1}}], [{}]),
+        ([{"rater": 1}], asked(["1", 2])),
+        ([{"rater": "ann"}], asked([1], ["1"])),
+        ([{}], [{"annotator": 1}, {"annotator": "1", "file_name": "a.jpg"}]),
+    ],
+)
+def test_names_that_differ_only_in_type_are_found(annotations, images):
+    (finding,) = found("A001", annotations, images=images)
+    assert finding.message == (
+        "annotator 1 is written as a number in some places and as text in others; expected one "
+        "of the two"
+    )
+    assert (finding.count, finding.severity) == (1, Severity.ERROR)
+
+
+def test_keys_of_objects_are_text_and_may_be_numbers_elsewhere():
+    assert not found("A001", [{"rater": 1}], images=asked({"1": []}))
+
+
+def test_numbers_in_other_places_are_no_annotators():
+    annotations = [{"rater": 1}, {"rater": 1, "extra": {"rater": "1"}, "note": '"rater": "1"'}]
+    assert not found("A001", annotations)
+
+
+@pytest.mark.parametrize("other", ["Ann", " ann", "ann "])
+def test_names_that_differ_in_case_or_blanks_are_a_warning(other):
+    (finding,) = found("A001", [{"rater": "ann"}, {"rater": "ann"}, {"rater": other}])
+    assert finding.severity is Severity.WARNING
+    assert finding.pointer == "/annotations/2/rater"
+    assert finding.found == ["ann", other]
+    (finding,) = found("A001", [{"rater": "ann"}], images=asked([other, "bob"]))
+    assert finding.severity is Severity.WARNING
+
+
+def test_lists_of_annotators_without_annotators_of_annotations_are_a_warning():
+    (finding,) = found("A001", [{}], images=asked(["ann", "bob"]))
+    assert finding.severity is Severity.WARNING
+    assert not found("A001", [{}], images=asked(["ann"]))
+
+
+def test_image_records_of_which_some_name_nobody_are_found():
+    images = [{"annotator": "ann"}, {"file_name": "a.jpg"}]
+    (finding,) = found("A001", [{}], images=images)
+    assert finding.pointer == "/images/1/annotator"
+
+
+# A002
+
+
+def test_an_annotation_by_somebody_else_is_found():
+    (finding,) = found("A002", [{"rater": "ann"}, {"rater": "eve"}], images=asked(["ann", "bob"]))
+    assert finding.message == (
+        'annotator "eve" is not in "rater_list" of the image: ["ann", "bob"]'
+    )
+    assert finding.pointer == "/annotations/1/rater"
+    assert finding.ids["annotator"] == "eve"
+
+
+@pytest.mark.parametrize("names", [["ann"], {"ann": []}, [], None, ["ANN "], "ann", ["bob", "ann"]])
+def test_who_is_in_the_list_or_has_none_is_left_alone(names):
+    assert not found("A002", [{"rater": "ann"}], images=asked(names))
+
+
+def test_lists_of_other_names_altogether_are_one_finding():
+    (finding,) = found("A002", boxes("ann", 5), images=asked(["r1", "r2"]))
+    assert finding.count == 5
+    assert finding.message.startswith("5 of 5 annotations by somebody who is not in the list")
+    assert not found("A003", boxes("ann", 5), images=asked(["r1", "r2"]))
+
+
+# A003
+
+
+def one_each(*images_of):
+    return [
+        {"rater": rater, "image_id": image}
+        for image, raters in enumerate(images_of, 1)
+        for rater in raters
+    ]
+
+
+def test_an_image_with_one_annotator_among_images_with_two_is_found():
+    (finding,) = found("A003", one_each("ab", "ab", "a"), images=[{}] * 3)
+    assert finding.severity is Severity.WARNING
+    assert finding.pointer == "/images/2"
+    assert finding.message == (
+        "1 of 3 annotated images with one annotator only; expected two or more, as on the others"
+    )
+
+
+@pytest.mark.parametrize("annotators", [("a", "b", "a"), ("ab", "a", "b"), ("ab", "ab"), ("a",)])
+def test_files_whose_images_mostly_have_one_annotator_are_left_alone(annotators):
+    assert not found("A003", one_each(*annotators), images=[{}] * 3)
+
+
+def test_somebody_who_drew_nothing_on_one_image_is_an_info():
+    (finding,) = found("A003", one_each("ab", "a"), images=asked(["a", "b"], ["a", "b"]))
+    assert finding.severity is Severity.INFO
+    assert (finding.pointer, finding.found, finding.count) == ("/images/1", "b", 1)
+    assert not found("A003", one_each("ab", ""), images=asked(["a", "b"], ["a", "b"]))
+
+
+def test_somebody_who_drew_nothing_at_all_is_a_warning():
+    names = ["a", "b", "eve"]
+    (finding,) = found("A003", one_each("ab", "ab"), images=asked(names, names))
+    assert finding.severity is Severity.WARNING
+    assert finding.message == (
+        '1 annotator ("eve") asked about 2 images, but without any annotation; expected some'
+    )
+
+
+def test_truncated_files_are_not_said_to_miss_annotators():
+    example = {"annotations": one_each("ab", "ab"), "images": asked(*[["a", "b", "eve"]] * 2)}
+    text = document_of(example).reading.text.decode()
+    assert findings(text, code="A003")
+    cut = text[: text.rindex('"id"')]
+    assert not findings(cut, code="A003")
+
+
+def test_image_records_of_annotators_are_images_of_each():
+    images = [{"annotator": "ann"}, {"annotator": "bob", "file_name": "a.jpg"}]
+    known = people(document_of({"images": images, "annotations": [{}, {"image_id": 2}]}))
+    assert known.by_records
+    assert known.picture.tolist() == [0, 0]
+    assert known.author.tolist() == [0, 1]
+
+
+# A004
+
+
+def test_copies_of_all_boxes_are_found():
+    (finding,) = found("A004", boxes("ann") + boxes("bob"))
+    assert finding.message == (
+        'annotators "ann" and "bob" have exactly the same boxes and categories on 1 of 1 image '
+        "with at least 3 annotations of each; expected small differences"
+    )
+    assert finding.pointer == "/images/0"
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        boxes("bob", shift=1e-6),
+        boxes("bob", 2),
+        boxes("bob", 4),
+        boxes("bob")[:2] * 2,
+        boxes("bob", category=2),
+        boxes("bob", image=2),
+        boxes("ann"),
+    ],
+)
+def test_sets_that_differ_anywhere_are_no_copies(others):
+    more = {"images": [{}] * 2, "categories": [{}, {"name": "dog"}]}
+    assert not found("A004", boxes("ann") + others, **more)
+
+
+def test_sets_of_two_boxes_are_equal_by_chance():
+    assert not found("A004", boxes("ann", 2) + boxes("bob", 2))
+
+
+def test_a_few_copies_among_many_images_are_chance_and_three_are_not():
+    def copied(number):
+        return [
+            box
+            for image in range(1, 8)
+            for rater in ("ann", "bob")
+            for box in boxes(rater, image=image, shift=float(image > number and rater == "bob"))
+        ]
+
+    assert not found("A004", copied(2), images=[{}] * 7)
+    (finding,) = found("A004", copied(3), images=[{}] * 7)
+    assert finding.count == 3
+    assert "on 3 of 7 images" in finding.message
+
+
+def test_copies_between_image_records_of_one_picture_are_found():
+    images = [{"annotator": "ann"}, {"annotator": "bob", "file_name": "a.jpg"}]
+    annotations = boxes(None) + boxes(None, image=2)
+    (finding,) = found("A004", annotations, images=images)
+    assert finding.found == ["ann", "bob"]
+
+
+# A005
+
+
+def crowd(**odd):
+    raters = {name: {} for name in ("ann", "bob", "cid", "dan", "eve")}
+    raters["eve"] = odd
+    return [box for rater, more in raters.items() for box in boxes(rater, **{"number": 25, **more})]
+
+
+@pytest.mark.parametrize(
+    ("odd", "words"),
+    [
+        ({"number": 60}, "has 60 annotations per image"),
+        ({"side": 40.0}, "draws boxes of"),
+        ({"category": 2}, "uses other categories than the others: the shares differ by 100%"),
+    ],
+)
+def test_an_annotator_unlike_all_others_is_found(odd, words):
+    categories = [{}, {"name": "dog"}]
+    (finding,) = found("A005", crowd(**odd), categories=categories)
+    assert finding.message.startswith(f'annotator "eve" {words}')
+    assert (finding.severity, finding.ids) == (Severity.INFO, {"annotator": "eve"})
+
+
+def test_small_differences_and_few_annotators_say_nothing():
+    assert not found("A005", crowd(number=40))
+    assert not found("A005", crowd(side=18.0))
+    assert not found("A005", boxes("ann", 25) + boxes("bob", 25) + boxes("eve", 25, side=60.0))
+
+
+# All of them
+
+
+ODD = [
+    "{}",
+    "[]",
+    "",
+    '{"annotations": [1, null, [], {}], "images": [1, null, {"rater_list": 1}]}',
+    '{"annotations": [{"rater": {"a": 1}}, {"rater": [1]}, {"rater": true}, {"rater": NaN}]}',
+    '{"annotations": [{"rater": 1e400, "image_id": []}], "images": [{"annotators": [null]}]}',
+    '{"images": [{"id": {}, "annotator": {}, "rater_list": {"a": 1}}], "annotations": {}}',
+    '{"annotations": [{"rater": "a", "rater": "b", "image_id": 1}], "images": [{"id": 1',
+    '{"annotations": [{"rater": "\\ud800"}, {"rater": "\\u0000"}], "images": []}',
+]
+
+
+@pytest.mark.parametrize("text", ODD)
+def test_odd_files_are_no_trouble(text):
+    for finding in findings(text, select=("A",)):
+        json.dumps(finding.message)
+
+
+@pytest.mark.skipif(not LVIS.exists(), reason="the data are not here")
+def test_a_real_file_with_two_annotators_has_nothing():
+    assert not findings(LVIS.read_bytes(), select=("A",))
+
+
+def test_folded_names_have_one_number():
+    known = people(document_of({"annotations": [{"rater": name} for name in ("a", "b", "A ")]}))
+    assert np.array_equal(known.folded, [0, 1, 0])

@@ -1,0 +1,155 @@
+"""Baselines: what is known does not fail again."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from support.reports import HOSTILE, finding, report
+from support.validation import report_of
+
+from bboxqa.errors import ConfigError
+from bboxqa.findings import Severity
+from bboxqa.rules.baseline import identity, new, read, write
+
+BROKEN = [{"id": 7, "bbox": [10, 10, 0, 20]}, {"id": 8, "bbox": [5, 5, -1, 2]}]
+SOUND = {"id": 9}
+
+
+def names(found):
+    return sorted(identity(each) for each in found.findings if each.code == "B001")
+
+
+def of(*records, text=None):
+    return report_of(text or {"annotations": list(records)}, select=("B001",))
+
+
+def baseline_of(tmp_path, found):
+    write(tmp_path / "known.json", found)
+    return read(tmp_path / "known.json")
+
+
+def test_identity_survives_reordered_and_added_records():
+    assert names(of(*BROKEN)) == names(of(SOUND, *reversed(BROKEN)))
+    assert len(set(names(of(*BROKEN)))) == 2
+
+
+def test_identity_survives_another_form_of_the_file():
+    document = {
+        "images": [{"id": 1, "file_name": "a.jpg", "width": 100, "height": 80}],
+        "annotations": [{"id": 7, "image_id": 1, "category_id": 1, "bbox": [10, 10, 0, 20]}],
+        "categories": [{"id": 1, "name": "cat"}],
+    }
+    one = of(text=json.dumps(document))
+    two = of(text=json.dumps(document, indent=4).replace("20\n", "20.0\n"))
+    assert names(one) == names(two)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"code": "B004"},
+        {"file": "other.json"},
+        {"ids": {"annotation": 2, "image": 5}},
+        {"pointer": "/annotations/0/area"},
+        {"pointer": "/images/0/bbox"},
+        {"found": [10, 10, 0, 21]},
+    ],
+)
+def test_identity_tells_findings_apart(changed):
+    assert identity(finding()) != identity(replace(finding(), **changed))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"pointer": "/annotations/99/bbox"},
+        {"spot": None},
+        {"message": "other words"},
+        {"file": "./export.json"},
+        {"found": (10, 10, 0, 20)},
+        {"severity": Severity.INFO},
+    ],
+)
+def test_identity_does_not_change_with_what_moves(changed):
+    assert identity(finding()) == identity(replace(finding(), **changed))
+
+
+def test_a_diagnosis_is_the_same_with_more_records():
+    one = finding(count=10, found=10, ids={}, pointer="/annotations")
+    assert identity(one) == identity(replace(one, count=12, found=12))
+
+
+def test_what_is_known_is_not_new(tmp_path):
+    known = baseline_of(tmp_path, of(*BROKEN))
+    rest = new(of(SOUND, *reversed(BROKEN)), known)
+    assert rest.findings == ()
+    assert rest.counts == {}
+    assert rest.at_least(Severity.INFO) == 0
+
+
+def test_only_what_is_new_is_kept(tmp_path):
+    known = baseline_of(tmp_path, of(BROKEN[0]))
+    rest = new(of(*BROKEN), known)
+    assert [each.ids["annotation"] for each in rest.findings] == [8]
+    assert rest.counts == {"B001": 1}
+    assert rest.severities[Severity.ERROR] == 1
+
+
+def test_of_equal_findings_as_many_as_are_known_are_dropped(tmp_path):
+    twin = finding(ids={})
+    known = baseline_of(tmp_path, report(twin, twin))
+    assert len(new(report(twin, twin, twin), known).findings) == 1
+    assert len(new(report(twin), known).findings) == 0
+
+
+def test_the_list_can_be_cut_and_the_counts_are_not(tmp_path):
+    rest = new(report(*(finding(row=row) for row in range(5)), finding("B004")), {}, limit=2)
+    assert [each.code for each in rest.findings] == ["B001", "B001", "B004"]
+    assert rest.counts == {"B001": 5, "B004": 1}
+
+
+def test_a_report_that_does_not_list_all_is_refused(tmp_path):
+    cut = report(finding(), unlisted={"B001": 3})
+    with pytest.raises(ValueError, match="lists all"):
+        new(cut, {})
+    with pytest.raises(ValueError, match="lists all"):
+        write(tmp_path / "known.json", cut)
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_file_does_not_depend_on_the_order(tmp_path):
+    found = [finding(row=row) for row in range(9)] + [finding("C002", file=HOSTILE)]
+    write(tmp_path / "one.json", report(*found))
+    write(tmp_path / "two.json", report(*reversed(found)))
+    text = (tmp_path / "one.json").read_bytes()
+    assert text == (tmp_path / "two.json").read_bytes()
+    assert len(text.decode().splitlines()) == 12
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "[]",
+        "{}",
+        "nonsense",
+        '{"bboxqa_baseline": 1}',
+        '{"bboxqa_baseline": 1, "findings": [3]}',
+        '{"bboxqa_baseline": 1, "findings": 3}',
+        "\xff",
+    ],
+)
+def test_what_is_no_baseline_is_said(tmp_path, text):
+    path = tmp_path / "known.json"
+    path.write_bytes(text.encode("latin-1"))
+    with pytest.raises(ConfigError, match=r"known\.json: is no baseline"):
+        read(path)
+
+
+def test_a_baseline_of_another_version_or_none_is_said(tmp_path):
+    path = tmp_path / "known.json"
+    with pytest.raises(ConfigError, match="cannot be read"):
+        read(path)
+    path.write_text('{"bboxqa_baseline": 2, "findings": []}')
+    with pytest.raises(ConfigError, match="version 2; expected 1"):
+        read(path)

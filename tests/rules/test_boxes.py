@@ -1,0 +1,253 @@
+"""B: boxes, how a whole file writes them, and areas."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.validation import codes, document_of, findings
+
+from bboxqa.config import ValidateSettings
+from bboxqa.rules.fixes import fix
+
+SQUARE = [[10, 10, 30, 10, 30, 40, 10, 40]]
+
+
+def boxes(*many, **more):
+    return {"annotations": [{"bbox": list(box), **more} for box in many]}
+
+
+def edits_of(content, code, **more):
+    return [
+        (edit.pointer, edit.action, edit.value)
+        for finding in findings(content, code=code, **more)
+        for edit in finding.edits
+    ]
+
+
+def mended(content, select, *, unsafe=True):
+    fixed = fix(document_of(content), ValidateSettings(select=select), unsafe=unsafe)
+    return json.loads(fixed.text)["annotations"]
+
+
+def test_a_box_without_area_is_removed():
+    (found,) = findings(boxes([10, 10, -5, 4]), code="B001")
+    assert found.message == "bbox width is -5; expected more than 0"
+    assert [edit.pointer for edit in found.edits] == ["/annotations/0"]
+
+
+@pytest.mark.parametrize(
+    ("box", "where"),
+    [([100, 10, 5, 5], "right of"), ([-9, 10, 9, 5], "left of"), ([5, -20, 5, 5], "above"),
+     ([5, 80, 5, 5], "below")],
+)  # fmt: skip
+def test_a_box_outside_is_one_finding(box, where):
+    (found,) = findings(boxes(box), code="B002")
+    assert found.message == f"bbox lies {where} its image (100 x 80); expected it inside"
+    assert not {"B003", "B004"} & codes(boxes(box))
+
+
+def test_a_box_is_clipped_to_its_image():
+    (found,) = findings(boxes([85, -10.5, 20, 30]), code="B003")
+    assert found.message == (
+        "bbox reaches 10.5 px beyond the top edge of its image (100 x 80); expected it inside"
+    )
+    assert [edit.value for edit in found.edits] == [[85, 0, 15, 19.5]]
+
+
+def test_how_far_a_box_may_reach_is_a_setting():
+    assert "B003" not in codes(boxes([85, 10, 20, 30]), overshoot_px=5)
+    assert "B004" in codes(boxes([85, 10, 20, 30]), overshoot_px=5)
+
+
+def test_clipping_does_not_make_a_box_too_small_or_too_long():
+    assert edits_of(boxes([99, 10, 20, 30]), "B003") == []
+    assert edits_of(boxes([97, 10, 40, 69]), "B003") == []
+    assert edits_of(boxes([95, 10, 40, 69]), "B003") != []
+
+
+def test_a_box_is_not_clipped_where_its_outline_is_not():
+    outline = [[85, 10, 110, 10, 110, 40, 85, 40]]
+    content = boxes([85, 10, 25, 30], segmentation=outline)
+    assert edits_of(content, "B003") == []
+    (annotation,) = mended(content, ("B", "P"))
+    assert annotation["bbox"] == [85, 10, 15, 30]
+    assert annotation["area"] == 450
+
+
+def test_a_box_of_no_known_size_is_judged_on_the_left_and_at_the_top_only():
+    content = {"images": [{"width": None}], **boxes([500, 10, 20, 30], [-5, 10, 20, 30])}
+    assert [found.pointer for found in findings(content, code="B003")] == ["/annotations/1/bbox"]
+    assert edits_of(content, "B003") == []
+
+
+def test_a_fraction_of_a_pixel_is_clipped_safely_and_dust_is_left_alone():
+    assert edits_of(boxes([80.5, 10, 20, 30]), "B004") == [
+        ("/annotations/0/bbox", "replace", [80.5, 10, 19.5, 30])
+    ]
+    assert "B004" not in codes(boxes([80.0005, 10, 20, 30]))
+
+
+def test_small_long_and_large_boxes():
+    (small,) = findings(boxes([10, 10, 9, 1.5]), code="B008")
+    assert small.message == "bbox height is 1.5 px; expected at least 2 px"
+    (long,) = findings(boxes([10, 10, 63, 3]), code="B009")
+    assert long.message == "bbox of 63 x 3 px is 21 : 1; expected at most 20 : 1"
+    (large,) = findings(boxes([0, 0, 100, 80]), code="B010")
+    assert large.message.startswith("bbox takes 100.0% of its image (100 x 80)")
+    assert {"B008", "B009", "B010"}.isdisjoint(
+        codes(boxes([10, 10, 9, 1.5], [0, 0, 100, 3]), min_side_px=1, max_aspect_ratio=50)
+    )
+
+
+PLAIN = [[60, 50, 20, 10], [50, 60, 25, 12], [70, 30, 20, 10], [8, 62, 30, 15], [75, 65, 22, 12]]
+READ = {
+    "B005": [[x, y, x + w, y + h] for x, y, w, h in PLAIN],
+    "B006": [[x + w / 2, y + h / 2, w, h] for x, y, w, h in PLAIN],
+    "B007": [[x / 100, y / 80, w / 100, h / 80] for x, y, w, h in PLAIN],
+}
+
+
+def ring(x, y, w, h):
+    return [[x, y, x + w, y, x + w, y + h, x, y + h]]
+
+
+def written(code, *, outlines):
+    return {
+        "annotations": [
+            {"bbox": box, **({"segmentation": ring(*plain)} if outlines else {})}
+            for box, plain in zip(READ[code], PLAIN, strict=True)
+        ]
+    }
+
+
+@pytest.mark.parametrize("outlines", [False, True])
+@pytest.mark.parametrize("code", READ)
+def test_boxes_written_in_another_way_are_one_finding_and_are_converted(code, outlines):
+    content = written(code, outlines=outlines)
+    (found,) = findings(content, code=code)
+    assert found.count == 5
+    assert found.examples == tuple(f"/annotations/{row}/bbox" for row in range(3))
+    silent = {"B002", "B003", "B004", "B008", "B009", "B010", "P007"} | READ.keys() - {code}
+    assert silent.isdisjoint(codes(content))
+    annotations = mended(content, ("B", "P"))
+    assert np.allclose([a["bbox"] for a in annotations], PLAIN)
+    assert np.allclose([a["area"] for a in annotations], [w * h for _, _, w, h in PLAIN])
+
+
+def test_outlines_that_are_normalised_become_pixels_with_their_boxes():
+    content = {
+        "annotations": [{"bbox": [0.1, 0.25, 0.5, 0.5], "segmentation": ring(0.1, 0.25, 0.5, 0.5)}]
+    }
+    (annotation,) = mended(content, ("B", "P"))
+    assert annotation["bbox"] == [10, 20, 50, 40]
+    assert annotation["segmentation"] == ring(10, 20, 50, 40)
+
+
+def test_boxes_of_two_kinds_of_wrong_are_mended_one_after_the_other():
+    parts = [[(x + w / 2) / 100, (y + h / 2) / 80, w / 100, h / 80] for x, y, w, h in PLAIN]
+    annotations = mended(boxes(*parts), ("B",))
+    assert np.allclose([a["bbox"] for a in annotations], PLAIN)
+
+
+def test_sound_boxes_are_no_diagnosis():
+    assert READ.keys().isdisjoint(codes(boxes(*PLAIN)))
+    # Whole pixels that are 0 or 1, boxes of one pixel in an image of one, and few boxes.
+    assert "B007" not in codes(boxes([0, 0, 1, 1]))
+    assert "B007" not in codes({"images": [{"width": 1, "height": 1}], **boxes([0, 0, 0.5, 0.5])})
+    assert READ.keys().isdisjoint(codes(boxes([60, 50, 80, 60], [88, 50, 20, 10])))
+
+
+def test_boxes_that_leave_the_image_in_any_way_are_no_diagnosis():
+    content = boxes([95, 5, 20, 10], [2, 75, 30, 20], *PLAIN[:3])
+    assert READ.keys().isdisjoint(codes(content))
+    assert len(findings(content, code="B003")) == 2
+
+
+def test_outlines_speak_against_a_diagnosis():
+    content = {
+        "annotations": [
+            {"bbox": box, "segmentation": ring(*box)} for box in READ["B005"]
+        ]
+    }  # fmt: skip
+    assert "B005" not in codes(content)
+
+
+def test_swapped_sizes_are_one_finding_that_names_the_image():
+    many = [[10 + 12 * n, 82 + n, 10, 10] for n in range(5)]
+    (found,) = findings(boxes(*many), code="B012")
+    assert found.ids == {"image": 1}
+    assert "B003" not in codes(boxes(*many))
+    # One box that no turn of the image would hold.
+    assert "B012" not in codes(boxes(*many, [90, 40, 30, 10]))
+    assert "B012" not in codes(boxes(*many[:4]))
+
+
+def test_an_area_is_that_of_the_outline():
+    (found,) = findings({"annotations": [{"segmentation": SQUARE, "area": 300}]}, code="B011")
+    assert found.message == "area is 300; expected 600, that of its outline"
+    assert [(edit.pointer, edit.value) for edit in found.edits] == [("/annotations/0/area", 600)]
+
+
+def test_an_area_without_an_outline_is_that_of_the_box():
+    assert edits_of(boxes([10, 10, 20, 30], area=0), "B011")[0][2] == 600
+    assert edits_of(boxes([10, 10, 20, 30], area=700), "B011")[0][2] == 600
+    assert edits_of(boxes([10, 10, 0, 30], area=-4), "B011") == []
+    assert "B011" not in codes(boxes([10, 10, 20, 30], area=629))
+
+
+def test_areas_of_outlines_that_were_left_out_are_no_alarm():
+    assert "B011" not in codes(boxes(*PLAIN, area=70))
+    assert len(findings(boxes(*PLAIN, area=7000), code="B011")) == 5
+
+
+@pytest.mark.parametrize(
+    "annotation",
+    [
+        # Pixels of the drawn polygon, with its border.
+        {"segmentation": [[10, 10, 20, 10, 20, 20, 10, 20]], "area": 121},
+        # A hole, and rings that overlap.
+        {"segmentation": [*ring(0, 0, 40, 40), *ring(10, 10, 20, 20)], "area": 1200},
+        {"segmentation": [*ring(0, 0, 40, 40), *ring(20, 0, 40, 40)], "area": 2400},
+        # It crosses itself: the formula says 0.
+        {"segmentation": [[10, 10, 30, 40, 30, 10, 10, 40]], "area": 300},
+    ],
+)
+def test_other_senses_of_an_area_are_no_alarm(annotation):
+    assert "B011" not in codes({"annotations": [annotation]})
+
+
+def test_a_habit_of_writing_the_area_of_the_box_is_one_finding():
+    triangle = [[10, 10, 30, 10, 10, 40]]
+    many = [{"segmentation": triangle, "area": 600}] * 5
+    (found,) = findings({"annotations": [*many, {"segmentation": SQUARE}]}, code="B011")
+    assert found.message.startswith("area is width x height of the box in 5 of 5 annotations")
+    assert {edit.value for edit in found.edits} == {300}
+    assert len(findings({"annotations": many[:4]}, code="B011")) == 4
+
+
+def test_the_area_of_a_crowd_is_its_pixels():
+    mask = {"size": [80, 100], "counts": [810, 100, 7090]}
+    content = {"annotations": [{"segmentation": mask, "iscrowd": 1, "area": 100}]}
+    assert "B011" not in codes(content)
+    content["annotations"][0]["area"] = 600
+    assert edits_of(content, "B011")[0][2] == 100
+
+
+NUMBER = st.one_of(
+    st.integers(-20, 130), st.floats(-20, 130), st.sampled_from([0, 1e-9, 1e300, -1e300])
+)
+BOX = st.one_of(
+    st.lists(NUMBER, min_size=4, max_size=4), st.sampled_from([None, [], "box", {}, [1, 2]])
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(BOX, NUMBER), max_size=8))
+def test_any_boxes_can_be_looked_at_and_what_can_be_mended_stays_mended(many):
+    content = {"annotations": [{"bbox": box, "area": area} for box, area in many]}
+    chosen = ValidateSettings(select=("B",))
+    text = fix(document_of(content), chosen, unsafe=True).text
+    left = findings(bytes(text).decode(), select=("B",))
+    assert [finding.message for finding in left if finding.fix] == []

@@ -1,0 +1,237 @@
+"""C: categories."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.validation import codes, document_of, exact, findings, report_of
+
+from bboxqa.config import ValidateSettings
+from bboxqa.findings import Edit, Severity
+from bboxqa.rules.base import ABSENT
+from bboxqa.rules.fixes import fix
+from bboxqa.rules.reading import read_bytes
+from bboxqa.rules.registry import RULES
+
+ONLY_C = {"select": ("C",)}
+
+
+def two(first="cat", second="dog", ids=(1, 2), used=(1, 2)):
+    return {
+        "categories": [{"id": ids[0], "name": first}, {"id": ids[1], "name": second}],
+        "annotations": [{"category_id": number, "bbox": [20 * n, 5, 9, 9]}
+                        for n, number in enumerate(used)],
+    }  # fmt: skip
+
+
+def listed(categories):
+    lists = {"images": [], "annotations": [{"id": 1, "category_id": 1}]}
+    return exact({**lists, "categories": list(categories)})
+
+
+def root(names=("rbc", "wbc"), name="cells", used=(1, 2), **more):
+    record = {"id": 0, "name": name, "supercategory": "none", **more}
+    others = [{"id": n, "name": each, "supercategory": name} for n, each in enumerate(names, 1)]
+    return {
+        "categories": [record, *others],
+        "annotations": [{"category_id": number, "bbox": [20 * n, 5, 9, 9]}
+                        for n, number in enumerate(used)],
+    }  # fmt: skip
+
+
+def mended(content, *select, unsafe=True):
+    document = document_of(content)
+    settings = ValidateSettings(select=select)
+    return read_bytes(fix(document, settings, unsafe=unsafe).text, "mended.json")
+
+
+@pytest.mark.parametrize("ids", [(1, 1), ("a", "a"), (1, "1"), (1, 1.0)])
+def test_an_id_used_twice(ids):
+    (found,) = findings(two(ids=ids, used=()), code="C001")
+    assert found.pointer == "/categories/1/id"
+    assert 'is that of category "cat" already' in found.message
+
+
+@pytest.mark.parametrize("ids", [(1, 2), (None, None), ([], []), ("a", "b")])
+def test_ids_that_are_not_used_twice(ids):
+    assert "C001" not in codes(two(ids=ids, used=()))
+
+
+def test_a_name_used_twice():
+    (found,) = findings(two("cat", "cat"), code="C002")
+    assert found.message == ('category name "cat" is also that of id 1; expected a name of its own')
+    assert found.severity is Severity.WARNING
+    assert found.ids == {"category": 2}
+
+
+def test_the_root_of_roboflow_may_have_the_name_of_a_class():
+    (found,) = findings(root(("cells", "wbc")), code="C002")
+    assert found.severity is Severity.INFO
+    assert "Roboflow" in found.message
+
+
+@pytest.mark.parametrize("name", ["Cat", " cat", "cat  ", "CAT"])
+def test_names_that_differ_by_case_or_blanks_are_merged(name):
+    (found,) = findings(two("cat", name), code="C003")
+    assert found.fix == "unsafe"
+    assert tuple(found.edits) == (
+        Edit("/annotations/1/category_id", "replace", 1),
+        Edit("/categories/1", "remove"),
+    )
+    reading = mended(two("cat", name), "C003")
+    assert [category["name"] for category in reading.categories] == ["cat"]
+    assert reading.annotations.category_id.tolist() == [1, 1]
+
+
+def test_the_category_that_is_used_stays():
+    (found,) = findings(two("cat", "Cat", used=(2,)), code="C003")
+    assert tuple(found.edits) == (Edit("/categories/0", "remove"),)
+    reading = mended(two("cat", "Cat", used=(2,)), "C003", "C004")
+    assert [category["name"] for category in reading.categories] == ["Cat"]
+
+
+@pytest.mark.parametrize("content", [
+    two("cat", "Cat", ids=(1, 1)), two("cat", "Cat", ids=(1, "2")),
+    two("cat", "Cat", used=(1, "2")), two("cat", "Cat", ids=(None, 2)),
+])  # fmt: skip
+def test_nothing_is_merged_where_ids_are_not_sure(content):
+    (found,) = findings(content, code="C003")
+    assert tuple(found.edits) == ()
+    assert found.fix is None
+
+
+@pytest.mark.parametrize("names", [("cat", "cats"), ("cat", "cat"), ("", " "), (1, "1")])
+def test_names_that_are_not_nearly_the_same(names):
+    assert "C003" not in codes(two(*names))
+
+
+def test_a_category_without_annotations():
+    (found,) = findings(two(used=(1,)), code="C004")
+    assert found.message == 'category "dog" has no annotations'
+    assert tuple(found.edits) == (Edit("/categories/1", "remove"),)
+    assert "C004" not in codes(two())
+    assert "C004" not in codes(two(used=("1", 2.0)))
+
+
+def test_many_categories_without_annotations_are_one_finding():
+    content = listed({"id": n, "name": f"c{n}"} for n in range(1, 15))
+    (found,) = findings(content, code="C004")
+    assert found.count == 13
+    assert found.message.startswith('13 of 14 categories have no annotations, such as "c2"')
+    assert len(found.edits) == 13
+    assert found.examples[0] == "/categories/1"
+    assert len(mended(content, "C004").categories) == 1
+
+
+@pytest.mark.parametrize("used", [(), (7,)])
+def test_where_no_category_is_used_nothing_is_said_of_each(used):
+    assert "C004" not in codes(two(used=used))
+
+
+def test_a_broken_list_says_nothing_of_use():
+    text = exact({"categories": [{"id": 0, "name": "a"}, {"id": 5, "name": "b"}], "images": []})
+    cut = text[:-1] + ', "annotations": [{"id": 1, "category_id": 0}, {"id'
+    assert not {"C004", "C005"} & codes(cut)
+    assert not {"C004", "C005", "C006"} & codes(exact({"categories": {}, "annotations": []}))
+
+
+def test_the_root_of_roboflow_is_removed():
+    (found,) = findings(root(), code="C005")
+    assert found.fix == "safe"
+    assert found.pointer == "/categories/0"
+    assert not {"C004", "C006"} & codes(root(), **ONLY_C)
+    reading = mended(root(), "C", unsafe=False)
+    assert [category["id"] for category in reading.categories] == [1, 2]
+
+
+@pytest.mark.parametrize("content", [
+    root(used=(0, 1, 2)), root(used=("0", 1, 2)), root(id=3), root(name=""), root(names=()),
+    {"categories": [{"id": 0, "name": "cells"}, {"id": 1, "supercategory": "other"}]},
+])  # fmt: skip
+def test_what_is_no_root_of_roboflow(content):
+    assert "C005" not in codes(content)
+
+
+@pytest.mark.parametrize(
+    ("ids", "message"),
+    [
+        ((0, 1), "category ids are not 1 to 2: there is an id 0"),
+        ((1, 4), "category ids are not 1 to 2: 2 below 4 are missing, such as 2"),
+        ((10, 11), "category ids are not 1 to 2: 9 below 11 are missing, such as 1"),
+    ],
+)
+def test_ids_that_do_not_count_from_1(ids, message):
+    (found,) = findings(two(ids=ids), code="C006")
+    assert found.message == message
+
+
+@pytest.mark.parametrize("ids", [(2, 1), ("1", 2), (-1, 1), ("a", None)])
+def test_ids_without_gaps(ids):
+    assert "C006" not in codes(two(ids=ids))
+
+
+def test_maps_that_contradict():
+    found = findings(two(), two("dog", "bird"), two(), code="C007")
+    assert [(each.file, each.pointer) for each in found] == [
+        ("b.json", "/categories/0"), ("b.json", "/categories/1"),
+    ]  # fmt: skip
+    assert found[0].message == (
+        'category "dog" has id 1 here and id 2 in export.json; expected one map for all files'
+    )
+    assert 'id 2 is "bird" here and "dog" in export.json' in found[1].message
+
+
+def test_files_without_a_name_in_common_may_be_of_different_data_sets():
+    (found,) = findings(two(), two("oak", "elm"), code="C007")
+    assert found.severity is Severity.INFO
+    assert found.count == 2
+    assert "no name is in both" in found.message
+
+
+def test_maps_that_agree():
+    assert "C007" not in codes(two(), two("cat", "dog"))
+    assert "C007" not in codes(two(), {"categories": [{"id": 3, "name": "bird"}]})
+    assert "C007" not in codes(two(), {"categories": ABSENT}, "[]", '{"categories": [3]}')
+
+
+def test_many_contradictions_are_one_finding():
+    maps = [
+        listed({"id": (n + shift) % 20, "name": f"c{n}"} for n in range(20)) for shift in (0, 1)
+    ]
+    (found,) = findings(*maps, code="C007")
+    assert found.count == 20
+    assert len(found.examples) == 3
+
+
+def test_the_examples_of_contradicting_maps():
+    assert "C007" in codes({}, RULES["C007"].bad)
+    assert "C007" not in codes({}, RULES["C007"].good)
+
+
+@pytest.mark.parametrize("name", ["", "  ", None, 3, [], {}, True])
+def test_a_name_that_is_no_text(name):
+    (found,) = findings({"categories": [{"name": name}]}, code="C008")
+    assert found.pointer == "/categories/0/name"
+
+
+def test_a_name_that_is_not_there_is_not_this_defect():
+    assert "C008" not in codes({"categories": [{"name": ABSENT}]})
+
+
+ODD = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=2),
+    max_leaves=3,
+)
+RECORD = st.fixed_dictionaries(
+    {}, optional={"id": ODD | st.integers(0, 3), "name": ODD | st.sampled_from("aAb"),
+                  "supercategory": ODD | st.sampled_from("ab")},
+)  # fmt: skip
+
+
+@given(st.lists(ODD | RECORD, max_size=4), st.lists(ODD | st.integers(0, 3), max_size=4))
+def test_whatever_stands_there_nothing_crashes(categories, used):
+    text = exact({
+        "images": [], "categories": categories,
+        "annotations": [{"id": n, "category_id": number} for n, number in enumerate(used)],
+    })  # fmt: skip
+    report_of(text, text, **ONLY_C)

@@ -1,0 +1,218 @@
+"""Looking at image files."""
+
+import os
+
+import numpy as np
+import pytest
+from PIL import Image
+from support.pictures import picture, save
+
+from bboxqa.rules.disk import State, folded, is_foreign, look
+from bboxqa.rules.picture import read_picture
+
+
+def records(*names):
+    return [{"id": number, "file_name": name} for number, name in enumerate(names, 1)]
+
+
+def state_of(folder, name):
+    return State(int(look(records(name), folder).state[0]))
+
+
+@pytest.mark.parametrize("suffix", ["jpg", "png", "bmp", "tif", "webp", "gif"])
+def test_a_sound_image(tmp_path, suffix):
+    save(tmp_path / f"a.{suffix}")
+    disk = look(records(f"a.{suffix}"), tmp_path)
+    assert disk.state.tolist() == [State.FOUND]
+    assert disk.stored.tolist() == disk.shown.tolist() == [[60, 40]]
+    assert disk.has_look[0]
+    assert len(disk.digest[0]) == 16
+    assert disk.unnamed == ()
+
+
+@pytest.mark.parametrize("mode", ["1", "P", "LA", "RGBA", "CMYK", "I;16", "I", "F"])
+def test_every_mode_has_a_look(tmp_path, mode):
+    path = tmp_path / "a.tif"
+    picture().convert("L" if mode[0] in "IF" else "RGB").convert(mode).save(path)
+    found = read_picture(path)
+    assert found.problem == ""
+    assert found.look is not None
+
+
+@pytest.mark.parametrize("suffix", ["jpg", "png", "tif", "webp"])
+def test_exif_orientation_turns_the_size(tmp_path, suffix):
+    save(tmp_path / f"a.{suffix}", orientation=6)
+    found = read_picture(tmp_path / f"a.{suffix}")
+    assert (found.stored, found.shown) == ((60, 40), (40, 60))
+    save(tmp_path / f"b.{suffix}", orientation=3)
+    assert read_picture(tmp_path / f"b.{suffix}").shown == (60, 40)
+
+
+@pytest.mark.parametrize("suffix", ["jpg", "png", "bmp"])
+def test_a_truncated_image(tmp_path, suffix):
+    path = tmp_path / f"a.{suffix}"
+    save(path)
+    path.write_bytes(path.read_bytes()[:-500])
+    disk = look(records(path.name), tmp_path)
+    assert disk.state.tolist() == [State.UNREADABLE]
+    assert disk.truncated.tolist() == [True]
+    assert disk.shown.tolist() == [[60, 40]]
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"no image", b"\xff\xd8\xff\xe0", b"II*\0\xff\xff\xff\xff"]
+)
+def test_what_is_no_image(tmp_path, content):
+    (tmp_path / "a.jpg").write_bytes(content)
+    disk = look(records("a.jpg"), tmp_path)
+    assert disk.state.tolist() == [State.UNREADABLE]
+    assert disk.problem[0]
+    assert str(tmp_path) not in disk.problem[0]
+
+
+def test_a_decompression_bomb_is_not_decoded(tmp_path, monkeypatch):
+    save(tmp_path / "a.png")
+    for allowed in (2399, 1000):
+        monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", allowed)
+        disk = look(records("a.png"), tmp_path)
+        assert disk.state.tolist() == [State.UNREADABLE]
+        assert "decompression bomb" in disk.problem[0]
+        assert not disk.has_look[0]
+
+
+def test_programs_are_not_started_and_other_files_not_opened(tmp_path):
+    save(tmp_path / "a.png")
+    (tmp_path / "b.png").write_bytes(b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 9 9\n")
+    (tmp_path / "c.tif").write_text(
+        '<VRTDataset rasterXSize="9" rasterYSize="9"><VRTRasterBand dataType="Byte" band="1">'
+        f"<SimpleSource><SourceFilename>{tmp_path}/a.png</SourceFilename></SimpleSource>"
+        "</VRTRasterBand></VRTDataset>"
+    )
+    disk = look(records("b.png", "c.tif"), tmp_path)
+    assert disk.problem == ("it is no image of a known format, or its header is broken",) * 2
+
+
+def test_a_raster_that_only_rasterio_reads(tmp_path):
+    rasterio = pytest.importorskip("rasterio")
+    profile = {"width": 50, "height": 30, "count": 5, "dtype": "float32", "crs": "EPSG:32633"}
+    profile["transform"] = rasterio.Affine(1, 0, 5, 0, -1, 5)
+    path = tmp_path / "a.tif"
+    with rasterio.open(path, "w", driver="GTiff", **profile) as raster:
+        raster.write(np.ones((5, 30, 50), np.float32))
+    disk = look(records("a.tif"), tmp_path)
+    assert disk.state.tolist() == [State.FOUND]
+    assert disk.shown.tolist() == [[50, 30]]
+    assert disk.has_look.tolist() == [False]
+    path.write_bytes(path.read_bytes()[:-2000])
+    assert look(records("a.tif"), tmp_path).state.tolist() == [State.UNREADABLE]
+
+
+@pytest.mark.parametrize("name", [
+    "/etc/passwd", "../a.jpg", "x/../../a.jpg", "C:\\a.jpg", "c:/a.jpg", "\\\\server\\a.jpg",
+    "https://example.org/a.jpg", "file:///etc/passwd", "data:image/png;base64,AA", "..",
+])  # fmt: skip
+def test_what_leads_out_of_the_folder_is_not_opened(tmp_path, name):
+    folder = tmp_path / "images"
+    folder.mkdir()
+    save(tmp_path / "a.jpg")
+    disk = look(records(name), folder)
+    assert disk.state.tolist() == [State.OUTSIDE]
+    assert disk.digest == (b"",)
+
+
+def test_links(tmp_path):
+    folder = tmp_path / "images"
+    folder.mkdir()
+    save(tmp_path / "secret.jpg")
+    save(folder / "b.jpg")
+    (folder / "out.jpg").symlink_to(tmp_path / "secret.jpg")
+    (folder / "up").symlink_to(tmp_path)
+    (folder / "in.jpg").symlink_to(folder / "b.jpg")
+    (folder / "loop.jpg").symlink_to(folder / "loop.jpg")
+    names = ("out.jpg", "up/secret.jpg", "in.jpg", "loop.jpg", "x/../b.jpg")
+    disk = look(records(*names), folder)
+    expected = [State.OUTSIDE, State.OUTSIDE, State.FOUND, State.MISSING, State.FOUND]
+    assert disk.state.tolist() == expected
+
+
+@pytest.mark.parametrize("name", ["a\0b.jpg", "x" * 5000, "\ud800.jpg", "nothing.jpg", "a/b/c.jpg"])
+def test_names_of_no_file(tmp_path, name):
+    assert state_of(tmp_path, name) == State.MISSING
+
+
+def test_what_is_no_regular_file(tmp_path):
+    (tmp_path / "a.jpg").mkdir()
+    os.mkfifo(tmp_path / "b.jpg")
+    assert state_of(tmp_path, "a.jpg") == State.UNREADABLE
+    assert state_of(tmp_path, "b.jpg") == State.UNREADABLE
+
+
+def test_odd_records_are_not_asked(tmp_path):
+    images = [3, None, {}, {"file_name": None}, {"file_name": ""}, {"file_name": ["a"]}, []]
+    disk = look(images, tmp_path)
+    assert set(disk.state.tolist()) == {State.NOT_ASKED}
+    empty = look([], tmp_path / "nothing")
+    assert empty.shown.shape == (0, 2)
+
+
+@pytest.mark.parametrize("name", [
+    "photos\\Été.JPG", "/home/ann/Été.JPG", "été.jpg", "other/Été.JPG",
+    "photos/E\u0301te\u0301.JPG",
+])  # fmt: skip
+def test_a_missing_file_is_looked_for(tmp_path, name):
+    (tmp_path / "photos").mkdir()
+    save(tmp_path / "photos" / "Été.JPG", suffix="jpeg")
+    disk = look(records(name), tmp_path)
+    assert disk.suggestions == (("photos/Été.JPG",),)
+    assert disk.unnamed == ()
+
+
+def test_the_likeliest_are_suggested(tmp_path):
+    for name in ("x/a.jpg", "y/a.jpg", "z/A.jpg"):
+        (tmp_path / name[0]).mkdir()
+        save(tmp_path / name)
+    assert look(records("a.jpg"), tmp_path).suggestions == (("x/a.jpg", "y/a.jpg"),)
+    assert look(records("X/A.jpg"), tmp_path).suggestions == (("x/a.jpg",),)
+
+
+def test_what_no_record_names(tmp_path):
+    for name in ("a.jpg", "b.jpg", "c.jpg", "d.jpg"):
+        save(tmp_path / name)
+    (tmp_path / "notes.txt").write_text("no image")
+    disk = look(records("a.jpg", "./b.jpg"), tmp_path, others=records("c.jpg"))
+    assert disk.unnamed == ("d.jpg",)
+
+
+def test_one_file_is_read_once_and_progress_is_told(tmp_path):
+    save(tmp_path / "a.jpg")
+    save(tmp_path / "b.jpg", seed=1)
+    told = []
+    disk = look(
+        records("a.jpg", "a.jpg", "b.jpg", "no.jpg"), tmp_path,
+        progress=lambda done, total: told.append((done, total)), workers=2,
+    )  # fmt: skip
+    assert told == [(1, 2), (2, 2)]
+    assert disk.digest[0] == disk.digest[1] != disk.digest[2]
+
+
+@pytest.mark.parametrize("colour", [0, 255, 7])
+def test_plain_pictures_look_like_nothing(tmp_path, colour):
+    Image.new("L", (60, 40), colour).save(tmp_path / "a.png")
+    assert read_picture(tmp_path / "a.png").look is None
+
+
+def test_a_gradient_has_no_structure(tmp_path):
+    Image.linear_gradient("L").rotate(90).save(tmp_path / "a.png")
+    assert read_picture(tmp_path / "a.png").look is None
+
+
+def test_a_copy_of_less_quality_looks_the_same(tmp_path):
+    picture().save(tmp_path / "a.png")
+    picture().resize((120, 80)).save(tmp_path / "b.jpg", quality=80)
+    looks = [read_picture(tmp_path / name).look for name in ("a.png", "b.jpg")]
+    assert (looks[0] ^ looks[1]).bit_count() <= 2
+
+
+def test_names_that_mean_one_file():
+    assert folded("Photos\\E\u0301.JPG") == folded("photos/É.jpg")
+    assert not is_foreign("a:/b.jpg"[2:].lstrip("/"))

@@ -1,0 +1,164 @@
+"""D001 to D003: one object that one annotator annotated twice."""
+
+import json
+from pathlib import Path
+
+import pytest
+from support.validation import document_of, findings
+
+from bboxqa.config import ValidateSettings
+from bboxqa.findings import Edit
+from bboxqa.rules.fixes import fix
+from bboxqa.rules.registry import RULES
+
+NEAR = [10, 10, 20, 31]
+TWO_CLASSES = [{}, {"name": "dog"}]
+EXPORTS = Path("/work/shared/data")
+
+
+def found(code, *annotations, **more):
+    return findings({"annotations": list(annotations), **more}, code=code)
+
+
+def pointers(code, *annotations, **more):
+    return [finding.pointer for finding in found(code, *annotations, **more)]
+
+
+@pytest.mark.parametrize(
+    "extra",
+    [
+        {},
+        {"note": [1, {"a": None}]},
+        {"rater": "ann"},
+        {"segmentation": [[10, 10, 30, 10, 30, 40]]},
+        {"bbox": "none", "segmentation": [[10, 10, 30, 10, 30, 40]]},
+        {"bbox": [0, 0, 0, 0]},
+        {"image_id": "a"},
+        {"iscrowd": 1},
+    ],
+)
+def test_a_record_that_is_there_again_is_found(extra):
+    assert pointers("D001", extra, {"bbox": [50, 10, 9, 9]}, extra) == ["/annotations/2"]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"rater": "bob"},
+        {"note": "b"},
+        {"category_id": 2},
+        {"image_id": 2},
+        {"bbox": [10, 10, 20, 30.5]},
+        {"segmentation": [[10, 10, 30, 10, 30, 41]]},
+        {"area": 599},
+    ],
+)
+def test_a_record_that_differs_anywhere_is_another_one(other):
+    one = {"rater": "ann", "note": "a", "segmentation": [[10, 10, 30, 10, 30, 40]]}
+    assert not found("D001", one, {**one, **other}, images=[{}, {}], categories=TWO_CLASSES)
+
+
+def test_each_repetition_is_found_once_and_says_of_what():
+    first, second = found("D001", {"id": 7}, {"id": 8}, {"id": 8})
+    assert first.message == "the same record as annotation 7, but for the id; expected it once"
+    assert (first.edits, first.fix) == ((Edit("/annotations/1", "remove"),), "safe")
+    assert second.pointer == "/annotations/2"
+    assert first.ids == {"annotation": 8, "image": 1, "category": 1}
+
+
+def test_the_fix_leaves_the_first_of_each():
+    document = document_of({"annotations": [{}, {"bbox": [50, 10, 9, 9]}, {}, {}]})
+    settings = ValidateSettings(select=("D001", "D002"))
+    fixed = json.loads(fix(document, settings, unsafe=False).text)
+    assert [annotation["id"] for annotation in fixed["annotations"]] == [1, 2]
+
+
+def test_a_box_drawn_twice_is_found_at_the_later_one():
+    (finding,) = found("D002", {"id": 5}, {"bbox": NEAR})
+    assert finding.message == (
+        'bbox has an IoU of 0.968 with annotation 5, of the same category "cat"; '
+        "expected less than 0.9 for one annotator"
+    )
+    assert finding.pointer == "/annotations/1/bbox"
+    assert finding.examples == ("/annotations/0", "/annotations/1")
+    assert not finding.edits
+
+
+def test_what_is_there_exactly_is_not_there_nearly():
+    assert not found("D002", {}, {})
+    assert not found("D003", {}, {})
+    assert pointers("D002", {"note": "a"}, {"note": "b"}) == ["/annotations/1/bbox"]
+
+
+@pytest.mark.parametrize("code", ["D002", "D003"])
+@pytest.mark.parametrize(
+    ("left", "right"),
+    [
+        ({"rater": "ann"}, {"rater": "bob"}),
+        ({"image_id": 1}, {"image_id": 2}),
+        ({"iscrowd": 1}, {}),
+        ({}, {"bbox": [10, 10, 20, 34]}),
+        ({"bbox": [10, 10, 0, 30]}, {"bbox": [10, 10, 0, 30], "note": 1}),
+        ({"image_id": 9}, {"image_id": 9, "note": 1}),
+        ({"image_id": 9}, {"image_id": [9]}),
+        ({"bbox": None}, {"bbox": ["10", 10, 20, 30]}),
+    ],
+)
+def test_other_boxes_are_no_duplicates(code, left, right):
+    kind = 2 if code == "D003" else 1
+    annotations = [left, {"bbox": NEAR, "category_id": kind, **right}]
+    assert not found(code, *annotations, images=[{}, {}], categories=TWO_CLASSES)
+
+
+def test_boxes_nobody_is_named_for_are_one_annotators_unless_the_image_has_several():
+    assert found("D002", {}, {"bbox": NEAR})
+    assert found("D002", {}, {"bbox": NEAR}, images=[{"rater_list": ["ann"]}])
+    assert not found("D002", {}, {"bbox": NEAR}, images=[{"rater_list": ["ann", "bob"]}])
+
+
+def test_repeated_image_records_are_different_annotators():
+    images = [{"annotator": "ann"}, {"annotator": "bob", "file_name": "a.jpg"}]
+    assert not found("D002", {}, {"image_id": 2, "bbox": NEAR}, images=images)
+    assert found("D002", {"image_id": 2}, {"image_id": 2, "bbox": NEAR}, images=images)
+
+
+@pytest.mark.parametrize("step", [0, 0.01])
+def test_many_boxes_of_one_object_are_one_finding_less(step):
+    boxes = [{"bbox": [10 + step * place, 10, 20, 30], "note": place} for place in range(9)]
+    assert len(found("D002", *boxes)) == 8
+
+
+def test_two_categories_of_one_box_are_found():
+    (finding,) = found("D003", {}, {"category_id": 2, "bbox": NEAR}, categories=TWO_CLASSES)
+    assert 'with annotation 1, which is "cat" and not "dog"' in finding.message
+    assert not found("D002", {}, {"category_id": 2, "bbox": NEAR}, categories=TWO_CLASSES)
+
+
+def test_the_threshold_is_a_setting():
+    example = {"annotations": [{}, {"bbox": [10, 10, 20, 40]}]}
+    assert not findings(example, code="D002")
+    assert findings(example, code="D002", duplicate_iou=0.7)
+
+
+@pytest.mark.parametrize("code", ["D002", "D003"])
+def test_boxes_in_another_format_are_not_compared(code):
+    boxes = [{}, {"bbox": NEAR, "category_id": 2 if code == "D003" else 1}]
+    document = document_of({"annotations": boxes, "categories": TWO_CLASSES})
+    document.__dict__["diagnosis"] = "x1, y1, x2, y2"
+    assert not list(RULES[code].check(document, ValidateSettings()))
+
+
+@pytest.mark.parametrize("text", ["{}", "[]", '{"annotations": [1, null, [], {}, {}]}', ""])
+def test_odd_files_are_no_trouble(text):
+    assert not findings(text, select=("D",))
+
+
+@pytest.mark.skipif(not EXPORTS.exists(), reason="the data are not here")
+def test_pairs_of_two_annotators_are_agreement():
+    text = (EXPORTS / "lvis_double_100.json").read_bytes()
+    records = {record["id"]: record for record in json.loads(text)["annotations"]}
+    assert not findings(text, code="D001")
+    assert not findings(text, code="D002")
+    for finding in findings(text, code="D003"):
+        other = int(finding.message.partition("annotation ")[2].partition(",")[0])
+        assert records[other]["rater_id"] == finding.ids["annotator"]

@@ -1,0 +1,50 @@
+"""What holds for every rule: its own examples, and a clean file."""
+
+import json
+
+import pytest
+from support.validation import codes, findings, report_of
+
+from bboxqa.findings import Severity
+from bboxqa.rules.registry import RULES
+
+# What is large depends on the settings; see test_file.py.
+ON_FILES = [
+    code for code, rule in RULES.items() if rule.scope in ("record", "data set") and code != "F007"
+]
+
+
+@pytest.mark.parametrize("code", ON_FILES)
+def test_the_bad_example_is_found_and_the_good_one_is_not(code):
+    assert code in codes(RULES[code].bad)
+    assert code not in codes(RULES[code].good)
+
+
+@pytest.mark.parametrize("code", ON_FILES)
+def test_a_finding_says_where_and_what(code):
+    for finding in findings(RULES[code].bad, code=code):
+        assert finding.file == "export.json"
+        assert finding.spot is not None
+        assert finding.message
+        assert "\n" not in finding.message
+        assert finding.message[0] != finding.message[0].upper() or not finding.message[0].isalpha()
+        assert not finding.message.endswith(".")
+        json.dumps([dict(finding.ids), finding.found])
+        assert (finding.fix is None) or finding.edits
+
+
+@pytest.mark.parametrize("code", RULES)
+def test_a_rule_explains_itself(code):
+    rule = RULES[code]
+    assert rule.code == code
+    assert rule.title[0].islower() or rule.title.split()[0].isupper() or not rule.title[0].isalpha()
+    assert not rule.title.endswith(".")
+    for text in (rule.breaks, rule.explanation):
+        assert text.endswith(".")
+        assert "  " not in text
+    assert (rule.fix is not None) == ("fix" in rule.explanation.lower())
+
+
+def test_a_clean_file_gives_nothing_above_info():
+    report = report_of({})
+    assert report.severities[Severity.ERROR] == report.severities[Severity.WARNING] == 0

@@ -1,0 +1,96 @@
+"""Which tool wrote a file."""
+
+from pathlib import Path
+
+import pytest
+from support.validation import document_of, exact
+
+from bboxqa.rules.exporters import QUIRKS, exporter
+
+EXPORTS = Path(__file__).parents[2].parent / "shared" / "data"
+
+
+def tool(**top):
+    return exporter(document_of(exact({"images": [], "annotations": [], "categories": [], **top})))
+
+
+BLANK = dict.fromkeys(("contributor", "date_created", "description", "url", "version", "year"), "")
+NO_LICENCE = [{"name": "", "id": 0, "url": ""}]
+
+
+def test_cvat():
+    assert tool(info=BLANK, licenses=NO_LICENCE) == "CVAT"
+    assert tool(info={**BLANK, "year": "2024"}, licenses=NO_LICENCE) is None
+    assert tool(info=BLANK, licenses=[]) is None
+
+
+@pytest.mark.parametrize(
+    ("info", "expected"),
+    [
+        ({"contributor": "Label Studio"}, "Label Studio"),
+        ({"contributor": "Supervisely"}, "Supervisely"),
+        ({"description": "Exported from roboflow.ai"}, "Roboflow"),
+        ({"url": "https://public.roboflow.com/object-detection/undefined"}, "Roboflow"),
+        ({"description": "VIA project exported to COCO using VGG Image Annotator"}, "VIA"),
+        ({"url": "http://www.robots.ox.ac.uk/~vgg/software/via/"}, "VIA"),
+        ({"description": "Exported from FiftyOne"}, "FiftyOne"),
+        ({"description": "annotated in a studio, with labels"}, None),
+        ({"contributor": ["Label Studio"], "url": 3}, None),
+        ([], None),
+    ],
+)
+def test_what_info_says(info, expected):
+    assert tool(info=info) == expected
+
+
+def test_roboflow_by_its_file_names():
+    name = "image-117_png.rf.fd0859290894b48d1010488ef26de26c.jpg"
+    assert tool(images=[{"file_name": name}]) == "Roboflow"
+    assert tool(images=[{"file_name": name}, {"file_name": "b.jpg"}]) is None
+
+
+def test_the_script_of_labelme():
+    info = {"description": None, "url": None, "version": None, "contributor": None, "year": 2026}
+    assert tool(info=info, type="instances") == "LabelMe"
+    assert tool(info=info) is None
+
+
+def test_labelme2coco_by_its_keys():
+    image = {"height": 80, "width": 100, "id": 1, "file_name": "a.jpg"}
+    category = {"id": 0, "name": "cat", "supercategory": "cat"}
+    annotation = {
+        "iscrowd": 0, "image_id": 1, "bbox": [1, 1, 9, 9], "segmentation": [], "category_id": 0,
+        "id": 1, "area": 81,
+    }  # fmt: skip
+    lists = {"images": [image], "annotations": [annotation], "categories": [category]}
+    assert tool(**lists) == "labelme2coco"
+    assert tool(**lists, info={}) is None
+    assert tool(**{**lists, "categories": [{**category, "supercategory": "pet"}]}) is None
+
+
+@pytest.mark.parametrize("text", ["", "[]", "3", '{"images": [3, {"id": []}], "info": null}'])
+def test_odd_files_have_no_exporter(text):
+    assert exporter(document_of(text)) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("exports/cvat_boxes.json", "CVAT"),
+        ("exports/cvat_polygons.json", "CVAT"),
+        ("exports/roboflow_boxes.json", "Roboflow"),
+        ("exports/taco.json", None),
+        ("lvis_double_100.json", None),
+    ],
+)
+def test_real_exports(name, expected):
+    path = EXPORTS / name
+    if not path.is_file():
+        pytest.skip("the public exports are not here")
+    assert exporter(document_of(path.read_bytes())) == expected
+
+
+def test_quirks_are_sentences():
+    for text in QUIRKS.values():
+        assert text.endswith(".")
+        assert "  " not in text

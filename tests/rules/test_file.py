@@ -1,0 +1,159 @@
+"""F: the file and its json."""
+
+import json
+
+import pytest
+from support.validation import codes, document_of, exact, findings
+
+from bboxqa.config import ValidateSettings
+from bboxqa.findings import Edit, Severity
+from bboxqa.rules.examples import whole_file
+from bboxqa.rules.fixes import fix
+
+CLEAN = whole_file({})
+EMPTY = '{"images": [], "annotations": [], "categories": []}'
+
+
+def only(content, code, **more):
+    found = findings(content, code=code, **more)
+    assert len(found) == 1
+    return found[0]
+
+
+def mended(content, code, *, unsafe=False):
+    return bytes(
+        fix(document_of(content), ValidateSettings(select=(code,)), unsafe=unsafe).text
+    ).decode()
+
+
+def test_an_empty_file_is_f001_and_nothing_else():
+    found = findings("")
+    assert [finding.code for finding in found] == ["F001"]
+    assert found[0].message == "the file is empty; expected a json object"
+    assert codes(b" \n") == {"F001"}
+
+
+def test_a_cut_file_says_where_it_ends_and_its_lists_are_not_missed():
+    cut = CLEAN[: CLEAN.index("bbox")]
+    found = only(cut, "F001")
+    assert found.message == f"the file ends inside of the value at byte {len(cut) - 1}"
+    assert found.spot.offset == len(cut) - 1
+    assert not codes(cut) & {"S001", "F006", "I004", "I007", "S004"}
+
+
+def test_a_file_that_ends_between_values_says_so():
+    cut = CLEAN[: CLEAN.index('"bbox"')]
+    message = f"the file ends at byte {len(cut)}, before the document does"
+    assert only(cut, "F001").message == message
+
+
+@pytest.mark.parametrize(
+    ("text", "offset"),
+    [
+        (CLEAN.replace('"licenses": []', '"licenses": [],,'), CLEAN.index('"licenses": []') + 15),
+        ("hello", 0),
+        (EMPTY[:-1] + ",}", len(EMPTY) - 1),
+    ],
+)
+def test_a_break_is_found_at_its_byte(text, offset):
+    found = only(text, "F001")
+    assert found.spot.offset == offset
+    assert found.message.startswith(f"not json at byte {offset}: ")
+    assert found.fix is None
+
+
+def test_the_last_break_says_that_nothing_more_is_read():
+    assert only("hello", "F001").message.endswith("; nothing after it is read")
+    assert "nothing after" not in only(EMPTY[:-1] + ",}", "F001").message
+
+
+def test_what_follows_the_document_is_cut_off_by_the_unsafe_fix():
+    found = only(CLEAN + " {}x", "F002")
+    assert found.message.startswith('3 bytes follow the document ("{}x")')
+    assert (found.fix, found.edits) == ("unsafe", (Edit("", "remove"),))
+    assert found.spot.offset == len(CLEAN) + 1
+    assert mended(CLEAN + " {}x", "F002", unsafe=True).rstrip() == CLEAN
+    assert mended(CLEAN + " {}x", "F002") == CLEAN + " {}x"
+
+
+def test_blanks_may_follow_the_document():
+    assert "F002" not in codes(CLEAN + " \r\n\t")
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_other_encodings_are_written_as_plain_utf8(encoding):
+    text = CLEAN.replace("a.jpg", "ä.jpg")
+    assert json.loads(text)["images"][0]["file_name"] == "ä.jpg"
+    found = only(text.encode(encoding), "F003")
+    assert (found.severity, found.fix) == (Severity.WARNING, "safe")
+    assert found.edits == (Edit("", "replace"),)
+    assert mended(text.encode(encoding), "F003") == text
+
+
+def test_text_of_an_unknown_encoding_is_left_alone():
+    text = CLEAN.replace("a.jpg", "ä.jpg").encode("latin-1")
+    found = only(text, "F003")
+    assert "0xe4" in found.message
+    assert found.fix is None
+
+
+def test_plain_utf8_is_no_finding():
+    assert "F003" not in codes(CLEAN.replace("a.jpg", "写真.jpg"))
+
+
+def test_each_number_that_is_not_finite_is_found_where_it_stands():
+    text = CLEAN.replace("[10, 10, 20, 30]", "[NaN, 1e400, -Infinity, 3]")
+    found = findings(text, code="F004")
+    assert [(f.pointer, f.found) for f in found] == [
+        ("/annotations/0/bbox/0", "NaN"),
+        ("/annotations/0/bbox/1", "Infinity"),
+        ("/annotations/0/bbox/2", "-Infinity"),
+    ]
+    assert found[0].ids["annotation"] == 1
+    assert found[0].message == "number is NaN; expected a finite one"
+
+
+def test_numbers_that_are_not_finite_can_stand_anywhere():
+    text = '{"annotations": {"0": NaN}, "info": {"a/b": [Infinity]}, "images": [NaN]}'
+    pointers = {f.pointer for f in findings(text, code="F004")}
+    assert pointers == {"/annotations/0", "/info/a~1b/0", "/images/0"}
+    twice = '{"annotations": [{"area": NaN}], "annotations": []}'
+    assert only(twice, "F004").ids == {}
+
+
+def test_large_finite_numbers_are_no_finding():
+    assert "F004" not in codes(CLEAN.replace("600", "1e308"))
+
+
+def test_a_repeated_key_is_named():
+    text = CLEAN.replace('"iscrowd": 0', '"iscrowd": 0, "iscrowd": 1')
+    found = only(text, "F005")
+    assert found.message == 'key "iscrowd" is there more than once; only the last one counts'
+    assert found.pointer == "/annotations/0/iscrowd"
+    assert only(EMPTY[:-1] + ', "images": []}', "F005").pointer == "/images"
+
+
+def test_one_key_in_objects_inside_of_each_other_is_no_finding():
+    assert "F005" not in codes({"annotations": [{"attributes": {"id": 1}}]})
+
+
+@pytest.mark.parametrize("text", ["[]", "[1]", "7", "null", '"text"', "true"])
+def test_a_document_that_is_no_object_is_f006_alone(text):
+    assert [finding.code for finding in findings(text)] == ["F006"]
+
+
+def test_results_of_a_detector_are_recognised():
+    text = '[{"image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4], "score": 0.9}]'
+    assert "results of a detector" in only(text, "F006").message
+    assert "results" not in only('[{"image_id": 1}]', "F006").message
+
+
+def test_a_file_is_large_from_the_set_size_on():
+    found = only(CLEAN, "F007", large_file_mb=0.0001)
+    assert found.severity == Severity.INFO
+    assert found.message.startswith("the file has 0 MB, more than 0;")
+    assert "F007" not in codes(CLEAN, large_file_mb=len(CLEAN) / 1e6)
+
+
+def test_exact_documents_are_clean():
+    assert not {code for code in codes(exact(json.loads(CLEAN))) if code[0] == "F"}

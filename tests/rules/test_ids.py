@@ -1,0 +1,240 @@
+"""I: ids and references."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.validation import codes, document_of, findings
+
+from bboxqa.config import ValidateSettings
+from bboxqa.findings import Edit, Severity
+from bboxqa.rules.base import ABSENT
+from bboxqa.rules.fixes import fix
+from bboxqa.rules.ids import RULES
+
+
+def only(content, code, **more):
+    found = findings(content, code=code, **more)
+    assert len(found) == 1, found
+    return found[0]
+
+
+def with_ids(*ids):
+    return {"annotations": [{"id": value, "bbox": [n, n, 20, 30]} for n, value in enumerate(ids)]}
+
+
+def referring(*references, images=(1, 2, 3), key="image_id", name="images"):
+    return {
+        name: [{"id": value} for value in images],
+        "annotations": [{key: value, "bbox": [n, n, 20, 30]} for n, value in enumerate(references)],
+    }
+
+
+def mended(content, *select, unsafe=False):
+    fixed = fix(document_of(content), ValidateSettings(select=select), unsafe=unsafe)
+    return json.loads(bytes(fixed.text))
+
+
+def test_there_are_all_rules():
+    assert sorted(rule.code for rule in RULES) == [f"I{n:03}" for n in range(1, 8)]
+
+
+def test_later_annotations_with_an_id_get_new_ones():
+    found = findings(with_ids(1, 5, 1, 4, 5), code="I001")
+    assert [f.message for f in found] == [
+        "id 1 is also that of /annotations/0; expected each id once",
+        "id 5 is also that of /annotations/1; expected each id once",
+    ]
+    assert [f.edits for f in found] == [
+        (Edit("/annotations/2/id", "replace", 6),), (Edit("/annotations/4/id", "replace", 7),),
+    ]  # fmt: skip
+    assert "I001" not in codes(with_ids(3, 1, 2))
+
+
+def test_ids_that_most_annotations_share_are_said_once():
+    found = only(with_ids(7, 7, 7, 7), "I001")
+    assert found.message == (
+        "3 of 4 annotations have the id of an earlier one; expected each id once"
+    )
+    assert [edit.value for edit in found.edits] == [8, 9, 10]
+
+
+def test_no_new_id_is_given_where_numbers_end():
+    assert findings(with_ids(2**63 - 1, 1, 1), code="I001")[0].edits == ()
+
+
+@pytest.mark.parametrize("value", [None, [], {}, "a", 1.5, True, ABSENT])
+def test_what_is_no_number_is_no_repeated_id(value):
+    assert not codes(with_ids(value, value, 3)) & {"I001", "I003"}
+    assert "I002" not in codes({"images": [{"id": value}, {"id": value}]})
+
+
+def test_two_images_with_one_id():
+    found = only({"images": [{}, {}, {"id": 2}]}, "I002")
+    assert found.message == "id 2 is also that of /images/1; expected each id once"
+    assert (found.pointer, found.ids, found.edits) == ("/images/2/id", {"image": 2}, ())
+
+
+def test_annotation_id_0_gets_a_new_one():
+    found = only(with_ids(0, 1, 2), "I003")
+    assert found.edits == (Edit("/annotations/0/id", "replace", 3),)
+    assert found.severity == Severity.WARNING
+    assert "I003" not in codes(with_ids(1, 2))
+
+
+def test_the_rules_of_annotation_ids_agree_on_the_new_one():
+    example = with_ids("0", 0, 3, "3", 9.0, 3)
+    new = {}
+    for finding in findings(example, select=("S003", "I001", "I003")):
+        for edit in finding.edits:
+            assert new.setdefault(edit.pointer, edit.value) == edit.value
+    result = [a["id"] for a in mended(example, "S003", "I")["annotations"]]
+    assert result == [10, 11, 3, 12, 9, 13]
+
+
+def test_a_reference_to_nothing_is_removed_by_the_unsafe_fix():
+    found = only(referring(1, 7, 3), "I004")
+    assert found.message == (
+        "image_id is 7, which none of the images has; expected the id of one of the images"
+    )
+    assert (found.fix, found.edits) == ("unsafe", (Edit("/annotations/1", "remove"),))
+    assert len(mended(referring(1, 7, 3), "I004", unsafe=True)["annotations"]) == 2
+    assert "category_id is 9" in only({"annotations": [{}, {}, {"category_id": 9}]}, "I004").message
+
+
+def test_references_to_an_unknown_list_say_nothing():
+    assert "I004" not in codes({"images": ABSENT})
+    assert "I004" not in codes({"categories": {"1": "cat"}})
+    cut = '{"annotations": [{"id": 1, "image_id": 5}], "images": [{"id": 1}, {"id"'
+    assert not codes(cut) & {"I004", "I005", "I007"}
+
+
+@pytest.mark.parametrize(
+    ("references", "images", "said"),
+    [
+        ((0, 1, 2), (1, 2, 3), "image_id counts from 0 and the images from 1"),
+        ((1, 2, 3), (0, 1, 2), "image_id counts from 1 and the images from 0"),
+    ],
+)
+def test_counting_from_0_and_from_1_is_said_once_and_nothing_is_removed(references, images, said):
+    found = only(referring(*references, images=images), "I004")
+    assert said in found.message
+    assert found.edits == ()
+
+
+def test_one_wrong_reference_is_not_counting_from_0():
+    found = only(referring(0, 1, 2, 3), "I004")
+    assert found.pointer == "/annotations/0/image_id"
+
+
+def test_references_of_which_most_lead_nowhere_are_said_once():
+    found = only(referring(7, 8, 1), "I004")
+    assert found.count == 2
+    assert found.edits == ()
+
+
+def test_a_text_that_refers_to_a_number_becomes_one():
+    found = only(referring("2", 1, 3), "I005")
+    assert found.message == 'image_id is "2", but the id in images is 2; expected equal types'
+    assert found.edits == (Edit("/annotations/0/image_id", "replace", 2),)
+    assert not codes(referring("2", 1, 3)) & {"S003", "I004"}
+
+
+def test_a_number_that_refers_to_a_text_makes_that_a_number():
+    example = referring(2, 1, "2", 3, images=(1, "2", 3))
+    found = only(example, "I005")
+    assert found.edits == (Edit("/images/1/id", "replace", 2),)
+    result = mended(example, "I005")
+    assert [image["id"] for image in result["images"]] == [1, 2, 3]
+    assert [a["image_id"] for a in result["annotations"]] == [2, 1, 2, 3]
+
+
+def test_texts_that_refer_to_texts_are_not_of_another_type():
+    assert "I005" not in codes(referring("2", "1", images=("1", "2")))
+    assert "I005" not in codes(referring(2.0, 1, images=(1, 2.0)))
+
+
+def test_a_fraction_is_of_another_type_than_a_whole_number():
+    found = only(referring(2.0, 1, 3), "I005")
+    assert found.edits == (Edit("/annotations/0/image_id", "replace", 2),)
+    assert "S003" not in codes(referring(2.0, 1, 3))
+
+
+def test_references_of_another_type_everywhere_are_said_once():
+    found = only(referring("1", "1", key="category_id", name="categories", images=(1,)), "I005")
+    assert found.message == (
+        "category_id of 2 of 2 annotations has another type than the ids in categories "
+        '(the first is "1"); expected equal types'
+    )
+    assert [edit.value for edit in found.edits] == [1, 1]
+
+
+IDS = st.sampled_from([0, 1, 2, "0", "1", "2", 1.0, 2.0])
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(IDS, min_size=1, max_size=3), st.lists(IDS, max_size=5), st.lists(IDS, max_size=5))
+def test_fixes_of_ids_end_in_whole_numbers(images, references, ids):
+    example = {
+        "images": [{"id": value} for value in images],
+        "annotations": [
+            {"id": value, "image_id": to} for value, to in zip(ids, references, strict=False)
+        ],
+    }
+    result = mended(example, "S003", "I")
+    own = [a["id"] for a in result["annotations"]]
+    assert {type(value) for value in own} <= {int}
+    assert len(set(own)) == len(own)
+    assert 0 not in own
+    whole = [int(value) for value in images]
+    if len(set(whole)) == len(whole):
+        assert [(type(i["id"]), i["id"]) for i in result["images"]] == [(int, n) for n in whole]
+        for before, after in zip(example["annotations"], result["annotations"], strict=True):
+            if int(before["image_id"]) in whole:
+                assert type(after["image_id"]) is int
+                assert after["image_id"] == int(before["image_id"])
+
+
+def same_names(*names, **more):
+    return {
+        "images": [{"file_name": name, **more} for name in names],
+        "annotations": [{"image_id": n + 1} for n in range(len(names))],
+    }
+
+
+def test_one_file_as_several_images():
+    found = only(same_names("a", "a", "b"), "I006")
+    assert found.message == (
+        'file_name "a" is that of 2 images (ids 1, 2); expected one, unless each is the work of '
+        "another annotator"
+    )
+    assert found.severity == Severity.WARNING
+    assert found.examples == ("/images/0/file_name", "/images/1/file_name")
+    assert "I006" not in codes(same_names("a", "x/a", "A"))
+
+
+def test_images_that_are_annotators_are_no_alarm():
+    found = findings(same_names("a", "b", "a", "b"), code="I006")
+    assert [f.severity for f in found] == [Severity.INFO, Severity.INFO]
+    assert only(same_names("a", "a", "b", annotator="eva"), "I006").severity == Severity.INFO
+
+
+def test_images_with_one_id_are_not_several():
+    assert "I006" not in codes({"images": [{}, {"id": 1, "file_name": "a.jpg"}]})
+
+
+def test_odd_names_are_no_equal_names():
+    assert "I006" not in codes({"images": [{"file_name": []}, {"file_name": []}, 7]})
+
+
+def test_images_without_annotations_are_counted():
+    found = only({"images": [{}, {}, {}]}, "I007")
+    assert found.message.startswith("2 of 3 images without annotations; ")
+    assert (found.count, found.examples) == (2, ("/images/1", "/images/2"))
+    assert found.severity == Severity.INFO
+
+
+def test_images_that_nobody_can_refer_to_are_not_counted():
+    assert "I007" not in codes({"images": [{}, {"id": "a"}, {"id": 1}]})
+    assert "I007" not in codes({"images": [{}, {}], "annotations": ABSENT})

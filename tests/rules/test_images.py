@@ -1,0 +1,329 @@
+"""M: images on disk."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.pictures import picture, save
+from support.validation import codes, document_of, exact, findings, report_of
+
+from bboxqa.config import ValidateSettings
+from bboxqa.findings import Edit, Severity
+from bboxqa.rules.disk import look
+from bboxqa.rules.document import Document
+from bboxqa.rules.fixes import fix
+from bboxqa.rules.image_splits import looking_alike
+from bboxqa.rules.reading import read_bytes
+from bboxqa.rules.registry import RULES
+from bboxqa.rules.runner import validate_documents
+
+
+def images(*names, **more):
+    return {"images": [{"file_name": name, "width": 60, "height": 40, **more} for name in names]}
+
+
+def many(names, **more):
+    records = [
+        {"id": number, "file_name": name, "width": 60, "height": 40, **more}
+        for number, name in enumerate(names, 1)
+    ]
+    return exact({"images": records, "annotations": [], "categories": []})
+
+
+def seen(content, folder, name="export.json", others=()):
+    plain = document_of(content, name)
+    return Document(plain.reading, look(plain, folder, others=others))
+
+
+def found_in(content, folder, code):
+    disk = seen(content, folder).disk
+    return findings(content, disk=disk, code=code)
+
+
+def mended(content, folder, *select):
+    def again(reading):
+        return Document(reading, look(reading.images, folder))
+
+    chosen = ValidateSettings(select=select)
+    fixed = fix(seen(content, folder), chosen, unsafe=True, again=again)
+    return read_bytes(fixed.text, "mended.json").images
+
+
+def together(*documents):
+    report = validate_documents(documents, ValidateSettings(select=("M008",)), 0)
+    return report.findings
+
+
+def test_a_sound_folder_gives_nothing(tmp_path):
+    save(tmp_path / "a.jpg")
+    content = images("a.jpg")
+    assert not findings(content, disk=seen(content, tmp_path).disk, select=("M",))
+
+
+def test_a_missing_file_with_a_suggestion(tmp_path):
+    (tmp_path / "photos").mkdir()
+    save(tmp_path / "photos" / "a.jpg")
+    (found,) = found_in(images("A.JPG"), tmp_path, "M001")
+    assert found.message == (
+        'file "A.JPG" is not below the folder of the images; did you mean "photos/a.jpg"?'
+    )
+    assert found.pointer == "/images/0/file_name"
+    assert found.ids == {"image": 1}
+    assert found.edits == (Edit("/images/0/file_name", "replace", "photos/a.jpg"),)
+    assert mended(images("A.JPG"), tmp_path, "M001")[0]["file_name"] == "photos/a.jpg"
+
+
+def test_a_missing_file_without_a_suggestion(tmp_path):
+    (found,) = found_in(images("a.jpg"), tmp_path, "M001")
+    assert found.fix is None
+    assert found.edits == ()
+
+
+@pytest.mark.parametrize("names", [("x/a.jpg", "y/a.jpg"), ("a.jpg", "old/a.jpg")])
+def test_a_file_that_two_records_may_mean_is_nobodys(tmp_path, names):
+    save(tmp_path / "a.jpg")
+    for found in found_in(images(*names), tmp_path, "M001"):
+        assert found.edits == ()
+        assert 'did you mean "a.jpg"?' in found.message
+
+
+def test_records_of_one_name_are_mended_alike(tmp_path):
+    save(tmp_path / "a.jpg")
+    content = images("x/a.jpg", "x/a.jpg")
+    assert [image["file_name"] for image in mended(content, tmp_path, "M001")] == ["a.jpg"] * 2
+
+
+def test_what_leads_out_of_the_folder(tmp_path):
+    folder = tmp_path / "images"
+    folder.mkdir()
+    save(tmp_path / "a.jpg")
+    (found,) = found_in(images("../a.jpg"), folder, "M001")
+    assert "leads out of the folder" in found.message
+
+
+def test_where_most_are_missing_it_is_one_finding(tmp_path):
+    (tmp_path / "b").mkdir()
+    for number in range(12):
+        save(tmp_path / "b" / f"{number}.jpg")
+    (found,) = found_in(many(f"{n}.jpg" for n in range(12)), tmp_path, "M001")
+    assert found.count == len(found.edits) == 12
+    assert found.message.startswith("12 of 12 files are not below the folder of the images")
+    assert len(found.examples) == 3
+
+
+def test_broken_files(tmp_path):
+    save(tmp_path / "a.jpg")
+    data = (tmp_path / "a.jpg").read_bytes()
+    (tmp_path / "a.jpg").write_bytes(data[:-100])
+    (tmp_path / "b.jpg").write_bytes(b"<html>not found</html>")
+    one, other = found_in(images("a.jpg", "b.jpg"), tmp_path, "M002")
+    assert one.message.startswith('file "a.jpg" is truncated: ')
+    assert other.message == (
+        'file "b.jpg" cannot be decoded: it is no image of a known format, or its header is broken'
+    )
+
+
+def test_another_size(tmp_path):
+    save(tmp_path / "a.jpg")
+    (found,) = found_in(images("a.jpg", width=120, height=40), tmp_path, "M003")
+    assert found.message == 'size is 120 x 40; expected 60 x 40, that of "a.jpg"'
+    assert found.edits == (Edit("/images/0/width", "replace", 60),)
+    assert not found_in(images("a.jpg"), tmp_path, "M003")
+    assert not found_in(images("a.jpg", width="60"), tmp_path, "M003")
+    mend = mended(images("a.jpg", width=120, height=80), tmp_path, "M003")[0]
+    assert (mend["width"], mend["height"]) == (60, 40)
+
+
+@pytest.mark.parametrize("annotation", [
+    {"bbox": [50, 10, 20, 20]},
+    {"bbox": [1, 1, 9, 9], "segmentation": [[1, 1, 70, 1, 9, 9]]},
+    {"bbox": [1, 1, 9, 9], "segmentation": {"size": [80, 120], "counts": [0, 9600]}},
+    {"bbox": [1e308, 0, 1e308, 9]},
+])  # fmt: skip
+def test_a_size_is_not_mended_where_what_is_drawn_would_not_fit(tmp_path, annotation):
+    save(tmp_path / "a.jpg")
+    content = {**images("a.jpg", width=120, height=80), "annotations": [annotation]}
+    (found,) = found_in(content, tmp_path, "M003")
+    assert found.edits == ()
+
+
+def test_the_size_before_the_exif_orientation(tmp_path):
+    save(tmp_path / "a.jpg", orientation=6)
+    (found,) = found_in(images("a.jpg"), tmp_path, "M004")
+    assert found.message == (
+        'size is 60 x 40, as it is before its EXIF orientation; expected 40 x 60, that of "a.jpg"'
+    )
+    assert not found_in(images("a.jpg"), tmp_path, "M003")
+    assert not found_in(images("a.jpg", width=40, height=60), tmp_path, "M004")
+    mend = mended(images("a.jpg"), tmp_path, "M004")[0]
+    assert (mend["width"], mend["height"]) == (40, 60)
+
+
+def test_width_and_height_swapped(tmp_path):
+    save(tmp_path / "a.jpg")
+    (found,) = found_in(images("a.jpg", width=40, height=60), tmp_path, "M004")
+    assert "with width and height swapped" in found.message
+
+
+def test_where_most_sizes_differ_it_is_one_finding(tmp_path):
+    names = [f"{number}.jpg" for number in range(12)]
+    for name in names:
+        save(tmp_path / name)
+    (found,) = found_in(many(names, width=600, height=400), tmp_path, "M003")
+    assert found.count == 12
+    assert len(found.edits) == 24
+
+
+@pytest.mark.parametrize(
+    ("name", "what"),
+    [
+        ("/data/a.jpg", "an absolute path"),
+        ("C:\\data\\a.jpg", "an absolute path"),
+        ("https://example.org/a.jpg", "a URL"),
+        ("data:image/png;base64,AA", "a URL"),
+        ("../a.jpg", 'a path with ".."'),
+        ("b\\..\\a.jpg", 'a path with ".."'),
+        ("b\\a.jpg", "a path with backslashes"),
+    ],
+)
+def test_names_that_are_no_plain_paths(name, what):
+    (found,) = findings(images(name), code="M005")
+    assert f"is {what}; expected" in found.message
+    slash = Edit("/images/0/file_name", "replace", "b/a.jpg")
+    assert found.edits == ((slash,) if "backslashes" in what else ())
+
+
+def test_two_names_do_not_become_one():
+    (found,) = findings(images("b\\a.jpg", "b/a.jpg"), code="M005")
+    assert found.edits == ()
+
+
+@pytest.mark.parametrize("name", ["a..b.jpg", "./a.jpg", "ä ö/ü.jpg", "a:b/c.jpg"[2:], 3, None, ""])
+def test_plain_names(name):
+    assert "M005" not in codes(images(name))
+
+
+def test_where_most_names_are_no_plain_paths_it_is_one_finding():
+    (found,) = findings(many(f"x\\{n}.jpg" for n in range(12)), code="M005")
+    assert found.count == len(found.edits) == 12
+    assert "mostly a path with backslashes" in found.message
+
+
+@pytest.mark.parametrize("name", ["A.jpg", "./a.jpg".upper(), "a.JPG"])
+def test_names_that_differ_by_case(name):
+    (found,) = findings(images("a.jpg", name), code="M006")
+    assert found.pointer == "/images/1/file_name"
+
+
+@pytest.mark.parametrize("names", [("a.jpg", "a.jpg"), ("a.jpg", "b/a.jpg"), (None, None)])
+def test_names_that_differ_for_all(names):
+    assert "M006" not in codes(images(*names))
+
+
+def test_names_that_differ_by_unicode_form():
+    assert "M006" in codes(images("é.jpg", "e\u0301.jpg"))
+
+
+def test_files_that_nobody_names(tmp_path):
+    for name in ("a.jpg", "b.jpg", "c.jpg"):
+        save(tmp_path / name)
+    (found,) = found_in(images("a.jpg"), tmp_path, "M007")
+    assert found.count == 2
+    assert found.severity is Severity.INFO
+    assert found.message == (
+        '2 image files of the folder are in no image record, such as "b.jpg", "c.jpg"'
+    )
+
+
+def test_rules_of_files_do_not_run_without_files():
+    assert not {"M001", "M002", "M003", "M004", "M007"} & codes(images("nothing.jpg"))
+
+
+def test_the_same_name_in_two_files():
+    report = findings(images("a.jpg", "b.jpg"), images("c.jpg", "b.jpg"), code="M008")
+    (found,) = report
+    assert found.file == "b.json"
+    assert found.pointer == "/images/1"
+    assert found.message == (
+        'image "b.jpg" has the name of "b.jpg" in export.json; expected an image in one split only'
+    )
+
+
+def test_the_same_last_part_and_size_in_two_files():
+    train, test = images("train/a.jpg", "train/b.jpg"), images("test/a.jpg", "test/c.jpg")
+    (found,) = findings(train, test, code="M008")
+    assert "has the name and the size of" in found.message
+    other = images("test/a.jpg", "test/c.jpg", width=61)
+    assert "M008" not in codes(train, other)
+
+
+def test_numbers_that_begin_anew_in_each_folder_say_nothing():
+    train = images("x/1.jpg", "x/2.jpg", "y/1.jpg", "y/2.jpg")
+    assert "M008" not in codes(train, images("z/1.jpg", "z/3.jpg"))
+
+
+def test_files_with_the_same_images_are_of_annotators():
+    content = many(f"{number}.jpg" for number in range(20))
+    (found,) = findings(content, content, code="M008")
+    assert found.severity is Severity.INFO
+    assert found.count == 20
+    assert "several annotators" in found.message
+
+
+def test_many_shared_images_are_one_finding():
+    train = many(f"{number}.jpg" for number in range(40))
+    (found,) = findings(train, many(f"{number}.jpg" for number in range(15)), code="M008")
+    assert found.severity is Severity.WARNING
+    assert found.message.startswith("15 of 15 images are in export.json, too, such as: ")
+
+
+def test_content_decides_where_it_is_known(tmp_path):
+    for folder in ("train", "test"):
+        (tmp_path / folder).mkdir()
+    save(tmp_path / "train" / "1.png", seed=1)
+    save(tmp_path / "train" / "2.png", seed=2)
+    save(tmp_path / "test" / "1.png", seed=3)
+    save(tmp_path / "test" / "8.png", seed=2)
+    picture(seed=1).save(tmp_path / "test" / "9.jpg", quality=90)
+    white = picture().point(lambda _: 255)
+    for folder in ("train", "test"):
+        white.resize((60 + len(folder), 40)).save(tmp_path / folder / "white.png")
+    train = images("train/1.png", "train/2.png", "train/white.png")
+    test = images("test/1.png", "test/8.png", "test/9.jpg", "test/white.png")
+    found = together(seen(train, tmp_path, "train.json"), seen(test, tmp_path, "test.json"))
+    assert [each.message.partition(";")[0] for each in found] == [
+        'image "test/8.png" is, byte for byte, "train/2.png" in train.json',
+        'image "test/9.jpg" looks the same as "train/1.png" in train.json',
+    ]
+
+
+def test_the_examples_of_shared_images():
+    earlier = {"images": [{"file_name": "a.jpg"}]}
+    assert "M008" in codes(earlier, RULES["M008"].bad)
+    assert "M008" not in codes(earlier, RULES["M008"].good)
+
+
+@settings(max_examples=50)
+@given(
+    st.lists(st.integers(0, 2**64 - 1), max_size=6),
+    st.lists(st.tuples(st.integers(0, 7), st.sets(st.integers(0, 63), max_size=4)), max_size=8),
+)
+def test_looking_alike_is_as_comparing_all(known, changes):
+    looks = [
+        (known[place % len(known)] if known else 0) ^ sum(1 << bit for bit in bits)
+        for place, bits in changes
+    ]
+    alike = looking_alike(np.array(looks, np.uint64), np.array(known, np.uint64))
+    for value, other in zip(looks, alike.tolist(), strict=True):
+        near = [(value ^ each).bit_count() <= 2 for each in known]
+        assert (other >= 0) == any(near)
+        assert other < 0 or near[other]
+
+
+@pytest.mark.parametrize("content", [
+    "", "[]", '{"images": {}}', '{"images": [1, null, {"file_name": []}], "annotations": [{}]}',
+    exact({"images": [], "annotations": [{"segmentation": {"size": [2, 2], "counts": [4]}}]}),
+])  # fmt: skip
+def test_odd_files_do_not_crash(tmp_path, content):
+    disk = seen(content, tmp_path).disk
+    report_of(content, content, disk=disk, select=("M",))

@@ -1,0 +1,77 @@
+"""R: masks as run lengths, and crowds."""
+
+import pytest
+from support.validation import codes, findings
+
+MASK = {"size": [80, 100], "counts": [810, 100, 7090]}
+RING = [[10, 10, 30, 10, 30, 40, 10, 40]]
+
+
+def masks(*many, **more):
+    return {"annotations": [{"segmentation": mask, "area": 100, **more} for mask in many]}
+
+
+def test_a_size_in_the_wrong_order_is_named():
+    (found,) = findings(masks({**MASK, "size": [100, 80]}), code="R001")
+    assert found.message == (
+        "mask has size [100, 80] (height and width are swapped); expected [80, 100], height and "
+        "width of its image"
+    )
+    (other,) = findings(masks({**MASK, "size": [40, 50]}), code="R001")
+    assert "swapped" not in other.message
+    assert "R001" not in codes(masks(MASK))
+
+
+def test_a_size_is_not_judged_without_one_of_the_image():
+    content = {"images": [{"width": None}], **masks({**MASK, "size": [7, 9]})}
+    assert "R001" not in codes(content)
+
+
+def test_run_lengths_have_to_fill_the_mask():
+    (found,) = findings(masks({**MASK, "counts": [810, 100]}), code="R002")
+    assert found.message == "run lengths add up to 910; expected 8,000 (80 x 100)"
+    assert "R002" not in codes(masks(MASK, {"size": [2, 2], "counts": "04"}))
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        {}, {"size": [80, 100]}, {"counts": [8000]}, {**MASK, "counts": None},
+        {**MASK, "counts": [8001, -1]}, {**MASK, "counts": "~~"}, {**MASK, "counts": "P"},
+        {**MASK, "counts": []}, {**MASK, "counts": ""}, {**MASK, "size": [1 << 40, 1 << 40]},
+        {**MASK, "size": "80x100"}, {**MASK, "counts": [10**400]},
+    ],
+)  # fmt: skip
+def test_masks_that_cannot_be_read_are_found(mask):
+    (found,) = findings(masks(mask), code="R002")
+    assert "expected" in found.message or "cannot be read" in found.message
+
+
+def test_masks_that_are_all_crowds_become_objects():
+    (found,) = findings(masks(MASK, MASK, MASK, iscrowd=1), code="R003")
+    assert found.count == 3
+    assert [(e.pointer, e.value) for e in found.edits] == [
+        (f"/annotations/{row}/iscrowd", 0) for row in range(3)
+    ]
+
+
+def test_crowds_among_others_are_left_alone():
+    assert "R003" not in codes(masks(MASK, iscrowd=1))
+    mixed = masks(MASK, MASK, iscrowd=1)["annotations"] + [{"segmentation": RING}]
+    assert {"R003", "R004"}.isdisjoint(codes({"annotations": mixed}))
+
+
+def test_a_polygon_is_no_crowd():
+    (found,) = findings({"annotations": [{"segmentation": RING, "iscrowd": 1}]}, code="R004")
+    assert found.message == "iscrowd is 1 for a polygon; expected 0, or run lengths of a crowd"
+    assert [edit.value for edit in found.edits] == [0]
+    assert "R004" not in codes({"annotations": [{"segmentation": [], "iscrowd": 1}]})
+
+
+def test_two_ways_of_writing_masks():
+    packed = {"size": [2, 2], "counts": "04"}
+    (found,) = findings(masks(MASK, MASK, packed), code="R005")
+    assert found.message.startswith("1 masks are compressed text and 2 are lists")
+    assert found.examples == ("/annotations/2/segmentation",)
+    assert "R005" not in codes(masks(packed, packed))
+    assert "R005" not in codes(masks(MASK, {**packed, "counts": "~"}))

@@ -1,0 +1,78 @@
+"""Seeded corruption of clean files: every defect is found by its own rule, and nothing crashes."""
+
+import os
+
+import numpy as np
+import pytest
+from support.mutants import MUTATIONS, clean, mutant, text
+from support.validation import codes, document_of, report_of
+
+from bboxqa.config import ValidateSettings
+from bboxqa.findings import Severity
+from bboxqa.rules.fixes import fix
+from bboxqa.rules.registry import RULES
+
+# More on demand: BBOXQA_MUTANTS=1000 pytest tests/rules/test_mutants.py
+SEEDS = int(os.environ.get("BBOXQA_MUTANTS", "30"))
+
+# What no corruption of one small file shows: other files, images on disk, sizes, statistics.
+ELSEWHERE = {
+    code
+    for code, rule in RULES.items()
+    if rule.scope in ("files", "images") or code in ("F007", "A005") or code[0] == "Q"
+}
+
+
+def test_every_rule_has_its_mutation():
+    assert set(MUTATIONS) == set(RULES) - ELSEWHERE
+
+
+@pytest.mark.parametrize("annotators", [False, True])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_uncorrupted_file_is_clean(seed, annotators):
+    report = report_of(text(clean(seed, annotators=annotators)))
+    loud = [f for f in report.findings if f.severity is not Severity.INFO]
+    assert loud == []
+
+
+@pytest.mark.parametrize("code", MUTATIONS)
+def test_each_defect_is_found_with_its_code(code):
+    missed = [seed for seed in range(SEEDS) if code not in codes(mutant(code, seed))]
+    assert missed == []
+
+
+@pytest.mark.parametrize("code", [code for code in MUTATIONS if RULES[code].fix])
+@pytest.mark.parametrize("unsafe", [False, True])
+def test_fixes_of_mutants_leave_no_new_finding_and_end(code, unsafe):
+    for seed in range(min(SEEDS, 8)):
+        broken = mutant(code, seed)
+        before = report_of(broken)
+        once = fix(document_of(broken), ValidateSettings(), unsafe=unsafe)
+        after = report_of(bytes(once.text))
+        new = {c for c in set(after.counts) - set(before.counts) if RULES[c].severity != "info"}
+        assert not new, (seed, [c.pointer for c in once.changes])
+        assert not [f for f in after.findings if f.fix == "safe"], seed
+        assert not fix(document_of(bytes(once.text)), ValidateSettings(), unsafe=unsafe).changes
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_bytes_at_random_never_stop_it(seed):
+    rng = np.random.default_rng(seed)
+    raw = bytearray(text(clean(seed % 3, annotators=seed % 2 == 1)))
+    for _ in range(int(rng.integers(1, 30))):
+        place = int(rng.integers(len(raw)))
+        kind = rng.integers(5)
+        if kind == 0:
+            raw[place] = int(rng.integers(256))
+        elif kind == 1:
+            del raw[place : place + int(rng.integers(1, 9))]
+        elif kind == 2:
+            raw[place:place] = rng.choice([b"{", b"}", b"[", b"]", b",", b'"', b"\\", b"null"])
+        elif kind == 3:
+            raw[place:place] = rng.choice([b"1e999", b"-", b"9" * 40, b"NaN", b'"x":', b"\xff"])
+        else:
+            other = int(rng.integers(len(raw)))
+            raw[place:place] = raw[other : other + 40]
+    report = report_of(bytes(raw))
+    assert report.files
+    fix(document_of(bytes(raw)), ValidateSettings(), unsafe=True)

@@ -1,0 +1,171 @@
+"""P: how outlines are written, and their geometry."""
+
+import json
+
+import pytest
+import shapely
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.validation import codes, document_of, findings
+
+from bboxqa.config import ValidateSettings
+from bboxqa.rules.fixes import fix
+
+SQUARE = [10, 10, 30, 10, 30, 40, 10, 40]
+
+
+def outline(segmentation, **more):
+    return {"annotations": [{"segmentation": segmentation, **more}]}
+
+
+def edits_of(content, code):
+    return [
+        (edit.pointer, edit.action, edit.value)
+        for finding in findings(content, code=code)
+        for edit in finding.edits
+    ]
+
+
+def mended(content, *select):
+    fixed = fix(document_of(content), ValidateSettings(select=select), unsafe=True)
+    return json.loads(fixed.text)["annotations"]
+
+
+def test_a_ring_of_two_points_is_dropped_from_the_others():
+    (found,) = findings(outline([SQUARE, [1, 2, 3, 4]]), code="P001")
+    assert found.message == (
+        "polygon has 4 numbers, which pycocotools takes for a box; expected at least 6 (3 points)"
+    )
+    assert [(e.pointer, e.action) for e in found.edits] == [
+        ("/annotations/0/segmentation/1", "remove")
+    ]
+    assert findings(outline([[7]]), code="P001")[0].message.startswith("polygon has 1 number;")
+
+
+@pytest.mark.parametrize(("code", "ring"), [("P001", [1, 2, 3, 4]), ("P004", [])])
+def test_the_last_ring_leaves_an_empty_list_only_where_that_is_usual(code, ring):
+    assert edits_of(outline([ring]), code) == [("/annotations/0/segmentation", "replace", [])]
+    content = {"annotations": [{"segmentation": s} for s in ([ring], [SQUARE], [SQUARE])]}
+    assert edits_of(content, code) == []
+    content["annotations"][0]["segmentation"] = [ring, SQUARE]
+    assert edits_of(content, code) == [("/annotations/0/segmentation/0", "remove", None)]
+
+
+def test_an_odd_number_of_numbers():
+    (found,) = findings(outline([[*SQUARE, 1]]), code="P002")
+    assert found.message.startswith("polygon has 9 numbers; expected an even number")
+    assert not found.edits
+
+
+@pytest.mark.parametrize(
+    ("segmentation", "what"),
+    [
+        (SQUARE, "a flat list of numbers"),
+        ([[10, 10], [30, 10], [30, 40], [10, 40]], "a list of points"),
+        ([[[10, 10], [30, 10], [30, 40], [10, 40]]], "lists of points"),
+        ("[[10,10,30,10,30,40,10,40]]", "text"),
+        ("10,10 30,10 30,40 10,40", "text"),
+    ],
+)
+def test_other_ways_of_writing_become_rings(segmentation, what):
+    (found,) = findings(outline(segmentation), code="P003")
+    assert found.message.startswith(f"segmentation is {what}; expected a list of rings")
+    assert [edit.value for edit in found.edits] == [[SQUARE]]
+    assert "P003" not in codes(outline([SQUARE]))
+
+
+@pytest.mark.parametrize("odd", ["POLYGON ((1 2))", [1, 2, 3, 4], "[[", "[" * 99_999, "1 2 x"])
+def test_what_is_not_certain_is_not_rewritten(odd):
+    (found,) = findings(outline(odd), code="P003")
+    assert not found.edits
+
+
+def test_a_file_written_in_another_way_is_one_finding():
+    content = {"annotations": [{"segmentation": SQUARE}] * 3 + [{"segmentation": [SQUARE]}]}
+    (found,) = findings(content, code="P003")
+    assert found.message.startswith("3 of 4 outlines are not written as COCO has it")
+    assert len(found.edits) == found.count == 3
+
+
+def test_a_ring_that_crosses_itself_is_divided():
+    (found,) = findings(outline([[10, 10, 30, 40, 30, 10, 10, 40]]), code="P005")
+    assert found.message == (
+        "polygon crosses itself at (20, 25); expected a ring that does not cross or touch itself"
+    )
+    assert found.pointer == "/annotations/0/segmentation/0"
+    (edit,) = found.edits
+    assert len(edit.value) == 2
+    assert sum(shapely.Polygon(list(zip(r[::2], r[1::2], strict=True))).area for r in edit.value)
+
+
+def test_the_rings_of_an_outline_are_mended_together_and_sound_ones_kept():
+    bow = [10, 10, 30, 40, 30, 10, 10, 40]
+    content = outline([bow, [50, 50.0, 60, 50, 60, 60], [12, *bow[1:]]])
+    found = findings(content, code="P005")
+    assert len(found) == 2
+    (annotation,) = mended(content, "P005")
+    assert len(annotation["segmentation"]) == 5
+    assert annotation["segmentation"][2] == [50, 50.0, 60, 50, 60, 60]
+
+
+def test_a_ring_around_a_hole_is_not_mended():
+    hole = [0, 0, 40, 0, 40, 40, 0, 40, 0, 0, 10, 10, 10, 20, 20, 20, 20, 10, 10, 10]
+    (found,) = findings(outline([hole]), code="P005")
+    assert not found.edits
+
+
+def test_rings_without_area_are_found_and_left():
+    for ring in ([1, 1, 5, 5, 9, 9], [1, 1, 1, 1, 1, 1], [1, 1, 5, 5, 1, 1]):
+        (found,) = findings(outline([ring]), code="P005")
+        assert not found.edits
+
+
+def test_an_outline_is_cut_at_the_border():
+    wide = [[85, 10, 110, 10, 110, 40, 85, 40]]
+    (found,) = findings(outline(wide), code="P006")
+    assert found.message == (
+        "outline reaches 10 px beyond the right edge of its image (100 x 80); expected it inside"
+    )
+    (ring,) = found.edits[0].value
+    assert sorted(zip(ring[::2], ring[1::2], strict=True)) == [
+        (85, 10), (85, 40), (100, 10), (100, 40),
+    ]  # fmt: skip
+    assert "P006" not in codes(outline(wide), overshoot_px=10)
+
+
+def test_an_outline_is_not_cut_to_nothing():
+    assert edits_of(outline([[120, 10, 130, 10, 130, 40]]), "P006") == []
+    assert edits_of(outline([[99, 10, 130, 10, 130, 40, 99, 40]]), "P006") == []
+
+
+def test_a_box_that_is_not_the_bounds_becomes_them():
+    (found,) = findings(outline([SQUARE], bbox=[10, 10, 25.5, 30]), code="P007")
+    assert found.message == "right edge of bbox is at 35.5; expected 30, that of its outline"
+    assert [edit.value for edit in found.edits] == [[10, 10, 20, 30]]
+    assert "P007" not in codes(outline([SQUARE], bbox=[9, 9, 22, 32]))
+    assert "P007" not in codes(outline([SQUARE], bbox=[10, 10, 25.5, 30]), bounds_px=6)
+
+
+def test_most_boxes_that_are_not_the_bounds_are_one_finding():
+    one = {"segmentation": [SQUARE], "bbox": [5, 10, 25, 30]}
+    content = {"annotations": [one] * 9}
+    (found,) = findings(content, code="P007")
+    assert found.message.startswith("9 of 9 boxes differ from the bounds of their outlines")
+    assert len(found.edits) == 9
+
+
+NUMBER = st.one_of(st.integers(-20, 130), st.floats(-20, 130), st.sampled_from([1e100, -1e100]))
+RING = st.one_of(
+    st.lists(NUMBER, max_size=12), st.sampled_from([None, "1 2", {}, 7, [[1, 2]], [True] * 6])
+)
+OUTLINE = st.one_of(st.lists(RING, max_size=3), RING, st.sampled_from(["", "[]", "1,2,3,4,5,6"]))
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(OUTLINE, max_size=4))
+def test_any_outlines_can_be_looked_at_and_what_can_be_mended_stays_mended(many):
+    content = {"annotations": [{"segmentation": segmentation} for segmentation in many]}
+    chosen = ValidateSettings(select=("B", "P"))
+    text = fix(document_of(content), chosen, unsafe=True).text
+    left = findings(bytes(text).decode(), select=("B", "P"))
+    assert [finding.message for finding in left if finding.fix] == []

@@ -1,0 +1,58 @@
+"""Pages of rules, and that docs/rules.md is current."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bboxqa.rules.base import ABSENT
+from bboxqa.rules.pages import example_lines, list_lines, markdown, page_lines
+from bboxqa.rules.registry import RULES
+
+DOCS = Path(__file__).parents[2] / "docs" / "rules.md"
+
+
+def test_docs_are_current():
+    command = "write it with `python -m bboxqa.rules.pages > docs/rules.md`"
+    assert DOCS.read_text("utf-8") == markdown(), command
+
+
+@pytest.mark.parametrize("code", RULES)
+def test_a_page_says_all_of_a_rule(code):
+    rule = RULES[code]
+    lines = list(page_lines(rule))
+    text = " ".join(" ".join(lines).split())
+    assert lines[0] == f"{code} {rule.title}"
+    for part in (rule.breaks, rule.explanation, rule.severity):
+        assert part in text
+    assert "Found" in lines
+    assert "Left alone" in lines
+    "\n".join(lines).encode()
+
+
+def test_the_list_names_all_rules():
+    lines = list(list_lines())
+    assert "B: Boxes" in lines
+    assert "  B001  error    [?]  box without area" in lines
+    assert sum(line.startswith("  ") for line in lines) == len(RULES)
+
+
+def test_the_document_has_a_heading_for_each_rule():
+    lines = markdown().splitlines()
+    assert [line[4:] for line in lines if line.startswith("### ")] == list(RULES)
+    # What opens a block of code is closed.
+    assert sum(line.startswith("```") for line in lines) == 4 * len(RULES)
+
+
+def test_the_module_writes_the_document():
+    command = [sys.executable, "-m", "bboxqa.rules.pages"]
+    assert subprocess.run(command, check=True, capture_output=True).stdout.decode() == markdown()
+
+
+def test_examples_show_what_is_missing_and_what_nobody_sees():
+    assert list(example_lines({"images": ABSENT})) == ['no "images"']
+    assert list(example_lines({"annotations": [3, None]})) == ['"annotations": [3, null]']
+    assert list(example_lines({})) == ["a file without any defect"]
+    assert list(example_lines("")) == ["an empty file"]
+    assert list(example_lines("\ufeff{}\x00\n\ud800")) == ["\\ufeff{}\\x00", "\\ud800"]

@@ -1,0 +1,81 @@
+"""Where values stand: every pointer of a document leads to its own text."""
+
+import json
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bboxqa.findings import Spot
+from bboxqa.rules import positions, reading
+from bboxqa.rules.base import at
+from bboxqa.rules.positions import Locator, spots
+from bboxqa.rules.reading import read_bytes
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=4), inner),
+    max_leaves=15,
+)
+
+
+def pointers(value, parts=()):
+    yield parts, value
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from pointers(inner, (*parts, key))
+    elif isinstance(value, list):
+        for place, inner in enumerate(value):
+            yield from pointers(inner, (*parts, place))
+
+
+@settings(max_examples=80)
+@given(
+    st.lists(VALUES, max_size=8), st.lists(VALUES, max_size=3), VALUES,
+    st.sampled_from([None, 0, 3]), st.booleans(),
+)  # fmt: skip
+def test_every_pointer_leads_to_its_value(annotations, images, info, indent, ascii_only):
+    document = {"info": info, "annotations": annotations, "images": images}
+    text = json.dumps(document, indent=indent, ensure_ascii=ascii_only).encode()
+    locator = Locator(read_bytes(text, "a"))
+    for parts, value in pointers(document):
+        span = locator.span(at(*parts))
+        assert json.loads(text[span.start : span.stop]) == value
+        if parts and isinstance(parts[-1], str) and span.key is not None:
+            assert text[span.key : span.key + 1] == b'"'
+
+
+@pytest.mark.parametrize("window", [1, 40, 1 << 20])
+def test_records_are_found_in_any_order_and_any_window(window, monkeypatch):
+    monkeypatch.setattr(reading, "_WINDOW", window)
+    monkeypatch.setattr(positions, "_SIZE", window)
+    records = [{"id": n, "é": "ü" * (n % 5), "deep": [{"x": n}, {}]} for n in range(50)]
+    text = json.dumps({"annotations": records}, ensure_ascii=False).encode()
+    locator = Locator(read_bytes(text, "a"))
+    for row in (*range(50), *range(49, -1, -1), 7, 7, 30, 8):
+        assert locator.value("annotations", row) == records[row]
+
+
+@pytest.mark.parametrize(
+    "pointer", ["/x", "/annotations/9", "/annotations/0/x", "/annotations/0/id/3", "/info/a/b"]
+)
+def test_what_is_not_there_stands_nowhere(pointer):
+    text = b'{"annotations": [{"id": 1}], "info": {"a": 5}}'
+    assert Locator(read_bytes(text, "a")).span(pointer) is None
+
+
+def test_the_last_of_equal_keys_is_meant():
+    text = b'{"annotations": [{"id": 1, "id": 22}]}'
+    span = Locator(read_bytes(text, "a")).span("/annotations/0/id")
+    assert text[span.start : span.stop] == b"22"
+
+
+def test_records_before_a_break_have_places():
+    text = b'{"annotations": [{"id": 1}, {"id": 2}, {"i'
+    assert Locator(read_bytes(text, "a")).value("annotations", 1) == {"id": 2}
+
+
+def test_lines_and_columns_count_signs_not_bytes():
+    text = "ä\nöü x\r\ny".encode()
+    places = [text.index(b"x"), text.index(b"y")]
+    assert list(spots(text, places)) == [Spot(2, 4, places[0]), Spot(3, 1, places[1])]

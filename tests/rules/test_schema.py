@@ -1,0 +1,346 @@
+"""S: keys and types."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.validation import codes, document_of, exact, findings
+
+from bboxqa.config import ValidateSettings
+from bboxqa.findings import Edit, Severity
+from bboxqa.rules.base import ABSENT
+from bboxqa.rules.fixes import fix
+from bboxqa.rules.schema import RULES
+
+SQUARE = [[10, 10, 30, 10, 30, 40, 10, 40]]
+BOXES = [[5 + 20 * n, 10, 10, 10] for n in range(4)]
+
+
+def only(content, code, **more):
+    found = findings(content, code=code, **more)
+    assert len(found) == 1, found
+    return found[0]
+
+
+def annotations(*given, **same):
+    return {"annotations": [{"bbox": BOXES[n], **same, **one} for n, one in enumerate(given)]}
+
+
+def mended(content, *select, unsafe=False):
+    fixed = fix(document_of(content), ValidateSettings(select=select), unsafe=unsafe)
+    return json.loads(bytes(fixed.text))
+
+
+def test_there_are_all_rules():
+    assert sorted(rule.code for rule in RULES) == [f"S{n:03}" for n in range(1, 12)]
+
+
+@pytest.mark.parametrize("name", ["images", "annotations", "categories"])
+def test_a_list_of_records_is_missed(name):
+    found = only({name: ABSENT}, "S001")
+    assert found.message == f'key "{name}" is missing; expected a list of {name}'
+    assert found.severity == Severity.ERROR
+
+
+@pytest.mark.parametrize("value", [None, 7, "text", True])
+def test_something_else_than_a_list_is_found(value):
+    found = only({"images": value}, "S001")
+    assert found.pointer == "/images"
+    assert "S009" not in codes({"images": value})
+
+
+def test_empty_lists_are_not_missing():
+    assert "S001" not in codes('{"images": [], "annotations": [], "categories": []}')
+
+
+def test_a_list_after_the_break_of_a_file_is_not_missed():
+    assert not findings('{"images": [], "categories": 5, "annot', code="S001")[1:]
+    assert only('{"images": [], "categories": 5, "annot', "S001").pointer == "/categories"
+
+
+@pytest.mark.parametrize("key", ["id", "image_id", "category_id", "bbox"])
+def test_a_required_key_of_an_annotation_is_missed(key):
+    example = annotations({}, {key: ABSENT}, {})
+    found = only(example, "S002")
+    assert found.message.startswith(f"{key} is missing; expected ")
+    assert found.pointer == f"/annotations/1/{key}"
+    assert found.severity == Severity.ERROR
+    assert found.spot.line == 1
+
+
+def test_a_box_beside_an_outline_is_missed_less():
+    example = {"annotations": [{"bbox": ABSENT, "segmentation": SQUARE}]}
+    assert only(example, "S002").severity == Severity.WARNING
+    empty = {"annotations": [{"bbox": ABSENT, "segmentation": []}]}
+    assert only(empty, "S002").severity == Severity.ERROR
+
+
+def test_ids_of_images_and_categories_are_missed():
+    found = findings({"images": [{"id": ABSENT}], "categories": [{"id": ABSENT}]}, code="S002")
+    assert [f.pointer for f in found] == ["/images/0/id", "/categories/0/id"]
+
+
+def test_a_key_that_most_records_miss_is_said_once():
+    example = annotations({}, {}, {}, {"category_id": 1}, category_id=ABSENT)
+    found = only(example, "S002")
+    assert found.message == (
+        "category_id is missing on 3 of 4 annotations; expected a whole number"
+    )
+    assert (found.count, found.pointer) == (3, "/annotations")
+    assert found.examples == tuple(f"/annotations/{n}/category_id" for n in range(3))
+
+
+@pytest.mark.parametrize(
+    ("value", "new"),
+    [
+        ("7", 7), (7.0, 7), ("007", 7), (7.5, None), ("a", None), (True, None), (None, None),
+        (-3, None), ("-3", None), ([], None), ({}, None), (10**30, None), ("0", 4),
+    ],
+)  # fmt: skip
+def test_an_annotation_id_that_is_no_whole_number(value, new):
+    example = annotations({}, {"id": value}, {})
+    found = only(example, "S003")
+    assert found.pointer == "/annotations/1/id"
+    edits = () if new is None else (Edit("/annotations/1/id", "replace", new),)
+    assert found.edits == edits
+    assert found.fix == ("safe" if edits else None)
+
+
+def test_whole_numbers_are_ids():
+    assert "S003" not in codes({"images": [{"id": 0}], "annotations": [{"image_id": 0}]})
+
+
+def test_an_id_that_another_record_has_is_not_written_as_a_number():
+    example = {"images": [{"id": "7"}, {"id": 7}], "annotations": [{"image_id": 7}]}
+    assert only(example, "S003").edits == ()
+
+
+def test_references_follow_the_ids_that_become_numbers():
+    example = {
+        "images": [{"id": "7"}, {"id": 8.0}],
+        "categories": [{"id": "a"}],
+        "annotations": [
+            {"image_id": "7", "category_id": "a", "bbox": BOXES[0]},
+            {"image_id": 8.0, "category_id": "a", "bbox": BOXES[1]},
+        ],
+    }
+    result = mended(example, "S003")
+    assert [image["id"] for image in result["images"]] == [7, 8]
+    assert [a["image_id"] for a in result["annotations"]] == [7, 8]
+    assert [type(a["image_id"]) for a in result["annotations"]] == [int, int]
+    assert [a["category_id"] for a in result["annotations"]] == ["a", "a"]
+
+
+def test_ids_that_are_texts_everywhere_are_said_once():
+    example = annotations({"id": "1"}, {"id": "2"}, {"id": "3"})
+    found = only(example, "S003")
+    assert found.message.startswith('id is wrong on 3 of 3 annotations (the first is "1")')
+    assert [edit.value for edit in found.edits] == [1, 2, 3]
+
+
+def test_info_and_licenses_are_added():
+    example = {"info": ABSENT, "licenses": ABSENT}
+    found = findings(example, code="S004")
+    assert [f.edits for f in found] == [
+        (Edit("/info", "add", {}),), (Edit("/licenses", "add", []),),
+    ]  # fmt: skip
+    assert {f.severity for f in found} == {Severity.INFO}
+    result = mended(example, "S004")
+    assert (result["info"], result["licenses"]) == ({}, [])
+
+
+def test_an_empty_year_is_removed():
+    assert mended({"info": {"year": "", "url": ""}}, "S004")["info"] == {"url": ""}
+    assert "S004" not in codes({"info": {"year": "2021"}, "licenses": [{}]})
+    assert mended({"info": None}, "S004")["info"] == {}
+
+
+@pytest.mark.parametrize(
+    ("value", "edit"),
+    [
+        (ABSENT, Edit("/annotations/1/iscrowd", "add", 0)),
+        (None, Edit("/annotations/1/iscrowd", "replace", 0)),
+        (True, Edit("/annotations/1/iscrowd", "replace", 1)),
+        (1.0, Edit("/annotations/1/iscrowd", "replace", 1)),
+        ("0", Edit("/annotations/1/iscrowd", "replace", 0)),
+        (2, None), ("yes", None), ([1], None), ({}, None), (0.5, None), (-1, None),
+    ],
+)  # fmt: skip
+def test_iscrowd_is_0_or_1(value, edit):
+    found = only(annotations({}, {"iscrowd": value}, {}), "S005")
+    assert found.edits == (() if edit is None else (edit,))
+    assert found.severity == Severity.WARNING
+
+
+def test_iscrowd_that_most_miss_is_said_once_and_added_to_all():
+    example = annotations({}, {}, {"iscrowd": 0}, iscrowd=ABSENT)
+    found = only(example, "S005")
+    assert found.message == "iscrowd is missing on 2 of 3 annotations; expected 0 or 1"
+    assert found.count == len(found.edits) == 2
+    assert [a["iscrowd"] for a in mended(example, "S005")["annotations"]] == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "value", [None, [], [1, 2, 3], [1, 2, 3, 4, 5], {"x": 1}, "1,2,3,4", 7, [1, 2, 3, None],
+              [[1], 2, 3, 4], [True, 2, 3, 4], [1, 2, 3, "1_0"], [1, 2, 3, 10**400]],
+)  # fmt: skip
+def test_a_box_that_is_not_four_numbers(value):
+    found = only(annotations({}, {"bbox": value}, {}), "S006")
+    assert found.message.startswith("bbox is ")
+    assert found.message.endswith("; expected four finite numbers: x, y, width, height")
+    assert found.edits == ()
+
+
+def test_a_box_of_texts_becomes_numbers():
+    found = only(annotations({}, {"bbox": ["10", 10.5, "2e1", "30.0"]}, {}), "S006")
+    assert found.edits == (Edit("/annotations/1/bbox", "replace", [10, 10.5, 20, 30]),)
+    assert found.fix == "unsafe"
+
+
+def test_a_box_is_taken_from_its_outline():
+    example = annotations({}, {"bbox": None, "segmentation": SQUARE}, {})
+    assert only(example, "S006").edits[0].value == [10, 10, 20, 30]
+    bad = annotations({}, {"bbox": None, "segmentation": [[1, 1, 2, 2]]}, {})
+    assert only(bad, "S006").edits == ()
+
+
+def test_a_missing_box_is_not_a_wrong_one():
+    assert "S006" not in codes({"annotations": [{"bbox": ABSENT}]})
+    assert "S006" not in codes({"annotations": [{"bbox": [0, 0, 1e-3, 1]}]})
+
+
+@pytest.mark.parametrize(
+    ("value", "new"),
+    [("640", 640), (640.0, 640), (640.5, None), ("", None), (None, None), (0, None), (-5, None),
+     (True, None), ([], None), (ABSENT, None), ("0", None)],
+)  # fmt: skip
+def test_sizes_of_images(value, new):
+    found = only({"images": [{}, {"width": value}, {}]}, "S007")
+    assert found.pointer == "/images/1/width"
+    assert found.ids == {"image": 2}
+    assert [edit.value for edit in found.edits] == ([] if new is None else [new])
+
+
+def test_sizes_that_most_images_miss_are_said_once():
+    found = findings({"images": [{"height": None}, {"height": "80"}, {}]}, code="S007")
+    assert [f.message for f in found] == [
+        "height is wrong on 2 of 3 images (the first is null); expected a whole number above 0"
+    ]
+    assert tuple(found[0].edits) == (Edit("/images/1/height", "replace", 80),)
+
+
+@pytest.mark.parametrize("value", ["", " ", None, 7, ["a"], ABSENT])
+def test_an_image_without_a_name(value):
+    found = only({"images": [{}, {"file_name": value}, {}]}, "S008")
+    assert found.pointer == "/images/1/file_name"
+    assert found.severity == Severity.ERROR
+
+
+def test_an_image_with_an_address_needs_no_name():
+    image = {"file_name": ABSENT, "coco_url": "http://images.cocodataset.org/val2017/1.jpg"}
+    assert only({"images": [image]}, "S008").severity == Severity.INFO
+
+
+@pytest.mark.parametrize("name", ["images", "annotations", "categories"])
+def test_an_object_in_place_of_a_list(name):
+    found = only({name: {"1": "cat"}}, "S001")
+    assert found.message == f'{name} is an object ({{"1": "cat"}}); expected a list'
+    assert "S009" not in codes({name: {"1": "cat"}})
+
+
+@pytest.mark.parametrize("value", [None, 7, "a", [1], True, 1.5])
+@pytest.mark.parametrize("name", ["images", "annotations", "categories"])
+def test_a_record_that_is_no_object(name, value):
+    found = only({name: [{}, value, {}]}, "S009")
+    assert found.pointer == f"/{name}/1"
+    assert "expected an object" in found.message
+    assert "S002" not in codes({name: [{}, value, {}]})
+
+
+def test_records_that_are_mostly_no_objects_are_said_once():
+    found = only({"annotations": [[1], [2], {}]}, "S009")
+    assert found.message == "2 of 3 annotations are no objects; expected objects"
+
+
+def test_info_of_a_wrong_type_is_a_warning():
+    assert only({"info": []}, "S009").severity == Severity.WARNING
+    assert only({"licenses": {}}, "S009").message == "licenses is an object; expected a list"
+    assert "S009" not in codes({"info": None})
+
+
+@pytest.mark.parametrize("value", [7, True, [["a", 1]], [1, "a"], [None]])
+def test_a_segmentation_of_a_wrong_type(value):
+    found = only(annotations({}, {"segmentation": value}, {}), "S010")
+    assert found.pointer == "/annotations/1/segmentation"
+    assert found.severity == Severity.WARNING
+
+
+@pytest.mark.parametrize("value", [None, [], "", ABSENT])
+def test_a_missing_segmentation_where_most_have_one(value):
+    example = annotations({}, {"segmentation": value}, {}, segmentation=SQUARE)
+    assert only(example, "S010").message.endswith(", as most annotations here have")
+    half = annotations({}, {"segmentation": value}, segmentation=SQUARE)
+    assert "S010" not in codes(half)
+
+
+@pytest.mark.parametrize("value", [[1, 2, 3, 4, 5, 6], [[1, 2], [3, 4], [5, 6]], "[[1,2]]"])
+def test_segmentations_in_other_forms_are_not_of_a_wrong_type(value):
+    assert "S010" not in codes({"annotations": [{"segmentation": value}]})
+
+
+def test_an_area_is_computed():
+    triangle = [[0, 0, 10, 0, 0, 10]]
+    example = annotations({"area": ABSENT, "segmentation": triangle}, {}, {})
+    found = only(example, "S011")
+    assert found.edits == (Edit("/annotations/0/area", "add", 50),)
+    assert found.severity == Severity.INFO
+
+
+def test_areas_that_most_miss_are_said_once_and_added_to_all():
+    example = annotations({}, {}, {"bbox": None}, {"area": 100}, area=ABSENT)
+    found = only(example, "S011")
+    assert found.message == (
+        "area is missing on 3 of 4 annotations; expected a number of square pixels"
+    )
+    assert [edit.value for edit in found.edits] == [100, 100]
+
+
+@pytest.mark.parametrize("value", ["600", [], {}, False])
+def test_an_area_that_is_no_number_is_a_warning(value):
+    found = only(annotations({}, {"area": value}, {}), "S011")
+    assert found.severity == Severity.WARNING
+    assert found.edits == (Edit("/annotations/1/area", "replace", 100),)
+
+
+def test_numbers_beyond_all_bounds_do_no_harm():
+    text = exact({"images": [], "categories": [], "annotations": [
+        {"bbox": None, "segmentation": [[1, 1, 2, 2, float("inf"), 3]]},
+        {"area": None, "segmentation": [[1, 1, 1e300, 2, 1e300, 1e300]]},
+    ]})  # fmt: skip
+    assert all(np.isfinite(e.value).all() for f in findings(text) for e in f.edits if e.value)
+
+
+VALUES = st.one_of(
+    st.none(), st.booleans(), st.integers(-2, 4), st.sampled_from([1.0, 2.5, 10**30, "1", "02"]),
+    st.text(max_size=2), st.just([]), st.just({}), st.just(["1", "2", "3", 4]),
+)  # fmt: skip
+KEYS = st.sampled_from(
+    ["id", "image_id", "category_id", "bbox", "area", "iscrowd", "segmentation", "width",
+     "height", "file_name", "name"]
+)  # fmt: skip
+RECORDS = st.lists(st.one_of(VALUES, st.dictionaries(KEYS, VALUES)), max_size=4)
+DOCUMENTS = st.dictionaries(
+    st.sampled_from(["images", "annotations", "categories", "info", "licenses"]),
+    st.one_of(RECORDS, RECORDS, VALUES),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(DOCUMENTS)
+def test_no_document_is_too_odd_and_safe_fixes_come_to_an_end(document):
+    chosen = ValidateSettings(select=("F", "S", "I"))
+    fixed = fix(document_of(exact(document)), chosen, unsafe=False)
+    left = findings(bytes(fixed.text).decode(), select=("F", "S", "I"))
+    assert not [finding for finding in left if finding.fix == "safe"]

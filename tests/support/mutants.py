@@ -1,0 +1,342 @@
+"""A clean random COCO document, and every kind of defect that can be put into one."""
+
+# Every mutation takes a document and random numbers, whether it needs them or not.
+# ruff: noqa: ARG005
+
+import json
+
+import numpy as np
+
+__all__ = ["MUTATIONS", "clean", "mutant"]
+
+N_IMAGES = 8
+
+
+def clean(seed, *, annotators=False):
+    """Return a document in which nothing is wrong: polygons and masks, each in its own cell."""
+    rng = np.random.default_rng(seed)
+    images = [
+        {"id": n + 1, "file_name": f"photo_{n:03}.jpg", "width": 640, "height": 480}
+        for n in range(N_IMAGES)
+    ]
+    annotations = []
+    for image in images:
+        for cell in rng.permutation(12)[:6].tolist():
+            left, top = cell % 4 * 160 + 10, cell // 4 * 160 + 10
+            drawn = [(rng.integers(0, 30, 2), rng.integers(60, 110, 2), rng.integers(1, 4))]
+            if annotators:
+                drawn *= 2
+            for number, (shift, side, category) in enumerate(drawn):
+                x, y = (int(v) for v in shift + [left, top] + 2 * number)
+                width, height = (int(v) for v in side)
+                outline, area = hexagon(x, y, width, height)
+                annotation = {
+                    "id": len(annotations) + 1, "image_id": image["id"],
+                    "category_id": int(category), "bbox": [x, y, width, height], "area": area,
+                    "iscrowd": 0, "segmentation": outline,
+                }  # fmt: skip
+                if annotators:
+                    annotation["annotator"] = ("ann", "bob")[number]
+                annotations.append(annotation)
+    if annotators:
+        for image in images:
+            image["annotators"] = ["ann", "bob"]
+    names = ("cat", "dog", "bird")
+    categories = [{"id": n + 1, "name": name} for n, name in enumerate(names)]
+    return {
+        "info": {"description": "clean", "year": 2026}, "licenses": [], "images": images,
+        "annotations": annotations, "categories": categories,
+    }  # fmt: skip
+
+
+def hexagon(x, y, width, height):
+    """Return a hexagon that fills a box, and its area."""
+    quarter = width // 4
+    ring = [
+        x + quarter, y, x + width - quarter, y, x + width, y + height // 2,
+        x + width - quarter, y + height, x + quarter, y + height, x, y + height // 2,
+    ]  # fmt: skip
+    points = np.array(ring, float).reshape(-1, 2)
+    after = np.roll(points, -1, axis=0)
+    area = abs((points[:, 0] * after[:, 1] - after[:, 0] * points[:, 1]).sum()) / 2
+    return [ring], float(area)
+
+
+def mask(document, annotation, *, total=0, swapped=False):
+    """Make the outline of an annotation an uncompressed mask of its box."""
+    x, y, width, height = annotation["bbox"]
+    runs, at = [], 0
+    for column in range(x, x + width):
+        start = column * 480 + y
+        runs += [start - at, height]
+        at = start + height
+    runs.append(640 * 480 - at + total)
+    size = [640, 480] if swapped else [480, 640]
+    annotation["segmentation"] = {"size": size, "counts": runs}
+    annotation["area"] = width * height
+
+
+def one(document, rng):
+    return document["annotations"][rng.integers(len(document["annotations"]))]
+
+
+def image(document, rng):
+    return document["images"][rng.integers(len(document["images"]))]
+
+
+def category(document, rng):
+    return document["categories"][rng.integers(len(document["categories"]))]
+
+
+def pick(rng, *values):
+    return values[rng.integers(len(values))]
+
+
+def text(document):
+    return json.dumps(document).encode()
+
+
+def boxes(document, change):
+    for annotation in document["annotations"]:
+        annotation["bbox"] = change(*annotation["bbox"])
+
+
+def alone(document, rng, bbox):
+    """Give an annotation a box and no outline."""
+    annotation = one(document, rng)
+    annotation.update(bbox=bbox, area=bbox[2] * bbox[3])
+    del annotation["segmentation"]
+
+
+def again(document, rng, **changes):
+    """Add a copy of an annotation with an id of its own."""
+    copied = dict(one(document, rng), **changes)
+    document["annotations"].append({**copied, "id": len(document["annotations"]) + 1, **changes})
+
+
+def f001(document, rng):
+    whole = text(document)
+    return whole[: rng.integers(1, len(whole) - 1)]
+
+
+def f005(document, rng):
+    key = pick(rng, b'"id": ', b'"bbox": ', b'"category_id": ')
+    whole = text(document)
+    place = whole.index(key, int(rng.integers(len(whole) // 3)))
+    return whole[:place] + key + b"null, " + whole[place:]
+
+
+def s003(document, rng):
+    record = pick(rng, image, one, category)(document, rng)
+    record["id"] = pick(rng, str(record["id"]), record["id"] + 0.5, True, -7, None, [1])
+
+
+def i005(annotation, rng):
+    number = annotation["image_id"]
+    annotation["image_id"] = pick(rng, str(number), float(number))
+
+
+def d003(document, rng):
+    twin = one(document, rng)
+    again(document, rng, **{**twin, "id": 999, "category_id": twin["category_id"] % 3 + 1})
+
+
+def i006(document, rng):
+    document["images"][0]["file_name"] = document["images"][1]["file_name"]
+
+
+def i002(document, rng):
+    document["images"][0]["id"] = document["images"][1]["id"]
+
+
+def b012(document, rng):
+    for record in document["images"]:
+        record["width"], record["height"] = 300, 640
+    for annotation in document["annotations"]:
+        annotation.pop("segmentation")
+        annotation["bbox"] = [320, 10 + annotation["id"] % 90, 200, 100]
+        annotation["area"] = 20000
+
+
+def p003(document, rng):
+    annotation = one(document, rng)
+    (ring,) = annotation["segmentation"]
+    pairs = [ring[place : place + 2] for place in range(0, len(ring), 2)]
+    annotation["segmentation"] = pick(rng, ring, pairs, [pairs], json.dumps([ring]))
+
+
+def p005(document, rng):
+    x, y, width, height = (annotation := one(document, rng))["bbox"]
+    ring = [x, y, x + width, y + height, x + width, y, x, y + height]
+    annotation["segmentation"] = [ring]
+    annotation["area"] = width * height / 2
+
+
+def p006(document, rng):
+    annotation = one(document, rng)
+    ring, area = hexagon(600, 400, 100, 60)
+    annotation.update(segmentation=ring, area=area, bbox=[600, 400, 100, 60])
+
+
+def crowds(document, rng):
+    for annotation in document["annotations"]:
+        mask(document, annotation)
+        annotation["iscrowd"] = 1
+
+
+def r005(document, rng):
+    first, second = document["annotations"][:2]
+    mask(document, first)
+    second["segmentation"] = {"size": [480, 640], "counts": "PPYo1"}
+
+
+def keypoints(document, rng):
+    for record in document["categories"]:
+        record.update(keypoints=["a", "b"], skeleton=[])
+    for annotation in document["annotations"]:
+        annotation.update(keypoints=[20, 20, 2, 0, 0, 0], num_keypoints=1)
+    wrong = one(document, rng)
+    wrong.update(pick(rng, {"num_keypoints": 2}, {"keypoints": [1, 2]}, {"keypoints": [1] * 9}))
+
+
+def c005(document, rng):
+    document["categories"].insert(0, {"id": 0, "name": "pets", "supercategory": "none"})
+    for record in document["categories"][1:]:
+        record["supercategory"] = "pets"
+
+
+def a004(document, rng):
+    for annotation in document["annotations"]:
+        twin = document["annotations"][(annotation["id"] - 1) // 2 * 2]
+        annotation.update(bbox=twin["bbox"], segmentation=twin["segmentation"], area=twin["area"])
+
+
+def update(find, *choices):
+    """Return a mutation that gives one record one of several changes."""
+
+    def change(document, rng):
+        find(document, rng).update(pick(rng, *choices))
+
+    return change
+
+
+def delete(find, *keys):
+    def change(document, rng):
+        del find(document, rng)[pick(rng, *keys)]
+
+    return change
+
+
+MUTATIONS = {
+    "F001": f001,
+    "F002": lambda d, rng: text(d) + pick(rng, b" {}", b"\n]", b"x", b"\x00"),
+    "F003": lambda d, rng: pick(rng, b"\xef\xbb\xbf" + text(d), text(d).decode().encode("utf-16")),
+    "F004": lambda d, rng: text(d).replace(
+        b'"bbox": [',
+        pick(rng, b'"bbox": [NaN, ', b'"x": -Infinity, "bbox": [', b'"x": 1e999, "bbox": ['),
+        1,
+    ),
+    "F005": f005,
+    "F006": lambda d, rng: text(d["annotations"]),
+    "S001": lambda d, rng: d.update(
+        {pick(rng, "images", "annotations", "categories"): pick(rng, None, {}, 5)}
+    ),
+    "S002": delete(one, "id", "image_id", "category_id"),
+    "S003": s003,
+    "S004": lambda d, rng: pick(rng, lambda: d.pop("info"), lambda: d["info"].update(year=""))(),
+    "S005": update(one, {"iscrowd": 2}, {"iscrowd": None}, {"iscrowd": "0"}),
+    "S006": update(
+        one,
+        {"bbox": None},
+        {"bbox": [1, 2, 3]},
+        {"bbox": ["1", "2", "3", "4"]},
+        {"bbox": {"x": 1}},
+        {"bbox": []},
+        {"bbox": [1, 2, None, 4]},
+    ),
+    "S007": update(image, {"width": None}, {"width": "640"}, {"height": 0}, {"height": -4}),
+    "S008": update(image, {"file_name": ""}, {"file_name": None}, {"file_name": 5}),
+    "S009": lambda d, rng: d["annotations"].insert(
+        int(rng.integers(9)), pick(rng, [1], 5, None, "x")
+    ),
+    "S010": update(
+        one,
+        {"segmentation": 5},
+        {"segmentation": None},
+        {"segmentation": []},
+        {"segmentation": [["a", 1]]},
+        {"segmentation": [{"x": 1}]},
+    ),
+    "S011": delete(one, "area"),
+    "I001": lambda d, rng: d["annotations"][0].update(id=int(rng.integers(2, 40))),
+    "I002": i002,
+    "I003": update(one, {"id": 0}),
+    "I004": update(one, {"image_id": 999}, {"category_id": 99}, {"image_id": -1}),
+    "I005": lambda d, rng: i005(one(d, rng), rng),
+    "I006": i006,
+    "I007": lambda d, rng: d["images"].append(
+        {"id": 99, "file_name": "z.jpg", "width": 9, "height": 9}
+    ),
+    "M005": update(
+        image,
+        {"file_name": "../x.jpg"},
+        {"file_name": "/x.jpg"},
+        {"file_name": "C:\\x.jpg"},
+        {"file_name": "http://a/x.jpg"},
+        {"file_name": "a\\x.jpg"},
+    ),
+    "M006": lambda d, rng: d["images"][0].update(file_name=d["images"][1]["file_name"].upper()),
+    "B001": lambda d, rng: alone(
+        d, rng, pick(rng, [10, 10, 0, 5], [10, 10, 5, -3], [10, 10, -5, -5])
+    ),
+    "B002": lambda d, rng: alone(
+        d, rng, pick(rng, [700, 10, 20, 20], [10, -50, 20, 20], [10, 480.5, 9, 9])
+    ),
+    "B003": lambda d, rng: alone(d, rng, pick(rng, [600, 10, 60, 60], [-9, 10, 60, 60])),
+    "B004": lambda d, rng: alone(d, rng, pick(rng, [600, 10, 40.5, 60], [-0.7, 10, 60, 60])),
+    "B005": lambda d, rng: boxes(d, lambda x, y, w, h: [x, y, x + w, y + h]),
+    "B006": lambda d, rng: boxes(d, lambda x, y, w, h: [x + w / 2, y + h / 2, w, h]),
+    "B007": lambda d, rng: boxes(d, lambda x, y, w, h: [x / 640, y / 480, w / 640, h / 480]),
+    "B008": lambda d, rng: alone(d, rng, pick(rng, [10, 10, 1, 5], [10, 10, 9, 0.5])),
+    "B009": lambda d, rng: alone(d, rng, pick(rng, [10, 10, 300, 5], [10, 10, 5, 300])),
+    "B010": lambda d, rng: alone(d, rng, [0, 0, 640, 480]),
+    "B011": update(one, {"area": 0}, {"area": -5}, {"area": 99999.0}, {"area": 10}),
+    "B012": b012,
+    "P001": update(one, {"segmentation": [[10, 10, 20, 20]]}, {"segmentation": [[10, 10]]}),
+    "P002": update(one, {"segmentation": [[10, 10, 20, 20, 30, 30, 5]]}),
+    "P003": p003,
+    "P004": lambda d, rng: one(d, rng)["segmentation"].append([]),
+    "P005": p005,
+    "P006": p006,
+    "P007": update(one, {"bbox": [300, 200, 40, 40]}),
+    "R001": lambda d, rng: mask(d, one(d, rng), swapped=True),
+    "R002": lambda d, rng: mask(d, one(d, rng), total=int(rng.integers(1, 99))),
+    "R003": crowds,
+    "R004": update(one, {"iscrowd": 1}),
+    "R005": r005,
+    "K001": keypoints,
+    "C001": lambda d, rng: d["categories"][0].update(id=2),
+    "C002": lambda d, rng: d["categories"][0].update(name="dog"),
+    "C003": lambda d, rng: d["categories"][0].update(name=pick(rng, "Dog", "dog ", " DOG")),
+    "C004": lambda d, rng: d["categories"].append({"id": 4, "name": "yak"}),
+    "C005": c005,
+    "C006": lambda d, rng: d["categories"].append({"id": 9, "name": "yak"}),
+    "C008": update(category, {"name": ""}, {"name": None}, {"name": 7}),
+    "A001": lambda d, rng: one(d, rng).pop("annotator"),
+    "A002": update(one, {"annotator": "eve"}),
+    "A003": lambda d, rng: [
+        image.update(annotators=["ann", "bob", "cid"]) for image in d["images"]
+    ],
+    "A004": a004,
+    "D001": again,
+    "D002": lambda d, rng: again(d, rng, area=1e4, extra=1),
+    "D003": d003,
+}
+"""Code of a rule to what makes a clean document break it: changes it, or returns another text."""
+
+
+def mutant(code, seed):
+    """Return a file with one defect, as bytes."""
+    document = clean(seed, annotators=code[0] == "A")
+    changed = MUTATIONS[code](document, np.random.default_rng(seed))
+    return changed if isinstance(changed, bytes) else text(document)

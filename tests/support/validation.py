@@ -1,0 +1,45 @@
+"""Applying rules to texts and documents."""
+
+import json
+
+from bboxqa.config import ValidateSettings
+from bboxqa.rules.document import Document
+from bboxqa.rules.examples import whole_file
+from bboxqa.rules.reading import read_bytes
+from bboxqa.rules.runner import validate_documents
+
+__all__ = ["codes", "document_of", "findings", "report_of"]
+
+
+def document_of(content, name="export.json", disk=None):
+    """Return a document of bytes, of text, of an example (see `bboxqa.rules.examples`)."""
+    if isinstance(content, dict):
+        content = whole_file(content)
+    if isinstance(content, str):
+        content = content.encode()
+    return Document(read_bytes(content, name), disk)
+
+
+def report_of(*contents, disk=None, limit=0, **settings):
+    """Return the report of files, the first of which is called export.json, then b.json, …"""
+    names = ["export.json", *(f"{letter}.json" for letter in "bcdefg")]
+    documents = [
+        document_of(content, name, disk) for content, name in zip(contents, names, strict=False)
+    ]
+    return validate_documents(documents, ValidateSettings(**settings), limit)
+
+
+def findings(*contents, code=None, **more):
+    """Return the findings, of one rule only where its code is given."""
+    report = report_of(*contents, **more)
+    return [finding for finding in report.findings if code in (None, finding.code)]
+
+
+def codes(*contents, **more):
+    """Return the codes of all rules that found something."""
+    return set(report_of(*contents, **more).counts)
+
+
+def exact(document):
+    """Return a document as text, as it is: nothing is completed."""
+    return json.dumps(document)
