@@ -9,6 +9,8 @@ import click
 
 from bboxqa.cli.agree import agree
 from bboxqa.cli.example import example
+from bboxqa.cli.explain import explain
+from bboxqa.cli.validate import validate
 from bboxqa.errors import BboxqaError
 from bboxqa.version import __version__
 from bboxqa.words import clean
@@ -22,9 +24,10 @@ _INTERRUPTED = 130
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="bboxqa")
 def cli() -> None:
-    """Quality of image annotations: how far annotators agree, and how sure that is.
+    """Quality of image annotations: is the file sound, and how far do annotators agree.
 
     \b
+      bboxqa validate export.json    find what is wrong with a COCO file
       bboxqa example fruits          see how it works, on a small example
       bboxqa agree export.json       measure a COCO file with several annotators
       bboxqa agree ann.json bob.json one file per annotator
@@ -33,6 +36,8 @@ def cli() -> None:
 
 cli.add_command(agree)
 cli.add_command(example)
+cli.add_command(validate)
+cli.add_command(explain)
 
 
 def main() -> None:

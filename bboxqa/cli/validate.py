@@ -1,0 +1,291 @@
+"""`bboxqa validate`: everything that can be wrong with COCO files."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from bboxqa.config import ValidateSettings
+    from bboxqa.findings import Report
+    from bboxqa.rules.fixes import Fixed
+
+__all__ = ["validate"]
+
+_FORMATS = ("text", "concise", "json", "jsonl", "sarif", "github", "junit", "html")
+# A person reads some examples of a rule; a program reads all findings.
+_LISTED = {"text": 10, "html": 100}
+
+
+@click.command()
+@click.argument("paths", nargs=-1, metavar="PATH…", type=click.Path(path_type=Path))
+@click.option(
+    "--images",
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Folder of the images: they are opened and compared with the file.",
+)
+@click.option("--select", metavar="CODES", help="Only these rules, such as P,R0; default all.")
+@click.option("--ignore", metavar="CODES", help="Not these rules, such as I007.")
+@click.option(
+    "--per-file-ignores",
+    multiple=True,
+    metavar="GLOB:CODES",
+    help="Not these rules in files whose names match. Can be given several times.",
+)
+@click.option(
+    "--output-format",
+    type=click.Choice(_FORMATS),
+    default="text",
+    help="What is printed; default text.",
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice(["error", "warning", "info"]),
+    help="Exit with 1 from this severity on; default error.",
+)
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
+@click.option("--statistics", is_flag=True, help="Print how much each rule found, as a table.")
+@click.option("--fix", is_flag=True, help="Write NAME.fixed.json, mended where that loses nothing.")
+@click.option(
+    "--unsafe-fixes",
+    is_flag=True,
+    help="With --fix or --diff: also what may lose or guess something.",
+)
+@click.option("--diff", is_flag=True, help="Print what --fix would change, and write nothing.")
+@click.option(
+    "--in-place", is_flag=True, help="With --fix: change the file itself, and keep NAME.json.bak."
+)
+@click.option("--force", is_flag=True, help="Replace files that are there already.")
+@click.option(
+    "--baseline",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Report only what is not in this file.",
+)
+@click.option(
+    "--write-baseline",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write all findings as known ones, and exit with 0.",
+)
+@click.option(
+    "--max-findings",
+    type=click.IntRange(min=0),
+    metavar="N",
+    help="List at most N findings of a rule and file, 0 for all; default 10 as text, 100 as html, "
+    "else all.",
+)
+@click.option(
+    "--config",
+    metavar="FILE",
+    help="Settings in TOML, in its table [validate]; default [tool.bboxqa.validate] in the "
+    "nearest pyproject.toml. Options on the command line win.",
+)
+@click.option(
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write there instead of printing.",
+)
+def validate(
+    *,
+    paths: tuple[Path, ...],
+    images: Path | None,
+    fix: bool,
+    unsafe_fixes: bool,
+    diff: bool,
+    in_place: bool,
+    force: bool,
+    baseline: Path | None,
+    write_baseline: Path | None,
+    exit_zero: bool,
+    config: str | None,
+    **options: Any,
+) -> int:
+    """Look for everything that can be wrong with COCO files.
+
+    PATH is a COCO json file, or a folder of them. `bboxqa explain CODE` tells what a rule means.
+
+    \b
+    Exit code 0: fine. 1: something found, see --fail-on. 2: could not run. 130: interrupted.
+    """  # noqa: D301 - click reads the sign
+    if not paths:
+        raise click.UsageError("no file given; try: bboxqa validate export.json")
+    if unsafe_fixes and not (fix or diff):
+        raise click.UsageError("--unsafe-fixes goes with --fix or --diff")
+    if in_place and not fix:
+        raise click.UsageError("--in-place goes with --fix")
+    if fix and diff:
+        raise click.UsageError("--diff writes nothing; give either --fix or --diff")
+    if baseline and write_baseline:
+        raise click.UsageError("give either --baseline or --write-baseline")
+    settings = _settings(config, options)
+    if diff:
+        return _show_changes(paths, settings, images, unsafe=unsafe_fixes) and not exit_zero
+    if fix:
+        paths = _write_fixed(
+            paths, settings, images, unsafe=unsafe_fixes, in_place=in_place, force=force
+        )
+    known = _baseline(baseline)
+    limit = options["max_findings"]
+    if limit is None:
+        limit = _LISTED.get(options["output_format"], 0)
+    report = _report(paths, settings, images, 0 if known is not None or write_baseline else limit)
+    if write_baseline:
+        from bboxqa.rules.baseline import write
+
+        write(write_baseline, report)
+        click.echo(f"Written: {write_baseline}, {len(report.findings):,} known findings", err=True)
+        return 0
+    if known is not None:
+        from bboxqa.rules.baseline import new
+
+        report = new(report, known, limit)
+    _show(report, options)
+    return _exit_code(report, settings) if not exit_zero else 0
+
+
+def _settings(config: str | None, options: dict[str, Any]) -> "ValidateSettings":
+    """Return the settings of a file with those of the command line over them."""
+    from bboxqa.config import validate_settings_from
+    from bboxqa.config_files import project_settings, read_validate_settings
+
+    values = dict(read_validate_settings(config) if config else project_settings(Path.cwd()))
+    for name in ("select", "ignore"):
+        if options[name] is not None:
+            values[name] = _codes(options[name])
+    if options["fail_on"] is not None:
+        values["fail_on"] = options["fail_on"]
+    ignores: dict[str, list[str]] = {}
+    for text in options["per_file_ignores"]:
+        pattern, colon, codes = text.rpartition(":")
+        if not (pattern and colon and codes):
+            raise click.UsageError(f"--per-file-ignores is {text!r}; expected GLOB:CODES")
+        ignores.setdefault(pattern, []).extend(_codes(codes))
+    if ignores:
+        values["per_file_ignores"] = ignores
+    settings = validate_settings_from(values)
+    from bboxqa.rules.registry import select
+
+    # What fits no rule is an error of the command, whatever the files hold.
+    for chosen in ((settings.select, settings.ignore), *settings.per_file_ignores.items()):
+        select(chosen[0] if chosen[0] is settings.select else (), chosen[1])
+    return settings
+
+
+def _codes(text: str) -> list[str]:
+    return [code.strip() for code in text.split(",") if code.strip()]
+
+
+def _baseline(path: Path | None) -> Any:
+    if path is None:
+        return None
+    from bboxqa.rules.baseline import read
+
+    return read(path)
+
+
+def _report(
+    paths: tuple[Path, ...], settings: "ValidateSettings", images: Path | None, limit: int
+) -> "Report":
+    from bboxqa.cli.console import tracking
+    from bboxqa.validation import validate_with
+
+    with tracking() as progress:
+        return validate_with(paths, settings, images, limit, progress)
+
+
+def _show(report: "Report", options: dict[str, Any]) -> None:
+    """Print a report, or write it."""
+    from bboxqa.report.findings import FORMATS
+
+    output: Path | None = options["output"]
+    if options["statistics"]:
+        from bboxqa.report.findings.statistics import statistics_lines
+
+        lines = statistics_lines(report)
+    elif options["output_format"] == "text":
+        from bboxqa.report.findings.as_text import text_lines
+
+        lines = text_lines(report, colour=output is None and _is_terminal())
+    else:
+        lines = FORMATS[options["output_format"]](report)
+    if output is None:
+        for line in lines:
+            click.echo(line)
+        return
+    from bboxqa.io.writers import write_atomically
+
+    write_atomically(output, "".join(f"{line}\n" for line in lines).encode())
+    click.echo(f"Written: {output}", err=True)
+
+
+def _is_terminal() -> bool:
+    from os import environ
+
+    return bool(sys.stdout and sys.stdout.isatty()) and not environ.get("NO_COLOR")
+
+
+def _exit_code(report: "Report", settings: "ValidateSettings") -> int:
+    from bboxqa.findings import Severity
+
+    found = report.at_least(Severity(settings.fail_on))
+    records = sum(file.n_images + file.n_annotations + file.n_categories for file in report.files)
+    if not found and not records:
+        click.echo("Error: nothing was examined: there is no record in the files", err=True)
+        return 2
+    return 1 if found else 0
+
+
+def _show_changes(
+    paths: tuple[Path, ...], settings: "ValidateSettings", images: Path | None, *, unsafe: bool
+) -> int:
+    """Print what a fix would change; return 1 if there is something."""
+    from bboxqa.report.changes import change_lines
+
+    changed = False
+    for file, fixed in _fixed(paths, settings, images, unsafe=unsafe):
+        changed = changed or bool(fixed.changes)
+        for line in change_lines(str(file), fixed.changes):
+            click.echo(line)
+    if not changed:
+        click.echo("Nothing to mend.", err=True)
+    return 1 if changed else 0
+
+
+def _fixed(
+    paths: tuple[Path, ...], settings: "ValidateSettings", images: Path | None, *, unsafe: bool
+) -> list[tuple[Path, "Fixed"]]:
+    from bboxqa.io.coco import list_files
+    from bboxqa.validation import fix_file
+
+    return [
+        (file, fix_file(file, settings, unsafe=unsafe, images=images)) for file in list_files(paths)
+    ]
+
+
+def _write_fixed(
+    paths: tuple[Path, ...],
+    settings: "ValidateSettings",
+    images: Path | None,
+    *,
+    unsafe: bool,
+    in_place: bool,
+    force: bool,
+) -> tuple[Path, ...]:
+    """Write mended files; return what is to be looked at afterwards."""
+    from bboxqa.io.writers import write_fixed
+    from bboxqa.report.changes import change_summary
+
+    result = []
+    for file, fixed in _fixed(paths, settings, images, unsafe=unsafe):
+        if not fixed.changes:
+            result.append(file)
+            click.echo(f"{file}: nothing to mend", err=True)
+            continue
+        target = write_fixed(file, fixed.text, in_place=in_place, force=force)
+        result.append(target)
+        click.echo(f"{file}: {change_summary(fixed.changes)} → {target}", err=True)
+    return tuple(result)

@@ -1,0 +1,99 @@
+"""Findings as JSON: one object, or a line for each finding."""
+
+import json
+from collections.abc import Iterator
+from importlib.resources import files
+from typing import Any
+
+from bboxqa.findings import FileReport, Finding, Report, Severity
+from bboxqa.plain import as_json
+
+__all__ = ["findings_schema", "json_lines", "jsonl_lines"]
+
+
+def json_lines(report: Report) -> Iterator[str]:
+    """Yield one JSON object, with each finding on a line of its own.
+
+    Parameters
+    ----------
+    report : Report
+
+    Yields
+    ------
+    str
+        A line without its end; all of them together are as `findings_schema` describes.
+    """
+    head = {
+        "version": report.version,
+        "exporter": _exporter(report),
+        "files": [_file(file) for file in report.files],
+        "counts": report.counts,
+        "severities": {severity: report.severities.get(severity, 0) for severity in Severity},
+    }
+    yield "{"
+    for key, value in head.items():
+        yield f'"{key}": {as_json(value)},'
+    yield '"findings": ['
+    last = len(report.findings) - 1
+    for number, finding in enumerate(report.findings):
+        yield as_json(_finding(finding)) + ("," if number < last else "")
+    yield "]"
+    yield "}"
+
+
+def jsonl_lines(report: Report) -> Iterator[str]:
+    """Yield each finding as a JSON object on one line.
+
+    Parameters
+    ----------
+    report : Report
+
+    Yields
+    ------
+    str
+        A line without its end.
+    """
+    for finding in report.findings:
+        yield as_json(_finding(finding))
+
+
+def _exporter(report: Report) -> Any:
+    if len(report.files) == 1:
+        return report.files[0].exporter
+    return {file.name: file.exporter for file in report.files} or None
+
+
+def _file(file: FileReport) -> dict[str, Any]:
+    return {
+        "name": file.name,
+        "exporter": file.exporter,
+        "n_images": file.n_images,
+        "n_annotations": file.n_annotations,
+        "n_categories": file.n_categories,
+    }
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    spot = finding.spot
+    return {
+        "code": finding.code,
+        "severity": finding.severity,
+        "message": finding.message,
+        "file": finding.file,
+        "pointer": finding.pointer,
+        "line": None if spot is None else spot.line,
+        "column": None if spot is None else spot.column,
+        "ids": finding.ids,
+        "found": finding.found,
+        "expected": finding.expected,
+        "fixable": finding.fix,
+        "count": finding.count,
+        "examples": finding.examples,
+    }
+
+
+def findings_schema() -> dict[str, Any]:
+    """Return the JSON schema (2020-12) of `json_lines`."""
+    text = files("bboxqa.report.findings").joinpath("findings.schema.json").read_bytes()
+    schema: dict[str, Any] = json.loads(text)
+    return schema

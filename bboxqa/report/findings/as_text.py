@@ -1,0 +1,141 @@
+"""Findings for a person at a terminal: by rule, the worst first."""
+
+import shlex
+from collections.abc import Iterator, Sequence
+from textwrap import wrap
+
+from bboxqa.findings import FileReport, Finding, Report, Severity
+from bboxqa.report.findings.phrases import (
+    Group,
+    content,
+    groups,
+    missing,
+    one_line,
+    place,
+    severity_counts,
+)
+from bboxqa.words import count
+
+__all__ = ["text_lines"]
+
+_WIDTH = 80
+_EXCERPT = 100
+_EXAMPLES = 3
+_MARKS = {None: "", "safe": "[*] ", "unsafe": "[?] "}
+_BOLD, _DIM = "1", "2"
+_COLOURS = {Severity.ERROR: "31", Severity.WARNING: "33", Severity.INFO: "36"}
+
+
+class _Painter:
+    """Writes ANSI codes, or none."""
+
+    def __init__(self, *, colour: bool) -> None:
+        self._colour = colour
+
+    def __call__(self, text: str, *codes: str) -> str:
+        return f"\x1b[{';'.join(codes)}m{text}\x1b[0m" if self._colour and text else text
+
+
+def text_lines(report: Report, *, colour: bool = False) -> Iterator[str]:
+    """Yield the files, what each rule found and what that breaks, and how to go on.
+
+    Parameters
+    ----------
+    report : Report
+    colour : bool
+        Whether to write ANSI codes.
+
+    Yields
+    ------
+    str
+        A line without its end.
+    """
+    paint = _Painter(colour=colour)
+    yield from (_file(file, paint) for file in report.files)
+    for habits in dict.fromkeys(file.habits for file in report.files if file.habits):
+        for line in wrap(habits, _WIDTH, initial_indent="  ", subsequent_indent="  "):
+            yield paint(line, _DIM)
+    found = groups(report)
+    for group in found:
+        yield ""
+        yield from _group(group, paint)
+    yield ""
+    if not found:
+        yield (
+            f"Nothing found: {count(len(report.rules), 'rule')}, {count(len(report.files), 'file')}"
+        )
+        return
+    yield paint(severity_counts(report), _BOLD)
+    yield from _fixable(report)
+    yield from _next(report, found)
+
+
+def _file(file: FileReport, paint: _Painter) -> str:
+    exporter = f" ({one_line(file.exporter)})" if file.exporter else ""
+    ending = "y" if file.n_categories == 1 else "ies"
+    return (
+        f"{paint(one_line(file.name), _BOLD)}{exporter}: {count(file.n_images, 'image')}, "
+        f"{count(file.n_annotations, 'annotation')}, {file.n_categories:,} categor{ending}"
+    )
+
+
+def _group(group: Group, paint: _Painter) -> Iterator[str]:
+    rule = group.rule
+    code = paint(rule.code, _BOLD, _COLOURS[group.severity])
+    severity = paint(group.severity, _COLOURS[group.severity])
+    yield f"{code} {severity}: {rule.title} ({group.total:,})"
+    for line in wrap(rule.breaks, _WIDTH, initial_indent="  ", subsequent_indent="  "):
+        yield paint(line, _DIM)
+    for number, finding in enumerate(group.listed):
+        other = "" if finding.severity is group.severity else f"{finding.severity}: "
+        mark = _MARKS[finding.fix]
+        yield f"  {place(finding)}  {paint(mark, _BOLD)}{other}{content(finding)}"
+        below = _below(finding, first=number == 0)
+        if below:
+            yield "    " + paint(below, _DIM)
+    more = group.total - len(group.listed)
+    if more:
+        yield f"  … and {more:,} more (--max-findings 0 shows all)"
+
+
+def _below(finding: Finding, *, first: bool) -> str:
+    """Return what stands under a finding: some records of a diagnosis, or the first record."""
+    if finding.examples:
+        shown = ", ".join(map(one_line, finding.examples[:_EXAMPLES]))
+        return f"{count(finding.count, 'record')}, such as {shown}"
+    excerpt = one_line(finding.excerpt) if first else ""
+    return excerpt if len(excerpt) <= _EXCERPT else excerpt[: _EXCERPT - 1] + "…"
+
+
+def _fixable(report: Report) -> Iterator[str]:
+    safe, unsafe = _mended(report, "safe"), _mended(report, "unsafe")
+    # What is not listed was not looked at closely enough to know.
+    least = "at least " if missing(report) else ""
+    parts = []
+    if safe:
+        parts.append(f"[*] {least}{len(safe):,} fixable with --fix")
+    if unsafe:
+        parts.append(f"[?] {least}{len(unsafe):,} fixable with --fix --unsafe-fixes")
+    if parts:
+        yield ", ".join(parts)
+
+
+def _mended(report: Report, fix: str) -> list[Finding]:
+    return [finding for finding in report.findings if finding.fix == fix]
+
+
+def _next(report: Report, found: Sequence[Group]) -> Iterator[str]:
+    """Yield the command that is most useful now."""
+    safe, unsafe = _mended(report, "safe"), _mended(report, "unsafe")
+    if safe:
+        yield f"Next: bboxqa validate {_names(safe)} --fix"
+    elif unsafe:
+        yield f"Next: bboxqa validate {_names(unsafe)} --unsafe-fixes --diff"
+    else:
+        yield f"Next: bboxqa explain {found[0].rule.code}"
+
+
+def _names(findings: Sequence[Finding]) -> str:
+    """Return the files of findings as arguments; a placeholder where they are many."""
+    names = list(dict.fromkeys(finding.file for finding in findings))
+    return " ".join(one_line(shlex.quote(name)) for name in names) if len(names) < 3 else "FILE…"

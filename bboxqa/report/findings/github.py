@@ -1,0 +1,44 @@
+"""Findings as workflow commands, which GitHub shows beside the lines of a pull request."""
+
+from collections.abc import Iterator
+
+from bboxqa.findings import Finding, Report, Severity
+from bboxqa.report.findings.phrases import content, labelled, one_line, rule_text
+
+__all__ = ["github_lines"]
+
+_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+_MESSAGE_SIGNS = "%\r\n"
+_PROPERTY_SIGNS = "%\r\n:,"
+
+
+def github_lines(report: Report) -> Iterator[str]:
+    """Yield `::error file=…,line=…,col=…,title=…::message` for each finding.
+
+    Parameters
+    ----------
+    report : Report
+
+    Yields
+    ------
+    str
+        A line without its end.
+    """
+    for finding in report.findings:
+        properties = ",".join(
+            f"{key}={_escape(value, _PROPERTY_SIGNS)}"
+            for key, value in _properties(report, finding).items()
+        )
+        message = _escape(content(finding), _MESSAGE_SIGNS)
+        yield f"::{_COMMANDS[finding.severity]} {properties}::{message}"
+
+
+def _properties(report: Report, finding: Finding) -> dict[str, str]:
+    properties = {"file": one_line(finding.file)}
+    if finding.spot is not None:
+        properties |= {"line": str(finding.spot.line), "col": str(finding.spot.column)}
+    return {**properties, "title": labelled(rule_text(report, finding.code))}
+
+
+def _escape(text: str, signs: str) -> str:
+    return "".join(f"%{ord(sign):02X}" if sign in signs else sign for sign in text)

@@ -1,0 +1,130 @@
+"""Phrases that several formats share: where a finding is, what it is about, what it says."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bboxqa.findings import Finding, Report, RuleText, Severity
+from bboxqa.plain import as_json
+from bboxqa.words import clean, count
+
+__all__ = [
+    "Group", "content", "groups", "labelled", "missing", "one_line", "place", "rule_text",
+    "severity_counts", "subject",
+]  # fmt: skip
+
+_ID_LENGTH = 40
+_LEADING = ("annotation", "image", "category", "annotator")
+
+
+def one_line(text: str) -> str:
+    r"""Return text that can be shown anywhere, on one line.
+
+    Examples
+    --------
+    >>> print(one_line("two\nlines \x1b[31m"))
+    two\nlines \x1b[31m
+    """
+    return (
+        clean(text).replace("\n", "\\n").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    )
+
+
+def place(finding: Finding) -> str:
+    """Return file, line and column, as editors know how to jump to them."""
+    file, spot = one_line(finding.file), finding.spot
+    return file if spot is None else f"{file}:{spot.line}:{spot.column}"
+
+
+def subject(ids: Mapping[str, Any]) -> str:
+    """Return what a finding is about; empty where it is the whole file.
+
+    Examples
+    --------
+    >>> subject({"annotation": 20, "image": 5, "category": 1})
+    'annotation 20 (image 5)'
+    >>> subject({"category": "7"}), subject({})
+    ('category "7"', '')
+    """
+    leading = next((name for name in _LEADING if name in ids), None)
+    if leading is None:
+        return ""
+    rest = [name for name in ("image", "annotator") if name in ids and name != leading]
+    inside = ", ".join(_named(name, ids[name]) for name in rest)
+    return _named(leading, ids[leading]) + (f" ({inside})" if inside else "")
+
+
+def _named(name: str, value: Any) -> str:
+    if name == "annotator" and isinstance(value, str):
+        text = one_line(value)
+    elif isinstance(value, list | tuple) and len(value) > 1:
+        text = ", ".join(map(as_json, value))
+    else:
+        text = as_json(value)
+    text = one_line(text)
+    return f"{name} {text if len(text) <= _ID_LENGTH else text[: _ID_LENGTH - 1] + '…'}"
+
+
+def content(finding: Finding) -> str:
+    """Return what a finding is about and what it says."""
+    about = subject(finding.ids)
+    message = one_line(finding.message)
+    return f"{about}: {message}" if about else message
+
+
+def rule_text(report: Report, code: str) -> RuleText:
+    """Return the text of a rule, also of one that the report does not explain."""
+    return report.rules.get(code) or RuleText(code, "", Severity.INFO, "", None)
+
+
+def labelled(rule: RuleText) -> str:
+    """Return code and title of a rule."""
+    return f"{rule.code} {rule.title}".rstrip()
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """What one rule found in all files.
+
+    Attributes
+    ----------
+    rule : RuleText
+    severity : Severity
+        That of the worst of its findings.
+    total : int
+        How many findings there are, listed or not.
+    listed : tuple of Finding
+    """
+
+    rule: RuleText
+    severity: Severity
+    total: int
+    listed: tuple[Finding, ...]
+
+
+def groups(report: Report) -> list[Group]:
+    """Return what each rule found, the worst first."""
+    listed: dict[str, list[Finding]] = {code: [] for code, n in report.counts.items() if n}
+    for finding in report.findings:
+        listed.setdefault(finding.code, []).append(finding)
+    result = []
+    for code, found in listed.items():
+        rule = rule_text(report, code)
+        worst = max((each.severity for each in found), key=lambda s: s.rank, default=rule.severity)
+        total = max(report.counts.get(code, 0), len(found))
+        result.append(Group(rule, worst, total, tuple(found)))
+    return sorted(result, key=lambda group: (-group.severity.rank, group.rule.code))
+
+
+def missing(report: Report) -> int:
+    """Return how many findings are counted and not listed."""
+    return max(sum(report.counts.values()) - len(report.findings), 0)
+
+
+def severity_counts(report: Report) -> str:
+    """Return how many findings of each severity there are, in words."""
+    numbers = {severity: report.severities.get(severity, 0) for severity in Severity}
+    return (
+        f"{count(numbers[Severity.ERROR], 'error')}, "
+        f"{count(numbers[Severity.WARNING], 'warning')}, {numbers[Severity.INFO]:,} info"
+    )

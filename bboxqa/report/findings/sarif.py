@@ -1,0 +1,121 @@
+"""Findings as SARIF 2.1.0, which code scanning services read."""
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import PurePath
+from typing import Any
+from urllib.parse import quote
+
+from bboxqa.findings import Finding, Report, RuleText, Severity, identities
+from bboxqa.plain import plain
+from bboxqa.report.findings.phrases import content, missing
+
+__all__ = ["sarif_lines"]
+
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+# GitHub keeps no more of one run.
+_MOST = 5000
+
+
+def sarif_lines(report: Report) -> Iterator[str]:
+    """Yield a SARIF log of one run, with at most 5,000 results, the worst first.
+
+    Parameters
+    ----------
+    report : Report
+
+    Yields
+    ------
+    str
+        A line without its end.
+    """
+    log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [_run(report)]}
+    yield from json.dumps(plain(log), indent=1, allow_nan=False).split("\n")
+
+
+def _run(report: Report) -> dict[str, Any]:
+    index = {code: number for number, code in enumerate(report.rules)}
+    named = list(zip(report.findings, identities(report.findings), strict=True))
+    named.sort(key=lambda pair: -pair[0].severity.rank)
+    invocation: dict[str, Any] = {"executionSuccessful": True}
+    left_out = missing(report) + max(len(named) - _MOST, 0)
+    if left_out:
+        invocation["toolExecutionNotifications"] = [_notification(left_out)]
+    return {
+        "tool": {
+            "driver": {
+                "name": "bboxqa",
+                "version": report.version,
+                "rules": [_rule(rule) for rule in report.rules.values()],
+            }
+        },
+        "invocations": [invocation],
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(finding, name, index) for finding, name in named[:_MOST]],
+    }
+
+
+def _notification(left_out: int) -> dict[str, Any]:
+    text = (
+        f"{left_out:,} more findings are not among the results: "
+        f"at most {_MOST:,} are written, the worst first, and of each rule as many as "
+        "--max-findings says."
+    )
+    return {"level": "warning", "message": {"text": text}}
+
+
+def _rule(rule: RuleText) -> dict[str, Any]:
+    mended = {
+        None: "",
+        "safe": " It can be mended with --fix.",
+        "unsafe": " It can be mended with --fix --unsafe-fixes.",
+    }[rule.fix]
+    title = rule.title[:1].upper() + rule.title[1:]
+    explained = f"{rule.explanation} {rule.breaks}".strip()
+    return {
+        "id": rule.code,
+        "shortDescription": {"text": title},
+        "fullDescription": {"text": rule.breaks},
+        "help": {"text": f"{explained}{mended}"},
+        "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+    }
+
+
+def _result(finding: Finding, name: str, index: dict[str, int]) -> dict[str, Any]:
+    where: dict[str, Any] = {"artifactLocation": {"uri": _uri(finding.file)}}
+    if finding.spot is not None:
+        where["region"] = {"startLine": finding.spot.line, "startColumn": finding.spot.column}
+    result: dict[str, Any] = {
+        "ruleId": finding.code,
+        "level": _LEVELS[finding.severity],
+        "message": {"text": content(finding)},
+        "locations": [{"physicalLocation": where}],
+        # GitHub goes by the first only, whose line would be the same for all of a file that
+        # has no line ends.
+        "partialFingerprints": {"primaryLocationLineHash": name, "bboxqaIdentity/v1": name},
+        "properties": {"pointer": finding.pointer, "ids": finding.ids, "fixable": finding.fix},
+    }
+    if finding.code in index:
+        result["ruleIndex"] = index[finding.code]
+    return result
+
+
+def _uri(file: str) -> str:
+    r"""Return a file as a URI: relative where its path is.
+
+    Examples
+    --------
+    >>> _uri("a b/ü:1.json")
+    'a%20b/%C3%BC%3A1.json'
+    """
+    try:
+        os.fsencode(file)
+    except UnicodeEncodeError:
+        # No file of this system is called so; it was named by a program.
+        file = plain(file)
+    path = PurePath(file)
+    if path.is_absolute():
+        return path.as_uri()
+    return quote(os.fsencode(path.as_posix()))

@@ -1,0 +1,39 @@
+"""How much each rule found, as a table."""
+
+from collections.abc import Iterator
+
+from bboxqa.findings import Report
+from bboxqa.report.findings.phrases import Group, groups
+from bboxqa.words import count
+
+__all__ = ["statistics_lines"]
+
+
+def statistics_lines(report: Report) -> Iterator[str]:
+    """Yield code, severity, number of findings, whether they can be mended, and title of rules.
+
+    Parameters
+    ----------
+    report : Report
+
+    Yields
+    ------
+    str
+        A line without its end: of those equally bad, the most frequent comes first.
+    """
+    found = sorted(groups(report), key=lambda g: (-g.severity.rank, -g.total, g.rule.code))
+    rows = [("code", "severity", "count", "fixable", "title"), *map(_row, found)]
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    for row in rows:
+        code, severity, number, fixable, title = row
+        yield (
+            f"{code:<{widths[0]}}  {severity:<{widths[1]}}  {number:>{widths[2]}}  "
+            f"{fixable:<{widths[3]}}  {title}"
+        ).rstrip()
+    total = sum(group.total for group in found)
+    yield f"{count(total, 'finding')} by {count(len(found), 'rule')}"
+
+
+def _row(group: Group) -> tuple[str, str, str, str, str]:
+    rule = group.rule
+    return (rule.code, group.severity, f"{group.total:,}", rule.fix or "no", rule.title)

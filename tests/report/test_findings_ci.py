@@ -1,0 +1,115 @@
+"""Findings for continuous integration and for a browser: github, junit, html."""
+
+import xml.etree.ElementTree as ET
+from html.parser import HTMLParser
+
+from support.reports import HOSTILE, finding, report
+
+from bboxqa.findings import Severity
+from bboxqa.report.findings import FORMATS
+
+VOID = {"meta", "br"}
+
+
+def test_a_workflow_command():
+    (line,) = FORMATS["github"](report(finding(row=19)))
+    assert line == (
+        "::error file=export.json,line=20,col=7,title=B001 box without area::"
+        "annotation 20 (image 5): bbox width is 0; expected more than 0"
+    )
+
+
+def test_levels_of_workflow_commands():
+    lines = FORMATS["github"](report(finding("C002"), finding("B004")))
+    assert [line.split()[0] for line in lines] == ["::warning", "::notice"]
+
+
+def test_workflow_commands_are_escaped():
+    odd = finding(file="a,b:c%.json", message="50 %: a, b", ids={}, spot=None)
+    (line,) = FORMATS["github"](report(odd))
+    assert line == "::error file=a%2Cb%3Ac%25.json,title=B001 box without area::50 %25: a, b"
+
+
+def suites_of(found):
+    return ET.fromstring("\n".join(FORMATS["junit"](found)).encode())  # noqa: S314
+
+
+def test_a_suite_for_each_file_and_a_test_for_each_rule():
+    found = report(finding(), finding(row=1), finding("B004"), files=("export.json", "b.json"))
+    root = suites_of(found)
+    first, second = root
+    assert root.attrib["failures"] == first.attrib["failures"] == "1"
+    assert (second.attrib["name"], second.attrib["failures"]) == ("b.json", "0")
+    for suite in root:
+        assert len(suite.findall("testcase")) == int(suite.attrib["tests"]) == 4
+    failure = first.find("testcase/failure")
+    assert failure.attrib == {"type": "error", "message": "2 findings: box without area"}
+    assert "export.json:2:7: error annotation 2 (image 5): bbox width" in failure.text
+    assert "export.json:1:7: info" in first.find("testcase/system-out").text
+
+
+def test_a_warning_fails_and_an_info_does_not():
+    (suite,) = suites_of(report(finding("C002"), finding(severity=Severity.INFO)))
+    assert suite.attrib["failures"] == "1"
+    assert suite.find("testcase/failure").attrib["type"] == "warning"
+
+
+def test_junit_holds_what_xml_cannot():
+    name = HOSTILE + "\ufffe"
+    (suite,) = suites_of(report(finding(file=name, message=name), files=(name,)))
+    assert "<b>" in suite.attrib["name"]
+    assert "\ufffe" not in suite.attrib["name"]
+
+
+class Page(HTMLParser):
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.tags, self.text, self.links = [], [], "", []
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.links += [value for key, value in attrs if key in ("src", "href")]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.text += data
+
+
+def page_of(found):
+    return Page("\n".join(FORMATS["html"](found)))
+
+
+def test_the_page_is_whole_and_needs_nothing_else():
+    found = report(finding(), finding("B004"), unlisted={"B004": 1480})
+    page = page_of(found)
+    assert not page.open
+    assert all(link.startswith("#") for link in page.links)
+    assert not {"script", "img", "link", "iframe"} & set(page.tags)
+    for text in ("1 error, 0 warnings, 1,481 info", "Losses become NaN.", "export.json:1:7",
+                 "annotation 1 (image 5)", "… and 1,480 more"):  # fmt: skip
+        assert text in page.text
+
+
+def test_the_page_fits_dark_and_narrow_screens():
+    text = "\n".join(FORMATS["html"](report()))
+    assert "prefers-color-scheme: dark" in text
+    assert "@media (max-width: 40rem)" in text
+    assert "width=device-width" in text
+
+
+def test_values_are_no_markup():
+    hostile = "<script>alert(1)</script>"
+    odd = finding(file=hostile, message=hostile, ids={"image": hostile}, examples=(hostile,))
+    page = page_of(report(odd, files=(hostile,), exporter=hostile))
+    assert "script" not in page.tags
+    assert page.text.count(hostile) >= 4
+
+
+def test_nothing_found_is_said_on_the_page():
+    assert "Nothing found" in page_of(report()).text

@@ -1,0 +1,96 @@
+"""What holds for every view of findings."""
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.reports import HOSTILE, finding, report
+from support.validation import report_of
+
+from bboxqa.report.findings import FORMATS
+from bboxqa.report.findings.statistics import statistics_lines
+
+VIEWS = {**FORMATS, "statistics": statistics_lines}
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+def text_of(view, *args):
+    return "\n".join(VIEWS[view](*args))
+
+
+def test_all_formats_are_there():
+    assert set(FORMATS) == {
+        "text", "concise", "json", "jsonl", "sarif", "github", "junit", "html",
+    }  # fmt: skip
+
+
+def test_an_unknown_format_is_a_key_error():
+    with pytest.raises(KeyError):
+        FORMATS["yaml"]
+
+
+def test_a_format_is_loaded_when_it_is_used():
+    script = (
+        "import sys; from bboxqa.report.findings import FORMATS\n"
+        "list(FORMATS); FORMATS['concise']\n"
+        "names = [name.rpartition('.')[2] for name in sys.modules if 'report.findings.' in name]\n"
+        "assert set(names) == {'concise', 'phrases'}, names\n"
+        "assert not any(name.startswith('bboxqa.rules') for name in sys.modules)\n"
+        "assert not {'click', 'rich', 'numpy'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_real_report_can_be_shown(view):
+    real = report_of({"annotations": [{"bbox": [10, 10, 0, 20]}]})
+    assert "B001" in text_of(view, real)
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("empty", [report(), report(files=())])
+def test_an_empty_report_can_be_shown(view, empty):
+    text_of(view, empty).encode()
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_names_from_the_file_do_no_harm(view):
+    hostile = report(
+        finding(file=HOSTILE, message=HOSTILE, ids={"annotation": HOSTILE}, excerpt=HOSTILE),
+        finding(file=HOSTILE, spot=None, pointer="", ids={}, examples=(f"/{HOSTILE}",), count=2),
+        files=(HOSTILE,),
+        exporter=HOSTILE,
+    )
+    text = text_of(view, hostile)
+    text.encode()
+    assert "\x1b" not in text
+    assert "\x00" not in text
+    assert "\u2028" not in text
+
+
+@pytest.mark.parametrize("view", VIEWS)
+@given(value=VALUES)
+def test_any_value_can_be_shown(view, value):
+    odd = finding(ids={"annotation": value, "annotator": value}, found=value)
+    text_of(view, report(odd)).encode()
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_numbers_without_end_and_lists_without_bottom_can_be_shown(view):
+    deep = []
+    for _ in range(5000):
+        deep = [deep]
+    text_of(view, report(finding(found=deep, ids={"image": 10**9999}))).encode()
+
+
+@pytest.mark.parametrize("view", VIEWS)
+def test_a_finding_of_an_unexplained_rule_can_be_shown(view):
+    odd = report(finding())
+    text_of(view, replace(odd, rules={})).encode()

@@ -1,0 +1,126 @@
+"""Findings for people: text, concise and statistics."""
+
+import re
+
+from support.reports import finding, report
+
+from bboxqa.findings import Severity
+from bboxqa.report.findings import FORMATS
+from bboxqa.report.findings.as_text import text_lines
+from bboxqa.report.findings.statistics import statistics_lines
+
+
+def lines_of(*args, **more):
+    return list(text_lines(report(*args, **more)))
+
+
+def test_each_file_has_a_line():
+    lines = lines_of(files=("a.json", "b.json"))
+    assert lines[0] == "a.json (CVAT): 1,500 images, 4,784 annotations, 60 categories"
+    assert lines[1].startswith("b.json (CVAT): ")
+    assert lines_of(exporter=None)[0].startswith("export.json: ")
+
+
+def test_a_group_says_what_breaks_and_where():
+    lines = lines_of(finding(row=19), finding(row=20, fix="unsafe"))
+    start = lines.index("B001 error: box without area (2)")
+    assert lines[start + 1 : start + 5] == [
+        "  Losses become NaN.",
+        "  export.json:20:7  annotation 20 (image 5): bbox width is 0; expected more than 0",
+        '    {"id": 1, "bbox": [10, 10, 0, 20]}',
+        "  export.json:21:7  [?] annotation 21 (image 5): bbox width is 0; expected more than 0",
+    ]
+
+
+def test_worse_groups_come_first():
+    lines = lines_of(finding("B004"), finding("C002"), finding("B001"))
+    codes = [line[:4] for line in lines if re.match(r"[A-Z]\d{3} ", line)]
+    assert codes == ["B001", "C002", "B004"]
+
+
+def test_a_finding_milder_than_its_group_says_so():
+    lines = lines_of(finding(), finding(row=1, severity=Severity.INFO))
+    assert sum("info: annotation 2" in line for line in lines) == 1
+
+
+def test_a_diagnosis_names_some_records():
+    pointers = tuple(f"/annotations/{row}" for row in range(5))
+    lines = lines_of(finding(count=4784, examples=pointers, ids={}))
+    assert "    4,784 records, such as /annotations/0, /annotations/1, /annotations/2" in lines
+
+
+def test_a_long_excerpt_is_cut():
+    lines = lines_of(finding(excerpt="x" * 160))
+    assert "    " + "x" * 99 + "…" in lines
+
+
+def test_what_is_not_listed_is_counted():
+    lines = lines_of(finding(fix="unsafe"), unlisted={"B001": 1481, "C002": 2})
+    assert "  … and 1,481 more (--max-findings 0 shows all)" in lines
+    assert "C002 warning: equal names (2)" in lines
+    assert lines[-3] == "1,482 errors, 2 warnings, 0 info"
+    assert lines[-2] == "[?] at least 1 fixable with --fix --unsafe-fixes"
+
+
+def test_the_end_counts_and_says_how_to_go_on():
+    lines = lines_of(
+        finding(fix="unsafe"), finding("D001", row=1, fix="safe"), finding("B004", row=2)
+    )
+    assert lines[-3:] == [
+        "1 error, 1 warning, 1 info",
+        "[*] 1 fixable with --fix, [?] 1 fixable with --fix --unsafe-fixes",
+        "Next: bboxqa validate export.json --fix",
+    ]
+
+
+def test_without_safe_fixes_the_next_command_shows_the_others():
+    lines = lines_of(finding(fix="unsafe", file="my file.json"))
+    assert lines[-1] == "Next: bboxqa validate 'my file.json' --unsafe-fixes --diff"
+
+
+def test_without_fixes_the_next_command_explains_the_worst():
+    assert lines_of(finding("B004"), finding("C002"))[-1] == "Next: bboxqa explain C002"
+
+
+def test_many_files_are_not_spelled_out():
+    many = [finding("D001", fix="safe", file=f"{letter}.json") for letter in "abc"]
+    assert lines_of(*many)[-1] == "Next: bboxqa validate FILE… --fix"
+
+
+def test_nothing_found_is_said():
+    assert lines_of()[-1] == "Nothing found: 4 rules, 1 file"
+
+
+def test_colour_changes_nothing_but_colour():
+    found = report(finding(), finding("B004", fix="safe"))
+    coloured = list(text_lines(found, colour=True))
+    assert "\x1b[1;31mB001\x1b[0m" in "".join(coloured)
+    assert [re.sub(r"\x1b\[[\d;]*m", "", line) for line in coloured] == list(text_lines(found))
+
+
+def test_ids_as_the_file_writes_them():
+    ids = {"annotation": "20", "image": None, "annotator": "Ann\x1b"}
+    line = next(line for line in lines_of(finding(ids=ids)) if "expected" in line)
+    assert 'annotation "20" (image null, annotator Ann\\x1b): ' in line
+    line = next(line for line in lines_of(finding(ids={"image": [1, 2]})) if "expected" in line)
+    assert "image 1, 2: " in line
+
+
+def test_concise_is_a_line_for_each_finding():
+    found = report(finding(row=19), finding("C002", spot=None, ids={}, message="two\nlines"))
+    assert list(FORMATS["concise"](found)) == [
+        "export.json:20:7: B001 error annotation 20 (image 5): " + finding().message,
+        "export.json: C002 warning two\\nlines",
+    ]
+
+
+def test_statistics_are_a_table():
+    found = report(finding(), finding("B004"), unlisted={"B004": 1480, "D001": 3, "C002": 20})
+    assert list(statistics_lines(found)) == [
+        "code  severity  count  fixable  title",
+        "B001  error         1  unsafe   box without area",
+        "C002  warning      20  no       equal names",
+        "D001  warning       3  safe     same twice",
+        "B004  info      1,481  safe     box over the edge",
+        "1,505 findings by 4 rules",
+    ]
