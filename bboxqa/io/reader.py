@@ -5,14 +5,13 @@ import mmap
 import re
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from gc import disable, enable, isenabled
 from pathlib import Path
 
 import msgspec
 
+from bboxqa.collector import collector_off
 from bboxqa.errors import DatasetError
 from bboxqa.io.careful import read_carefully
 from bboxqa.io.columns import Columns, ColumnsBuilder
@@ -89,7 +88,7 @@ def read_file(
         path.open("rb") as file,
         mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text,
         ThreadPoolExecutor(1) as pool,
-        _collector_off(),
+        collector_off(),
     ):
         computed: Future[str] | None = pool.submit(_blake2b, path) if digest else None
         try:
@@ -140,18 +139,6 @@ def _size(path: Path) -> int:
     if size == 0:
         raise DatasetError([f"{path}: the file is empty"], "Export it again.")
     return size
-
-
-@contextmanager
-def _collector_off() -> Iterator[None]:
-    """Switch the cyclic garbage collector off: records hold no cycles, and it doubles the time."""
-    was_on = isenabled()
-    disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            enable()
 
 
 def _blake2b(path: Path) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import chain
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -202,6 +203,16 @@ def _finite(values: Sequence[Any]) -> bool:
     return set(map(type, values)) <= _NUMBERS
 
 
+def _column(records: Sequence[dict[str, Any]], key: str, keys: set[str]) -> list[Any]:
+    """Return what stands under a key of each record."""
+    if key not in keys:
+        return [_MISSING] * len(records)
+    try:
+        return list(map(itemgetter(key), records))
+    except KeyError:
+        return [record.get(key, _MISSING) for record in records]
+
+
 class _Grower:
     """Arrays of one column, window by window."""
 
@@ -244,7 +255,8 @@ class ColumnsBuilder:
         kinds, types = _kinds(values)
         self._record.add(kinds)
         records = values if types <= {dict} else [v if type(v) is dict else {} for v in values]
-        columns = {key: [record.get(key, _MISSING) for record in records] for key in _FIELDS}
+        keys = set(chain.from_iterable(records))
+        columns = {key: _column(records, key, keys) for key in _FIELDS}
         types_of = {}
         for key, column in columns.items():
             kind, types_of[key] = _kinds(column)
@@ -259,7 +271,7 @@ class ColumnsBuilder:
         self._iscrowd.add(np.array(iscrowd, np.int8))
         self._add_keypoints(columns, types_of)
         self._add_outlines(columns["segmentation"], types_of["segmentation"])
-        self._add_annotators(records)
+        self._add_annotators(records, keys)
         self.n += len(records)
 
     def _add_ids(self, key: str, column: list[Any], types: set[type]) -> None:
@@ -334,16 +346,21 @@ class ColumnsBuilder:
             if form[place] == Form.RLE
         ]
 
-    def _add_annotators(self, records: Sequence[dict[str, Any]]) -> None:
+    def _add_annotators(self, records: Sequence[dict[str, Any]], keys: set[str]) -> None:
         for key, grower in self._annotator.items():
             first, _, rest = key.partition(".")
+            if first not in keys:
+                grower.add(np.full(len(records), -1))
+                continue
             values = [record.get(first) for record in records]
             if rest:
                 values = [v.get(rest) if type(v) is dict else None for v in values]
-            if values.count(None) == len(values):
-                grower.add(np.full(len(values), -1))
-                continue
-            grower.add([self._number(value) for value in values])
+            # Equal values of one type have one name; 1 and True are equal, but of two types.
+            if set(map(type, values)) <= {str} or set(map(type, values)) <= {int}:
+                known = {value: self._number(value) for value in dict.fromkeys(values)}
+                grower.add(list(map(known.__getitem__, values)))
+            else:
+                grower.add([self._number(value) for value in values])
 
     def _number(self, value: object) -> int:
         if value is None or value == "":

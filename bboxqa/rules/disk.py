@@ -1,5 +1,6 @@
 """Looking at the image files of a data set, once for all rules."""
 
+import ntpath
 import os
 import re
 import unicodedata
@@ -8,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import IntEnum
-from pathlib import Path, PurePosixPath, PureWindowsPath
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -111,8 +112,7 @@ def is_foreign(name: str) -> bool:
     >>> [is_foreign(name) for name in ("/a.jpg", "C:\\a.jpg", "https://b.org/a.jpg", "a/b.jpg")]
     [True, True, True, False]
     """
-    windows = PureWindowsPath(name)
-    return bool(windows.drive or windows.root or _URL.match(name))
+    return name[:1] in ("/", "\\") or bool(ntpath.splitdrive(name)[0] or _URL.match(name))
 
 
 def look(

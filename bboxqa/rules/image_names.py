@@ -109,4 +109,5 @@ def nearly_same(document: Document, _settings: ValidateSettings) -> Iterator[Hit
 
 
 def _plain(name: str) -> str:
-    return str(PurePosixPath(folded(name)))
+    plain = folded(name)
+    return str(PurePosixPath(plain)) if "//" in plain or "./" in plain else plain

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import msgspec
 
+from bboxqa.collector import collector_off
 from bboxqa.errors import DatasetError
 from bboxqa.rules.columns import AnnotationColumns, ColumnsBuilder
 
@@ -142,7 +143,8 @@ def read_bytes(text: Text, name: str) -> Reading:
     """Read the content of a file, however broken; see `read_path`."""
     reading = Reading(name, text, len(text))
     start = _decode(reading)
-    _Reader(reading).read(start)
+    with collector_off():
+        _Reader(reading).read(start)
     return reading
 
 
