@@ -25,8 +25,26 @@ PEERS: dict[str, tuple[str, ...]] = {
     "kalphacv": ("kalphacv==1.5.2", "pillow"),
     "kalos": ("kalos==0.8.0",),
 }
+"""What measures agreement, by name."""
 
-REPORTED = ("bboxqa", "kalphacv", "kalos", "msgspec", "numpy", "scipy", "shapely", "pillow")
+VALIDATORS: dict[str, tuple[str, ...]] = {
+    "hotcoco": ("hotcoco==1.3.0",),
+    "kwcoco": ("kwcoco==0.9.1",),
+}
+"""What validates files, by name."""
+
+REPORTED = (
+    "bboxqa",
+    "kalphacv",
+    "kalos",
+    "hotcoco",
+    "kwcoco",
+    "msgspec",
+    "numpy",
+    "scipy",
+    "shapely",
+    "pillow",
+)
 """Packages whose versions are written beside the results."""
 
 LIST_VERSIONS = """
@@ -88,7 +106,7 @@ def ensure(name: str, environments: Path) -> Path:
     PeerError
         If a package cannot be installed; with the last line of what pip said.
     """
-    requirements = PEERS[name]
+    requirements = (PEERS | VALIDATORS)[name]
     environment = environments.expanduser().absolute() / name
     python = python_of(environment)
     if is_complete(python, requirements):
@@ -113,7 +131,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--environments", type=Path, default=default_environments(), metavar="DIR")
     arguments = parser.parse_args()
-    for name in PEERS:
+    for name in (*PEERS, *VALIDATORS):
         try:
             found = versions(ensure(name, arguments.environments))
         except PeerError as error:

@@ -1,0 +1,274 @@
+"""What a user of `bboxqa validate` reads, and what it writes."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from PIL import Image
+from support.mutants import clean, text
+from support.reference import shared_file
+
+CLEAN = text(clean(0))
+NOTHING = b'{"images": [], "annotations": [], "categories": []}'
+
+
+def run(*arguments, cwd=None):
+    return subprocess.run(
+        [sys.executable, "-m", "bboxqa", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        check=False,
+        env={**os.environ, "PYTHONUTF8": "1"},
+    )
+
+
+@pytest.fixture
+def export(tmp_path):
+    """A file with an id 0 (safe fix), a box without area (unsafe fix) and a wrong area."""
+    document = clean(0)
+    document["annotations"][3]["id"] = 0
+    document["annotations"][7].update(bbox=[10, 10, 0, 5], area=1)
+    del document["annotations"][7]["segmentation"]
+    document["annotations"][9]["area"] = 1
+    path = tmp_path / "export.json"
+    path.write_bytes(text(document))
+    return path
+
+
+def found(result):
+    return json.loads(result.stdout)["counts"]
+
+
+def test_a_clean_file_is_fine(tmp_path):
+    (tmp_path / "a.json").write_bytes(CLEAN)
+    result = run("validate", tmp_path / "a.json", "--fail-on", "warning")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "8 images, 48 annotations, 3 categories" in result.stdout
+
+
+def test_what_is_found_is_told_with_its_place_and_the_next_step(export):
+    result = run("validate", export)
+    assert result.returncode == 1
+    assert "B001 error: box without area (1)" in result.stdout
+    assert "annotation 8 (image 2): bbox width is 0; expected more than 0" in result.stdout
+    assert f"{export}:1:" in result.stdout
+    assert f"Next: bboxqa validate {export} --fix" in result.stdout
+
+
+def test_the_least_severity_that_fails(export):
+    def code(*more):
+        return run("validate", export, *more).returncode
+
+    assert code("--ignore", "B001,S010") == 0
+    assert code("--ignore", "B001,S010", "--fail-on", "warning") == 1
+    assert code("--exit-zero") == 0
+    assert code("--select", "C", "--fail-on", "info") == 0
+
+
+def test_select_ignore_and_ignores_of_files(export):
+    assert set(found(run("validate", export, "--select", "B0", "--output-format", "json"))) == {
+        "B001", "B011",
+    }  # fmt: skip
+    some = run(
+        "validate", export, "--select", "B,I003", "--ignore", "B01", "--per-file-ignores",
+        "exp*:B001", "--output-format", "json",
+    )  # fmt: skip
+    assert set(found(some)) == {"I003"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "no file given; try: bboxqa validate export.json"),
+        (["no.json"], "no.json: no such file"),
+        (["{}", "--select", "X9"], "no rule begins with 'X9'"),
+        (["{}", "--per-file-ignores", "a"], "expected GLOB:CODES"),
+        (["{}", "--per-file-ignores", "*:X9"], "no rule begins with 'X9'"),
+        (["{}", "--unsafe-fixes"], "--unsafe-fixes goes with --fix or --diff"),
+        (["{}", "--in-place"], "--in-place goes with --fix"),
+        (["{}", "--fix", "--diff"], "--diff writes nothing"),
+        (["{}", "--config", "no"], "no: no such file, and none of the settings"),
+        (["{}", "--baseline", "no"], "no: cannot be read"),
+        (["{}", "--images", "no"], "no: no such folder of images"),
+        (["{}", "--output", "no/where"], "no/where: cannot be written"),
+        (["{}", "--max-findings", "-1"], "not in the range"),
+    ],
+)
+def test_what_cannot_run_says_why(arguments, message, export, tmp_path):
+    result = run("validate", *(str(a).replace("{}", str(export)) for a in arguments), cwd=tmp_path)
+    assert result.returncode == 2
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_nothing_examined_is_no_success(tmp_path):
+    (tmp_path / "a.json").write_bytes(NOTHING)
+    result = run("validate", tmp_path / "a.json")
+    assert result.returncode == 2
+    assert "nothing was examined" in result.stderr
+    (tmp_path / "empty").mkdir()
+    assert run("validate", tmp_path / "empty").returncode == 2
+
+
+@pytest.mark.parametrize("content", [b"", b"<html>", b"\x89PNG\r\n", b"[1, 2", b"{", b"null"])
+def test_a_file_that_is_no_coco_file_is_a_finding(content, tmp_path):
+    (tmp_path / "a.json").write_bytes(content)
+    result = run("validate", tmp_path / "a.json")
+    assert result.returncode == 1
+    assert "Traceback" not in result.stdout + result.stderr
+    assert " error: " in result.stdout
+
+
+def test_fix_writes_beside_and_leaves_the_source(export):
+    before = export.read_bytes()
+    result = run("validate", export, "--fix")
+    assert result.returncode == 1
+    assert "2 changes (B011 1, I003 1)" in result.stderr
+    fixed = export.with_name("export.fixed.json")
+    assert export.read_bytes() == before
+    ids = [annotation["id"] for annotation in json.loads(fixed.read_bytes())["annotations"]]
+    assert 0 not in ids
+    assert len(set(ids)) == 48
+    assert "I003" not in result.stdout
+    again = run("validate", export, "--fix")
+    assert again.returncode == 2
+    assert "export.fixed.json: is there already; move it away, or give --force" in again.stderr
+    assert run("validate", export, "--fix", "--force").returncode == 1
+
+
+def test_fix_in_place_keeps_a_copy(export):
+    before = export.read_bytes()
+    result = run("validate", export, "--fix", "--unsafe-fixes", "--in-place")
+    assert result.returncode == 0
+    assert export.with_name("export.json.bak").read_bytes() == before
+    assert len(json.loads(export.read_bytes())["annotations"]) == 47
+    after = export.read_bytes()
+    assert "nothing to mend" in run("validate", export, "--fix", "--in-place").stderr
+    assert export.read_bytes() == after
+
+
+def test_diff_shows_and_writes_nothing(export):
+    before = sorted(export.parent.iterdir())
+    result = run("validate", export, "--diff")
+    assert result.returncode == 1
+    assert "@@ I003 /annotations/3/id\n- 0\n+ 49\n" in result.stdout
+    assert sorted(export.parent.iterdir()) == before
+
+
+def test_a_baseline_lets_only_new_findings_fail(export, tmp_path):
+    known = tmp_path / "known"
+    assert run("validate", export, "--write-baseline", known).returncode == 0
+    assert run("validate", export, "--baseline", known).returncode == 0
+    document = json.loads(export.read_bytes())
+    document["annotations"].insert(0, {**document["annotations"][20], "id": 99, "bbox": "x"})
+    export.write_text(json.dumps(document, indent=1))
+    result = run("validate", export, "--baseline", known, "--output-format", "json")
+    assert result.returncode == 1
+    assert set(found(result)) == {"S006"}
+
+
+@pytest.mark.parametrize("name", ["concise", "jsonl", "sarif", "github", "junit", "html"])
+def test_every_format_goes_to_a_file(name, export, tmp_path):
+    out = tmp_path / "report"
+    result = run("validate", export, "--output-format", name, "--output", out)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert "B001" in out.read_text("utf-8")
+
+
+def test_statistics(export):
+    lines = run("validate", export, "--statistics", "--select", "B001,I003").stdout.splitlines()
+    assert [line.split()[:3] for line in lines[:3]] == [
+        ["code", "severity", "count"], ["B001", "error", "1"], ["I003", "warning", "1"],
+    ]  # fmt: skip
+
+
+def test_settings_of_the_project_and_of_a_file(export, tmp_path):
+    (tmp_path / "pyproject.toml").write_text('[tool.bboxqa.validate]\nselect = ["I003"]\n')
+    result = run("validate", export, "--output-format", "json", cwd=tmp_path)
+    assert set(found(result)) == {"I003"}
+    (tmp_path / "my.toml").write_text('[validate]\nselect = ["B"]\nfail_on = "info"\n')
+    result = run("validate", export, "--config", "my.toml", "--output-format", "json", cwd=tmp_path)
+    assert set(found(result)) == {"B001", "B011"}
+    (tmp_path / "pyproject.toml").write_text("[tool.bboxqa.validate]\nselekt = []\n")
+    result = run("validate", export, cwd=tmp_path)
+    assert result.returncode == 2
+    assert "unknown setting 'selekt'; did you mean 'select'?" in result.stderr
+
+
+def test_with_images(tmp_path):
+    folder = tmp_path / "images"
+    folder.mkdir()
+    for number in range(7):
+        Image.new("RGB", (640, 480), (number, 9, 9)).save(folder / f"photo_{number:03}.jpg")
+    (tmp_path / "a.json").write_bytes(CLEAN)
+    result = run("validate", tmp_path / "a.json", "--images", folder, "--output-format", "json")
+    findings = json.loads(result.stdout)["findings"]
+    assert [(f["code"], f["ids"]) for f in findings if f["code"][0] == "M"] == [
+        ("M001", {"image": 8})
+    ]
+
+
+def test_several_files_together(tmp_path):
+    document = clean(0)
+    (tmp_path / "train.json").write_bytes(text(document))
+    document["categories"][0]["name"] = "yak"
+    (tmp_path / "val.json").write_bytes(text(document))
+    counts = found(run("validate", tmp_path, "--output-format", "json"))
+    assert counts["C007"] == 1
+
+
+def test_explain():
+    page = run("explain", "b005").stdout
+    assert page.startswith("B005")
+    assert "x1, y1, x2, y2" in page
+    listed = run("explain").stdout
+    assert all(code in listed for code in ("F001", "S003", "Q003"))
+    wrong = run("explain", "B05")
+    assert wrong.returncode == 2
+    assert "there is no rule 'B05'" in wrong.stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("exports/cvat_boxes.json", {"B006": 1, "B001": 1}),
+        ("exports/cvat_polygons.json", {"P005": 20, "S004": 1}),
+        ("exports/roboflow_boxes.json", {"I003": 1, "C005": 1}),
+        ("exports/taco.json", {"I001": 2, "P005": 84}),
+        ("lvis_double_100.json", {"D001": 0, "D002": 0}),
+    ],
+)
+def test_real_exports(name, expected):
+    path = shared_file(name)
+    counts = found(run("validate", path, "--output-format", "json"))
+    assert {code: counts.get(code, 0) for code in expected} == expected
+
+
+def test_ids_of_the_duplicates_in_taco():
+    result = run("validate", shared_file("exports/taco.json"), "--select", "I001",
+                 "--output-format", "json")  # fmt: skip
+    assert [f["ids"]["annotation"] for f in json.loads(result.stdout)["findings"]] == [309, 4040]
+
+
+def test_the_help_names_every_option():
+    shown = run("validate", "--help").stdout
+    for option in ("--images", "--select", "--fix", "--baseline", "--output-format", "--diff"):
+        assert option in shown
+
+
+def test_files_are_never_read_from_outside_the_folder(tmp_path):
+    secret = tmp_path / "secret.png"
+    Image.new("RGB", (640, 480)).save(secret)
+    folder = tmp_path / "images"
+    folder.mkdir()
+    document = clean(0)
+    document["images"][0]["file_name"] = "../secret.png"
+    (tmp_path / "a.json").write_bytes(text(document))
+    result = run("validate", tmp_path / "a.json", "--images", folder, "--output-format", "json")
+    counts = found(result)
+    assert counts["M005"] == 1
+    assert Path(secret).exists()
