@@ -82,7 +82,8 @@ def validate_with(
     if not paths:
         raise DatasetError(["no file given"])
     files = list_files(paths)
-    return validate_documents(_documents(files, images, progress), settings, max_findings)
+    documents = _documents(files, images, progress)
+    return validate_documents(documents, settings, max_findings, progress)
 
 
 def _documents(
@@ -95,10 +96,9 @@ def _documents(
     several = images is not None and len(files) > 1
     named = [read_path(file, str(file)).images for file in files] if several else []
     others = [record for records in named for record in records]
-    for number, file in enumerate(files):
-        if progress is not None:
-            progress("reading", number, len(files))
-        yield _document(images, progress, others, read_path(file, str(file)))
+    tell = None if progress is None else partial(progress, "reading")
+    for file in files:
+        yield _document(images, progress, others, read_path(file, str(file), tell))
 
 
 def _document(

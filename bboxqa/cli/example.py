@@ -10,7 +10,7 @@ _NAMES = ("fruits", "smiling_fruits", "landscape", "matching", "iou", "krippendo
 
 
 @click.command()
-@click.argument("name", type=click.Choice(_NAMES), metavar="|".join(_NAMES))
+@click.argument("name", type=click.Choice(_NAMES), metavar="NAME")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -20,6 +20,8 @@ _NAMES = ("fruits", "smiling_fruits", "landscape", "matching", "iou", "krippendo
 @click.option("--force", is_flag=True, help="Replace files in --out.")
 def example(name: str, out: Path | None, force: bool) -> int:
     """Walk through a worked example, with pictures.
+
+    NAME is fruits, smiling_fruits, landscape, matching, iou or krippendorff.
 
     Boxes, IoUs, matching, units, alpha: every number is computed here and compared with its
     expected value.

@@ -8,9 +8,10 @@ __all__ = ["explain"]
 @click.command()
 @click.argument("codes", nargs=-1, metavar="[CODE…]")
 def explain(codes: tuple[str, ...]) -> int:
-    """Explain rules of `validate`: what they look for, what it breaks, how to mend it.
+    """Explain the rules of validate.
 
-    Without a CODE, all rules are listed.
+    What a rule looks for, what goes wrong because of it, and how to mend it; without a CODE, the
+    list of all rules.
     """
     from bboxqa.rules.pages import list_lines, page_lines
     from bboxqa.rules.registry import rule

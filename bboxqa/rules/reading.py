@@ -4,7 +4,7 @@ import json
 import math
 import mmap
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -109,7 +109,7 @@ class Reading:
     repeated: list[tuple[str, str]] = field(default_factory=list)
 
 
-def read_path(path: Path, name: str) -> Reading:
+def read_path(path: Path, name: str, progress: Callable[[int, int], None] | None = None) -> Reading:
     """Read a file, however broken.
 
     Parameters
@@ -117,6 +117,8 @@ def read_path(path: Path, name: str) -> Reading:
     path : Path
     name : str
         How messages call it.
+    progress : callable, optional
+        Is told how many bytes of how many are read.
 
     Returns
     -------
@@ -132,19 +134,22 @@ def read_path(path: Path, name: str) -> Reading:
             size = path.stat().st_size
             if size == 0:
                 return read_bytes(b"", name)
-            return read_bytes(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ), name)
+            text = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            return read_bytes(text, name, progress)
     except FileNotFoundError:
         raise DatasetError([f"{name}: no such file"]) from None
     except (OSError, ValueError) as error:
         raise DatasetError([f"{name}: cannot be read: {error}"]) from None
 
 
-def read_bytes(text: Text, name: str) -> Reading:
+def read_bytes(
+    text: Text, name: str, progress: Callable[[int, int], None] | None = None
+) -> Reading:
     """Read the content of a file, however broken; see `read_path`."""
     reading = Reading(name, text, len(text))
     start = _decode(reading)
     with collector_off():
-        _Reader(reading).read(start)
+        _Reader(reading, progress).read(start)
     return reading
 
 
@@ -190,12 +195,12 @@ class _StopError(Exception):
 class _Reader:
     """Goes through a document once: fast where it is plain, value by value where it is not."""
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: Reading, progress: Callable[[int, int], None] | None) -> None:
         self._out = reading
+        self._progress = progress
         self._text = reading.text
         self._fast = msgspec.json.Decoder()
         self._repeated: list[str] = []
-        self._odd_number = False
         hooks: dict[str, Any] = {
             "object_pairs_hook": self._object, "parse_constant": self._constant,
         }  # fmt: skip
@@ -304,6 +309,8 @@ class _Reader:
             place = cut.end() - 1
             if isinstance(self._text, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
                 self._text.madvise(mmap.MADV_DONTNEED, 0, place)
+            if self._progress is not None:
+                self._progress(place, len(self._text))
         return self._step(name, place, len(self._text), section, sink)[0]
 
     def _window(self, place: int, stop: int) -> list[Any] | None:

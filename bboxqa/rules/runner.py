@@ -1,7 +1,7 @@
 """Applying rules to documents: from files to a report."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import PurePath
@@ -31,25 +31,32 @@ def chosen_rules(settings: ValidateSettings, name: str) -> tuple[Rule, ...]:
     return select(settings.select, ignored)
 
 
-def apply(document: Document, settings: ValidateSettings) -> list[tuple[Rule, Hits]]:
+def apply(
+    document: Document,
+    settings: ValidateSettings,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> list[tuple[Rule, Hits]]:
     """Apply the rules that look at one file.
 
     Parameters
     ----------
     document : Document
     settings : ValidateSettings
+    progress : callable, optional
+        Is told a stage, and how many rules of how many have looked.
 
     Returns
     -------
     list of (Rule, Hits)
     """
     scopes = {"record", "data set"} if document.disk is None else {"record", "data set", "images"}
-    return [
-        (rule, hits)
-        for rule in chosen_rules(settings, document.name)
-        if rule.scope in scopes
-        for hits in rule.check(document, settings)
-    ]
+    rules = [rule for rule in chosen_rules(settings, document.name) if rule.scope in scopes]
+    result = []
+    for number, rule in enumerate(rules):
+        if progress is not None:
+            progress("checking", number, len(rules))
+        result += [(rule, hits) for hits in rule.check(document, settings)]
+    return result
 
 
 def apply_together(
@@ -171,7 +178,10 @@ def file_report(document: Document) -> FileReport:
 # A file may hold numbers so large that sums of them have no end; that is a finding, no accident.
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def validate_documents(
-    documents: Iterable[Document], settings: ValidateSettings, limit: int
+    documents: Iterable[Document],
+    settings: ValidateSettings,
+    limit: int,
+    progress: Callable[[str, int, int], None] | None = None,
 ) -> Report:
     """Apply all rules and return what they found; see `bboxqa.validate`."""
     files, findings = [], []
@@ -187,7 +197,7 @@ def validate_documents(
 
     for document in documents:
         rules |= {rule.code: rule for rule in chosen_rules(settings, document.name)}
-        raw = apply(document, settings)
+        raw = apply(document, settings, progress)
         count(raw)
         files.append(file_report(document))
         findings.append(describe(document, raw, limit))
