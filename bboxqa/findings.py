@@ -11,6 +11,7 @@ from pathlib import PurePath
 from typing import Any, Literal
 
 from bboxqa.plain import plain
+from bboxqa.words import count
 
 __all__ = [
     "Edit", "FileReport", "Finding", "Report", "RuleText", "Severity", "Spot", "identities",
@@ -92,6 +93,9 @@ class Finding:
         How many records it speaks of; 1 but for a diagnosis of the data set.
     examples : tuple of str
         Pointers to some of the records of a diagnosis.
+    key : str
+        What tells it from others of its kind where the ids do not, since they depend on the order
+        of the records.
     spot : Spot or None
         Where the value stands; None where it stands nowhere in a file.
     excerpt : str
@@ -110,6 +114,7 @@ class Finding:
     edits: Sequence[Edit] = ()
     count: int = 1
     examples: tuple[str, ...] = ()
+    key: str = ""
     spot: Spot | None = None
     excerpt: str = ""
 
@@ -176,6 +181,8 @@ class Report:
     rules : mapping of str to RuleText
         The rules that were applied.
     version : str
+    fail_on : Severity
+        The least severity that fails a run.
     """
 
     files: tuple[FileReport, ...]
@@ -184,10 +191,11 @@ class Report:
     severities: Mapping[Severity, int]
     rules: Mapping[str, RuleText]
     version: str
+    fail_on: Severity = Severity.ERROR
 
     def __repr__(self) -> str:
         numbers = ", ".join(f"{self.severities[each]:,} {each}" for each in Severity)
-        return f"<Report of {len(self.files):,} files: {numbers}>"
+        return f"<Report of {count(len(self.files), 'file')}: {numbers}>"
 
     def _repr_html_(self) -> str:
         return f"<pre>{escape(self.render('text'))}</pre>"
@@ -253,8 +261,13 @@ def identity(finding: Finding) -> str:
     where = finding.pointer.split("/")[1:]
     if len(where) > 1 and where[1].isdecimal():
         del where[1]
-    found = finding.found if finding.count == 1 else None
-    parts = [finding.code, PurePath(finding.file).as_posix(), finding.ids, where, found]
+    file = PurePath(finding.file).as_posix()
+    parts: list[Any] = [finding.code, file, finding.ids, where, finding.found]
+    if finding.key:
+        parts = [finding.code, file, finding.key]
+    elif finding.count > 1:
+        # The first record of many is another one after they are reordered.
+        parts = [finding.code, file, where[-1:]]
     text = json.dumps(_canonical(plain(parts)), sort_keys=True)
     return sha256(text.encode()).hexdigest()[:32]
 

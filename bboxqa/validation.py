@@ -65,10 +65,24 @@ def validate(
     """
     checked = validate_settings_from(settings)
     if isinstance(source, Mapping):
-        reading = read_bytes(json.dumps(dict(source)).encode(), "document")
+        reading = read_bytes(_encoded(source), "document")
         return validate_documents([_document(images, progress, (), reading)], checked, max_findings)
     paths = [source] if isinstance(source, str | PathLike) else list(source)
     return validate_with(paths, checked, images, max_findings, progress)
+
+
+def _encoded(document: Mapping[str, Any]) -> bytes:
+    """Return a document as a file would hold it; numbers and arrays of numpy are understood."""
+
+    def plain(value: Any) -> Any:
+        if hasattr(value, "tolist"):
+            return value.tolist()
+        raise TypeError(f"a value is of type {type(value).__name__}; expected what json can hold")
+
+    try:
+        return json.dumps(dict(document), default=plain).encode()
+    except (TypeError, ValueError) as error:
+        raise DatasetError([f"document: cannot be written as json: {error}"]) from None
 
 
 def validate_with(
@@ -81,7 +95,8 @@ def validate_with(
     """Look at files with checked settings; see `validate`."""
     if not paths:
         raise DatasetError(["no file given"])
-    files = list_files(paths)
+    # A file that is named twice would be a copy of itself.
+    files = list({file.resolve(): file for file in reversed(list_files(paths))}.values())[::-1]
     documents = _documents(files, images, progress)
     return validate_documents(documents, settings, max_findings, progress)
 

@@ -4,7 +4,10 @@ import re
 
 __all__ = ["clean", "count"]
 
-_CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
+# Also what turns the direction of text around, and what is there but cannot be seen.
+_CONTROL = re.compile(
+    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
+)
 
 
 def count(number: int, noun: str) -> str:
@@ -29,4 +32,9 @@ def clean(text: str) -> str:
     if text.isprintable():
         return text
     shown = text.encode("utf-8", "backslashreplace").decode()
-    return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", shown)
+    return _CONTROL.sub(_escaped, shown)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    number = ord(match[0])
+    return f"\\x{number:02x}" if number < 256 else f"\\u{number:04x}"

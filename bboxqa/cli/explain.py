@@ -10,13 +10,13 @@ __all__ = ["explain"]
 def explain(codes: tuple[str, ...]) -> int:
     """Explain the rules of validate.
 
-    What a rule looks for, what goes wrong because of it, and how to mend it; without a CODE, the
-    list of all rules.
+    What a rule looks for, what goes wrong because of it, and how to mend it. CODE can be the
+    beginning of several, such as B; without one, all rules are listed.
     """
     from bboxqa.rules.pages import list_lines, page_lines
-    from bboxqa.rules.registry import rule
+    from bboxqa.rules.registry import select
 
-    pages = [page_lines(rule(code)) for code in codes] or [list_lines()]
+    pages = [page_lines(rule) for code in codes for rule in select([code], [])] or [list_lines()]
     for number, lines in enumerate(pages):
         if number:
             click.echo()

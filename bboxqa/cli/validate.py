@@ -1,6 +1,7 @@
 """`bboxqa validate`: everything that can be wrong with COCO files."""
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -57,7 +58,7 @@ _LISTED = {"text": 10, "html": 100}
 @click.option(
     "--in-place", is_flag=True, help="With --fix: change the file itself, and keep NAME.json.bak."
 )
-@click.option("--force", is_flag=True, help="Replace files that are there already.")
+@click.option("--force", is_flag=True, help="Replace a NAME.fixed.json that is there already.")
 @click.option(
     "--baseline",
     type=click.Path(path_type=Path),
@@ -121,6 +122,11 @@ def validate(
         raise click.UsageError("--diff writes nothing; give either --fix or --diff")
     if baseline and write_baseline:
         raise click.UsageError("give either --baseline or --write-baseline")
+    if fix and not in_place and (baseline or write_baseline):
+        raise click.UsageError("a baseline knows the file, not its mended copy; add --in-place")
+    _check_options(options, diff=diff)
+    for target in (options["output"], write_baseline):
+        _spare(target, paths)
     settings = _settings(config, options)
     if diff:
         return _show_changes(paths, settings, images, unsafe=unsafe_fixes) and not exit_zero
@@ -136,6 +142,7 @@ def validate(
     if write_baseline:
         from bboxqa.rules.baseline import write
 
+        _check_examined(report)
         write(write_baseline, report)
         click.echo(f"Written: {write_baseline}, {len(report.findings):,} known findings", err=True)
         return 0
@@ -144,7 +151,26 @@ def validate(
 
         report = new(report, known, limit)
     _show(report, options)
-    return _exit_code(report, settings) if not exit_zero else 0
+    _check_examined(report)
+    failed = report.at_least(report.fail_on) > 0
+    return 1 if failed and not exit_zero else 0
+
+
+def _check_options(options: dict[str, Any], *, diff: bool) -> None:
+    """Refuse options that would be without effect."""
+    if options["statistics"] and options["output_format"] != "text":
+        raise click.UsageError("--statistics is a table of its own; leave --output-format out")
+    if diff and (options["statistics"] or options["output"] or options["output_format"] != "text"):
+        raise click.UsageError("--diff prints changes only; leave out what is said of the report")
+
+
+def _spare(target: Path | None, paths: tuple[Path, ...]) -> None:
+    """Refuse to write a report over what it is about."""
+    if target is not None and target.exists():
+        from bboxqa.io.coco import list_files
+
+        if any(target.samefile(file) for file in list_files(paths) if file.exists()):
+            raise click.UsageError(f"{target} is one of the files to look at")
 
 
 def _settings(config: str | None, options: dict[str, Any]) -> "ValidateSettings":
@@ -156,6 +182,8 @@ def _settings(config: str | None, options: dict[str, Any]) -> "ValidateSettings"
     for name in ("select", "ignore"):
         if options[name] is not None:
             values[name] = _codes(options[name])
+            if not values[name]:
+                raise click.UsageError(f"--{name} names no rule")
     if options["fail_on"] is not None:
         values["fail_on"] = options["fail_on"]
     ignores: dict[str, list[str]] = {}
@@ -228,15 +256,18 @@ def _is_terminal() -> bool:
     return bool(sys.stdout and sys.stdout.isatty()) and not environ.get("NO_COLOR")
 
 
-def _exit_code(report: "Report", settings: "ValidateSettings") -> int:
-    from bboxqa.findings import Severity
+def _check_examined(report: "Report") -> None:
+    """Refuse to call it a success where nothing was looked at."""
+    from bboxqa.errors import DatasetError
 
-    found = report.at_least(Severity(settings.fail_on))
+    if not report.rules:
+        raise DatasetError(
+            ["nothing was examined: no chosen rule could look"],
+            "Rules about images on disk need --images, others several files.",
+        )
     records = sum(file.n_images + file.n_annotations + file.n_categories for file in report.files)
-    if not found and not records:
-        click.echo("Error: nothing was examined: there is no record in the files", err=True)
-        return 2
-    return 1 if found else 0
+    if not records and not report.at_least(report.fail_on):
+        raise DatasetError(["nothing was examined: there is no record in the files"])
 
 
 def _show_changes(
@@ -257,13 +288,12 @@ def _show_changes(
 
 def _fixed(
     paths: tuple[Path, ...], settings: "ValidateSettings", images: Path | None, *, unsafe: bool
-) -> list[tuple[Path, "Fixed"]]:
+) -> Iterator[tuple[Path, "Fixed"]]:
     from bboxqa.io.coco import list_files
     from bboxqa.validation import fix_file
 
-    return [
-        (file, fix_file(file, settings, unsafe=unsafe, images=images)) for file in list_files(paths)
-    ]
+    for file in list_files(paths):
+        yield file, fix_file(file, settings, unsafe=unsafe, images=images)
 
 
 def _write_fixed(
@@ -276,7 +306,7 @@ def _write_fixed(
     force: bool,
 ) -> tuple[Path, ...]:
     """Write mended files; return what is to be looked at afterwards."""
-    from bboxqa.io.writers import write_fixed
+    from bboxqa.io.writers import check_fixed, write_fixed
     from bboxqa.report.changes import change_summary
 
     result = []
@@ -285,7 +315,8 @@ def _write_fixed(
             result.append(file)
             click.echo(f"{file}: nothing to mend", err=True)
             continue
-        target = write_fixed(file, fixed.text, in_place=in_place, force=force)
+        check_fixed(file, in_place=in_place, force=force)
+        target = write_fixed(file, fixed.text, in_place=in_place)
         result.append(target)
         click.echo(f"{file}: {change_summary(fixed.changes)} → {target}", err=True)
     return tuple(result)

@@ -44,7 +44,7 @@ def list_files(paths: Sequence[AnyPath], pattern: str | None = None) -> list[Pat
             file
             for file in path.rglob("*.json")
             if file.match(pattern or "*") and not file.name.startswith(".")
-            if not _is_result(file)
+            if file.is_file() and not _is_result(file)
         )
         if not inside:
             what = f"no json file that matches {pattern!r}" if pattern else "no json file"
@@ -54,7 +54,9 @@ def list_files(paths: Sequence[AnyPath], pattern: str | None = None) -> list[Pat
 
 
 def _is_result(file: Path) -> bool:
-    """Return whether a file was written by `agree --out`."""
+    """Return whether a file was written by `agree --out` or by `validate --fix`."""
+    if file.name.endswith(".fixed.json"):
+        return file.with_name(file.name.removesuffix(".fixed.json") + ".json").is_file()
     names = ("manifest.json", "summary.json")
     return file.name in names and all(
         file.with_name(name).is_file() for name in (*names, "units.csv")

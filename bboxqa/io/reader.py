@@ -4,7 +4,6 @@ import hashlib
 import mmap
 import re
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -87,10 +86,8 @@ def read_file(
     with (
         path.open("rb") as file,
         mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text,
-        ThreadPoolExecutor(1) as pool,
         collector_off(),
     ):
-        computed: Future[str] | None = pool.submit(_blake2b, path) if digest else None
         try:
             images, categories, builder = _read_fast(text, new_builder, progress)
         except _MalformedError:
@@ -102,7 +99,7 @@ def read_file(
         ]
         if builder.problems:
             raise DatasetError(builder.problems)
-        source = Source(name, size, computed.result() if computed else None)
+        source = Source(name, size, _blake2b(path) if digest else None)
     return CocoFile(source, images, categories, builder.done())
 
 

@@ -1,13 +1,13 @@
 """Decoding a long list of records window by window, its second half in a process of its own."""
 
 import mmap
+import os
 import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from multiprocessing import get_context
+from multiprocessing import current_process, get_context
 from multiprocessing.connection import Connection
-from os import cpu_count
 from signal import SIG_IGN, SIGINT, signal
 
 import msgspec
@@ -61,7 +61,8 @@ def decode_list(
     with _second_half(text, middle, new_builder) as receive:
         place = _decode(text, start, middle, builder, progress)
         if place == middle.end() - 1:
-            with suppress(EOFError):
+            # A process that dies sends nothing, or a part.
+            with suppress(EOFError, OSError):
                 columns, problems, place = receive()
                 builder.absorb(columns, problems)
                 return builder, place
@@ -70,7 +71,12 @@ def decode_list(
 
 
 def _can_fork() -> bool:
-    return sys.platform == "linux" and (cpu_count() or 1) > 1
+    # A worker of a pool may have no processes of its own.
+    return sys.platform == "linux" and _cores() > 1 and not current_process().daemon
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0))
 
 
 def _decode(
@@ -110,27 +116,40 @@ def _second_half(
     context = get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(
-        target=_decode_rest, args=(text, middle.end() - 1, new_builder, sender), daemon=True
+        target=_decode_rest,
+        args=(text, middle.end() - 1, new_builder, receiver, sender),
+        daemon=True,
     )
-    process.start()
-    # With no other end open here, a process that dies is noticed.
-    sender.close()
     try:
+        # Where there are processes enough already, the pipe stays without a sender.
+        with suppress(OSError):
+            process.start()
+        # With no other end open here, a process that dies is noticed.
+        sender.close()
         yield receiver.recv
     finally:
-        process.kill()
-        process.join()
+        if process.pid is not None:
+            process.kill()
+            process.join()
         receiver.close()
 
 
 def _decode_rest(
-    text: mmap.mmap, place: int, new_builder: Callable[[], ColumnsBuilder], sender: Connection
+    text: mmap.mmap,
+    place: int,
+    new_builder: Callable[[], ColumnsBuilder],
+    receiver: Connection,
+    sender: Connection,
 ) -> None:
-    # The other process is interrupted too, and ends this one.
-    signal(SIGINT, SIG_IGN)
-    builder = new_builder()
-    place = _decode(text, place, None, builder, None)
-    sender.send((builder.done(), builder.problems, place))
+    # What goes wrong here is tried again by the other process; nobody has to read of it twice.
+    with suppress(BaseException):
+        # The other process is interrupted too, and ends this one.
+        signal(SIGINT, SIG_IGN)
+        # With this end open, sending to a process that is gone would never end.
+        receiver.close()
+        builder = new_builder()
+        place = _decode(text, place, None, builder, None)
+        sender.send((builder.done(), builder.problems, place))
 
 
 def _enclosed(text: mmap.mmap, start: int, stop: int) -> bytes:

@@ -6,22 +6,43 @@ from pathlib import Path
 
 from bboxqa.errors import OutputError
 
-__all__ = ["write_atomically", "write_fixed"]
+__all__ = ["check_fixed", "write_atomically", "write_fixed"]
 
 
-def write_fixed(source: Path, text: bytes | mmap.mmap, *, in_place: bool, force: bool) -> Path:
-    """Write a mended file beside its source, or in its place with a copy of what was there.
+def check_fixed(source: Path, *, in_place: bool, force: bool) -> None:
+    """Refuse to mend a file where that would replace another one.
 
     Parameters
     ----------
     source : Path
         ``NAME.json``.
+    in_place : bool
+        Whether ``NAME.json.bak`` would be written; otherwise ``NAME.fixed.json``.
+    force : bool
+        Whether a mended file may be replaced; what was there before a fix never is.
+
+    Raises
+    ------
+    OutputError
+        If what would be written is there already.
+    """
+    if in_place and _copy_of(source).exists():
+        raise OutputError(f"{_copy_of(source)}: is there already; move it away")
+    if not in_place and _beside(source).exists() and not force:
+        raise OutputError(f"{_beside(source)}: is there already; move it away, or give --force")
+
+
+def write_fixed(source: Path, text: bytes | mmap.mmap, *, in_place: bool) -> Path:
+    """Write a mended file beside its source, or in its place with a copy of what was there.
+
+    Parameters
+    ----------
+    source : Path
+        ``NAME.json``; of a link, what it leads to.
     text : bytes-like
         What it should be.
     in_place : bool
         Write ``NAME.json`` and keep ``NAME.json.bak``; otherwise write ``NAME.fixed.json``.
-    force : bool
-        Replace the copy or the mended file that is there already.
 
     Returns
     -------
@@ -31,20 +52,27 @@ def write_fixed(source: Path, text: bytes | mmap.mmap, *, in_place: bool, force:
     Raises
     ------
     OutputError
-        If the file to be written is there already, or cannot be written.
+        If it cannot be written.
     """
-    copy = source.with_name(source.name + ".bak")
-    beside = source.with_name(source.stem + ".fixed" + source.suffix)
-    if (copy if in_place else beside).exists() and not force:
-        raise OutputError(
-            f"{copy if in_place else beside}: is there already; move it away, or give --force"
-        )
     if not in_place:
-        write_atomically(beside, text)
-        return beside
-    write_atomically(copy, source.read_bytes())
-    write_atomically(source, text)
+        write_atomically(_beside(source), text)
+        return _beside(source)
+    target = source.resolve()
+    rights = target.stat().st_mode
+    write_atomically(_copy_of(source), target.read_bytes())
+    write_atomically(target, text)
+    for path in (_copy_of(source), target):
+        path.chmod(rights)
     return source
+
+
+def _copy_of(source: Path) -> Path:
+    real = source.resolve()
+    return real.with_name(real.name + ".bak")
+
+
+def _beside(source: Path) -> Path:
+    return source.with_name(source.stem + ".fixed" + source.suffix)
 
 
 def write_atomically(path: Path, data: bytes | mmap.mmap) -> None:

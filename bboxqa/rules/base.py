@@ -90,6 +90,8 @@ class Found:
         How many records it speaks of.
     examples : tuple of str
         Pointers to some of them.
+    key : str
+        See `bboxqa.findings.Finding`.
     """
 
     message: str
@@ -101,6 +103,7 @@ class Found:
     edits: Sequence[Edit] = ()
     count: int = 1
     examples: tuple[str, ...] = ()
+    key: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,9 +1,10 @@
 """A baseline: the findings that are known already, so that only new ones fail a run."""
 
 import json
+import os
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,22 @@ from bboxqa.plain import as_json
 
 __all__ = ["Baseline", "identity", "new", "read", "write"]
 
-Baseline = Mapping[str, int]
-"""Identity of a finding to how many findings of it are known."""
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The findings that are known.
+
+    Attributes
+    ----------
+    path : Path
+        Where they are written down; files are named relative to its folder.
+    known : mapping of str to int
+        Identity of a finding to how many findings of it are known.
+    """
+
+    path: Path
+    known: Mapping[str, int]
+
 
 _VERSION = 1
 
@@ -37,7 +52,7 @@ def write(path: Path, report: Report) -> None:
     _check_complete(report)
     entries: dict[str, dict[str, Any]] = {}
     for finding in report.findings:
-        name = identity(finding)
+        name = _identity(finding, path)
         # The message is for whoever reads the file; nothing depends on it.
         entry = {"code": finding.code, "file": finding.file, "message": finding.message}
         entries.setdefault(name, {**entry, "identity": name, "count": 0})["count"] += 1
@@ -71,9 +86,9 @@ def read(path: Path) -> Baseline:
             known[str(entry["identity"])] += int(entry["count"])
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from None
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
         raise ConfigError(f"{path}: is no baseline; --write-baseline writes one") from None
-    return known
+    return Baseline(path, known)
 
 
 def new(report: Report, baseline: Baseline, limit: int = 0) -> Report:
@@ -93,10 +108,10 @@ def new(report: Report, baseline: Baseline, limit: int = 0) -> Report:
         Its counts are of the new findings, listed or not.
     """
     _check_complete(report)
-    left = Counter(baseline)
+    left = Counter(baseline.known)
     kept: list[Finding] = []
     for finding in report.findings:
-        name = identity(finding)
+        name = _identity(finding, baseline.path)
         if left[name] > 0:
             left[name] -= 1
         else:
@@ -109,6 +124,16 @@ def new(report: Report, baseline: Baseline, limit: int = 0) -> Report:
         counts=dict(sorted(counts.items())),
         severities={severity: severities[severity] for severity in Severity},
     )
+
+
+def _identity(finding: Finding, path: Path) -> str:
+    """Return the identity of a finding, whatever folder the command runs in."""
+    try:
+        file = os.path.relpath(finding.file, path.parent)
+    except ValueError:
+        # Another drive has no relative path.
+        file = finding.file
+    return identity(replace(finding, file=Path(file).as_posix()))
 
 
 def _first(findings: list[Finding], limit: int) -> list[Finding]:

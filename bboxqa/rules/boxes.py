@@ -25,6 +25,17 @@ def _no_area(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     with np.errstate(invalid="ignore"):
         wrong = np.any(bbox[:, 2:] <= 0, axis=1)
 
+    def edit(row: int) -> Edit:
+        left, top, right, bottom = document.outline_bounds[row].tolist()
+        if right > left and bottom > top:
+            box = [left, top, right - left, bottom - top]
+        elif (bbox[row, 2:] != 0).all():
+            corners = np.stack([bbox[row, :2], bbox[row, :2] + bbox[row, 2:]])
+            box = [*corners.min(axis=0).tolist(), *np.abs(bbox[row, 2:]).tolist()]
+        else:
+            return Edit(at("annotations", row), "remove")
+        return Edit(at("annotations", row, "bbox"), "replace", tidy(box))
+
     def describe(row: int) -> Found:
         side = "width" if bbox[row, 2] <= 0 else "height"
         value = bbox[row, 2 if side == "width" else 3]
@@ -34,7 +45,7 @@ def _no_area(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
             found=bbox[row].tolist(),
             expected="a width and a height above 0 px",
             ids=document.ids(row),
-            edits=(Edit(at("annotations", row), "remove"),),
+            edits=(edit(row),),
         )
 
     yield from hits(wrong, describe)
@@ -210,11 +221,15 @@ _OF_BOXES = (
         title="box without area",
         severity=Severity.ERROR,
         scope="record",
-        breaks="Losses become NaN (log of 0) and IoU is 0 / 0; torchvision refuses to train.",
+        breaks=(
+            "Losses become NaN (log of 0), torchvision refuses to train, and pycocotools gives "
+            "the object an IoU of 0 with everything."
+        ),
         explanation=(
             "The width or the height of a box is 0 or negative. Negative ones come from boxes "
             "that were drawn from right to left, or from corners in the wrong order. "
-            "The unsafe fix removes the annotation."
+            "The unsafe fix writes the bounds of the outline, or turns a negative side around; "
+            "where neither is there, it removes the annotation."
         ),
         bad={"annotations": [{"bbox": [10, 10, 0, 20]}]},
         good={"annotations": [{"bbox": [10, 10, 2, 2], "area": 4}]},

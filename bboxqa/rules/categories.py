@@ -13,7 +13,7 @@ RULES = (
         code="C001",
         title="category id used twice",
         severity=Severity.ERROR,
-        scope="record",
+        scope="data set",
         breaks=(
             "pycocotools keeps the last of two categories with one id: the other class is gone, "
             "and its annotations count for the wrong one."
@@ -31,7 +31,7 @@ RULES = (
         code="C002",
         title="category name used twice",
         severity=Severity.WARNING,
-        scope="record",
+        scope="data set",
         breaks=(
             "A model learns to tell apart two classes that are one, and both get a poor AP; tools "
             "that look classes up by name find one of them only."
@@ -53,7 +53,7 @@ RULES = (
         code="C003",
         title="category names that differ by case or blanks only",
         severity=Severity.WARNING,
-        scope="record",
+        scope="data set",
         breaks=(
             "A model learns to tell apart two classes that are one, and both get a poor AP, each "
             "having a part of the samples."

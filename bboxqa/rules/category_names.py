@@ -29,6 +29,7 @@ def repeated_name(document: Document, _settings: ValidateSettings) -> Iterator[H
             pointer=at("categories", row, "name"),
             found=names[row],
             expected="a name that no other category has",
+            key=short(names[row]),
             ids=ids_of(document, row),
         )
 
@@ -64,6 +65,7 @@ def nearly_repeated_name(document: Document, _settings: ValidateSettings) -> Ite
             pointer=at("categories", row, "name"),
             found=names[row],
             expected=f"{short(names[other])}, or another name",
+            key=" ".join(sorted((short(names[row]), short(names[other])))),
             ids=ids_of(document, row),
             edits=_merge(document, row, other),
         )

@@ -93,6 +93,7 @@ def repeated_id(document: Document, _settings: ValidateSettings) -> Iterator[Hit
             pointer=at("categories", row, "id"),
             found=categories.get(row, "id"),
             expected="an id that no other category has",
+            key=short(categories.get(row, "id")),
             ids=ids_of(document, row),
         )
 

@@ -1,8 +1,9 @@
 """D: duplicates."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -117,9 +118,15 @@ def _exact(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
             expected="no annotation twice",
             ids=document.ids(row),
             edits=(Edit(at("annotations", row), "remove"),),
+            key=_key(ids),
         )
 
     yield from hits(earlier >= 0, describe)
+
+
+def _key(ids: Iterable[Any]) -> str:
+    """Return ids in an order that is not that of the records."""
+    return " ".join(sorted(map(short, ids)))
 
 
 def _near(document: Document, settings: ValidateSettings, *, same: bool) -> Iterator[Hits]:
@@ -150,6 +157,7 @@ def _near(document: Document, settings: ValidateSettings, *, same: bool) -> Iter
             expected=f"an IoU below {limit}",
             ids=document.ids(row),
             examples=(at("annotations", first), at("annotations", row)),
+            key=_key([record.get("id") for record in records]),
         )
 
     yield from hits(earlier >= 0, describe)

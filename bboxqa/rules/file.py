@@ -16,6 +16,10 @@ __all__ = ["RULES"]
 
 _AROUND = 40
 _ENDS = "the file ends here"
+_OTHERS = (
+    (b"<", "html or xml"), (b"\x1f\x8b", "gzip"), (b"PK", "a zip archive"),
+    (b"\x89PNG", "an image"), (b"\xff\xd8", "an image"), (b"version", "a Git LFS pointer"),
+)  # fmt: skip
 _HEAD = 2000
 _SCORE = re.compile(rb'"score"\s*:')
 _REPLACEMENT = "\ufffd".encode()
@@ -30,8 +34,11 @@ def _broken(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         unread = "; nothing after it is read" if reading.stopped and last else ""
         reason = why[:1].lower() + why[1:].rstrip(". ")
         message = f"not json at byte {offset:,}: {reason}{unread}"
+        guess = next((what for mark, what in _OTHERS if reading.text[:8].startswith(mark)), "")
         if not reading.size:
             message = "the file is empty; expected a json object"
+        elif guess:
+            message = f"the file looks like {guess}; expected a json object"
         elif offset >= len(reading.text):
             message = f"the file ends at byte {offset:,}, before the document does"
         elif why == _ENDS:
@@ -157,7 +164,7 @@ RULES = (
         code="F001",
         title="file is not valid json",
         severity=Severity.ERROR,
-        scope="record",
+        scope="data set",
         breaks="No tool can load the file: every json reader stops at this byte.",
         explanation=(
             "The text breaks the rules of json. Often the file was cut off by a full disk or a "
@@ -173,7 +180,7 @@ RULES = (
         code="F002",
         title="something follows the document",
         severity=Severity.ERROR,
-        scope="record",
+        scope="data set",
         breaks="Python's json stops with 'Extra data', and so does every loader built on it.",
         explanation=(
             "After the document, the file goes on. This comes about when a shorter file is "
@@ -189,7 +196,7 @@ RULES = (
         code="F003",
         title="encoding is not plain UTF-8",
         severity=Severity.WARNING,
-        scope="record",
+        scope="data set",
         breaks=(
             "Python's json refuses text that begins with a byte order mark, and other encodings "
             "end in a UnicodeDecodeError; pycocotools stops at both."
@@ -208,7 +215,7 @@ RULES = (
         code="F004",
         title="number is NaN or infinite",
         severity=Severity.ERROR,
-        scope="record",
+        scope="data set",
         breaks=(
             "Strict readers (browsers, orjson, msgspec) refuse the whole file; Python reads the "
             "number, and IoU and losses become NaN."
@@ -229,7 +236,7 @@ RULES = (
         code="F005",
         title="key is there twice",
         severity=Severity.ERROR,
-        scope="record",
+        scope="data set",
         breaks=(
             "Readers keep the last value and drop the others silently: a second "
             '"annotations": [] empties the data set.'
@@ -246,7 +253,7 @@ RULES = (
         code="F006",
         title="document is no object",
         severity=Severity.ERROR,
-        scope="record",
+        scope="data set",
         breaks="pycocotools stops: 'annotation file format … not supported'.",
         explanation=(
             "A COCO file is an object with the lists images, annotations and categories. "
@@ -262,7 +269,7 @@ RULES = (
         code="F007",
         title="file is large",
         severity=Severity.INFO,
-        scope="record",
+        scope="data set",
         breaks="Loaders that hold the file as Python objects can run out of memory.",
         explanation=(
             "The file is larger than `large_file_mb`. pycocotools and most training frameworks "

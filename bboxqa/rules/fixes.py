@@ -98,7 +98,8 @@ def fix(
     b'{"images": [{"id": 1, "width": 4.0}], "annotations": [], "categories": []}'
     """
     changes: list[Change] = []
-    for _ in range(_MAX_PASSES):
+    # What is not read to its end would still be broken, and look as if it were not.
+    for _ in range(0 if document.reading.stopped else _MAX_PASSES):
         asked = list(_asked(document, settings, unsafe=unsafe))
         text, made = edited(document.reading, asked)
         changes += made

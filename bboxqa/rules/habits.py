@@ -85,6 +85,7 @@ def _copied(names: list[str], images: IndexArray, shared: int) -> Found:
         pointer=pointers[0],
         found=names,
         expected="boxes that differ by a little",
+        key=" ".join(sorted(map(short, names))),
         ids={"annotator": names},
         count=len(images),
         examples=pointers,
@@ -192,6 +193,7 @@ def _unlike(known: People, code: int, what: str, found: float) -> Found:
         pointer=at("annotations", row),
         found=round(float(found), 4),
         expected="about the same as the other annotators",
+        key=f"{known.names[code]} {what.split(maxsplit=1)[0]}",
         ids={"annotator": known.names[code]},
         count=int((known.author == code).sum()),
     )

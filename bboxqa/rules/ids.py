@@ -56,6 +56,7 @@ def _repeated(
             pointer(row),
             found=value,
             expected="an id that no other record has",
+            key=short(value),
             ids=ids,
             edits=edits(row),
         )
@@ -134,6 +135,7 @@ def _names_again(document: Document, _settings: ValidateSettings) -> Iterator[Hi
             at("images", rows[1], "file_name"),
             found=name,
             expected="each file once",
+            key=short(name),
             ids=ids_of(document, "images", rows[1]),
             count=len(rows),
             examples=tuple(at("images", row, "file_name") for row in rows[:3]),
@@ -148,7 +150,7 @@ RULES: tuple[Rule, ...] = (
         code="I001",
         title="annotation id is there twice",
         severity=Severity.ERROR,
-        scope="record",
+        scope="data set",
         breaks=(
             "pycocotools keeps the last annotation of an id and returns it in place of the "
             "others; detectron2 refuses the file."
@@ -166,7 +168,7 @@ RULES: tuple[Rule, ...] = (
         code="I002",
         title="image id is there twice",
         severity=Severity.ERROR,
-        scope="record",
+        scope="data set",
         breaks=(
             "pycocotools keeps the last image of an id: the annotations of all of them are drawn "
             "on, and evaluated with, that one."

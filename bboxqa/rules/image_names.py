@@ -102,6 +102,7 @@ def nearly_same(document: Document, _settings: ValidateSettings) -> Iterator[Hit
             pointer=at("images", row, "file_name"),
             found=names[row],
             expected="a name that is another one on every system",
+            key=_plain(names[row]),
             ids=ids_of(document, row),
         )
 

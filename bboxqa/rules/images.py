@@ -112,7 +112,7 @@ RULES = (
         code="M006",
         title="file names that differ by case or Unicode form only",
         severity=Severity.WARNING,
-        scope="record",
+        scope="data set",
         breaks=(
             "On Windows and macOS both names are one file: unpacking the images overwrites one "
             "with the other, and its annotations lie on the wrong image."

@@ -257,8 +257,8 @@ RULES = (
         severity=Severity.ERROR,
         scope="record",
         breaks=(
-            "pycocotools stops: 'object of type int has no len()' at a flat list, 'input type is "
-            "not supported' at points and text; other tools do not load the outline."
+            "pycocotools stops with a TypeError, or with 'input type is not supported'; other "
+            "tools do not load the outline."
         ),
         explanation=(
             "COCO writes [[x, y, x, y, …], …]: a list of rings, each a flat list of numbers. Here "

@@ -117,6 +117,8 @@ def example_lines(example: Example) -> Iterator[str]:
         return
     if not example:
         yield "a file without any defect"
+    elif "images" not in example and "annotations" in example:
+        yield "in an image of 100 x 80 pixels"
     for key, value in records(example).items():
         if isinstance(value, list) and value and all(isinstance(v, Mapping) for v in value):
             yield f"{_json(key)}: ["

@@ -36,6 +36,9 @@ _MIN_BITS = 5
 _raster_lock = Lock()
 
 
+_NOT_DECODED = "not decoded, it may be a decompression bomb"
+
+
 @dataclass(frozen=True, slots=True)
 class Picture:
     """What is known of one image file.
@@ -89,8 +92,10 @@ def read_picture(path: Path) -> Picture:
             driver = _RASTERS.get(file.read(4))
             file.seek(0)
             picture = _with_pillow(file)
-        if picture is None and driver is not None:
-            picture = _with_rasterio(path, driver)
+        # Aerial images are larger than Pillow decodes; rasterio reads a small part of them.
+        refused = picture is None or picture.problem.startswith(_NOT_DECODED)
+        if refused and driver is not None:
+            picture = _with_rasterio(path, driver) or picture
         unknown = Picture("it is no image of a known format, or its header is broken")
         return replace(picture or unknown, digest=digest)
     except OSError as error:
@@ -129,7 +134,7 @@ def _too_large(what: str) -> str:
     from PIL import Image
 
     allowed = f"{Image.MAX_IMAGE_PIXELS:,}"
-    return f"not decoded, it may be a decompression bomb: {what}; at most {allowed} are allowed"
+    return f"{_NOT_DECODED}: {what}; at most {allowed} are allowed"
 
 
 def _header(image: Any) -> Picture:

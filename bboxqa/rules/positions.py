@@ -16,6 +16,8 @@ __all__ = ["Locator", "Span", "parts_of", "spots"]
 _SPACE = re.compile(r"[ \t\n\r]*")
 _BLANKS = b" \t\n\r"
 _SIZE = 1 << 20
+# Parts of a file that are kept as text: rules look at two records of different places at a time.
+_KEPT = 8
 _Part = tuple[int, int, int]
 
 
@@ -47,8 +49,52 @@ def parts_of(pointer: str) -> list[str]:
     return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
 
 
+class _Chunk:
+    """A part of a list as text, and where the records that were passed in it begin."""
+
+    def __init__(self, text: Text, row: int, place: int, size: int) -> None:
+        self.text = _decode(text, place, place + size)
+        self.place = place
+        self.whole = place + size >= len(text)
+        self._found = {row: (0, 0)}
+        self.first = self._last = row
+        self._decoder = json.JSONDecoder(strict=False)
+        self._ascii = self.text.isascii()
+
+    def find(self, row: int) -> tuple[int, int, int] | None:
+        """Return the byte and the index at which a record begins, and the index of its end.
+
+        None where the chunk ends before.
+        """
+        while True:
+            known = min(row, self._last)
+            if known not in self._found:
+                return None
+            byte, index = self._found[known]
+            try:
+                end = self._decoder.raw_decode(self.text, index)[1]
+            except ValueError:
+                return None
+            # A number can go on behind the end of what was decoded.
+            if end == len(self.text):
+                return None
+            if known == row:
+                return self.place + byte, index, end
+            following = _skip(self.text, _skip(self.text, end) + 1)
+            passed = following - index
+            if not self._ascii:
+                passed = len(self.text[index:following].encode("utf-8", "surrogateescape"))
+            self._last += 1
+            self._found[self._last] = byte + passed, following
+
+    @property
+    def last(self) -> tuple[int, int]:
+        """The last record that is known, and the byte at which it begins."""
+        return self._last, self.place + self._found[self._last][0]
+
+
 class Locator:
-    """Finds values by their pointers; in one direction it walks each record once.
+    """Finds values by their pointers; what was looked at last is found again at once.
 
     Parameters
     ----------
@@ -58,12 +104,11 @@ class Locator:
     def __init__(self, reading: Reading) -> None:
         self._reading = reading
         self._decoder = json.JSONDecoder(strict=False)
-        self._list = ""
-        self._row = 0
-        self._place = 0
-        self._decoded = ""
-        self._index = 0
-        self._size = _SIZE
+        self._chunks: dict[tuple[str, int], _Chunk] = {}
+        self._record_of: tuple[str, int] = ("", -1)
+        self._record: tuple[int, str, int, int] = (0, "", 0, 0)
+        self._parsed: Any = None
+        self._inner: dict[int, dict[str, tuple[int, int]]] = {}
 
     def span(self, pointer: str) -> Span | None:
         """Return where a value stands; None where there is no such value."""
@@ -73,17 +118,18 @@ class Locator:
             return _document(reading)
         try:
             if parts[0] in reading.sections and len(parts) > 1 and parts[1].isdecimal():
-                begin, text, index = self._record(parts[0], int(parts[1]))
-                rest = parts[2:]
+                begin, text, index, _ = self._find(parts[0], int(parts[1]))
+                inner, rest = self._inner, parts[2:]
             elif parts[0] in reading.spans:
                 key, begin, stop = reading.spans[parts[0]]
                 if len(parts) == 1:
                     return Span(key, begin, stop)
                 text, index, rest = _decode(reading.text, begin, stop), 0, parts[1:]
+                inner = {}
             else:
                 return None
-            key_at, start, end = self._walk(text, index, rest)
-        except (ValueError, IndexError, RecursionError):
+            key_at, start, end = self._walk(text, index, rest, inner)
+        except (ValueError, IndexError, KeyError, RecursionError):
             return None
 
         def byte(place: int) -> int:
@@ -91,76 +137,67 @@ class Locator:
 
         return Span(None if key_at < 0 else byte(key_at), byte(start), byte(end))
 
-    def text(self, name: str, row: int) -> str:
-        """Return a record as the file writes it; "" where there is none."""
-        span = self.span(f"/{name}/{row}")
-        return "" if span is None else _decode(self._reading.text, span.start, span.stop)
-
     def value(self, name: str, row: int) -> Any:
         """Return a record; None where there is none."""
-        text = self.text(name, row)
-        return json.loads(text, strict=False) if text else None
+        if name not in self._reading.sections:
+            span = self.span(f"/{name}/{row}")
+            if span is None:
+                return None
+            return json.loads(_decode(self._reading.text, span.start, span.stop), strict=False)
+        try:
+            _, text, index, _ = self._find(name, row)
+            if self._parsed is None:
+                self._parsed = self._decoder.raw_decode(text, index)[0]
+        except (ValueError, IndexError, KeyError, RecursionError):
+            return None
+        return self._parsed
 
-    def _record(self, name: str, row: int) -> tuple[int, str, int]:
-        """Return the byte at which a record begins, a text that holds it, and its index there."""
-        section = self._reading.sections[name]
-        if row >= section.n:
-            raise IndexError(row)
-        known = bisect_right(section.rows, row) - 1
-        if name != self._list or row < self._row or section.rows[known] > self._row:
-            self._list, self._row = name, section.rows[known]
-            self._place, self._decoded, self._index = section.offsets[known], "", 0
-        while True:
-            try:
-                start, end = self._next()
-            except ValueError:
-                # What was decoded ends inside the record.
-                self._more()
-                continue
-            if self._row == row:
-                return self._place, self._decoded, start
-            # A comma and blanks, then the next record.
-            self._row += 1
-            after = _SPACE.match(self._decoded, end).end()  # type: ignore[union-attr]
-            after = _SPACE.match(self._decoded, after + 1).end()  # type: ignore[union-attr]
-            passed = self._decoded[self._index : after]
-            self._place += len(passed.encode("utf-8", "surrogateescape"))
-            self._index = after
+    def _find(self, name: str, row: int) -> tuple[int, str, int, int]:
+        """Return the byte at which a record begins, a text that holds it, and its place there."""
+        if self._record_of != (name, row):
+            section = self._reading.sections[name]
+            if row >= section.n:
+                raise IndexError(row)
+            found = self._search(name, bisect_right(section.rows, row) - 1, row)
+            self._record_of, self._record = (name, row), found
+            self._parsed, self._inner = None, {}
+        return self._record
 
-    def _next(self) -> tuple[int, int]:
-        _, end = self._decoder.raw_decode(self._decoded, self._index)
-        # A number can go on behind the end of what was decoded.
-        if end == len(self._decoded):
-            raise ValueError
-        return self._index, end
+    def _search(self, name: str, known: int, row: int) -> tuple[int, str, int, int]:
+        section, text = self._reading.sections[name], self._reading.text
+        key = name, known
+        chunk = self._chunks.pop(key, None)
+        # Chunks that do not reach the record are of no use for it.
+        if chunk is None or row < chunk.first:
+            chunk = _Chunk(text, section.rows[known], section.offsets[known], _SIZE)
+        size = _SIZE
+        while (found := chunk.find(row)) is None:
+            if chunk.whole:
+                raise IndexError(row)
+            last, place = chunk.last
+            # What did not fit at all is tried with twice as much.
+            size = 2 * size if place == chunk.place else _SIZE
+            chunk = _Chunk(text, last, place, size)
+        self._chunks[key] = chunk
+        while len(self._chunks) > _KEPT:
+            del self._chunks[next(iter(self._chunks))]
+        byte, index, end = found
+        return byte, chunk.text, index, end
 
-    def _more(self) -> None:
-        """Decode from the present record on, twice as far as before if it did not fit."""
-        new = self._index > 0 or not self._decoded
-        if not new and self._place + self._size >= len(self._reading.text):
-            raise IndexError(self._place)
-        self._size = _SIZE if new else 2 * self._size
-        self._decoded = _decode(self._reading.text, self._place, self._place + self._size)
-        self._index = 0
-        if not self._decoded:
-            raise IndexError(self._place)
-
-    def _walk(self, text: str, index: int, parts: list[str]) -> _Part:
+    def _walk(
+        self, text: str, index: int, parts: list[str], known: dict[int, dict[str, tuple[int, int]]]
+    ) -> _Part:
         """Follow keys and places from the value at `index`."""
         key, start = -1, index
         for part in parts:
-            found = None
-            for name, key_at, value_at, _ in self._inside(text, start):
-                if name == part:
-                    # The last of equal keys counts, as for every reader.
-                    found = key_at, value_at
-            if found is None:
-                raise IndexError(part)
-            key, start = found
+            if start not in known:
+                # The last of equal keys counts, as for every reader.
+                known[start] = {name: (at, value) for name, at, value in self._inside(text, start)}
+            key, start = known[start][part]
         return key, start, self._decoder.raw_decode(text, start)[1]
 
-    def _inside(self, text: str, start: int) -> Iterator[tuple[str, int, int, int]]:
-        """Yield the name, key place, value place and end of what an object or a list holds."""
+    def _inside(self, text: str, start: int) -> Iterator[tuple[str, int, int]]:
+        """Yield the name, key place and value place of what an object or a list holds."""
         is_object = text[start] == "{"
         if not is_object and text[start] != "[":
             return
@@ -172,7 +209,7 @@ class Locator:
                 name, place = scanstring(text, place + 1, False)
                 place = _skip(text, _skip(text, place) + 1)
             end = self._decoder.raw_decode(text, place)[1]
-            yield name, key, place, end
+            yield name, key, place
             place, number = _skip(text, end), number + 1
             if text[place] == ",":
                 place = _skip(text, place + 1)

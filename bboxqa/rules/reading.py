@@ -28,6 +28,7 @@ Text = bytes | mmap.mmap
 _WINDOW = 1 << 20
 _BETWEEN_RECORDS = re.compile(rb"\}\s*,\s*\{")
 _BLANK = re.compile(rb"[ \t\n\r]*")
+_COLON = re.compile(rb'"\s*:')
 _KEY = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _MARKS = (
     (BYTE_ORDER_MARK, "utf-8-sig", "UTF-8 with a byte order mark"),
@@ -131,9 +132,9 @@ def read_path(path: Path, name: str, progress: Callable[[int, int], None] | None
     """
     try:
         with path.open("rb") as file:
-            size = path.stat().st_size
-            if size == 0:
-                return read_bytes(b"", name)
+            # A pipe has no size and cannot be mapped.
+            if not path.is_file() or path.stat().st_size == 0:
+                return read_bytes(file.read(), name)
             text = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
             return read_bytes(text, name, progress)
     except FileNotFoundError:
@@ -164,7 +165,7 @@ def _decode(reading: Reading) -> int:
             reading.text = reading.text[:].decode(encoding, "replace").encode()
             return 0
     # Json begins with a sign of ASCII, so zeros show how wide the others are.
-    if len(head) > 1 and 0 in head[:2]:
+    if len(head) > 1 and 0 in head[:2] and any(head[:2]):
         encoding = "utf-16-le" if head[1] == 0 else "utf-16-be"
         reading.encoding = encoding.upper()
         reading.text = reading.text[:].decode(encoding, "replace").encode()
@@ -260,7 +261,9 @@ class _Reader:
                     out.top[key] = []
                 else:
                     out.top[key], place = self._value(place, f"/{key}")
-                    out.sections.pop(key, None)
+                    # What stood under the key before is gone, as for every reader.
+                    if out.sections.pop(key, None):
+                        sinks[key] = self._sinks()[key]
                 out.spans[key] = (key_place, value_place, place)
                 place = self._blank(place)
                 sign, comma = self._text[place : place + 1], None
@@ -321,7 +324,7 @@ class _Reader:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return None
         # A key that is there twice is gone after decoding; their number tells.
-        n_keys = text.count(b'":')
+        n_keys = len(_COLON.findall(text))
         same = n_keys == _n_keys(records, deep=False) or n_keys == _n_keys(records, deep=True)
         return records if same else None
 
@@ -475,7 +478,8 @@ class _Chunk:
             raise reader._stop(offset, why) from None  # noqa: SLF001
         except (RecursionError, ValueError) as error:
             # Values nested a thousand deep, and numbers of thousands of digits.
-            why = "nested too deep" if isinstance(error, RecursionError) else str(error)
+            deep = isinstance(error, RecursionError)
+            why = "lists nested too deep" if deep else "a number of too many digits"
             raise reader._stop(self.place, why) from None  # noqa: SLF001
         if end == len(self._decoded) and not self._last:
             return _AGAIN

@@ -9,8 +9,8 @@ from pathlib import PurePath
 import numpy as np
 
 from bboxqa.config import ValidateSettings
-from bboxqa.findings import FileReport, Finding, Report, Severity
-from bboxqa.rules.base import Found, Hits, Rule
+from bboxqa.findings import Edit, FileReport, Finding, Report, Severity
+from bboxqa.rules.base import Found, Hits, ManyEdits, Rule
 from bboxqa.rules.document import Document
 from bboxqa.rules.exporters import QUIRKS, exporter
 from bboxqa.rules.positions import parts_of, spots
@@ -20,13 +20,18 @@ from bboxqa.version import __version__
 __all__ = ["apply", "chosen_rules", "describe", "validate_documents"]
 
 _EXCERPT = 160
+_MANY = 10
+_SCOPES = {"record", "data set"}
 
 
 def chosen_rules(settings: ValidateSettings, name: str) -> tuple[Rule, ...]:
     """Return the rules that are applied to a file."""
     ignored = list(settings.ignore)
+    # What is ignored in a file is ignored in its mended copy.
+    names = {name, PurePath(name).name}
+    names |= {each.replace(".fixed.", ".") for each in names}
     for pattern, codes in settings.per_file_ignores.items():
-        if fnmatch(name, pattern) or fnmatch(PurePath(name).name, pattern):
+        if any(fnmatch(each, pattern) for each in names):
             ignored += codes
     return select(settings.select, ignored)
 
@@ -49,14 +54,37 @@ def apply(
     -------
     list of (Rule, Hits)
     """
-    scopes = {"record", "data set"} if document.disk is None else {"record", "data set", "images"}
+    scopes = _SCOPES if document.disk is None else {*_SCOPES, "images"}
     rules = [rule for rule in chosen_rules(settings, document.name) if rule.scope in scopes]
     result = []
     for number, rule in enumerate(rules):
         if progress is not None:
             progress("checking", number, len(rules))
-        result += [(rule, hits) for hits in rule.check(document, settings)]
+        result += [(rule, _folded(hits, document)) for hits in rule.check(document, settings)]
     return result
+
+
+def _folded(hits: Hits, document: Document) -> Hits:
+    """Return findings as one where most annotations share the defect: thousands tell no more."""
+    total = len(document.annotations)
+    if len(hits) <= max(_MANY, total // 2):
+        return hits
+    first = hits.describe(0)
+    if first.count > 1 or not first.pointer.startswith("/annotations/"):
+        return hits
+
+    def edits() -> Iterator[Edit]:
+        return (edit for place in range(len(hits)) for edit in hits.describe(place).edits)
+
+    found = Found(
+        f"{len(hits):,} times in {total:,} annotations; the first: {first.message}",
+        pointer="/annotations",
+        expected=first.expected,
+        edits=ManyEdits(edits) if first.edits else (),
+        count=len(hits),
+        examples=tuple(hits.describe(place).pointer for place in range(3)),
+    )
+    return Hits(hits.rows[:1], lambda _: found, hits.severity)
 
 
 def apply_together(
@@ -122,6 +150,7 @@ def _finding(rule: Rule, severity: Severity | None, found: Found, file: str) -> 
         edits=found.edits,
         count=found.count,
         examples=found.examples,
+        key=found.key,
     )
 
 
@@ -196,13 +225,18 @@ def validate_documents(
             severities[hits.severity or rule.severity] += len(hits)
 
     for document in documents:
-        rules |= {rule.code: rule for rule in chosen_rules(settings, document.name)}
+        looked = _SCOPES if document.disk is None else {*_SCOPES, "images"}
+        chosen = chosen_rules(settings, document.name)
+        rules |= {rule.code: rule for rule in chosen if rule.scope in looked}
         raw = apply(document, settings, progress)
         count(raw)
         files.append(file_report(document))
         findings.append(describe(document, raw, limit))
         kept.append(document.without_annotations())
     together = apply_together(kept, settings)
+    if len(kept) > 1:
+        together_rules = (r for document in kept for r in chosen_rules(settings, document.name))
+        rules |= {rule.code: rule for rule in together_rules if rule.scope == "files"}
     for number, (document, raw) in enumerate(zip(kept, together, strict=True)):
         count(raw)
         findings[number] += describe(document, raw, limit)
@@ -213,4 +247,5 @@ def validate_documents(
         severities={severity: severities[severity] for severity in Severity},
         rules={code: rule.text() for code, rule in rules.items()},
         version=__version__,
+        fail_on=Severity(settings.fail_on),
     )

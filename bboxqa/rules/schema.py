@@ -98,7 +98,8 @@ def _required(document: Document, _settings: ValidateSettings) -> Iterator[Hits]
 
 def _about(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     reading = document.reading
-    if not isinstance(reading.top, dict):
+    # What has no list of COCO at all is another kind of file, which is not ours to complete.
+    if not isinstance(reading.top, dict) or not reading.spans.keys() & set(LISTS):
         return
     founds = []
     for name, empty in (("info", {}), ("licenses", [])):
@@ -126,7 +127,10 @@ _DOCUMENT = (
         title="list of records is missing or no list",
         severity=Severity.ERROR,
         scope="data set",
-        breaks="pycocotools stops with a KeyError or a TypeError before the first image.",
+        breaks=(
+            "pycocotools loads a file without images and finds none, without a word; without "
+            "annotations or categories it stops with a KeyError at the first question."
+        ),
         explanation=(
             "A COCO file needs the lists images, annotations and categories. One of them is not "
             "there, or is something else than a list, as when categories are written as an "

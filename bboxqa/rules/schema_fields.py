@@ -150,8 +150,9 @@ RULES = (
         severity=Severity.ERROR,
         scope="record",
         breaks=(
-            "COCOeval stops with a TypeError, a KeyError, or 'list input can be bounding box "
-            "(Nx4) or RLEs'; with infinite numbers IoU is NaN."
+            "COCOeval stops at null with a TypeError, at an object with a KeyError, and at a list "
+            "of another length with 'list input can be bounding box (Nx4) or RLEs'; numbers "
+            "written as text stop trainers that compute with them."
         ),
         explanation=(
             "A bbox is a list of x, y, width and height in pixels. Here it is something else: "

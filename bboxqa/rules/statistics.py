@@ -56,6 +56,7 @@ def _balance(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
                 pointer=at("categories", top),
                 found=int(number[top]),
                 expected=f"at most {_MOST:.0%} of the annotations",
+                key=short(document.categories.get(top, "name")),
                 ids={"category": document.categories.get(top, "id")},
                 count=int(number[top]),
             )

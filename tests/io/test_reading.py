@@ -2,7 +2,10 @@
 
 import json
 import os
+import subprocess
 import sys
+import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -281,7 +284,7 @@ def processes(request, monkeypatch):
         if sys.platform != "linux":
             pytest.skip("a second process reads on Linux only")
         monkeypatch.setattr(windows, "_LONG", 0)
-        monkeypatch.setattr(windows, "cpu_count", lambda: 2)
+        monkeypatch.setattr(windows, "_cores", lambda: 2)
 
 
 @pytest.mark.usefixtures("processes")
@@ -338,7 +341,7 @@ def test_the_second_half_is_used_where_it_is_sound(extra, second_half_used, tmp_
     plain = read(tmp_path, content)
     monkeypatch.setattr(windows, "_LONG", 0)
     monkeypatch.setattr(windows, "_WINDOW", 100)
-    monkeypatch.setattr(windows, "cpu_count", lambda: 2)
+    monkeypatch.setattr(windows, "_cores", lambda: 2)
     for record in content["annotations"]:
         record.update(extra)
     absorbed = []
@@ -356,9 +359,81 @@ def test_a_second_process_that_dies_costs_nothing_but_time(tmp_path, monkeypatch
     plain = read(tmp_path, content)
     monkeypatch.setattr(windows, "_LONG", 0)
     monkeypatch.setattr(windows, "_WINDOW", 100)
-    monkeypatch.setattr(windows, "cpu_count", lambda: 2)
+    monkeypatch.setattr(windows, "_cores", lambda: 2)
     monkeypatch.setattr(windows, "_decode_rest", lambda *_: os._exit(9))
     equal(read(tmp_path, content), plain)
+
+
+def two_processes(monkeypatch):
+    monkeypatch.setattr(windows, "_LONG", 0)
+    monkeypatch.setattr(windows, "_WINDOW", 100)
+    monkeypatch.setattr(windows, "_cores", lambda: 2)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a second process reads on Linux only")
+@pytest.mark.parametrize("death", ["in the middle of sending", "no process", "an exception"])
+def test_whatever_happens_to_the_second_process(death, tmp_path, monkeypatch, capfd):
+    content = shuffled(6)
+    plain = read(tmp_path, content)
+    two_processes(monkeypatch)
+
+    def cut_off(*given):
+        os.write(given[-1].fileno(), b"\x00\x00\x10\x00half")
+        os._exit(9)
+
+    def no_fork():
+        raise BlockingIOError
+
+    def no_memory(*_):
+        raise MemoryError
+
+    if death == "no process":
+        monkeypatch.setattr(os, "fork", no_fork)
+    elif death == "an exception":
+        real = windows._decode
+        here = os.getpid()
+        monkeypatch.setattr(
+            windows, "_decode", lambda *g: real(*g) if os.getpid() == here else no_memory()
+        )
+    else:
+        monkeypatch.setattr(windows, "_decode_rest", cut_off)
+    equal(read(tmp_path, content), plain)
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a second process reads on Linux only")
+def test_a_killed_reader_leaves_no_process(tmp_path):
+    """The second process must end with the first, however that ends."""
+    path = write(tmp_path / "export.json", shuffled(2))
+    program = (
+        "import os, sys, time\n"
+        "from bboxqa.io import windows\n"
+        "from bboxqa.io.coco import read_coco\n"
+        "windows._LONG, windows._WINDOW, windows._cores = 0, 100, lambda: 2\n"
+        "real, here = windows._decode, os.getpid()\n"
+        "def slow(*given):\n"
+        "    if os.getpid() == here:\n"
+        "        print('reading', flush=True)\n"
+        "        time.sleep(60)\n"
+        "    time.sleep(1)\n"
+        "    return real(*given)\n"
+        "windows._decode = slow\n"
+        "read_coco(sys.argv[1])\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", program, path], stdout=subprocess.PIPE)
+    assert process.stdout.readline() == b"reading\n"
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    for _ in range(100):
+        if second := children.read_text().split():
+            break
+        time.sleep(0.05)
+    process.kill()
+    process.communicate()
+    for _ in range(100):
+        if not Path(f"/proc/{second[0]}").exists():
+            return
+        time.sleep(0.1)
+    pytest.fail("the second process is still there")
 
 
 @pytest.mark.usefixtures("processes")

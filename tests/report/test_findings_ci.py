@@ -1,8 +1,10 @@
 """Findings for continuous integration and for a browser: github, junit, html."""
 
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from html.parser import HTMLParser
 
+import pytest
 from support.reports import HOSTILE, finding, report
 
 from bboxqa.findings import Severity
@@ -48,10 +50,12 @@ def test_a_suite_for_each_file_and_a_test_for_each_rule():
     assert "export.json:1:7: info" in first.find("testcase/system-out").text
 
 
-def test_a_warning_fails_and_an_info_does_not():
-    (suite,) = suites_of(report(finding("C002"), finding(severity=Severity.INFO)))
-    assert suite.attrib["failures"] == "1"
-    assert suite.find("testcase/failure").attrib["type"] == "warning"
+@pytest.mark.parametrize(("fail_on", "failures"), [("error", 0), ("warning", 1), ("info", 2)])
+def test_what_fails_the_run_fails_its_test(fail_on, failures):
+    found = report(finding("C002"), finding(severity=Severity.INFO))
+    (suite,) = suites_of(replace(found, fail_on=Severity(fail_on)))
+    assert suite.attrib["failures"] == str(failures)
+    assert len(suite.findall("testcase/failure")) == failures
 
 
 def test_junit_holds_what_xml_cannot():

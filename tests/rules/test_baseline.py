@@ -9,7 +9,7 @@ from support.validation import report_of
 
 from bboxqa.errors import ConfigError
 from bboxqa.findings import Severity
-from bboxqa.rules.baseline import identity, new, read, write
+from bboxqa.rules.baseline import Baseline, identity, new, read, write
 
 BROKEN = [{"id": 7, "bbox": [10, 10, 0, 20]}, {"id": 8, "bbox": [5, 5, -1, 2]}]
 SOUND = {"id": 9}
@@ -103,7 +103,11 @@ def test_of_equal_findings_as_many_as_are_known_are_dropped(tmp_path):
 
 
 def test_the_list_can_be_cut_and_the_counts_are_not(tmp_path):
-    rest = new(report(*(finding(row=row) for row in range(5)), finding("B004")), {}, limit=2)
+    rest = new(
+        report(*(finding(row=row) for row in range(5)), finding("B004")),
+        Baseline(tmp_path, {}),
+        limit=2,
+    )
     assert [each.code for each in rest.findings] == ["B001", "B001", "B004"]
     assert rest.counts == {"B001": 5, "B004": 1}
 
@@ -111,7 +115,7 @@ def test_the_list_can_be_cut_and_the_counts_are_not(tmp_path):
 def test_a_report_that_does_not_list_all_is_refused(tmp_path):
     cut = report(finding(), unlisted={"B001": 3})
     with pytest.raises(ValueError, match="lists all"):
-        new(cut, {})
+        new(cut, Baseline(tmp_path, {}))
     with pytest.raises(ValueError, match="lists all"):
         write(tmp_path / "known.json", cut)
     assert not list(tmp_path.iterdir())

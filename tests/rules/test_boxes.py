@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from support.validation import codes, document_of, findings
 
 from bboxqa.config import ValidateSettings
+from bboxqa.findings import Edit
 from bboxqa.rules.fixes import fix
 
 SQUARE = [[10, 10, 30, 10, 30, 40, 10, 40]]
@@ -31,10 +32,19 @@ def mended(content, select, *, unsafe=True):
     return json.loads(fixed.text)["annotations"]
 
 
-def test_a_box_without_area_is_removed():
-    (found,) = findings(boxes([10, 10, -5, 4]), code="B001")
-    assert found.message == "bbox width is -5; expected more than 0"
-    assert [edit.pointer for edit in found.edits] == ["/annotations/0"]
+@pytest.mark.parametrize(
+    ("record", "edit"),
+    [
+        ({"bbox": [10, 10, -5, 4]}, Edit("/annotations/0/bbox", "replace", [5, 10, 5, 4])),
+        ({"bbox": [10, 10, 0, 4]}, Edit("/annotations/0", "remove")),
+        ({"bbox": [10, 10, 0, 4], "segmentation": [[1, 2, 9, 2, 9, 8]]},
+         Edit("/annotations/0/bbox", "replace", [1, 2, 8, 6])),
+    ],
+)  # fmt: skip
+def test_a_box_without_area_is_mended_if_it_can_be(record, edit):
+    (found,) = findings({"annotations": [record]}, code="B001")
+    assert found.message == f"bbox width is {record['bbox'][2]}; expected more than 0"
+    assert tuple(found.edits) == (edit,)
 
 
 @pytest.mark.parametrize(

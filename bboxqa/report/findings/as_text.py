@@ -100,7 +100,7 @@ def _group(group: Group, paint: _Painter) -> Iterator[str]:
 
 def _below(finding: Finding, *, first: bool) -> str:
     """Return what stands under a finding: some records of a diagnosis, or the first record."""
-    if finding.examples:
+    if finding.count > 1 and finding.examples:
         shown = ", ".join(map(one_line, finding.examples[:_EXAMPLES]))
         return f"{count(finding.count, 'record')}, such as {shown}"
     excerpt = one_line(finding.excerpt) if first else ""

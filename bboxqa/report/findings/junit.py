@@ -16,7 +16,8 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def junit_lines(report: Report) -> Iterator[str]:
     """Yield a suite for each file, with a test for each rule that was applied.
 
-    A test fails where its rule found an error or a warning; what is worth knowing is its output.
+    A test fails where its rule found something as bad as what fails the run; what is milder is its
+    output.
 
     Parameters
     ----------
@@ -31,7 +32,10 @@ def junit_lines(report: Report) -> Iterator[str]:
     for finding in report.findings:
         found.setdefault(finding.file, {}).setdefault(finding.code, []).append(finding)
     codes = [*report.rules, *sorted(set(report.counts) - set(report.rules))]
-    failed = {name: sum(map(_fails, by_code.values())) for name, by_code in found.items()}
+    failed = {
+        name: sum(_fails(findings, report.fail_on) for findings in by_code.values())
+        for name, by_code in found.items()
+    }
     yield '<?xml version="1.0" encoding="UTF-8"?>'
     tests = len(codes) * len(found)
     yield f'<testsuites name="bboxqa" tests="{tests}" failures="{sum(failed.values())}" errors="0">'
@@ -48,8 +52,8 @@ def junit_lines(report: Report) -> Iterator[str]:
     yield "</testsuites>"
 
 
-def _fails(findings: list[Finding]) -> bool:
-    return any(finding.severity is not Severity.INFO for finding in findings)
+def _fails(findings: list[Finding], least: Severity) -> bool:
+    return any(finding.severity.rank >= least.rank for finding in findings)
 
 
 def _properties(file: FileReport | None) -> Iterator[str]:
@@ -67,7 +71,7 @@ def _case(report: Report, name: str, code: str, findings: list[Finding]) -> Iter
         return
     yield head + ">"
     lines = [f"{place(each)}: {each.severity} {content(each)}" for each in findings]
-    if _fails(findings):
+    if _fails(findings, report.fail_on):
         worst = max((each.severity for each in findings), key=lambda severity: severity.rank)
         told = f"{count(len(findings), 'finding')}: {rule.title}"
         yield f'<failure type="{worst}" message="{_xml(told)}">'

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from pathlib import PurePath
 from typing import Any
@@ -90,7 +91,8 @@ def _result(finding: Finding, name: str, index: dict[str, int]) -> dict[str, Any
     result: dict[str, Any] = {
         "ruleId": finding.code,
         "level": _LEVELS[finding.severity],
-        "message": {"text": content(finding)},
+        # Brackets would make a link of what a file says.
+        "message": {"text": re.sub(r"([\\\[\]])", r"\\\1", content(finding))},
         "locations": [{"physicalLocation": where}],
         # GitHub goes by the first only, whose line would be the same for all of a file that
         # has no line ends.

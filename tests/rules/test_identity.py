@@ -1,0 +1,40 @@
+"""What a finding is does not depend on where its record stands."""
+
+import json
+
+import numpy as np
+import pytest
+from support.mutants import MUTATIONS, mutant
+from support.reference import shared_file
+from support.validation import report_of
+
+from bboxqa.findings import identities
+
+
+def shuffled(text, seed):
+    document = json.loads(text)
+    rng = np.random.default_rng(seed)
+    for name in ("images", "annotations", "categories"):
+        if isinstance(document.get(name), list):
+            order = rng.permutation(len(document[name]))
+            document[name] = [document[name][place] for place in order]
+    return json.dumps(document, indent=1)
+
+
+def known(text):
+    return sorted(identities(report_of(text).findings))
+
+
+# What is not json cannot be shuffled; repeated keys are lost on the way.
+@pytest.mark.parametrize("code", sorted(set(MUTATIONS) - {"F001", "F002", "F003", "F005", "F006"}))
+def test_reordered_records_are_the_same_findings(code):
+    text = mutant(code, 3).decode()
+    assert known(shuffled(text, 1)) == known(shuffled(text, 2))
+
+
+@pytest.mark.parametrize(
+    "name", ["cvat_boxes.json", "cvat_polygons.json", "roboflow_boxes.json", "taco.json"]
+)
+def test_reordered_exports_are_the_same_findings(name):
+    text = shared_file(f"exports/{name}").read_text("utf-8")
+    assert known(shuffled(text, 1)) == known(text)
