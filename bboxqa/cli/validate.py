@@ -1,5 +1,6 @@
 """`bboxqa validate`: everything that can be wrong with COCO files."""
 
+import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -150,7 +151,7 @@ def validate(
         from bboxqa.rules.baseline import new
 
         report = new(report, known, limit)
-    _show(report, options)
+    _show(report, options | {"images": images, "config": config})
     _check_examined(report)
     failed = report.at_least(report.fail_on) > 0
     return 1 if failed and not exit_zero else 0
@@ -237,7 +238,8 @@ def _show(report: "Report", options: dict[str, Any]) -> None:
     elif options["output_format"] == "text":
         from bboxqa.report.findings.as_text import text_lines
 
-        lines = text_lines(report, colour=output is None and _is_terminal())
+        colour = output is None and _is_terminal()
+        lines = text_lines(report, colour=colour, options=_given(options))
     else:
         lines = FORMATS[options["output_format"]](report)
     if output is None:
@@ -248,6 +250,13 @@ def _show(report: "Report", options: dict[str, Any]) -> None:
 
     write_atomically(output, "".join(f"{line}\n" for line in lines).encode())
     click.echo(f"Written: {output}", err=True)
+
+
+def _given(options: dict[str, Any]) -> str:
+    """Return the options that decide what is found, as they are typed."""
+    names = ("images", "config", "select", "ignore")
+    given = [(f"--{name}", str(options[name])) for name in names if options[name] is not None]
+    return "".join(f" {name} {shlex.quote(value)}" for name, value in given)
 
 
 def _is_terminal() -> bool:

@@ -83,7 +83,7 @@ class _Chunk:
             following = _skip(self.text, _skip(self.text, end) + 1)
             passed = following - index
             if not self._ascii:
-                passed = len(self.text[index:following].encode("utf-8", "surrogateescape"))
+                passed = len(_encode(self.text[index:following]))
             self._last += 1
             self._found[self._last] = byte + passed, following
 
@@ -118,8 +118,10 @@ class Locator:
             return _document(reading)
         try:
             if parts[0] in reading.sections and len(parts) > 1 and parts[1].isdecimal():
-                begin, text, index, _ = self._find(parts[0], int(parts[1]))
+                begin, text, index, end = self._find(parts[0], int(parts[1]))
                 inner, rest = self._inner, parts[2:]
+                if not rest:
+                    return Span(None, begin, begin + len(_encode(text[index:end])))
             elif parts[0] in reading.spans:
                 key, begin, stop = reading.spans[parts[0]]
                 if len(parts) == 1:
@@ -133,7 +135,7 @@ class Locator:
             return None
 
         def byte(place: int) -> int:
-            return begin + len(text[index:place].encode("utf-8", "surrogateescape"))
+            return begin + len(_encode(text[index:place]))
 
         return Span(None if key_at < 0 else byte(key_at), byte(start), byte(end))
 
@@ -236,6 +238,10 @@ def _skip(text: str, place: int) -> int:
 def _decode(text: Text, start: int, stop: int) -> str:
     """Decode bytes so that every one of them can be found again."""
     return text[start:stop].decode("utf-8", "surrogateescape")
+
+
+def _encode(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
 
 
 def spots(text: Text, offsets: Iterable[int]) -> Iterator[Spot]:

@@ -16,6 +16,7 @@ from bboxqa.rules.exporters import QUIRKS, exporter
 from bboxqa.rules.positions import parts_of, spots
 from bboxqa.rules.registry import RULES, select
 from bboxqa.version import __version__
+from bboxqa.words import count
 
 __all__ = ["apply", "chosen_rules", "describe", "validate_documents"]
 
@@ -77,7 +78,7 @@ def _folded(hits: Hits, document: Document) -> Hits:
         return (edit for place in range(len(hits)) for edit in hits.describe(place).edits)
 
     found = Found(
-        f"{len(hits):,} times in {total:,} annotations; the first: {first.message}",
+        f"{len(hits):,} times in {count(total, 'annotation')}; the first: {first.message}",
         pointer="/annotations",
         expected=first.expected,
         edits=ManyEdits(edits) if first.edits else (),
@@ -219,7 +220,7 @@ def validate_documents(
     kept = []
     rules: dict[str, Rule] = {}
 
-    def count(raw: Sequence[tuple[Rule, Hits]]) -> None:
+    def add(raw: Sequence[tuple[Rule, Hits]]) -> None:
         for rule, hits in raw:
             counts[rule.code] += len(hits)
             severities[hits.severity or rule.severity] += len(hits)
@@ -229,7 +230,7 @@ def validate_documents(
         chosen = chosen_rules(settings, document.name)
         rules |= {rule.code: rule for rule in chosen if rule.scope in looked}
         raw = apply(document, settings, progress)
-        count(raw)
+        add(raw)
         files.append(file_report(document))
         findings.append(describe(document, raw, limit))
         kept.append(document.without_annotations())
@@ -238,7 +239,7 @@ def validate_documents(
         together_rules = (r for document in kept for r in chosen_rules(settings, document.name))
         rules |= {rule.code: rule for rule in together_rules if rule.scope == "files"}
     for number, (document, raw) in enumerate(zip(kept, together, strict=True)):
-        count(raw)
+        add(raw)
         findings[number] += describe(document, raw, limit)
     return Report(
         files=tuple(files),

@@ -36,7 +36,7 @@ class _Painter:
         return f"\x1b[{';'.join(codes)}m{text}\x1b[0m" if self._colour and text else text
 
 
-def text_lines(report: Report, *, colour: bool = False) -> Iterator[str]:
+def text_lines(report: Report, *, colour: bool = False, options: str = "") -> Iterator[str]:
     """Yield the files, what each rule found and what that breaks, and how to go on.
 
     Parameters
@@ -44,6 +44,8 @@ def text_lines(report: Report, *, colour: bool = False) -> Iterator[str]:
     report : Report
     colour : bool
         Whether to write ANSI codes.
+    options : str
+        What the user gave beside the files, for the next command.
 
     Yields
     ------
@@ -67,7 +69,7 @@ def text_lines(report: Report, *, colour: bool = False) -> Iterator[str]:
         return
     yield paint(severity_counts(report), _BOLD)
     yield from _fixable(report)
-    yield from _next(report, found)
+    yield from _next(report, found, options)
 
 
 def _file(file: FileReport, paint: _Painter) -> str:
@@ -124,13 +126,13 @@ def _mended(report: Report, fix: str) -> list[Finding]:
     return [finding for finding in report.findings if finding.fix == fix]
 
 
-def _next(report: Report, found: Sequence[Group]) -> Iterator[str]:
+def _next(report: Report, found: Sequence[Group], options: str) -> Iterator[str]:
     """Yield the command that is most useful now."""
     safe, unsafe = _mended(report, "safe"), _mended(report, "unsafe")
     if safe:
-        yield f"Next: bboxqa validate {_names(safe)} --fix"
+        yield f"Next: bboxqa validate {_names(safe)}{options} --fix"
     elif unsafe:
-        yield f"Next: bboxqa validate {_names(unsafe)} --unsafe-fixes --diff"
+        yield f"Next: bboxqa validate {_names(unsafe)}{options} --unsafe-fixes --diff"
     else:
         yield f"Next: bboxqa explain {found[0].rule.code}"
 

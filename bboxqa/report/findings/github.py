@@ -24,7 +24,8 @@ def github_lines(report: Report) -> Iterator[str]:
     str
         A line without its end.
     """
-    for finding in report.findings:
+    # GitHub shows the first few of each kind only.
+    for finding in sorted(report.findings, key=lambda finding: -finding.severity.rank):
         properties = ",".join(
             f"{key}={_escape(value, _PROPERTY_SIGNS)}"
             for key, value in _properties(report, finding).items()
