@@ -1,17 +1,14 @@
 """Decoding a long list of records window by window, its second half in a process of its own."""
 
 import mmap
-import os
 import re
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from multiprocessing import current_process, get_context
-from multiprocessing.connection import Connection
-from signal import SIG_IGN, SIGINT, signal
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 
 import msgspec
 
+from bboxqa.forked import beside, can_fork
 from bboxqa.io.columns import Columns, ColumnsBuilder
 
 __all__ = ["decode_list"]
@@ -56,9 +53,9 @@ def decode_list(
     """
     builder = new_builder()
     middle = _BETWEEN_RECORDS.search(text, (start + len(text)) // 2)
-    if middle is None or len(text) - start < _LONG or not _can_fork():
+    if middle is None or len(text) - start < _LONG or not can_fork():
         return builder, _decode(text, start, None, builder, progress)
-    with _second_half(text, middle, new_builder) as receive:
+    with beside(partial(_decode_rest, text, middle.end() - 1, new_builder)) as receive:
         place = _decode(text, start, middle, builder, progress)
         if place == middle.end() - 1:
             # A process that dies sends nothing, or a part.
@@ -68,15 +65,6 @@ def decode_list(
                 return builder, place
     # The middle was not between two records, or something before it is odd, or the process died.
     return builder, _decode(text, place, None, builder, progress)
-
-
-def _can_fork() -> bool:
-    # A worker of a pool may have no processes of its own.
-    return sys.platform == "linux" and _cores() > 1 and not current_process().daemon
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0))
 
 
 def _decode(
@@ -108,48 +96,13 @@ def _decode(
     return place
 
 
-@contextmanager
-def _second_half(
-    text: mmap.mmap, middle: _Cut, new_builder: Callable[[], ColumnsBuilder]
-) -> Iterator[Callable[[], tuple[Columns, list[str], int]]]:
-    """Decode what comes after the middle in another process; yield what receives it."""
-    context = get_context("fork")
-    receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(
-        target=_decode_rest,
-        args=(text, middle.end() - 1, new_builder, receiver, sender),
-        daemon=True,
-    )
-    try:
-        # Where there are processes enough already, the pipe stays without a sender.
-        with suppress(OSError):
-            process.start()
-        # With no other end open here, a process that dies is noticed.
-        sender.close()
-        yield receiver.recv
-    finally:
-        if process.pid is not None:
-            process.kill()
-            process.join()
-        receiver.close()
-
-
 def _decode_rest(
-    text: mmap.mmap,
-    place: int,
-    new_builder: Callable[[], ColumnsBuilder],
-    receiver: Connection,
-    sender: Connection,
-) -> None:
-    # What goes wrong here is tried again by the other process; nobody has to read of it twice.
-    with suppress(BaseException):
-        # The other process is interrupted too, and ends this one.
-        signal(SIGINT, SIG_IGN)
-        # With this end open, sending to a process that is gone would never end.
-        receiver.close()
-        builder = new_builder()
-        place = _decode(text, place, None, builder, None)
-        sender.send((builder.done(), builder.problems, place))
+    text: mmap.mmap, place: int, new_builder: Callable[[], ColumnsBuilder]
+) -> tuple[Columns, list[str], int]:
+    """Decode what comes after the middle; for another process."""
+    builder = new_builder()
+    place = _decode(text, place, None, builder, None)
+    return builder.done(), builder.problems, place
 
 
 def _enclosed(text: mmap.mmap, start: int, stop: int) -> bytes:

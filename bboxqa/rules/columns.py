@@ -367,6 +367,40 @@ class ColumnsBuilder:
             return -1
         return self._names.setdefault(annotator_name(value), len(self._names))
 
+    def absorb(self, columns: AnnotationColumns) -> None:
+        """Take in what another builder of the same file has collected after this one."""
+        self._record.add(columns.record)
+        for grown, parts in (
+            (self._kind, columns.kind), (self._whole, columns.whole),
+            (self._id, {key: getattr(columns, key) for key in _IDS}),
+        ):  # fmt: skip
+            for key, grower in grown.items():
+                grower.add(parts[key])
+        for grower, part in (
+            (self._bbox, columns.bbox), (self._area, columns.area),
+            (self._iscrowd, columns.iscrowd), (self._num_keypoints, columns.num_keypoints),
+            (self._form, columns.form), (self._xy, columns.rings.xy),
+        ):  # fmt: skip
+            grower.add(part)
+        rings, rles, points = columns.rings, columns.rles, columns.keypoints
+        for grower, part in zip(
+            self._rings, (rings.row + self.n, rings.place, rings.n_numbers), strict=True
+        ):
+            grower.add(part)
+        rows = zip(
+            (rles.row + self.n).tolist(), *rles.size.T.tolist(), rles.total.tolist(),
+            rles.area.tolist(), rles.compressed.tolist(), rles.problem, strict=True,
+        )  # fmt: skip
+        self._rles += rows
+        self._keypoints += zip(
+            (points.row + self.n).tolist(), points.n_numbers.tolist(), points.n_visible.tolist(),
+            strict=True,
+        )  # fmt: skip
+        numbers = [self._names.setdefault(n, len(self._names)) for n in columns.annotator_names]
+        for key, grower in self._annotator.items():
+            grower.add(np.array([*numbers, -1], np.int32)[columns.annotator[key]])
+        self.n += len(columns)
+
     def done(self) -> AnnotationColumns:
         """Return what has been taken in."""
         row, place, n_numbers = (grower.done() for grower in self._rings)

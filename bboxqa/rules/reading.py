@@ -5,7 +5,9 @@ import math
 import mmap
 import re
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -13,6 +15,7 @@ import msgspec
 
 from bboxqa.collector import collector_off
 from bboxqa.errors import DatasetError
+from bboxqa.forked import beside, can_fork
 from bboxqa.rules.columns import AnnotationColumns, ColumnsBuilder
 
 __all__ = ["BYTE_ORDER_MARK", "LISTS", "Reading", "Section", "read_bytes", "read_path"]
@@ -26,6 +29,8 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 Text = bytes | mmap.mmap
 
 _WINDOW = 1 << 20
+# From here on, a second process saves more time than its start takes.
+_LONG = 1 << 25
 _BETWEEN_RECORDS = re.compile(rb"\}\s*,\s*\{")
 _BLANK = re.compile(rb"[ \t\n\r]*")
 _COLON = re.compile(rb'"\s*:')
@@ -298,23 +303,73 @@ class _Reader:
         """Read the records of a list; return where it ends."""
         place = self._blank(place)
         section = self._out.sections.get(name, Section())
+        middle = _BETWEEN_RECORDS.search(self._text, (place + len(self._text)) // 2)
+        long = len(self._text) - place >= _LONG and can_fork()
+        if not isinstance(sink, ColumnsBuilder) or middle is None or not long:
+            return self._windows(name, place, None, section, sink)[0]
+        with beside(partial(self._rest, middle.end() - 1)) as receive:
+            place, ended = self._windows(name, place, middle, section, sink)
+            if place == middle.end() - 1 and not ended:
+                # A process that dies sends nothing, or a part.
+                with suppress(EOFError, OSError):
+                    columns, rest, place = receive()
+                    section.rows += [section.n + row for row in rest.rows]
+                    section.offsets += rest.offsets
+                    section.n += rest.n
+                    sink.absorb(columns)
+        return place if ended else self._windows(name, place, None, section, sink)[0]
+
+    def _rest(self, place: int) -> tuple[AnnotationColumns, Section, int]:
+        """Read plain records from the middle of a list on; for another process."""
+        section, builder = Section(), ColumnsBuilder()
         while cut := _BETWEEN_RECORDS.search(self._text, place + _WINDOW):
+            records = self._window(place, cut.start() + 1)
+            if records is None:
+                break
+            place = self._add(records, place, cut, section, builder)
+        return builder.done(), section, place
+
+    def _windows(
+        self, name: str, place: int, last: re.Match[bytes] | None, section: Section, sink: _Sink
+    ) -> tuple[int, bool]:
+        """Read records up to a cut, or to the end of the list.
+
+        Return where the next one begins and False, or where the list ends and True.
+        """
+        while last is None or place < last.start():
+            cut = _BETWEEN_RECORDS.search(self._text, place + _WINDOW)
+            if last is not None and (cut is None or cut.end() > last.end()):
+                cut = last
+            if cut is None:
+                return self._step(name, place, len(self._text), section, sink)
             records = self._window(place, cut.start() + 1)
             if records is None:
                 place, ended = self._step(name, place, cut.end() - 1, section, sink)
                 if ended:
-                    return place
+                    return place, True
                 continue
-            section.rows.append(section.n)
-            section.offsets.append(place)
-            section.n += len(records)
-            sink.add(records)
-            place = cut.end() - 1
-            if isinstance(self._text, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-                self._text.madvise(mmap.MADV_DONTNEED, 0, place)
+            place = self._add(records, place, cut, section, sink)
             if self._progress is not None:
-                self._progress(place, len(self._text))
-        return self._step(name, place, len(self._text), section, sink)[0]
+                self._progress(place, len(self._text) if last is None else last.end())
+        return place, False
+
+    def _add(
+        self,
+        records: list[Any],
+        place: int,
+        cut: re.Match[bytes],
+        section: Section,
+        sink: _Sink,
+    ) -> int:
+        """Take in the records of a window; return where the next one begins."""
+        section.rows.append(section.n)
+        section.offsets.append(place)
+        section.n += len(records)
+        sink.add(records)
+        place = cut.end() - 1
+        if isinstance(self._text, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+            self._text.madvise(mmap.MADV_DONTNEED, 0, place)
+        return place
 
     def _window(self, place: int, stop: int) -> list[Any] | None:
         """Decode a part of a list in one go; None where it has to be looked at more closely."""
@@ -324,7 +379,8 @@ class _Reader:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return None
         # A key that is there twice is gone after decoding; their number tells.
-        n_keys = len(_COLON.findall(text))
+        spaced = any(blank + b":" in text for blank in (b" ", b"\t", b"\n", b"\r"))
+        n_keys = len(_COLON.findall(text)) if spaced else text.count(b'":')
         same = n_keys == _n_keys(records, deep=False) or n_keys == _n_keys(records, deep=True)
         return records if same else None
 

@@ -15,6 +15,7 @@ from support.datasets import annotation, document, image, two_annotators, write
 from support.masks import decode, encode
 from support.reference import shared_file
 
+from bboxqa import forked
 from bboxqa.errors import DatasetError
 from bboxqa.io import reader, windows
 from bboxqa.io.coco import read_coco
@@ -284,7 +285,7 @@ def processes(request, monkeypatch):
         if sys.platform != "linux":
             pytest.skip("a second process reads on Linux only")
         monkeypatch.setattr(windows, "_LONG", 0)
-        monkeypatch.setattr(windows, "_cores", lambda: 2)
+        monkeypatch.setattr(forked, "_cores", lambda: 2)
 
 
 @pytest.mark.usefixtures("processes")
@@ -341,7 +342,7 @@ def test_the_second_half_is_used_where_it_is_sound(extra, second_half_used, tmp_
     plain = read(tmp_path, content)
     monkeypatch.setattr(windows, "_LONG", 0)
     monkeypatch.setattr(windows, "_WINDOW", 100)
-    monkeypatch.setattr(windows, "_cores", lambda: 2)
+    monkeypatch.setattr(forked, "_cores", lambda: 2)
     for record in content["annotations"]:
         record.update(extra)
     absorbed = []
@@ -359,15 +360,15 @@ def test_a_second_process_that_dies_costs_nothing_but_time(tmp_path, monkeypatch
     plain = read(tmp_path, content)
     monkeypatch.setattr(windows, "_LONG", 0)
     monkeypatch.setattr(windows, "_WINDOW", 100)
-    monkeypatch.setattr(windows, "_cores", lambda: 2)
-    monkeypatch.setattr(windows, "_decode_rest", lambda *_: os._exit(9))
+    monkeypatch.setattr(forked, "_cores", lambda: 2)
+    monkeypatch.setattr(forked, "_send", lambda *_: os._exit(9))
     equal(read(tmp_path, content), plain)
 
 
 def two_processes(monkeypatch):
     monkeypatch.setattr(windows, "_LONG", 0)
     monkeypatch.setattr(windows, "_WINDOW", 100)
-    monkeypatch.setattr(windows, "_cores", lambda: 2)
+    monkeypatch.setattr(forked, "_cores", lambda: 2)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="a second process reads on Linux only")
@@ -396,7 +397,7 @@ def test_whatever_happens_to_the_second_process(death, tmp_path, monkeypatch, ca
             windows, "_decode", lambda *g: real(*g) if os.getpid() == here else no_memory()
         )
     else:
-        monkeypatch.setattr(windows, "_decode_rest", cut_off)
+        monkeypatch.setattr(forked, "_send", cut_off)
     equal(read(tmp_path, content), plain)
     assert capfd.readouterr().err == ""
 
@@ -407,9 +408,10 @@ def test_a_killed_reader_leaves_no_process(tmp_path):
     path = write(tmp_path / "export.json", shuffled(2))
     program = (
         "import os, sys, time\n"
+        "from bboxqa import forked\n"
         "from bboxqa.io import windows\n"
         "from bboxqa.io.coco import read_coco\n"
-        "windows._LONG, windows._WINDOW, windows._cores = 0, 100, lambda: 2\n"
+        "windows._LONG, windows._WINDOW, forked._cores = 0, 100, lambda: 2\n"
         "real, here = windows._decode, os.getpid()\n"
         "def slow(*given):\n"
         "    if os.getpid() == here:\n"

@@ -1,15 +1,19 @@
 """Reading for the rules: everything that can be read is, and what is odd is told with its place."""
 
 import json
+import os
+import sys
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bboxqa import forked
 from bboxqa.errors import DatasetError
 from bboxqa.rules import reading as module
-from bboxqa.rules.columns import Form, Kind
+from bboxqa.rules.columns import ColumnsBuilder, Form, Kind
+from bboxqa.rules.positions import Locator
 from bboxqa.rules.reading import read_bytes, read_path
 
 
@@ -219,3 +223,82 @@ def test_a_file_that_is_not_there(tmp_path):
 def test_a_folder_is_no_file(tmp_path):
     with pytest.raises(DatasetError, match="a: cannot be read"):
         read_path(tmp_path, "a")
+
+
+def same(one, other):
+    """Compare everything that two readings hold."""
+    for name in ("top", "images", "categories", "broken", "stopped", "trailing", "not_finite",
+                 "repeated", "spans"):  # fmt: skip
+        assert repr(getattr(one, name)) == repr(getattr(other, name)), name
+    a, b = one.annotations, other.annotations
+    for name in ("record", "id", "image_id", "category_id", "bbox", "area", "iscrowd",
+                 "num_keypoints", "form"):  # fmt: skip
+        assert np.array_equal(getattr(a, name), getattr(b, name), equal_nan=True), name
+    for name in ("kind", "whole"):
+        for key, column in getattr(a, name).items():
+            assert np.array_equal(column, getattr(b, name)[key]), key
+    for part in ("rings", "rles", "keypoints"):
+        for name in getattr(a, part).__slots__:
+            left, right = getattr(getattr(a, part), name), getattr(getattr(b, part), name)
+            assert np.array_equal(left, right), (part, name)
+    for key, codes in a.annotator.items():
+        named = [[names[c] if c >= 0 else None for c in column.tolist()] for names, column in (
+            (a.annotator_names, codes), (b.annotator_names, b.annotator[key]))]  # fmt: skip
+        assert named[0] == named[1]
+
+
+def mixed(n, extra):
+    outlines = [[[0, 0, 9, 0, 9, 9]], {"size": [2, 2], "counts": [1, 3]}, None, [1, 2, 3], [[1]]]
+    records = [
+        {"id": k, "image_id": str(k), "bbox": [k, 1, 2, 3], "segmentation": outlines[k % 5],
+         "keypoints": [1, 2, k % 3], "annotator": f"a{k % 4 if k < n // 2 else k % 7}", **extra}
+        for k in range(n)
+    ]  # fmt: skip
+    return json.dumps({"annotations": records, "images": [{"id": 1}] * 9, "categories": []})
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a second process reads on Linux only")
+@pytest.mark.parametrize(
+    "text",
+    [
+        mixed(60, {}),
+        mixed(60, {"text": '"},{"id": 1'}),
+        mixed(60, {"inner": [{"a": 1}, {"b": 2}] * 9}),
+        mixed(60, {}).replace('"id": 7,', '"id": 7, "id": 8,'),
+        mixed(60, {}).replace('"id": 50,', '"id": NaN,'),
+        mixed(60, {}).replace('"id": 50,', '"id" 50,'),
+        mixed(60, {})[:-900],
+        mixed(3, {}).replace("[]", "[" + "{}, " * 900 + "{}]"),
+    ],
+)
+@pytest.mark.parametrize("window", [60, 500])
+def test_a_second_process_changes_nothing(text, window, monkeypatch):
+    whole = read(text)
+    monkeypatch.setattr(module, "_WINDOW", window)
+    monkeypatch.setattr(module, "_LONG", 0)
+    monkeypatch.setattr(forked, "_cores", lambda: 2)
+    cut = read(text)
+    same(cut, whole)
+    locator = Locator(cut)
+    for row in range(0, len(cut.annotations), 7):
+        assert repr(locator.value("annotations", row)) == repr(
+            Locator(whole).value("annotations", row)
+        )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a second process reads on Linux only")
+def test_the_second_process_is_used_and_can_die(monkeypatch):
+    text, absorbed = mixed(60, {}), []
+    whole = read(text)
+    monkeypatch.setattr(module, "_WINDOW", 60)
+    monkeypatch.setattr(module, "_LONG", 0)
+    monkeypatch.setattr(forked, "_cores", lambda: 2)
+    absorb = ColumnsBuilder.absorb
+    monkeypatch.setattr(
+        ColumnsBuilder, "absorb", lambda *g: absorbed.append(len(g[1])) or absorb(*g)
+    )
+    same(read(text), whole)
+    assert 10 < absorbed[0] < 50
+    monkeypatch.setattr(forked, "_send", lambda *_: os._exit(9))
+    same(read(text), whole)
+    assert len(absorbed) == 1

@@ -1,0 +1,66 @@
+"""Work done in a second process beside the first, with what the first already holds."""
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from multiprocessing import current_process, get_context
+from multiprocessing.connection import Connection
+from signal import SIG_IGN, SIGINT, signal
+from typing import Any, TypeVar
+
+__all__ = ["beside", "can_fork"]
+
+_Result = TypeVar("_Result")
+
+
+def can_fork() -> bool:
+    """Return whether a second process saves time here."""
+    # A worker of a pool may have no processes of its own.
+    return sys.platform == "linux" and _cores() > 1 and not current_process().daemon
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+@contextmanager
+def beside(work: Callable[[], _Result]) -> Iterator[Callable[[], _Result]]:
+    """Do some work in another process; yield what waits for its result.
+
+    Parameters
+    ----------
+    work : callable
+        Takes nothing; what it returns goes through a pipe.
+
+    Yields
+    ------
+    callable
+        Returns the result. Raises EOFError or OSError where the process has died, or could not
+        be started: then the work has to be done here.
+    """
+    context = get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    process = context.Process(target=_send, args=(work, receiver, sender), daemon=True)
+    try:
+        # Where there are processes enough already, the pipe stays without a sender.
+        with suppress(OSError):
+            process.start()
+        # With no other end open here, a process that dies is noticed.
+        sender.close()
+        yield receiver.recv
+    finally:
+        if process.pid is not None:
+            process.kill()
+            process.join()
+        receiver.close()
+
+
+def _send(work: Callable[[], Any], receiver: Connection, sender: Connection) -> None:
+    # What goes wrong here is tried again by the other process; nobody has to read of it twice.
+    with suppress(BaseException):
+        # The other process is interrupted too, and ends this one.
+        signal(SIGINT, SIG_IGN)
+        # With this end open, sending to a process that is gone would never end.
+        receiver.close()
+        sender.send(work())
