@@ -11,10 +11,11 @@ from bboxqa.config import ValidateSettings, validate_settings_from
 from bboxqa.errors import DatasetError
 from bboxqa.findings import Report
 from bboxqa.io.coco import list_files
+from bboxqa.rules.content import Reading
 from bboxqa.rules.disk import look
 from bboxqa.rules.document import Document
 from bboxqa.rules.fixes import Fixed, fix
-from bboxqa.rules.reading import Reading, read_bytes, read_path
+from bboxqa.rules.reading import read_bytes, read_path
 from bboxqa.rules.runner import validate_documents
 
 __all__ = ["fix_file", "validate", "validate_with"]

@@ -9,9 +9,10 @@ import numpy as np
 
 from bboxqa.arrays import BoolArray, FloatArray, IndexArray, IntArray, find, sum_by
 from bboxqa.io.records import ANNOTATOR_KEYS, whole_number
-from bboxqa.rules.columns import ColumnsBuilder, Form
+from bboxqa.rules.collecting import AnnotationsBuilder
+from bboxqa.rules.columns import Form
+from bboxqa.rules.content import Reading
 from bboxqa.rules.positions import Locator
-from bboxqa.rules.reading import Reading
 
 if TYPE_CHECKING:
     from bboxqa.rules.diagnoses import Diagnosis
@@ -83,7 +84,7 @@ class Document:
 
     def without_annotations(self) -> "Document":
         """Return the same file with its images and categories only, which need little memory."""
-        return Document(replace(self.reading, annotations=ColumnsBuilder().done()), self.disk)
+        return Document(replace(self.reading, annotations=AnnotationsBuilder().done()), self.disk)
 
     @cached_property
     def images(self) -> Records:

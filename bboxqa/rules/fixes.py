@@ -10,9 +10,10 @@ import numpy as np
 from bboxqa.config import ValidateSettings
 from bboxqa.errors import BboxqaError
 from bboxqa.findings import Edit
+from bboxqa.rules.content import BYTE_ORDER_MARK, Reading, Text
 from bboxqa.rules.document import Document
 from bboxqa.rules.positions import Locator, Span, parts_of
-from bboxqa.rules.reading import BYTE_ORDER_MARK, Reading, Text, read_bytes
+from bboxqa.rules.reading import read_bytes
 from bboxqa.rules.runner import apply
 
 __all__ = ["Change", "Fixed", "edited", "fix"]

@@ -9,7 +9,7 @@ from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
 from bboxqa.findings import Spot
-from bboxqa.rules.reading import BYTE_ORDER_MARK, Reading, Text
+from bboxqa.rules.content import BYTE_ORDER_MARK, Reading, Text
 
 __all__ = ["Locator", "Span", "parts_of", "spots"]
 

@@ -11,8 +11,8 @@ from bboxqa.findings import Edit, Severity
 from bboxqa.rules import schema_fields, schema_ids, schema_images
 from bboxqa.rules.base import ABSENT, Found, Hits, Rule, at, listed, short
 from bboxqa.rules.columns import Form, Kind
+from bboxqa.rules.content import LISTS
 from bboxqa.rules.document import Document
-from bboxqa.rules.reading import LISTS
 from bboxqa.rules.shared import about_all, each_or_all, wrong_values
 
 __all__ = ["RULES"]

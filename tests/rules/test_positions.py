@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bboxqa.findings import Spot
-from bboxqa.rules import positions, reading
+from bboxqa.rules import positions, scanner
 from bboxqa.rules.base import at
 from bboxqa.rules.positions import Locator, spots
 from bboxqa.rules.reading import read_bytes
@@ -47,7 +47,7 @@ def test_every_pointer_leads_to_its_value(annotations, images, info, indent, asc
 
 @pytest.mark.parametrize("window", [1, 40, 1 << 20])
 def test_records_are_found_in_any_order_and_any_window(window, monkeypatch):
-    monkeypatch.setattr(reading, "_WINDOW", window)
+    monkeypatch.setattr(scanner, "_WINDOW", window)
     monkeypatch.setattr(positions, "_SIZE", window)
     records = [{"id": n, "é": "ü" * (n % 5), "deep": [{"x": n}, {}]} for n in range(50)]
     text = json.dumps({"annotations": records}, ensure_ascii=False).encode()

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from bboxqa import forked
 from bboxqa.errors import DatasetError
-from bboxqa.rules import reading as module
-from bboxqa.rules.columns import ColumnsBuilder, Form, Kind
+from bboxqa.rules import scanner as module
+from bboxqa.rules.collecting import AnnotationsBuilder
+from bboxqa.rules.columns import Form, Kind
 from bboxqa.rules.positions import Locator
 from bboxqa.rules.reading import read_bytes, read_path
 
@@ -197,7 +198,7 @@ def test_rings_of_an_odd_length_keep_the_others_in_place():
         ({"size": [2, 2], "counts": 5}, -1, -1, "counts is 5; expected text, or a list"),
         ({"size": [2]}, -1, -1, "size is [2]; expected [height, width]"),
         ({"size": [10**9, 10**9], "counts": [4]}, 4, 0, "size is [1000000000, 1000000000]"),
-        ({"size": "x", "counts": []}, 0, 0, "size is 'x'"),
+        ({"size": "x", "counts": []}, 0, 0, 'size is "x"'),
     ],
 )
 def test_run_lengths(rle, total, area, problem):
@@ -293,9 +294,9 @@ def test_the_second_process_is_used_and_can_die(monkeypatch):
     monkeypatch.setattr(module, "_WINDOW", 60)
     monkeypatch.setattr(module, "_LONG", 0)
     monkeypatch.setattr(forked, "_cores", lambda: 2)
-    absorb = ColumnsBuilder.absorb
+    absorb = AnnotationsBuilder.absorb
     monkeypatch.setattr(
-        ColumnsBuilder, "absorb", lambda *g: absorbed.append(len(g[1])) or absorb(*g)
+        AnnotationsBuilder, "absorb", lambda *g: absorbed.append(len(g[1])) or absorb(*g)
     )
     same(read(text), whole)
     assert 10 < absorbed[0] < 50

@@ -1,0 +1,87 @@
+"""What a file holds, and what is odd about how it is written, as values."""
+
+import mmap
+from dataclasses import dataclass, field
+from typing import Any
+
+from bboxqa.rules.collecting import AnnotationsBuilder
+from bboxqa.rules.columns import AnnotationColumns
+
+__all__ = ["BYTE_ORDER_MARK", "LISTS", "Reading", "Section", "Text"]
+
+LISTS = ("images", "annotations", "categories")
+"""The lists of records that the rules look at."""
+
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+"""What some programs put before UTF-8."""
+
+Text = bytes | mmap.mmap
+
+
+@dataclass(slots=True)
+class Section:
+    """Where the records of one list stand: some of them, to find the others from.
+
+    Attributes
+    ----------
+    rows, offsets : list of int
+        Record `rows[k]` begins at or after byte `offsets[k]`, and right there but for blanks.
+    n : int
+        How many records there are.
+    """
+
+    rows: list[int] = field(default_factory=list)
+    offsets: list[int] = field(default_factory=list)
+    n: int = 0
+
+
+@dataclass(slots=True)
+class Reading:
+    """What a file holds, and what is odd about how it is written.
+
+    Attributes
+    ----------
+    name : str
+        The file as the user named it.
+    text : bytes or mmap
+        In UTF-8; where the file is not, this is what it was turned into.
+    size : int
+        Of the file, in bytes.
+    top : Any
+        The document without its lists of records: an object, or whatever it is instead.
+    images, categories : list
+        Their records, of any type.
+    annotations : AnnotationColumns
+    sections : dict of str to Section
+        The lists that were there.
+    spans : dict of str to (int, int, int)
+        Top-level key to where the key begins, where its value does, and where that ends.
+    encoding : str
+        Why it is not plain UTF-8; empty where it is.
+    broken : list of (int, str)
+        Offset and reason of each place that is not json.
+    stopped : bool
+        Whether reading ended at the last of them.
+    trailing : int or None
+        Where something follows the document.
+    not_finite : list of (str, str)
+        Pointer to, and name of, each number that is infinite or none.
+    repeated : list of (str, str)
+        Pointer to an object, and a key that it has more than once.
+    """
+
+    name: str
+    text: Text
+    size: int
+    top: Any = None
+    images: list[Any] = field(default_factory=list)
+    categories: list[Any] = field(default_factory=list)
+    annotations: AnnotationColumns = field(default_factory=lambda: AnnotationsBuilder().done())
+    sections: dict[str, Section] = field(default_factory=dict)
+    spans: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    encoding: str = ""
+    broken: list[tuple[int, str]] = field(default_factory=list)
+    stopped: bool = False
+    trailing: int | None = None
+    not_finite: list[tuple[str, str]] = field(default_factory=list)
+    repeated: list[tuple[str, str]] = field(default_factory=list)
