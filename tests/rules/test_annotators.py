@@ -1,16 +1,14 @@
 """A001 to A005: who annotated what."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
+from support.reference import shared_file
 from support.validation import document_of, findings
 
 from bboxqa.findings import Severity
 from bboxqa.rules.people import people
-
-LVIS = Path("/work/shared/data/lvis_double_100.json")
 
 
 def boxes(rater, number=3, *, shift=0.0, side=10.0, image=1, category=1):
@@ -334,9 +332,8 @@ def test_odd_files_are_no_trouble(text):
         json.dumps(finding.message)
 
 
-@pytest.mark.skipif(not LVIS.exists(), reason="the data are not here")
 def test_a_real_file_with_two_annotators_has_nothing():
-    assert not findings(LVIS.read_bytes(), select=("A",))
+    assert not findings(shared_file("lvis_double_100.json").read_bytes(), select=("A",))
 
 
 def test_folded_names_have_one_number():

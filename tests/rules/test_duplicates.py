@@ -1,9 +1,9 @@
 """D001 to D003: one object that one annotator annotated twice."""
 
 import json
-from pathlib import Path
 
 import pytest
+from support.reference import shared_file
 from support.validation import document_of, findings
 
 from bboxqa.config import ValidateSettings
@@ -13,7 +13,6 @@ from bboxqa.rules.registry import RULES
 
 NEAR = [10, 10, 20, 31]
 TWO_CLASSES = [{}, {"name": "dog"}]
-EXPORTS = Path("/work/shared/data")
 
 
 def found(code, *annotations, **more):
@@ -153,9 +152,8 @@ def test_odd_files_are_no_trouble(text):
     assert not findings(text, select=("D",))
 
 
-@pytest.mark.skipif(not EXPORTS.exists(), reason="the data are not here")
 def test_pairs_of_two_annotators_are_agreement():
-    text = (EXPORTS / "lvis_double_100.json").read_bytes()
+    text = shared_file("lvis_double_100.json").read_bytes()
     records = {record["id"]: record for record in json.loads(text)["annotations"]}
     assert not findings(text, code="D001")
     assert not findings(text, code="D002")
