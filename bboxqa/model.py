@@ -204,6 +204,9 @@ class ReliabilityData:
         The image of each unit.
     n_values, n_groups : int
         How many categories and images there are.
+    weight : (U,) int64, optional
+        How many equal units each one stands for, as a stretch of time does for its milliseconds;
+        None where each stands for itself.
     """
 
     unit: IndexArray
@@ -213,6 +216,7 @@ class ReliabilityData:
     group: IntArray
     n_values: int
     n_groups: int
+    weight: IndexArray | None = None
 
     def __post_init__(self) -> None:
         freeze(self)

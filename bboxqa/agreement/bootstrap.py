@@ -7,21 +7,14 @@ from typing import Any
 import numpy as np
 
 from bboxqa.agreement.krippendorff import binary_alpha, nominal_alpha
+from bboxqa.agreement.resampling import drawn_weights, percentile_interval
 from bboxqa.arrays import sum_by
 from bboxqa.model import BoolArray, Coincidences, FloatArray, IndexArray, IntArray
 
-__all__ = ["LEVEL", "Intervals", "bootstrap", "percentile_interval"]
+__all__ = ["Intervals", "bootstrap"]
 
-LEVEL = 0.95
-"""The share of replicates that an interval spans."""
-
-# Replicates drawn together, and how many weights of theirs there may be.
-_CHUNK = 100
-_WEIGHTS = 1 << 23
 # Tables of so many cells in all are multiplied as they are.
 _DENSE = 1 << 23
-# An interval stands on the replicates in which the coefficient is defined: nearly all of them.
-_DEFINED = 0.95
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,41 +33,6 @@ class Intervals:
     pooled: FloatArray
     mean: FloatArray
     categories: FloatArray
-
-
-def percentile_interval(replicates: FloatArray, level: float = LEVEL) -> FloatArray:
-    """Return the percentile interval of each row (Efron 1979).
-
-    Parameters
-    ----------
-    replicates : (K, B) float64
-        NaN where a replicate leaves the coefficient undefined.
-    level : float
-        The share of replicates to span.
-
-    Returns
-    -------
-    (K, 2) float64
-        NaN where more than 5 % of the replicates are NaN.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> percentile_interval(np.arange(1001.0)[None])
-    array([[ 25., 975.]])
-    """
-    result = np.full((len(replicates), 2), np.nan)
-    # NaN comes last when sorted.
-    ordered = np.sort(replicates, axis=1)
-    defined = np.sum(~np.isnan(ordered), axis=1)
-    rows = np.flatnonzero(defined >= max(1, _DEFINED * replicates.shape[1]))
-    for side, share in enumerate(((1 - level) / 2, (1 + level) / 2)):
-        place = share * (defined[rows] - 1)
-        low = np.floor(place).astype(np.int64)
-        high = np.minimum(low + 1, defined[rows] - 1)
-        a, b = ordered[rows, low], ordered[rows, high]
-        result[rows, side] = a + (b - a) * (place - low)
-    return result
 
 
 def bootstrap(
@@ -114,15 +72,13 @@ def bootstrap(
         _table(row, column, amount, shape, dense=shape[0] * shape[1] * len(thresholds) <= _DENSE)
         for row, column, amount in _changes(thresholds, values, images)
     ]
-    generator = np.random.default_rng(seed)
     pooled = np.full((len(thresholds), replicates), np.nan)
     mean = np.full((len(thresholds), replicates), np.nan)
     binary = np.full((len(thresholds), len(values), replicates), np.nan)
-    step = int(np.clip(_WEIGHTS // max(len(images), 1), 1, _CHUNK))
-    for start in range(0, replicates, step):
-        part = slice(start, min(start + step, replicates))
-        weights = _draw(generator, len(images), part.stop - start)
-        sums = np.zeros((len(values) * 2, part.stop - start))
+    part = slice(0, 0)
+    for weights in drawn_weights(len(images), replicates, seed):
+        part = slice(part.stop, part.stop + weights.shape[1])
+        sums = np.zeros((len(values) * 2, weights.shape[1]))
         for index, change in enumerate(changes):
             sums += change @ weights
             marginal, diagonal = sums[: len(values)], sums[len(values) :]
@@ -159,16 +115,6 @@ def _table(
     from scipy.sparse import csc_array
 
     return csc_array((amount, (row, column)), shape=shape)
-
-
-def _draw(generator: np.random.Generator, n_images: int, replicates: int) -> FloatArray:
-    """Return how often each image is drawn in each replicate, (n_images, replicates)."""
-    # Written row by row: columns would lie far apart in memory.
-    counts = np.empty((replicates, n_images))
-    for replicate in range(replicates):
-        drawn = generator.integers(0, n_images, n_images)
-        counts[replicate] = np.bincount(drawn, minlength=n_images)
-    return counts.T
 
 
 def _mean(alphas: FloatArray, weights: FloatArray) -> FloatArray:

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from bboxqa.agreement.counts import unit_counts
 from bboxqa.arrays import run_starts
 from bboxqa.model import BoolArray, Cell, Coincidences, FloatArray, IndexArray, ReliabilityData
 
@@ -49,14 +50,11 @@ def coincidences(data: ReliabilityData, missing: str) -> Coincidences:
     >>> counted.value, counted.marginal, counted.diagonal
     (array([0, 1, 2], dtype=int32), array([2., 1., 1.]), array([2., 0., 0.]))
     """
-    unit, value, size = _pairable(data, missing)
+    counted = unit_counts(data, missing)
     n_values = data.n_values + 1
-    order = np.argsort(unit * n_values + value, kind="stable")
-    key = (unit * n_values + value)[order]
-    starts = run_starts(key)
-    count = np.diff(np.append(starts, len(key)))
-    unit, value, size = unit[order][starts], value[order][starts], size[order][starts]
-    diagonal = count * (count - 1) / np.maximum(size - 1, 1)
+    keep = np.flatnonzero(counted.size[counted.unit] >= 2)
+    unit, value, count = counted.unit[keep], counted.value[keep], counted.count[keep]
+    diagonal = count * (count - 1) / (counted.size[unit] - 1)
     key = data.group[unit].astype(np.int64) * n_values + value
     order = np.argsort(key, kind="stable")
     starts = run_starts(key[order])
@@ -65,11 +63,12 @@ def coincidences(data: ReliabilityData, missing: str) -> Coincidences:
         none = np.zeros(0, np.int32)
         return Coincidences(none, none, empty, empty, data.n_groups, n_values)
     first = key[order][starts]
+    weight = counted.weight[unit]
     return Coincidences(
         group=(first // n_values).astype(np.int32),
         value=(first % n_values).astype(np.int32),
-        marginal=np.add.reduceat(count[order].astype(np.float64), starts),
-        diagonal=np.add.reduceat(diagonal[order], starts),
+        marginal=np.add.reduceat((weight * count)[order], starts),
+        diagonal=np.add.reduceat((weight * diagonal)[order], starts),
         n_groups=data.n_groups,
         n_values=n_values,
     )
@@ -113,5 +112,7 @@ def coincidence_matrix(data: ReliabilityData, missing: str) -> tuple[IndexArray,
     other = left != right
     matrix = np.zeros((len(values), len(values)))
     weight = 1 / (size[left[other]] - 1)
+    if data.weight is not None:
+        weight *= data.weight[unit[left[other]]]
     np.add.at(matrix, (code[left[other]], code[right[other]]), weight)
     return values, matrix

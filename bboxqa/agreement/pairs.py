@@ -1,17 +1,13 @@
 """Alpha of every pair of annotators, from the units that both were asked about."""
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from bboxqa.agreement.krippendorff import nominal_alpha
-from bboxqa.arrays import rows, sum_by
-from bboxqa.model import BoolArray, Cell, FloatArray, IndexArray, IntArray, ReliabilityData
+from bboxqa.agreement.partners import partners
+from bboxqa.arrays import sum_by
+from bboxqa.model import Cell, FloatArray, IndexArray, IntArray, ReliabilityData
 
 __all__ = ["alpha_per_pair"]
-
-# Pairs of cells looked at in one go.
-_CHUNK = 1 << 22
 
 
 def alpha_per_pair(
@@ -52,7 +48,7 @@ def alpha_per_pair(
     drawn = data.state == Cell.CATEGORY
     code = np.where(drawn, data.value, data.n_values).astype(np.int64)
     units, agreeing, values = _Tally(), _Tally(), _Tally()
-    for left, right in _partners(data.unit, drawn, missing):
+    for left, right in partners(data.unit, drawn, missing):
         ends = np.sort(data.annotator[np.stack([left, right])].astype(np.int64), axis=0)
         pair = ends[0] * n_annotators + ends[1]
         units.add(pair)
@@ -85,29 +81,3 @@ class _Tally:
 
     def done(self) -> tuple[IndexArray, IndexArray]:
         return self._keys, self._counts
-
-
-def _partners(
-    unit: IndexArray, drawn: BoolArray, missing: str
-) -> Iterator[tuple[IndexArray, IndexArray]]:
-    """Yield every two cells of one unit of which at least one was drawn, in chunks.
-
-    Two cells that are missing tell nothing of their annotators, and there are most of those.
-    """
-    cells = np.arange(len(unit)) if missing == "category" else np.flatnonzero(drawn)
-    of = unit[cells]
-    begins = np.searchsorted(of, of[drawn[cells]])
-    ends = np.searchsorted(of, of[drawn[cells]], side="right")
-    sources = cells[drawn[cells]]
-    total = np.concatenate([[0], np.cumsum(ends - begins)])
-    start = 0
-    while start < len(sources):
-        stop = int(np.searchsorted(total, total[start] + _CHUNK, side="right")) - 1
-        stop = max(stop, start + 1)
-        place, _ = rows(begins[start:stop], ends[start:stop])
-        left = np.repeat(sources[start:stop], np.diff(total[start : stop + 1]))
-        right = cells[place]
-        # Two who drew find each other twice; the first finding is enough.
-        once = np.flatnonzero(~drawn[right] | (left < right))
-        yield left[once], right[once]
-        start = stop

@@ -6,11 +6,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import brute
 
-from bboxqa.agreement import bootstrap as module
-from bboxqa.agreement.bootstrap import bootstrap, percentile_interval
+from bboxqa.agreement import resampling
+from bboxqa.agreement.bootstrap import bootstrap
 from bboxqa.agreement.coincidences import coincidences
 from bboxqa.agreement.krippendorff import alpha_per_category, alpha_per_group, pooled_alpha
 from bboxqa.agreement.reliability import from_table
+from bboxqa.agreement.resampling import percentile_interval
 
 K = 3
 N_IMAGES = 30
@@ -75,25 +76,16 @@ def test_several_thresholds_are_as_each_alone():
 
 @pytest.mark.parametrize("chunk", [1, 64, 1000])
 def test_any_size_of_chunk(chunk, monkeypatch):
-    monkeypatch.setattr(module, "_CHUNK", chunk)
+    monkeypatch.setattr(resampling, "_CHUNK", chunk)
     low, high = run(table(1), replicates=400)[0].pooled
     assert low < pooled_alpha(counted(table(1))).value < high
 
 
-def test_as_drawing_images_one_by_one(monkeypatch):
+def test_as_drawing_images_one_by_one():
     """Replay the draws: build the table that each replicate stands for, and measure it."""
     values, replicates = table(4, 0.7), 60
-    drawn = []
-
-    def keep(generator, n_images, n_replicates):
-        weights = draw(generator, n_images, n_replicates)
-        drawn.append(weights)
-        return weights
-
-    draw = module._draw
-    monkeypatch.setattr(module, "_draw", keep)
     (found,) = run(values, replicates=replicates)
-    weights = np.concatenate(drawn, axis=1)
+    weights = np.concatenate(list(resampling.drawn_weights(N_IMAGES, replicates, seed=0)), axis=1)
     assert weights.shape == (N_IMAGES, replicates)
     assert (weights.sum(0) == N_IMAGES).all()
     pooled, mean, categories = [], [], []

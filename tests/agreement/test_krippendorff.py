@@ -167,12 +167,12 @@ def test_alpha_of_a_pair_is_that_of_the_two_alone(table, missing):
 
 
 def test_many_cells_in_several_chunks(monkeypatch):
-    from bboxqa.agreement import pairs
+    from bboxqa.agreement import partners
 
     rng = np.random.default_rng(1)
     data = from_table(rng.integers(-1, K, (5, 60)), rng.random((5, 60)) < 0.8, K)
     expected = alpha_per_pair(data, 5, "category")
-    monkeypatch.setattr(pairs, "_CHUNK", 7)
+    monkeypatch.setattr(partners, "_CHUNK", 7)
     for found, whole in zip(alpha_per_pair(data, 5, "category"), expected, strict=True):
         assert np.array_equal(found, whole)
 

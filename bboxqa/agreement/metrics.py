@@ -1,0 +1,136 @@
+"""Distances between values at the levels of measurement: what makes alpha nominal or not."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from bboxqa.arrays import FloatArray, IndexArray
+from bboxqa.errors import ConfigError
+
+__all__ = ["LEVELS", "Distance", "Metric", "midranks", "pairwise_metric"]
+
+LEVELS = ("nominal", "ordinal", "interval", "ratio")
+
+Distance = Callable[[FloatArray, FloatArray], FloatArray]
+"""(N,) and (N,) values → (N,) distances δ, 0 for equal values, symmetric."""
+
+# Distances looked at in one go.
+_CHUNK = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """The distance δ of each two of K values (δ² in the papers of Krippendorff).
+
+    Attributes
+    ----------
+    between : callable
+        (N,) and (N,) codes → (N,) distances.
+    n_values : int
+        K.
+    """
+
+    between: Callable[[IndexArray, IndexArray], FloatArray]
+    n_values: int
+
+    def mean_to(self, share: FloatArray) -> FloatArray:
+        """Return the distance of each value to the others on average, Σ_k share_k δ(c, k).
+
+        Parameters
+        ----------
+        share : (K, B) float64
+
+        Returns
+        -------
+        (K, B) float64
+            In chunks: the K × K distances are never held at once.
+        """
+        result = np.empty(share.shape)
+        codes = np.arange(self.n_values)
+        step = max(1, _CHUNK // max(self.n_values, 1))
+        for start in range(0, self.n_values, step):
+            part = codes[start : start + step]
+            row, column = np.repeat(part, self.n_values), np.tile(codes, len(part))
+            result[part] = self.between(row, column).reshape(len(part), -1) @ share
+        return result
+
+
+def pairwise_metric(distance: str | Distance, numbers: FloatArray) -> Metric:
+    """Return the metric of a level, or of an own distance, that has no shorter form.
+
+    Parameters
+    ----------
+    distance : "ratio" or callable
+        ((c − k) / (c + k))² for ratio data (Krippendorff 2011); or (N,), (N,) values → (N,).
+    numbers : (K,) float64
+        The values.
+
+    Returns
+    -------
+    Metric
+
+    Raises
+    ------
+    ConfigError
+        If ratio data are negative, or an own distance is not symmetric, not 0 for equal values,
+        negative or not finite, as far as a look at some values shows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> metric = pairwise_metric("ratio", np.array([1.0, 3.0]))
+    >>> metric.between(np.array([0]), np.array([1]))
+    array([0.25])
+    """
+    if isinstance(distance, str):
+        if (numbers < 0).any():
+            raise ConfigError(
+                f"level ratio: found {numbers.min():g}, expected values of 0 or more; "
+                "for values around 0 use level interval"
+            )
+        return Metric(lambda c, k: _ratio(numbers[c], numbers[k]), len(numbers))
+    some = np.arange(min(len(numbers), 200))
+    row, column = numbers[np.repeat(some, len(some))], numbers[np.tile(some, len(some))]
+    found = np.asarray(distance(row, column), np.float64)
+    if found.shape != row.shape:
+        raise ConfigError(f"own metric: found shape {found.shape}, expected {row.shape}")
+    square = found.reshape(len(some), len(some))
+    if not np.isfinite(square).all() or (square < 0).any():
+        raise ConfigError("own metric: expected finite distances of 0 or more")
+    if np.diagonal(square).any() or not np.allclose(square, square.T, rtol=1e-12, atol=0):
+        raise ConfigError("own metric: expected 0 for equal values, and no order of the two")
+    return Metric(lambda c, k: np.asarray(distance(numbers[c], numbers[k])), len(numbers))
+
+
+def _ratio(left: FloatArray, right: FloatArray) -> FloatArray:
+    # Two zeros are equal; the sum of others is above 0.
+    total = np.maximum(left + right, np.finfo(np.float64).tiny)
+    quotient: FloatArray = (left - right) / total
+    return quotient * quotient
+
+
+def midranks(marginal: FloatArray) -> FloatArray:
+    """Return the mean rank of each value among all pairable ones.
+
+    The ordinal metric (Σ_{g=c}^{k} n_g − (n_c + n_k) / 2)² of Krippendorff (2011) is the square
+    of the difference of two of them, so that ordinal data are interval data of mid-ranks.
+
+    Parameters
+    ----------
+    marginal : (K, B) float64
+        How often each value occurs, from the lowest to the highest.
+
+    Returns
+    -------
+    (K, B) float64
+        Centred: the mean over all pairable values is 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> midranks(np.array([[2.0], [1.0], [1.0]])).ravel()
+    array([-1. ,  0.5,  1.5])
+    """
+    ranks: FloatArray = np.cumsum(marginal, axis=0) - marginal / 2 - marginal.sum(0) / 2
+    return ranks

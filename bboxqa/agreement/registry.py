@@ -1,0 +1,220 @@
+"""Every coefficient by name: from ratings to a number that can be resampled."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from bboxqa.agreement.alpha import alpha
+from bboxqa.agreement.chance import chance_corrected
+from bboxqa.agreement.choice import choice_pairs, mean_choice_kappa
+from bboxqa.agreement.cohen import AnswerPairs, answer_pairs, cohen_pairs, mean_kappa
+from bboxqa.agreement.conger import conger_kappa
+from bboxqa.agreement.counts import UnitCounts, unit_counts
+from bboxqa.agreement.estimator import Estimator, undefined
+from bboxqa.agreement.internal import cronbach
+from bboxqa.agreement.metrics import Distance
+from bboxqa.agreement.weights import agreement_weights
+from bboxqa.arrays import FloatArray
+from bboxqa.errors import ConfigError
+from bboxqa.estimates import PairTable
+from bboxqa.model import Cell, ReliabilityData
+from bboxqa.ratings import Ratings
+
+__all__ = ["COEFFICIENTS", "NONE", "Inputs", "default_coefficients", "named_coefficients"]
+
+NONE = "none"
+"""The value that means, in choice tasks, that no object was picked."""
+
+REPEATED = (
+    "undefined: an annotator answered a unit several times; only means over pairs are defined"
+)
+NAMELESS = "undefined: counts do not say who gave which value"
+TWO_ONLY = "undefined: for two annotators only; for more there is fleiss_kappa"
+NEEDS_WEIGHTS = "undefined: needs weights; without them it is gwet_ac1"
+NEEDS_OPTIONS = "undefined: needs the number of options of each unit"
+
+
+@dataclass(frozen=True, eq=False)
+class Inputs:
+    """Ratings with how they are compared; what several coefficients need is made once.
+
+    Attributes
+    ----------
+    ratings : Ratings
+    level : str or callable
+        Of measurement, for alpha.
+    weights : str or (K, K) array
+        Agreement of unequal values, for the weighted coefficients.
+    """
+
+    ratings: Ratings
+    level: str | Distance = "nominal"
+    weights: str | Sequence[Sequence[float]] | FloatArray = "identity"
+
+    @cached_property
+    def matrix(self) -> FloatArray | None:
+        """Agreement of each two values; None for identity."""
+        return agreement_weights(self.weights, self.data.n_values, self.ratings.numbers)
+
+    @property
+    def data(self) -> ReliabilityData:
+        """The ratings without names."""
+        return self.ratings.data
+
+    @property
+    def n_annotators(self) -> int:
+        """How many annotators there are; the most of a unit where nobody knows who they are."""
+        return len(self.ratings.annotator_names) or int(self.data.annotator.max(initial=-1)) + 1
+
+    @cached_property
+    def counts(self) -> UnitCounts:
+        """How often each value was given in each unit."""
+        return unit_counts(self.data)
+
+    @cached_property
+    def repeated(self) -> bool:
+        """Whether some annotator answered a unit several times."""
+        unit, annotator = self.data.unit, self.data.annotator
+        return bool(((unit[1:] == unit[:-1]) & (annotator[1:] == annotator[:-1])).any())
+
+    @cached_property
+    def answers(self) -> AnswerPairs:
+        """Every two answers on one unit."""
+        return answer_pairs(self.data, self.n_annotators)
+
+    @cached_property
+    def pairs(self) -> PairTable:
+        """Kappa of each pair of annotators."""
+        if self.ratings.n_options is not None:
+            is_none = np.array([name == NONE for name in self.ratings.value_names], np.bool_)
+            return choice_pairs(self.answers, is_none, self.ratings.n_options)
+        return cohen_pairs(self.answers, self.matrix)
+
+
+def _alpha(inputs: Inputs) -> Estimator:
+    return alpha(inputs.counts, inputs.level, inputs.ratings.numbers)
+
+
+def _cohen(inputs: Inputs) -> Estimator:
+    plain = replace(inputs, ratings=replace(inputs.ratings, n_options=None))
+    pairs = inputs.pairs if inputs.ratings.n_options is None else plain.pairs
+    return mean_kappa(inputs.answers, pairs, inputs.matrix)
+
+
+def _light(inputs: Inputs) -> Estimator:
+    pairs = cohen_pairs(inputs.answers, inputs.matrix)
+    return mean_kappa(inputs.answers, pairs, inputs.matrix, by_shared=False)
+
+
+def _choice(inputs: Inputs) -> Estimator:
+    if inputs.ratings.n_options is None:
+        return undefined(NEEDS_OPTIONS)
+    is_none = np.array([name == NONE for name in inputs.ratings.value_names], np.bool_)
+    return mean_choice_kappa(inputs.answers, inputs.pairs, is_none, inputs.ratings.n_options)
+
+
+def _conger(inputs: Inputs) -> Estimator:
+    return conger_kappa(inputs.data, inputs.matrix)
+
+
+def _scott(inputs: Inputs) -> Estimator:
+    """Return Scott's pi: on the units that both annotators rated, chance as Fleiss has it."""
+    drawn = inputs.data.state == Cell.CATEGORY
+    if len(np.unique(inputs.data.annotator[drawn])) != 2:
+        return undefined(TWO_ONLY)
+    both = replace(inputs.counts, weight=inputs.counts.weight * (inputs.counts.size >= 2))
+    return chance_corrected(both, "fleiss", inputs.matrix)
+
+
+def _second_gwet(inputs: Inputs) -> Estimator:
+    if inputs.matrix is None:
+        return undefined(NEEDS_WEIGHTS)
+    return chance_corrected(inputs.counts, "gwet", inputs.matrix)
+
+
+def _cronbach(inputs: Inputs) -> Estimator:
+    return cronbach(inputs.data, inputs.ratings.numbers)
+
+
+@dataclass(frozen=True, slots=True)
+class Coefficient:
+    """How a coefficient is computed, and what it asks of the ratings.
+
+    Attributes
+    ----------
+    estimate : callable
+    of_pairs : bool
+        Whether it is a mean over pairs of annotators, so that they may repeat their answers.
+    nameless : bool
+        Whether it does without knowing who gave which value.
+    """
+
+    estimate: Callable[[Inputs], Estimator]
+    of_pairs: bool = False
+    nameless: bool = False
+
+    def __call__(self, inputs: Inputs) -> Estimator:
+        """Return the coefficient, or why these ratings do not define it."""
+        if not inputs.ratings.annotator_names and not self.nameless:
+            return undefined(NAMELESS)
+        if inputs.repeated and not self.of_pairs:
+            return undefined(REPEATED)
+        return self.estimate(inputs)
+
+
+COEFFICIENTS: Mapping[str, Coefficient] = {
+    "krippendorff_alpha": Coefficient(_alpha, nameless=True),
+    "cohen_kappa": Coefficient(_cohen, of_pairs=True),
+    "choice_kappa": Coefficient(_choice, of_pairs=True),
+    "light_kappa": Coefficient(_light, of_pairs=True),
+    "conger_kappa": Coefficient(_conger),
+    "fleiss_kappa": Coefficient(
+        lambda inputs: chance_corrected(inputs.counts, "fleiss", inputs.matrix), nameless=True
+    ),
+    "scott_pi": Coefficient(_scott),
+    "gwet_ac1": Coefficient(lambda inputs: chance_corrected(inputs.counts, "gwet"), nameless=True),
+    "gwet_ac2": Coefficient(_second_gwet, nameless=True),
+    "brennan_prediger": Coefficient(
+        lambda inputs: chance_corrected(inputs.counts, "uniform", inputs.matrix), nameless=True
+    ),
+    "percent_agreement": Coefficient(
+        lambda inputs: chance_corrected(inputs.counts, "none", inputs.matrix), nameless=True
+    ),
+    "cronbach_alpha": Coefficient(_cronbach),
+}
+"""By name, in the order in which they are shown."""
+
+
+def default_coefficients(inputs: Inputs) -> tuple[str, ...]:
+    """Return the names of the coefficients that suit the ratings."""
+    if inputs.ratings.n_options is not None:
+        return ("choice_kappa",)
+    if inputs.repeated:
+        return ("cohen_kappa",)
+    if not inputs.ratings.annotator_names:
+        return ("krippendorff_alpha", "fleiss_kappa", "gwet_ac1", "percent_agreement")
+    return ("krippendorff_alpha", "cohen_kappa", "gwet_ac1", "percent_agreement")
+
+
+def named_coefficients(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of coefficients in the order of the registry, ``"all"`` spelled out.
+
+    Raises
+    ------
+    ConfigError
+        If a name is not known.
+
+    Examples
+    --------
+    >>> named_coefficients(["fleiss_kappa", "krippendorff_alpha"])
+    ('krippendorff_alpha', 'fleiss_kappa')
+    """
+    unknown = [name for name in names if name != "all" and name not in COEFFICIENTS]
+    if unknown:
+        raise ConfigError(
+            f"coefficient: found {', '.join(map(repr, unknown))}, expected "
+            f"{', '.join(COEFFICIENTS)}, or all"
+        )
+    return tuple(name for name in COEFFICIENTS if name in names or "all" in names)

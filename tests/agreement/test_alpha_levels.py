@@ -1,0 +1,292 @@
+"""Krippendorff's alpha at every level of measurement, against the definition by pairs."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from support import brute_statistics as brute
+from support.ratings import at_total, reliability, tables, units_of
+
+from bboxqa.agreement.alpha import alpha
+from bboxqa.agreement.chance import chance_corrected
+from bboxqa.agreement.counts import unit_counts
+from bboxqa.agreement.metrics import midranks, pairwise_metric
+from bboxqa.agreement.resampling import jackknife, percentile_interval, replicates_of
+from bboxqa.agreement.weights import agreement_weights
+from bboxqa.errors import ConfigError
+
+K = 4
+NUMBERS = np.array([0.0, 0.5, 2.0, 7.0])
+LEVELS = {
+    "nominal": "nominal",
+    "ordinal": "ordinal",
+    "interval": "interval",
+    "ratio": "ratio",
+    "absolute": lambda left, right: np.abs(left - right),
+}
+levels = st.sampled_from(list(LEVELS))
+
+
+def found(values, level, numbers=NUMBERS, **more):
+    counts = unit_counts(reliability(values, len(numbers), **more))
+    return alpha(counts, LEVELS[level], numbers)
+
+
+def equal(left, right):
+    """Whether two estimates say the same, the error and what is resampled included."""
+    for name in ("value", "observed", "expected", "standard_error"):
+        expected = getattr(right, name)
+        assert getattr(left, name) == pytest.approx(expected, rel=1e-9, abs=1e-11, nan_ok=True)
+    assert left.status == right.status
+
+
+@settings(max_examples=250)
+@given(tables(), levels)
+def test_by_definition(values, level):
+    estimator = found(values, level)
+    expected = brute.alpha(units_of(values), level, NUMBERS.tolist())
+    if expected is None:
+        assert estimator.status == "undefined: no unit has two values to compare"
+        assert np.isnan([estimator.value, estimator.observed, estimator.expected]).all()
+    elif expected[0] is None:
+        assert np.isnan(estimator.value)
+        assert estimator.status == (
+            "undefined: only one value occurs, so no disagreement is possible"
+        )
+        assert (estimator.observed, estimator.expected) == (0, 0)
+    else:
+        parts = [estimator.value, estimator.observed, estimator.expected]
+        assert parts == pytest.approx([float(part) for part in expected])
+        assert estimator.status == "ok"
+        assert at_total(estimator) == pytest.approx(estimator.value)
+        assert estimator.value <= 1
+
+
+@settings(max_examples=100)
+@given(tables(), levels, st.integers(0, 2**32))
+def test_weights_of_units_repeat_them(values, level, seed):
+    weight = np.random.default_rng(seed).integers(1, 4, values.shape[1])
+    groups = np.arange(values.shape[1])
+    weighted = found(values, level, weight=weight)
+    repeated = found(np.repeat(values, weight, axis=1), level, group=np.repeat(groups, weight))
+    equal(weighted, repeated)
+    assert jackknife(weighted) == pytest.approx(jackknife(repeated), nan_ok=True)
+
+
+@settings(max_examples=100)
+@given(tables(), levels, st.integers(0, K - 1), st.integers(0, 7))
+def test_one_more_unit_with_one_rating_changes_nothing(values, level, value, place):
+    single = np.full((len(values), 1), -1)
+    single[-1] = value
+    place = min(place, values.shape[1])
+    more = np.hstack([values[:, :place], single, values[:, place:]])
+    before, after = found(values, level), found(more, level)
+    equal(after, before)
+    assert len(before.clusters) == len(after.clusters)
+    if not np.isnan(before.value):
+        drawn = [percentile_interval(replicates_of(e, 50, 3)[None])[0] for e in (before, after)]
+        assert drawn[1] == pytest.approx(drawn[0], nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("level", "numbers"),
+    [("interval", [1, 2, 1e9]), ("ratio", [0, 1000, 1000.0001]), ("absolute", [1, 2, 1e15])],
+)
+def test_a_value_that_is_never_compared_changes_nothing_however_far_it_is(level, numbers):
+    low, high = (1, 2) if level == "ratio" else (0, 1)
+    far = 0 if level == "ratio" else 2
+    values = np.array([[low, high, low, low], [low, high, high, high]])
+    expected = float(brute.alpha(units_of(values), level, numbers)[0])
+    more = found(np.hstack([values, [[far], [-1]]]), level, np.array(numbers))
+    assert more.value == pytest.approx(expected, rel=1e-5)
+
+
+@settings(max_examples=60)
+@given(tables(), st.permutations(range(K)))
+def test_relabelling_changes_no_nominal_alpha(values, names):
+    equal(found(np.array([*names, -1])[values], "nominal"), found(values, "nominal"))
+
+
+@settings(max_examples=60)
+@given(tables(), st.sampled_from([np.exp, np.cbrt, lambda x: x**3 - 50]))
+def test_monotone_maps_change_no_ordinal_alpha(values, change):
+    equal(found(values, "ordinal", change(NUMBERS)), found(values, "ordinal"))
+    counts = unit_counts(reliability(values))
+    equal(alpha(counts, "ordinal"), found(values, "ordinal"))
+
+
+@settings(max_examples=60)
+@given(tables(), st.sampled_from([0.001, 3.0, 1e4]), st.sampled_from([-5.0, 0.0, 1e4]))
+def test_affine_maps_change_no_interval_alpha(values, factor, shift):
+    before, after = found(values, "interval"), found(values, "interval", NUMBERS * factor + shift)
+    assert after.value == pytest.approx(before.value, rel=1e-6, nan_ok=True)
+    assert after.standard_error == pytest.approx(
+        before.standard_error, rel=1e-5, abs=1e-8, nan_ok=True
+    )
+    assert after.observed == pytest.approx(before.observed * factor**2, rel=1e-6, nan_ok=True)
+    assert after.status == before.status
+
+
+@settings(max_examples=60)
+@given(tables(), st.sampled_from([1e-6, 3.0, 1e9]))
+def test_scaling_changes_no_ratio_alpha(values, factor):
+    equal(found(values, "ratio", NUMBERS * factor), found(values, "ratio"))
+
+
+@settings(max_examples=60)
+@given(tables(), levels, st.randoms())
+def test_order_of_units_and_annotators_changes_nothing(values, level, random):
+    rows, columns = list(range(len(values))), list(range(values.shape[1]))
+    random.shuffle(rows)
+    random.shuffle(columns)
+    equal(found(values[rows][:, columns], level), found(values, level))
+
+
+@settings(max_examples=100)
+@given(tables(missing=False))
+def test_identity_with_fleiss_on_complete_data(values):
+    counts = unit_counts(reliability(values))
+    fleiss = chance_corrected(counts, "fleiss")
+    expected = fleiss.value + (1 - fleiss.value) / values.size
+    assert found(values, "nominal").value == pytest.approx(expected, nan_ok=True)
+
+
+@settings(max_examples=100)
+@given(tables(missing=False))
+def test_interval_alpha_is_quadratic_weighted_fleiss_on_complete_data(values):
+    counts = unit_counts(reliability(values))
+    weights = agreement_weights("quadratic", K, NUMBERS)
+    fleiss = chance_corrected(counts, "fleiss", weights)
+    expected = fleiss.value + (1 - fleiss.value) / values.size
+    assert found(values, "interval").value == pytest.approx(expected, nan_ok=True)
+
+
+@settings(max_examples=100)
+@given(tables(units=(2, 7)), levels, st.integers(1, 6))
+def test_shards_side_by_side_evaluate_to_the_whole(values, level, cut):
+    """Ordinal ranks among them: they are taken after merging."""
+    shards = [values[:, :cut], values[:, cut:]]
+    whole = found(values, level)
+    assume(not np.isnan(whole.value))
+    sums = np.asarray(whole.sums)
+    halves = [part.sum(1, keepdims=True) for part in (sums[:, :cut], sums[:, cut:])]
+    assert whole.evaluate(halves[0] + halves[1])[0] == pytest.approx(whole.value)
+    for half, shard in zip(halves, shards, strict=True):
+        alone = found(shard, level).value
+        assert whole.evaluate(half)[0] == pytest.approx(alone, rel=1e-9, abs=1e-9, nan_ok=True)
+
+
+@settings(max_examples=50)
+@given(tables(units=(2, 7)), levels)
+def test_units_of_one_cluster_are_left_out_together(values, level):
+    group = np.arange(values.shape[1]) // 2
+    estimator = found(values, level, group=group)
+    assume(not np.isnan(estimator.value))
+    assert estimator.value == pytest.approx(found(values, level).value)
+    without = [found(values[:, group != g], level).value for g in estimator.clusters]
+    assert jackknife(estimator) == pytest.approx(without, rel=1e-9, abs=1e-9, nan_ok=True)
+
+
+@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
+def test_many_values_need_no_table_of_values(level):
+    rng = np.random.default_rng(0)
+    values = rng.integers(0, 50_000, (2, 20_000))
+    values[1, ::2] = values[0, ::2]
+    used = np.unique(values)
+    values = np.searchsorted(used, values)
+    estimator = found(values, level, used.astype(float))
+    assert estimator.value == pytest.approx(0.5, abs=0.02)
+
+
+def test_ratio_looks_at_distances_in_chunks(monkeypatch):
+    from bboxqa.agreement import metrics
+
+    metric, share = pairwise_metric("ratio", NUMBERS), np.arange(8.0).reshape(4, 2)
+    expected = metric.mean_to(share)
+    monkeypatch.setattr(metrics, "_CHUNK", 5)
+    assert np.array_equal(metric.mean_to(share), expected)
+
+
+@settings(max_examples=50)
+@given(st.lists(st.integers(0, 6), min_size=1, max_size=6))
+def test_midranks_are_mean_ranks(marginal):
+    everything = np.repeat(np.arange(len(marginal)), marginal)
+    ranks = midranks(np.array(marginal, float)[:, None])[:, 0]
+    for value in set(everything.tolist()):
+        places = np.flatnonzero(everything == value)
+        assert ranks[value] == pytest.approx(places.mean() - (len(everything) - 1) / 2)
+
+
+def test_missing_as_a_category_is_nominal_only_by_choice():
+    data = replace(reliability([[0, 1], [0, 1]]), state=np.array([0, 0, 0, 1], np.uint8))
+    assert alpha(unit_counts(data, "category")).value == pytest.approx(1 - 0.5 / (5 / 6))
+    assert np.isnan(alpha(unit_counts(data)).value)
+
+
+def test_arguments_are_not_changed():
+    counts, numbers = unit_counts(reliability([[0, 1, 2], [0, 2, 2]])), NUMBERS.copy()
+    for level in LEVELS.values():
+        alpha(counts, level, numbers)
+    assert np.array_equal(numbers, NUMBERS)
+
+
+@pytest.mark.parametrize(
+    ("level", "numbers", "said"),
+    [
+        (
+            "cardinal",
+            NUMBERS,
+            "level: found 'cardinal', expected one of nominal, ordinal, interval, ratio",
+        ),
+        ("interval", None, "level interval: some values are not numbers; expected numbers only"),
+        (
+            "ratio",
+            NUMBERS - 1,
+            (
+                "level ratio: found -1, expected values of 0 or more; "
+                "for values around 0 use level interval"
+            ),
+        ),
+        (lambda a, b: (a - b).sum(), NUMBERS, "own metric: found shape (), expected (16,)"),
+        (
+            lambda a, b: np.where(a == b, 0, -1),
+            NUMBERS,
+            "own metric: expected finite distances of 0 or more",
+        ),
+        (
+            lambda a, b: np.where(a == b, 0, np.inf),
+            NUMBERS,
+            "own metric: expected finite distances of 0 or more",
+        ),
+        (
+            lambda a, b: np.ones_like(a - b),
+            NUMBERS,
+            "own metric: expected 0 for equal values, and no order of the two",
+        ),
+        (
+            lambda a, b: np.maximum(a - b, 0),
+            NUMBERS,
+            "own metric: expected 0 for equal values, and no order of the two",
+        ),
+    ],
+)
+def test_wrong_levels(level, numbers, said):
+    counts = unit_counts(reliability([[0, 1], [0, 2]]))
+    with pytest.raises(ConfigError) as error:
+        alpha(counts, level, numbers)
+    assert str(error.value) == said
+
+
+def test_krippendorff_agrees():
+    """The package of that name, with its level given: by default it takes interval."""
+    krippendorff = pytest.importorskip("krippendorff")
+    rng = np.random.default_rng(5)
+    numbers = NUMBERS + 1
+    for _ in range(20):
+        values = rng.integers(-1, K, (3, 12))
+        table = np.where(values < 0, np.nan, numbers[values])
+        for level in ("nominal", "ordinal", "interval", "ratio"):
+            expected = krippendorff.alpha(table, level_of_measurement=level)
+            assert found(values, level, numbers).value == pytest.approx(expected)

@@ -1,0 +1,254 @@
+"""Agreement corrected for chance, against the definitions unit by unit."""
+
+from fractions import Fraction
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from support import brute_statistics as brute
+from support.ratings import at_total, reliability, tables, units_of
+
+from bboxqa.agreement.chance import EXPECTATIONS, chance_corrected, unit_agreement
+from bboxqa.agreement.conger import conger_kappa
+from bboxqa.agreement.counts import unit_counts
+from bboxqa.agreement.resampling import jackknife
+from bboxqa.agreement.weights import agreement_weights
+from bboxqa.errors import ConfigError
+
+K = 4
+IDENTITY = [[int(a == b) for b in range(K)] for a in range(K)]
+OWN = [[1, 0.5, 0.25, 0], [0.5, 1, 0.5, 0.125], [0, 0.25, 1, 0.75], [0, 0.5, 0.5, 1]]
+WEIGHTS = {
+    "identity": IDENTITY,
+    "linear": [[1 - Fraction(abs(a - b), 3) for b in range(K)] for a in range(K)],
+    "quadratic": [[1 - Fraction((a - b) ** 2, 9) for b in range(K)] for a in range(K)],
+    "own": OWN,
+}
+kinds = st.sampled_from(EXPECTATIONS)
+weightings = st.sampled_from(list(WEIGHTS))
+
+
+def matrix(name):
+    return agreement_weights(OWN if name == "own" else name, K)
+
+
+def estimated(kind, values, weights=None, **more):
+    data = reliability(values, **more)
+    if kind == "conger":
+        return conger_kappa(data, weights)
+    return chance_corrected(unit_counts(data), kind, weights)
+
+
+def check(estimator, observed, expected):
+    if observed is None:
+        assert estimator.status == "undefined: no unit has two values to compare"
+        assert np.isnan([estimator.value, estimator.observed, estimator.expected]).all()
+        return
+    assert estimator.observed == pytest.approx(float(observed))
+    assert estimator.expected == pytest.approx(float(expected))
+    value = brute.corrected(observed, expected)
+    if value is None:
+        assert np.isnan(estimator.value)
+        assert estimator.status == (
+            "undefined: only one value occurs, so no disagreement is possible"
+        )
+        return
+    assert estimator.value == pytest.approx(float(value))
+    assert at_total(estimator) == pytest.approx(estimator.value)
+    assert estimator.status == "ok"
+
+
+@settings(max_examples=300)
+@given(tables(), kinds, weightings)
+def test_by_definition(values, kind, name):
+    units, weights = units_of(values), WEIGHTS[name]
+    observed = brute.unit_agreement(units, weights)
+    expected = None if observed is None else brute.expected_agreement(kind, units, weights)
+    check(estimated(kind, values, matrix(name)), observed, expected)
+
+
+@settings(max_examples=200)
+@given(tables(), weightings)
+def test_conger_is_the_mean_over_pairs_of_annotators(values, name):
+    weights = WEIGHTS[name]
+    observed = brute.unit_agreement(units_of(values), weights)
+    given_by = [[int(code) for code in row if code >= 0] for row in values]
+    shares = [[Fraction(own.count(code), len(own)) for code in range(K)] for own in given_by if own]
+    expected = None
+    if observed is not None:
+        pairs = list(permutations(shares, 2))
+        expected = sum(
+            weights[a][b] * p[a] * q[b] for p, q in pairs for a in range(K) for b in range(K)
+        ) / Fraction(len(pairs))
+    check(estimated("conger", values, matrix(name)), observed, expected)
+
+
+@settings(max_examples=100)
+@given(tables(units=(3, 8), missing=False), st.sampled_from([*EXPECTATIONS, "conger"]), weightings)
+def test_error_is_that_of_small_changes(values, kind, name):
+    """On complete data the linearised error is the slope along the weight of each unit."""
+    found = estimated(kind, values, matrix(name))
+    assume(not np.isnan(found.value))
+    n, step = values.shape[1], 1e-5
+    moved = np.ones((n, 2 * n))
+    moved[:, :n] += step * np.eye(n)
+    moved[:, n:] -= step * np.eye(n)
+    value = found.evaluate(found.sums @ moved)
+    slope = (value[:n] - value[n:]) / (2 * step)
+    expected = np.sqrt((slope**2).sum() * n / (n - 1))
+    assert found.standard_error == pytest.approx(expected, rel=1e-4, abs=1e-6)
+
+
+@settings(max_examples=100)
+@given(tables(), st.sampled_from([*EXPECTATIONS, "conger"]), weightings, st.integers(0, 2**32))
+def test_weights_of_units_repeat_them(values, kind, name, seed):
+    weight = np.random.default_rng(seed).integers(1, 4, values.shape[1])
+    groups = np.repeat(np.arange(values.shape[1]), weight)
+    weighted = estimated(kind, values, matrix(name), weight=weight)
+    repeated = estimated(kind, np.repeat(values, weight, axis=1), matrix(name), group=groups)
+    for part in ("value", "observed", "expected", "standard_error"):
+        expected = pytest.approx(getattr(repeated, part), rel=1e-9, abs=1e-11, nan_ok=True)
+        assert getattr(weighted, part) == expected
+    assert weighted.status == repeated.status
+
+
+@settings(max_examples=100)
+@given(tables(), st.sampled_from([*EXPECTATIONS, "conger"]))
+def test_without_a_cluster_is_that_of_the_rest(values, kind):
+    group = np.arange(values.shape[1]) // 2
+    found = estimated(kind, values, group=group)
+    assume(not np.isnan(found.value))
+    without = [estimated(kind, values[:, group != g]).value for g in found.clusters]
+    if kind == "conger":
+        # An annotator who is left with nothing is one less there.
+        assume(all((values[:, group != g] >= 0).any(1).all() for g in found.clusters))
+    assert jackknife(found) == pytest.approx(without, nan_ok=True)
+
+
+@settings(max_examples=60)
+@given(tables(), st.sampled_from([*EXPECTATIONS, "conger"]), st.permutations(range(K)))
+def test_relabelling_and_reordering_change_nothing(values, kind, names):
+    before = estimated(kind, values)
+    for other in (np.array([*names, -1])[values], values[::-1], values[:, ::-1]):
+        after = estimated(kind, other)
+        assert after.value == pytest.approx(before.value, nan_ok=True)
+        assert after.standard_error == pytest.approx(before.standard_error, abs=1e-9, nan_ok=True)
+
+
+@settings(max_examples=60)
+@given(tables(units=(2, 6)))
+def test_percent_agreement_is_a_share_and_chance_only_lowers_it(values):
+    percent = estimated("none", values)
+    assume(not np.isnan(percent.value))
+    assert 0 <= percent.value <= 1
+    for kind in ("fleiss", "uniform", "gwet", "conger"):
+        value = estimated(kind, values).value
+        assert np.isnan(value) or value <= percent.value + 1e-12
+
+
+def test_an_annotator_whom_a_sample_leaves_without_ratings_is_none_of_it():
+    values = np.array([[0, 1, 0, 1, 1], [0, 1, 1, 1, 0], [-1, -1, -1, -1, 0]])
+    without = jackknife(estimated("conger", values))
+    assert without[4] == pytest.approx(estimated("conger", values[:2, :4]).value)
+
+
+def test_two_annotators_on_complete_data_have_scotts_pi():
+    values = [[0] * 45 + [1] * 55, [0] * 30 + [1] * 70]
+    share = np.array([75, 125]) / 200
+    expected = (share**2).sum()
+    found = estimated("fleiss", values)
+    assert found.value == pytest.approx((0.85 - expected) / (1 - expected))
+
+
+def test_prevalence_lowers_kappa_and_not_ac1():
+    values = [[0] * 123 + [1] * 2, [0] * 118 + [1] * 5 + [0] * 2]
+    assert estimated("fleiss", values).value < 0
+    assert estimated("gwet", values).value > 0.94
+
+
+def test_one_value_only():
+    values = [[2, 2, 2], [2, 2, 2]]
+    assert np.isnan(estimated("fleiss", values).value)
+    assert np.isnan(estimated("conger", values).value)
+    assert estimated("gwet", values).value == 1
+    assert estimated("none", values).value == 1
+    assert np.isnan(chance_corrected(unit_counts(reliability([[0], [0]], 1)), "gwet").value)
+
+
+def test_one_cluster_has_no_error():
+    assert np.isnan(estimated("fleiss", [[0, 1], [0, 0]], group=[0, 0]).standard_error)
+
+
+def test_agreement_of_many_units_in_chunks():
+    values = np.tile([[0, 1, 2], [0, 2, 2]], 350_000)
+    weights = matrix("linear")
+    found = unit_agreement(unit_counts(reliability(values)), weights)
+    assert found[:3].tolist() == pytest.approx([1, 2 / 3, 1])
+    assert np.array_equal(found.reshape(-1, 3), np.broadcast_to(found[:3], (350_000, 3)))
+
+
+@pytest.mark.parametrize(
+    ("weights", "said"),
+    [
+        ("cubic", "weights: found 'cubic', expected one of identity, linear, quadratic"),
+        ([[1, 0]], "weights: found 1 x 2, expected 4 x 4, one row per value"),
+        (-np.eye(4), "weights: expected finite numbers, 0 or more"),
+        (np.full((4, 4), np.nan), "weights: expected finite numbers, 0 or more"),
+        (
+            np.full((4, 4), 0.5),
+            (
+                "weights: expected agreements from 0 to 1 with 1 on the diagonal, "
+                "or disagreements with 0 on the diagonal"
+            ),
+        ),
+        (
+            np.zeros((4, 4)),
+            (
+                "weights: expected agreements from 0 to 1 with 1 on the diagonal, "
+                "or disagreements with 0 on the diagonal"
+            ),
+        ),
+    ],
+)
+def test_wrong_weights(weights, said):
+    with pytest.raises(ConfigError) as error:
+        agreement_weights(weights, 4)
+    assert str(error.value) == said
+
+
+def test_too_many_values_for_weights():
+    with pytest.raises(ConfigError) as error:
+        agreement_weights("linear", 6000)
+    assert str(error.value) == (
+        "weights: 6,000 different values are too many for linear weights (at most 5,000); "
+        "for measurements use Krippendorff's alpha of intervals"
+    )
+
+
+def test_weights_follow_the_numbers():
+    numbers = np.array([1.0, 2.0, 5.0])
+    assert agreement_weights("linear", 3, numbers).tolist() == [
+        [1, 0.75, 0], [0.75, 1, 0.25], [0, 0.25, 1]
+    ]  # fmt: skip
+    assert agreement_weights("quadratic", 1).tolist() == [[1]]
+    assert agreement_weights("linear", 0).shape == (0, 0)
+    assert agreement_weights("identity", 3) is None
+
+
+def test_own_weights_are_not_changed():
+    own = np.array([[0.0, 2], [4, 0]])
+    assert agreement_weights(own, 2).tolist() == [[1, 0.5], [0, 1]]
+    assert own.tolist() == [[0, 2], [4, 0]]
+
+
+def test_statsmodels_agrees():
+    inter_rater = pytest.importorskip("statsmodels.stats.inter_rater")
+    rng = np.random.default_rng(2)
+    for _ in range(10):
+        values = rng.integers(0, K, (5, 12))
+        counts = np.stack([(values == code).sum(0) for code in range(K)], axis=1)
+        for method, kind in (("fleiss", "fleiss"), ("randolph", "uniform")):
+            expected = inter_rater.fleiss_kappa(counts, method)
+            assert estimated(kind, values).value == pytest.approx(expected)

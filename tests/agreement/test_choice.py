@@ -1,0 +1,172 @@
+"""Choices among objects, by hand and as in the published study."""
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from support.ratings import at_total, reliability, tables
+from support.reference import shared_file
+
+from bboxqa import stats
+from bboxqa.agreement.choice import choice_pairs, mean_choice_kappa
+from bboxqa.agreement.cohen import answer_pairs
+from bboxqa.agreement.resampling import jackknife
+
+K = 4
+# Value 0 is to pick nothing.
+NONE = np.arange(K) == 0
+
+
+def options_of(values, seed):
+    """Return at least as many options as there are objects, so that chance is below 1."""
+    return np.random.default_rng(seed).integers(K, 9, values.shape[1])
+
+
+def by_hand(first, second, n_options):
+    """Return observed and expected agreement and kappa, from the definition."""
+    shared = [(a, b, n) for a, b, n in zip(first, second, n_options, strict=True) if min(a, b) >= 0]
+    n = len(shared)
+    if not n:
+        return None
+    observed = Fraction(sum(a == b for a, b, _ in shared), n)
+    none = [Fraction(sum(row[side] == 0 for row in shared), n) for side in (0, 1)]
+    options = sum(int(row[2]) for row in shared)
+    expected = none[0] * none[1] + n * (1 - none[0]) * (1 - none[1]) / Fraction(options)
+    kappa = Fraction(1) if observed == 1 else (observed - expected) / (1 - expected)
+    return n, observed, expected, kappa
+
+
+def measured(values, n_options, **more):
+    answers = answer_pairs(reliability(values, **more), len(values))
+    table = choice_pairs(answers, NONE, n_options)
+    return table, mean_choice_kappa(answers, table, NONE, n_options)
+
+
+@settings(max_examples=150)
+@given(tables(), st.integers(0, 2**32))
+def test_by_hand(values, seed):
+    n_options = options_of(values, seed)
+    table, mean = measured(values, n_options)
+    pairs = [
+        (a, b, found)
+        for a in range(len(values))
+        for b in range(a + 1, len(values))
+        if (found := by_hand(values[a], values[b], n_options)) is not None
+    ]
+    assert table.first.tolist() == [a for a, _, _ in pairs]
+    assert table.second.tolist() == [b for _, b, _ in pairs]
+    if not pairs:
+        assert mean.status == "undefined: no unit has two values to compare"
+        return
+    parts = np.array([[float(x) for x in found] for _, _, found in pairs])
+    assert table.n_shared.tolist() == parts[:, 0].tolist()
+    assert table.observed == pytest.approx(parts[:, 1])
+    assert table.expected == pytest.approx(parts[:, 2])
+    assert table.kappa == pytest.approx(parts[:, 3])
+    means = parts[:, 0] @ parts[:, 1:] / parts[:, 0].sum()
+    assert (mean.observed, mean.expected, mean.value) == pytest.approx(tuple(means))
+    assert mean.n_shared == parts[:, 0].sum()
+    assert at_total(mean) == pytest.approx(mean.value)
+
+
+@settings(max_examples=60)
+@given(tables(), st.permutations(range(1, K)), st.integers(0, 2**32))
+def test_names_of_objects_do_not_matter_but_none_does(values, names, seed):
+    n_options = options_of(values, seed)
+    renamed = np.array([0, *names, -1])[values]
+    before, after = measured(values, n_options), measured(renamed, n_options)
+    assert after[0].kappa == pytest.approx(before[0].kappa)
+    assert after[1].value == pytest.approx(before[1].value, nan_ok=True)
+
+
+@settings(max_examples=60)
+@given(tables(), st.integers(0, 2**32))
+def test_weights_of_units_repeat_them(values, seed):
+    weight = np.random.default_rng(seed).integers(1, 4, values.shape[1])
+    n_options = options_of(values, seed)
+    weighted = measured(values, n_options, weight=weight)
+    group = np.repeat(np.arange(values.shape[1]), weight)
+    repeated = measured(
+        np.repeat(values, weight, axis=1), np.repeat(n_options, weight), group=group
+    )
+    assert weighted[0].n_shared.tolist() == repeated[0].n_shared.tolist()
+    assert weighted[0].kappa == pytest.approx(repeated[0].kappa)
+    assert weighted[1].value == pytest.approx(repeated[1].value, nan_ok=True)
+    assert jackknife(weighted[1]) == pytest.approx(jackknife(repeated[1]), nan_ok=True)
+
+
+@settings(max_examples=60)
+@given(tables(units=(2, 6)), st.integers(0, 2**32))
+def test_without_a_unit_is_that_of_the_rest(values, seed):
+    n_options = options_of(values, seed)
+    mean = measured(values, n_options)[1]
+    assume(not np.isnan(mean.value))
+    without = [
+        measured(np.delete(values, unit, axis=1), np.delete(n_options, unit))[1].value
+        for unit in mean.clusters
+    ]
+    assert jackknife(mean) == pytest.approx(without, nan_ok=True)
+
+
+def test_nobody_picks_anything():
+    table, mean = measured(np.zeros((2, 3), int), np.full(3, 2))
+    assert (table.observed[0], table.expected[0], table.kappa[0]) == (1, 1, 1)
+    assert mean.value == 1
+
+
+def test_one_object_that_cannot_be_picked_differently():
+    table, mean = measured(np.array([[1, 1], [1, 2]]), np.array([1, 1]))
+    assert table.expected[0] == 1
+    assert np.isnan(mean.value)
+    assert mean.status.startswith("undefined")
+
+
+def published():
+    path = shared_file("README.md").parents[1] / "reference" / "preposition_agreement.json"
+    return json.loads(path.read_text("utf-8"))
+
+
+def check(found, expected):
+    assert found.n_shared == expected["shared"]
+    for name, value in (("expected", found.expected), ("observed", found.observed)):
+        assert value == pytest.approx(expected[name], abs=1e-9)
+    assert found.value == pytest.approx(expected["kappa"], abs=1e-9)
+    assert found.status == "ok"
+
+
+def test_selection_of_the_published_study():
+    expected = published()
+    tasks = stats.read_ratings(shared_file("preposition_selection.csv"), by="task")
+    assert set(tasks) == set(expected["selection"])
+    estimates = []
+    for task, ratings in tasks.items():
+        measured = stats.measure(ratings, bootstrap=0, task=task)
+        # Answers are repeated, so that only the mean over pairs is measured by default.
+        assert list(measured.coefficients) == ["cohen_kappa"]
+        found = measured.coefficients["cohen_kappa"]
+        check(found, expected["selection"][task])
+        assert measured.pairs.n_shared.sum() == found.n_shared
+        estimates.append(found)
+    total = expected["selection_total"]
+    shared = np.array([found.n_shared for found in estimates])
+    assert shared.sum() == total["shared"] == 11_880
+    for name in ("expected", "observed"):
+        mean = shared @ [getattr(found, name) for found in estimates] / shared.sum()
+        assert mean == pytest.approx(total[name], abs=1e-9)
+    mean = shared @ [found.value for found in estimates] / shared.sum()
+    assert mean == pytest.approx(total["kappa"], abs=1e-9)
+    assert mean == pytest.approx(0.71795, abs=5e-6)
+
+
+def test_comparison_of_the_published_study():
+    expected = published()["comparison"]
+    path = shared_file("preposition_comparison.csv")
+    tasks = stats.read_ratings(path, by="task", n_options="n_options")
+    assert set(tasks) == set(expected)
+    for task, ratings in tasks.items():
+        found = stats.measure(ratings, bootstrap=0, task=task)
+        assert list(found.coefficients) == ["choice_kappa"]
+        check(found.coefficients["choice_kappa"], expected[task])

@@ -1,0 +1,256 @@
+"""Cohen's kappa of pairs of annotators and its means, against cross tables."""
+
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from support import brute_statistics as brute
+from support.ratings import at_total, reliability, tables
+
+from bboxqa.agreement import partners
+from bboxqa.agreement.cohen import BY_CONVENTION, answer_pairs, cohen_pairs, kappa_of, mean_kappa
+from bboxqa.agreement.resampling import jackknife
+from bboxqa.agreement.weights import agreement_weights
+from bboxqa.io.rating_columns import from_columns
+
+K = 4
+IDENTITY = [[int(a == b) for b in range(K)] for a in range(K)]
+OWN = [[1, 0.5, 0.25, 0], [0.5, 1, 0.5, 0.125], [0, 0.25, 1, 0.75], [0, 0.5, 0.5, 1]]
+WEIGHTS = {
+    None: IDENTITY,
+    "linear": agreement_weights("linear", K).tolist(),
+    "quadratic": agreement_weights("quadratic", K).tolist(),
+    "own": OWN,
+}
+weightings = st.sampled_from(list(WEIGHTS))
+# Unit, annotator, value: an annotator may come several times in a unit.
+answers_given = st.lists(
+    st.tuples(st.integers(0, 4), st.integers(0, 2), st.integers(0, K - 1)), min_size=1, max_size=20
+)
+
+
+def matrix(name):
+    return None if name is None else np.array(WEIGHTS[name])
+
+
+def data_of(rows):
+    """Return reliability data of rows, whose codes stay as they are."""
+    everything = [(unit, 9, value) for unit in range(5) for value in range(K)]
+    table = [*rows, *everything]
+    ratings = from_columns(*zip(*table, strict=True))
+    data = ratings.data
+    kept = np.array(ratings.annotator_names)[data.annotator] != "9"
+    names = np.array([int(name) for name in ratings.annotator_names], np.int32)
+    return replace(
+        data,
+        unit=data.unit[kept],
+        annotator=names[data.annotator[kept]],
+        value=data.value[kept],
+        state=data.state[kept],
+    )
+
+
+def pairs_of(rows):
+    """Return the answers that each two annotators compare, by pair."""
+    found = {}
+    for a, b in combinations(range(3), 2):
+        shared = [
+            (v, w) for u, i, v in rows if i == a for other, j, w in rows if j == b and u == other
+        ]
+        if shared:
+            found[a, b] = shared
+    return found
+
+
+@settings(max_examples=200)
+@given(answers_given, weightings)
+def test_every_pair_by_its_cross_table(rows, name):
+    table = cohen_pairs(answer_pairs(data_of(rows), 3), matrix(name))
+    expected = pairs_of(rows)
+    assert list(zip(table.first.tolist(), table.second.tolist(), strict=True)) == list(expected)
+    for place, shared in enumerate(expected.values()):
+        observed, chance, kappa = brute.kappa(shared, WEIGHTS[name])
+        assert table.n_shared[place] == len(shared)
+        assert table.observed[place] == pytest.approx(float(observed))
+        assert table.expected[place] == pytest.approx(float(chance))
+        assert table.kappa[place] == pytest.approx(float(kappa))
+
+
+@settings(max_examples=200)
+@given(answers_given, weightings, st.booleans())
+def test_means_over_pairs(rows, name, by_shared):
+    answers = answer_pairs(data_of(rows), 3)
+    table = cohen_pairs(answers, matrix(name))
+    found = mean_kappa(answers, table, matrix(name), by_shared=by_shared)
+    pairs = list(pairs_of(rows).values())
+    if not pairs:
+        assert np.isnan(found.value)
+        assert found.status == "undefined: no unit has two values to compare"
+        return
+    part = np.array([len(shared) if by_shared else 1 for shared in pairs], float)
+    parts = np.array([[float(x) for x in brute.kappa(s, WEIGHTS[name])] for s in pairs])
+    observed, expected, kappa = part @ parts / part.sum()
+    assert found.value == pytest.approx(kappa)
+    assert (found.observed, found.expected) == pytest.approx((observed, expected))
+    assert at_total(found) == pytest.approx(kappa)
+    assert found.n_shared == sum(map(len, pairs))
+    certain = all(float(x) == 1 for x in parts[:, 1])
+    assert found.status == (BY_CONVENTION if certain else "ok")
+    assert found.of_many_pairs == (len(pairs) > 1)
+
+
+def test_agreement_on_everything_is_1_also_with_one_value():
+    found = cohen_pairs(answer_pairs(reliability([[1, 1, 1], [1, 1, 1]]), 2))
+    assert (found.observed[0], found.expected[0], found.kappa[0]) == (1, 1, 1)
+    assert kappa_of(np.array([0.5]), np.array([1.0])) == pytest.approx([np.nan], nan_ok=True)
+    assert kappa_of(np.array([np.nan]), np.array([0.5])) == pytest.approx([np.nan], nan_ok=True)
+
+
+def test_one_annotator_with_one_value():
+    """Chance explains all of the agreement."""
+    found = cohen_pairs(answer_pairs(reliability([[1, 1, 1, 1], [1, 1, 2, 1]]), 2))
+    assert (found.observed[0], found.expected[0], found.kappa[0]) == (0.75, 0.75, 0)
+
+
+def test_every_answer_pairs_with_each_of_the_others():
+    rows = [(0, 0, 1), (0, 0, 2), (0, 1, 1), (0, 1, 1), (0, 1, 3)]
+    table = cohen_pairs(answer_pairs(data_of(rows), 3))
+    assert table.n_shared.tolist() == [6]
+    assert table.observed[0] == pytest.approx(2 / 6)
+    # The answers of one annotator are not compared with each other.
+    assert len(cohen_pairs(answer_pairs(data_of(rows[:2]), 3))) == 0
+
+
+@settings(max_examples=60)
+@given(tables(), weightings)
+def test_order_of_annotators_only_turns_the_table(values, name):
+    weights = matrix(name)
+    table = cohen_pairs(answer_pairs(reliability(values), len(values)), weights)
+    turned_weights = None if weights is None else weights.T
+    turned = cohen_pairs(answer_pairs(reliability(values[::-1]), len(values)), turned_weights)
+    last = len(values) - 1
+    after = {
+        (last - b, last - a): kappa
+        for a, b, kappa in zip(turned.first, turned.second, turned.kappa, strict=True)
+    }
+    assert len(after) == len(table)
+    for a, b, kappa in zip(table.first, table.second, table.kappa, strict=True):
+        assert after[a, b] == pytest.approx(kappa)
+
+
+@settings(max_examples=60)
+@given(tables(), st.permutations(range(K)))
+def test_relabelling_changes_nothing(values, names):
+    before = cohen_pairs(answer_pairs(reliability(values), len(values)))
+    renamed = np.array([*names, -1])[values]
+    after = cohen_pairs(answer_pairs(reliability(renamed), len(values)))
+    assert after.kappa == pytest.approx(before.kappa)
+
+
+@settings(max_examples=60)
+@given(tables(), weightings, st.booleans(), st.integers(0, 2**32))
+def test_weights_of_units_repeat_them(values, name, by_shared, seed):
+    weight = np.random.default_rng(seed).integers(1, 4, values.shape[1])
+    group = np.arange(values.shape[1]) // 2
+    both = []
+    for data in (
+        reliability(values, weight=weight, group=group),
+        reliability(np.repeat(values, weight, axis=1), group=np.repeat(group, weight)),
+    ):
+        answers = answer_pairs(data, len(values))
+        table = cohen_pairs(answers, matrix(name))
+        both.append(mean_kappa(answers, table, matrix(name), by_shared=by_shared))
+    assert both[0].value == pytest.approx(both[1].value, nan_ok=True)
+    assert both[0].n_shared == both[1].n_shared
+    assert jackknife(both[0]) == pytest.approx(jackknife(both[1]), abs=1e-9, nan_ok=True)
+    # Every cluster is either of several units in both tables, or the formula differs.
+    if len(values) > 2 and (np.bincount(group) > 1).all():
+        expected = pytest.approx(both[1].standard_error, abs=1e-9, nan_ok=True)
+        assert both[0].standard_error == expected
+
+
+@settings(max_examples=60)
+@given(tables(annotators=(2, 3), units=(2, 6)), weightings, st.booleans())
+def test_without_a_cluster_is_that_of_the_rest(values, name, by_shared):
+    def measured(part):
+        answers = answer_pairs(reliability(part), len(part))
+        return mean_kappa(answers, cohen_pairs(answers, matrix(name)), matrix(name),
+                          by_shared=by_shared)  # fmt: skip
+
+    found = measured(values)
+    assume(not np.isnan(found.value))
+    without = [measured(np.delete(values, unit, axis=1)).value for unit in found.clusters]
+    assert jackknife(found) == pytest.approx(without, rel=1e-9, abs=1e-9, nan_ok=True)
+
+
+@settings(max_examples=60)
+@given(tables(units=(4, 8)), weightings, st.booleans())
+def test_error_is_that_of_small_changes(values, name, by_shared):
+    answers = answer_pairs(reliability(values), len(values))
+    table = cohen_pairs(answers, matrix(name))
+    found = mean_kappa(answers, table, matrix(name), by_shared=by_shared)
+    assume(len(table) and (table.observed < 1 - 1e-9).all())
+    assume((table.expected < 1 - 1e-9).all())
+    sums, step = found.drawn_sums(), 1e-5
+    n = sums.shape[1]
+    moved = np.ones((n, 2 * n))
+    moved[:, :n] += step * np.eye(n)
+    moved[:, n:] -= step * np.eye(n)
+    value = found.evaluate(sums @ moved)
+    slope = (value[:n] - value[n:]) / (2 * step)
+    correction = 1 if len(table) == 1 else n / (n - 1)
+    if n == 1:
+        assert np.isnan(found.standard_error)
+    else:
+        expected = np.sqrt((slope**2).sum() * correction)
+        assert found.standard_error == pytest.approx(expected, rel=1e-4, abs=1e-6)
+
+
+def test_agreement_on_everything_has_no_linearised_error():
+    answers = answer_pairs(reliability([[0, 1, 2], [0, 1, 2]]), 2)
+    assert np.isnan(mean_kappa(answers, cohen_pairs(answers)).standard_error)
+
+
+def test_many_answers_in_several_chunks(monkeypatch):
+    values = np.random.default_rng(1).integers(-1, K, (5, 40))
+    expected = cohen_pairs(answer_pairs(reliability(values), 5))
+    monkeypatch.setattr(partners, "_CHUNK", 7)
+    found = cohen_pairs(answer_pairs(reliability(values), 5))
+    for name in ("first", "second", "n_shared", "observed", "expected", "kappa"):
+        assert np.array_equal(getattr(found, name), getattr(expected, name))
+
+
+def test_no_ratings():
+    answers = answer_pairs(reliability(np.zeros((2, 0), int)), 2)
+    assert len(cohen_pairs(answers)) == 0
+    assert np.isnan(mean_kappa(answers, cohen_pairs(answers)).value)
+
+
+def test_statsmodels_agrees():
+    inter_rater = pytest.importorskip("statsmodels.stats.inter_rater")
+    rng = np.random.default_rng(4)
+    for _ in range(10):
+        values = rng.integers(0, K, (2, 40))
+        table = np.zeros((K, K), int)
+        np.add.at(table, tuple(values), 1)
+        for name, wt in ((None, None), ("linear", "linear"), ("quadratic", "quadratic")):
+            expected = inter_rater.cohens_kappa(table, wt=wt)
+            answers = answer_pairs(reliability(values), 2)
+            found = mean_kappa(answers, cohen_pairs(answers, matrix(name)), matrix(name))
+            assert found.value == pytest.approx(expected.kappa)
+            assert found.standard_error == pytest.approx(expected.std_kappa)
+
+
+def test_scikit_learn_agrees():
+    metrics = pytest.importorskip("sklearn.metrics")
+    rng = np.random.default_rng(6)
+    for _ in range(10):
+        values = rng.integers(0, K, (2, 30))
+        answers = answer_pairs(reliability(values), 2)
+        for name in (None, "linear", "quadratic"):
+            expected = metrics.cohen_kappa_score(*values, weights=name, labels=range(K))
+            found = cohen_pairs(answers, matrix(name))
+            assert found.kappa[0] == pytest.approx(expected)

@@ -1,0 +1,172 @@
+"""The difference of two coefficients, by replaying the draws that both share."""
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from support.ratings import reliability, tables
+
+from bboxqa import stats
+from bboxqa.agreement.alpha import alpha
+from bboxqa.agreement.counts import unit_counts
+from bboxqa.agreement.difference import paired_difference
+from bboxqa.agreement.resampling import drawn_weights
+from bboxqa.errors import ConfigError
+
+
+def estimated(values):
+    return alpha(unit_counts(reliability(values)))
+
+
+def numbers(values, start=0):
+    return np.arange(start, start + np.shape(values)[1])
+
+
+def noisy(seed, share, truth):
+    rng = np.random.default_rng(seed)
+    wrong = rng.random((2, len(truth))) < share
+    return np.where(wrong, rng.integers(0, 4, wrong.shape), truth)
+
+
+TRUTH = np.random.default_rng(0).integers(0, 4, 80)
+
+
+@settings(max_examples=60)
+@given(tables(units=(3, 6)), tables(units=(3, 6)))
+def test_both_see_the_same_draws(ours, theirs):
+    first, second = estimated(ours), estimated(theirs)
+    assume(not np.isnan(first.value + second.value))
+    shift = 2
+    found = paired_difference(first, second, numbers(ours), numbers(theirs, shift), 30, 4)
+    assert found.value == pytest.approx(first.value - second.value)
+    names = sorted({*first.clusters.tolist(), *(second.clusters + shift).tolist()})
+    common = set(first.clusters.tolist()) & set((second.clusters + shift).tolist())
+    assert (found.n_clusters, found.n_common) == (len(names), len(common))
+    if len(names) < 2:
+        assert np.isnan([*found.interval, found.standard_error]).all()
+        return
+    (weights,) = drawn_weights(len(names), 30, 4)
+    expected = []
+    for drawn in weights.T.astype(int):
+        units = np.repeat(names, drawn)
+        left = ours[:, [unit for unit in units if unit in first.clusters]]
+        right = theirs[:, [unit - shift for unit in units if unit - shift in second.clusters]]
+        expected.append(estimated(left).value - estimated(right).value)
+    if np.isnan(expected).mean() > 0.05:
+        assert np.isnan([*found.interval, found.standard_error]).all()
+        return
+    bounds = np.nanquantile(expected, [0.025, 0.975])
+    assert found.interval == pytest.approx(tuple(bounds), abs=1e-9)
+    assert found.standard_error == pytest.approx(np.nanstd(expected, ddof=1), abs=1e-9)
+
+
+def test_a_coefficient_does_not_differ_from_itself():
+    first = estimated(noisy(1, 0.3, TRUTH))
+    found = paired_difference(first, first, numbers([TRUTH]), numbers([TRUTH]), 200, 0)
+    assert (found.value, found.interval, found.standard_error) == (0, (0, 0), 0)
+    assert (found.n_clusters, found.n_common, found.status) == (80, 80, "ok")
+
+
+def test_the_other_way_round_it_has_the_other_sign():
+    good, bad = estimated(noisy(1, 0.1, TRUTH)), estimated(noisy(2, 0.5, TRUTH))
+    names = numbers([TRUTH])
+    found = paired_difference(good, bad, names, names, 500, 0)
+    turned = paired_difference(bad, good, names, names, 500, 0)
+    assert found.value == -turned.value > 0
+    assert found.interval == pytest.approx((-turned.interval[1], -turned.interval[0]))
+    assert 0 < found.interval[0] < found.value < found.interval[1]
+
+
+def test_what_is_hard_for_both_cancels():
+    rng = np.random.default_rng(3)
+    hard = rng.random(80) < 0.4
+    values = np.where(hard & (rng.random((2, 80)) < 0.9), rng.integers(0, 4, (2, 80)), TRUTH)
+    other = values.copy()
+    other[0, :3] = (other[0, :3] + 1) % 4
+    first, second, names = estimated(values), estimated(other), numbers([TRUTH])
+    together = paired_difference(first, second, names, names, 400, 0)
+    apart = paired_difference(first, second, names, names + 80, 400, 0)
+    assert (together.n_common, apart.n_common) == (80, 0)
+    assert (together.n_clusters, apart.n_clusters) == (80, 160)
+    assert together.standard_error < apart.standard_error / 2
+
+
+def test_same_seed_same_interval_and_none_without_replicates():
+    first, second = estimated(noisy(1, 0.1, TRUTH)), estimated(noisy(2, 0.3, TRUTH))
+    names = numbers([TRUTH])
+    once, again, other = (
+        paired_difference(first, second, names, names, 150, seed) for seed in (0, 0, 1)
+    )
+    assert once == again
+    assert once.interval != other.interval
+    none = paired_difference(first, second, names, names, 0, 0)
+    assert none.value == once.value
+    assert np.isnan([*none.interval, none.standard_error]).all()
+
+
+@pytest.mark.parametrize("which", ["first", "second"])
+def test_undefined(which):
+    fine, broken = estimated(noisy(1, 0.1, TRUTH)), estimated([[1, 1, 1], [1, 1, 1]])
+    both = (broken, fine) if which == "first" else (fine, broken)
+    names = [np.arange(estimator.sums.shape[1]) for estimator in both]
+    found = paired_difference(*both, *names, 50, 0)
+    assert np.isnan([found.value, *found.interval, found.standard_error]).all()
+    assert found.status == (
+        f"{which}: undefined: only one value occurs, so no disagreement is possible"
+    )
+
+
+def columns(values, names):
+    units = np.tile(names, len(values))
+    annotators = np.repeat([f"a{row}" for row in range(len(values))], len(names))
+    return stats.ratings_from_columns(units.tolist(), annotators.tolist(), np.ravel(values))
+
+
+def test_units_of_the_same_name_are_the_same():
+    values, other = noisy(1, 0.1, TRUTH), noisy(2, 0.4, TRUTH)
+    names = np.array([f"u{place:03}" for place in range(80)])
+    turned = names[::-1]
+    expected = stats.difference(columns(values, names), columns(other, names), bootstrap=100)
+    found = stats.difference(columns(values, names), columns(other[:, ::-1], turned), bootstrap=100)
+    assert found == expected
+    assert found.n_common == 80
+    strangers = columns(other, np.char.add("other", names))
+    assert stats.difference(columns(values, names), strangers, bootstrap=10).n_common == 0
+
+
+def test_other_coefficients_and_levels():
+    ours = stats.ratings_from_table(noisy(1, 0.1, TRUTH))
+    theirs = stats.ratings_from_table(noisy(2, 0.4, TRUTH))
+    for name, level in (("fleiss_kappa", "nominal"), ("krippendorff_alpha", "interval")):
+        found = stats.difference(ours, theirs, name, level=level, bootstrap=20)
+        each = [
+            stats.measure(part, [name], level=level, bootstrap=0).coefficients[name].value
+            for part in (ours, theirs)
+        ]
+        assert found.value == pytest.approx(each[0] - each[1])
+
+
+def test_of_two_groups_of_annotators():
+    values = np.concatenate([noisy(1, 0.1, TRUTH), noisy(2, 0.5, TRUTH)])
+    ratings = stats.ratings_from_table(values, annotator_names=["a", "b", "c", "d"])
+    parts = [stats.only_annotators(ratings, names) for names in (["a", "b"], ["d", "c"])]
+    found = stats.difference(*parts, bootstrap=100)
+    assert found.value == pytest.approx(estimated(values[:2]).value - estimated(values[2:]).value)
+    assert found.n_common == 80
+
+
+def test_unknown_coefficient():
+    ours = stats.ratings_from_table([[0, 1], [0, 1]])
+    with pytest.raises(ConfigError, match="coefficient: found 'kappa', expected "):
+        stats.difference(ours, ours, "kappa")
+
+
+def test_all_is_no_coefficient():
+    ours = stats.ratings_from_table([[0, 1], [0, 1]])
+    with pytest.raises(ConfigError, match="coefficient: found 'all', expected "):
+        stats.difference(ours, ours, "all")
+
+
+def test_level_that_does_not_suit():
+    ours = stats.ratings_from_table([["low", "high"], ["low", "low"]])
+    with pytest.raises(ConfigError, match="is not a number"):
+        stats.difference(ours, ours, level="ordinal", bootstrap=0)

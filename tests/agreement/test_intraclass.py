@@ -1,0 +1,161 @@
+"""The six intraclass correlations, against Shrout and Fleiss and analysis of variance by hand."""
+
+from math import isnan, nan
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from bboxqa.agreement.consistency import NO_SPREAD, OK, TOO_FEW
+from bboxqa.agreement.intraclass import FORMS, intraclass_correlations
+from bboxqa.errors import DatasetError
+
+# Shrout and Fleiss (1979), table 2.
+JUDGES = np.array(
+    [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]], float
+)
+VALUES = {
+    "ICC1": 0.1657417684054755, "ICC2": 0.28976377952755916, "ICC3": 0.7148407148407154,
+    "ICC1k": 0.44279713367926876, "ICC2k": 0.6200505475989893, "ICC3k": 0.9093155423770697,
+}  # fmt: skip
+# As the documentation of R's psych prints them for these judges.
+BOUNDS = {
+    "ICC1": (-0.133, 0.72), "ICC2": (0.019, 0.76), "ICC3": (0.342, 0.95),
+    "ICC1k": (-0.884, 0.91), "ICC2k": (0.071, 0.93), "ICC3k": (0.676, 0.99),
+}  # fmt: skip
+
+
+@st.composite
+def scores(draw):
+    shape = draw(st.integers(3, 6)), draw(st.integers(2, 4))
+    size = shape[0] * shape[1]
+    cells = draw(st.lists(st.integers(-5, 9), min_size=size, max_size=size))
+    return np.reshape(np.array(cells, float), shape)
+
+
+def by_hand(table):
+    """Return the six correlations from sums over cells."""
+    n, k = table.shape
+    grand = table.mean()
+    between = sum(k * (row.mean() - grand) ** 2 for row in table) / (n - 1)
+    within = sum((x - row.mean()) ** 2 for row in table for x in row) / (n * (k - 1))
+    annotators = sum(n * (column.mean() - grand) ** 2 for column in table.T) / (k - 1)
+    error = sum(
+        (table[i, j] - table[i].mean() - table[:, j].mean() + grand) ** 2
+        for i in range(n)
+        for j in range(k)
+    ) / ((n - 1) * (k - 1))
+    parts = {
+        "ICC1": (between - within, between + (k - 1) * within),
+        "ICC2": (between - error, between + (k - 1) * error + k * (annotators - error) / n),
+        "ICC3": (between - error, between + (k - 1) * error),
+        "ICC1k": (between - within, between),
+        "ICC2k": (between - error, between + (annotators - error) / n),
+        "ICC3k": (between - error, between),
+    }
+    return {name: above / below if below > 1e-9 else nan for name, (above, below) in parts.items()}
+
+
+def test_published_values_and_bounds():
+    found = intraclass_correlations(JUDGES)
+    assert list(found) == list(FORMS) == list(VALUES)
+    for name, estimate in found.items():
+        assert estimate.value == pytest.approx(VALUES[name], abs=1e-9)
+        assert estimate.interval[0] == pytest.approx(BOUNDS[name][0], abs=5e-4)
+        assert estimate.interval[1] == pytest.approx(BOUNDS[name][1], abs=5e-3)
+        assert estimate.status == OK
+
+
+@given(scores())
+def test_values_by_hand(table):
+    found = intraclass_correlations(table)
+    for name, expected in by_hand(table).items():
+        assert found[name].value == pytest.approx(expected, nan_ok=True, abs=1e-9)
+        assert found[name].status == (NO_SPREAD if isnan(expected) else OK)
+        low, high = found[name].interval
+        assert isnan(low) or isnan(high) or low <= found[name].value + 1e-9
+        assert isnan(high) or found[name].value <= high + 1e-9
+        assert isnan(expected) or expected <= 1 + 1e-12
+
+
+@given(scores(), st.sampled_from([-3, 0.01, 100]), st.integers(-1000, 1000))
+def test_affine_maps_change_nothing(table, factor, shift):
+    found, other = intraclass_correlations(table), intraclass_correlations(table * factor + shift)
+    for name in FORMS:
+        value = found[name].value
+        assert other[name].value == pytest.approx(value, nan_ok=True, abs=1e-7)
+
+
+@given(scores(), st.lists(st.integers(-50, 50), min_size=4))
+def test_shifted_annotators_change_only_what_counts_their_differences(table, shifts):
+    assume(np.ptp(table.sum(1)) > 0)
+    found = intraclass_correlations(table)
+    other = intraclass_correlations(table + shifts[: table.shape[1]])
+    for name in ("ICC3", "ICC3k"):
+        assert other[name].value == pytest.approx(found[name].value)
+        assert other[name].interval == pytest.approx(found[name].interval)
+
+
+@given(scores())
+def test_bounds_of_a_mean_follow_from_those_of_one_rating(table):
+    """The Spearman-Brown formula, wherever both are defined."""
+    k = table.shape[1]
+    found = intraclass_correlations(table)
+    for name in ("ICC1", "ICC2", "ICC3"):
+        one, mean = found[name], found[name + "k"]
+        pairs = zip((one.value, *one.interval), (mean.value, *mean.interval), strict=True)
+        for single, average in pairs:
+            if not isnan(single) and not isnan(average):
+                assert average * (1 + (k - 1) * single) == pytest.approx(k * single, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("annotator_spread", "names"), [(0.0, ("ICC1", "ICC3")), (0.5, ("ICC2", "ICC2k"))]
+)
+def test_intervals_cover_the_truth(annotator_spread, names):
+    """Units have variance 1, noise 0.75, annotators as told; 600 tables of 20 units."""
+    rng = np.random.default_rng(8)
+    covered = dict.fromkeys(names, 0)
+    truth = dict.fromkeys(FORMS, 1 / (1.75 + annotator_spread))
+    truth["ICC2k"] = 1 / (1 + (0.75 + annotator_spread) / 4)
+    for _ in range(600):
+        table = rng.normal(size=(20, 1)) + rng.normal(size=(20, 4)) * 0.75**0.5
+        table = table + rng.normal(size=4) * annotator_spread**0.5
+        found = intraclass_correlations(table)
+        for name in names:
+            low, high = found[name].interval
+            covered[name] += low <= truth[name] <= high
+    assert all(0.925 < count / 600 < 0.985 for count in covered.values())
+
+
+def test_perfect_agreement():
+    for estimate in intraclass_correlations(np.repeat([[1.0], [2.0], [4.0]], 3, axis=1)).values():
+        assert (estimate.value, *estimate.interval) == pytest.approx((1, 1, 1), nan_ok=True)
+
+
+@pytest.mark.parametrize("table", [np.full((4, 3), 0.1), [[0.1, 0.3]] * 5])
+def test_units_without_variation(table):
+    found = intraclass_correlations(np.array(table))
+    for name in ("ICC3", "ICC1k", "ICC3k"):
+        assert isnan(found[name].value)
+        assert found[name].status == NO_SPREAD
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (1, 3), (3, 0), (3, 1)])
+def test_too_few(shape):
+    found = intraclass_correlations(np.ones(shape))
+    assert list(found) == list(FORMS)
+    assert all(isnan(one.value) and one.status == TOO_FEW for one in found.values())
+
+
+def test_incomplete_units_are_left_out_and_said():
+    more = np.vstack([JUDGES, [1, nan, 3, 4]])
+    for name, estimate in intraclass_correlations(more).items():
+        assert estimate.value == pytest.approx(VALUES[name])
+        assert estimate.status == "1 of 7 units left out: a rating is missing"
+
+
+def test_infinite_scores():
+    with pytest.raises(DatasetError, match="row 0, column 0: score is -inf; expected a finite"):
+        intraclass_correlations(np.array([[-np.inf, 1], [2, 3]]))

@@ -1,0 +1,269 @@
+"""Replicates, percentiles, BCa and the jackknife, by replaying every draw."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import bootstrap, norm
+from support.ratings import reliability, tables
+
+from bboxqa.agreement import estimator as estimators
+from bboxqa.agreement import resampling
+from bboxqa.agreement.estimator import Estimator, clustered_error, clusters_of, table_of
+from bboxqa.agreement.registry import COEFFICIENTS, Inputs
+from bboxqa.agreement.resampling import (
+    bca_interval,
+    drawn_weights,
+    jackknife,
+    jackknife_error,
+    percentile_interval,
+    replicates_of,
+)
+from bboxqa.ratings import Ratings
+
+K = 4
+NAMES = [name for name in COEFFICIENTS if name not in ("choice_kappa", "gwet_ac2", "scott_pi")]
+
+
+def estimated(name, values, **more):
+    """Return a coefficient of codes; who has no rating is no annotator."""
+    values = values[(values >= 0).any(1)]
+    annotators = tuple(map(str, range(len(values))))
+    ratings = Ratings(
+        reliability(values, **more), (), annotators, tuple("0123"), np.arange(float(K))
+    )
+    return COEFFICIENTS[name](Inputs(ratings))
+
+
+def mean_of(values):
+    """Return the mean of numbers as a coefficient, each number being a cluster."""
+    sums = np.stack([np.ones(len(values)), values])
+    return Estimator(
+        float(np.mean(values)), np.nan, np.nan, "ok", sums, lambda x: x[1] / x[0],
+        np.arange(len(values)),
+    )  # fmt: skip
+
+
+@settings(max_examples=100)
+@given(tables(annotators=(3, 3), units=(4, 8), missing=False), st.sampled_from(NAMES))
+def test_replicates_are_coefficients_of_what_was_drawn(values, name):
+    found = estimated(name, values)
+    if np.isnan(found.value):
+        return
+    replicates = replicates_of(found, 6, seed=5)
+    (weights,) = drawn_weights(len(found.clusters), 6, seed=5)
+    for replicate, drawn in zip(replicates, weights.T, strict=True):
+        units = np.repeat(found.clusters, drawn.astype(int))
+        again = estimated(name, values[:, units]).value
+        assert replicate == pytest.approx(again, rel=1e-9, abs=1e-9, nan_ok=True)
+
+
+@settings(max_examples=60)
+@given(
+    tables(annotators=(2, 3), units=(4, 8), missing=False),
+    st.sampled_from(NAMES),
+    st.integers(0, 2**32),
+)
+def test_clusters_are_drawn_whole(values, name, seed):
+    group = np.random.default_rng(seed).integers(0, 4, values.shape[1])
+    found = estimated(name, values, group=group)
+    if np.isnan(found.value):
+        return
+    assert found.clusters.tolist() == sorted(set(group.tolist()))
+    (weights,) = drawn_weights(len(found.clusters), 4, seed=1)
+    for replicate, drawn in zip(replicates_of(found, 4, seed=1), weights.T, strict=True):
+        units = [
+            unit
+            for cluster, times in zip(found.clusters, drawn.astype(int), strict=True)
+            for _ in range(times)
+            for unit in np.flatnonzero(group == cluster)
+        ]
+        again = estimated(name, values[:, units]).value
+        assert replicate == pytest.approx(again, rel=1e-9, abs=1e-9, nan_ok=True)
+
+
+@settings(max_examples=40)
+@given(tables(annotators=(2, 3), units=(2, 6)), st.integers(0, 2**32))
+def test_weights_of_units_repeat_them_for_cronbach(values, seed):
+    weight = np.random.default_rng(seed).integers(1, 4, values.shape[1])
+    group = np.repeat(np.arange(values.shape[1]), weight)
+    weighted = estimated("cronbach_alpha", values, weight=weight)
+    repeated = estimated("cronbach_alpha", np.repeat(values, weight, axis=1), group=group)
+    if len(weighted.clusters) > 1:
+        assert weighted.value == pytest.approx(repeated.value, nan_ok=True)
+        assert jackknife(weighted) == pytest.approx(jackknife(repeated), nan_ok=True)
+
+
+def test_weights_count_draws():
+    weights = np.concatenate(list(drawn_weights(5, 230, seed=3)), axis=1)
+    assert weights.shape == (5, 230)
+    assert (weights.sum(0) == 5).all()
+    assert (weights >= 0).all()
+    assert weights.mean() == 1
+    fewer = np.concatenate(list(drawn_weights(5, 230, seed=3, n_drawn=2)), axis=1)
+    assert (fewer.sum(0) == 2).all()
+
+
+@pytest.mark.parametrize(("chunk", "cells"), [(1, 1 << 23), (7, 1 << 23), (100, 40), (100, 1)])
+def test_any_size_of_chunk(monkeypatch, chunk, cells):
+    values = np.random.default_rng(1).integers(-1, K, (3, 30))
+    found = estimated("krippendorff_alpha", values)
+    replicates, without = replicates_of(found, 50, 2), jackknife(found)
+    monkeypatch.setattr(resampling, "_CHUNK", chunk)
+    monkeypatch.setattr(resampling, "_WEIGHTS", cells)
+    assert replicates_of(found, 50, 2) == pytest.approx(replicates, abs=1e-12)
+    assert jackknife(found) == pytest.approx(without, abs=1e-12)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "cronbach_alpha"])
+def test_a_sparse_table_of_sums_gives_the_same(monkeypatch, name):
+    values = np.random.default_rng(1).integers(-1, K, (3, 30))
+    dense = estimated(name, values)
+    monkeypatch.setattr(estimators, "_DENSE", 0)
+    sparse = estimated(name, values)
+    assert not isinstance(sparse.sums, np.ndarray)
+    assert sparse.drawn_sums().toarray() == pytest.approx(dense.drawn_sums())
+    assert replicates_of(sparse, 20, 0) == pytest.approx(replicates_of(dense, 20, 0))
+    assert jackknife(sparse) == pytest.approx(jackknife(dense))
+
+
+def test_same_seed_same_numbers():
+    found = estimated("fleiss_kappa", np.random.default_rng(1).integers(0, K, (3, 30)))
+    first = replicates_of(found, 120, 9)
+    assert np.array_equal(first, replicates_of(found, 120, 9))
+    assert not np.array_equal(first, replicates_of(found, 120, 10))
+    # More replicates begin with the same ones.
+    assert replicates_of(found, 250, 9)[:120] == pytest.approx(first, abs=1e-12)
+
+
+def test_progress_ends_with_everything():
+    found = mean_of(np.arange(6.0))
+    said = []
+    replicates_of(found, 230, 0, lambda done, total: said.append((done, total)))
+    assert said == [(100, 230), (200, 230), (230, 230)]
+
+
+def test_fewer_draws_spread_wider():
+    found = mean_of(np.random.default_rng(0).normal(size=40))
+    few, many = (replicates_of(found, 2000, 0, n_drawn=n).std() for n in (10, 40))
+    assert few / many == pytest.approx(2, rel=0.1)
+
+
+def test_no_replicates():
+    found = mean_of(np.arange(3.0))
+    assert replicates_of(found, 0, 0).shape == (0,)
+    assert np.isnan(percentile_interval(np.zeros((2, 0)))).all()
+
+
+@settings(max_examples=60)
+@given(
+    st.lists(st.floats(-1, 1, allow_subnormal=False), min_size=1, max_size=40),
+    st.sampled_from([0.5, 0.9, 0.95]),
+)
+def test_percentiles_are_those_of_numpy(values, level):
+    shares = [(1 - level) / 2, (1 + level) / 2]
+    expected = np.quantile(values, shares)
+    assert percentile_interval(np.array([values]), level)[0] == pytest.approx(expected)
+
+
+def test_undefined_replicates_are_left_out_if_few():
+    replicates = np.arange(100.0)
+    few, many = replicates.copy(), replicates.copy()
+    few[:5] = np.nan
+    many[:6] = np.nan
+    found = percentile_interval(np.stack([replicates, few, many]))
+    assert found[1] == pytest.approx(np.quantile(replicates[5:], [0.025, 0.975]))
+    assert np.isnan(found[2]).all()
+    assert np.isnan(bca_interval(50, many, np.arange(3.0))).all()
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 2**32), st.integers(5, 12))
+def test_bca_by_its_formula(seed, n):
+    values = np.random.default_rng(seed).exponential(size=n)
+    found = mean_of(values)
+    replicates, without = replicates_of(found, 500, seed), jackknife(found)
+    bias = norm.ppf((replicates < found.value).mean() + (replicates == found.value).mean() / 2)
+    away = without.mean() - without
+    speed = (away**3).sum() / (6 * (away**2).sum() ** 1.5)
+    z = bias + norm.ppf([0.025, 0.975])
+    expected = np.quantile(replicates, norm.cdf(bias + z / (1 - speed * z)))
+    assert bca_interval(found.value, replicates, without) == pytest.approx(expected)
+
+
+def test_intervals_are_near_those_of_scipy():
+    values = np.random.default_rng(8).exponential(size=30)
+    found = mean_of(values)
+    replicates = replicates_of(found, 20_000, 0)
+    generator = np.random.default_rng(1)
+    for method, bounds in (
+        ("percentile", percentile_interval(replicates[None])[0]),
+        ("BCa", bca_interval(found.value, replicates, jackknife(found))),
+    ):
+        expected = bootstrap(
+            (values,), np.mean, n_resamples=20_000, method=method, rng=generator
+        ).confidence_interval
+        assert bounds == pytest.approx(tuple(expected), abs=0.01)
+
+
+def test_bca_without_bias_and_speed_is_the_percentile_interval():
+    replicates = np.arange(1001.0)
+    expected = percentile_interval(replicates[None])[0]
+    assert bca_interval(500.0, replicates, np.ones(4)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("value", "without"),
+    [
+        (np.nan, [1.0, 2.0, 3.0]),
+        (500.0, [1.0, np.nan, 3.0]),
+        (-1.0, [1.0, 2.0, 3.0]),
+        (2000.0, [1.0, 2.0, 3.0]),
+    ],
+)
+def test_bca_is_undefined(value, without):
+    assert np.isnan(bca_interval(value, np.arange(1001.0), np.array(without))).all()
+
+
+def test_jackknife_of_a_mean_is_its_standard_error():
+    values = np.random.default_rng(0).normal(size=12)
+    found = mean_of(values)
+    assert jackknife(found) == pytest.approx([np.delete(values, i).mean() for i in range(12)])
+    expected = values.std(ddof=1) / np.sqrt(12)
+    assert jackknife_error(jackknife(found)) == pytest.approx(expected)
+
+
+def test_jackknife_error_is_undefined():
+    assert np.isnan(jackknife_error(np.array([1.0])))
+    assert np.isnan(jackknife_error(np.array([1.0, np.nan, 2.0])))
+    assert jackknife_error(np.ones(3)) == 0
+
+
+def test_units_that_nothing_is_compared_in_are_not_drawn():
+    values = np.array([[0, 1, 2, -1, 3], [0, 1, 1, 2, -1]])
+    assert estimated("krippendorff_alpha", values).clusters.tolist() == [0, 1, 2]
+    assert estimated("cohen_kappa", values).clusters.tolist() == [0, 1, 2]
+    # The distribution of values is that of all rated units there.
+    assert estimated("fleiss_kappa", values).clusters.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_estimators_are_read_only():
+    found = mean_of(np.arange(3.0))
+    with pytest.raises(ValueError, match="read-only"):
+        found.sums[0, 0] = 7
+
+
+def test_sums_of_a_table():
+    row, column = np.array([0, 1, 0]), np.array([1, 0, 1])
+    table = table_of(row, column, np.array([1.0, 2.0, 4.0]), (2, 2))
+    assert table.tolist() == [[0, 5], [2, 0]]
+    assert clusters_of(np.array([3, 1, 3]), np.array([True, False, True])).tolist() == [3]
+
+
+def test_error_of_clusters_adds_before_it_squares():
+    influence, group = np.array([0.1, 0.2, -0.3]), np.array([0, 0, 1], np.int32)
+    everything = np.ones(3, bool)
+    assert clustered_error(influence, group, everything, 2) == pytest.approx(np.sqrt(0.18 * 2))
+    assert np.isnan(clustered_error(influence, group * 0, everything, 1))
+    counted = np.array([True, True, False])
+    assert np.isnan(clustered_error(influence, group, counted, 2))

@@ -1,0 +1,491 @@
+"""Agreement over time, against a table with one column per millisecond."""
+
+import json
+from collections import Counter
+from fractions import Fraction
+from itertools import combinations, permutations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import brute
+from support.reference import shared_file
+
+from bboxqa.agreement.overlaps import overlapping, without_overlaps
+from bboxqa.agreement.reliability import from_table
+from bboxqa.agreement.segments import BACKGROUND, overlapping_segments, sweep
+from bboxqa.agreement.time_agreement import agreement_by_category, cronbach_of_points
+from bboxqa.errors import ConfigError, DatasetError
+from bboxqa.model import Source
+from bboxqa.ratings import Ratings
+from bboxqa.segments import Segments
+
+RULES = ["first", "last", "longest"]
+WALKS = {
+    "A": [(0, 1200, "walk"), (1500, 4000, "run"), (6000, 9000, "sit")],
+    "B": [(100, 1250, "walk"), (1400, 3900, "run"), (6200, 8000, "sit"), (8000, 9000, "walk")],
+    "C": [(0, 1000, "walk"), (1600, 4100, "sit"), (6100, 9050, "sit")],
+}
+
+
+def build(rows, durations, *, annotators=None, tiers=None, asked=None, **more):
+    """Return the segments of (recording, annotator, tier, start, end, label) rows."""
+    rows = list(rows)
+    recordings = list(durations)
+    annotators = annotators or sorted({row[1] for row in rows})
+    tiers = tiers or sorted({row[2] for row in rows})
+    labels = sorted({row[5] for row in rows})
+    if asked is None:
+        asked = np.ones((len(recordings), len(annotators)), bool)
+    codes = [
+        np.array([names.index(row[place]) for row in rows], np.int32)
+        for place, names in ((0, recordings), (1, annotators), (2, tiers), (5, labels))
+    ]
+    return Segments(
+        codes[0], codes[1], codes[2],
+        np.array([row[3] for row in rows], np.int64), np.array([row[4] for row in rows], np.int64),
+        codes[3], tuple(recordings), tuple(annotators), tuple(tiers), tuple(labels),
+        np.array(list(durations.values()), np.int64), asked, **more,
+    )  # fmt: skip
+
+
+def tracks(by_annotator, duration, tier="posture"):
+    return build(
+        [("day", who, tier, *segment) for who, own in by_annotator.items() for segment in own],
+        {"day": duration},
+        annotators=list(by_annotator),
+        tiers=[tier],
+    )
+
+
+def expanded(ratings):
+    """Return the values at each sample point, by annotator name."""
+    data = ratings.data
+    units = [{} for _ in data.group]
+    for unit, annotator, value in zip(data.unit, data.annotator, data.value, strict=True):
+        units[unit][ratings.annotator_names[annotator]] = ratings.value_names[value]
+    return [unit for unit, times in zip(units, data.weight, strict=True) for _ in range(times)]
+
+
+def alpha(ratings):
+    """Return nominal alpha by definition, over a table that was filled point by point."""
+    units = [list(unit.values()) for unit in expanded(ratings) if len(unit) > 1]
+    counts = Counter(value for unit in units for value in unit)
+    n = sum(counts.values())
+    observed = sum(
+        Fraction(times * sum(a != b for a, b in permutations(unit, 2)), len(unit) - 1)
+        for unit, times in Counter(map(tuple, units)).items()
+    )
+    expected = Fraction(sum(c * (n - c) for c in counts.values()), n - 1)
+    return float(1 - observed / expected)
+
+
+def pair(points, a, b):
+    """Return kappa and agreement of two annotators, from their points."""
+    both = [(unit[a], unit[b]) for unit in points]
+    observed = Fraction(sum(x == y for x, y in both), len(both))
+    expected = sum(
+        Fraction(sum(x == c for x, _ in both) * sum(y == c for _, y in both), len(both) ** 2)
+        for c in {x for x, _ in both}
+    )
+    return float((observed - expected) / (1 - expected)), float(observed)
+
+
+def test_three_tracks_of_ten_seconds():
+    ratings = sweep(tracks(WALKS, 10_000), "posture")
+    assert ratings.value_names == ("run", "sit", "walk", BACKGROUND)
+    assert ratings.data.weight.sum() == 10_000
+    assert len(ratings.data.weight) == 17
+    assert alpha(ratings) == pytest.approx(0.5940121800406002, abs=1e-12)
+    points = expanded(ratings)
+    assert pair(points, "A", "B") == pytest.approx((0.7906961042468436, 0.845))
+    assert pair(points, "A", "C") == pytest.approx((0.5829504488584152, 0.705))
+    assert pair(points, "B", "C") == pytest.approx((0.44324772162386084, 0.58))
+    assert agreement_by_category(ratings).overall == pytest.approx((0.845 + 0.705 + 0.58) / 3)
+
+
+@pytest.mark.parametrize(
+    ("resolution", "expected"),
+    [(10, 0.5941339804466015), (100, 0.6042633365513375), (500, 0.6765857478465152)],
+)
+def test_coarser_sample_points(resolution, expected):
+    ratings = sweep(tracks(WALKS, 10_000), resolution_ms=resolution)
+    assert ratings.data.weight.sum() == 10_000 / resolution
+    assert alpha(ratings) == pytest.approx(expected, abs=1e-12)
+
+
+def test_only_where_somebody_marked_something():
+    ratings = sweep(tracks(WALKS, 10_000), support="marked")
+    assert alpha(ratings) == pytest.approx(0.3701494544138181, abs=1e-12)
+
+
+def test_the_shared_reference():
+    path = shared_file("README.md").parents[1] / "reference" / "agreement_coefficients.json"
+    cases = json.loads(path.read_text("utf-8"))["cases"]
+    case = next(case for case in cases if case["name"] == "segments_ms_alpha")
+    assert {who: [tuple(row) for row in rows] for who, rows in case["data"].items()} == WALKS
+    assert alpha(sweep(tracks(WALKS, 10_000))) == pytest.approx(case["expected"], abs=1e-12)
+
+
+@st.composite
+def worlds(draw):
+    """Draw segments, overlapping or not, on two recordings in two tiers."""
+    durations = {"am": draw(st.integers(0, 25)), "pm": draw(st.integers(1, 25))}
+    rows = []
+    for recording, length in durations.items():
+        for _ in range(draw(st.integers(0, 7)) if length else 0):
+            start = draw(st.integers(0, length - 1))
+            end = draw(st.integers(start + 1, length))
+            who, tier = draw(st.sampled_from("xyz")), draw(st.sampled_from("st"))
+            rows.append((recording, who, tier, start, end, draw(st.sampled_from("kl"))))
+    asked = np.array(draw(st.lists(st.booleans(), min_size=6, max_size=6))).reshape(2, 3)
+    rows = [r for r in rows if asked[list(durations).index(r[0]), "xyz".index(r[1])]]
+    return rows, durations, asked
+
+
+def winner(rows, time, rule):
+    """Return the label at a time by the definition of a rule."""
+    there = [(place, row) for place, row in enumerate(rows) if row[3] <= time < row[4]]
+    if not there:
+        return BACKGROUND
+    key = {
+        "first": lambda item: (item[1][3], item[0]),
+        "last": lambda item: (-item[1][3], -item[0]),
+        "longest": lambda item: (item[1][3] - item[1][4], item[1][3], item[0]),
+    }[rule]
+    return min(there, key=key)[1][5]
+
+
+def points_by_definition(world, tiers, rule, resolution, support):
+    rows, durations, asked = world
+    points = []
+    for tier in tiers:
+        for number, (recording, length) in enumerate(durations.items()):
+            for time in range(resolution // 2, length, resolution):
+                own = {
+                    who: winner([r for r in rows if r[:3] == (recording, who, tier)], time, rule)
+                    for place, who in enumerate("xyz")
+                    if asked[number, place]
+                }
+                if support == "all" or set(own.values()) - {BACKGROUND}:
+                    points.append((number, own))
+    return points
+
+
+@settings(max_examples=200)
+@given(worlds(), st.sampled_from([None, "s", "t"]), st.sampled_from(RULES), st.integers(1, 9),
+       st.sampled_from(["all", "marked"]))  # fmt: skip
+def test_every_point_by_definition(world, tier, rule, resolution, support):
+    rows, durations, asked = world
+    segments = build(rows, durations, annotators=list("xyz"), tiers=["s", "t"], asked=asked)
+    ratings = sweep(segments, tier, overlaps=rule, resolution_ms=resolution, support=support)
+    expected = points_by_definition(world, [tier] if tier else "st", rule, resolution, support)
+    assert expanded(ratings) == [own for _, own in expected]
+    data = ratings.data
+    assert np.repeat(data.group, data.weight).tolist() == [number for number, _ in expected]
+    assert (data.weight > 0).all()
+    used = {value for _, own in expected for value in own.values()}
+    assert set(ratings.value_names) == used
+    assert ratings.value_names == tuple(sorted(used, key=lambda name: (name == BACKGROUND, name)))
+    assert data.n_values == len(used)
+    assert data.n_groups == 2
+    assert (data.unit.dtype, data.value.dtype, data.weight.dtype) == (np.int64, np.int32, np.int64)
+    shares = agreement_by_category(ratings)
+    pairs = [p for _, own in expected for p in combinations(own.values(), 2)]
+    assert shares.compared == len(pairs)
+    if pairs:
+        assert shares.overall == pytest.approx(sum(a == b for a, b in pairs) / len(pairs))
+    for name, share in zip(shares.value_names, shares.agreement, strict=True):
+        either = sum(name in p for p in pairs)
+        both = sum(p == (name, name) for p in pairs)
+        assert np.isnan(share) if not either else share == pytest.approx(both / either)
+
+
+@settings(max_examples=100)
+@given(worlds())
+def test_overlaps_by_definition(world):
+    rows, durations, asked = world
+    segments = build(rows, durations, annotators=list("xyz"), tiers=["s", "t"], asked=asked)
+    _, later = overlapping_segments(segments)
+    expected = {
+        j
+        for j, b in enumerate(rows)
+        for i, a in enumerate(rows)
+        if i != j and a[:3] == b[:3] and (a[3], i) < (b[3], j) and b[3] < a[4]
+    }
+    assert set(later.tolist()) == expected
+    assert len(later) == len(expected)
+
+
+@settings(max_examples=50)
+@given(worlds(), st.sampled_from(RULES))
+def test_pieces_do_not_overlap_and_cover_the_same_time(world, rule):
+    rows = sorted(world[0], key=lambda row: (row[1], row[3]))
+    columns = (
+        np.array(["xyz".index(row[1]) for row in rows], np.int32),
+        *(np.array([row[k] for row in rows], np.int64) for k in (3, 4)),
+    )
+    segment, start, end = without_overlaps(*columns, rule)
+    assert len(overlapping(columns[0][segment], start, end)[0]) == 0
+    covered = {(who, t) for who, _, a, b in _quads(columns[0][segment], start, end)
+               for t in range(a, b)}  # fmt: skip
+    assert covered == {(who, t) for who, _, a, b in _quads(*columns) for t in range(a, b)}
+    assert (start < end).all()
+
+
+def _quads(annotator, start, end):
+    return zip(annotator.tolist(), range(len(start)), start.tolist(), end.tolist(), strict=True)
+
+
+@settings(max_examples=50)
+@given(worlds())
+def test_alpha_and_pairs_over_time(world):
+    rows, durations, asked = world
+    segments = build(rows, durations, annotators=list("xyz"), tiers=["s", "t"], asked=asked)
+    ratings = sweep(segments, "s", overlaps="last")
+    points = [list(own.values()) for _, own in points_by_definition(world, "s", "last", 1, "all")]
+    expected = brute.alpha([unit for unit in points if len(unit) > 1])
+    assert expected is None or alpha(ratings) == pytest.approx(float(expected))
+
+
+def test_cutting_a_segment_in_two_changes_nothing():
+    whole = tracks(WALKS, 10_000)
+    cut = {**WALKS, "A": [(0, 700, "walk"), (700, 1200, "walk"), *WALKS["A"][1:]]}
+    assert expanded(sweep(tracks(cut, 10_000))) == expanded(sweep(whole))
+
+
+def test_work_does_not_grow_with_time():
+    segments = tracks({"A": [(0, 10**12, "a")], "B": [(10**11, 10**13, "b")]}, 10**13)
+    ratings = sweep(segments)
+    assert len(ratings.data.weight) == 3
+    assert ratings.data.weight.sum() == 10**13
+    assert agreement_by_category(ratings).compared == 10**13
+
+
+def test_labels_that_are_numbers():
+    segments = tracks({"A": [(0, 5, "10"), (5, 9, "9")], "B": [(0, 9, "-1.5")]}, 9)
+    ratings = sweep(segments)
+    assert ratings.value_names == ("-1.5", "9", "10")
+    assert ratings.numbers.tolist() == [-1.5, 9, 10]
+    with_gap = tracks({"A": [(0, 5, "10"), (6, 9, "9")], "B": [(0, 9, "-1.5")]}, 9)
+    assert sweep(with_gap).numbers is None
+    assert sweep(with_gap).value_names == ("-1.5", "9", "10", BACKGROUND)
+
+
+def test_an_annotator_who_marked_nothing_saw_only_background():
+    ratings = sweep(build([("day", "A", "s", 0, 4, "k")], {"day": 9}, annotators=["A", "B"]))
+    assert (
+        expanded(ratings)
+        == [{"A": "k", "B": BACKGROUND}] * 4 + [{"A": BACKGROUND, "B": BACKGROUND}] * 5
+    )
+
+
+def test_no_time_at_all():
+    for support in ("all", "marked"):
+        ratings = sweep(build([], {"day": 0}, annotators=["A", "B"], tiers=["s"]), support=support)
+        assert len(ratings.data.unit) == len(ratings.data.group) == 0
+        shares = agreement_by_category(ratings)
+        assert np.isnan(shares.overall)
+        assert shares.status == "undefined: no unit has two values to compare"
+
+
+# The worked case of 300 seconds: percent agreement, and Cronbach's alpha beside it.
+
+LENGTH = 300_000
+
+
+def measured(a, b, tier="posture"):
+    return sweep(tracks({"A": a, "B": b}, LENGTH, tier), tier)
+
+
+def test_opposite_tracks_agree_nowhere_and_cronbach_praises_them():
+    """One sits where the other stands, save for five seconds."""
+    opposite = measured(
+        [(0, LENGTH, "sit")],
+        [(0, 2_000, "sit"), (2_000, 297_000, "stand"), (297_000, LENGTH, "sit")],
+    )
+    found = agreement_by_category(opposite)
+    assert found.overall == pytest.approx(5 / 300)
+    assert found.overall < 0.05
+    assert found.agreement.tolist() == pytest.approx([5 / 300, 0])
+    contrast = cronbach_of_points(opposite)
+    # 295,000 points of variance 1/2 each; the sums differ by 295,000.
+    assert contrast.value == pytest.approx(LENGTH / (LENGTH - 1) * (1 - 1 / 295_000))
+    assert contrast.value > 0.9
+    assert alpha_from_shares(opposite) < 0
+
+
+def alpha_from_shares(ratings):
+    """Return nominal alpha of two annotators without expanding."""
+    data = ratings.data
+    marginal = np.bincount(data.value, data.weight[data.unit])
+    n = int(marginal.sum())
+    observed = 1 - agreement_by_category(ratings).overall
+    return 1 - observed / (1 - float((marginal * (marginal - 1)).sum()) / (n * (n - 1)))
+
+
+def test_nearly_equal_tracks():
+    near = measured(
+        [(0, 100_000, "sit"), (100_000, LENGTH, "stand")],
+        [(0, 103_000, "sit"), (103_000, LENGTH, "stand")],
+    )
+    assert agreement_by_category(near).overall == pytest.approx(0.99)
+    assert agreement_by_category(near).agreement.tolist() == pytest.approx([100 / 103, 197 / 200])
+
+
+def test_half_and_half():
+    half = measured([(0, LENGTH, "sit")], [(0, 150_000, "sit"), (150_000, LENGTH, "stand")])
+    assert agreement_by_category(half).overall == 0.5
+
+
+def test_other_tiers_are_measured_by_themselves():
+    rows = [
+        ("day", who, tier, 0, LENGTH, label)
+        for who, tier, label in [("A", "posture", "sit"), ("B", "posture", "stand"),
+                                 ("A", "speech", "talk"), ("B", "speech", "talk")]
+    ]  # fmt: skip
+    segments = build(rows, {"day": LENGTH})
+    assert agreement_by_category(sweep(segments, "posture")).overall == 0
+    speech = agreement_by_category(sweep(segments, "speech"))
+    assert (speech.overall, speech.value_names, speech.agreement.tolist()) == (1, ("talk",), [1])
+    assert agreement_by_category(sweep(segments)).overall == 0.5
+
+
+def cronbach_by_definition(table):
+    """Return alpha of a table cases × items from numpy's variances."""
+    k = table.shape[1]
+    return k / (k - 1) * (1 - table.var(axis=0, ddof=1).sum() / table.sum(axis=1).var(ddof=1))
+
+
+@settings(max_examples=100)
+@given(worlds())
+def test_cronbach_without_expanding(world):
+    rows, durations, _ = world
+    segments = build(rows, durations, annotators=list("xyz"), tiers=["s", "t"])
+    ratings = sweep(segments, overlaps="first")
+    table = np.array(
+        [[ratings.value_names.index(unit[who]) for unit in expanded(ratings)] for who in "xyz"]
+    )
+    found = cronbach_of_points(ratings)
+    if table.shape[1] < 2 or table.sum(axis=1).var() == 0:
+        assert np.isnan(found.value)
+        assert found.status.startswith("undefined: ")
+    else:
+        assert found.value == pytest.approx(cronbach_by_definition(table))
+
+
+def test_cronbach_knows_no_middle_between_sums_that_differ_and_sums_that_do_not():
+    """Opposite in both directions alike, and no annotator stands out."""
+    balanced = measured(
+        [(0, 150_000, "sit"), (150_000, LENGTH, "stand")],
+        [(0, 150_000, "stand"), (150_000, LENGTH, "sit")],
+    )
+    assert agreement_by_category(balanced).overall == 0
+    assert "same sum" in cronbach_of_points(balanced).status
+
+
+def test_cronbach_of_annotators_rises_with_a_common_trend():
+    """Turned round, with annotators as items, codes that rise together are enough."""
+    steps = range(0, LENGTH, 30_000)
+    ratings = measured(
+        [(at, at + 30_000, str(at // 30_000)) for at in steps],
+        [(at, at + 30_000, str(at // 30_000 + 1)) for at in steps],
+    )
+    assert agreement_by_category(ratings).overall == 0
+    points = ratings.numbers[ratings.data.value].reshape(-1, 2)
+    assert (ratings.data.weight == 30_000).all()
+    assert cronbach_by_definition(points) == pytest.approx(1, abs=1e-9)
+
+
+def test_cronbach_needs_two_annotators_who_saw_the_same():
+    segments = build(
+        [("am", "A", "s", 0, 5, "k"), ("pm", "B", "s", 0, 5, "k")],
+        {"am": 9, "pm": 9},
+        asked=np.eye(2, dtype=bool),
+    )
+    assert "annotated by everyone" in cronbach_of_points(sweep(segments)).status
+    alone = build([("am", "A", "s", 0, 5, "k")], {"am": 9})
+    assert "one annotator only" in cronbach_of_points(sweep(alone)).status
+
+
+def test_shares_of_units_without_weights_and_with_missing_ratings():
+    data = from_table(np.array([[0, 1, -1], [0, 0, 1]]), np.ones((2, 3), bool), 2)
+    found = agreement_by_category(Ratings(data, (), ("A", "B"), ("x", "y")))
+    assert (found.overall, found.compared) == (0.5, 2)
+    assert found.agreement.tolist() == [0.5, 0]
+    assert (found.both.tolist(), found.either.tolist()) == ([1, 0], [2, 1])
+
+
+# Errors.
+
+
+def refused(segments, **more):
+    with pytest.raises(DatasetError) as caught:
+        sweep(segments, **more)
+    return caught.value
+
+
+def test_overlaps_are_refused_with_both_segments_and_their_lines():
+    segments = build(
+        [("day", "A", "s", 0, 10, "sit"), ("day", "B", "s", 0, 9, "sit"),
+         ("day", "A", "s", 8, 12, "run")],
+        {"day": 20},
+        file=np.array([0, 1, 0], np.int32), line=np.array([2, 2, 3]),
+        sources=(Source("a.csv", 1, None), Source("b.csv", 1, None)),
+    )  # fmt: skip
+    error = refused(segments)
+    assert error.problems == (
+        (
+            "a.csv: line 3: 'run' from 8 ms to 12 ms overlaps 'sit' from 0 ms to 10 ms "
+            "(a.csv: line 2); expected one segment of A at a time"
+        ),
+    )
+    assert "the first, the last or the longest" in error.advice
+
+
+def test_segments_that_touch_do_not_overlap():
+    sweep(tracks({"A": [(0, 5, "k"), (5, 9, "k")]}, 9))
+
+
+def test_the_same_segment_twice_is_refused():
+    assert "segment 1" in str(refused(tracks({"A": [(0, 5, "k"), (0, 5, "k")]}, 9)))
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "said"),
+    [
+        (-1, 4, "'k' from -1 ms to 4 ms: expected a start of 0 or more"),
+        (5, 4, "ends before it starts"),
+        (4, 4, "has no length"),
+        (4, 10, "ends after the recording, which lasts 9 ms"),
+    ],
+)
+def test_impossible_segments(start, end, said):
+    (problem,) = refused(tracks({"A": [(start, end, "k")]}, 9)).problems
+    assert problem.startswith("segment 0: ")
+    assert said in problem
+
+
+def test_a_segment_of_who_was_not_asked():
+    segments = build([("day", "A", "s", 0, 5, "k")], {"day": 9}, asked=np.zeros((1, 1), bool))
+    assert "was not asked" in refused(segments).problems[0]
+
+
+def test_a_label_with_the_name_of_the_background():
+    assert "name of time without" in str(refused(tracks({"A": [(0, 5, BACKGROUND)]}, 9)))
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"tier": "gaze"}, "there is no tier 'gaze'; expected one of: 'posture'"),
+        ({"resolution_ms": 0}, "the resolution is 0 ms; expected 1 ms or more"),
+        ({"support": "some"}, "support is 'some'; expected one of: all, marked"),
+        ({"overlaps": "any"}, "overlaps is 'any'; expected one of: refuse, first, last, longest"),
+    ],
+)
+def test_wrong_settings(settings, said):
+    with pytest.raises(ConfigError, match="expected") as caught:
+        sweep(tracks(WALKS, 10_000), **settings)
+    assert str(caught.value) == said

@@ -1,0 +1,40 @@
+"""Small random tables of ratings, and reliability data made of them."""
+
+from dataclasses import replace
+
+import numpy as np
+from hypothesis import strategies as st
+
+from bboxqa.agreement.reliability import from_table
+
+
+@st.composite
+def tables(draw, annotators=(2, 4), units=(1, 7), n_values=4, missing=True):
+    """Draw (A, U) codes, -1 where missing."""
+    shape = draw(st.integers(*annotators)), draw(st.integers(*units))
+    cells = shape[0] * shape[1]
+    codes = st.integers(-1 if missing else 0, n_values - 1)
+    return np.reshape(draw(st.lists(codes, min_size=cells, max_size=cells)), shape)
+
+
+def reliability(values, n_values=4, *, group=None, weight=None):
+    """Return the reliability data of (A, U) codes; who did not answer was not asked."""
+    values = np.asarray(values)
+    data = from_table(values, values >= 0, n_values)
+    if group is not None:
+        group = np.asarray(group, np.int32)
+        data = replace(data, group=group, n_groups=int(group.max(initial=-1)) + 1)
+    if weight is not None:
+        data = replace(data, weight=np.asarray(weight, np.int64))
+    return data
+
+
+def units_of(values):
+    """Return the codes of each unit, without those that are missing."""
+    return [[int(code) for code in unit if code >= 0] for unit in np.asarray(values).T]
+
+
+def at_total(estimator):
+    """Return the coefficient evaluated at the sums of all clusters."""
+    total = np.asarray(estimator.sums.sum(1), np.float64).reshape(-1, 1)
+    return float(estimator.evaluate(total)[0])
