@@ -10,6 +10,7 @@
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from bboxqa import stats
     from bboxqa.config import AgreeSettings, ValidateSettings
     from bboxqa.errors import BboxqaError, ConfigError, DatasetError, OutputError
     from bboxqa.findings import Finding, Report
@@ -34,6 +35,7 @@ __all__ = [
     "__version__",
     "agree",
     "read_coco",
+    "stats",
     "validate",
 ]
 
@@ -53,14 +55,17 @@ _HOME = {
     "read_coco": "bboxqa.io.coco",
     "validate": "bboxqa.validation",
 }
+_MODULES = ("stats",)
 
 
 def __getattr__(name: str) -> Any:
     """Load a public name when it is first used, so that importing the package costs nothing."""
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
+    if name in _MODULES:
+        return import_module(f"bboxqa.{name}")
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(_HOME[name]), name)
     globals()[name] = value
     return value

@@ -1,0 +1,287 @@
+"""Coefficients of tables of ratings as json, as CSV, and as lines of text."""
+
+import csv
+import io
+from collections.abc import Callable, Iterator, Sequence
+from math import isnan
+from typing import Any
+
+from bboxqa.estimates import CategoryAgreement, Estimate, TaskEstimates
+from bboxqa.words import clean, count
+
+__all__ = ["as_csv", "as_json", "label_lines", "text_lines"]
+
+_ADVICE = (
+    ("no unit has two", "Have some units rated by two annotators or more."),
+    (
+        "only one value occurs",
+        "Add units of other values; percent agreement can be reported meanwhile.",
+    ),
+    ("values are not numbers", "Values have to be numbers; nominal coefficients take names."),
+    ("a unit several times", "Keep one answer of each annotator, or use a pairwise coefficient."),
+    ("needs two annotators", "Have a second annotator rate the same units."),
+)
+_COLUMNS = (
+    "task", "n_units", "n_annotators", "n_ratings", "coefficient", "value", "low", "high",
+    "standard_error", "status", "n_shared", "observed", "expected",
+)  # fmt: skip
+
+
+def as_json(tasks: Sequence[TaskEstimates]) -> list[dict[str, Any]]:
+    """Return what was measured as values that json has.
+
+    Parameters
+    ----------
+    tasks : sequence of TaskEstimates
+
+    Returns
+    -------
+    list of dict
+        One per task; None where a number is undefined.
+
+    Examples
+    --------
+    >>> task = TaskEstimates(None, 5, 2, 10, {"scott_pi": Estimate(0.5)})
+    >>> as_json([task])[0]["coefficients"]["scott_pi"]
+    {'value': 0.5, 'interval': None, 'standard_error': None, 'status': 'ok'}
+    """
+    return [
+        {
+            "task": task.task,
+            "n_units": task.n_units,
+            "n_annotators": task.n_annotators,
+            "n_ratings": task.n_ratings,
+            "coefficients": {
+                name: _estimate_json(estimate) for name, estimate in task.coefficients.items()
+            },
+            "notes": list(task.notes),
+        }
+        for task in tasks
+    ]
+
+
+def _estimate_json(estimate: Estimate) -> dict[str, Any]:
+    low, high = (_defined(bound) for bound in estimate.interval)
+    values: dict[str, Any] = {
+        "value": _defined(estimate.value),
+        "interval": None if low is None or high is None else [low, high],
+        "standard_error": _defined(estimate.standard_error),
+        "status": estimate.status,
+    }
+    if estimate.n_shared is not None:
+        values["n_shared"] = estimate.n_shared
+        values["observed"] = _defined(estimate.observed)
+        values["expected"] = _defined(estimate.expected)
+    return values
+
+
+def _defined(number: float) -> float | None:
+    return None if isnan(number) else float(number)
+
+
+def as_csv(tasks: Sequence[TaskEstimates]) -> str:
+    """Return a table with one row per task and coefficient.
+
+    Parameters
+    ----------
+    tasks : sequence of TaskEstimates
+
+    Returns
+    -------
+    str
+        With a header; an empty cell where a number is undefined or there is none.
+
+    Examples
+    --------
+    >>> print(as_csv([TaskEstimates("on", 5, 2, 10, {"scott_pi": Estimate(0.5)})]).splitlines()[1])
+    on,5,2,10,scott_pi,0.5,,,,ok,,,
+    """
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(_COLUMNS)
+    for task in tasks:
+        counts = (task.n_units, task.n_annotators, task.n_ratings)
+        for name, estimate in task.coefficients.items():
+            numbers = (estimate.value, *estimate.interval, estimate.standard_error)
+            pairs: tuple[float | None, ...] = (
+                estimate.n_shared,
+                _defined(estimate.observed),
+                _defined(estimate.expected),
+            )
+            if estimate.n_shared is None:
+                pairs = (None, None, None)
+            writer.writerow(
+                [task.task, *counts, name, *map(_defined, numbers), estimate.status, *pairs]
+            )
+    return text.getvalue()
+
+
+def text_lines(
+    tasks: Sequence[TaskEstimates], label: Callable[[str, float], str] | None = None
+) -> Iterator[str]:
+    """Yield what was measured as a person reads it.
+
+    Parameters
+    ----------
+    tasks : sequence of TaskEstimates
+        Several get one table; each mean over pairs then has a total over tasks, weighted by the
+        answers compared.
+    label : callable, optional
+        Says of a coefficient's name and value what a scale calls it; empty for none.
+
+    Yields
+    ------
+    str
+        A line without its end.
+
+    Examples
+    --------
+    >>> task = TaskEstimates(None, 5, 2, 10, {"scott_pi": Estimate(0.5, (0.25, 0.75))})
+    >>> for line in text_lines([task]):
+    ...     print(line)
+    5 units, 2 annotators, 10 ratings
+    <BLANKLINE>
+     coefficient   value  95 % interval
+     scott_pi     0.5000  [0.2500, 0.7500]
+    """
+    several = len(tasks) > 1
+    for task in tasks:
+        name = "" if task.task is None else f"{clean(task.task)}: "
+        yield f"{name}{_size(task)}"
+    yield ""
+    rows = [
+        (task.task or "", *_row(name, estimate, label))
+        for task in tasks
+        for name, estimate in task.coefficients.items()
+    ]
+    if several:
+        rows += [("total", *_row(name, mean, label)) for name, mean in _totals(tasks).items()]
+    titles = ("task", "coefficient", "value", "95 % interval", "std. error", "compared",
+              "observed", "expected", "reading")  # fmt: skip
+    yield from _aligned([titles, *rows])
+    yield from _remarks(tasks)
+
+
+def label_lines(
+    shares: Sequence[CategoryAgreement], tasks: Sequence[TaskEstimates]
+) -> Iterator[str]:
+    """Yield how far annotators agree on each label of segments of time.
+
+    Parameters
+    ----------
+    shares : sequence of CategoryAgreement
+        One per tier.
+    tasks : sequence of TaskEstimates
+        The tiers.
+
+    Yields
+    ------
+    str
+        A line without its end.
+    """
+    yield ""
+    yield "Time on which both of a pair say a label, of that on which either does"
+    rows: list[tuple[str, ...]] = [("tier", "label", "agreement", "both", "either")]
+    for share, task in zip(shares, tasks, strict=True):
+        for record in share.records():
+            agreement = record["agreement"]
+            rows.append(
+                (
+                    task.task or "",
+                    str(record["label"]),
+                    "undefined" if agreement is None else f"{agreement:.4f}",
+                    f"{record['both']:,}",
+                    f"{record['either']:,}",
+                )
+            )
+    yield from _aligned(rows)
+
+
+def _size(task: TaskEstimates) -> str:
+    return (
+        f"{count(task.n_units, 'unit')}, {count(task.n_annotators, 'annotator')}, "
+        f"{count(task.n_ratings, 'rating')}"
+    )
+
+
+def _row(
+    name: str, estimate: Estimate, label: Callable[[str, float], str] | None
+) -> tuple[str, ...]:
+    low, high = estimate.interval
+    undefined = isnan(estimate.value)
+    pairs = estimate.n_shared is not None
+    return (
+        name,
+        "undefined" if undefined else f"{estimate.value:.4f}",
+        "" if isnan(low) or isnan(high) else f"[{low:.4f}, {high:.4f}]",
+        _digits(estimate.standard_error),
+        "" if estimate.n_shared is None else f"{estimate.n_shared:,}",
+        _digits(estimate.observed) if pairs else "",
+        _digits(estimate.expected) if pairs else "",
+        "" if undefined or label is None else label(name, estimate.value),
+    )
+
+
+def _digits(number: float) -> str:
+    return "" if isnan(number) else f"{number:.4f}"
+
+
+def _totals(tasks: Sequence[TaskEstimates]) -> dict[str, Estimate]:
+    """Return the means over tasks of each mean over pairs, weighted by the answers compared."""
+    names = dict.fromkeys(
+        name
+        for task in tasks
+        for name, estimate in task.coefficients.items()
+        if estimate.n_shared is not None
+    )
+    totals = {}
+    for name in names:
+        found = (task.coefficients[name] for task in tasks if name in task.coefficients)
+        parts = [(part.n_shared, part) for part in found if part.n_shared and not isnan(part.value)]
+        shared = sum(weight for weight, _ in parts)
+        if shared:
+            totals[name] = Estimate(
+                value=sum(weight * part.value for weight, part in parts) / shared,
+                observed=sum(weight * part.observed for weight, part in parts) / shared,
+                expected=sum(weight * part.expected for weight, part in parts) / shared,
+                n_shared=shared,
+            )
+    return totals
+
+
+def _aligned(rows: list[tuple[str, ...]]) -> Iterator[str]:
+    """Yield rows with columns one below the other; columns without a cell are left out."""
+    columns = [tuple(map(clean, column)) for column in zip(*rows, strict=True)]
+    columns = [column for column in columns if any(column[1:])]
+    padded = [_padded(column) for column in columns]
+    for cells in zip(*padded, strict=True):
+        yield f" {'  '.join(cells)}".rstrip()
+
+
+def _padded(column: tuple[str, ...]) -> list[str]:
+    width = max(map(len, column))
+    numbers = column[0] not in {"task", "tier", "label", "coefficient", "95 % interval", "reading"}
+    return [cell.rjust(width) if numbers else cell.ljust(width) for cell in column]
+
+
+def _remarks(tasks: Sequence[TaskEstimates]) -> Iterator[str]:
+    """Yield each status with what it is about and what to do, and the notes."""
+    about: dict[str, list[str]] = {}
+    notes: dict[str, list[str]] = {}
+    for task in tasks:
+        where = f" ({clean(task.task)})" if task.task is not None and len(tasks) > 1 else ""
+        for name, estimate in task.coefficients.items():
+            if estimate.status != "ok":
+                about.setdefault(estimate.status, []).append(f"{name}{where}")
+        for note in task.notes:
+            notes.setdefault(note, []).append(where.strip(" ()"))
+    if about or notes:
+        yield ""
+    for status, names in about.items():
+        yield f" {', '.join(names)}: {clean(status)}"
+        advice = next((text for part, text in _ADVICE if part in status), "")
+        if advice and status.startswith("undefined"):
+            yield f"   {advice}"
+    for note, places in notes.items():
+        where = ", ".join(place for place in places if place) if len(places) < len(tasks) else ""
+        yield f" Note{f' ({where})' if where else ''}: {clean(note)}"

@@ -1,0 +1,88 @@
+"""What a user of `bboxqa stats` reads, and what it writes."""
+
+import csv
+import io
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from support.reference import shared_file
+
+TABLE = "unit,annotator,value\n" + "".join(
+    f"u{i},{name},{(i * step) % 3}\n" for i in range(20) for name, step in (("a", 1), ("b", 2))
+)
+
+
+def run(*arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "bboxqa", "stats", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PYTHONUTF8": "1"},
+    )
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text(TABLE)
+    return path
+
+
+def test_text_says_what_was_measured(table):
+    result = run(table, "--bootstrap", 20)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "20 units, 2 annotators, 40 ratings" in result.stdout
+    assert "krippendorff_alpha" in result.stdout
+    assert "(Krippendorff)" in result.stdout
+
+
+def test_json_and_csv_say_the_same(table, tmp_path):
+    options = (table, "--coefficient", "krippendorff_alpha", "--bootstrap", 0)
+    (found,) = json.loads(run(*options, "--format", "json").stdout)
+    assert (found["task"], found["n_ratings"]) == (None, 40)
+    assert list(found["coefficients"]) == ["krippendorff_alpha"]
+    output = tmp_path / "out.csv"
+    result = run(*options, "--format", "csv", "--output", output)
+    assert (result.returncode, result.stdout) == (0, "")
+    (row,) = csv.DictReader(io.StringIO(output.read_text()))
+    assert float(row["value"]) == found["coefficients"]["krippendorff_alpha"]["value"]
+
+
+def test_published_agreement_of_a_study():
+    path = shared_file("preposition_selection.csv")
+    result = run(path, "--by", "task", "--bootstrap", 0)
+    assert result.returncode == 0
+    total = next(line for line in result.stdout.splitlines() if line.startswith(" total"))
+    assert [part for part in total.split() if part[0].isdigit()] == [
+        "0.7179", "11,880", "0.8927", "0.7796",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["no.csv"], "no.csv: no such file"),
+        (["{}", "--value", "label"], "the header does not tell"),
+        (["{}", "--by", "task"], "there is no column 'task'"),
+        (["{}", "--layout", "raters-x-units"], "its first column is called 'unit'"),
+        (["{}", "--layout", "wide"], "Invalid value for '--layout'"),
+        (["{}", "--output", "{}"], "is the table itself"),
+        (["{}", "--bootstrap", "-1"], "Invalid value for '--bootstrap'"),
+    ],
+)
+def test_what_is_wrong_is_said_without_a_traceback(table, arguments, message):
+    result = run(*(str(table) if argument == "{}" else argument for argument in arguments))
+    assert result.returncode == 2
+    assert message in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_the_help_begins_with_examples():
+    shown = run("--help").stdout
+    assert "bboxqa stats labels.csv --by task" in shown
+    for option in ("--layout", "--cluster", "--coefficient", "--interval", "--output"):
+        assert option in shown

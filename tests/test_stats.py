@@ -1,0 +1,426 @@
+"""Measuring ratings of any kind: what is measured, what is undefined, and what is said."""
+
+import numpy as np
+import pytest
+
+from bboxqa import stats
+from bboxqa.agreement.consistency import CRONBACH_WARNING
+from bboxqa.errors import ConfigError
+
+RNG = np.random.default_rng(0)
+CODES = RNG.integers(1, 4, (3, 40))
+CODES[1:] = np.where(RNG.random((2, 40)) < 0.7, CODES[0], CODES[1:])
+DEFAULT = ["krippendorff_alpha", "cohen_kappa", "gwet_ac1", "percent_agreement"]
+REPEATED = (
+    "undefined: an annotator answered a unit several times; only means over pairs are defined"
+)
+NO_PAIR = "undefined: no unit has two values to compare"
+NO_VARIATION = "undefined: only one value occurs, so no disagreement is possible"
+NAMELESS = "undefined: counts do not say who gave which value"
+OF_PAIRS = {"cohen_kappa", "choice_kappa", "light_kappa"}
+
+
+def table(values=CODES, **more):
+    return stats.ratings_from_table(values, **more)
+
+
+def statuses(ratings, **settings):
+    found = stats.measure(ratings, ["all"], bootstrap=0, **settings)
+    return {name: estimate.status for name, estimate in found.coefficients.items()}
+
+
+def repeated():
+    return stats.ratings_from_columns(
+        ["u", "u", "u", "v", "v"], ["a", "a", "b", "a", "b"], [1, 2, 1, 2, 2]
+    )
+
+
+def counts(tmp_path, text="unit,no,yes\n1,2,1\n2,0,3\n3,3,0\n4,1,2\n"):
+    path = tmp_path / "counts.csv"
+    path.write_text(text)
+    return stats.read_ratings(path, layout="counts")[None]
+
+
+def test_by_default():
+    found = stats.measure(table(), bootstrap=50, task="colours")
+    assert found.task == "colours"
+    assert (found.n_units, found.n_annotators, found.n_ratings) == (40, 3, 120)
+    assert list(found.coefficients) == DEFAULT
+    for estimate in found.coefficients.values():
+        low, high = estimate.interval
+        assert low < estimate.value < high
+        assert 0 < estimate.standard_error < 0.2
+        assert estimate.status == "ok"
+    assert found.annotator_names == ("1", "2", "3")
+    assert found.pairs.n_shared.tolist() == [40, 40, 40]
+    assert found.coefficients["cohen_kappa"].n_shared == 120
+    assert found.coefficients["krippendorff_alpha"].n_shared is None
+
+
+def test_all():
+    found = stats.measure(table(), ["all"], bootstrap=0)
+    assert list(found.coefficients) == list(stats.COEFFICIENTS)
+    status = {name: estimate.status for name, estimate in found.coefficients.items()}
+    assert status.pop("choice_kappa") == "undefined: needs the number of options of each unit"
+    assert status.pop("scott_pi") == (
+        "undefined: for two annotators only; for more there is fleiss_kappa"
+    )
+    assert status.pop("gwet_ac2") == "undefined: needs weights; without them it is gwet_ac1"
+    assert set(status.values()) == {"ok"}
+
+
+def test_weights_make_ac2_and_change_what_has_weights():
+    plain = stats.measure(table(), ["all"], bootstrap=0).coefficients
+    found = stats.measure(table(), ["all"], weights="linear", bootstrap=0).coefficients
+    assert found["gwet_ac2"].status == "ok"
+    for name in ("cohen_kappa", "light_kappa", "conger_kappa", "fleiss_kappa",
+                 "brennan_prediger", "percent_agreement"):  # fmt: skip
+        assert found[name].value != plain[name].value
+    for name in ("krippendorff_alpha", "gwet_ac1", "cronbach_alpha"):
+        assert found[name].value == plain[name].value
+
+
+def test_names_in_the_order_of_the_registry_each_once():
+    names = ["percent_agreement", "fleiss_kappa", "fleiss_kappa"]
+    found = stats.measure(table(), names, bootstrap=0)
+    assert list(found.coefficients) == ["fleiss_kappa", "percent_agreement"]
+    assert found.pairs is None
+
+
+def test_level_is_that_of_alpha():
+    values = {
+        level: stats.measure(table(), level=level, bootstrap=0).coefficients
+        for level in ("nominal", "ordinal", "interval", "ratio")
+    }
+    assert len({found["krippendorff_alpha"].value for found in values.values()}) == 4
+    assert len({found["cohen_kappa"].value for found in values.values()}) == 1
+    own = stats.measure(table(), level=lambda a, b: (a - b) ** 2, bootstrap=0).coefficients
+    expected = values["interval"]["krippendorff_alpha"].value
+    assert own["krippendorff_alpha"].value == pytest.approx(expected)
+
+
+def test_no_interval_without_bootstrap():
+    for estimate in stats.measure(table(), bootstrap=0).coefficients.values():
+        assert np.isnan(estimate.interval).all()
+        assert estimate.standard_error > 0
+
+
+def test_same_seed_same_intervals():
+    once, again, other = (
+        stats.measure(table(), ["krippendorff_alpha"], bootstrap=100, seed=seed).coefficients[
+            "krippendorff_alpha"
+        ]
+        for seed in (1, 1, 2)
+    )
+    assert once == again
+    assert once.interval != other.interval
+    assert once.value == other.value
+
+
+def test_bca_is_another_interval_of_the_same_replicates():
+    percentile, bca = (
+        stats.measure(table(), ["fleiss_kappa"], bootstrap=300, interval=kind).coefficients[
+            "fleiss_kappa"
+        ]
+        for kind in ("percentile", "bca")
+    )
+    assert percentile.interval != bca.interval
+    assert percentile.interval == pytest.approx(bca.interval, abs=0.1)
+    assert percentile.standard_error == bca.standard_error
+
+
+def test_a_coefficient_without_a_formula_has_the_error_of_the_jackknife():
+    found = stats.measure(table(), ["cronbach_alpha"], bootstrap=20)
+    without = [
+        stats.measure(table(np.delete(CODES, unit, axis=1)), ["cronbach_alpha"], bootstrap=0)
+        .coefficients["cronbach_alpha"]
+        .value
+        for unit in range(40)
+    ]
+    expected = np.sqrt(39 / 40 * ((without - np.mean(without)) ** 2).sum())
+    assert found.coefficients["cronbach_alpha"].standard_error == pytest.approx(expected)
+
+
+def test_clusters_are_what_intervals_draw():
+    units, annotators = np.tile(np.arange(40), 3), np.repeat([1, 2, 3], 40)
+    found = {}
+    for name, cluster in (("units", None), ("images", units // 2)):
+        ratings = stats.ratings_from_columns(units, annotators, CODES.ravel(), cluster=cluster)
+        measured = stats.measure(ratings, ["krippendorff_alpha"], bootstrap=200)
+        found[name] = measured.coefficients["krippendorff_alpha"]
+    assert found["units"].value == found["images"].value
+    assert found["units"].interval != found["images"].interval
+    assert found["units"].standard_error != found["images"].standard_error
+
+
+def test_progress():
+    said = []
+    stats.measure(table(), ["fleiss_kappa"], bootstrap=150, progress=lambda *x: said.append(x))
+    assert said == [("fleiss_kappa", 100, 150), ("fleiss_kappa", 150, 150)]
+
+
+def test_choices_are_measured_as_choices():
+    ratings = table([["none", "x"], ["none", "y"]], n_options=[2, 4])
+    found = stats.measure(ratings, bootstrap=0)
+    assert list(found.coefficients) == ["choice_kappa"]
+    estimate = found.coefficients["choice_kappa"]
+    assert (estimate.observed, estimate.n_shared) == (0.5, 2)
+    assert estimate.expected == pytest.approx(0.25 + 0.25 * 2 / 6)
+    assert found.pairs.kappa[0] == estimate.value
+    # Cohen's kappa of the same answers does not know of options.
+    cohen = stats.measure(ratings, ["cohen_kappa"], bootstrap=0).coefficients["cohen_kappa"]
+    plain = stats.measure(table([["none", "x"], ["none", "y"]]), ["cohen_kappa"], bootstrap=0)
+    expected = plain.coefficients["cohen_kappa"]
+    assert (cohen.value, cohen.expected) == (expected.value, expected.expected) == (1 / 3, 0.25)
+
+
+def test_repeated_answers_leave_means_over_pairs():
+    ratings = repeated()
+    assert list(stats.measure(ratings, bootstrap=0).coefficients) == ["cohen_kappa"]
+    found = statuses(ratings)
+    assert {name for name, status in found.items() if status == REPEATED} == (set(found) - OF_PAIRS)
+    assert found["cohen_kappa"] == "ok"
+
+
+def test_counts_do_not_say_who(tmp_path):
+    ratings = counts(tmp_path)
+    found = stats.measure(ratings, bootstrap=0)
+    assert list(found.coefficients) == [
+        "krippendorff_alpha", "fleiss_kappa", "gwet_ac1", "percent_agreement"
+    ]  # fmt: skip
+    status = statuses(ratings)
+    for name in ("cohen_kappa", "light_kappa", "conger_kappa", "scott_pi", "cronbach_alpha"):
+        assert status[name] == NAMELESS
+    assert found.pairs is None
+    assert stats.measure(ratings, ["all"], bootstrap=0).pairs is None
+    named = table([["no", "yes", "no", "no"], ["no", "yes", "no", "yes"],
+                   ["yes", "yes", "no", "yes"]])  # fmt: skip
+    expected = stats.measure(named, ["fleiss_kappa"], bootstrap=0).coefficients["fleiss_kappa"]
+    assert found.coefficients["fleiss_kappa"].value == pytest.approx(expected.value)
+
+
+def test_scott_is_fleiss_of_the_units_that_two_rated():
+    values = np.array([[1, 2, 1, 2, 3, None], [1, 2, 2, 2, None, 1]], object)
+    found = stats.measure(table(values), ["scott_pi"], bootstrap=0).coefficients["scott_pi"]
+    whole = stats.measure(table(values[:, :4]), ["fleiss_kappa"], bootstrap=0)
+    assert found.value == pytest.approx(whole.coefficients["fleiss_kappa"].value)
+
+
+def test_no_unit_has_two_ratings():
+    found = stats.measure(table([[1, None], [None, 2]]), ["all"], bootstrap=50)
+    status = {name: estimate.status for name, estimate in found.coefficients.items()}
+    for name in [*DEFAULT, "fleiss_kappa", "conger_kappa", "scott_pi", "light_kappa"]:
+        assert status[name] == NO_PAIR
+        assert np.isnan(found.coefficients[name].value)
+        assert np.isnan(found.coefficients[name].interval).all()
+    assert (found.n_units, found.n_annotators, found.n_ratings) == (2, 2, 2)
+
+
+def test_no_ratings_at_all():
+    found = stats.measure(table([[None, None], [None, None]]), bootstrap=50)
+    assert {estimate.status for estimate in found.coefficients.values()} == {NO_PAIR}
+    assert (found.n_units, found.n_annotators, found.n_ratings) == (0, 0, 0)
+
+
+def test_one_value_only():
+    found = stats.measure(table([["a"] * 5] * 2), bootstrap=50).coefficients
+    assert found["krippendorff_alpha"].status == NO_VARIATION
+    assert np.isnan(found["krippendorff_alpha"].value)
+    assert found["cohen_kappa"].value == 1
+    assert found["percent_agreement"].value == 1
+
+
+def test_a_value_that_occurs_in_single_ratings_only():
+    found = stats.measure(table([["a", "a", "b"], ["a", "a", None]]), bootstrap=0).coefficients
+    assert found["krippendorff_alpha"].status == NO_VARIATION
+
+
+def test_cronbach_needs_numbers():
+    assert statuses(table([["a", "b", "a"], ["a", "b", "b"]]))["cronbach_alpha"] == (
+        "undefined: some values are not numbers"
+    )
+
+
+def notes(ratings, names=("fleiss_kappa",), **settings):
+    return stats.measure(ratings, list(names), **settings).notes
+
+
+def test_nothing_to_note():
+    assert notes(table()) == ()
+
+
+def test_notes_on_how_values_were_compared():
+    assert notes(table(), ["krippendorff_alpha"], level="interval") == (
+        "krippendorff_alpha is of interval data",
+    )
+    assert notes(table(), weights="linear") == (
+        "linear weights in kappas, gwet_ac2 and percent agreement",
+    )
+
+
+def test_notes_on_few_clusters():
+    assert notes(table(CODES[:, :7])) == (
+        "intervals come from resampling, and are too narrow with 7 units only",
+    )
+    assert notes(table(CODES[:, :7]), bootstrap=0) == ()
+    assert notes(table(CODES[:, :1])) == (
+        "no intervals: they come from resampling, and there is one unit only",
+    )
+
+
+def test_notes_on_few_clusters_of_units():
+    ratings = stats.ratings_from_columns(
+        np.tile(np.arange(40), 3), np.repeat([1, 2, 3], 40), CODES.ravel(),
+        cluster=np.tile(np.arange(40) // 10, 3),
+    )  # fmt: skip
+    (said,) = notes(ratings)
+    assert "4 clusters" in said
+    assert "unitss" not in said
+
+
+def test_notes_on_missing_ratings():
+    values = CODES.astype(object)
+    values[1, 0] = values[1:, 1] = None
+    assert notes(table(values), bootstrap=0) == (
+        "units have 1 to 3 ratings",
+        "1 unit with one rating only: nothing to compare there",
+    )
+
+
+def test_notes_on_coefficients_that_have_no_interval():
+    values = np.ones((2, 30), int)
+    values[1, 0] = 2
+    assert notes(table(values)) == (
+        "no interval for fleiss_kappa: too many resamples leave it undefined",
+    )
+
+
+def test_cronbach_never_comes_without_its_warning():
+    assert CRONBACH_WARNING in notes(table(), ["cronbach_alpha"], bootstrap=0)
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"interval": "normal"}, "interval: found 'normal', expected one of percentile, bca"),
+        (
+            {"coefficients": ["kappa", "fleiss_kappa", "pi"]},
+            "coefficient: found 'kappa', 'pi', expected "
+            + ", ".join(stats.COEFFICIENTS)
+            + ", or all",
+        ),
+        (
+            {"level": "cardinal"},
+            "level: found 'cardinal', expected one of nominal, ordinal, interval, ratio",
+        ),
+        (
+            {"weights": "cubic"},
+            "weights: found 'cubic', expected one of identity, linear, quadratic",
+        ),
+        ({"weights": [[1, 0]]}, "weights: found 1 x 2, expected 3 x 3, one row per value"),
+    ],
+)
+def test_wrong_settings(settings, said):
+    with pytest.raises(ConfigError) as error:
+        stats.measure(table(), bootstrap=0, **settings)
+    assert str(error.value) == said
+
+
+@pytest.mark.parametrize(
+    ("settings", "asked"),
+    [
+        ({"level": "ordinal"}, "level ordinal"),
+        ({"level": "interval"}, "level interval"),
+        ({"weights": "linear"}, "weights linear"),
+        ({"level": lambda a, b: abs(a - b)}, "own metric"),
+    ],
+)
+def test_texts_have_no_order(settings, asked):
+    ratings = table([["1", "low", "high"], ["1", "low", "low"]])
+    with pytest.raises(ConfigError) as error:
+        stats.measure(ratings, bootstrap=0, **settings)
+    assert str(error.value) == (
+        f"{asked}: value 'high' is not a number, and nothing says where it stands among the "
+        "others; write the values as numbers, such as 1 for low and 2 for high"
+    )
+
+
+def test_texts_have_own_weights():
+    ratings = table([["a", "b", "c"], ["a", "b", "b"]])
+    found = stats.measure(ratings, weights=np.eye(3), bootstrap=0).coefficients
+    plain = stats.measure(ratings, bootstrap=0).coefficients
+    assert found["cohen_kappa"].value == pytest.approx(plain["cohen_kappa"].value)
+
+
+def test_only_some_annotators():
+    ratings = table(annotator_names=["a", "b", "c"])
+    part = stats.only_annotators(ratings, ["c", "a"])
+    found = stats.measure(part, bootstrap=0)
+    assert (found.n_units, found.n_annotators, found.n_ratings) == (40, 2, 80)
+    assert found.annotator_names == ("a", "b", "c")
+    expected = stats.measure(table(CODES[[0, 2]]), bootstrap=0)
+    for name, estimate in found.coefficients.items():
+        assert estimate.value == pytest.approx(expected.coefficients[name].value)
+        error = expected.coefficients[name].standard_error
+        assert estimate.standard_error == pytest.approx(error)
+    assert len(ratings.data.unit) == 120
+
+
+def test_cronbach_of_only_some_annotators():
+    part = stats.only_annotators(table(annotator_names=["a", "b", "c"]), ["c", "a"])
+    found = stats.measure(part, ["cronbach_alpha"], bootstrap=0).coefficients["cronbach_alpha"]
+    expected = stats.measure(table(CODES[[0, 2]]), ["cronbach_alpha"], bootstrap=0)
+    assert found.value == pytest.approx(expected.coefficients["cronbach_alpha"].value)
+
+
+def test_only_annotators_that_are_known():
+    with pytest.raises(ConfigError) as error:
+        stats.only_annotators(table(annotator_names=["a", "b", "c"]), ["a", "d", "e"])
+    assert str(error.value) == "annotators: found 'd', 'e', expected some of a, b, c"
+
+
+def test_contributions():
+    found = stats.contributions(table())
+    alpha = stats.measure(table(), ["krippendorff_alpha"], bootstrap=0)
+    assert found.alpha == alpha.coefficients["krippendorff_alpha"].value
+    assert (len(found.without_units), len(found.without_annotators)) == (40, 3)
+    assert len(found.without_values) == 3
+    for row in range(3):
+        rest = stats.measure(table(np.delete(CODES, row, axis=0)), bootstrap=0).coefficients
+        assert found.without_annotators[row] == pytest.approx(rest["krippendorff_alpha"].value)
+
+
+def test_contributions_of_repeated_answers():
+    with pytest.raises(ConfigError) as error:
+        stats.contributions(repeated())
+    assert str(error.value) == (
+        "an annotator answered a unit several times; keep one of the answers"
+    )
+
+
+def test_contributions_of_counts(tmp_path):
+    """Nobody can be left out who is not known."""
+    found = stats.contributions(counts(tmp_path))
+    assert not np.isfinite(found.without_annotators).any()
+
+
+def test_measuring_changes_no_argument():
+    ratings = table()
+    before = [ratings.data.unit.copy(), ratings.data.value.copy(), ratings.numbers.copy()]
+    stats.measure(ratings, ["all"], weights="linear", level="ordinal", bootstrap=20)
+    stats.contributions(ratings)
+    after = [ratings.data.unit, ratings.data.value, ratings.numbers]
+    assert all(np.array_equal(a, b) for a, b in zip(before, after, strict=True))
+    with pytest.raises(ValueError, match="read-only"):
+        ratings.data.value[0] = 1
+
+
+def test_binary_table_of_twelve_units():
+    values = [
+        [1, 1, 1, 1, 0, 0, 0, 1, 1, 1, 1, 0],
+        [0, 1, 1, 1, 0, 1, 0, 1, 1, 1, 0, 0],
+        [1, 0, 0, 1, 0, 0, 0, 1, 1, 1, 0, 0],
+    ]
+    found = stats.measure(table(values), ["krippendorff_alpha", "fleiss_kappa"], bootstrap=0)
+    assert found.coefficients["fleiss_kappa"].value == pytest.approx(7 / 16)
+    assert found.coefficients["krippendorff_alpha"].value == pytest.approx(29 / 64)
