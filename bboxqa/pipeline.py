@@ -31,7 +31,7 @@ from bboxqa.tables import category_table, image_table, pair_table, unit_table
 from bboxqa.version import __version__
 from bboxqa.words import count
 
-__all__ = ["agree", "agree_with"]
+__all__ = ["Progress", "agree", "agree_with"]
 
 Progress = Callable[[str, int, int], None]
 _UNKNOWN = float("nan"), float("nan")

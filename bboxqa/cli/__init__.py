@@ -10,6 +10,9 @@ import click
 from bboxqa.cli.agree import agree
 from bboxqa.cli.example import example
 from bboxqa.cli.explain import explain
+from bboxqa.cli.plan import plan
+from bboxqa.cli.segments import segments
+from bboxqa.cli.stats import stats
 from bboxqa.cli.validate import validate
 from bboxqa.errors import BboxqaError
 from bboxqa.version import __version__
@@ -31,10 +34,18 @@ def cli() -> None:
       bboxqa example fruits          see how it works, on a small example
       bboxqa agree export.json       measure a COCO file with several annotators
       bboxqa agree ann.json bob.json one file per annotator
+      bboxqa plan export.json --target-width 0.05
+                                     how many more images to annotate twice
+      bboxqa stats labels.csv        measure a table of labels, scores or choices
+      bboxqa segments ann.csv bob.csv
+                                     measure segments of time
     """  # noqa: D301 - click reads the sign
 
 
 cli.add_command(agree)
+cli.add_command(plan)
+cli.add_command(stats)
+cli.add_command(segments)
 cli.add_command(example)
 cli.add_command(validate)
 cli.add_command(explain)

@@ -1,0 +1,108 @@
+"""`bboxqa plan`: how many more images must be annotated twice."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from bboxqa.planning import ImagePlan
+
+__all__ = ["plan"]
+
+
+@click.command()
+@click.argument("paths", nargs=-1, metavar="FILE…|DIR", type=click.Path(path_type=Path))
+@click.option(
+    "--target-width",
+    required=True,
+    type=click.FloatRange(min=0, min_open=True, max=2),
+    metavar="NUMBER",
+    help="How wide the 95 % interval of alpha may be, from end to end, such as 0.05.",
+)
+@click.option("--similarity", metavar="NAME", help="As in `bboxqa agree`; default bbox.")
+@click.option("--iou", "iou_threshold", type=float, metavar="NUMBER", help="Default 0.5.")
+@click.option("--missing", metavar="NAME", help="category (default) or ignore.")
+@click.option("--annotator-key", metavar="KEY", help="Key on annotations that names the annotator.")
+@click.option("--bootstrap", type=int, metavar="NUMBER", help="Replicates; default 1000.")
+@click.option("--seed", type=int, metavar="NUMBER", help="Of the replicates; default 0.")
+@click.option("--config", metavar="FILE", help="Settings of `agree` in TOML, or a bundled name.")
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="What is printed; default text.",
+)
+def plan(
+    *,
+    paths: tuple[Path, ...],
+    target_width: float,
+    config: str | None,
+    output_format: str,
+    **options: Any,
+) -> int:
+    """Say how many more images must be annotated twice to be sure enough of alpha.
+
+    \b
+      bboxqa plan export.json --target-width 0.05
+      bboxqa plan ann.json bob.json --target-width 0.1 --similarity polygon --iou 0.75
+
+    FILE is what `bboxqa agree` reads. The answer takes the images in hand as typical of those to
+    come.
+
+    \b
+    Exit code 0: planned. 2: could not run. 130: interrupted.
+    """  # noqa: D301 - click reads the sign
+    from bboxqa.cli.console import tracking
+    from bboxqa.config import settings_from
+    from bboxqa.config_files import read_settings
+    from bboxqa.geometry.checks import needs_segmentation
+    from bboxqa.io.coco import read_coco
+    from bboxqa.planning import plan_images
+
+    if not paths:
+        raise click.UsageError("no file given; try: bboxqa plan export.json --target-width 0.05")
+    given = {key: value for key, value in options.items() if value is not None}
+    settings = settings_from({**(read_settings(config) if config else {}), **given})
+    with tracking() as progress:
+        data = read_coco(
+            paths,
+            annotator_key=settings.annotator_key,
+            attribution=settings.attribution,
+            segmentation=needs_segmentation(settings.similarity),
+            pattern=settings.filter,
+            progress=progress,
+        )
+        planned = plan_images(data, target_width, settings, progress)
+    if output_format == "json":
+        import dataclasses
+
+        import msgspec
+
+        click.echo(msgspec.json.format(msgspec.json.encode(dataclasses.asdict(planned)), indent=2))
+    else:
+        for line in _lines(planned):
+            click.echo(line)
+    return 0
+
+
+def _lines(planned: "ImagePlan") -> list[str]:
+    """Return the plan as a person reads it."""
+    from bboxqa.words import count
+
+    in_hand = count(planned.n_images, "image") + " annotated by two or more"
+    if planned.n_more is None or planned.n_needed is None:
+        return [f"{in_hand}; nothing to plan by: {planned.status}"]
+    lines = [
+        f"{in_hand}: alpha {planned.alpha:.4f}, 95 % interval {planned.width:.4f} wide",
+        f"wanted: {planned.target_width:g} wide",
+    ]
+    if planned.n_more:
+        lines.append(
+            f"annotate {count(planned.n_more, 'more image')} twice ({planned.n_needed:,} in all), "
+            "if they are like these"
+        )
+    else:
+        lines.append(f"reached; {count(planned.n_needed, 'image')} would have been enough")
+    return lines

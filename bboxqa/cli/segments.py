@@ -1,0 +1,117 @@
+"""`bboxqa segments`: agreement on segments of time."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from bboxqa.timeline import TierAgreement
+
+__all__ = ["segments"]
+
+
+@click.command()
+@click.argument("paths", nargs=-1, metavar="FILE…", type=click.Path(path_type=Path))
+@click.option(
+    "--unit",
+    type=click.Choice(["auto", "ms", "s"]),
+    default="auto",
+    help="What times without a colon count; default auto: what columns and numbers tell.",
+)
+@click.option(
+    "--duration",
+    "duration_ms",
+    type=click.IntRange(min=1),
+    metavar="MS",
+    help="Length of the recordings in milliseconds; default up to the last segment.",
+)
+@click.option(
+    "--resolution",
+    "resolution_ms",
+    type=click.IntRange(min=1),
+    default=1,
+    metavar="MS",
+    help="One point is compared in every so many milliseconds; default 1.",
+)
+@click.option(
+    "--support",
+    type=click.Choice(["all", "marked"]),
+    default="all",
+    help="All of the time (default), or only where somebody marked something.",
+)
+@click.option(
+    "--overlaps",
+    type=click.Choice(["refuse", "first", "last", "longest"]),
+    default="refuse",
+    help="Which segment of an annotator counts where several overlap; default refuse.",
+)
+@click.option(
+    "--bootstrap",
+    type=click.IntRange(min=0),
+    default=1000,
+    metavar="NUMBER",
+    help="Replicates for the intervals, which draw recordings; default 1000, 0 for none.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, metavar="NUMBER", help="Default 0.")
+@click.option(
+    "--format",
+    "output_format",
+    type=click.Choice(["text", "json", "csv"]),
+    default="text",
+    help="What is printed; default text.",
+)
+def segments(
+    *,
+    paths: tuple[Path, ...],
+    unit: Any,
+    duration_ms: int | None,
+    output_format: str,
+    **options: Any,
+) -> int:
+    """Measure agreement on what happens when in a recording.
+
+    \b
+      bboxqa segments ann.csv bob.csv               columns start, end, label
+      bboxqa segments ann.txt bob.txt               ELAN's tab-delimited export
+      bboxqa segments all.csv --support marked      columns annotator, recording, tier too
+
+    Time is compared to the millisecond, in whole stretches between boundaries; where an annotator
+    marked nothing is an answer of its own.
+
+    \b
+    Exit code 0: measured. 2: could not run. 130: interrupted.
+    """  # noqa: D301 - click reads the sign
+    from bboxqa.cli.console import tracking
+    from bboxqa.timeline import measure_segments, read_segments
+
+    if not paths:
+        raise click.UsageError("no file given; try: bboxqa segments ann.csv bob.csv")
+    with tracking() as progress:
+        found = measure_segments(
+            read_segments(paths, unit=unit, duration_ms=duration_ms), progress=progress, **options
+        )
+    click.echo(_formatted(found, output_format), nl=False)
+    return 0
+
+
+def _formatted(tiers: "list[TierAgreement]", output_format: str) -> str:
+    from bboxqa.cli.stats import scale_label
+    from bboxqa.report.estimates import as_csv, as_json, label_lines, text_lines
+
+    estimates = [tier.estimates for tier in tiers]
+    if output_format == "csv":
+        return as_csv(estimates)
+    if output_format == "json":
+        import msgspec
+
+        values = [
+            {**shown, "labels": tier.labels.records()}
+            for shown, tier in zip(as_json(estimates), tiers, strict=True)
+        ]
+        return msgspec.json.format(msgspec.json.encode(values), indent=2).decode() + "\n"
+    lines = [
+        *text_lines(estimates, scale_label),
+        *label_lines([t.labels for t in tiers], estimates),
+    ]
+    return "".join(f"{line}\n" for line in lines)

@@ -1,0 +1,116 @@
+"""Agreement on segments of time: from recordings to coefficients, for each tier."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from bboxqa.agreement.consistency import CRONBACH_WARNING
+from bboxqa.agreement.overlaps import Overlaps
+from bboxqa.agreement.segments import overlapping_segments, sweep
+from bboxqa.agreement.time_agreement import agreement_by_category, cronbach_of_points
+from bboxqa.estimates import CategoryAgreement, TaskEstimates
+from bboxqa.io.segments import read_segments
+from bboxqa.segments import Segments
+from bboxqa.stats import measure
+from bboxqa.words import count
+
+__all__ = ["TierAgreement", "measure_segments", "read_segments"]
+
+COEFFICIENTS = ("krippendorff_alpha", "cohen_kappa", "percent_agreement")
+ALL_TIERS = "all tiers"
+STRETCHES = "units are the stretches of time between boundaries, each weighted by its length"
+POINTS = "cronbach_alpha has points in time as items here, and annotators as cases"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TierAgreement:
+    """What was measured on one tier.
+
+    Attributes
+    ----------
+    estimates : TaskEstimates
+        The task is the tier; units are the stretches between boundaries.
+    labels : CategoryAgreement
+        The share of time on which annotators agree, overall and for each label.
+    """
+
+    estimates: TaskEstimates
+    labels: CategoryAgreement
+
+
+def measure_segments(
+    segments: Segments,
+    *,
+    resolution_ms: int = 1,
+    support: Literal["all", "marked"] = "all",
+    overlaps: Overlaps = "refuse",
+    bootstrap: int = 1000,
+    seed: int = 0,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> list[TierAgreement]:
+    """Measure how far annotators agree on what happens when.
+
+    Parameters
+    ----------
+    segments : Segments
+        What `read_segments` returns.
+    resolution_ms : int
+        One point in time is looked at in every so many milliseconds.
+    support : {"all", "marked"}
+        Whether to count the time on which nobody marked anything.
+    overlaps : {"refuse", "first", "last", "longest"}
+        Which segment of an annotator counts where several overlap.
+    bootstrap, seed : int
+        Replicates for the intervals, which draw recordings, and their seed.
+    progress : callable, optional
+        Is told a stage, and how much of how much of it is done.
+
+    Returns
+    -------
+    list of TierAgreement
+        One per tier, and with several one of all of them together, at the end.
+
+    Raises
+    ------
+    ConfigError
+        If a setting has a wrong value.
+    DatasetError
+        If a segment is impossible, or overlaps another of the same annotator and this is refused.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> zero, start = np.zeros(2, np.int32), np.array([0, 40])
+    >>> segments = Segments(
+    ...     zero, np.array([0, 1]), zero, start, np.array([100, 100]), zero,
+    ...     ("talk",), ("ann", "bob"), ("posture",), ("sit",),
+    ...     np.array([100]), np.ones((1, 2), bool))
+    >>> (tier,) = measure_segments(segments, bootstrap=0)
+    >>> tier.estimates.coefficients["percent_agreement"].value, tier.labels.overall
+    (0.6, 0.6)
+    """
+    tiers: list[str | None] = [*segments.tier_names]
+    if len(tiers) > 1:
+        tiers.append(None)
+    found = []
+    for tier in tiers:
+        ratings = sweep(
+            segments, tier, resolution_ms=resolution_ms, support=support, overlaps=overlaps
+        )
+        estimates = measure(
+            ratings,
+            COEFFICIENTS,
+            bootstrap=bootstrap,
+            seed=seed,
+            task=ALL_TIERS if tier is None else tier,
+            progress=progress,
+        )
+        coefficients = {**estimates.coefficients, "cronbach_alpha": cronbach_of_points(ratings)}
+        notes = [STRETCHES, *segments.notes, *estimates.notes, POINTS, CRONBACH_WARNING]
+        if overlaps != "refuse":
+            resolved = len(overlapping_segments(segments, tier)[0])
+            if resolved:
+                notes.append(f"{count(resolved, 'overlap')} resolved: the {overlaps} counts")
+        named = replace(estimates, coefficients=coefficients, notes=tuple(notes))
+        found.append(TierAgreement(named, agreement_by_category(ratings)))
+    return found

@@ -1,0 +1,96 @@
+"""`bboxqa segments` as a user meets it."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from bboxqa.cli import cli
+
+TRACKS = {
+    "ann": "start_ms,end_ms,label\n0,1200,walk\n1500,4000,run\n6000,9000,sit\n",
+    "bob": "start_ms,end_ms,label\n100,1250,walk\n1400,3900,run\n6200,8000,sit\n8000,9000,walk\n",
+    "cara": "start_ms,end_ms,label\n0,1000,walk\n1600,4100,sit\n6100,9050,sit\n",
+}
+
+
+@pytest.fixture
+def tracks(tmp_path):
+    paths = []
+    for name, text in TRACKS.items():
+        path = tmp_path / f"{name}.csv"
+        path.write_text(text)
+        paths.append(str(path))
+    return paths
+
+
+def run(*arguments):
+    return CliRunner().invoke(cli, ["segments", *map(str, arguments)])
+
+
+def test_values_as_counted_by_the_millisecond(tracks):
+    found = run(*tracks, "--duration", 10000, "--format", "json")
+    assert found.exit_code == 0
+    (tier,) = json.loads(found.output)
+    coefficients = tier["coefficients"]
+    assert coefficients["krippendorff_alpha"]["value"] == pytest.approx(0.5940121800406002)
+    # The mean of the three pairs, which share 10 s each.
+    assert coefficients["cohen_kappa"]["value"] == pytest.approx(
+        (0.7906961042468436 + 0.5829504488584152 + 0.44324772162386084) / 3
+    )
+    assert coefficients["cohen_kappa"]["n_shared"] == 30_000
+    assert coefficients["percent_agreement"]["value"] == pytest.approx(0.71)
+    assert coefficients["krippendorff_alpha"]["interval"] is None
+    assert {row["label"]: (row["both"], row["either"]) for row in tier["labels"]}["sit"] == (
+        6500,
+        14000,
+    )
+
+
+def test_text_has_labels_and_a_warning(tracks):
+    text = run(*tracks, "--duration", 10000).output
+    assert "segments  krippendorff_alpha  0.5940" in text
+    assert "Time on which both of a pair say a label, of that on which either does" in text
+    assert " segments  (nothing marked)     0.8246  9,400  11,400" in text.splitlines()
+    assert "Cronbach's alpha says nothing about agreement" in text
+    assert "there is one cluster only" in text
+
+
+def test_csv(tracks):
+    lines = run(*tracks, "--format", "csv").output.splitlines()
+    assert lines[0].startswith("task,n_units,n_annotators,n_ratings,coefficient,value")
+    assert len(lines) == 5
+
+
+def test_several_tiers_and_recordings(tmp_path):
+    rows = ["annotator,recording,tier,start_s,end_s,label"]
+    for recording in "xyz":
+        for who, shift in (("ann", 0.0), ("bob", 0.5)):
+            rows.append(f"{who},{recording},posture,{shift},5,sit")
+            rows.append(f"{who},{recording},speech,1,{3 + shift},talk")
+    path = tmp_path / "all.csv"
+    path.write_text("\n".join(rows) + "\n")
+    tiers = json.loads(run(path, "--format", "json").output)
+    assert [tier["task"] for tier in tiers] == ["posture", "speech", "all tiers"]
+    assert [tier["coefficients"]["percent_agreement"]["value"] for tier in tiers] == [
+        0.9, 0.9, 0.9,
+    ]  # fmt: skip
+    assert tiers[0]["coefficients"]["percent_agreement"]["interval"] == [0.9, 0.9]
+
+
+def test_overlaps_are_refused_or_resolved(tmp_path):
+    path = tmp_path / "ann.csv"
+    path.write_text("start_ms,end_ms,label\n0,100,a\n50,200,b\n")
+    other = tmp_path / "bob.csv"
+    other.write_text("start_ms,end_ms,label\n0,200,a\n")
+    found = run(path, other)
+    assert found.exit_code == 1
+    assert "'b' from 50 ms to 200 ms" in str(found.exception)
+    resolved = run(path, other, "--overlaps", "first")
+    assert "1 overlap resolved: the first counts" in resolved.output
+
+
+def test_no_file():
+    found = run()
+    assert found.exit_code == 2
+    assert "no file given; try: bboxqa segments ann.csv bob.csv" in found.output
