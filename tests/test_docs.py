@@ -1,0 +1,220 @@
+"""What the documentation of the statistics shows is what the program prints."""
+
+import doctest
+import math
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tracemalloc
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.reference import shared_file
+
+from bboxqa import stats
+from bboxqa.agreement import association, consistency, internal, krippendorff, registry
+from bboxqa.agreement import time_agreement as over_time
+from bboxqa.agreement.scales import SCALES
+from bboxqa.errors import DatasetError
+
+ROOT = Path(__file__).parents[1]
+GUIDE = (ROOT / "docs" / "statistics.md").read_text("utf-8")
+README = (ROOT / "README.md").read_text("utf-8")
+SECTION = README[README.index("## Labels, choices") : README.index("## What the number means")]
+SOME_VALUES = np.array([[0.0, 1, 1, 0, 2, 2], [0, 1, 1, 2, 2, 2]])
+
+
+def blocks(text, kind):
+    return re.findall(rf"^```{kind}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+CONSOLE = [*blocks(GUIDE, "console"), *blocks(SECTION, "console")]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder with the files that the guide shows, and no other."""
+    shown = re.findall(r"^```csv (\S+)\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
+    assert shown
+    for name, text in shown:
+        (tmp_path / name).write_text(text, "utf-8")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def printed(command):
+    program, *arguments = shlex.split(command)
+    assert program == "bboxqa"
+    result = subprocess.run(
+        [sys.executable, "-m", "bboxqa", *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        check=False,
+        env={**os.environ, "PYTHONUTF8": "1"},
+    )
+    return result.stdout
+
+
+def same(shown, found):
+    """Tell whether a text is as shown; a line of … stands for any lines."""
+    pattern = "(.*\n)*?".join(map(re.escape, re.split(r"^…\n", shown, flags=re.MULTILINE)))
+    return re.fullmatch(pattern, found) is not None
+
+
+@pytest.mark.parametrize("block", CONSOLE, ids=lambda block: block.splitlines()[0])
+def test_commands_print_what_is_shown(block, folder):
+    if "export.json" in block:
+        shutil.copy(shared_file("lvis_double_100.json"), folder / "export.json")
+    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        command, shown = part.split("\n", 1)
+        found = printed(command)
+        assert same(shown, found), found
+
+
+@pytest.mark.usefixtures("folder")
+def test_snippets_return_what_is_shown():
+    snippets = "\n".join(blocks(GUIDE, "pycon"))
+    assert snippets
+    parsed = doctest.DocTestParser().get_doctest(snippets, {}, "snippets", None, 0)
+    reports = []
+    outcome = doctest.DocTestRunner(verbose=False).run(parsed, out=reports.append)
+    assert outcome.failed == 0, "".join(reports)
+
+
+@pytest.mark.parametrize("command", ["stats", "segments", "plan", "agree"])
+def test_options_that_are_named_exist(command):
+    named = re.findall(rf"`bboxqa {command}\b([^`]*)`", GUIDE + SECTION)
+    assert named
+    options = {option for text in named for option in re.findall(r"--[a-z-]+", text)}
+    assert options <= set(re.findall(r"--[a-z-]+", printed(f"bboxqa {command} --help")))
+
+
+def test_functions_that_are_named_exist():
+    named = set(re.findall(r"\bstats\.([a-z_]+)", GUIDE)) | {"measure", "difference"}
+    assert named <= set(stats.__all__)
+
+
+def test_every_coefficient_is_documented():
+    titles = re.findall(r"^### (.*)$", GUIDE, re.MULTILINE)
+    named = [name for title in titles for name in re.findall(r"`(\w+)`", title)]
+    assert sorted(named) == sorted(registry.COEFFICIENTS)
+
+
+def test_every_status_is_documented():
+    known = [
+        text.removeprefix("undefined: ")
+        for module in (association, consistency, internal, krippendorff, over_time, registry)
+        for text in vars(module).values()
+        if isinstance(text, str) and text.startswith("undefined: ")
+    ]
+    missing = {text for text in known if f"| {text} |" not in GUIDE}
+    # Of a function that no command uses.
+    assert missing <= {consistency.CONTRADICTION.removeprefix("undefined: ")}
+
+
+@pytest.mark.parametrize("scale", SCALES.values(), ids=SCALES)
+def test_every_scale_is_documented(scale):
+    words = [
+        f"{step.label} {'≥' if step.includes_lower else '>'} {step.lower:g}"
+        if math.isfinite(step.lower)
+        else f"{step.label} below"
+        for step in scale.bins
+    ]
+    (row,) = [line for line in GUIDE.splitlines() if line.startswith(f"| {scale.name} |")]
+    assert f"| {', '.join(words)} |" in row
+    assert row.split("| ")[-1].removesuffix(" |") in scale.source
+
+
+def test_links_lead_to_headings():
+    titles = re.findall(r"^#+ (.*)$", GUIDE, re.MULTILINE)
+    anchors = {re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in titles}
+    assert set(re.findall(r"\]\(#(.*?)\)", GUIDE)) <= anchors
+
+
+def test_files_that_are_named_exist():
+    names = set(re.findall(r"\]\((?!http|#)(.*?)\)", SECTION))
+    assert names
+    assert [name for name in names if not (ROOT / name).exists()] == []
+
+
+def coefficient(name, table):
+    return stats.measure(stats.ratings_from_table(table), [name], bootstrap=0).coefficients[name]
+
+
+def test_size_of_a_table_of_values_in_krippendorff():
+    peer = pytest.importorskip("krippendorff")
+    codes = np.tile(np.arange(100.0), (2, 1))
+    tracemalloc.start()
+    peer.alpha(reliability_data=codes, level_of_measurement="nominal")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak >= 8 * 100**3
+    assert f"{8 * 10_000 * 1203**2 / 2**30:.1f} GiB" in GUIDE
+    many = np.random.default_rng(0).integers(0, 1203, (3, 10_000))
+    assert abs(stats.alpha_of_codes(many, 1203).value) < 0.01
+
+
+def test_orientation_and_level_in_krippendorff(tmp_path):
+    peer = pytest.importorskip("krippendorff")
+    ours = f"{coefficient('krippendorff_alpha', SOME_VALUES.astype(int)).value:.4f}"
+    nominal = f"{peer.alpha(SOME_VALUES, level_of_measurement='nominal'):.4f}"
+    transposed = peer.alpha(SOME_VALUES.T, level_of_measurement="nominal")
+    interval = f"{peer.alpha(SOME_VALUES):.4f}"
+    assert interval == f"{peer.alpha(SOME_VALUES, level_of_measurement='interval'):.4f}"
+    assert ours == nominal
+    assert f"{transposed:.4f} for {ours}, in silence".replace("-", "−") in GUIDE
+    assert f"krippendorff: interval, {interval} | nominal, {ours}" in GUIDE
+    path = tmp_path / "sideways.csv"
+    path.write_text("rater,u1,u2,u3\nrater 1,a,b,a\nrater 2,a,b,b\n", "utf-8")
+    with pytest.raises(DatasetError, match="--layout raters-x-units"):
+        stats.read_ratings(path, layout="units-x-raters")
+
+
+def test_one_value_only_elsewhere():
+    ones = np.ones((2, 3), int)
+    assert math.isnan(coefficient("krippendorff_alpha", ones).value)
+    assert math.isnan(coefficient("fleiss_kappa", ones).value)
+    assert coefficient("cohen_kappa", ones).value == 1
+    peer = pytest.importorskip("krippendorff")
+    with pytest.raises(ValueError, match="more than one value"):
+        peer.alpha(ones.astype(float), level_of_measurement="nominal")
+    fleiss = pytest.importorskip("statsmodels.stats.inter_rater").fleiss_kappa
+    with pytest.warns(RuntimeWarning):
+        assert math.isnan(fleiss(np.array([[3, 0], [3, 0]])))
+
+
+def test_scikit_learn_elsewhere():
+    cohen = pytest.importorskip("sklearn.metrics").cohen_kappa_score
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        value = cohen([1, 1, 1], [1, 1, 1])
+        assert math.isnan(value)
+        assert told
+        with pytest.raises(ValueError, match="NaN"):
+            cohen([1, 2, np.nan], [1, 2, 2])
+    assert coefficient("cohen_kappa", [[1.0, 2, np.nan], [1, 2, 2]]).n_shared == 2
+
+
+def test_unequal_numbers_of_ratings_in_statsmodels():
+    fleiss = pytest.importorskip("statsmodels.stats.inter_rater").fleiss_kappa
+    with pytest.raises(AssertionError):
+        fleiss(np.array([[3, 0], [1, 1], [0, 3]]))
+    table = [[0, 0, 1], [0, 1, 1], [0, np.nan, 1]]
+    found = stats.measure(stats.ratings_from_table(table), ["fleiss_kappa"], bootstrap=0)
+    assert found.coefficients["fleiss_kappa"].status == "ok"
+    assert "units have 2 to 3 ratings" in found.notes
+
+
+def test_nltk_elsewhere():
+    task = pytest.importorskip("nltk.metrics.agreement").AnnotationTask
+    same_value = task([(who, unit, "x") for who in "ab" for unit in (1, 2)])
+    assert (same_value.alpha(), same_value.kappa()) == (1, 1)
+    gap = [("a", 1, "x"), ("b", 1, "x"), ("a", 2, "y"), ("b", 2, "y"), ("a", 3, "x")]
+    with pytest.raises(RuntimeError):
+        task(gap).kappa()
