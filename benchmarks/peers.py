@@ -33,6 +33,17 @@ VALIDATORS: dict[str, tuple[str, ...]] = {
 }
 """What validates files, by name."""
 
+STATISTICS: dict[str, tuple[str, ...]] = {
+    "statistics": (
+        "krippendorff==0.9.0",
+        "nltk==3.10.4",
+        "scikit-learn==1.9.1",
+        "statsmodels==0.15.0",
+        "pandas",
+    ),
+}
+"""What computes coefficients of agreement: libraries that share one environment."""
+
 REPORTED = (
     "bboxqa",
     "kalphacv",
@@ -106,7 +117,7 @@ def ensure(name: str, environments: Path) -> Path:
     PeerError
         If a package cannot be installed; with the last line of what pip said.
     """
-    requirements = (PEERS | VALIDATORS)[name]
+    requirements = (PEERS | VALIDATORS | STATISTICS)[name]
     environment = environments.expanduser().absolute() / name
     python = python_of(environment)
     if is_complete(python, requirements):
@@ -131,7 +142,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--environments", type=Path, default=default_environments(), metavar="DIR")
     arguments = parser.parse_args()
-    for name in (*PEERS, *VALIDATORS):
+    for name in (*PEERS, *VALIDATORS, *STATISTICS):
         try:
             found = versions(ensure(name, arguments.environments))
         except PeerError as error:
