@@ -187,16 +187,19 @@ def _not_labels(cells: Sequence[Any], name: str) -> list[str]:
     ]
 
 
-def code(column: Column) -> Coded:
+def code(column: Column, *, names: bool = False) -> Coded:
     """Return codes in an order that means something.
 
-    Numbers that are equal are one label, under the shortest of its names: a table in which one
-    annotator left out a cell often has 1.0 in that column and 1 in the others.
+    Numbers that are equal are one value, under the shortest of its names: a table in which one
+    annotator left out a cell often has 1.0 in that column and 1 in the others. Names of units and
+    annotators are never one if they are written in two ways: 7 is not 007.
 
     Parameters
     ----------
     column : Column
         N cells.
+    names : bool
+        Whether labels are names rather than values.
 
     Returns
     -------
@@ -213,6 +216,8 @@ def code(column: Column) -> Coded:
     labels = [label for place in places if (label := column.labels[place]) is not None]
     numbers = _numbers(labels)
     keys: Sequence[Any] = labels if numbers is None else numbers
+    if names and numbers is not None:
+        keys = list(zip(numbers, labels, strict=True))
     order = sorted(dict.fromkeys(keys))
     rank = dict(zip(order, range(len(order)), strict=True))
     # The last place is where a code of -1 leads.
@@ -220,13 +225,15 @@ def code(column: Column) -> Coded:
     codes[places] = np.fromiter(map(rank.__getitem__, keys), np.int32, len(keys))
     if numbers is None:
         return Coded(codes[column.codes], tuple(order), None)
+    if names:
+        return Coded(codes[column.codes], tuple(label for _, label in order), None)
     name_of = dict(zip(numbers, labels, strict=True))
     if len(name_of) < len(labels):
         # Of several names the one set last stays: the shortest.
         named = sorted(zip(map(len, labels), labels, numbers, strict=True), reverse=True)
         name_of = {number: label for _, label, number in named}
-    names = tuple(map(name_of.__getitem__, order))
-    return Coded(codes[column.codes], names, np.array(list(map(float, order)), np.float64))
+    named_values = tuple(map(name_of.__getitem__, order))
+    return Coded(codes[column.codes], named_values, np.array(list(map(float, order)), np.float64))
 
 
 def _occurring(column: Column) -> list[int]:

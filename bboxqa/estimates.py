@@ -1,7 +1,7 @@
 """Coefficients as a user gets them: a value with its uncertainty, or why there is none."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isnan, nan
 
 from bboxqa.arrays import FloatArray, IndexArray, IntArray, freeze
@@ -83,6 +83,11 @@ class TaskEstimates:
         Of the indices in `pairs`.
     pairs : PairTable, optional
         What a pairwise coefficient is the mean of.
+    annotators : mapping of str to float
+        Krippendorff's alpha without each annotator, where it is nominal.
+    values : mapping of str to mapping
+        Of each value, alpha without it (``"alpha_without"``) where alpha is nominal, and Fleiss'
+        kappa of it against all others (``"fleiss_kappa"``).
     notes : tuple of str
         What a reader of the numbers has to know.
     """
@@ -94,6 +99,8 @@ class TaskEstimates:
     coefficients: Mapping[str, Estimate]
     annotator_names: tuple[str, ...] = ()
     pairs: PairTable | None = None
+    annotators: Mapping[str, float] = field(default_factory=dict)
+    values: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 

@@ -1,9 +1,10 @@
 """How many more images have to be annotated twice: from the data in hand to a plan."""
 
 from dataclasses import dataclass
-from math import ceil, isnan
+from math import isnan
 
 import msgspec
+import numpy as np
 
 from bboxqa.agreement.alpha import alpha
 from bboxqa.agreement.counts import unit_counts
@@ -27,6 +28,8 @@ class ImagePlan:
     target_width : float
     n_images : int
         Images in hand that two annotators or more were asked about.
+    n_annotators : int
+        How many were asked about most of these: new images need as many.
     n_needed, n_more : int or None
         Images in all, and beyond those in hand.
     status : str
@@ -37,6 +40,7 @@ class ImagePlan:
     width: float | None
     target_width: float
     n_images: int
+    n_annotators: int
     n_needed: int | None
     n_more: int | None
     status: str
@@ -74,18 +78,20 @@ def plan_images(
     """
     if len(settings.iou_threshold) != 1:
         raise ConfigError("a plan is made for one IoU threshold; give one --iou")
-    replicates = settings.bootstrap or AgreeSettings().bootstrap
+    if not settings.bootstrap:
+        raise ConfigError("bootstrap: found 0; a plan needs the interval of the data in hand")
     result = agree_with(data, msgspec.structs.replace(settings, bootstrap=0), progress)
     counts = unit_counts(result.thresholds[0].reliability, settings.missing)
-    plan = plan_clusters(alpha(counts), target_width, replicates, settings.seed)
+    plan = plan_clusters(alpha(counts), target_width, settings.bootstrap, settings.seed)
     measured = plan.status == "ok"
-    silent = result.n_images / plan.n_clusters if plan.n_clusters else 1.0
-    needed = ceil(plan.n_needed * silent)
+    asked = data.assigned.sum(1)
+    needed = -(-plan.n_needed * result.n_images // max(plan.n_clusters, 1))
     return ImagePlan(
         alpha=None if isnan(plan.value) else plan.value,
         width=None if isnan(plan.width) else plan.width,
         target_width=target_width,
         n_images=result.n_images,
+        n_annotators=int(np.bincount(asked[asked >= 2], minlength=3).argmax()),
         n_needed=needed if measured else None,
         n_more=max(0, needed - result.n_images) if measured else None,
         status=plan.status,

@@ -10,8 +10,8 @@ from bboxqa.agreement.segments import overlapping_segments, sweep
 from bboxqa.agreement.time_agreement import agreement_by_category, cronbach_of_points
 from bboxqa.estimates import CategoryAgreement, TaskEstimates
 from bboxqa.io.segments import read_segments
+from bboxqa.measures import measure
 from bboxqa.segments import Segments
-from bboxqa.stats import measure
 from bboxqa.words import count
 
 __all__ = ["TierAgreement", "measure_segments", "read_segments"]

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support.ratings import jackknife_of
 
 from bboxqa import stats
 from bboxqa.agreement.consistency import CRONBACH_WARNING
@@ -57,8 +58,9 @@ def test_by_default():
     assert found.coefficients["krippendorff_alpha"].n_shared is None
 
 
-def test_all():
-    found = stats.measure(table(), ["all"], bootstrap=0)
+@pytest.mark.parametrize("wanted", [["all"], "all"])
+def test_all(wanted):
+    found = stats.measure(table(), wanted, bootstrap=0)
     assert list(found.coefficients) == list(stats.COEFFICIENTS)
     status = {name: estimate.status for name, estimate in found.coefficients.items()}
     assert status.pop("choice_kappa") == "undefined: needs the number of options of each unit"
@@ -88,8 +90,9 @@ def test_names_in_the_order_of_the_registry_each_once():
 
 
 def test_level_is_that_of_alpha():
+    names = ["krippendorff_alpha", "cohen_kappa"]
     values = {
-        level: stats.measure(table(), level=level, bootstrap=0).coefficients
+        level: stats.measure(table(), names, level=level, bootstrap=0).coefficients
         for level in ("nominal", "ordinal", "interval", "ratio")
     }
     assert len({found["krippendorff_alpha"].value for found in values.values()}) == 4
@@ -99,10 +102,71 @@ def test_level_is_that_of_alpha():
     assert own["krippendorff_alpha"].value == pytest.approx(expected)
 
 
-def test_no_interval_without_bootstrap():
-    for estimate in stats.measure(table(), bootstrap=0).coefficients.values():
-        assert np.isnan(estimate.interval).all()
+@pytest.mark.parametrize("level", ["ordinal", "interval", "ratio", lambda a, b: abs(a - b)])
+def test_only_alpha_knows_of_levels(level):
+    found = stats.measure(table(), level=level, bootstrap=0)
+    assert list(found.coefficients) == ["krippendorff_alpha"]
+    assert (found.annotators, found.values, found.pairs) == ({}, {}, None)
+    both = stats.measure(table(), ["fleiss_kappa", "krippendorff_alpha"], level=level, bootstrap=0)
+    assert list(both.coefficients) == ["krippendorff_alpha", "fleiss_kappa"]
+    assert set(both.values["1"]) == {"fleiss_kappa"}
+    # Answers that are repeated, and choices, have one coefficient whatever the level.
+    assert list(stats.measure(repeated(), level=level, bootstrap=0).coefficients) == ["cohen_kappa"]
+
+
+def test_a_name_alone_is_no_list_of_letters():
+    found = stats.measure(table(), "fleiss_kappa", bootstrap=0)
+    assert list(found.coefficients) == ["fleiss_kappa"]
+
+
+def test_without_bootstrap_only_means_over_pairs_have_an_interval():
+    for name, estimate in stats.measure(table(), bootstrap=0).coefficients.items():
         assert estimate.standard_error > 0
+        if name == "cohen_kappa":
+            reach = 1.959963984540054 * estimate.standard_error
+            expected = (estimate.value - reach, estimate.value + reach)
+            assert estimate.interval == pytest.approx(expected)
+        else:
+            assert np.isnan(estimate.interval).all()
+    two = stats.measure(table(CODES[:2]), ["cohen_kappa"], bootstrap=0).coefficients["cohen_kappa"]
+    assert np.isnan(two.interval).all()
+
+
+@pytest.mark.parametrize("kind", ["percentile", "bca"])
+def test_interval_of_a_mean_over_pairs_is_that_of_the_jackknife(kind):
+    none, some = (
+        stats.measure(table(), ["cohen_kappa", "light_kappa"], bootstrap=bootstrap, interval=kind)
+        for bootstrap in (0, 60)
+    )
+    assert none.coefficients == some.coefficients
+    without = {name: [] for name in none.coefficients}
+    for unit in range(40):
+        rest = stats.measure(table(np.delete(CODES, unit, axis=1)), list(without), bootstrap=0)
+        for name, estimate in rest.coefficients.items():
+            without[name].append(estimate.value)
+    for name, estimate in none.coefficients.items():
+        assert estimate.standard_error == pytest.approx(jackknife_of(without[name]))
+
+
+def test_interval_of_a_mean_over_pairs_stays_on_the_scale():
+    values = np.tile([0, 1], (3, 10))
+    values[2, 0] = 1
+    found = stats.measure(table(values), ["cohen_kappa"], bootstrap=0).coefficients["cohen_kappa"]
+    assert found.value + 1.96 * found.standard_error > 1
+    assert found.interval[0] < found.value
+    assert found.interval[1] == 1
+
+
+@pytest.mark.parametrize("number", [1, 20, 39, 100_001, -1])
+def test_too_few_and_too_many_replicates(number):
+    with pytest.raises(ConfigError) as error:
+        stats.measure(table(), ["fleiss_kappa"], bootstrap=number)
+    assert str(error.value) == f"bootstrap: found {number}, expected 0, or 40 to 100,000"
+
+
+def test_as_few_replicates_as_may_be():
+    found = stats.measure(table(), ["fleiss_kappa"], bootstrap=40).coefficients["fleiss_kappa"]
+    assert found.interval[0] < found.value < found.interval[1]
 
 
 def test_same_seed_same_intervals():
@@ -130,14 +194,14 @@ def test_bca_is_another_interval_of_the_same_replicates():
 
 
 def test_a_coefficient_without_a_formula_has_the_error_of_the_jackknife():
-    found = stats.measure(table(), ["cronbach_alpha"], bootstrap=20)
+    found = stats.measure(table(), ["cronbach_alpha"], bootstrap=40)
     without = [
         stats.measure(table(np.delete(CODES, unit, axis=1)), ["cronbach_alpha"], bootstrap=0)
         .coefficients["cronbach_alpha"]
         .value
         for unit in range(40)
     ]
-    expected = np.sqrt(39 / 40 * ((without - np.mean(without)) ** 2).sum())
+    expected = jackknife_of(without)
     assert found.coefficients["cronbach_alpha"].standard_error == pytest.approx(expected)
 
 
@@ -156,7 +220,59 @@ def test_clusters_are_what_intervals_draw():
 def test_progress():
     said = []
     stats.measure(table(), ["fleiss_kappa"], bootstrap=150, progress=lambda *x: said.append(x))
-    assert said == [("fleiss_kappa", 100, 150), ("fleiss_kappa", 150, 150)]
+    assert said == [("resampling", 100, 150), ("resampling", 150, 150)]
+    said.clear()
+    stats.measure(table(), bootstrap=150, progress=lambda *x: said.append(x))
+    assert said == [("resampling", 100, 150), ("resampling", 150, 150)]
+    said.clear()
+    stats.measure(table(), ["cohen_kappa"], bootstrap=150, progress=lambda *x: said.append(x))
+    assert said == []
+
+
+def test_together_coefficients_have_the_intervals_that_each_has_alone():
+    values = CODES.astype(object)
+    values[1:, :4] = None
+    names = ["krippendorff_alpha", "fleiss_kappa", "gwet_ac1", "conger_kappa", "cronbach_alpha"]
+    together = stats.measure(table(values), names, bootstrap=60).coefficients
+    for name in names:
+        alone = stats.measure(table(values), [name], bootstrap=60).coefficients[name]
+        assert together[name].value == alone.value
+        assert together[name].interval == alone.interval
+
+
+def test_alpha_without_each_annotator_and_value():
+    found = stats.measure(table(annotator_names=["a", "b", "c"]), bootstrap=0)
+    expected = stats.contributions(table())
+    assert list(found.annotators) == ["a", "b", "c"]
+    assert list(found.annotators.values()) == expected.without_annotators.tolist()
+    assert list(found.values) == ["1", "2", "3"]
+    without = [columns["alpha_without"] for columns in found.values.values()]
+    assert without == expected.without_values.tolist()
+    assert {name for columns in found.values.values() for name in columns} == {"alpha_without"}
+
+
+def test_fleiss_of_each_value():
+    found = stats.measure(table(), ["fleiss_kappa"], bootstrap=0)
+    assert found.annotators == {}
+    for value in (1, 2, 3):
+        against = stats.measure(table((value == CODES).astype(int)), ["fleiss_kappa"], bootstrap=0)
+        expected = against.coefficients["fleiss_kappa"].value
+        assert found.values[str(value)] == {"fleiss_kappa": pytest.approx(expected)}
+
+
+def test_nobody_can_be_left_out_of_two_annotators_or_values():
+    two = stats.measure(table(CODES[:2]), bootstrap=0)
+    assert two.annotators == {}
+    assert set(two.values) == {"1", "2", "3"}
+    binary = stats.measure(table((CODES == 1).astype(int)), bootstrap=0)
+    assert set(binary.annotators) == {"1", "2", "3"}
+    assert binary.values == {}
+
+
+def test_many_values_are_not_told_apart():
+    values = np.tile(np.arange(2001), (2, 1))
+    assert stats.measure(table(values), ["all"], bootstrap=0).values == {}
+    assert len(stats.measure(table(values[:, 1:]), ["all"], bootstrap=0).values) == 2000
 
 
 def test_choices_are_measured_as_choices():
@@ -176,7 +292,13 @@ def test_choices_are_measured_as_choices():
 
 def test_repeated_answers_leave_means_over_pairs():
     ratings = repeated()
-    assert list(stats.measure(ratings, bootstrap=0).coefficients) == ["cohen_kappa"]
+    measured = stats.measure(ratings, bootstrap=0)
+    assert list(measured.coefficients) == ["cohen_kappa"]
+    assert (measured.annotators, measured.values) == ({}, {})
+    assert (
+        "some annotator answered a unit several times; where these are different questions, "
+        "name their column with --by"
+    ) in measured.notes
     found = statuses(ratings)
     assert {name for name, status in found.items() if status == REPEATED} == (set(found) - OF_PAIRS)
     assert found["cohen_kappa"] == "ok"
@@ -192,6 +314,8 @@ def test_counts_do_not_say_who(tmp_path):
     for name in ("cohen_kappa", "light_kappa", "conger_kappa", "scott_pi", "cronbach_alpha"):
         assert status[name] == NAMELESS
     assert found.pairs is None
+    assert found.annotators == {}
+    assert list(found.values) == ["no", "yes"]
     assert stats.measure(ratings, ["all"], bootstrap=0).pairs is None
     named = table([["no", "yes", "no", "no"], ["no", "yes", "no", "yes"],
                    ["yes", "yes", "no", "yes"]])  # fmt: skip
@@ -263,8 +387,18 @@ def test_notes_on_few_clusters():
         "intervals come from resampling, and are too narrow with 7 units only",
     )
     assert notes(table(CODES[:, :7]), bootstrap=0) == ()
-    assert notes(table(CODES[:, :1])) == (
+    assert notes(table([[1], [1], [2]])) == (
         "no intervals: they come from resampling, and there is one unit only",
+    )
+    # What is undefined says so itself.
+    assert notes(table([[1], [1], [1]])) == ()
+
+
+def test_units_that_nothing_is_compared_in_do_not_widen_intervals():
+    values = np.full((3, 40), None, object)
+    values[:, :7], values[0] = CODES[:, :7], CODES[0]
+    assert notes(table(values), ["krippendorff_alpha"])[-1] == (
+        "intervals come from resampling, and are too narrow with 7 units only"
     )
 
 
@@ -284,6 +418,38 @@ def test_notes_on_missing_ratings():
     assert notes(table(values), bootstrap=0) == (
         "units have 1 to 3 ratings",
         "1 unit with one rating only: nothing to compare there",
+        (
+            "these widen the standard errors of fleiss_kappa (Gwet 2014 counts them as units); "
+            "their intervals do not"
+        ),
+    )
+    names = ["krippendorff_alpha", "cohen_kappa", "gwet_ac1", "percent_agreement"]
+    assert notes(table(values), names, bootstrap=0)[-1].startswith(
+        "these widen the standard errors of gwet_ac1, percent_agreement ("
+    )
+    assert not any("widen" in text for text in notes(table(values), names[:2], bootstrap=0))
+
+
+def test_the_error_of_gwet_widens_by_single_ratings_and_the_interval_does_not():
+    values = CODES.astype(object)
+    single = np.concatenate([values, np.full((3, 60), None)], axis=1)
+    single[0, 40:] = RNG.integers(1, 4, 60)
+    whole, wider = (
+        stats.measure(table(part), ["percent_agreement"]).coefficients["percent_agreement"]
+        for part in (values, single)
+    )
+    assert wider.value == pytest.approx(whole.value)
+    assert wider.standard_error > 1.05 * whole.standard_error
+
+
+def test_notes_on_pairs_of_one_value():
+    values = np.array([[1, 1, 1, 1, None], [1, 1, 1, 1, None], [1, 1, 1, 2, 2], [1, 1, 2, 2, 2]])
+    ratings = table(values)
+    said = "1 pair gave one value only: kappa is 1 there by convention"
+    assert said in notes(ratings, ["cohen_kappa"], bootstrap=0)
+    assert said not in notes(ratings, ["fleiss_kappa"], bootstrap=0)
+    assert "3 pairs gave one value only: kappa is 1 there by convention" in notes(
+        table(values[:3, :3]), ["light_kappa"], bootstrap=0
     )
 
 
@@ -407,7 +573,7 @@ def test_contributions_of_counts(tmp_path):
 def test_measuring_changes_no_argument():
     ratings = table()
     before = [ratings.data.unit.copy(), ratings.data.value.copy(), ratings.numbers.copy()]
-    stats.measure(ratings, ["all"], weights="linear", level="ordinal", bootstrap=20)
+    stats.measure(ratings, ["all"], weights="linear", level="ordinal", bootstrap=40)
     stats.contributions(ratings)
     after = [ratings.data.unit, ratings.data.value, ratings.numbers]
     assert all(np.array_equal(a, b) for a, b in zip(before, after, strict=True))

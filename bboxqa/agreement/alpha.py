@@ -7,6 +7,8 @@ values × values for nominal, interval and ordinal data.
 """
 
 from collections.abc import Callable
+from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -19,8 +21,9 @@ from bboxqa.agreement.estimator import (
     undefined,
 )
 from bboxqa.agreement.krippendorff import NO_PAIR, NO_VARIATION, OK, nominal_alpha
-from bboxqa.agreement.metrics import LEVELS, Distance, midranks, pairwise_metric
-from bboxqa.arrays import FloatArray, IndexArray, rows, run_starts, sum_by
+from bboxqa.agreement.metrics import LEVELS, Distance, Metric, midranks, pairwise_metric
+from bboxqa.agreement.value_pairs import value_pairs
+from bboxqa.arrays import FloatArray, sum_by
 from bboxqa.errors import ConfigError
 
 __all__ = ["alpha", "pairable_marginal", "unit_disagreement"]
@@ -80,7 +83,9 @@ def alpha(
         return _nominal(counts)
     if level == "interval" and numbers is not None:
         return _interval(counts, numbers)
-    return _by_pairs(counts, level, numbers)
+    if level == "ordinal" or numbers is None:
+        return _ordinal(counts)
+    return _by_metric(counts, pairwise_metric(level, numbers))
 
 
 def _nominal(counts: UnitCounts) -> Estimator:
@@ -89,12 +94,15 @@ def _nominal(counts: UnitCounts) -> Estimator:
     entry = np.flatnonzero(counts.size[counts.unit] >= 2)
     unit = counts.unit[entry]
     n_units = len(counts.size)
-    sums = table_of(
-        np.concatenate([np.zeros(n_units, np.int64), 1 + counts.value[entry]]),
-        np.concatenate([counts.group, counts.group[unit]]),
-        np.concatenate([counts.weight * unlike, counts.weight[unit] * counts.count[entry]]),
-        (1 + counts.n_values, counts.n_groups),
-    )
+
+    @cache
+    def sums() -> Any:
+        return table_of(
+            np.concatenate([np.zeros(n_units, np.int64), 1 + counts.value[entry]]),
+            np.concatenate([counts.group, counts.group[unit]]),
+            np.concatenate([counts.weight * unlike, counts.weight[unit] * counts.count[entry]]),
+            (1 + counts.n_values, counts.n_groups),
+        )
 
     def evaluate(column: FloatArray) -> FloatArray:
         total = column[1:].sum(0)
@@ -112,8 +120,12 @@ def _interval(counts: UnitCounts, numbers: FloatArray) -> Estimator:
     total = marginal.sum()
     if total == 0:
         return undefined(NO_PAIR)
-    # Centred on the median, so that values far from 0 keep their digits, whatever lies outside.
-    place = numbers - numbers[np.searchsorted(np.cumsum(marginal), total / 2)]
+    # In units of the largest, so that squares stay within what numbers can hold; and centred on
+    # the median, so that values far from 0 keep their digits, whatever lies outside.
+    place = np.where(marginal > 0, numbers, 0.0)
+    span = float(np.abs(place).max()) or 1.0
+    place = place / span
+    place = place - place[np.searchsorted(np.cumsum(marginal), total / 2)]
     unlike = unit_disagreement(counts, place)
     count = counts.count * (counts.size[counts.unit] >= 2) * counts.weight[counts.unit]
     n_units = len(counts.size)
@@ -123,7 +135,10 @@ def _interval(counts: UnitCounts, numbers: FloatArray) -> Estimator:
         sum_by(counts.unit, count * place[counts.value] ** 2, n_units),
         counts.weight * unlike,
     ]
-    sums = np.stack([sum_by(counts.group, part, counts.n_groups) for part in parts])
+
+    @cache
+    def sums() -> Any:
+        return np.stack([sum_by(counts.group, part, counts.n_groups) for part in parts])
 
     def evaluate(column: FloatArray) -> FloatArray:
         n, first, second, within = column
@@ -134,53 +149,54 @@ def _interval(counts: UnitCounts, numbers: FloatArray) -> Estimator:
 
     mean = float(marginal @ place) / total
     mean_to = (place - mean) ** 2 + float(marginal @ (place - mean) ** 2) / total
-    return _estimator(counts, unlike, mean_to, marginal, sums, evaluate)
+    return _estimator(counts, unlike, mean_to, marginal, sums, evaluate, span * span)
 
 
-def _by_pairs(counts: UnitCounts, level: str | Distance, numbers: FloatArray | None) -> Estimator:
-    """Return alpha from the coincidences of different values: ordinal, ratio and own metrics."""
+def _ordinal(counts: UnitCounts) -> Estimator:
+    """Return alpha of interval data of mid-ranks; resamples have other ranks."""
     marginal = pairable_marginal(counts)
     total = marginal.sum()
     if total == 0:
         return undefined(NO_PAIR)
-    metric = None
-    if level != "ordinal" and numbers is not None:
-        metric = pairwise_metric(level, numbers)
-    unit, low, high, amount = _value_pairs(counts)
-    keys, pair = np.unique(low * counts.n_values + high, return_inverse=True)
-    first, second = np.divmod(keys, counts.n_values)
-    entry = np.flatnonzero(counts.size[counts.unit] >= 2)
-    of = counts.unit[entry]
-    sums = table_of(
-        np.concatenate([counts.value[entry], counts.n_values + pair]),
-        np.concatenate([counts.group[of], counts.group[unit]]),
-        np.concatenate([counts.weight[of] * counts.count[entry], counts.weight[unit] * amount]),
-        (counts.n_values + len(keys), counts.n_groups),
-    )
+    rank = midranks(marginal[:, None])[:, 0]
+    pairs = cache(lambda: value_pairs(counts))
 
     def evaluate(column: FloatArray) -> FloatArray:
         each, together = column[: counts.n_values], column[counts.n_values :]
-        n = each.sum(0)
-        if metric is None:
-            rank = midranks(each)
-            within = (together * (rank[first] - rank[second]) ** 2).sum(0)
-            between = 2 * n * (each * rank**2).sum(0)
-        else:
-            within = metric.between(first, second) @ together
-            between = (each * metric.mean_to(each)).sum(0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            result: FloatArray = 1 - within * (n - 1) / between
-        return np.where(between > 0, result, np.nan)
+        ranks = midranks(each)
+        within = (together * (ranks[pairs().first] - ranks[pairs().second]) ** 2).sum(0)
+        return _of_parts(each.sum(0), within, 2 * each.sum(0) * (each * ranks**2).sum(0))
 
-    if metric is None:
-        rank = midranks(marginal[:, None])[:, 0]
-        unlike = unit_disagreement(counts, rank)
-        mean_to = rank**2 + float(marginal @ rank**2) / total
-    else:
-        distance = metric.between(first, second)
-        unlike = sum_by(unit, amount * distance[pair], len(counts.size))
-        mean_to = metric.mean_to(marginal[:, None])[:, 0] / total
+    unlike = unit_disagreement(counts, rank)
+    mean_to = rank**2 + float(marginal @ rank**2) / total
+    sums = cache(lambda: pairs().sums(counts))
     return _estimator(counts, unlike, mean_to, marginal, sums, evaluate)
+
+
+def _by_metric(counts: UnitCounts, metric: Metric) -> Estimator:
+    """Return alpha of a distance that has no shorter form: ratio data and own metrics."""
+    marginal = pairable_marginal(counts)
+    total = marginal.sum()
+    if total == 0:
+        return undefined(NO_PAIR)
+    pairs = value_pairs(counts)
+    distance = metric.between(pairs.first, pairs.second)
+
+    def evaluate(column: FloatArray) -> FloatArray:
+        each, together = column[: counts.n_values], column[counts.n_values :]
+        between = (each * metric.mean_to(each)).sum(0)
+        return _of_parts(each.sum(0), distance @ together, between)
+
+    unlike = sum_by(pairs.unit, pairs.amount * distance[pairs.pair], len(counts.size))
+    mean_to = metric.mean_to(marginal[:, None])[:, 0] / total
+    sums = cache(lambda: pairs.sums(counts))
+    return _estimator(counts, unlike, mean_to, marginal, sums, evaluate)
+
+
+def _of_parts(n: FloatArray, within: FloatArray, between: FloatArray) -> FloatArray:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        result: FloatArray = 1 - within * (n - 1) / between
+    return np.where(between > 0, result, np.nan)
 
 
 def unit_disagreement(counts: UnitCounts, place: FloatArray | None = None) -> FloatArray:
@@ -210,40 +226,26 @@ def unit_disagreement(counts: UnitCounts, place: FloatArray | None = None) -> Fl
     return unlike / np.maximum(size - 1, 1) * (size >= 2)
 
 
-def _value_pairs(
-    counts: UnitCounts,
-) -> tuple[IndexArray, IndexArray, IndexArray, FloatArray]:
-    """Return every two different values of each unit, and how much they coincide.
-
-    The amount is o_ck + o_kc.
-    """
-    starts = run_starts(counts.unit)
-    stops = np.append(starts[1:], len(counts.unit))
-    entry = np.arange(len(counts.unit))
-    stop = np.repeat(stops, stops - starts)
-    partner, _ = rows(entry + 1, stop)
-    entry = np.repeat(entry, stop - entry - 1)
-    unit = counts.unit[entry]
-    amount = 2 * counts.count[entry] * counts.count[partner] / (counts.size[unit] - 1)
-    return unit, counts.value[entry], counts.value[partner], amount
-
-
 def _estimator(
     counts: UnitCounts,
     unlike: FloatArray,
     mean_to: FloatArray,
     marginal: FloatArray,
-    sums: object,
+    sums: Callable[[], Any],
     evaluate: Callable[[FloatArray], FloatArray],
+    scale: float = 1.0,
 ) -> Estimator:
-    """Return alpha from the disagreement of each unit and the mean distance of each value."""
+    """Return alpha from the disagreement of each unit and the mean distance of each value.
+
+    Distances are in units of `scale`.
+    """
     n_units, total = len(counts.size), float(marginal.sum())
     paired = counts.weight * (counts.size >= 2)
     # Compared with what any one value is from another, nothing may be left of a difference.
     chance = float(marginal @ mean_to) / total
     observed = float(paired @ unlike) / total
     if not chance > _TINY * float(mean_to[marginal > 0].max()):
-        return undefined(NO_VARIATION, observed, 0.0)
+        return undefined(NO_VARIATION, observed * scale, 0.0)
     expected = chance * total / (total - 1)
     size = paired * counts.size
     from_unit = sum_by(counts.unit, counts.count * mean_to[counts.value], n_units) * paired
@@ -253,4 +255,5 @@ def _estimator(
     error = clustered_error(influence, counts.group, paired > 0, counts.n_groups)
     value = 1 - observed / expected
     clusters = clusters_of(counts.group, paired > 0)
+    observed, expected = observed * scale, expected * scale
     return Estimator(value, observed, expected, OK, sums, evaluate, clusters, error)

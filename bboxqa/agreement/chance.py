@@ -6,6 +6,9 @@ agreement p_e that they expect by chance (Gwet 2014, Handbook of Inter-Rater Rel
 and 5, there with weights and with missing ratings).
 """
 
+from functools import cache
+from typing import Any
+
 import numpy as np
 
 from bboxqa.agreement.counts import UnitCounts
@@ -19,7 +22,7 @@ from bboxqa.agreement.estimator import (
 from bboxqa.agreement.krippendorff import NO_PAIR, NO_VARIATION, OK
 from bboxqa.arrays import FloatArray, sum_by
 
-__all__ = ["EXPECTATIONS", "chance_corrected", "unit_agreement"]
+__all__ = ["EXPECTATIONS", "chance_corrected", "fleiss_per_value", "unit_agreement"]
 
 EXPECTATIONS = ("none", "fleiss", "uniform", "gwet")
 """What is expected by chance: nothing (percent agreement); that annotators draw values from the
@@ -128,12 +131,15 @@ def chance_corrected(counts: UnitCounts, kind: str, weights: FloatArray | None =
     share = weight[counts.unit] * counts.count / size[counts.unit]
     n_values, n_units = counts.n_values, len(size)
     unit_row = np.repeat(np.arange(3), n_units)
-    sums = table_of(
-        np.concatenate([unit_row, 3 + counts.value]),
-        np.concatenate([counts.group, counts.group, counts.group, counts.group[counts.unit]]),
-        np.concatenate([paired, paired * agreement, rated, share]),
-        (3 + n_values, counts.n_groups),
-    )
+
+    @cache
+    def sums() -> Any:
+        return table_of(
+            np.concatenate([unit_row, 3 + counts.value]),
+            np.concatenate([counts.group, counts.group, counts.group, counts.group[counts.unit]]),
+            np.concatenate([paired, paired * agreement, rated, share]),
+            (3 + n_values, counts.n_groups),
+        )
 
     def evaluate(column: FloatArray) -> FloatArray:
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -160,3 +166,40 @@ def chance_corrected(counts: UnitCounts, kind: str, weights: FloatArray | None =
     clusters = clusters_of(counts.group, rated > 0)
     error = clustered_error(influence, counts.group, rated > 0, counts.n_groups)
     return Estimator(value, observed, expected, OK, sums, evaluate, clusters, error)
+
+
+def fleiss_per_value(counts: UnitCounts) -> FloatArray:
+    """Return Fleiss' kappa of each value against all others (Fleiss 1971, eq. 17 and following).
+
+    Parameters
+    ----------
+    counts : UnitCounts
+        With K values; units may have different numbers of ratings.
+
+    Returns
+    -------
+    (K,) float64
+        NaN where a value, or everything else, does not occur.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bboxqa.agreement.counts import unit_counts
+    >>> from bboxqa.agreement.reliability import from_table
+    >>> table = from_table(np.array([[0, 1, 2], [0, 1, 1]]), np.ones((2, 3), bool), 3)
+    >>> fleiss_per_value(unit_counts(table)).round(4)
+    array([ 1.    ,  0.3333, -0.2   ])
+    """
+    weight, size = counts.weight, counts.size
+    paired, rated = weight * (size >= 2), weight * (size >= 1)
+    entry_size = size[counts.unit]
+    split = counts.count * (entry_size - counts.count) / np.maximum(entry_size - 1, 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        unlike = sum_by(counts.value, paired[counts.unit] * 2 * split / entry_size, counts.n_values)
+        unlike = unlike / paired.sum()
+        share = weight[counts.unit] * counts.count / entry_size
+        share = sum_by(counts.value, share, counts.n_values) / rated.sum()
+        chance = 2 * share * (1 - share)
+        kappa: FloatArray = 1 - unlike / chance
+    kappa[~(chance > _TINY)] = np.nan
+    return kappa

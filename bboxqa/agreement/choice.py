@@ -1,10 +1,22 @@
 """Agreement in choice tasks: an annotator picks one of several objects, or none."""
 
+from functools import cache
+from typing import Any
+
 import numpy as np
 
 from bboxqa.agreement.cohen import AnswerPairs, kappa_of
-from bboxqa.agreement.estimator import Estimator, clusters_of, table_of, undefined
+from bboxqa.agreement.estimator import (
+    Estimator,
+    clusters_of,
+    no_sums,
+    no_value,
+    table_of,
+    undefined,
+)
 from bboxqa.agreement.krippendorff import NO_PAIR, OK
+from bboxqa.agreement.pair_means import mean_without_clusters, pair_sums
+from bboxqa.agreement.resampling import jackknife_error
 from bboxqa.arrays import BoolArray, FloatArray, IndexArray, sum_by
 from bboxqa.estimates import PairTable
 
@@ -110,27 +122,27 @@ def mean_choice_kappa(
     value = float(part @ table.kappa / part.sum())
     if np.isnan(value):
         return undefined(NO_CHANCE, observed, expected)
-    columns = _columns(answers, is_none, n_options)
+    columns = np.stack(_columns(answers, is_none, n_options))
     group = answers.group[answers.unit]
-    rows = np.concatenate([place * n_pairs + answers.pair for place in range(len(columns))])
-    shape = len(columns) * n_pairs, answers.n_groups
-    sums = table_of(rows, np.tile(group, len(columns)), np.concatenate(columns), shape)
+    status, n_shared = OK, int(part.sum())
+    if n_pairs > 1:
+        found = pair_sums(group.astype(np.int64), answers.pair, columns, n_pairs)
+        left = found.whole[:, found.pair] - found.sums
+        clusters, without = mean_without_clusters(found, left, _kappa, by_shared=True)
+        return Estimator(
+            value, observed, expected, status, no_sums, no_value, clusters,
+            jackknife_error(without), n_shared, without,
+        )  # fmt: skip
 
-    def evaluate(column: FloatArray) -> FloatArray:
-        parts = column.reshape(len(columns), n_pairs, -1)
-        kappa = kappa_of(*_shares(parts))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            mean: FloatArray = np.where(parts[0] > 0, parts[0] * kappa, 0).sum(0) / parts[0].sum(0)
-        return mean
+    @cache
+    def sums() -> Any:
+        rows = np.repeat(np.arange(len(columns)), len(group))
+        shape = len(columns), answers.n_groups
+        return table_of(rows, np.tile(group, len(columns)), columns.ravel(), shape)
 
-    return Estimator(
-        value,
-        observed,
-        expected,
-        OK,
-        sums,
-        evaluate,
-        clusters_of(group, answers.weight > 0),
-        n_shared=int(part.sum()),
-        of_many_pairs=n_pairs > 1,
-    )
+    clusters = clusters_of(group, answers.weight > 0)
+    return Estimator(value, observed, expected, status, sums, _kappa, clusters, n_shared=n_shared)
+
+
+def _kappa(sums: FloatArray) -> FloatArray:
+    return kappa_of(*_shares(sums))

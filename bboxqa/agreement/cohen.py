@@ -1,7 +1,10 @@
 """Cohen's kappa of every pair of annotators, their mean, and what it takes to resample it."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from math import nan
+from typing import Any
 
 import numpy as np
 
@@ -9,11 +12,15 @@ from bboxqa.agreement.estimator import (
     Estimator,
     clustered_error,
     clusters_of,
+    no_sums,
+    no_value,
     table_of,
     undefined,
 )
 from bboxqa.agreement.krippendorff import NO_PAIR, NO_VARIATION, OK
+from bboxqa.agreement.pair_means import PairSums, mean_without_clusters, pair_sums
 from bboxqa.agreement.partners import partners
+from bboxqa.agreement.resampling import jackknife_error
 from bboxqa.arrays import FloatArray, IndexArray, IntArray, freeze, sum_by
 from bboxqa.estimates import PairTable
 from bboxqa.model import Cell, ReliabilityData
@@ -23,6 +30,8 @@ __all__ = ["BY_CONVENTION", "AnswerPairs", "answer_pairs", "cohen_pairs", "kappa
 BY_CONVENTION = "1 by convention: each pair gave one value only, so agreement was certain"
 
 _TINY = 1e-12
+# Cells of tables that are held at once.
+_CHUNK = 1 << 22
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -148,22 +157,34 @@ def _agreeing(answers: AnswerPairs, weights: FloatArray | None) -> FloatArray:
     return weights[answers.left, answers.right]
 
 
-def _margins(answers: AnswerPairs) -> tuple[FloatArray, FloatArray]:
-    """Return how often the first and the second of each pair gave each value, (P, K) each."""
-    shape = len(answers.first), answers.n_values
-    left, right = (
-        sum_by(answers.pair * shape[1] + value, answers.weight, shape[0] * shape[1])
-        for value in (answers.left, answers.right)
-    )
-    return left.reshape(shape), right.reshape(shape)
+def _matched(
+    answers: AnswerPairs, weights: FloatArray | None
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return what chance makes of the values that each two annotators gave.
 
-
-def _chance(left: FloatArray, right: FloatArray, weights: FloatArray | None) -> FloatArray:
-    """Return the agreement of independent draws from two margins, over their last axis."""
-    matched = right if weights is None else right @ weights.T
-    with np.errstate(divide="ignore", invalid="ignore"):
-        result: FloatArray = (left * matched).sum(-1) / (left.sum(-1) * right.sum(-1))
-    return result
+    Returns
+    -------
+    chance : (P,) float64
+        Σ_kl L_k w_kl R_l, L and R how often the first and the second gave each value.
+    left, right : (C,) float64
+        Σ_l w_kl R_l for the value k of each left answer, and Σ_k L_k w_kl for that of each right
+        one.
+    """
+    n_pairs, n_values = len(answers.first), answers.n_values
+    ours, theirs = (answers.pair * n_values + value for value in (answers.left, answers.right))
+    if weights is None:
+        keys, place = np.unique(np.concatenate([ours, theirs]), return_inverse=True)
+        half = len(ours)
+        first = sum_by(place[:half], answers.weight, len(keys))
+        second = sum_by(place[half:], answers.weight, len(keys))
+        chance = sum_by(keys // max(n_values, 1), first * second, n_pairs)
+        return chance, second[place[:half]], first[place[half:]]
+    shape = n_pairs, n_values
+    first = sum_by(ours, answers.weight, n_pairs * n_values).reshape(shape)
+    second = sum_by(theirs, answers.weight, n_pairs * n_values).reshape(shape)
+    met = second @ weights.T
+    chance = (first * met).sum(1)
+    return chance, met.ravel()[ours], (first @ weights).ravel()[theirs]
 
 
 def cohen_pairs(answers: AnswerPairs, weights: FloatArray | None = None) -> PairTable:
@@ -193,7 +214,8 @@ def cohen_pairs(answers: AnswerPairs, weights: FloatArray | None = None) -> Pair
     shared = sum_by(answers.pair, answers.weight, n_pairs)
     agreeing = sum_by(answers.pair, answers.weight * _agreeing(answers, weights), n_pairs)
     observed = agreeing / np.maximum(shared, 1)
-    expected = _chance(*_margins(answers), weights)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        expected = _matched(answers, weights)[0] / shared**2
     return PairTable(
         first=answers.first,
         second=answers.second,
@@ -228,9 +250,9 @@ def mean_kappa(
     Returns
     -------
     Estimator
-        The standard error of one pair is that of Fleiss, Cohen and Everitt (1969); that of means
-        counts the answers of one cluster together. It is NaN where some pair agrees on
-        everything: there is no slope at the end of the scale.
+        The standard error of one pair is that of Fleiss, Cohen and Everitt (1969), NaN where the
+        pair agrees on everything: there is no slope at the end of the scale. That of a mean over
+        several is by the jackknife.
 
     Examples
     --------
@@ -241,7 +263,7 @@ def mean_kappa(
     >>> round(mean_kappa(answers, cohen_pairs(answers)).value, 4)
     0.4
     """
-    n_pairs, n_values = len(answers.first), answers.n_values
+    n_pairs = len(answers.first)
     if n_pairs == 0:
         return undefined(NO_PAIR)
     part = table.n_shared if by_shared else (table.n_shared > 0).astype(np.float64)
@@ -250,75 +272,114 @@ def mean_kappa(
     value = float(part @ table.kappa / part.sum())
     if np.isnan(value):
         return undefined(NO_VARIATION, observed, expected)
+    certain = table.expected >= 1 - _TINY
+    status = BY_CONVENTION if certain.all() else OK
+    n_shared = int(table.n_shared.sum())
     group = answers.group[answers.unit]
-    rows = np.concatenate(
-        [
-            answers.pair,
-            n_pairs + answers.pair * n_values + answers.left,
-            n_pairs * (1 + n_values) + answers.pair * n_values + answers.right,
-        ]
+    if n_pairs > 1:
+        clusters, without = _without(answers, weights, by_shared=by_shared)
+        return Estimator(
+            value, observed, expected, status, no_sums, no_value, clusters,
+            jackknife_error(without), n_shared, without,
+        )  # fmt: skip
+    sums, evaluate = _single(answers, weights)
+    clusters = clusters_of(group, answers.weight > 0)
+    error = _error(answers, table, weights)
+    return Estimator(value, observed, expected, status, sums, evaluate, clusters, error, n_shared)
+
+
+def _without(
+    answers: AnswerPairs, weights: FloatArray | None, *, by_shared: bool
+) -> tuple[IndexArray, FloatArray]:
+    """Return the mean of the kappas of several pairs without each cluster."""
+    chance, met_left, met_right = _matched(answers, weights)
+    group = answers.group[answers.unit].astype(np.int64)
+    amount = answers.weight
+    columns = np.stack([amount, amount * _agreeing(answers, weights)])
+    found = pair_sums(group, answers.pair, columns, len(answers.first))
+    place = np.searchsorted(
+        found.cluster * len(answers.first) + found.pair, group * len(answers.first) + answers.pair
     )
-    amount = np.concatenate([answers.weight * _agreeing(answers, weights), *[answers.weight] * 2])
-    depth = n_pairs * (1 + 2 * n_values)
-    sums = table_of(rows, np.tile(group, 3), amount, (depth, answers.n_groups))
+    # (L − l)ᵀ W (R − r) = Lᵀ W R − lᵀ W R − Lᵀ W r + lᵀ W r.
+    taken = sum_by(place, amount * (met_left + met_right), len(found.pair))
+    inside = AnswerPairs(
+        found.cluster.astype(np.int32), found.pair.astype(np.int32), place, answers.left,
+        answers.right, answers.unit, amount, answers.group, answers.n_values, answers.n_groups,
+    )  # fmt: skip
+    taken -= _within(inside, weights)
+    whole = PairSums(found.cluster, found.pair, found.sums, np.vstack([found.whole, chance]))
+    left = np.vstack([found.whole[:, found.pair] - found.sums, chance[found.pair] - taken])
+    return mean_without_clusters(whole, left, _kappa_of_sums, by_shared=by_shared)
+
+
+def _within(inside: AnswerPairs, weights: FloatArray | None) -> FloatArray:
+    """Return lᵀ W r of each cluster and pair, in parts where the weights make it a table."""
+    if weights is None:
+        return _matched(inside, None)[0]
+    n_runs, n_values = len(inside.first), inside.n_values
+    result = np.zeros(n_runs)
+    order = np.argsort(inside.pair, kind="stable")
+    step = max(1, _CHUNK // n_values)
+    for start in range(0, n_runs, step):
+        low, high = np.searchsorted(inside.pair[order], [start, start + step])
+        rows = order[low:high]
+        size = min(step, n_runs - start)
+        run = (inside.pair[rows] - start) * n_values
+        left, right = (
+            sum_by(run + value[rows], inside.weight[rows], size * n_values).reshape(size, -1)
+            for value in (inside.left, inside.right)
+        )
+        result[start : start + size] = ((left @ weights) * right).sum(1)
+    return result
+
+
+def _kappa_of_sums(sums: FloatArray) -> FloatArray:
+    """Return kappas from answers compared, those that agree, and Lᵀ W R."""
+    shared, agreeing, chance = sums
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return kappa_of(agreeing / shared, chance / shared**2)
+
+
+def _single(
+    answers: AnswerPairs, weights: FloatArray | None
+) -> tuple[Callable[[], Any], Callable[[FloatArray], FloatArray]]:
+    """Return the sums of one pair, and its kappa from them."""
+    n_values = answers.n_values
+
+    @cache
+    def sums() -> Any:
+        group = answers.group[answers.unit]
+        zero = np.zeros(len(group), np.int64)
+        rows = np.concatenate([zero, 1 + answers.left, 1 + n_values + answers.right])
+        agreeing = answers.weight * _agreeing(answers, weights)
+        amount = np.concatenate([agreeing, answers.weight, answers.weight])
+        return table_of(rows, np.tile(group, 3), amount, (1 + 2 * n_values, answers.n_groups))
 
     def evaluate(column: FloatArray) -> FloatArray:
-        margins = column[n_pairs:].reshape(2, n_pairs, n_values, -1).transpose(0, 1, 3, 2)
-        shared = margins[0].sum(-1)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            kappa = kappa_of(column[:n_pairs] / shared, _chance(margins[0], margins[1], weights))
-            # A pair that no drawn cluster has says nothing.
-            part = shared if by_shared else (shared > 0).astype(np.float64)
-            mean: FloatArray = np.where(part > 0, part * kappa, 0).sum(0) / part.sum(0)
-        return mean
+        left, right = column[1 : 1 + n_values], column[1 + n_values :]
+        shared = left.sum(0)
+        chance = (left * (right if weights is None else weights @ right)).sum(0)
+        return _kappa_of_sums(np.stack([shared, column[0], chance]))
 
-    n_shared = int(table.n_shared.sum())
-    clusters = clusters_of(group, answers.weight > 0)
-    error = _error(answers, table, weights, part / part.sum(), value, by_shared=by_shared)
-    one_value = bool((table.expected >= 1 - _TINY).all())
-    return Estimator(
-        value,
-        observed,
-        expected,
-        BY_CONVENTION if one_value else OK,
-        sums,
-        evaluate,
-        clusters,
-        error,
-        n_shared=n_shared,
-        of_many_pairs=n_pairs > 1,
-    )
+    return sums, evaluate
 
 
-def _error(
-    answers: AnswerPairs,
-    table: PairTable,
-    weights: FloatArray | None,
-    part: FloatArray,
-    mean: float,
-    *,
-    by_shared: bool,
-) -> float:
-    """Return the linearised standard error of a mean of kappas."""
-    if (table.observed >= 1 - _TINY).any():
+def _error(answers: AnswerPairs, table: PairTable, weights: FloatArray | None) -> float:
+    """Return the linearised standard error of the kappa of one pair."""
+    if table.observed[0] >= 1 - _TINY:
         return nan
-    left, right = _margins(answers)
-    shared = left.sum(1, keepdims=True)
-    first = (right / shared) @ (np.eye(answers.n_values) if weights is None else weights.T)
-    second = (left / shared) @ (np.eye(answers.n_values) if weights is None else weights)
-    pair, kappa = answers.pair, table.kappa[answers.pair]
+    _, met_left, met_right = _matched(answers, weights)
+    shared, kappa = answers.weight.sum(), float(table.kappa[0])
+    expected = float(table.expected[0])
     # Fleiss, Cohen and Everitt 1969, eq. 14: what one answer moves kappa by.
-    moved = _agreeing(answers, weights)
-    moved -= (first[pair, answers.left] + second[pair, answers.right]) * (1 - kappa)
-    moved -= kappa - table.expected[pair] * (1 - kappa)
-    moved *= part[pair] / (shared[pair, 0] * (1 - table.expected[pair]))
-    if by_shared:
-        moved += (kappa - mean) / shared.sum()
+    moved = _agreeing(answers, weights) - (met_left + met_right) / shared * (1 - kappa)
+    moved -= kappa - expected * (1 - kappa)
+    moved /= shared * (1 - expected)
     influence = sum_by(answers.unit, answers.weight * moved, len(answers.group))
     counted = np.bincount(answers.unit, minlength=len(answers.group)) > 0
     error = clustered_error(influence, answers.group, counted, answers.n_groups)
     n_clusters = len(np.unique(answers.group[counted]))
-    if len(table) == 1 and n_clusters == np.count_nonzero(counted):
-        # Of one pair and independent units the paper divides by their number, not one less.
+    if n_clusters == np.count_nonzero(counted):
+        # Of independent units the paper divides by their number, not one less.
         error *= float(np.sqrt((n_clusters - 1) / n_clusters))
     return error

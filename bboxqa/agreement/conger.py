@@ -1,5 +1,8 @@
 """Conger's kappa: the form for many annotators of Cohen's, each with an own distribution."""
 
+from functools import cache
+from typing import Any
+
 import numpy as np
 
 from bboxqa.agreement.chance import unit_agreement
@@ -75,12 +78,15 @@ def conger_kappa(data: ReliabilityData, weights: FloatArray | None = None) -> Es
     agreement = unit_agreement(counts, weights)
     shape = len(present), counts.n_values
     place = annotator * shape[1] + value
-    sums = table_of(
-        np.concatenate([np.repeat(np.arange(2), len(size)), 2 + place]),
-        np.concatenate([counts.group, counts.group, counts.group[unit]]),
-        np.concatenate([paired, paired * agreement, weight[unit]]),
-        (2 + shape[0] * shape[1], counts.n_groups),
-    )
+
+    @cache
+    def sums() -> Any:
+        return table_of(
+            np.concatenate([np.repeat(np.arange(2), len(size)), 2 + place]),
+            np.concatenate([counts.group, counts.group, counts.group[unit]]),
+            np.concatenate([paired, paired * agreement, weight[unit]]),
+            (2 + shape[0] * shape[1], counts.n_groups),
+        )
 
     def evaluate(column: FloatArray) -> FloatArray:
         expected = _expected(column[2:].reshape(*shape, -1), weights)[0]

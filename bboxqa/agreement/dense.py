@@ -49,7 +49,8 @@ def alpha_of_codes(codes: NDArray[Any], n_values: int) -> Alpha:
     Returns
     -------
     Alpha
-        As `bboxqa.agreement.alpha.alpha` finds it; time grows with A² U and memory with U.
+        As `bboxqa.agreement.alpha.alpha` finds it; time grows with A² U. Memory is that of a
+        part of the units at a time.
 
     Raises
     ------
@@ -58,19 +59,15 @@ def alpha_of_codes(codes: NDArray[Any], n_values: int) -> Alpha:
 
     Examples
     --------
-    >>> from typing import Any
-
-    import numpy as np
-    from numpy.typing import NDArray
+    >>> import numpy as np
     >>> round(alpha_of_codes(np.array([[0, 1, 1, -1], [0, 1, 0, 1]]), 2).value, 4)
     0.4444
     """
     codes = _checked(codes, n_values)
     n_annotators, n_units = codes.shape
     kept = np.zeros(n_values + 1, np.int64)
-    # Units by how many ratings and how many equal pairs of them they have: both are small.
     most = n_annotators * (n_annotators - 1) // 2 + 1
-    tally = np.zeros((n_annotators + 1) * most, np.int64)
+    agreeing = 0.0
     for start in range(0, n_units, _CHUNK):
         part = codes[:, start : start + _CHUNK]
         given = part >= 0
@@ -81,10 +78,11 @@ def alpha_of_codes(codes: NDArray[Any], n_values: int) -> Alpha:
                 alike += (part[row] == part[other]) & given[row]
         shown = np.where(given & (size >= 2), part, -1)
         kept += np.bincount(shown.ravel() + 1, minlength=n_values + 1)
-        tally += np.bincount(size * most + alike, minlength=len(tally))
+        # Units of one size with as many equal pairs are counted, not added up one by one.
+        found, times = np.unique(size.astype(np.int64) * most + alike, return_counts=True)
+        sizes, alikes = np.divmod(found, most)
+        agreeing += float((times * 2 * alikes / np.maximum(sizes - 1, 1)).sum())
     marginal = kept[1:].astype(np.float64)
-    sizes, alikes = np.divmod(np.flatnonzero(tally), most)
-    agreeing = float((tally[tally > 0] * 2 * alikes / np.maximum(sizes - 1, 1)).sum())
     total = np.array([marginal.sum()])
     if not total[0]:
         return Alpha(np.nan, np.nan, np.nan, NO_PAIR)
@@ -116,10 +114,7 @@ def kappa_of_codes(codes: NDArray[Any], n_values: int) -> PairTable:
 
     Examples
     --------
-    >>> from typing import Any
-
-    import numpy as np
-    from numpy.typing import NDArray
+    >>> import numpy as np
     >>> kappa_of_codes(np.array([[0, 1, 1, -1], [0, 1, 0, 1]]), 2).kappa.round(4)
     array([0.4])
     """

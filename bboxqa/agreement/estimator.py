@@ -9,7 +9,15 @@ import numpy as np
 
 from bboxqa.arrays import BoolArray, FloatArray, IndexArray, IntArray, freeze, sum_by
 
-__all__ = ["Estimator", "clustered_error", "clusters_of", "table_of", "undefined"]
+__all__ = [
+    "Estimator",
+    "clustered_error",
+    "clusters_of",
+    "no_sums",
+    "no_value",
+    "table_of",
+    "undefined",
+]
 
 # Tables of so many cells are kept as they are; scipy is loaded for larger ones only.
 _DENSE = 1 << 22
@@ -25,9 +33,10 @@ class Estimator:
         NaN where undefined.
     status : str
         "ok", or why the value is undefined, or what its reader has to know.
-    sums : (D, G) array or sparse array
-        What each cluster adds to the D sums that the coefficient is a function of. They add:
-        the columns of two shards side by side are the statistics of both.
+    make_sums : callable
+        Returns a (D, G) array or sparse array: what each cluster adds to the D sums that the
+        coefficient is a function of. They add: the columns of two shards side by side are the
+        statistics of both. Made when first asked for.
     evaluate : callable
         (D, B) sums → (B,) values, NaN where undefined.
     clusters : (C,) int64
@@ -37,30 +46,45 @@ class Estimator:
         By linearisation; NaN where there is no formula.
     n_shared : int, optional
         Of means over pairs.
-    of_many_pairs : bool
-        Whether it is a mean over several pairs. Pairs that share little come to agree on
-        everything in resamples, which moves these away from the value; the standard error holds.
+    without : (C,) float64, optional
+        The coefficient without each cluster, for means over several pairs. Pairs that share
+        little come to agree on everything in resamples, which moves these away from the value;
+        leaving out one cluster does not. Such a coefficient has no sums.
     """
 
     value: float
     observed: float
     expected: float
     status: str
-    sums: Any
+    make_sums: Callable[[], Any]
     evaluate: Callable[[FloatArray], FloatArray]
     clusters: IndexArray
     standard_error: float = nan
     n_shared: int | None = None
-    of_many_pairs: bool = False
+    without: FloatArray | None = None
 
     def __post_init__(self) -> None:
         freeze(self)
 
+    @property
+    def sums(self) -> Any:
+        """What each cluster adds, (D, G)."""
+        return self.make_sums()
+
     def drawn_sums(self) -> Any:
         """Return the sums of the clusters that have a say, (D, C)."""
-        if len(self.clusters) == self.sums.shape[1]:
-            return self.sums
-        return self.sums[:, self.clusters]
+        sums = self.sums
+        return sums if len(self.clusters) == sums.shape[1] else sums[:, self.clusters]
+
+
+def no_sums() -> Any:
+    """Return the sums of a coefficient that has none, (0, 0)."""
+    return np.zeros((0, 0))
+
+
+def no_value(sums: FloatArray) -> FloatArray:
+    """Return NaN for each column of sums."""
+    return np.full(sums.shape[1], nan)
 
 
 def undefined(status: str, observed: float = nan, expected: float = nan) -> Estimator:
@@ -72,9 +96,14 @@ def undefined(status: str, observed: float = nan, expected: float = nan) -> Esti
     nan
     """
     nobody = np.zeros(0, np.int64)
-    nothing = np.zeros((0, 0))
     return Estimator(
-        nan, observed, expected, status, nothing, lambda sums: sums.sum(0) * nan, nobody
+        nan,
+        observed,
+        expected,
+        status,
+        no_sums,
+        no_value,
+        nobody,
     )
 
 

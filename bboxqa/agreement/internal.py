@@ -14,6 +14,7 @@ from bboxqa.agreement.estimator import Estimator, clusters_of, undefined
 from bboxqa.agreement.krippendorff import OK
 from bboxqa.arrays import FloatArray
 from bboxqa.model import Cell, ReliabilityData
+from bboxqa.words import count
 
 __all__ = ["cronbach"]
 
@@ -66,7 +67,10 @@ def cronbach(data: ReliabilityData, numbers: FloatArray | None) -> Estimator:
     def evaluate(column: FloatArray) -> FloatArray:
         return cronbach_of_sums(column, n_annotators)
 
+    rated = int(np.count_nonzero(size))
+    left_out = rated - len(complete)
+    status = f"{left_out:,} of {count(rated, 'unit')} left out: a rating is missing"
     value = float(evaluate(parts.sum(1, keepdims=True))[0])
     if np.isnan(value):
         return undefined(NO_SPREAD)
-    return Estimator(value, nan, nan, OK, sums, evaluate, clusters)
+    return Estimator(value, nan, nan, status if left_out else OK, lambda: sums, evaluate, clusters)

@@ -15,6 +15,7 @@ LEVELS = ("nominal", "ordinal", "interval", "ratio")
 Distance = Callable[[FloatArray, FloatArray], FloatArray]
 """(N,) and (N,) values → (N,) distances δ, 0 for equal values, symmetric."""
 
+_MOST_VALUES = 5000
 # Distances looked at in one go.
 _CHUNK = 1 << 22
 
@@ -83,6 +84,12 @@ def pairwise_metric(distance: str | Distance, numbers: FloatArray) -> Metric:
     >>> metric.between(np.array([0]), np.array([1]))
     array([0.25])
     """
+    if len(numbers) > _MOST_VALUES:
+        name = f"level {distance}" if isinstance(distance, str) else "own metric"
+        raise ConfigError(
+            f"{name}: {len(numbers):,} different values are too many, since each is compared with "
+            f"each (at most {_MOST_VALUES:,}); round them, or use level interval"
+        )
     if isinstance(distance, str):
         if (numbers < 0).any():
             raise ConfigError(

@@ -79,6 +79,11 @@ class Inputs:
         unit, annotator = self.data.unit, self.data.annotator
         return bool(((unit[1:] == unit[:-1]) & (annotator[1:] == annotator[:-1])).any())
 
+    @property
+    def uncounted(self) -> bool:
+        """Whether nobody knows who gave which value, so that there are no pairs."""
+        return not self.ratings.annotator_names
+
     @cached_property
     def answers(self) -> AnswerPairs:
         """Every two answers on one unit."""
@@ -157,7 +162,7 @@ class Coefficient:
 
     def __call__(self, inputs: Inputs) -> Estimator:
         """Return the coefficient, or why these ratings do not define it."""
-        if not inputs.ratings.annotator_names and not self.nameless:
+        if inputs.uncounted and not self.nameless:
             return undefined(NAMELESS)
         if inputs.repeated and not self.of_pairs:
             return undefined(REPEATED)
@@ -193,7 +198,9 @@ def default_coefficients(inputs: Inputs) -> tuple[str, ...]:
         return ("choice_kappa",)
     if inputs.repeated:
         return ("cohen_kappa",)
-    if not inputs.ratings.annotator_names:
+    if inputs.level != "nominal":
+        return ("krippendorff_alpha",)
+    if inputs.uncounted:
         return ("krippendorff_alpha", "fleiss_kappa", "gwet_ac1", "percent_agreement")
     return ("krippendorff_alpha", "cohen_kappa", "gwet_ac1", "percent_agreement")
 

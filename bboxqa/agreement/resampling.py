@@ -1,6 +1,6 @@
 """Replicates of a coefficient by resampling its clusters, and intervals from them."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from math import nan, sqrt
 from statistics import NormalDist
 
@@ -17,6 +17,7 @@ __all__ = [
     "jackknife_error",
     "percentile_interval",
     "replicates_of",
+    "replicates_of_all",
 ]
 
 LEVEL = 0.95
@@ -68,9 +69,7 @@ def _quantiles(replicates: FloatArray, shares: tuple[float, float]) -> FloatArra
     return result
 
 
-def drawn_weights(
-    n_clusters: int, replicates: int, seed: int, n_drawn: int | None = None
-) -> Iterator[FloatArray]:
+def drawn_weights(n_clusters: int, replicates: int, seed: int) -> Iterator[FloatArray]:
     """Yield how often each cluster is drawn in each replicate, in chunks of replicates.
 
     Parameters
@@ -81,8 +80,6 @@ def drawn_weights(
         B in all.
     seed : int
         Of the random numbers.
-    n_drawn : int, optional
-        How many clusters to draw in each replicate, if not G.
 
     Yields
     ------
@@ -95,14 +92,50 @@ def drawn_weights(
     [[3.0, 3.0]]
     """
     generator = np.random.default_rng(seed)
-    size = n_clusters if n_drawn is None else n_drawn
     step = int(np.clip(_WEIGHTS // max(n_clusters, 1), 1, _CHUNK))
     for start in range(0, replicates, step):
         # Written row by row: columns would lie far apart in memory.
         counts = np.empty((min(step, replicates - start), n_clusters))
         for row in counts:
-            row[:] = np.bincount(generator.integers(0, n_clusters, size), minlength=n_clusters)
+            row[:] = np.bincount(
+                generator.integers(0, n_clusters, n_clusters), minlength=n_clusters
+            )
         yield np.ascontiguousarray(counts.T)
+
+
+def replicates_of_all(
+    estimators: Mapping[str, Estimator],
+    replicates: int,
+    seed: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> dict[str, FloatArray]:
+    """Return the replicates of several coefficients; what has the same clusters has one draw.
+
+    Parameters
+    ----------
+    estimators : mapping of str to Estimator
+    replicates, seed, progress
+        As for `replicates_of`, whose numbers these are.
+
+    Returns
+    -------
+    dict of str to (B,) float64
+    """
+    kinds: dict[bytes, list[str]] = {}
+    for name, estimator in estimators.items():
+        kinds.setdefault(estimator.clusters.tobytes(), []).append(name)
+    found: dict[str, list[FloatArray]] = {name: [np.zeros(0)] for name in estimators}
+    done, total = 0, replicates * len(kinds)
+    for names in kinds.values():
+        tables = {name: estimators[name].drawn_sums() for name in names}
+        n_clusters = len(estimators[names[0]].clusters)
+        for weights in drawn_weights(n_clusters, replicates, seed):
+            for name, table in tables.items():
+                found[name].append(estimators[name].evaluate(np.asarray(table @ weights)))
+            done += weights.shape[1]
+            if progress is not None:
+                progress(done, total)
+    return {name: np.concatenate(parts) for name, parts in found.items()}
 
 
 def replicates_of(
@@ -110,7 +143,6 @@ def replicates_of(
     replicates: int,
     seed: int,
     progress: Callable[[int, int], None] | None = None,
-    n_drawn: int | None = None,
 ) -> FloatArray:
     """Return the coefficient of each resample of the clusters, drawn with replacement.
 
@@ -124,21 +156,13 @@ def replicates_of(
         Of the random numbers; two coefficients over the same clusters see the same draws.
     progress : callable, optional
         Is told how many replicates of how many are done.
-    n_drawn : int, optional
-        How many clusters to draw, if not G.
 
     Returns
     -------
     (B,) float64
         NaN where undefined.
     """
-    sums = estimator.drawn_sums()
-    parts = [np.zeros(0)]
-    for weights in drawn_weights(sums.shape[1], replicates, seed, n_drawn):
-        parts.append(estimator.evaluate(np.asarray(sums @ weights)))
-        if progress is not None:
-            progress(sum(map(len, parts)), replicates)
-    return np.concatenate(parts)
+    return replicates_of_all({"": estimator}, replicates, seed, progress)[""]
 
 
 def jackknife(estimator: Estimator) -> FloatArray:

@@ -10,13 +10,15 @@ if TYPE_CHECKING:
 
 __all__ = ["plan"]
 
+_FEW = 20
+
 
 @click.command()
 @click.argument("paths", nargs=-1, metavar="FILE…|DIR", type=click.Path(path_type=Path))
 @click.option(
     "--target-width",
     required=True,
-    type=click.FloatRange(min=0, min_open=True, max=2),
+    type=click.FloatRange(min=0.001, max=2),
     metavar="NUMBER",
     help="How wide the 95 % interval of alpha may be, from end to end, such as 0.05.",
 )
@@ -100,9 +102,15 @@ def _lines(planned: "ImagePlan") -> list[str]:
     ]
     if planned.n_more:
         lines.append(
-            f"annotate {count(planned.n_more, 'more image')} twice ({planned.n_needed:,} in all), "
-            "if they are like these"
+            f"annotate {count(planned.n_more, 'more image')} {_times(planned.n_annotators)} "
+            f"({planned.n_needed:,} in all), if they are like these"
         )
     else:
         lines.append(f"reached; {count(planned.n_needed, 'image')} would have been enough")
+    if planned.n_images < _FEW:
+        lines.append(f"note: with {count(planned.n_images, 'image')} the width itself is unsure")
     return lines
+
+
+def _times(number: int) -> str:
+    return "twice" if number == 2 else f"by {number} annotators, as now"

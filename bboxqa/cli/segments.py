@@ -22,14 +22,14 @@ __all__ = ["segments"]
 @click.option(
     "--duration",
     "duration_ms",
-    type=click.IntRange(min=1),
+    type=click.IntRange(min=1, max=10**12),
     metavar="MS",
     help="Length of the recordings in milliseconds; default up to the last segment.",
 )
 @click.option(
     "--resolution",
     "resolution_ms",
-    type=click.IntRange(min=1),
+    type=click.IntRange(min=1, max=10**12),
     default=1,
     metavar="MS",
     help="One point is compared in every so many milliseconds; default 1.",
@@ -111,7 +111,7 @@ def _formatted(tiers: "list[TierAgreement]", output_format: str) -> str:
         ]
         return msgspec.json.format(msgspec.json.encode(values), indent=2).decode() + "\n"
     lines = [
-        *text_lines(estimates, scale_label),
+        *text_lines(estimates, scale_label, totals=False),
         *label_lines([t.labels for t in tiers], estimates),
     ]
     return "".join(f"{line}\n" for line in lines)

@@ -11,6 +11,7 @@ from bboxqa.coding import Coded, Column, code, column_of, number_of
 from bboxqa.errors import DatasetError
 from bboxqa.model import Cell, ReliabilityData
 from bboxqa.ratings import Ratings
+from bboxqa.words import count
 
 __all__ = [
     "Places",
@@ -21,6 +22,9 @@ __all__ = [
     "from_columns",
     "reliability",
 ]
+
+# So many annotators, more than there are units, are more likely a table on its side.
+_MANY = 8
 
 Places = Callable[[IndexArray], Sequence[str]]
 
@@ -137,7 +141,8 @@ def from_array(
     Raises
     ------
     DatasetError
-        If the array has not two dimensions, or does not fit the names.
+        If the array has not two dimensions, does not fit the names, or seems to lie on its side:
+        8 annotators or more without names, and fewer units.
 
     Examples
     --------
@@ -145,6 +150,12 @@ def from_array(
     >>> ratings.data.unit, ratings.data.annotator, ratings.data.value
     (array([0, 0, 1]), array([0, 1, 0], dtype=int32), array([1, 1, 0], dtype=int32))
     """
+    if hasattr(table, "columns"):
+        raise DatasetError(
+            ["table: is a frame; expected an array of annotators × units"],
+            "Of a long table give columns: ratings_from_columns(frame['unit'], …); of a wide one "
+            "frame.to_numpy(), turned so that each annotator is a row.",
+        )
     # A list of rows keeps its own types: numpy would turn a None beside texts into a text.
     cells = table if isinstance(table, np.ndarray) else np.array(table, dtype=object)
     if cells.ndim != 2:
@@ -152,7 +163,14 @@ def from_array(
             [f"table: has shape {cells.shape}; expected two dimensions, annotators × units"]
         )
     n_annotators, n_units = cells.shape
-    names = tuple(map(str, annotator_names or range(1, n_annotators + 1)))
+    if annotator_names is None and _MANY <= n_annotators > n_units:
+        raise DatasetError(
+            [f"table: would be {n_annotators:,} annotators of {count(n_units, 'unit')}"],
+            "Turn it (table.T), since rows are annotators; if they are, name them with "
+            "annotator_names.",
+        )
+    given = range(1, n_annotators + 1) if annotator_names is None else annotator_names
+    names = tuple(map(str, given))
     for found, expected, what in (
         (len(names), n_annotators, "annotator_names"),
         (len(unit_names or ()), n_units if unit_names else 0, "unit_names"),
@@ -221,7 +239,8 @@ def assemble(rows: RatingColumns, places: Places) -> Ratings:
     problems = _absent(rows, places)
     if problems:
         raise DatasetError(problems, "Only a value may be missing.")
-    units, annotators, values = code(rows.unit), code(rows.annotator), code(rows.value)
+    units, annotators = code(rows.unit, names=True), code(rows.annotator, names=True)
+    values = code(rows.value)
     problems = _contradictions(rows, units, places)
     if problems:
         raise DatasetError(problems, "A unit has one of each; rename the unit, or correct the row.")
@@ -229,7 +248,7 @@ def assemble(rows: RatingColumns, places: Places) -> Ratings:
     groups, n_groups = np.arange(len(units.names)), len(units.names)
     cluster_names: tuple[str, ...] = ()
     if rows.cluster is not None:
-        clusters = code(rows.cluster)
+        clusters = code(rows.cluster, names=True)
         groups, cluster_names = clusters.codes[first].astype(np.int64), clusters.names
         n_groups = len(cluster_names)
     options = None if rows.n_options is None else _options(rows.n_options)[first]

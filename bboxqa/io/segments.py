@@ -22,6 +22,7 @@ _CORRECT = "Correct the file and try again."
 _UNIT_ADVICE = (
     "Give --unit s or --unit ms, or name the columns start_s and end_s, or start_ms and end_ms."
 )
+_SECONDS_NOTE = "times with decimals are taken as seconds; give --unit ms if they are not"
 _LENGTH_NOTE = (
     "a recording is taken to end with its last segment; give its duration where it goes on"
 )
@@ -72,12 +73,14 @@ def read_segments(
     records: list[Record] = []
     asked: set[tuple[str, str]] = set()
     n_rounded = 0
+    n_guessed = 0
     names = _file_names([table.path for table in tables])
     for number, table in enumerate(tables):
         counted = _unit(table, unit)
         if counted is None:
             problems.append(_unknown_unit(table))
             continue
+        n_guessed += unit == "auto" and table.layout.unit is None and counted == "s"
         reading = Reading(table, number, names[number], recording_columns[number], counted)
         for row in table.rows:
             records += reading.records(row)
@@ -90,7 +93,7 @@ def read_segments(
     if not records:
         listed = ", ".join(table.source.name for table in tables)
         raise DatasetError([f"no file has a segment: {listed}"], "Export them again.")
-    return _assembled(tables, records, sorted(asked), duration_ms, n_rounded)
+    return _assembled(tables, records, sorted(asked), duration_ms, n_rounded, n_guessed)
 
 
 def _tables(paths: Sequence[Path]) -> list[Table]:
@@ -188,6 +191,7 @@ def _assembled(
     asked: Sequence[tuple[str, str]],
     duration_ms: int | Mapping[str, int] | None,
     n_rounded: int,
+    n_guessed: int,
 ) -> Segments:
     recordings = sorted({recording for recording, _ in asked})
     annotators = sorted({annotator for _, annotator in asked}, key=_by_number)
@@ -219,7 +223,8 @@ def _assembled(
     if problems := segment_problems(segments):
         raise DatasetError(problems, _CORRECT)
     notes = [f"{count(n_rounded, 'time')} finer than 1 ms, rounded half to even"]
-    notes = (notes if n_rounded else []) + ([_LENGTH_NOTE] if guessed else []) + _silent(segments)
+    notes = (notes if n_rounded else []) + ([_SECONDS_NOTE] if n_guessed else [])
+    notes += ([_LENGTH_NOTE] if guessed else []) + _silent(segments)
     return replace(segments, notes=tuple(notes))
 
 

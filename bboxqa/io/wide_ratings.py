@@ -23,10 +23,10 @@ from bboxqa.words import count
 __all__ = ["answers", "is_counts", "read_wide"]
 
 _MISSING = {"-", "#N/A", "N/A", "n/a", "NA", "NAN", "NaN", "nan", "NULL", "Null", "null"}
-# More annotators than this, and this many times more than units, is a table on its side.
-_MANY = 50
+# So many annotators, and more than there are units, are a table on its side.
+_MANY = 8
 _FAR = 10
-_MOST_COUNTS = 10**8
+_MOST_COUNTS = 10**7
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,10 +61,15 @@ def answers(column: Column) -> Column:
 
 
 def is_counts(table: TableFile) -> bool:
-    """Return whether all cells below the header and after the first column are 0 or more."""
+    """Return whether all cells below the header and after the first column are 0 or more.
+
+    An empty cell leaves that open.
+    """
     cells, width = table.grid()
-    inner = cells.codes.reshape(-1, width)[:, 1:]
-    return bool((_counts(Column(inner.ravel(), cells.labels)) >= 0).all())
+    inner = cells.codes.reshape(-1, width)[:, 1:].ravel()
+    there = np.array([label is not None and label not in _MISSING for label in cells.labels])
+    inner = inner[(inner >= 0) & there[inner]]
+    return bool((_counts(Column(inner, cells.labels)) >= 0).all())
 
 
 def read_wide(table: TableFile, layout: str) -> Ratings:
@@ -199,7 +204,7 @@ def _refuse_transposed(table: TableFile, wide: _Wide, layout: str) -> None:
         reason = f"its {'columns' if by_annotator else 'rows'} are called {across[0]!r}, …"
     elif looks_like_units(down) and not looks_like_units(across):
         reason = f"its {'rows' if by_annotator else 'columns'} are called {down[0]!r}, …"
-    elif n_annotators >= _MANY and n_annotators >= _FAR * n_units and not titled:
+    elif n_annotators >= _MANY and n_annotators > n_units and not titled:
         reason = f"it would be {n_annotators:,} annotators of {count(n_units, 'unit')}"
     if reason:
         word = "annotator" if by_annotator else "unit"

@@ -2,6 +2,7 @@
 
 import mmap
 import secrets
+import stat
 from pathlib import Path
 
 from bboxqa.errors import OutputError
@@ -81,7 +82,8 @@ def write_atomically(path: Path, data: bytes | mmap.mmap) -> None:
     Parameters
     ----------
     path : Path
-        Where the file goes; its folder exists. A file of that name is replaced.
+        Where the file goes; its folder exists. A file of that name is replaced, and keeps its
+        rights; of a link, what it leads to. What is no file, such as a pipe, is written to.
     data : bytes-like
         What it holds.
 
@@ -90,11 +92,19 @@ def write_atomically(path: Path, data: bytes | mmap.mmap) -> None:
     OutputError
         If it cannot be written; nothing is left behind, and what was there stays.
     """
+    if path.is_dir():
+        raise OutputError(f"{path}: cannot be written: is a folder; name a file")
+    path = path.resolve() if path.is_symlink() else path
+    if path.exists() and not path.is_file():
+        _write_through(path, data)
+        return
     # A plain open, unlike `tempfile`, gives the file the rights that the user's umask asks for.
     beside = path.with_name(f".{secrets.token_hex(8)}.part")
     try:
         with beside.open("xb") as file:
             file.write(data)
+        if path.exists():
+            beside.chmod(stat.S_IMODE(path.stat().st_mode))
         beside.replace(path)
     except OSError as error:
         beside.unlink(missing_ok=True)
@@ -102,3 +112,12 @@ def write_atomically(path: Path, data: bytes | mmap.mmap) -> None:
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
+
+
+def _write_through(path: Path, data: bytes | mmap.mmap) -> None:
+    """Write to a pipe or a device, which nothing may take the place of."""
+    try:
+        with path.open("wb") as stream:
+            stream.write(data)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from None

@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import fields
 from math import isnan
 from typing import Any
 
@@ -19,8 +20,18 @@ _ADVICE = (
     ),
     ("values are not numbers", "Values have to be numbers; nominal coefficients take names."),
     ("a unit several times", "Keep one answer of each annotator, or use a pairwise coefficient."),
+    ("for two annotators only", "Report fleiss_kappa, or cohen_kappa of each pair."),
+    ("number of options", "Name their column with --n-options."),
+    ("do not say who gave", "Give ratings instead of counts, one row each."),
+    ("do not differ in what", "Report percent agreement: there is nothing to be consistent about."),
+    ("needs weights", "Give --weights linear or quadratic."),
     ("needs two annotators", "Have a second annotator rate the same units."),
 )
+_TEXTS = {
+    "task", "tier", "label", "coefficient", "95 % interval", "reading", "first", "second",
+    "annotator", "value",
+}  # fmt: skip
+_SHOWN = 10
 _COLUMNS = (
     "task", "n_units", "n_annotators", "n_ratings", "coefficient", "value", "low", "high",
     "standard_error", "status", "n_shared", "observed", "expected",
@@ -54,6 +65,14 @@ def as_json(tasks: Sequence[TaskEstimates]) -> list[dict[str, Any]]:
             "coefficients": {
                 name: _estimate_json(estimate) for name, estimate in task.coefficients.items()
             },
+            "pairs": _pairs_json(task),
+            "annotators": {
+                name: {"alpha_without": _defined(value)} for name, value in task.annotators.items()
+            },
+            "values": {
+                name: {column: _defined(value) for column, value in columns.items()}
+                for name, columns in task.values.items()
+            },
             "notes": list(task.notes),
         }
         for task in tasks
@@ -73,6 +92,26 @@ def _estimate_json(estimate: Estimate) -> dict[str, Any]:
         values["observed"] = _defined(estimate.observed)
         values["expected"] = _defined(estimate.expected)
     return values
+
+
+def _pairs_json(task: TaskEstimates) -> list[dict[str, Any]]:
+    """Return a row for each pair of annotators."""
+    if task.pairs is None:
+        return []
+    names, pairs = task.annotator_names, task.pairs
+    return [
+        {
+            "first": names[first],
+            "second": names[second],
+            "n_shared": n_shared,
+            "observed": _defined(observed),
+            "expected": _defined(expected),
+            "kappa": _defined(kappa),
+        }
+        for first, second, n_shared, observed, expected, kappa in zip(
+            *(getattr(pairs, field.name).tolist() for field in fields(pairs)), strict=True
+        )
+    ]
 
 
 def _defined(number: float) -> float | None:
@@ -117,15 +156,19 @@ def as_csv(tasks: Sequence[TaskEstimates]) -> str:
 
 
 def text_lines(
-    tasks: Sequence[TaskEstimates], label: Callable[[str, float], str] | None = None
+    tasks: Sequence[TaskEstimates],
+    label: Callable[[str, float], str] | None = None,
+    *,
+    totals: bool = True,
 ) -> Iterator[str]:
     """Yield what was measured as a person reads it.
 
     Parameters
     ----------
     tasks : sequence of TaskEstimates
-        Several get one table; each mean over pairs then has a total over tasks, weighted by the
-        answers compared.
+        Several get one table.
+    totals : bool
+        Whether each mean over pairs has a total over tasks, weighted by the answers compared.
     label : callable, optional
         Says of a coefficient's name and value what a scale calls it; empty for none.
 
@@ -154,12 +197,52 @@ def text_lines(
         for task in tasks
         for name, estimate in task.coefficients.items()
     ]
-    if several:
+    if several and totals:
         rows += [("total", *_row(name, mean, label)) for name, mean in _totals(tasks).items()]
     titles = ("task", "coefficient", "value", "95 % interval", "std. error", "compared",
               "observed", "expected", "reading")  # fmt: skip
     yield from _aligned([titles, *rows])
+    if not several and tasks:
+        yield from _details(tasks[0])
     yield from _remarks(tasks)
+
+
+def _details(task: TaskEstimates) -> Iterator[str]:
+    """Yield what the coefficients of one task are made of: the lowest first."""
+    rows: list[tuple[str, ...]] = [
+        (clean(row["first"]), clean(row["second"]), f"{row['n_shared']:,}", _digits(row["kappa"]))
+        for row in sorted(_pairs_json(task), key=lambda row: _last(row["kappa"]))
+    ]
+    if len(rows) > 1:
+        yield from _detail(("first", "second", "compared", "kappa"), rows)
+    rows = [
+        (clean(name), _digits(value))
+        for name, value in sorted(task.annotators.items(), key=lambda item: -_last(item[1]))
+    ]
+    if rows:
+        yield from _detail(("annotator", "alpha without"), rows)
+    titles = {"fleiss_kappa": "fleiss_kappa of it", "alpha_without": "alpha without"}
+    columns = [column for column in titles if any(column in row for row in task.values.values())]
+    rows = [
+        (clean(name), *(_digits(row[column]) for column in columns))
+        for name, row in sorted(
+            task.values.items(), key=lambda item: _last(item[1].get("fleiss_kappa"))
+        )
+    ]
+    if rows:
+        yield from _detail(("value", *(titles[column] for column in columns)), rows)
+
+
+def _last(number: float | None) -> float:
+    """Return what sorts a number that is not there behind all others."""
+    return 2.0 if number is None or isnan(number) else number
+
+
+def _detail(titles: tuple[str, ...], rows: list[tuple[str, ...]]) -> Iterator[str]:
+    yield ""
+    yield from _aligned([titles, *rows[:_SHOWN]])
+    if len(rows) > _SHOWN:
+        yield f" … and {len(rows) - _SHOWN:,} more (all of them with --format json)"
 
 
 def label_lines(
@@ -222,8 +305,8 @@ def _row(
     )
 
 
-def _digits(number: float) -> str:
-    return "" if isnan(number) else f"{number:.4f}"
+def _digits(number: float | None) -> str:
+    return "" if number is None or isnan(number) else f"{number:.4f}"
 
 
 def _totals(tasks: Sequence[TaskEstimates]) -> dict[str, Estimate]:
@@ -260,7 +343,17 @@ def _aligned(rows: list[tuple[str, ...]]) -> Iterator[str]:
 
 def _padded(column: tuple[str, ...]) -> list[str]:
     width = max(map(len, column))
-    numbers = column[0] not in {"task", "tier", "label", "coefficient", "95 % interval", "reading"}
+    numbers = column[0] not in {
+        "task",
+        "tier",
+        "first",
+        "second",
+        "annotator",
+        "label",
+        "coefficient",
+        "95 % interval",
+        "reading",
+    }
     return [cell.rjust(width) if numbers else cell.ljust(width) for cell in column]
 
 

@@ -42,6 +42,51 @@ def equal(left, right):
     assert left.status == right.status
 
 
+@pytest.mark.parametrize("scale", [1e-300, 1e-200, 1e-9, 1e9, 1e150, 1e307])
+@settings(max_examples=20)
+@given(values=tables(units=(4, 8)))
+def test_big_and_tiny_values_have_the_interval_alpha_of_others(scale, values):
+    plain, scaled = (found(values, "interval", numbers) for numbers in (NUMBERS, NUMBERS * scale))
+    for name in ("value", "standard_error"):
+        expected = pytest.approx(getattr(plain, name), rel=1e-9, abs=1e-12, nan_ok=True)
+        assert getattr(scaled, name) == expected
+    assert scaled.status == plain.status
+    assert at_total(scaled) == pytest.approx(plain.value, nan_ok=True) if plain.clusters.size else 1
+    if 1e-100 < scale < 1e100:
+        for name in ("observed", "expected"):
+            expected = pytest.approx(getattr(plain, name) * scale**2, nan_ok=True)
+            assert getattr(scaled, name) == expected
+
+
+@pytest.mark.parametrize("largest", [1e308, 1e-200, 5e-324])
+def test_the_largest_number_and_its_negative(largest):
+    values = [[0, 1, 2, 0], [0, 1, 2, 1]]
+    plain = found(values, "interval", np.array([-1.0, 0.0, 1.0]))
+    scaled = found(values, "interval", np.array([-largest, 0.0, largest]))
+    assert scaled.value == pytest.approx(plain.value)
+    assert jackknife(scaled) == pytest.approx(jackknife(plain), nan_ok=True)
+    assert replicates_of(scaled, 20, 0) == pytest.approx(replicates_of(plain, 20, 0), nan_ok=True)
+
+
+@pytest.mark.parametrize(
+    ("level", "asked"), [("ratio", "level ratio"), (LEVELS["absolute"], "own metric")]
+)
+def test_too_many_different_values(level, asked):
+    values = np.tile(np.arange(5001), (2, 1))
+    numbers = np.arange(5001.0)
+    counts = unit_counts(reliability(values, 5001))
+    with pytest.raises(ConfigError) as error:
+        alpha(counts, level, numbers)
+    assert str(error.value) == (
+        f"{asked}: 5,001 different values are too many, since each is compared with each "
+        "(at most 5,000); round them, or use level interval"
+    )
+    for fine in ("ordinal", "interval", "nominal"):
+        assert alpha(counts, fine, numbers).value == 1
+    fewer = unit_counts(reliability(values[:, 1:] - 1, 5000))
+    assert alpha(fewer, level, numbers[1:]).value == 1
+
+
 @settings(max_examples=250)
 @given(tables(), levels)
 def test_by_definition(values, level):

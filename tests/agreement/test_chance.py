@@ -1,7 +1,9 @@
 """Agreement corrected for chance, against the definitions unit by unit."""
 
+import json
 from fractions import Fraction
 from itertools import permutations
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +12,12 @@ from hypothesis import strategies as st
 from support import brute_statistics as brute
 from support.ratings import at_total, reliability, tables, units_of
 
-from bboxqa.agreement.chance import EXPECTATIONS, chance_corrected, unit_agreement
+from bboxqa.agreement.chance import (
+    EXPECTATIONS,
+    chance_corrected,
+    fleiss_per_value,
+    unit_agreement,
+)
 from bboxqa.agreement.conger import conger_kappa
 from bboxqa.agreement.counts import unit_counts
 from bboxqa.agreement.resampling import jackknife
@@ -67,6 +74,46 @@ def test_by_definition(values, kind, name):
     observed = brute.unit_agreement(units, weights)
     expected = None if observed is None else brute.expected_agreement(kind, units, weights)
     check(estimated(kind, values, matrix(name)), observed, expected)
+
+
+@settings(max_examples=200)
+@given(tables())
+def test_fleiss_of_each_value_by_definition(values):
+    expected = [brute.fleiss_of_value(units_of(values), value) for value in range(K)]
+    expected = [np.nan if kappa is None else float(kappa) for kappa in expected]
+    found = fleiss_per_value(unit_counts(reliability(values)))
+    assert found == pytest.approx(expected, nan_ok=True)
+
+
+@settings(max_examples=60)
+@given(tables(), st.integers(0, 2**32))
+def test_weights_of_units_repeat_them_for_each_value(values, seed):
+    weight = np.random.default_rng(seed).integers(0, 4, values.shape[1])
+    weighted = fleiss_per_value(unit_counts(reliability(values, weight=weight)))
+    repeated = fleiss_per_value(unit_counts(reliability(np.repeat(values, weight, axis=1))))
+    assert weighted == pytest.approx(repeated, nan_ok=True)
+
+
+@settings(max_examples=60)
+@given(tables(annotators=(3, 3), missing=False))
+def test_fleiss_is_the_mean_of_its_values_on_complete_data(values):
+    """Weighted by what chance makes of each value (Fleiss 1971, p. 381)."""
+    counts = unit_counts(reliability(values))
+    whole, each = chance_corrected(counts, "fleiss"), fleiss_per_value(counts)
+    assume(not np.isnan(whole.value))
+    share = np.bincount(values.ravel(), minlength=K) / values.size
+    part = share * (1 - share)
+    assert np.nansum(part * each) / part.sum() == pytest.approx(whole.value)
+
+
+def test_fleiss_of_each_diagnosis():
+    """Depression, personality disorder, schizophrenia, neurosis, other (Fleiss 1971)."""
+    path = Path(__file__).parents[1] / "data" / "coefficients.json"
+    table = json.loads(path.read_text("utf-8"))["tables"]["psychiatric_by_annotator"]
+    codes = np.array(table["rows"]).T - 1
+    found = fleiss_per_value(unit_counts(reliability(codes, 5)))
+    # As the R package irr prints them, which has the paper's example.
+    assert found.round(3).tolist() == [0.245, 0.245, 0.52, 0.471, 0.566]
 
 
 @settings(max_examples=200)

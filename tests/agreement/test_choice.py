@@ -7,13 +7,19 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from support.ratings import at_total, reliability, tables
+from support.ratings import (
+    at_total,
+    jackknife_of,
+    only_units,
+    reliability,
+    tables,
+    without_clusters,
+)
 from support.reference import shared_file
 
 from bboxqa import stats
 from bboxqa.agreement.choice import choice_pairs, mean_choice_kappa
 from bboxqa.agreement.cohen import answer_pairs
-from bboxqa.agreement.resampling import jackknife
 
 K = 4
 # Value 0 is to pick nothing.
@@ -69,7 +75,12 @@ def test_by_hand(values, seed):
     means = parts[:, 0] @ parts[:, 1:] / parts[:, 0].sum()
     assert (mean.observed, mean.expected, mean.value) == pytest.approx(tuple(means))
     assert mean.n_shared == parts[:, 0].sum()
-    assert at_total(mean) == pytest.approx(mean.value)
+    if len(pairs) > 1:
+        assert mean.sums.shape == (0, 0)
+        assert mean.without.shape == mean.clusters.shape
+    else:
+        assert mean.without is None
+        assert at_total(mean) == pytest.approx(mean.value)
 
 
 @settings(max_examples=60)
@@ -95,7 +106,8 @@ def test_weights_of_units_repeat_them(values, seed):
     assert weighted[0].n_shared.tolist() == repeated[0].n_shared.tolist()
     assert weighted[0].kappa == pytest.approx(repeated[0].kappa)
     assert weighted[1].value == pytest.approx(repeated[1].value, nan_ok=True)
-    assert jackknife(weighted[1]) == pytest.approx(jackknife(repeated[1]), nan_ok=True)
+    expected = pytest.approx(without_clusters(repeated[1]), abs=1e-9, nan_ok=True)
+    assert without_clusters(weighted[1]) == expected
 
 
 @settings(max_examples=60)
@@ -108,7 +120,31 @@ def test_without_a_unit_is_that_of_the_rest(values, seed):
         measured(np.delete(values, unit, axis=1), np.delete(n_options, unit))[1].value
         for unit in mean.clusters
     ]
-    assert jackknife(mean) == pytest.approx(without, nan_ok=True)
+    assert without_clusters(mean) == pytest.approx(without, abs=1e-9, nan_ok=True)
+    if mean.without is not None:
+        error = pytest.approx(jackknife_of(without), abs=1e-9, nan_ok=True)
+        assert mean.standard_error == error
+
+
+@settings(max_examples=100)
+@given(tables(annotators=(2, 4), units=(6, 9)), st.integers(0, 2**32))
+def test_without_clusters_of_several_units(values, seed):
+    rng = np.random.default_rng(seed)
+    n_units = values.shape[1]
+    group, weight = rng.integers(0, 3, n_units), rng.integers(1, 9, n_units)
+    data, n_options = reliability(values, group=group, weight=weight), options_of(values, seed)
+
+    def mean_of(data):
+        answers = answer_pairs(data, len(values))
+        table = choice_pairs(answers, NONE, n_options)
+        return mean_choice_kappa(answers, table, NONE, n_options)
+
+    found = mean_of(data)
+    assume(not np.isnan(found.value))
+    expected = [
+        mean_of(only_units(data, data.group != cluster)).value for cluster in found.clusters
+    ]
+    assert without_clusters(found) == pytest.approx(expected, abs=1e-9, nan_ok=True)
 
 
 def test_nobody_picks_anything():

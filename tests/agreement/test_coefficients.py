@@ -1,11 +1,12 @@
 """Published and independently recomputed values of every coefficient."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
-from support.ratings import at_total, reliability
+from support.ratings import at_total, jackknife_of, only_units, reliability
 from support.reference import shared_file
 
 from bboxqa.agreement.alpha import alpha
@@ -68,17 +69,41 @@ def estimated(coefficient, answers, *, level="nominal", weights="identity", miss
         codes, n_values = coded(answers)
         data = from_table(codes, np.ones(codes.shape, np.bool_), n_values)
         return alpha(unit_counts(data, missing), level)
-    return COEFFICIENTS[coefficient](Inputs(from_array(answers), level, weights))
+    return COEFFICIENTS[coefficient](Inputs(ratings_of(answers), level, weights))
 
 
-def check(found, value, error=None, scale=1.0):
+def ratings_of(answers):
+    """Return ratings of however many annotators."""
+    return from_array(answers, annotator_names=range(1, len(answers) + 1))
+
+
+def check_without(coefficient, answers, found, weights="identity"):
+    """Check a mean over pairs without each unit, and its error, by measuring what is left."""
+    if found.without is None:
+        return
+    ratings = ratings_of(answers)
+    units = np.arange(len(ratings.data.group))
+    without = [
+        COEFFICIENTS[coefficient](
+            Inputs(replace(ratings, data=only_units(ratings.data, units != unit)), weights=weights)
+        ).value
+        for unit in found.clusters
+    ]
+    assert found.without == pytest.approx(without, abs=1e-9, nan_ok=True)
+    assert found.standard_error == pytest.approx(jackknife_of(without), abs=1e-9, nan_ok=True)
+
+
+def check(found, value, error=None, scale=1.0, status="ok"):
     if value is None:
         assert np.isnan(found.value)
         assert found.status.startswith("undefined")
         return
     assert found.value == pytest.approx(value, abs=1e-9)
-    assert found.status == "ok"
-    assert at_total(found) == pytest.approx(value, abs=1e-9)
+    assert found.status == status
+    if found.without is None:
+        assert at_total(found) == pytest.approx(value, abs=1e-9)
+    else:
+        assert found.sums.shape == (0, 0)
     if error is not None:
         assert found.standard_error * scale == pytest.approx(error, abs=1e-9)
 
@@ -103,9 +128,10 @@ def test_carried_over(case):
     settings = {name: case[name] for name in ("level", "weights", "missing") if name in case}
     found = estimated(case["coefficient"], answers, **settings)
     scale = error_scale(case["coefficient"], table["rows_are"], len(answers[0]))
-    check(found, case["value"], case.get("error"), scale)
+    check(found, case["value"], case.get("error"), scale, case.get("status", "ok"))
+    check_without(case["coefficient"], answers, found, case.get("weights", "identity"))
     if "kappas" in case:
-        pairs = Inputs(from_array(answers)).pairs
+        pairs = Inputs(ratings_of(answers)).pairs
         assert pairs.kappa == pytest.approx(case["kappas"], abs=1e-9)
         if "shared" in case:
             assert pairs.n_shared.tolist() == case["shared"]
@@ -185,7 +211,9 @@ def pairwise(case):
         assert pairs.n_shared[place] == case["pairs"][name]["n_shared"]
         agreement = case["pairs"][name]["percent_agreement"]
         assert pairs.observed[place] == pytest.approx(agreement, abs=1e-9)
+    check_without("cohen_kappa", _answers(case), found)
     light = estimated("light_kappa", _answers(case))
+    check_without("light_kappa", _answers(case), light)
     assert light.value == pytest.approx(case["unweighted_mean"], abs=1e-9)
     assert found.n_shared == case["n_pairs_total"]
 

@@ -8,13 +8,20 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support import brute_statistics as brute
-from support.ratings import at_total, reliability, tables
+from support.ratings import (
+    at_total,
+    jackknife_of,
+    only_units,
+    reliability,
+    tables,
+    without_clusters,
+)
 
-from bboxqa.agreement import partners
+from bboxqa.agreement import cohen, partners
 from bboxqa.agreement.cohen import BY_CONVENTION, answer_pairs, cohen_pairs, kappa_of, mean_kappa
-from bboxqa.agreement.resampling import jackknife
 from bboxqa.agreement.weights import agreement_weights
 from bboxqa.io.rating_columns import from_columns
+from bboxqa.model import Cell, ReliabilityData
 
 K = 4
 IDENTITY = [[int(a == b) for b in range(K)] for a in range(K)]
@@ -95,11 +102,15 @@ def test_means_over_pairs(rows, name, by_shared):
     observed, expected, kappa = part @ parts / part.sum()
     assert found.value == pytest.approx(kappa)
     assert (found.observed, found.expected) == pytest.approx((observed, expected))
-    assert at_total(found) == pytest.approx(kappa)
     assert found.n_shared == sum(map(len, pairs))
     certain = all(float(x) == 1 for x in parts[:, 1])
     assert found.status == (BY_CONVENTION if certain else "ok")
-    assert found.of_many_pairs == (len(pairs) > 1)
+    if len(pairs) > 1:
+        assert found.sums.shape == (0, 0)
+        assert found.without.shape == found.clusters.shape
+    else:
+        assert found.without is None
+        assert at_total(found) == pytest.approx(kappa)
 
 
 def test_agreement_on_everything_is_1_also_with_one_value():
@@ -165,9 +176,11 @@ def test_weights_of_units_repeat_them(values, name, by_shared, seed):
         both.append(mean_kappa(answers, table, matrix(name), by_shared=by_shared))
     assert both[0].value == pytest.approx(both[1].value, nan_ok=True)
     assert both[0].n_shared == both[1].n_shared
-    assert jackknife(both[0]) == pytest.approx(jackknife(both[1]), abs=1e-9, nan_ok=True)
-    # Every cluster is either of several units in both tables, or the formula differs.
-    if len(values) > 2 and (np.bincount(group) > 1).all():
+    without = [without_clusters(found) for found in both]
+    assert without[0] == pytest.approx(without[1], abs=1e-9, nan_ok=True)
+    # Of one pair, some cluster is of several units in both tables, or the formula differs.
+    counted = (values >= 0).sum(0) >= 2
+    if both[0].without is not None or len(np.unique(group[counted])) < counted.sum():
         expected = pytest.approx(both[1].standard_error, abs=1e-9, nan_ok=True)
         assert both[0].standard_error == expected
 
@@ -183,11 +196,91 @@ def test_without_a_cluster_is_that_of_the_rest(values, name, by_shared):
     found = measured(values)
     assume(not np.isnan(found.value))
     without = [measured(np.delete(values, unit, axis=1)).value for unit in found.clusters]
-    assert jackknife(found) == pytest.approx(without, rel=1e-9, abs=1e-9, nan_ok=True)
+    expected = pytest.approx(without, rel=1e-9, abs=1e-9, nan_ok=True)
+    assert without_clusters(found) == expected
+
+
+def mean_of(data, n_annotators, weights, by_shared):
+    answers = answer_pairs(data, n_annotators)
+    table = cohen_pairs(answers, weights)
+    return mean_kappa(answers, table, weights, by_shared=by_shared)
+
+
+def recomputed(data, n_annotators, found, weights, by_shared):
+    """Return the mean of what is left without each cluster."""
+    return [
+        mean_of(only_units(data, data.group != cluster), n_annotators, weights, by_shared).value
+        for cluster in found.clusters
+    ]
+
+
+clustered = st.lists(
+    st.tuples(st.integers(0, 9), st.integers(0, 3), st.integers(0, K - 1)),
+    min_size=4, max_size=60,
+)  # fmt: skip
+
+
+def answers_in_clusters(rows, seed, *, weighted):
+    """Return ten units in three clusters; annotators may repeat their answers."""
+    rng = np.random.default_rng(seed)
+    unit, annotator, value = np.array(sorted(rows)).T
+    return ReliabilityData(
+        unit=unit.astype(np.int64),
+        annotator=annotator.astype(np.int32),
+        value=value.astype(np.int32),
+        state=np.full(len(rows), Cell.CATEGORY, np.uint8),
+        group=rng.integers(0, 3, 10).astype(np.int32),
+        n_values=K,
+        n_groups=3,
+        weight=rng.integers(1, 9, 10) if weighted else None,
+    )
+
+
+@settings(max_examples=200)
+@given(clustered, st.integers(0, 2**32), weightings, st.booleans(), st.booleans())
+def test_without_clusters_of_many_answers(rows, seed, name, by_shared, weighted):
+    data, weights = answers_in_clusters(rows, seed, weighted=weighted), matrix(name)
+    found = mean_of(data, 4, weights, by_shared)
+    assume(not np.isnan(found.value))
+    shared = answer_pairs(data, 4)
+    assert found.clusters.tolist() == sorted(set(data.group[shared.unit].tolist()))
+    expected = recomputed(data, 4, found, weights, by_shared)
+    assert without_clusters(found) == pytest.approx(expected, rel=1e-9, abs=1e-9, nan_ok=True)
+    if found.without is not None:
+        error = pytest.approx(jackknife_of(expected), rel=1e-9, abs=1e-9, nan_ok=True)
+        assert found.standard_error == error
+
+
+@pytest.mark.parametrize("name", list(WEIGHTS))
+def test_without_clusters_in_several_chunks(monkeypatch, name):
+    rng = np.random.default_rng(2)
+    rows = [tuple(row) for row in rng.integers(0, (10, 4, K), (200, 3)).tolist()]
+    data = answers_in_clusters(rows, 0, weighted=True)
+    expected = mean_of(data, 4, matrix(name), True).without
+    monkeypatch.setattr(cohen, "_CHUNK", 2 * K)
+    assert np.array_equal(mean_of(data, 4, matrix(name), True).without, expected)
+
+
+def test_a_pair_in_one_cluster_only_is_gone_without_it():
+    values = np.array([[0, 1, 0, 1], [0, 1, 1, 1], [-1, -1, 0, 1]])
+    found = mean_of(reliability(values, group=[0, 0, 1, 1]), 3, None, False)
+    assert found.without[1] == cohen_pairs(answer_pairs(reliability(values[:2, :2]), 2)).kappa[0]
+    alone = mean_of(reliability(values, group=[0, 0, 0, 0]), 3, None, False)
+    assert np.isnan([*alone.without, alone.standard_error]).all()
 
 
 @settings(max_examples=60)
-@given(tables(units=(4, 8)), weightings, st.booleans())
+@given(tables(annotators=(3, 4), units=(3, 8)), weightings, st.booleans())
+def test_error_of_several_pairs_is_that_of_the_jackknife(values, name, by_shared):
+    data, weights = reliability(values), matrix(name)
+    found = mean_of(data, len(values), weights, by_shared)
+    assume(found.without is not None)
+    error = jackknife_of(recomputed(data, len(values), found, weights, by_shared))
+    assert found.standard_error == pytest.approx(error, rel=1e-9, abs=1e-9, nan_ok=True)
+
+
+@settings(max_examples=60)
+@given(tables(annotators=(2, 2), units=(4, 8)), weightings, st.booleans())
 def test_error_is_that_of_small_changes(values, name, by_shared):
     answers = answer_pairs(reliability(values), len(values))
     table = cohen_pairs(answers, matrix(name))
@@ -201,11 +294,10 @@ def test_error_is_that_of_small_changes(values, name, by_shared):
     moved[:, n:] -= step * np.eye(n)
     value = found.evaluate(sums @ moved)
     slope = (value[:n] - value[n:]) / (2 * step)
-    correction = 1 if len(table) == 1 else n / (n - 1)
     if n == 1:
         assert np.isnan(found.standard_error)
     else:
-        expected = np.sqrt((slope**2).sum() * correction)
+        expected = np.sqrt((slope**2).sum())
         assert found.standard_error == pytest.approx(expected, rel=1e-4, abs=1e-6)
 
 

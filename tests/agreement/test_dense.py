@@ -1,5 +1,7 @@
 """Coefficients of a table of codes are those of its ratings one by one."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -79,6 +81,17 @@ def test_few_gaps_and_many_gaps():
 def test_more_values_than_fit_a_narrow_code():
     codes = np.array([[0, 40_000, 32_767, -1], [0, 40_000, 32_766, 32_768]])
     check(codes, 40_001)
+
+
+def test_memory_is_that_of_the_table_however_many_annotators():
+    codes = np.random.default_rng(0).integers(-1, 2, (400, 12)).astype(np.int32)
+    alpha_of_codes(codes[:2], 2)
+    tracemalloc.start()
+    found = alpha_of_codes(codes, 2)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1 << 20
+    assert found.value == pytest.approx(alpha(unit_counts(reliability(codes, 2))).value)
 
 
 def test_nothing_to_compare():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
-from support.ratings import reliability, tables
+from support.ratings import jackknife_of, reliability, tables
 
 from bboxqa import stats
 from bboxqa.agreement.alpha import alpha
@@ -152,6 +152,52 @@ def test_of_two_groups_of_annotators():
     found = stats.difference(*parts, bootstrap=100)
     assert found.value == pytest.approx(estimated(values[:2]).value - estimated(values[2:]).value)
     assert found.n_common == 80
+
+
+@pytest.mark.parametrize("name", ["cohen_kappa", "light_kappa"])
+@pytest.mark.parametrize("sizes", [(3, 3), (3, 2), (2, 3)])
+def test_means_over_pairs_differ_by_the_paired_jackknife(name, sizes):
+    truth = TRUTH[:30]
+    values = [
+        np.concatenate([noisy(seed, 0.2, truth), noisy(seed + 1, 0.5, truth)])[:n]
+        for seed, n in zip((1, 5), sizes, strict=True)
+    ]
+    names = np.arange(30), np.arange(4, 34)
+
+    def measured(left_out):
+        each = [
+            stats.measure(
+                stats.ratings_from_table(part[:, own != left_out]), [name], bootstrap=0
+            ).coefficients[name].value
+            for part, own in zip(values, names, strict=True)
+        ]  # fmt: skip
+        return each[0] - each[1]
+
+    parts = [
+        columns(part, np.char.mod("u%03d", own)) for part, own in zip(values, names, strict=True)
+    ]
+    found = stats.difference(*parts, name, bootstrap=0)
+    assert found.value == pytest.approx(measured(-1))
+    assert (found.n_clusters, found.n_common, found.status) == (34, 26, "ok")
+    error = jackknife_of([measured(unit) for unit in range(34)])
+    assert found.standard_error == pytest.approx(error)
+    reach = 1.959963984540054 * error
+    assert found.interval == pytest.approx((found.value - reach, found.value + reach))
+    assert stats.difference(*parts, name, bootstrap=50, seed=3) == found
+    same = stats.difference(parts[0], parts[0], name)
+    if sizes[0] > 2:
+        assert (same.value, same.standard_error, same.interval) == (0, 0, (0, 0))
+
+
+def test_a_difference_of_means_over_pairs_stays_on_the_scale():
+    good, bad = np.tile([0, 1], (3, 4)), np.tile([[0, 1], [1, 0]], (1, 4))
+    bad[1, 7] = 1
+    ours, theirs = stats.ratings_from_table(good), stats.ratings_from_table(bad)
+    found = stats.difference(ours, theirs, "cohen_kappa")
+    turned = stats.difference(theirs, ours, "cohen_kappa")
+    assert found.value + 1.96 * found.standard_error > 2
+    assert found.interval[0] < found.value
+    assert (found.interval[1], turned.interval[0]) == (2, -2)
 
 
 def test_unknown_coefficient():

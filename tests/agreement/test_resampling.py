@@ -1,11 +1,13 @@
 """Replicates, percentiles, BCa and the jackknife, by replaying every draw."""
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import bootstrap, norm
-from support.ratings import reliability, tables
+from support.ratings import reliability, tables, without_clusters
 
 from bboxqa.agreement import estimator as estimators
 from bboxqa.agreement import resampling
@@ -18,11 +20,13 @@ from bboxqa.agreement.resampling import (
     jackknife_error,
     percentile_interval,
     replicates_of,
+    replicates_of_all,
 )
 from bboxqa.ratings import Ratings
 
 K = 4
 NAMES = [name for name in COEFFICIENTS if name not in ("choice_kappa", "gwet_ac2", "scott_pi")]
+OF_PAIRS = ("cohen_kappa", "light_kappa")
 
 
 def estimated(name, values, **more):
@@ -35,11 +39,18 @@ def estimated(name, values, **more):
     return COEFFICIENTS[name](Inputs(ratings))
 
 
+def resampled(name, values, **more):
+    """Return a coefficient that has sums, and what it is of: of a mean over pairs, one pair."""
+    if name in OF_PAIRS:
+        values = values[:2]
+    return estimated(name, values, **more), values
+
+
 def mean_of(values):
     """Return the mean of numbers as a coefficient, each number being a cluster."""
     sums = np.stack([np.ones(len(values)), values])
     return Estimator(
-        float(np.mean(values)), np.nan, np.nan, "ok", sums, lambda x: x[1] / x[0],
+        float(np.mean(values)), np.nan, np.nan, "ok", lambda: sums, lambda x: x[1] / x[0],
         np.arange(len(values)),
     )  # fmt: skip
 
@@ -47,7 +58,7 @@ def mean_of(values):
 @settings(max_examples=100)
 @given(tables(annotators=(3, 3), units=(4, 8), missing=False), st.sampled_from(NAMES))
 def test_replicates_are_coefficients_of_what_was_drawn(values, name):
-    found = estimated(name, values)
+    found, values = resampled(name, values)
     if np.isnan(found.value):
         return
     replicates = replicates_of(found, 6, seed=5)
@@ -66,7 +77,7 @@ def test_replicates_are_coefficients_of_what_was_drawn(values, name):
 )
 def test_clusters_are_drawn_whole(values, name, seed):
     group = np.random.default_rng(seed).integers(0, 4, values.shape[1])
-    found = estimated(name, values, group=group)
+    found, values = resampled(name, values, group=group)
     if np.isnan(found.value):
         return
     assert found.clusters.tolist() == sorted(set(group.tolist()))
@@ -100,8 +111,8 @@ def test_weights_count_draws():
     assert (weights.sum(0) == 5).all()
     assert (weights >= 0).all()
     assert weights.mean() == 1
-    fewer = np.concatenate(list(drawn_weights(5, 230, seed=3, n_drawn=2)), axis=1)
-    assert (fewer.sum(0) == 2).all()
+    again = np.concatenate(list(drawn_weights(5, 120, seed=3)), axis=1)
+    assert np.array_equal(again, weights[:, :120])
 
 
 @pytest.mark.parametrize(("chunk", "cells"), [(1, 1 << 23), (7, 1 << 23), (100, 40), (100, 1)])
@@ -118,11 +129,13 @@ def test_any_size_of_chunk(monkeypatch, chunk, cells):
 @pytest.mark.parametrize("name", [name for name in NAMES if name != "cronbach_alpha"])
 def test_a_sparse_table_of_sums_gives_the_same(monkeypatch, name):
     values = np.random.default_rng(1).integers(-1, K, (3, 30))
-    dense = estimated(name, values)
+    dense, _ = resampled(name, values)
+    before = dense.drawn_sums()
     monkeypatch.setattr(estimators, "_DENSE", 0)
-    sparse = estimated(name, values)
+    sparse, _ = resampled(name, values)
     assert not isinstance(sparse.sums, np.ndarray)
-    assert sparse.drawn_sums().toarray() == pytest.approx(dense.drawn_sums())
+    assert sparse.drawn_sums().toarray() == pytest.approx(before)
+    assert isinstance(dense.sums, np.ndarray)
     assert replicates_of(sparse, 20, 0) == pytest.approx(replicates_of(dense, 20, 0))
     assert jackknife(sparse) == pytest.approx(jackknife(dense))
 
@@ -143,10 +156,61 @@ def test_progress_ends_with_everything():
     assert said == [(100, 230), (200, 230), (230, 230)]
 
 
-def test_fewer_draws_spread_wider():
-    found = mean_of(np.random.default_rng(0).normal(size=40))
-    few, many = (replicates_of(found, 2000, 0, n_drawn=n).std() for n in (10, 40))
+def test_fewer_clusters_spread_wider():
+    values = np.random.default_rng(0).permutation(np.repeat(np.arange(10.0), 4))
+    few, many = (replicates_of(mean_of(part), 2000, 0).std() for part in (np.arange(10.0), values))
     assert few / many == pytest.approx(2, rel=0.1)
+
+
+@settings(max_examples=40)
+@given(
+    tables(annotators=(2, 3), units=(4, 8)),
+    st.lists(st.sampled_from(NAMES), min_size=1, max_size=5, unique=True),
+)
+def test_all_together_are_each_alone(values, names):
+    found = {name: resampled(name, values)[0] for name in names}
+    found = {name: one for name, one in found.items() if not np.isnan(one.value)}
+    together = replicates_of_all(found, 120, seed=7)
+    assert list(together) == list(found)
+    for name, one in found.items():
+        assert np.array_equal(together[name], replicates_of(one, 120, seed=7), equal_nan=True)
+
+
+def test_what_has_the_same_clusters_is_drawn_once(monkeypatch):
+    drawn = []
+
+    def counted(n_clusters, replicates, seed):
+        drawn.append(n_clusters)
+        return drawn_weights(n_clusters, replicates, seed)
+
+    monkeypatch.setattr(resampling, "drawn_weights", counted)
+    values = np.array([[0, 1, 2, -1, 3], [0, 1, 1, 2, -1]])
+    names = ["krippendorff_alpha", "cohen_kappa", "fleiss_kappa", "gwet_ac1"]
+    said = []
+    replicates_of_all(
+        {name: estimated(name, values) for name in names}, 150, 0,
+        lambda done, total: said.append((done, total)),
+    )  # fmt: skip
+    # Fleiss and Gwet count the units with one rating, too.
+    assert drawn == [3, 5]
+    assert said == [(100, 300), (150, 300), (250, 300), (300, 300)]
+
+
+def test_nothing_to_resample():
+    assert replicates_of_all({}, 50, 0) == {}
+
+
+@pytest.mark.parametrize("name", OF_PAIRS)
+def test_means_over_several_pairs_have_no_sums(name):
+    values = np.random.default_rng(1).integers(-1, K, (3, 30))
+    found = estimated(name, values)
+    assert found.sums.shape == (0, 0)
+    assert np.isnan(found.evaluate(np.ones((4, 2)))).all()
+    assert found.without.shape == found.clusters.shape
+    assert found.standard_error == pytest.approx(jackknife_error(without_clusters(found)))
+    pair = estimated(name, values[:2])
+    assert pair.without is None
+    assert pair.sums.shape == (1 + 2 * K, 30)
 
 
 def test_no_replicates():
@@ -248,9 +312,25 @@ def test_units_that_nothing_is_compared_in_are_not_drawn():
 
 
 def test_estimators_are_read_only():
-    found = mean_of(np.arange(3.0))
-    with pytest.raises(ValueError, match="read-only"):
-        found.sums[0, 0] = 7
+    values = np.random.default_rng(1).integers(0, K, (3, 5))
+    found = estimated("cohen_kappa", values)
+    for array in (found.clusters, found.without, mean_of(np.arange(3.0)).clusters):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 7
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_sums_are_made_once_and_when_asked_for(monkeypatch, name):
+    made = []
+    for module in ("alpha", "chance", "cohen", "conger", "value_pairs"):
+        of = import_module(f"bboxqa.agreement.{module}")
+        if hasattr(of, "table_of"):
+            monkeypatch.setattr(of, "table_of", lambda *x: made.append(x) or table_of(*x))
+    values = np.random.default_rng(1).integers(0, K, (2, 5))
+    found = estimated(name, values)
+    assert made == []
+    assert found.sums is found.sums
+    assert len(made) == (name != "cronbach_alpha")
 
 
 def test_sums_of_a_table():

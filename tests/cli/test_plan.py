@@ -84,13 +84,56 @@ def test_one_threshold_only(file):
     [
         ((), "Missing option '--target-width'"),
         (("--target-width", "0.1"), "no file given; try: bboxqa plan export.json"),
-        (("x.json", "--target-width", "0"), "0 is not in the range 0<x<=2"),
+        (("x.json", "--target-width", "0"), "0 is not in the range 0.001<=x<=2"),
+        (("x.json", "--target-width", "0.0009"), "0.0009 is not in the range 0.001<=x<=2"),
+        (("x.json", "--target-width", "2.1"), "2.1 is not in the range 0.001<=x<=2"),
     ],
 )
 def test_wrong_use(arguments, message):
     found = run(*arguments)
     assert found.exit_code == 2
     assert message in found.output
+
+
+def test_no_plan_without_an_interval(file):
+    with pytest.raises(ConfigError) as error:
+        plan_images(read_coco(file), 0.1, AgreeSettings(bootstrap=0))
+    assert str(error.value) == ("bootstrap: found 0; a plan needs the interval of the data in hand")
+
+
+@pytest.mark.parametrize("n_images", [19, 20])
+def test_few_images_are_said_to_be_few(tmp_path, n_images):
+    rng = np.random.default_rng(1)
+    images = [image(number, rater_list=["a", "b", "c"]) for number in range(1, n_images + 1)]
+    annotations = [
+        annotation(place + 1, number, category_id=int(rng.integers(1, 3)), rater_id=who)
+        for place, (number, who) in enumerate(
+            (number, who) for number in range(1, n_images + 1) for who in "abc"
+        )
+    ]
+    categories = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
+    path = write(tmp_path / "few.json", document(annotations, images, categories))
+    lines = run(path, "--target-width", 0.1).output.splitlines()
+    assert " by 3 annotators, as now (" in lines[2]
+    said = ["note: with 19 images the width itself is unsure"] if n_images == 19 else []
+    assert lines[3:] == said
+    values = json.loads(run(path, "--target-width", 0.1, "--format", "json").output)
+    assert values["n_annotators"] == 3
+
+
+def test_annotators_of_a_plan_are_those_of_most_images(tmp_path):
+    rng = np.random.default_rng(2)
+    asked = ["abc"] * 2 + ["ab"] * 4 + ["a"] * 9
+    images = [image(number, rater_list=[*who]) for number, who in enumerate(asked, 1)]
+    drawn = [(number, name) for number, who in enumerate(asked, 1) for name in who]
+    annotations = [
+        annotation(place, number, category_id=int(rng.integers(1, 3)), rater_id=name)
+        for place, (number, name) in enumerate(drawn, 1)
+    ]
+    categories = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
+    path = write(tmp_path / "mixed.json", document(annotations, images, categories))
+    found = plan_images(read_coco(path), 0.1, AgreeSettings(bootstrap=100))
+    assert (found.n_images, found.n_annotators) == (6, 2)
 
 
 def test_real_annotations():

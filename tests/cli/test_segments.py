@@ -76,6 +76,10 @@ def test_several_tiers_and_recordings(tmp_path):
         0.9, 0.9, 0.9,
     ]  # fmt: skip
     assert tiers[0]["coefficients"]["percent_agreement"]["interval"] == [0.9, 0.9]
+    # All tiers together are measured, not added up.
+    shown = run(path).output
+    assert " all tiers  cohen_kappa" in shown
+    assert " total" not in shown
 
 
 def test_overlaps_are_refused_or_resolved(tmp_path):
@@ -88,6 +92,13 @@ def test_overlaps_are_refused_or_resolved(tmp_path):
     assert "'b' from 50 ms to 200 ms" in str(found.exception)
     resolved = run(path, other, "--overlaps", "first")
     assert "1 overlap resolved: the first counts" in resolved.output
+
+
+@pytest.mark.parametrize("option", ["--duration", "--resolution"])
+def test_times_without_end_are_refused(tracks, option):
+    found = run(*tracks, option, 10**12 + 1)
+    assert found.exit_code == 2
+    assert f"Invalid value for '{option}'" in found.output
 
 
 def test_no_file():

@@ -33,7 +33,7 @@ def table(tmp_path):
 
 
 def test_text_says_what_was_measured(table):
-    result = run(table, "--bootstrap", 20)
+    result = run(table, "--bootstrap", 40)
     assert (result.returncode, result.stderr) == (0, "")
     assert "20 units, 2 annotators, 40 ratings" in result.stdout
     assert "krippendorff_alpha" in result.stdout
@@ -50,6 +50,20 @@ def test_json_and_csv_say_the_same(table, tmp_path):
     assert (result.returncode, result.stdout) == (0, "")
     (row,) = csv.DictReader(io.StringIO(output.read_text()))
     assert float(row["value"]) == found["coefficients"]["krippendorff_alpha"]["value"]
+
+
+def test_three_annotators_are_shown_in_pairs_and_one_by_one(tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text(TABLE + "".join(f"u{i},c,{i % 3}\n" for i in range(20)))
+    shown = run(path, "--bootstrap", 0).stdout
+    for titles in ("first  second  compared", "annotator  alpha without", "value  alpha without"):
+        assert titles in shown
+    (found,) = json.loads(run(path, "--bootstrap", 0, "--format", "json").stdout)
+    assert [(pair["first"], pair["second"], pair["n_shared"]) for pair in found["pairs"]] == [
+        ("a", "b", 20), ("a", "c", 20), ("b", "c", 20),
+    ]  # fmt: skip
+    assert list(found["annotators"]) == ["a", "b", "c"]
+    assert list(found["values"]) == ["0", "1", "2"]
 
 
 def test_published_agreement_of_a_study():
@@ -72,6 +86,8 @@ def test_published_agreement_of_a_study():
         (["{}", "--layout", "wide"], "Invalid value for '--layout'"),
         (["{}", "--output", "{}"], "is the table itself"),
         (["{}", "--bootstrap", "-1"], "Invalid value for '--bootstrap'"),
+        (["{}", "--bootstrap", "20"], "bootstrap: found 20, expected 0, or 40 to 100,000"),
+        (["{}", "--output", "."], "is a folder; name a file"),
     ],
 )
 def test_what_is_wrong_is_said_without_a_traceback(table, arguments, message):

@@ -215,6 +215,36 @@ def test_equal_numbers_are_one_value_and_large_ones_are_not():
         assert code(column_of(texts, "value")).numbers is None
 
 
+@pytest.mark.parametrize("kind", ["unit", "annotator", "cluster"])
+def test_names_that_are_written_in_two_ways_are_two(write, kind):
+    columns = {"unit": ["1", "1", "2"], "annotator": ["a", "b", "a"], "value": ["x", "y", "y"],
+               "cluster": ["i", "i", "j"]}  # fmt: skip
+    columns[kind] = {"unit": ["7", "007", "10"], "annotator": ["7", "007", "7.0"],
+                     "cluster": ["7", "007", "7"]}[kind]  # fmt: skip
+    if kind == "cluster":
+        columns["unit"] = ["1", "2", "3"]
+    ratings = from_columns(**columns)
+    lines = ["unit,annotator,value,cluster", *map(",".join, zip(*columns.values(), strict=True))]
+    same = read(write("\n".join(lines) + "\n"), cluster="cluster")
+    assert triples(same) == triples(ratings)
+    if kind == "unit":
+        # In the order of the numbers.
+        assert ratings.unit_names == ("007", "7", "10")
+        assert len(ratings.data.unit) == 3
+    elif kind == "annotator":
+        assert ratings.annotator_names == ("007", "7", "7.0")
+    else:
+        assert ratings.cluster_names == ("007", "7")
+        assert ratings.data.group.tolist() == [1, 0, 1]
+
+
+def test_values_that_are_written_in_two_ways_are_one(write):
+    ratings = read(write("unit,annotator,value\na,x,7\na,y,007\nb,x,7.0\nb,y,8\n"))
+    assert ratings.value_names == ("7", "8")
+    assert ratings.data.value.tolist() == [0, 0, 0, 1]
+    assert ratings.numbers.tolist() == [7, 8]
+
+
 labels = st.one_of(st.none(), st.integers(-5, 12), st.sampled_from(["a", "b", "10"]))
 
 
@@ -298,6 +328,71 @@ def test_a_table_on_its_side_is_refused_until_it_is_named(write):
     assert len(read(path, layout="units-x-raters").annotator_names) == 3
     named = write(table_text(rows, ["annotator", "q", "r", "s"], [f"a{i}" for i in range(1000)]))
     assert len(read(named, layout="raters-x-units").annotator_names) == 1000
+
+
+@pytest.mark.parametrize(
+    ("n_annotators", "n_units", "refused"), [(8, 7, True), (8, 8, False), (7, 6, False)]
+)
+def test_eight_annotators_and_more_of_fewer_units_are_refused(
+    write, n_annotators, n_units, refused
+):
+    rows = [[f"v{(i * j) % 3}" for j in range(n_units)] for i in range(n_annotators)]
+    names, units = [f"n{i}" for i in range(n_annotators)], [f"q{j}" for j in range(n_units)]
+    wide = write(table_text(rows, ["name", *units], names))
+    tall = [list(column) for column in zip(*rows, strict=True)]
+    other = write(table_text(tall, ["name", *names], units), "other.csv")
+    for path, layout, turned, word in (
+        (wide, "raters-x-units", "units-x-raters", "annotator"),
+        (other, "units-x-raters", "raters-x-units", "unit"),
+    ):
+        if not refused:
+            assert len(read(path, layout=layout).annotator_names) == n_annotators
+            continue
+        with pytest.raises(DatasetError) as raised:
+            read(path, layout=layout)
+        assert raised.value.problems == (
+            f"{path}: does not look like {layout}: it would be 8 annotators of 7 units",
+        )
+        assert f"--layout {turned}" in raised.value.advice
+        assert f"with the word {word}," in raised.value.advice
+        path.write_text(path.read_text().replace("name", word, 1))
+        assert len(read(path, layout=layout).annotator_names) == n_annotators
+    array = np.array(rows)
+    if not refused:
+        assert len(from_array(array).annotator_names) == n_annotators
+        return
+    with pytest.raises(DatasetError) as raised:
+        from_array(array)
+    assert raised.value.problems == ("table: would be 8 annotators of 7 units",)
+    assert "table.T" in raised.value.advice
+    assert "annotator_names" in raised.value.advice
+    assert triples(from_array(array, annotator_names=names, unit_names=units)) == triples(
+        read(wide)
+    )
+
+
+def test_eight_annotators_of_one_unit():
+    with pytest.raises(DatasetError, match="table: would be 8 annotators of 1 unit\n"):
+        from_array([["a"]] * 8)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_frame_is_no_array(library):
+    frame = pytest.importorskip(library).DataFrame({"unit": [1, 1], "value": [2, 3]})
+    with pytest.raises(DatasetError) as raised:
+        from_array(frame)
+    assert raised.value.problems == ("table: is a frame; expected an array of annotators × units",)
+    assert "frame.to_numpy()" in raised.value.advice
+
+
+@pytest.mark.parametrize("missing", ["", "NA", "-"])
+def test_empty_cells_leave_open_whether_a_table_holds_counts(write, missing):
+    """So that it is refused for want of a layout, with or without them."""
+    for cells in ("2,1", f"2,{missing}", f"{missing},{missing}"):
+        with pytest.raises(DatasetError, match="the header does not tell what the table holds"):
+            read(write(f"unit,no,yes\na,1,2\nb,{cells}\n"))
+    names = read(write(f"unit,no,yes\na,x,y\nb,y,{missing}\n"))
+    assert names.annotator_names == ("no", "yes")
 
 
 def test_no_file_and_contradicting_settings(tmp_path, write):

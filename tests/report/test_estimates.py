@@ -5,7 +5,10 @@ import io
 import json
 from math import nan
 
-from bboxqa.estimates import Estimate, TaskEstimates
+import numpy as np
+import pytest
+
+from bboxqa.estimates import Estimate, PairTable, TaskEstimates
 from bboxqa.report.estimates import as_csv, as_json, text_lines
 
 UNDEFINED = "undefined: only one value occurs, so no disagreement is possible"
@@ -54,9 +57,97 @@ def test_json_has_no_nan_and_exactly_these_keys():
                     "status": UNDEFINED,
                 },
             },
+            "pairs": [],
+            "annotators": {},
+            "values": {},
             "notes": [],
         }
     ]
+
+
+def detailed(name=None):
+    pairs = PairTable(
+        np.array([0, 0, 1], np.int32), np.array([1, 2, 2], np.int32), np.array([1200, 3, 0]),
+        np.array([0.5, 0.75, 0]), np.array([0.25, 0.5, nan]), np.array([0.375, 0.25, nan]),
+    )  # fmt: skip
+    return TaskEstimates(
+        name, 5, 3, 15, {"krippendorff_alpha": Estimate(0.5)}, ("ann", "b\x1bob", "cid"), pairs,
+        {"ann": 0.25, "b\x1bob": nan, "cid": 0.75},
+        {
+            "cat": {"alpha_without": 0.125, "fleiss_kappa": 0.5},
+            "dog": {"alpha_without": nan, "fleiss_kappa": -0.25},
+        },
+    )  # fmt: skip
+
+
+def test_json_has_pairs_annotators_and_values():
+    (found,) = json.loads(json.dumps(as_json([detailed()]), allow_nan=False))
+    assert found["pairs"] == [
+        {"first": "ann", "second": "b\x1bob", "n_shared": 1200, "observed": 0.5,
+         "expected": 0.25, "kappa": 0.375},
+        {"first": "ann", "second": "cid", "n_shared": 3, "observed": 0.75, "expected": 0.5,
+         "kappa": 0.25},
+        {"first": "b\x1bob", "second": "cid", "n_shared": 0, "observed": 0, "expected": None,
+         "kappa": None},
+    ]  # fmt: skip
+    assert found["annotators"] == {
+        "ann": {"alpha_without": 0.25},
+        "b\x1bob": {"alpha_without": None},
+        "cid": {"alpha_without": 0.75},
+    }
+    assert found["values"] == {
+        "cat": {"alpha_without": 0.125, "fleiss_kappa": 0.5},
+        "dog": {"alpha_without": None, "fleiss_kappa": -0.25},
+    }
+
+
+def test_text_of_one_task_shows_what_it_is_made_of():
+    lines = list(text_lines([detailed()]))
+    rows = [line.split() for line in lines]
+    assert "\x1b" not in "".join(lines)
+    start = rows.index(["first", "second", "compared", "kappa"])
+    # The lowest first, what is undefined last.
+    assert [row[-1] for row in rows[start + 1 : start + 4]] == ["0.2500", "0.3750", "0"]
+    assert rows[start + 2][-2:] == ["1,200", "0.3750"]
+    start = rows.index(["annotator", "alpha", "without"])
+    shown = [row for row in rows[start + 1 : start + 4] if len(row) == 2]
+    # Without whom it rises most comes first.
+    assert shown == [["cid", "0.7500"], ["ann", "0.2500"]]
+    start = rows.index(["value", "fleiss_kappa", "of", "it", "alpha", "without"])
+    assert rows[start + 1 : start + 3] == [["dog", "-0.2500"], ["cat", "0.5000", "0.1250"]]
+
+
+@pytest.mark.xfail(strict=True, reason="what is undefined is the first row of annotators")
+def test_an_annotator_without_whom_alpha_is_undefined_comes_last():
+    rows = [line.split() for line in text_lines([detailed()])]
+    start = rows.index(["annotator", "alpha", "without"])
+    assert [len(row) for row in rows[start + 1 : start + 4]] == [2, 2, 1]
+
+
+def test_text_of_several_tasks_is_short():
+    text = "\n".join(text_lines([detailed("on"), detailed("in")]))
+    assert "alpha without" not in text
+    assert "second" not in text
+
+
+def test_text_shows_ten_of_many_pairs():
+    n = 12
+    numbers = np.linspace(0.9, 0.1, n)
+    pairs = PairTable(
+        np.zeros(n, np.int32), np.arange(1, n + 1, dtype=np.int32), np.full(n, 7), numbers,
+        numbers, numbers,
+    )  # fmt: skip
+    names = tuple(f"a{place:02}" for place in range(n + 1))
+    lines = list(text_lines([TaskEstimates(None, 5, 13, 65, {}, names, pairs)]))
+    shown = [line.split()[1] for line in lines if line.startswith(" a00 ")]
+    assert shown == list(names[:2:-1])
+    assert " … and 2 more (all of them with --format json)" in lines
+
+
+def test_totals_only_where_they_are_wanted():
+    tasks = [task("in", 0.5, 10), task("on", 0.9, 30)]
+    assert any("total" in line for line in text_lines(tasks))
+    assert not any("total" in line for line in text_lines(tasks, totals=False))
 
 
 def test_csv_has_a_row_for_each_task_and_coefficient():

@@ -83,6 +83,16 @@ def unit_shares(units, n_values):
     ]
 
 
+def fleiss_of_value(units, value):
+    """Return Fleiss' kappa of one value against all others; None where it is undefined."""
+    codes = [[int(code == value) for code in unit] for unit in units]
+    identity = [[1, 0], [0, 1]]
+    observed = unit_agreement(codes, identity)
+    if observed is None:
+        return None
+    return corrected(observed, expected_agreement("fleiss", codes, identity))
+
+
 def expected_agreement(kind, units, weights):
     """Return the agreement expected by chance, by the definition of each coefficient."""
     n_values = len(weights)

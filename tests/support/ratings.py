@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from bboxqa.agreement.reliability import from_table
+from bboxqa.agreement.resampling import jackknife
 
 
 @st.composite
@@ -32,6 +33,26 @@ def reliability(values, n_values=4, *, group=None, weight=None):
 def units_of(values):
     """Return the codes of each unit, without those that are missing."""
     return [[int(code) for code in unit if code >= 0] for unit in np.asarray(values).T]
+
+
+def only_units(data, kept):
+    """Return the ratings of some units; the others, and all values, stay known."""
+    rows = np.flatnonzero(np.asarray(kept)[data.unit])
+    names = ("unit", "annotator", "value", "state")
+    return replace(data, **{name: getattr(data, name)[rows] for name in names})
+
+
+def without_clusters(estimator):
+    """Return the coefficient without each cluster, however it is kept."""
+    return jackknife(estimator) if estimator.without is None else estimator.without
+
+
+def jackknife_of(values):
+    """Return the standard error from values without each cluster, by its formula."""
+    n = len(values)
+    if n < 2:
+        return np.nan
+    return np.sqrt((n - 1) / n * ((np.array(values) - np.mean(values)) ** 2).sum())
 
 
 def at_total(estimator):

@@ -1,0 +1,296 @@
+"""Measuring ratings: every coefficient asked for, with its uncertainty and what to know of it."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from math import isnan, nan
+from statistics import NormalDist
+
+import numpy as np
+
+from bboxqa.agreement.chance import fleiss_per_value
+from bboxqa.agreement.consistency import CRONBACH_WARNING
+from bboxqa.agreement.estimator import Estimator
+from bboxqa.agreement.leave_out import alpha_without_annotators, alpha_without_values
+from bboxqa.agreement.metrics import Distance
+from bboxqa.agreement.registry import (
+    COEFFICIENTS,
+    Inputs,
+    default_coefficients,
+    named_coefficients,
+)
+from bboxqa.agreement.resampling import (
+    LEVEL,
+    bca_interval,
+    jackknife,
+    jackknife_error,
+    percentile_interval,
+    replicates_of_all,
+)
+from bboxqa.arrays import FloatArray
+from bboxqa.coding import number_of
+from bboxqa.errors import ConfigError
+from bboxqa.estimates import Estimate, TaskEstimates
+from bboxqa.model import Cell
+from bboxqa.ratings import Ratings
+from bboxqa.words import count
+
+__all__ = ["INTERVALS", "check_level", "measure"]
+
+Progress = Callable[[str, int, int], None]
+
+INTERVALS = ("percentile", "bca")
+"""How intervals are made of the replicates."""
+
+# Below this, intervals by resampling clusters are known to be too narrow.
+_FEW_CLUSTERS = 20
+_NORMAL = NormalDist().inv_cdf((1 + LEVEL) / 2)
+# Of more values than this nobody reads a table.
+_MOST_SHOWN = 2000
+# Coefficients whose standard error is Gwet's.
+_COUNTING_SINGLES = (
+    "conger_kappa", "fleiss_kappa", "gwet_ac1", "gwet_ac2", "brennan_prediger",
+    "percent_agreement",
+)  # fmt: skip
+MIN_BOOTSTRAP, MAX_BOOTSTRAP = 40, 100_000
+"""Fewer replicates have no 2.5 % at either end; all of them are held at once."""
+
+# Numbers that a jackknife may have to look at.
+_JACKKNIFE = 1 << 31
+
+
+def measure(
+    ratings: Ratings,
+    coefficients: str | Sequence[str] | None = None,
+    *,
+    level: str | Distance = "nominal",
+    weights: str | Sequence[Sequence[float]] | FloatArray = "identity",
+    bootstrap: int = 1000,
+    seed: int = 0,
+    interval: str = "percentile",
+    task: str | None = None,
+    progress: Progress | None = None,
+) -> TaskEstimates:
+    """Measure agreement on any ratings.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        What `read_ratings`, `ratings_from_columns` or `ratings_from_table` returns.
+    coefficients : str or sequence of str, optional
+        Names of `COEFFICIENTS`, or ``"all"``; by default those that suit the ratings.
+    level : {"nominal", "ordinal", "interval", "ratio"} or callable
+        Of measurement, for Krippendorff's alpha; or an own distance of two arrays of values.
+    weights : {"identity", "linear", "quadratic"} or (K, K) array
+        Agreement of unequal values, for the coefficients that have weights.
+    bootstrap : int
+        How many times the clusters are drawn for the intervals, 40 to 100,000; 0 for none. Means
+        over several pairs have an interval all the same.
+    seed : int
+        Of the draws.
+    interval : {"percentile", "bca"}
+        Percentiles of the replicates, or bias-corrected and accelerated (Efron 1987). Means over
+        several pairs of annotators have the value ± 1.96 standard errors in either case:
+        resampling is biased where pairs share few units.
+    task : str, optional
+        A name for the result.
+    progress : callable, optional
+        Is told a stage, and how much of how much of it is done.
+
+    Returns
+    -------
+    TaskEstimates
+        A standard error is linearised where a formula is known, else by the jackknife.
+
+    Raises
+    ------
+    ConfigError
+        If a name or a setting is not known, or the level does not suit the values.
+    """
+    if interval not in INTERVALS:
+        raise ConfigError(f"interval: found {interval!r}, expected one of {', '.join(INTERVALS)}")
+    if bootstrap and not MIN_BOOTSTRAP <= bootstrap <= MAX_BOOTSTRAP:
+        raise ConfigError(
+            f"bootstrap: found {bootstrap}, expected 0, or {MIN_BOOTSTRAP} to {MAX_BOOTSTRAP:,}"
+        )
+    inputs = Inputs(ratings, level, weights)
+    check_level(ratings, level, weights)
+    names = default_coefficients(inputs)
+    if coefficients is not None:
+        wanted = [coefficients] if isinstance(coefficients, str) else coefficients
+        names = named_coefficients(wanted)
+    estimators = {name: COEFFICIENTS[name](inputs) for name in names}
+    estimates = _estimates(estimators, bootstrap, seed, interval, progress)
+    of_pairs = any(COEFFICIENTS[name].of_pairs for name in names)
+    drawn = ratings.data.state == Cell.CATEGORY
+    return TaskEstimates(
+        task=task,
+        n_units=len(np.unique(ratings.data.unit[drawn])),
+        n_annotators=len(np.unique(ratings.data.annotator[drawn])),
+        n_ratings=int(drawn.sum()),
+        coefficients=estimates,
+        annotator_names=ratings.annotator_names,
+        pairs=inputs.pairs if of_pairs and not inputs.uncounted else None,
+        annotators=_annotators(inputs, names),
+        values=_values(inputs, names),
+        notes=tuple(_notes(inputs, estimators, estimates, bootstrap)),
+    )
+
+
+def _annotators(inputs: Inputs, names: Sequence[str]) -> dict[str, float]:
+    """Return alpha without each annotator, where it is nominal."""
+    nominal = "krippendorff_alpha" in names and inputs.level == "nominal"
+    if not nominal or inputs.repeated or inputs.uncounted or inputs.n_annotators < 3:
+        return {}
+    without = alpha_without_annotators(inputs.data, inputs.n_annotators)
+    return dict(zip(inputs.ratings.annotator_names, without.tolist(), strict=True))
+
+
+def _values(inputs: Inputs, names: Sequence[str]) -> dict[str, dict[str, float]]:
+    """Return what there is to say of each value."""
+    if inputs.repeated or inputs.data.n_values > _MOST_SHOWN:
+        return {}
+    columns = {}
+    if "krippendorff_alpha" in names and inputs.level == "nominal" and inputs.data.n_values > 2:
+        columns["alpha_without"] = alpha_without_values(inputs.counts).tolist()
+    if "fleiss_kappa" in names:
+        columns["fleiss_kappa"] = fleiss_per_value(inputs.counts).tolist()
+    if not columns:
+        return {}
+    return {
+        name: {column: numbers[place] for column, numbers in columns.items()}
+        for place, name in enumerate(inputs.ratings.value_names)
+    }
+
+
+def check_level(
+    ratings: Ratings, level: str | Distance, weights: str | Sequence[Sequence[float]] | FloatArray
+) -> None:
+    """Refuse an order of values that nobody gave.
+
+    Raises
+    ------
+    ConfigError
+        If values are texts, and are to be compared as more than equal or not.
+    """
+    if ratings.numbers is not None or not ratings.value_names:
+        return
+    asked = f"level {level}" if isinstance(level, str) and level != "nominal" else ""
+    if isinstance(weights, str) and weights != "identity":
+        asked = asked or f"weights {weights}"
+    if callable(level):
+        asked = "own metric"
+    if asked:
+        text = next(name for name in ratings.value_names if number_of(name) is None)
+        raise ConfigError(
+            f"{asked}: value {text!r} is not a number, and nothing says where it stands among the "
+            "others; write the values as numbers, such as 1 for low and 2 for high"
+        )
+
+
+def _estimates(
+    estimators: Mapping[str, Estimator],
+    bootstrap: int,
+    seed: int,
+    interval: str,
+    progress: Progress | None,
+) -> dict[str, Estimate]:
+    """Return coefficients with their uncertainty; those over the same clusters share the draws."""
+    drawn: dict[str, FloatArray] = {}
+    if bootstrap:
+        resampled = {
+            name: estimator
+            for name, estimator in estimators.items()
+            if not isnan(estimator.value)
+            and estimator.without is None
+            and len(estimator.clusters) > 1
+        }
+        tell = None if progress is None else partial(progress, "resampling")
+        drawn = replicates_of_all(resampled, bootstrap, seed, tell)
+    return {
+        name: _estimate(estimator, drawn.get(name), interval)
+        for name, estimator in estimators.items()
+    }
+
+
+def _estimate(estimator: Estimator, drawn: FloatArray | None, interval: str) -> Estimate:
+    bounds, error = np.full(2, nan), estimator.standard_error
+    if drawn is not None:
+        bounds = percentile_interval(drawn[None])[0]
+        if interval == "bca" or isnan(error):
+            without = np.full(1, nan)
+            if estimator.sums.shape[0] * len(estimator.clusters) <= _JACKKNIFE:
+                without = jackknife(estimator)
+            error = jackknife_error(without) if isnan(error) else error
+            if interval == "bca":
+                bounds = bca_interval(estimator.value, drawn, without)
+    elif estimator.without is not None:
+        reach = _NORMAL * error
+        bounds = np.clip([estimator.value - reach, estimator.value + reach], -1, 1)
+    return Estimate(
+        value=estimator.value,
+        interval=(float(bounds[0]), float(bounds[1])),
+        standard_error=error,
+        status=estimator.status,
+        observed=estimator.observed,
+        expected=estimator.expected,
+        n_shared=estimator.n_shared,
+    )
+
+
+def _notes(
+    inputs: Inputs,
+    estimators: Mapping[str, Estimator],
+    estimates: Mapping[str, Estimate],
+    bootstrap: int,
+) -> Iterator[str]:
+    """Yield what a reader of the numbers has to know."""
+    if "krippendorff_alpha" in estimates and isinstance(inputs.level, str):
+        yield f"krippendorff_alpha is of {inputs.level} data"
+    if isinstance(inputs.weights, str) and inputs.weights != "identity":
+        yield f"{inputs.weights} weights in kappas, gwet_ac2 and percent agreement"
+    if inputs.repeated:
+        yield (
+            "some annotator answered a unit several times; where these are different questions, "
+            "name their column with --by"
+        )
+    sizes = inputs.counts.size[inputs.counts.size > 0]
+    if len(sizes) and sizes.min() != sizes.max():
+        yield f"units have {sizes.min():.0f} to {sizes.max():.0f} ratings"
+    single = int((sizes == 1).sum())
+    if single:
+        yield f"{count(single, 'unit')} with one rating only: nothing to compare there"
+        counted = [name for name in _COUNTING_SINGLES if name in estimates]
+        if counted:
+            yield (
+                f"these widen the standard errors of {', '.join(counted)} (Gwet 2014 counts them "
+                "as units); their intervals do not"
+            )
+    yield from _interval_notes(inputs, estimators, estimates, bootstrap)
+    certain = 0 if inputs.uncounted else int((inputs.pairs.expected >= 1 - 1e-12).sum())
+    if certain and any(COEFFICIENTS[name].of_pairs for name in estimates):
+        yield f"{count(certain, 'pair')} gave one value only: kappa is 1 there by convention"
+    if "cronbach_alpha" in estimates and not isnan(estimates["cronbach_alpha"].value):
+        yield CRONBACH_WARNING
+
+
+def _interval_notes(
+    inputs: Inputs,
+    estimators: Mapping[str, Estimator],
+    estimates: Mapping[str, Estimate],
+    bootstrap: int,
+) -> Iterator[str]:
+    """Yield what intervals stand on, or why there are none."""
+    used = max((len(estimator.clusters) for estimator in estimators.values()), default=0)
+    data = inputs.data
+    what = "unit" if data.n_groups == len(data.group) else "cluster"
+    if bootstrap and used == 1:
+        yield f"no intervals: they come from resampling, and there is one {what} only"
+    elif bootstrap and 1 < used < _FEW_CLUSTERS:
+        yield f"intervals come from resampling, and are too narrow with {count(used, what)} only"
+    bare = [
+        name
+        for name, found in estimates.items()
+        if not isnan(found.value) and isnan(found.interval[0])
+    ]
+    if bootstrap and used > 1 and bare:
+        yield f"no interval for {', '.join(bare)}: too many resamples leave it undefined"
