@@ -1,5 +1,6 @@
 """Types of arrays, and steps on them that recur everywhere."""
 
+import mmap
 from dataclasses import fields
 from typing import Any
 
@@ -14,6 +15,7 @@ __all__ = [
     "IntArray",
     "find",
     "freeze",
+    "let_go",
     "rows",
     "run_starts",
     "sum_by",
@@ -32,6 +34,15 @@ def freeze(holder: Any) -> None:
         value = getattr(holder, field.name)
         if isinstance(value, np.ndarray):
             value.setflags(write=False)
+
+
+def let_go(array: NDArray[Any]) -> None:
+    """Let go of the pages of an array that is mapped from a file; others stay as they are."""
+    base: Any = array
+    while isinstance(base, np.ndarray | memoryview):
+        base = base.base if isinstance(base, np.ndarray) else base.obj
+    if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+        base.madvise(mmap.MADV_DONTNEED)
 
 
 def rows(start: IndexArray, stop: IndexArray) -> tuple[IndexArray, IndexArray]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-__all__ = ["BboxqaError", "ConfigError", "DatasetError", "OutputError"]
+__all__ = ["BboxqaError", "ConfigError", "DatasetError", "NothingToCompareError", "OutputError"]
 
 _SHOWN = 20
 
@@ -53,3 +53,7 @@ class DatasetError(BboxqaError):
         if self.advice:
             lines.append(self.advice)
         return "\n".join(lines)
+
+
+class NothingToCompareError(DatasetError):
+    """Annotations that may be sound, but no image of which two annotators were asked about."""

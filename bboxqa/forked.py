@@ -9,7 +9,7 @@ from multiprocessing.connection import Connection
 from signal import SIG_IGN, SIGINT, signal
 from typing import Any, TypeVar
 
-__all__ = ["beside", "can_fork"]
+__all__ = ["beside", "can_fork", "cores", "threads"]
 
 _Result = TypeVar("_Result")
 
@@ -17,11 +17,19 @@ _Result = TypeVar("_Result")
 def can_fork() -> bool:
     """Return whether a second process saves time here."""
     # A worker of a pool may have no processes of its own.
-    return sys.platform == "linux" and _cores() > 1 and not current_process().daemon
+    return sys.platform == "linux" and cores() > 1 and not current_process().daemon
 
 
-def _cores() -> int:
-    return len(os.sched_getaffinity(0))
+def cores() -> int:
+    """Return how many cores this process may use."""
+    if sys.platform == "linux":
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def threads() -> int:
+    """Return how many threads save time here: one in a worker, since the others have the rest."""
+    return 1 if current_process().daemon else cores()
 
 
 @contextmanager

@@ -13,11 +13,9 @@ from bboxqa.agreement.krippendorff import alpha_per_group, pooled_alpha
 from bboxqa.agreement.reliability import from_units
 from bboxqa.config import AgreeSettings, settings_from
 from bboxqa.errors import ConfigError
-from bboxqa.geometry.similarity import TOLERANCE, candidate_pairs
-from bboxqa.matching import match
+from bboxqa.matching import check_matcher
 from bboxqa.model import (
     BoolArray,
-    CandidatePairs,
     Cell,
     Coincidences,
     Dataset,
@@ -27,13 +25,15 @@ from bboxqa.model import (
     UnitTable,
 )
 from bboxqa.result import AgreementResult, ThresholdResult
+from bboxqa.shards import Matched, match_images
 from bboxqa.tables import category_table, image_table, pair_table, unit_table
 from bboxqa.version import __version__
 from bboxqa.words import count
 
-__all__ = ["Progress", "agree", "agree_with"]
+__all__ = ["MatchAll", "Progress", "agree", "agree_with"]
 
 Progress = Callable[[str, int, int], None]
+MatchAll = Callable[..., Matched]
 _UNKNOWN = float("nan"), float("nan")
 _OF_READING = ("annotator_key", "attribution", "filter")
 # Below this, intervals by resampling images are known to be too narrow.
@@ -80,9 +80,20 @@ def agree(data: Dataset, *, progress: Progress | None = None, **settings: Any) -
 
 
 def agree_with(
-    data: Dataset, settings: AgreeSettings, progress: Progress | None = None
+    data: Dataset,
+    settings: AgreeSettings,
+    progress: Progress | None = None,
+    match_all: MatchAll = match_images,
 ) -> AgreementResult:
-    """Measure how far annotators agree, with checked settings; see `agree`."""
+    """Measure how far annotators agree, with checked settings; see `agree`.
+
+    Parameters
+    ----------
+    data, settings, progress
+        As for `agree`.
+    match_all : callable
+        How the images are matched: all at once here, or in parts elsewhere.
+    """
 
     def tell(stage: str) -> Callable[[int, int], None] | None:
         if progress is None:
@@ -94,18 +105,11 @@ def agree_with(
     kept = np.flatnonzero(~crowd & ~lonely[data.annotations.image])
     empty = _empty_images(data, lonely)
     data_kept = replace(data, annotations=data.annotations.take(kept))
-    pairs, counts = candidate_pairs(
-        data_kept,
-        settings.similarity,
-        min(settings.iou_threshold),
-        all_touched=settings.all_touched,
-        progress=tell("comparing"),
-    )
-    measured = []
-    for index, threshold in enumerate(settings.iou_threshold):
-        measured.append(_measure(data_kept, pairs, settings, threshold, empty))
-        if progress is not None:
-            progress("matching", index + 1, len(settings.iou_threshold))
+    check_matcher(data_kept.annotations, settings.matcher)
+    # Where more than two are in an image, their order matters; greedy matching has none.
+    greedy = settings.matcher == "recursive" and bool(data.assigned.sum(1).max(initial=0) > 2)
+    matched = match_all(data_kept, settings, greedy=greedy, progress=progress)
+    measured = _measure(data_kept, matched, settings, empty)
     intervals: Sequence[Intervals | None] = [None] * len(measured)
     clusters = ~lonely
     if settings.empty_images == "skip":
@@ -136,7 +140,7 @@ def agree_with(
         sources=data.sources,
         notes=(
             *data.notes,
-            *_notes(data_kept, settings, counts, int(crowd.sum()), thresholds),
+            *_notes(data_kept, settings, matched.counts, int(crowd.sum()), thresholds),
         ),
     )
 
@@ -160,36 +164,30 @@ class _Measured:
 
 
 def _measure(
-    data: Dataset,
-    pairs: CandidatePairs,
-    settings: AgreeSettings,
-    threshold: float,
-    empty: IntArray,
-) -> _Measured:
-    """Match and count at one threshold."""
-    admissible = pairs.take(np.flatnonzero(pairs.iou >= threshold - TOLERANCE))
+    data: Dataset, matched: Matched, settings: AgreeSettings, empty: IntArray
+) -> list[_Measured]:
+    """Count at each threshold."""
+    extra = empty if settings.empty_images == "unit" else None
 
-    def counted(matcher: str) -> tuple[UnitTable, ReliabilityData, Coincidences]:
-        units = match(
-            data.annotations,
-            admissible,
-            matcher,
-            threshold,
-            category_lenient=settings.category_lenient,
-        )
-        extra = empty if settings.empty_images == "unit" else None
+    def counted(units: UnitTable) -> tuple[ReliabilityData, Coincidences]:
         n_categories = len(data.category_names)
         reliability = from_units(data.annotations, units, data.assigned, n_categories, extra)
-        return units, reliability, coincidences(reliability, settings.missing)
+        return reliability, coincidences(reliability, settings.missing)
 
-    units, reliability, statistics = counted(settings.matcher)
-    image_alpha = alpha_per_group(statistics)
-    if settings.empty_images != "skip":
-        image_alpha[empty] = 1.0
-    greedy_alpha = float("nan")
-    if settings.matcher == "recursive" and data.assigned.sum(1).max(initial=0) > 2:
-        greedy_alpha = pooled_alpha(counted("greedy")[2]).value
-    return _Measured(threshold, units, reliability, statistics, image_alpha, greedy_alpha)
+    measured = []
+    for index, threshold in enumerate(settings.iou_threshold):
+        units = matched.units[index]
+        reliability, statistics = counted(units)
+        image_alpha = alpha_per_group(statistics)
+        if settings.empty_images != "skip":
+            image_alpha[empty] = 1.0
+        greedy_alpha = float("nan")
+        if matched.greedy:
+            greedy_alpha = pooled_alpha(counted(matched.greedy[index])[1]).value
+        measured.append(
+            _Measured(threshold, units, reliability, statistics, image_alpha, greedy_alpha)
+        )
+    return measured
 
 
 def _result(

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bboxqa.cli.sizes import Size
+
 if TYPE_CHECKING:
     from bboxqa.config import AgreeSettings
     from bboxqa.result import AgreementResult
@@ -88,6 +90,13 @@ __all__ = ["agree"]
 )
 @click.option("--seed", type=int, metavar="NUMBER", help="Of the replicates; default 0.")
 @click.option(
+    "--memory",
+    type=Size(),
+    metavar="SIZE",
+    help="Outlines held in memory, such as 2GB; what is more goes to a temporary file, and the "
+    "result is the same. Default no limit.",
+)
+@click.option(
     "--config",
     metavar="FILE",
     help="Settings in TOML, or the name of some that come with bboxqa (coco-bbox, coco-segm, "
@@ -112,6 +121,7 @@ def agree(
     paths: tuple[Path, ...],
     named: tuple[str, ...],
     config: str | None,
+    memory: int | None,
     out: Path | None,
     force: bool,
     output_format: str,
@@ -144,6 +154,7 @@ def agree(
             segmentation=needs_segmentation(settings.similarity),
             pattern=settings.filter,
             digest=out is not None,
+            memory=memory,
             progress=progress,
         )
         result = agree_with(data, settings, progress)

@@ -4,11 +4,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from os import cpu_count
 
 import numpy as np
 
+from bboxqa.arrays import let_go
 from bboxqa.errors import ConfigError
+from bboxqa.forked import threads
 from bboxqa.geometry.checks import check_shapes
 from bboxqa.geometry.comparisons import ONE_THREAD, SIMILARITIES, Options
 from bboxqa.geometry.pairs import neighbours
@@ -72,7 +73,7 @@ def candidate_pairs(
     found: list[Found] = []
     shards = list(_shards(dataset))
     # Threads, not processes: numpy and GEOS let go of the lock, and nothing is copied.
-    with ThreadPoolExecutor(1 if similarity in ONE_THREAD else cpu_count()) as pool:
+    with ThreadPoolExecutor(1 if similarity in ONE_THREAD else threads()) as pool:
         jobs = [pool.submit(_compare, dataset, similarity, options, *shard) for shard in shards]
         try:
             for (_, stop), job in zip(shards, jobs, strict=True):
@@ -105,6 +106,9 @@ def _compare(
     """Return the pairs of one part that reach the threshold."""
     part = replace(dataset, annotations=dataset.annotations.take(np.arange(start, stop)))
     comparison = SIMILARITIES[similarity](part, options)
+    if part.annotations.segmentation is not None:
+        # What was needed of a mapped file has been copied.
+        let_go(part.annotations.segmentation.xy)
     lowest = options.iou_threshold - TOLERANCE
 
     def reaching(left: IndexArray, right: IndexArray, iou: FloatArray) -> Found:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bboxqa.arrays import find
-from bboxqa.errors import ConfigError, DatasetError
+from bboxqa.errors import ConfigError, DatasetError, NothingToCompareError
 from bboxqa.io.reader import CocoFile
 from bboxqa.io.records import ANNOTATOR_KEYS, ASKED_KEYS, Image, annotator_name
 from bboxqa.model import IntArray
@@ -88,7 +88,7 @@ def attribute(
     if annotator_key is not None:
         way = way or "annotator-key"
     if not any(len(file.columns.id) for file in files):
-        raise DatasetError([f"{_listed(files)}: no annotations; nothing to measure"])
+        raise NothingToCompareError([f"{_listed(files)}: no annotations; nothing to measure"])
     found = []
     for candidate in WAYS if way is None else (way,):
         if candidate == "annotator-key":
@@ -100,7 +100,7 @@ def attribute(
     for attribution in found:
         if len(attribution.names) >= 2:
             return attribution
-    raise DatasetError([_too_few(files, found, annotator_key)], EXPLANATION)
+    raise NothingToCompareError([_too_few(files, found, annotator_key)], EXPLANATION)
 
 
 def _listed(files: Sequence[CocoFile]) -> str:

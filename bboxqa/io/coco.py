@@ -85,6 +85,7 @@ def read_coco(
     segmentation: bool = True,
     pattern: str | None = None,
     digest: bool = True,
+    memory: int | None = None,
     progress: Callable[[str, int, int], None] | None = None,
 ) -> Dataset:
     """Read images annotated by several annotators.
@@ -103,6 +104,9 @@ def read_coco(
         A glob that the names of files in folders have to match.
     digest : bool
         Whether to compute the digest of the file, if it is only one; of several always.
+    memory : int, optional
+        Bytes of outlines of a file that may be held; what is more goes to a file without a name
+        in the folder for temporary files. The result is the same.
     progress : callable, optional
         Is told a stage, and how much of how much of it is done.
 
@@ -150,6 +154,7 @@ def read_coco(
                 keys=keys,
                 segmentation=segmentation,
                 digest=digest or len(files) > 1,
+                memory=memory,
                 progress=tell,
             )
             read.append(part)

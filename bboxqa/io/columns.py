@@ -114,9 +114,19 @@ class ColumnsBuilder:
         The annotator keys to look at.
     segmentation : bool
         Whether to keep the outlines.
+    memory : int, optional
+        Bytes of vertices that may be held; what is more goes to a file.
     """
 
-    def __init__(self, name: str, keys: tuple[str, ...], *, segmentation: bool) -> None:
+    def __init__(
+        self,
+        name: str,
+        keys: tuple[str, ...],
+        *,
+        segmentation: bool,
+        memory: int | None = None,
+    ) -> None:
+        self.bounded = memory is not None
         self.name = name
         own = next((key for key in keys if key not in ANNOTATOR_KEYS), None)
         self.type = annotation_type(own, segmentation=segmentation)
@@ -125,7 +135,7 @@ class ColumnsBuilder:
         self._bbox: list[FloatArray] = []
         self._iscrowd: list[BoolArray] = []
         self._authors = {key: _AuthorsBuilder(key) for key in keys}
-        self.outlines = OutlinesBuilder(name, self.problems) if segmentation else None
+        self.outlines = OutlinesBuilder(name, self.problems, memory) if segmentation else None
         self.add([])
 
     def add(self, records: Sequence[Annotation]) -> None:

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bboxqa.arrays import find
-from bboxqa.errors import DatasetError
+from bboxqa.arrays import find, let_go
+from bboxqa.errors import DatasetError, NothingToCompareError
 from bboxqa.io.attribution import Attribution
 from bboxqa.io.reader import CocoFile
 from bboxqa.io.records import Image, whole_number
@@ -25,6 +25,7 @@ __all__ = ["join"]
 
 # Beyond this, areas lose their pixels to rounding; nothing real is as large.
 _MAX_COORDINATE = 1e9
+_CHUNK = 1 << 20
 
 
 @dataclass(slots=True)
@@ -90,7 +91,7 @@ def join(files: Sequence[CocoFile], attribution: Attribution) -> Dataset:
     if joined.problems:
         raise DatasetError(joined.problems)
     if assigned.sum(1).max() < 2:
-        raise DatasetError(
+        raise NothingToCompareError(
             [
                 (
                     f"{', '.join(file.source.name for file in files[:3])}: "
@@ -235,7 +236,7 @@ def _bad_boxes(name: str, ids: IndexArray, bbox: FloatArray) -> Iterator[str]:
 
 
 def _bad_outlines(name: str, ids: IndexArray, segmentation: Segmentations) -> Iterator[str]:
-    far = np.flatnonzero((np.abs(segmentation.xy) > _MAX_COORDINATE).any(1))
+    far = np.concatenate([np.zeros(0, np.int64), *_far(segmentation.xy)])
     ring = np.searchsorted(segmentation.ring_offsets, far, side="right") - 1
     owner = np.searchsorted(segmentation.part_stop, ring, side="right")
     for row in np.unique(owner).tolist():
@@ -243,6 +244,14 @@ def _bad_outlines(name: str, ids: IndexArray, segmentation: Segmentations) -> It
             f"{name}: annotation {ids[row]}: a polygon has a point more than "
             f"{_MAX_COORDINATE:g} px from 0"
         )
+
+
+def _far(xy: FloatArray) -> Iterator[IndexArray]:
+    """Yield which points are too far away, in chunks: there can be more than fit beside them."""
+    for start in range(0, len(xy), _CHUNK):
+        part = xy[start : start + _CHUNK]
+        yield start + np.flatnonzero((np.abs(part) > _MAX_COORDINATE).any(1))
+        let_go(part)
 
 
 def _assign(

@@ -7,6 +7,7 @@ import numpy as np
 
 from bboxqa.geometry.masks import compress_counts, decode_counts
 from bboxqa.io.records import OutlinedAnnotation, Rle
+from bboxqa.io.spool import Spool
 from bboxqa.model import (
     ByteArray,
     IndexArray,
@@ -30,14 +31,15 @@ class OutlinesBuilder:
         Of the file, for the problems.
     problems : list of str
         Where problems are put.
+    memory : int, optional
+        Bytes of vertices that may be held; what is more goes to a file.
     """
 
-    def __init__(self, name: str, problems: list[str]) -> None:
+    def __init__(self, name: str, problems: list[str], memory: int | None = None) -> None:
         self._name = name
         self._problems = problems
         self._kind: list[ByteArray] = []
-        # Grows in place: a list of parts would be there twice while it is joined.
-        self._xy = bytearray()
+        self._xy = Spool(memory)
         self._ring_lengths: list[IndexArray] = []
         self._ring_counts: list[IndexArray] = []
         self._texts: list[bytes] = []
@@ -81,7 +83,7 @@ class OutlinesBuilder:
                 )
             flat, lengths = flat[:0], lengths * 0
         self._ring_lengths.append(lengths // 2)
-        self._xy += flat.tobytes()
+        self._xy.add(flat.tobytes())
 
     def _mask(self, record: OutlinedAnnotation, rle: Rle) -> bytes:
         """Return the compressed run lengths of a mask, or nothing if they are not sound."""
@@ -121,7 +123,7 @@ class OutlinesBuilder:
     def absorb(self, segmentations: Segmentations) -> None:
         """Take in the outlines that another builder has collected."""
         self._kind.append(segmentations.kind)
-        self._xy += segmentations.xy.data
+        self._xy.add(segmentations.xy.data)
         self._ring_lengths.append(np.diff(segmentations.ring_offsets))
         self._ring_counts.append(segmentations.part_stop - segmentations.part_start)
         self._texts.append(segmentations.counts.tobytes())
@@ -137,7 +139,7 @@ class OutlinesBuilder:
         ring_lengths = np.concatenate(self._ring_lengths)
         return Segmentations(
             kind=np.concatenate(self._kind),
-            xy=np.frombuffer(self._xy).reshape(-1, 2),
+            xy=self._xy.done(np.dtype(np.float64)).reshape(-1, 2),
             ring_offsets=np.concatenate([[0], np.cumsum(ring_lengths)]),
             part_start=part_stop - ring_counts,
             part_stop=part_stop,

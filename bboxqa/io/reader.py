@@ -52,6 +52,7 @@ def read_file(
     keys: tuple[str, ...] = ANNOTATOR_KEYS,
     segmentation: bool,
     digest: bool = True,
+    memory: int | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> CocoFile:
     """Read a COCO file.
@@ -66,6 +67,8 @@ def read_file(
         Whether to keep the outlines.
     digest : bool
         Whether to compute the digest of the file.
+    memory : int, optional
+        Bytes of outlines that may be held; what is more goes to a file.
     progress : callable, optional
         Is told how many bytes of how many are read.
 
@@ -81,7 +84,7 @@ def read_file(
     """
     name = str(path)
     size = _size(path)
-    new_builder = partial(ColumnsBuilder, name, keys, segmentation=segmentation)
+    new_builder = partial(ColumnsBuilder, name, keys, segmentation=segmentation, memory=memory)
     # A mapped file is read where it lies; the system takes the pages back when it needs them.
     with (
         path.open("rb") as file,

@@ -9,7 +9,7 @@ from bboxqa.matching.assignment import assign, connected_components
 from bboxqa.matching.weights import pair_weights
 from bboxqa.model import Annotations, CandidatePairs, IndexArray, UnitTable
 
-__all__ = ["MATCHERS", "match"]
+__all__ = ["MATCHERS", "check_matcher", "match"]
 
 Matcher = Callable[[Annotations, CandidatePairs, IndexArray], IndexArray]
 """Takes annotations, admissible pairs and their weights; returns for each annotation the smallest
@@ -18,12 +18,6 @@ annotation of its unit."""
 
 def hungarian(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) -> IndexArray:
     """Match two annotators so that the total weight is the largest (Kuhn 1955)."""
-    annotators = np.unique(annotations.annotator)
-    if len(annotators) > 2:
-        raise ConfigError(
-            f"matcher 'hungarian' is for two annotators and there are {len(annotators)}; "
-            "choose 'recursive' or 'greedy'"
-        )
     first = np.arange(len(annotations))
     chosen = assign(pairs.left, pairs.right, weight)
     first[pairs.right[chosen]] = pairs.left[chosen]
@@ -129,6 +123,23 @@ MATCHERS: dict[str, Matcher] = {
 """Each matcher by its name; a new one is one function and one line here."""
 
 
+def check_matcher(annotations: Annotations, matcher: str) -> None:
+    """Refuse a matcher that is not known, or does not take so many annotators.
+
+    Raises
+    ------
+    ConfigError
+    """
+    if matcher not in MATCHERS:
+        raise ConfigError(f"matcher is {matcher!r}; expected one of {', '.join(MATCHERS)}")
+    n_annotators = len(np.unique(annotations.annotator))
+    if matcher == "hungarian" and n_annotators > 2:
+        raise ConfigError(
+            f"matcher 'hungarian' is for two annotators and there are {n_annotators}; "
+            "choose 'recursive' or 'greedy'"
+        )
+
+
 def match(
     annotations: Annotations,
     pairs: CandidatePairs,
@@ -162,8 +173,7 @@ def match(
     ConfigError
         If there is no such matcher, or it does not take so many annotators.
     """
-    if matcher not in MATCHERS:
-        raise ConfigError(f"matcher is {matcher!r}; expected one of {', '.join(MATCHERS)}")
+    check_matcher(annotations, matcher)
     weight = pair_weights(
         pairs, annotations.category, iou_threshold, category_lenient=category_lenient
     )

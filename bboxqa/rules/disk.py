@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bboxqa.arrays import BoolArray, ByteArray, IndexArray, freeze
+from bboxqa.forked import threads
 from bboxqa.rules.picture import Picture, read_picture
 
 if TYPE_CHECKING:
@@ -210,7 +211,7 @@ def _read_all(
     # What a decoder warns of is either in the answer, or no defect of the data set.
     with (
         warnings.catch_warnings(),
-        ThreadPoolExecutor(workers or min(os.cpu_count() or 1, _MAX_WORKERS)) as pool,
+        ThreadPoolExecutor(workers or min(threads(), _MAX_WORKERS)) as pool,
     ):
         warnings.simplefilter("ignore")
         for picture in pool.map(read_picture, paths):

@@ -1,12 +1,12 @@
 """Rings as shapes of shapely."""
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 
 from bboxqa.arrays import BoolArray, IndexArray, rows
+from bboxqa.forked import threads
 from bboxqa.rules.columns import Rings
 
 __all__ = ["crossing", "flat", "polygons_of", "shapes", "usable"]
@@ -68,7 +68,7 @@ def crossing(rings: Rings, which: IndexArray) -> BoolArray:
             result[part] = invalid(part)
         return result
     # Shapely lets other threads run while it looks at shapes.
-    with ThreadPoolExecutor(min(os.cpu_count() or 1, _MAX_THREADS)) as pool:
+    with ThreadPoolExecutor(min(threads(), _MAX_THREADS)) as pool:
         for part, wrong in zip(parts, pool.map(invalid, parts), strict=True):
             result[part] = wrong
     return result

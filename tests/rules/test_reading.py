@@ -277,7 +277,7 @@ def test_a_second_process_changes_nothing(text, window, monkeypatch):
     whole = read(text)
     monkeypatch.setattr(module, "_WINDOW", window)
     monkeypatch.setattr(module, "_LONG", 0)
-    monkeypatch.setattr(forked, "_cores", lambda: 2)
+    monkeypatch.setattr(forked, "cores", lambda: 2)
     cut = read(text)
     same(cut, whole)
     locator = Locator(cut)
@@ -293,7 +293,7 @@ def test_the_second_process_is_used_and_can_die(monkeypatch):
     whole = read(text)
     monkeypatch.setattr(module, "_WINDOW", 60)
     monkeypatch.setattr(module, "_LONG", 0)
-    monkeypatch.setattr(forked, "_cores", lambda: 2)
+    monkeypatch.setattr(forked, "cores", lambda: 2)
     absorb = AnnotationsBuilder.absorb
     monkeypatch.setattr(
         AnnotationsBuilder, "absorb", lambda *g: absorbed.append(len(g[1])) or absorb(*g)

@@ -1,0 +1,78 @@
+"""Bytes that grow: in memory up to a limit, and from then on in a file without a name."""
+
+import mmap
+import tempfile
+from contextlib import suppress
+from typing import IO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bboxqa.errors import OutputError
+
+__all__ = ["Spool"]
+
+
+class Spool:
+    """Collects bytes for one array.
+
+    Parameters
+    ----------
+    limit : int, optional
+        Bytes that may be held in memory; without one, all of them.
+
+    Examples
+    --------
+    >>> spool = Spool(8)
+    >>> for number in (1.0, 2.0, 3.0):
+    ...     spool.add(np.array([number]).tobytes())
+    >>> spool.done(np.dtype(np.float64)).tolist()
+    [1.0, 2.0, 3.0]
+    """
+
+    def __init__(self, limit: int | None) -> None:
+        self._limit = limit
+        # Grows in place: a list of parts would be there twice while it is joined.
+        self._held = bytearray()
+        self._file: IO[bytes] | None = None
+        self._written = 0
+
+    def add(self, data: bytes | memoryview) -> None:
+        """Take in bytes.
+
+        Raises
+        ------
+        OutputError
+            If there is no room for the file.
+        """
+        self._held += data
+        if self._limit is not None and len(self._held) > self._limit:
+            self._spill()
+
+    def _spill(self) -> None:
+        try:
+            if self._file is None:
+                self._file = tempfile.TemporaryFile(prefix="bboxqa-")  # noqa: SIM115
+            self._file.write(self._held)
+            self._file.flush()
+        except OSError as error:
+            place = tempfile.gettempdir()
+            raise OutputError(
+                f"{place}: no room for the outlines: {error.strerror}; set TMPDIR to a folder on a "
+                "larger disk, or allow more with --memory"
+            ) from None
+        self._written += len(self._held)
+        self._held = bytearray()
+
+    def done(self, dtype: np.dtype[np.float64]) -> NDArray[np.float64]:
+        """Return what was taken in, as a flat array; of a file, it is mapped and read-only."""
+        if self._file is None:
+            array: NDArray[np.float64] = np.frombuffer(self._held, dtype)
+            return array
+        self._spill()
+        mapped = mmap.mmap(self._file.fileno(), self._written, access=mmap.ACCESS_READ)
+        self._file.close()
+        with suppress(AttributeError, OSError):
+            # Neighbours in the file are neighbours in an image only by chance.
+            mapped.madvise(mmap.MADV_RANDOM)
+        return np.frombuffer(mapped, dtype)

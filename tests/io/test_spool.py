@@ -1,0 +1,96 @@
+"""Outlines that do not fit in memory: the same result from a file."""
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+from support.datasets import annotation, document, image, write
+
+from bboxqa.cli import cli
+from bboxqa.errors import OutputError
+from bboxqa.io import spool as module
+from bboxqa.io.coco import read_coco
+from bboxqa.io.spool import Spool
+
+numbers = st.lists(st.lists(st.floats(-1e9, 1e9), max_size=5), max_size=12)
+
+
+@given(numbers, st.sampled_from([None, 0, 8, 24, 10**6]))
+def test_gives_back_what_it_was_given(parts, limit):
+    spool = Spool(limit)
+    for part in parts:
+        spool.add(np.array(part, np.float64).tobytes())
+    found = spool.done(np.dtype(np.float64))
+    assert found.tolist() == [number for part in parts for number in part]
+    assert found.dtype == np.float64
+
+
+def test_holds_no_more_than_its_limit():
+    spool = Spool(100)
+    for _ in range(50):
+        spool.add(b"x" * 40)
+        assert len(spool._held) <= 100
+    assert spool._written == 50 * 40 - len(spool._held)
+    assert len(spool.done(np.dtype(np.float64))) == 250
+
+
+def test_no_room_for_the_file(monkeypatch):
+    class Full:
+        def write(self, _):
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(module.tempfile, "TemporaryFile", lambda **_: Full())
+    spool = Spool(1)
+    with pytest.raises(OutputError, match="no room for the outlines: No space left on device; set"):
+        spool.add(b"12345678")
+
+
+@pytest.fixture
+def file(tmp_path):
+    """Return a file of outlines by two annotators."""
+    rng = np.random.default_rng(0)
+    annotations = []
+    for number in range(1, 13):
+        for who in "ab":
+            x, y = rng.uniform(0, 40, 2).round(2).tolist()
+            outline = [x, y, x + 20, y, x + 22, y + 18, x + 1, y + 20]
+            annotations.append(
+                annotation(
+                    len(annotations) + 1,
+                    1 + number % 3,
+                    bbox=[x, y, 22, 20],
+                    rater_id=who,
+                    segmentation=[outline],
+                )
+            )
+    images = [image(number, rater_list=["a", "b"]) for number in (1, 2, 3)]
+    return write(tmp_path / "export.json", document(annotations, images))
+
+
+def test_outlines_in_a_file_are_those_in_memory(file):
+    held, spooled = read_coco(file), read_coco(file, memory=64)
+    one, other = held.annotations.segmentation, spooled.annotations.segmentation
+    for name in ("xy", "ring_offsets", "part_start", "part_stop", "kind"):
+        assert np.array_equal(getattr(one, name), getattr(other, name)), name
+    assert not other.xy.flags.writeable
+
+
+@pytest.mark.parametrize("similarity", ["polygon", "mask", "pixel", "bbox"])
+def test_memory_changes_no_result(file, similarity):
+    def summary(*options):
+        command = ["agree", str(file), "--similarity", similarity, "--format", "json", *options]
+        found = CliRunner().invoke(cli, command)
+        assert found.exit_code == 0, found.output
+        return json.loads(found.output)
+
+    assert summary("--memory", "0.1KB") == summary()
+
+
+@pytest.mark.parametrize("text", ["", "2 XB", "GB", "-1MB", "1e3"])
+def test_sizes_that_are_none(file, text):
+    found = CliRunner().invoke(cli, ["agree", str(file), "--memory", text])
+    assert found.exit_code == 2
+    assert f"{text!r} is no size; expected a number and a unit, such as 2GB" in found.output
