@@ -8,6 +8,7 @@ import traceback
 import click
 
 from bboxqa.cli.agree import agree
+from bboxqa.cli.batch import batch
 from bboxqa.cli.example import example
 from bboxqa.cli.explain import explain
 from bboxqa.cli.plan import plan
@@ -34,6 +35,7 @@ def cli() -> None:
       bboxqa example fruits          see how it works, on a small example
       bboxqa agree export.json       measure a COCO file with several annotators
       bboxqa agree ann.json bob.json one file per annotator
+      bboxqa batch projects/         all of it for many projects, every night
       bboxqa plan export.json --target-width 0.05
                                      how many more images to annotate twice
       bboxqa stats labels.csv        measure a table of labels, scores or choices
@@ -43,6 +45,7 @@ def cli() -> None:
 
 
 cli.add_command(agree)
+cli.add_command(batch)
 cli.add_command(plan)
 cli.add_command(stats)
 cli.add_command(segments)
@@ -59,7 +62,8 @@ def main() -> None:
             stream.reconfigure(errors="backslashreplace")
     try:
         code = cli.main(standalone_mode=False)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except click.ClickException as error:
         error.show()
         code = 2

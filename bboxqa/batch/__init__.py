@@ -1,0 +1,1 @@
+"""Many projects, every night: found, validated, measured, and again only what changed."""

@@ -1,0 +1,127 @@
+"""What each run found, in one SQLite file beside the results: alphas over time."""
+
+import sqlite3
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bboxqa.batch.work import FAILED, Row
+from bboxqa.errors import OutputError
+from bboxqa.words import clean
+
+__all__ = ["Worse", "append", "became_worse", "last_rows"]
+
+FILE = "history.sqlite"
+_TABLES = """
+CREATE TABLE IF NOT EXISTS runs (
+    run INTEGER PRIMARY KEY, started TEXT NOT NULL, version TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS projects (
+    run INTEGER NOT NULL REFERENCES runs (run), project TEXT NOT NULL, status TEXT NOT NULL,
+    alpha REAL, low REAL, high REAL, n_errors INTEGER, n_warnings INTEGER,
+    PRIMARY KEY (run, project)
+);
+"""
+# Sums of the same numbers in another order differ by less.
+_TIE = 1e-12
+
+
+@dataclass(frozen=True, slots=True)
+class Worse:
+    """What became worse in one project since the last run.
+
+    Attributes
+    ----------
+    project : str
+    what : str
+        In words.
+    """
+
+    project: str
+    what: str
+
+
+@contextmanager
+def _opened(out: Path) -> Iterator[sqlite3.Connection]:
+    path = out / FILE
+    try:
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.executescript(_TABLES)
+            yield connection
+    except sqlite3.Error as error:
+        raise OutputError(f"{path}: {error}; move it away to begin a new history") from None
+
+
+def last_rows(out: Path) -> dict[str, Row]:
+    """Return the rows of the last run, by project; none where there was no run."""
+    if not (out / FILE).exists():
+        return {}
+    with _opened(out) as connection:
+        found = connection.execute(
+            "SELECT project, status, alpha, low, high, n_errors, n_warnings FROM projects "
+            "WHERE run = (SELECT max(run) FROM runs)"
+        ).fetchall()
+    return {
+        name: Row(
+            name, status, 0, alpha=alpha, low=low, high=high, n_errors=errors, n_warnings=warnings
+        )
+        for name, status, alpha, low, high, errors, warnings in found
+    }
+
+
+def append(out: Path, started: str, version: str, rows: Sequence[Row]) -> None:
+    """Add a run, as a whole or not at all.
+
+    Raises
+    ------
+    OutputError
+        If the file cannot be written.
+    """
+    with _opened(out) as connection:
+        cursor = connection.execute(
+            "INSERT INTO runs (started, version) VALUES (?, ?)", (started, version)
+        )
+        connection.executemany(
+            "INSERT INTO projects VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            [
+                (
+                    cursor.lastrowid,
+                    clean(row.project),
+                    row.status,
+                    row.alpha,
+                    row.low,
+                    row.high,
+                    row.n_errors,
+                    row.n_warnings,
+                )
+                for row in rows
+            ],
+        )
+
+
+def became_worse(before: Mapping[str, Row], rows: Sequence[Row]) -> list[Worse]:
+    """Return what is worse than in the run before: a lower alpha, more errors, a new failure.
+
+    Examples
+    --------
+    >>> old, new = Row("a", "measured", 1, alpha=0.8), Row("a", "measured", 1, alpha=0.75)
+    >>> became_worse({"a": old}, [new])
+    [Worse(project='a', what='alpha fell from 0.8000 to 0.7500')]
+    """
+    worse = []
+    for row in rows:
+        last = before.get(clean(row.project))
+        if last is None:
+            continue
+        if row.status == FAILED and last.status != FAILED:
+            worse.append(Worse(row.project, "it failed, and did not before"))
+        if last.alpha is not None and row.alpha is not None and row.alpha < last.alpha - _TIE:
+            worse.append(Worse(row.project, f"alpha fell from {last.alpha:.4f} to {row.alpha:.4f}"))
+        for name, old, new in (
+            ("errors", last.n_errors, row.n_errors),
+            ("warnings", last.n_warnings, row.n_warnings),
+        ):
+            if old is not None and new is not None and new > old:
+                worse.append(Worse(row.project, f"{name} rose from {old:,} to {new:,}"))
+    return worse

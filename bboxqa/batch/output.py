@@ -1,0 +1,130 @@
+"""What a run leaves behind for people and programs: a table, a summary, a page."""
+
+import csv
+import io
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from html import escape
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from bboxqa.batch.discovery import Discovered
+from bboxqa.batch.folders import folder_of
+from bboxqa.batch.history import Worse
+from bboxqa.batch.work import FAILED, MEASURED, NOT_MEASURED, Row
+from bboxqa.io.writers import write_atomically
+from bboxqa.version import __version__
+from bboxqa.words import clean, count
+
+__all__ = ["write_outputs"]
+
+_STYLE = (
+    "body{font:15px/1.5 system-ui,sans-serif;margin:2rem;color:#1c1c1c;background:#fff}"
+    "table{border-collapse:collapse}th,td{padding:.3rem .8rem;text-align:right;"
+    "border-bottom:1px solid #ddd}th:first-child,td:first-child,td.text,th.text{text-align:left}"
+    "tr.bad td{background:#fdeceb}thead th{position:sticky;top:0;background:#fff}"
+)
+_LINKS = (
+    ("summary.json", "agreement"),
+    ("images.csv", "images"),
+    ("findings.jsonl", "findings"),
+    ("log.txt", "log"),
+)
+
+
+def write_outputs(
+    out: Path, found: Discovered, rows: Sequence[Row], worse: Sequence[Worse]
+) -> None:
+    """Write projects.csv, summary.json and index.html, each as a whole.
+
+    Parameters
+    ----------
+    out : Path
+    found : Discovered
+    rows : sequence of Row
+        Sorted by project.
+    worse : sequence of Worse
+
+    Raises
+    ------
+    OutputError
+        If one cannot be written; those written before it stay.
+    """
+    for name, text in (
+        ("projects.csv", _table(rows)),
+        ("summary.json", _summary(found, rows, worse)),
+        ("index.html", _page(out, rows, worse)),
+    ):
+        write_atomically(out / name, text.encode("utf-8", "surrogateescape"))
+
+
+def _table(rows: Sequence[Row]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([field.name for field in fields(Row)])
+    writer.writerows([*asdict(row).values()] for row in rows)
+    return text.getvalue()
+
+
+def _summary(found: Discovered, rows: Sequence[Row], worse: Sequence[Worse]) -> str:
+    value: dict[str, Any] = {
+        "version": __version__,
+        "n_projects": len(rows),
+        "n_measured": sum(row.status == MEASURED for row in rows),
+        "n_not_measured": sum(row.status == NOT_MEASURED for row in rows),
+        "n_failed": sum(row.status == FAILED for row in rows),
+        "passed": all(row.passed for row in rows),
+        "worse": [asdict(part) for part in worse],
+        "left_alone": [clean(name) for name in found.left_alone],
+        "unreadable": [clean(name) for name in found.unreadable],
+        "projects": [asdict(row) | {"project": clean(row.project)} for row in rows],
+    }
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
+
+
+def _page(out: Path, rows: Sequence[Row], worse: Sequence[Worse]) -> str:
+    """Return a page that links what there is of each project."""
+    head = ("project", "status", "alpha", "95 % interval", "images", "errors", "warnings", "note")
+    body = "".join(_line(out, row) for row in sorted(rows, key=_urgency))
+    fell = "".join(f"<li>{escape(clean(part.project))}: {escape(part.what)}</li>" for part in worse)
+    heads = "".join(
+        f'<th class="text">{name}</th>' if name in {"status", "note"} else f"<th>{name}</th>"
+        for name in head
+    )
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width"><title>bboxqa batch</title>'
+        f"<style>{_STYLE}</style></head><body><h1>{count(len(rows), 'project')}</h1>"
+        + (f"<h2>Worse than in the last run</h2><ul>{fell}</ul>" if worse else "")
+        + f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></body></html>\n"
+    )
+
+
+def _urgency(row: Row) -> tuple[bool, float, str]:
+    """Return what sorts first what has to be looked at first."""
+    return row.passed, 2.0 if row.alpha is None else row.alpha, row.project
+
+
+def _line(out: Path, row: Row) -> str:
+    folder = folder_of(out, row.project)
+    links = [
+        f'<a href="projects/{quote(os.fsencode(folder.name), safe="")}/{name}">{shown}</a>'
+        for name, shown in _LINKS
+        if (folder / name).is_file()
+    ]
+    interval = "" if row.low is None or row.high is None else f"{row.low:.4f} – {row.high:.4f}"
+    numbers = (row.n_images, row.n_errors, row.n_warnings)
+    cells = (
+        f"<td>{escape(clean(row.project))}<br><small>{' · '.join(links)}</small></td>",
+        f'<td class="text">{escape(row.status)}</td>',
+        f"<td>{'' if row.alpha is None else f'{row.alpha:.4f}'}</td>",
+        f"<td>{interval}</td>",
+        *(f"<td>{'' if number is None else f'{number:,}'}</td>" for number in numbers),
+        f'<td class="text">{escape(clean(row.message))}</td>',
+    )
+    kind = "" if row.passed else ' class="bad"'
+    return f"<tr{kind}>{''.join(cells)}</tr>"

@@ -1,0 +1,123 @@
+"""A project run away from its folder of results: what comes of it is sent, and written there."""
+
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from bboxqa.batch.discovery import Project
+from bboxqa.batch.folders import filled, folder_of
+from bboxqa.batch.remote import Stored, fetched
+from bboxqa.batch.work import Row, Settings, failed, run_project
+from bboxqa.errors import BboxqaError, OutputError
+from bboxqa.pipeline import MatchAll
+from bboxqa.shards import match_images
+
+__all__ = ["Parcel", "pack", "run_task", "unpack"]
+
+Task = tuple[Project, str]
+"""A project and the key of its result."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """What came of a project.
+
+    Attributes
+    ----------
+    project : Project
+    row : Row
+    files : tuple of (str, bytes)
+        The files of its folder; none where it could not be run.
+    """
+
+    project: Project
+    row: Row
+    files: tuple[tuple[str, bytes], ...]
+
+
+def run_task(task: Task, settings: Settings, out: Path) -> Row:
+    """Run a project on this machine, and write its folder; see `run_project`."""
+    project, key = task
+    if not isinstance(project, Stored):
+        return run_project(project, settings, out, key)
+    # What a killed run leaves here is removed by the next one.
+    scratch = out / "projects"
+    scratch.mkdir(parents=True, exist_ok=True)
+    return unpack(pack(task, settings, scratch), out)
+
+
+def pack(
+    task: Task, settings: Settings, scratch: Path, match_all: MatchAll = match_images
+) -> Parcel:
+    """Run a project in a folder that is removed afterwards, and keep its files.
+
+    Parameters
+    ----------
+    task : Project and str
+    settings : Settings
+    scratch : Path
+        Where the folder is made.
+    match_all : callable
+        As for `agree_with`.
+
+    Returns
+    -------
+    Parcel
+    """
+    project, key = task
+    try:
+        with tempfile.TemporaryDirectory(prefix=".bboxqa-", dir=scratch) as folder:
+            out = Path(folder)
+            if isinstance(project, Stored):
+                with fetched(project, out, images=settings.images) as (local, root):
+                    row = run_project(local, settings, out, key, match_all)
+                return _named(project, row, _files(out, project), root)
+            _check_shared(project)
+            row = run_project(project, settings, out, key, match_all)
+            return Parcel(project, row, _files(out, project))
+    except (OSError, OutputError) as error:
+        return Parcel(project, failed(project, error), ())
+    except BboxqaError as error:
+        return Parcel(project, failed(project, OutputError(str(error))), ())
+
+
+def unpack(parcel: Parcel, out: Path) -> Row:
+    """Write the folder of a project."""
+    if not parcel.files:
+        return parcel.row
+    try:
+        with filled(folder_of(out, parcel.project.name)) as scratch:
+            for name, content in parcel.files:
+                # A worker is believed as far as its numbers go, and not where to write.
+                (scratch / Path(name).name).write_bytes(content)
+    except OSError as error:
+        return failed(parcel.project, error)
+    return parcel.row
+
+
+def _check_shared(project: Project) -> None:
+    for file in project.files:
+        if not file.exists():
+            raise OutputError(
+                f"{file}: is not on the disk of the worker; share it, or give ROOT as a URL"
+            )
+
+
+def _files(out: Path, project: Project) -> tuple[tuple[str, bytes], ...]:
+    folder = folder_of(out, project.name)
+    if not folder.is_dir():
+        return ()
+    return tuple((file.name, file.read_bytes()) for file in sorted(folder.iterdir()))
+
+
+def _named(project: Stored, row: Row, files: tuple[tuple[str, bytes], ...], root: Path) -> Parcel:
+    """Return what came of a fetched project with the names that its files have in the store."""
+    here, there = str(root), project.url
+    return Parcel(
+        project,
+        replace(row, message=row.message.replace(here, there)),
+        tuple(
+            (name, content.replace(here.encode("utf-8", "surrogateescape"), there.encode()))
+            for name, content in files
+        ),
+    )

@@ -1,0 +1,194 @@
+"""Processes that work through tasks: one that dies takes one task with it, never the others."""
+
+import os
+import sys
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from queue import SimpleQueue
+from signal import SIG_IGN, SIGINT, signal
+from threading import Thread
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+if TYPE_CHECKING:
+    from multiprocessing.context import ForkServerContext, SpawnContext
+
+__all__ = ["Died", "Outcome", "run_all"]
+
+_Task = TypeVar("_Task")
+_Result = TypeVar("_Result")
+
+# Libraries bring threads of their own; with several processes they would fight for the cores.
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+# What a process ends with that cannot get the memory it asks for.
+_NO_MEMORY = 112
+
+
+@dataclass(frozen=True, slots=True)
+class Died:
+    """A process ended before its task was done.
+
+    Attributes
+    ----------
+    exit_code : int or None
+        Negative for the signal that ended it.
+    """
+
+    exit_code: int | None
+
+    def __str__(self) -> str:
+        if self.exit_code is not None and self.exit_code < 0:
+            hint = " (out of memory?)" if self.exit_code == -9 else ""
+            return f"its process was ended by signal {-self.exit_code}{hint}"
+        if self.exit_code == _NO_MEMORY:
+            return "its process ran out of memory"
+        return f"its process ended with status {self.exit_code}"
+
+
+Outcome = tuple[_Task, _Result | Died]
+
+
+@dataclass(slots=True)
+class _Worker(Generic[_Task]):
+    process: BaseProcess
+    pipe: Connection
+    given: deque[_Task] = field(default_factory=deque)
+
+
+def run_all(
+    tasks: Sequence[_Task],
+    work: Callable[[_Task], _Result],
+    module: str,
+    jobs: int,
+) -> Iterator[Outcome[_Task, _Result]]:
+    """Do tasks in several processes; yield each with its result as it is done.
+
+    A process that dies is one task that has died: it is tried once more at the end, alone, and
+    yielded with `Died` if that ends the same way. With one job the work is done in one process
+    beside this one all the same.
+
+    Parameters
+    ----------
+    tasks : sequence
+        Whatever can be pickled; they are begun in this order.
+    work : callable
+        A function of a module, or a partial of one: it is pickled.
+    module : str
+        The module to load before processes are forked.
+    jobs : int
+        How many processes there may be.
+
+    Yields
+    ------
+    task, result or Died
+    """
+    again = []
+    for task, result in _run(tasks, work, module, jobs):
+        if isinstance(result, Died):
+            again.append(task)
+        else:
+            yield task, result
+    for task in again:
+        yield from _run([task], work, module, 1)
+
+
+def _run(
+    tasks: Sequence[_Task], work: Callable[[_Task], _Result], module: str, jobs: int
+) -> Iterator[Outcome[_Task, _Result]]:
+    waiting = deque(tasks)
+    workers: list[_Worker[_Task]] = []
+    # Fewer tasks than jobs: each may use the cores that are left.
+    alone = len(tasks) < jobs or jobs == 1
+    try:
+        while waiting or any(worker.given for worker in workers):
+            while waiting and len(workers) < jobs:
+                workers.append(_start(work, module, alone=alone))
+                _give(workers[-1], waiting)
+            ready = wait([worker.pipe for worker in workers])
+            for worker in [worker for worker in workers if worker.pipe in ready]:
+                try:
+                    result = worker.pipe.recv()
+                except (EOFError, OSError):
+                    workers.remove(worker)
+                    worker.process.join()
+                    if worker.given:
+                        yield worker.given.popleft(), Died(worker.process.exitcode)
+                    # Those behind it are not to blame.
+                    waiting.extendleft(reversed(worker.given))
+                    continue
+                task = worker.given.popleft()
+                _give(worker, waiting)
+                yield task, result
+    finally:
+        for worker in workers:
+            worker.pipe.close()
+        for worker in workers:
+            worker.process.join(0 if worker.given else 5)
+            if worker.process.is_alive():
+                worker.process.kill()
+                worker.process.join()
+
+
+def _give(worker: _Worker[_Task], waiting: deque[_Task]) -> None:
+    """Give a worker a task to do and one to go on with."""
+    while waiting and len(worker.given) < 2:
+        worker.given.append(waiting.popleft())
+        try:
+            worker.pipe.send(worker.given[-1])
+        except OSError:
+            # It is gone; what it has been given is found when its pipe is read.
+            return
+
+
+def _start(work: Callable[[_Task], Any], module: str, *, alone: bool) -> _Worker[_Task]:
+    # A process forked from a server that has the libraries loaded starts at once, and, unlike one
+    # forked from here, inherits no locks of threads.
+    context: ForkServerContext | SpawnContext = get_context("spawn")
+    if sys.platform == "linux":
+        context = get_context("forkserver")
+        context.set_forkserver_preload([module])
+    ours, theirs = context.Pipe()
+    before = {name: os.environ.get(name) for name in _THREADS}
+    try:
+        if not alone:
+            os.environ.update(dict.fromkeys(_THREADS, "1"))
+        process = context.Process(target=_serve, args=(work, theirs), daemon=not alone)
+        process.start()
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+    theirs.close()
+    return _Worker(process, ours)
+
+
+def _serve(work: Callable[[Any], Any], pipe: Connection) -> None:
+    """Do what comes through the pipe, until nobody is at its other end."""
+    # Whoever is interrupted closes the pipe.
+    signal(SIGINT, SIG_IGN)
+    tasks: SimpleQueue[Any] = SimpleQueue()
+    Thread(target=_listen, args=(pipe, tasks), daemon=True).start()
+    while True:
+        try:
+            result = work(tasks.get())
+        except MemoryError:
+            os._exit(_NO_MEMORY)
+        try:
+            pipe.send(result)
+        except OSError:
+            return
+
+
+def _listen(pipe: Connection, tasks: "SimpleQueue[Any]") -> None:
+    while True:
+        try:
+            tasks.put(pipe.recv())
+        except (EOFError, OSError):
+            # A run that was killed must not go on writing beside the next one.
+            os._exit(0)

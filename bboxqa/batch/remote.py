@@ -1,0 +1,199 @@
+"""Projects whose files are in a store: fetched through fsspec where they are run."""
+
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from bboxqa.batch.discovery import Project
+from bboxqa.batch.work import Settings, key_of
+from bboxqa.errors import ConfigError, OutputError
+from bboxqa.version import __version__
+from bboxqa.words import clean
+
+__all__ = [
+    "AT_A_TIME",
+    "Content",
+    "Stored",
+    "fetched",
+    "is_path",
+    "is_url",
+    "stamp_of",
+    "system_of",
+    "told",
+]
+
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://(?P<rest>.*)")
+AT_A_TIME = 256
+"""Files asked for at a time: stores answer in parallel."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A file of a store: its name below the root, its bytes, and what tells its versions apart."""
+
+    name: str
+    size: int
+    stamp: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stored(Project):
+    """A project in a store; its paths are relative to the root.
+
+    Attributes
+    ----------
+    url : str
+        The root.
+    contents : tuple of Content
+        Its COCO files and settings.
+    pictures : tuple of Content
+        The files of its images.
+    """
+
+    url: str = ""
+    contents: tuple[Content, ...] = ()
+    pictures: tuple[Content, ...] = field(default=(), repr=False)
+
+
+def is_url(root: str) -> bool:
+    """Return whether a root is a URL rather than a path.
+
+    Examples
+    --------
+    >>> is_url("s3://bucket/prefix"), is_url("C:/projects")
+    (True, False)
+    """
+    return _URL.fullmatch(root) is not None
+
+
+def stamp_of(project: Project, settings: Settings) -> str:
+    """Return what a result depends on, as a digest; see `key_of`.
+
+    Of files in a store it has what the store tells of them, so that nothing is fetched for it.
+    """
+    if not isinstance(project, Stored):
+        return key_of(project, settings)
+    wanted = _wanted(project, images=settings.images)
+    value = [
+        __version__, settings.agree, settings.validate, settings.images, project.url,
+        [(content.name, content.size, content.stamp) for content in wanted],
+    ]  # fmt: skip
+    return blake2b(msgspec.json.encode(value), digest_size=16).hexdigest()
+
+
+@contextmanager
+def fetched(project: Stored, scratch: Path, *, images: bool) -> Iterator[tuple[Project, Path]]:
+    """Fetch the files of a project into a folder that is removed afterwards.
+
+    Parameters
+    ----------
+    project : Stored
+    scratch : Path
+        Where the folder is made.
+    images : bool
+        Fetch the image files as well.
+
+    Yields
+    ------
+    project : Project
+        With paths in the folder.
+    root : Path
+        What stands for the URL there.
+
+    Raises
+    ------
+    OutputError
+        If a file cannot be fetched, has changed since it was found, or there is no room for it.
+    """
+    # In a folder of its own, the last name of the root is there as it is for a local run.
+    folder = Path(tempfile.mkdtemp(prefix=".bboxqa-", dir=scratch)).resolve()
+    root = folder / (re.sub(r"[^\w.-]", "_", project.url.rpartition("/")[2]).strip(".") or "root")
+    try:
+        _fetch(project.url, _wanted(project, images=images), root)
+        yield (
+            Project(
+                name=project.name,
+                folder=root / project.folder,
+                files=tuple(root / file for file in project.files),
+                images=root / project.images if images and project.images else None,
+                settings=root / project.settings if project.settings else None,
+                size=project.size,
+            ),
+            root,
+        )
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _wanted(project: Stored, *, images: bool) -> tuple[Content, ...]:
+    return (*project.contents, *project.pictures) if images else project.contents
+
+
+def _fetch(url: str, wanted: Sequence[Content], root: Path) -> None:
+    system, base = system_of(url)
+    root.mkdir(parents=True)
+    size, free = sum(content.size for content in wanted), shutil.disk_usage(root).free
+    if size > free:
+        raise OutputError(f"{size:,} bytes are to be fetched and the disk has room for {free:,}")
+    for start in range(0, len(wanted), AT_A_TIME):
+        part = wanted[start : start + AT_A_TIME]
+        targets = [_inside(root, content.name) for content in part]
+        try:
+            for target in targets:
+                target.parent.mkdir(parents=True, exist_ok=True)
+            system.get([f"{base}/{content.name}" for content in part], [*map(str, targets)])
+        except Exception as error:  # noqa: BLE001 - each store has errors of its own
+            raise OutputError(f"could not be fetched: {told(error)}") from None
+        for content, target in zip(part, targets, strict=True):
+            if not target.is_file() or target.stat().st_size != content.size:
+                raise OutputError(f"{content.name}: has changed since it was found")
+
+
+def _inside(root: Path, name: str) -> Path:
+    """Return the place of a file, which is never outside of the folder."""
+    target = root / name
+    if not is_path(name) or not target.resolve().is_relative_to(root):
+        raise OutputError(f"{name}: leads out of its folder")
+    return target
+
+
+def is_path(name: str) -> bool:
+    """Return whether the name of an object is that of a file below a folder, on any system."""
+    parts = name.split("/")
+    return not any(part in {"", ".", ".."} for part in parts) and not re.search(r"[\\:\0]", name)
+
+
+def told(error: Exception) -> str:
+    """Return an error in words, without queries of addresses: they can hold a signature."""
+    text = clean(re.sub(r"\?\S+", "?…", str(error))).replace("\n", " ")
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def system_of(url: str) -> tuple[Any, str]:
+    """Return the file system of a URL, and the path in it."""
+    match = _URL.fullmatch(url)
+    rest = "" if match is None else match["rest"]
+    if "::" in url or "?" in rest or ":" in rest.partition("/")[0].rpartition("@")[0]:
+        raise ConfigError(
+            "the address of ROOT may have no password, query or chain; give credentials to the "
+            "library of the store, in its variables or files"
+        )
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError:
+        raise ConfigError(
+            f"{url}: files that are not local need fsspec: pip install 'bboxqa[dask]'"
+        ) from None
+    try:
+        system, base = url_to_fs(url)
+    except (ImportError, ValueError) as error:
+        raise ConfigError(f"{url}: {told(error)}") from None
+    return system, str(base).rstrip("/")

@@ -1,0 +1,228 @@
+"""A run over many projects: what is unchanged is taken over, the rest is done in parallel."""
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from bboxqa.batch.discovery import Discovered, Project
+from bboxqa.batch.history import Worse, append, became_worse, last_rows
+from bboxqa.batch.listing import find_projects
+from bboxqa.batch.output import write_outputs
+from bboxqa.batch.parcels import Task, run_task
+from bboxqa.batch.pool import Died, Outcome, run_all
+from bboxqa.batch.remote import stamp_of
+from bboxqa.batch.work import (
+    FAILED,
+    Row,
+    Settings,
+    recorded,
+)
+from bboxqa.errors import BboxqaError, OutputError
+from bboxqa.version import __version__
+
+__all__ = ["BatchResult", "Step", "run_batch"]
+
+_LOCK = ".lock"
+
+_Engine = Callable[[Sequence[Task], Settings, Path], Iterator[Outcome[Task, Row]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A project that is done.
+
+    Attributes
+    ----------
+    row : Row
+    reused : bool
+        Whether its last result was taken over.
+    done, total : int
+        How many projects are done, and how many there are.
+    """
+
+    row: Row
+    reused: bool
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class BatchResult:
+    """What came of a run.
+
+    Attributes
+    ----------
+    found : Discovered
+    rows : tuple of Row
+        Sorted by project.
+    n_reused : int
+        How many were unchanged.
+    worse : tuple of Worse
+        What became worse since the last run.
+    """
+
+    found: Discovered
+    rows: tuple[Row, ...]
+    n_reused: int
+    worse: tuple[Worse, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether no project failed and no gate did."""
+        return all(row.passed for row in self.rows)
+
+
+def run_batch(
+    root: str | Path,
+    out: Path,
+    settings: Settings,
+    *,
+    pattern: str | None = None,
+    jobs: int = 1,
+    fresh: bool = False,
+    fail_fast: bool = False,
+    scheduler: str | None = None,
+    part_size: int | None = None,
+    tell: Callable[[Step], None] | None = None,
+) -> BatchResult:
+    """Validate and measure every project below a folder.
+
+    Parameters
+    ----------
+    root : path or URL
+        A URL such as ``s3://bucket/prefix`` is read through fsspec.
+    out : Path
+        The folder of the results; made if it is not there.
+    settings : Settings
+    pattern : str, optional
+        A glob that the names of COCO files have to match.
+    jobs : int
+        How many projects are worked on at a time.
+    fresh : bool
+        Do all of them again, also what is unchanged.
+    fail_fast : bool
+        Stop at the first project that fails or misses a gate; what is done by then is kept.
+    scheduler : str, optional
+        Run on a cluster of Dask: ``tcp://host:port``, or ``local:N``; see `connected`.
+    part_size : int, optional
+        Annotations of a part of a large project there.
+    tell : callable, optional
+        Is told of each project that is done.
+
+    Returns
+    -------
+    BatchResult
+
+    Raises
+    ------
+    ConfigError
+        If the scheduler is none, or does not answer.
+    DatasetError
+        If there is no such folder.
+    OutputError
+        If the results cannot be written, or another run is at work on them.
+    """
+    if isinstance(root, Path) and root.is_dir() and out.resolve() == root.resolve():
+        raise OutputError(f"{out}: holds the projects; name another folder with --out")
+    found = find_projects(root, pattern, skip=out)
+    started = datetime.now(UTC).isoformat(timespec="seconds")
+    with _locked(out), _engine(scheduler, jobs, part_size) as run:
+        _tidy(out)
+        rows: dict[str, Row] = {}
+        pending: list[tuple[Project, str]] = []
+        n_reused = 0
+
+        def done(row: Row, *, reused: bool) -> None:
+            rows[row.project] = row
+            if tell is not None:
+                tell(Step(row, reused, len(rows), len(found.projects)))
+
+        for project in found.projects:
+            if fail_fast and any(not row.passed for row in rows.values()):
+                break
+            try:
+                key = stamp_of(project, settings)
+            except (BboxqaError, OSError) as error:
+                done(_unread(project, error), reused=False)
+                continue
+            known = None if fresh else recorded(out, project.name)
+            if known is not None and known[0] == key:
+                n_reused += 1
+                done(known[1], reused=True)
+            else:
+                pending.append((project, key))
+        # The largest first: a long one at the end would leave the other processes idle.
+        pending.sort(key=lambda task: (-task[0].size, task[0].name))
+        if fail_fast and any(not row.passed for row in rows.values()):
+            pending = []
+        for (project, _), outcome in run(pending, settings, out):
+            row = _died(project, outcome) if isinstance(outcome, Died) else outcome
+            done(row, reused=False)
+            if fail_fast and not row.passed:
+                break
+        ordered = tuple(rows[name] for name in sorted(rows))
+        worse = tuple(became_worse(last_rows(out), ordered))
+        write_outputs(out, found, ordered, worse)
+        append(out, started, __version__, ordered)
+    return BatchResult(found, ordered, n_reused, worse)
+
+
+@contextmanager
+def _engine(scheduler: str | None, jobs: int, part_size: int | None) -> Iterator[_Engine]:
+    """Yield what runs projects: the processes of this machine, or a cluster."""
+    if scheduler is None:
+
+        def run(tasks: Sequence[Task], settings: Settings, out: Path) -> Iterator[Any]:
+            work = partial(run_task, settings=settings, out=out)
+            return run_all(tasks, work, "bboxqa.batch.parcels", jobs)
+
+        yield run
+        return
+    from bboxqa.batch.cluster import connected, run_projects
+
+    with connected(scheduler) as client:
+        yield partial(run_projects, client, part_size=part_size)
+
+
+def _unread(project: Project, error: BboxqaError | OSError) -> Row:
+    reason = error.strerror if isinstance(error, OSError) else str(error)
+    message = str(reason or error)
+    return Row(project.name, FAILED, len(project.files), passed=False, message=message)
+
+
+def _died(project: Project, outcome: Died) -> Row:
+    return Row(project.name, FAILED, len(project.files), passed=False, message=str(outcome))
+
+
+@contextmanager
+def _locked(out: Path) -> Iterator[None]:
+    """Keep other runs out of a folder; the lock goes with the process that holds it."""
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(out / _LOCK, timeout=0)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    except Timeout:
+        raise OutputError(
+            f"{out}: another run is at work here; wait for it, or choose another --out"
+        ) from None
+    except FileExistsError:
+        raise OutputError(f"{out}: is a file; name a folder with --out") from None
+    except OSError as error:
+        raise OutputError(f"{out}: cannot be written: {error.strerror}") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def _tidy(out: Path) -> None:
+    """Remove what killed runs have left of unfinished projects."""
+    for rest in (out / "projects").glob(".bboxqa-*"):
+        shutil.rmtree(rest, ignore_errors=True)

@@ -1,0 +1,277 @@
+"""One project: validated, measured, and written into its folder."""
+
+import json
+import traceback
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from hashlib import blake2b
+from math import isnan
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from bboxqa.batch.discovery import Project
+from bboxqa.batch.folders import RECORD, filled, folder_of
+from bboxqa.config import AgreeSettings, ValidateSettings, settings_from, validate_settings_from
+from bboxqa.config_files import read_settings, read_validate_settings
+from bboxqa.errors import BboxqaError, NothingToCompareError, OutputError
+from bboxqa.findings import Report, Severity
+from bboxqa.geometry.checks import needs_segmentation
+from bboxqa.io.coco import read_coco
+from bboxqa.io.folder import write_folder
+from bboxqa.io.writers import write_atomically
+from bboxqa.pipeline import MatchAll, agree_with
+from bboxqa.report.findings import FORMATS
+from bboxqa.report.summary import summary
+from bboxqa.shards import match_images
+from bboxqa.validation import validate_with
+from bboxqa.version import __version__
+from bboxqa.words import clean
+
+__all__ = ["MEASURED", "Row", "Settings", "failed", "key_of", "run_project", "settings_of"]
+
+MEASURED = "measured"
+NOT_MEASURED = "not measured"
+FAILED = "failed"
+
+_BLOCK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What decides the results of a project.
+
+    Attributes
+    ----------
+    agree, validate : mapping
+        Settings of the two commands, unchecked values as TOML gives them.
+    images : bool
+        Whether the image files are looked at.
+    memory : int, optional
+        Bytes of outlines that a project may hold in memory; changes no result.
+    """
+
+    agree: dict[str, Any]
+    validate: dict[str, Any]
+    images: bool = False
+    memory: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What came of a project; None where there is no such number.
+
+    Attributes
+    ----------
+    project : str
+    status : {"measured", "not measured", "failed"}
+        Not measured are projects in which nothing was annotated by two.
+    n_files, n_images, n_annotators, n_annotations : int or None
+    alpha, low, high, mean_image_alpha : float or None
+        Of the first threshold, with its 95 % interval.
+    n_errors, n_warnings, n_infos : int or None
+        Findings.
+    passed : bool
+        Whether no gate failed.
+    message : str
+        Why it was not measured, or failed; which gate failed.
+    """
+
+    project: str
+    status: str
+    n_files: int
+    n_images: int | None = None
+    n_annotators: int | None = None
+    n_annotations: int | None = None
+    alpha: float | None = None
+    low: float | None = None
+    high: float | None = None
+    mean_image_alpha: float | None = None
+    n_errors: int | None = None
+    n_warnings: int | None = None
+    n_infos: int | None = None
+    passed: bool = True
+    message: str = ""
+
+
+def settings_of(project: Project, settings: Settings) -> tuple[AgreeSettings, ValidateSettings]:
+    """Return the checked settings of a project: its own over those of the run.
+
+    Raises
+    ------
+    ConfigError
+        If its settings are wrong.
+    """
+    agree, validate = settings.agree, settings.validate
+    if project.settings is not None:
+        own = str(project.settings)
+        agree = {**agree, **read_settings(own)}
+        validate = {**validate, **read_validate_settings(own)}
+    return settings_from(agree), validate_settings_from(validate)
+
+
+def key_of(project: Project, settings: Settings) -> str:
+    """Return what a result depends on, as a digest: inputs, settings and version.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be read.
+    """
+    agree, validate = settings_of(project, settings)
+    digest = blake2b(digest_size=16)
+
+    def add(part: bytes) -> None:
+        digest.update(len(part).to_bytes(8, "big") + part)
+
+    add(__version__.encode())
+    add(msgspec.json.encode([agree, validate, settings.images]))
+    for file in project.files:
+        add(file.relative_to(project.folder).as_posix().encode("utf-8", "surrogateescape"))
+        content = blake2b(digest_size=16)
+        with file.open("rb") as stream:
+            while block := stream.read(_BLOCK):
+                content.update(block)
+        add(content.digest())
+    if settings.images and project.images is not None:
+        for image in sorted(project.images.rglob("*")):
+            add(image.relative_to(project.images).as_posix().encode("utf-8", "surrogateescape"))
+            with suppress(OSError):
+                # A link that leads nowhere is a finding, not an end.
+                status = image.stat()
+                add(f"{status.st_size} {status.st_mtime_ns}".encode())
+    return digest.hexdigest()
+
+
+def recorded(out: Path, project: str) -> tuple[str, Row] | None:
+    """Return the key and the row of a project's last result; None if there is no complete one."""
+    try:
+        record = json.loads((folder_of(out, project) / RECORD).read_bytes())
+        return str(record["key"]), Row(**record["row"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def run_project(
+    project: Project, settings: Settings, out: Path, key: str, match_all: MatchAll = match_images
+) -> Row:
+    """Validate and measure one project, and write its folder.
+
+    The folder is complete before it appears under its name. What fails because of the input is
+    recorded; what fails because of the machine is not, and is tried again by the next run.
+
+    Parameters
+    ----------
+    project : Project
+    settings : Settings
+    out : Path
+        The folder of the run.
+    key : str
+        What `key_of` returns.
+    match_all : callable
+        As for `agree_with`.
+
+    Returns
+    -------
+    Row
+    """
+    try:
+        with filled(folder_of(out, project.name)) as scratch:
+            row, keep, log = _run(project, settings, scratch, match_all)
+            (scratch / "log.txt").write_text(log, "utf-8", "surrogateescape")
+            if keep:
+                record = {"key": key, "row": asdict(row)}
+                (scratch / RECORD).write_bytes(msgspec.json.encode(record))
+    except (OSError, OutputError) as error:
+        return failed(project, error)
+    return row
+
+
+def failed(project: Project, error: OSError | OutputError) -> Row:
+    """Return the row of a project that could not be run, or written, here and now."""
+    reason = error.strerror or str(error) if isinstance(error, OSError) else str(error)
+    return Row(project.name, FAILED, len(project.files), passed=False, message=reason)
+
+
+def _run(
+    project: Project, settings: Settings, scratch: Path, match_all: MatchAll
+) -> tuple[Row, bool, str]:
+    """Return the row of a project, whether it will be the same next time, and its log."""
+    row = Row(project.name, FAILED, len(project.files))
+    try:
+        agree, validate = settings_of(project, settings)
+        images = project.images if settings.images else None
+        report = validate_with(project.files, validate, images)
+        lines = "".join(f"{line}\n" for line in FORMATS["jsonl"](report))
+        write_atomically(scratch / "findings.jsonl", lines.encode("utf-8", "surrogateescape"))
+        row = _counted(row, report)
+        data = read_coco(
+            project.files,
+            annotator_key=agree.annotator_key,
+            attribution=agree.attribution,
+            segmentation=needs_segmentation(agree.similarity),
+            digest=True,
+            memory=settings.memory,
+        )
+        result = agree_with(data, agree, match_all=match_all)
+        values = summary(result)
+        write_folder(result, values, scratch)
+        row = _gated(replace(row, **_measured(values), status=MEASURED), agree, report)
+    except NothingToCompareError as error:
+        row = _gated(replace(row, status=NOT_MEASURED, message=_line(error)), agree, report)
+    except (OSError, OutputError, MemoryError):
+        raise
+    except BboxqaError as error:
+        return replace(row, passed=False, message=_line(error)), True, f"{error}\n"
+    except Exception as error:  # noqa: BLE001 - one project never stops the others
+        message = f"{type(error).__name__}: {clean(str(error))}"
+        return replace(row, passed=False, message=message), False, traceback.format_exc()
+    return row, True, f"{row.status}\n{row.message}\n" if row.message else f"{row.status}\n"
+
+
+def _line(error: BboxqaError) -> str:
+    """Return the first line of an error's text, with how many there are more."""
+    problems = getattr(error, "problems", (str(error),))
+    first = clean(problems[0]).replace("\n", " ")
+    return first if len(problems) == 1 else f"{first} (and {len(problems) - 1} more)"
+
+
+def _counted(row: Row, report: Report) -> Row:
+    return replace(
+        row,
+        n_errors=report.severities.get(Severity.ERROR, 0),
+        n_warnings=report.severities.get(Severity.WARNING, 0),
+        n_infos=report.severities.get(Severity.INFO, 0),
+    )
+
+
+def _measured(values: dict[str, Any]) -> dict[str, Any]:
+    first = values["thresholds"][0]
+    low, high = first["interval"] or (None, None)
+    return {
+        "n_images": values["n_images"],
+        "n_annotators": values["n_annotators"],
+        "n_annotations": values["n_annotations"],
+        "alpha": first["alpha"],
+        "low": low,
+        "high": high,
+        "mean_image_alpha": first["mean_image_alpha"],
+        "message": "" if first["status"] == "ok" else first["status"],
+    }
+
+
+def _gated(row: Row, agree: AgreeSettings, report: Report) -> Row:
+    """Return the row with the gates that it fails."""
+    failed = []
+    if row.status == MEASURED and agree.min_alpha is not None:
+        alpha = float("nan") if row.alpha is None else row.alpha
+        if isnan(alpha):
+            failed.append(f"alpha is undefined, which does not reach {agree.min_alpha:g}")
+        elif alpha < agree.min_alpha:
+            failed.append(f"alpha {alpha:.4f} is below {agree.min_alpha:g}")
+    if report.at_least(report.fail_on):
+        failed.append(f"findings of severity {report.fail_on.name.lower()} or above")
+    if not failed:
+        return row
+    return replace(row, passed=False, message="; ".join(filter(None, [row.message, *failed])))

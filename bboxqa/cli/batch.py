@@ -1,0 +1,263 @@
+"""`bboxqa batch`: many projects at once, and again only what changed."""
+
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bboxqa.cli.sizes import Size
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from bboxqa.batch.discovery import Discovered
+    from bboxqa.batch.run import BatchResult, Step
+    from bboxqa.batch.work import Settings
+
+__all__ = ["batch"]
+
+_SHOWN = 20
+
+
+@click.command()
+@click.argument("root", metavar="ROOT")
+@click.option("--pattern", metavar="GLOB", help="Only COCO files whose names match.")
+@click.option(
+    "--config",
+    metavar="FILE",
+    help="Settings of agree and [validate] in TOML; a bboxqa.toml in a project goes over them.",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("bboxqa-batch"),
+    metavar="DIR",
+    help="Where the results go; default bboxqa-batch in the current folder.",
+)
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Projects worked on at a time; default one a core.",
+)
+@click.option(
+    "--scheduler",
+    metavar="ADDRESS",
+    help="Run on a cluster of Dask: tcp://host:8786, or local:N for N processes here.",
+)
+@click.option(
+    "--resume/--fresh",
+    default=True,
+    help="Take over what is unchanged since the last run (default), or do all of it again.",
+)
+@click.option("--images", is_flag=True, help="Look at the image files in images/ as well.")
+@click.option("--min-alpha", type=float, metavar="NUMBER", help="Fail projects below it.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(["error", "warning", "info"]),
+    help="Fail projects with findings from this severity on; default error.",
+)
+@click.option(
+    "--memory",
+    type=Size(),
+    metavar="SIZE",
+    help="Outlines held in memory, such as 2GB; what is more goes to a temporary file, and the "
+    "result is the same. Default no limit.",
+)
+@click.option("--dry-run", is_flag=True, help="Print the projects that are found, and stop.")
+@click.option("--fail-fast", is_flag=True, help="Stop at the first project that fails.")
+@click.option(
+    "--log-format",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    help="How progress is told where it is not a terminal; default text.",
+)
+def batch(
+    *,
+    root: str,
+    pattern: str | None,
+    out: Path,
+    jobs: int | None,
+    scheduler: str | None,
+    resume: bool,
+    dry_run: bool,
+    fail_fast: bool,
+    log_format: str,
+    **options: Any,
+) -> int:
+    """Validate and measure every project below a folder.
+
+    A project is a folder with COCO files, or with annotations/ or train/, valid/ and test/ that
+    hold them. In --out: index.html, projects.csv, summary.json, a folder a project, and
+    history.sqlite.
+
+    \b
+      bboxqa batch projects/ --dry-run           what would be done
+      bboxqa batch projects/ --min-alpha 0.6     do it; the next time only what changed
+      bboxqa batch s3://bucket/projects --scheduler tcp://host:8786
+                                                 files of a store, on a cluster
+
+    \b
+    Exit code 0: fine. 1: a project failed, or a gate did. 2: could not run. 130: interrupted.
+    """  # noqa: D301 - click reads the sign
+    from bboxqa.batch.listing import find_projects
+    from bboxqa.batch.run import run_batch
+    from bboxqa.forked import cores
+
+    if jobs is not None and scheduler is not None:
+        raise click.UsageError("--jobs is for this machine alone; with --scheduler, say local:N")
+    settings = _settings(**options)
+    if dry_run:
+        _show_plan(find_projects(root, pattern, skip=out))
+        return 0
+    with _telling(log_format) as tell, _interruptible():
+        result = run_batch(
+            root,
+            out,
+            settings,
+            pattern=pattern,
+            jobs=jobs or cores(),
+            fresh=not resume,
+            fail_fast=fail_fast,
+            scheduler=scheduler,
+            tell=tell,
+        )
+    if not result.found.projects:
+        click.echo(f"Error: {root}: no project below this folder has COCO json", err=True)
+        return 2
+    _show(result, out)
+    return 0 if result.passed else 1
+
+
+@contextmanager
+def _interruptible() -> "Iterator[None]":
+    """Say what an interrupted run has left."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        click.echo(
+            "Interrupted; projects that are done are kept, and taken over next time.", err=True
+        )
+        sys.exit(130)
+
+
+def _settings(
+    *,
+    config: str | None,
+    images: bool,
+    min_alpha: float | None,
+    fail_on: str | None,
+    memory: int | None,
+) -> "Settings":
+    from bboxqa.batch.work import Settings
+    from bboxqa.config import settings_from, validate_settings_from
+    from bboxqa.config_files import read_settings, read_validate_settings
+
+    agree = dict(read_settings(config)) if config else {}
+    validate = dict(read_validate_settings(config)) if config else {}
+    if min_alpha is not None:
+        agree["min_alpha"] = min_alpha
+    if fail_on is not None:
+        validate["fail_on"] = fail_on
+    settings_from(agree)
+    validate_settings_from(validate)
+    return Settings(agree, validate, images, memory)
+
+
+def _show_plan(found: "Discovered") -> None:
+    from bboxqa.words import clean, count
+
+    for project in found.projects:
+        files = ", ".join(str(file.relative_to(project.folder)) for file in project.files)
+        own = ", own settings" if project.settings else ""
+        images = ", images" if project.images else ""
+        click.echo(f"{clean(project.name)}: {clean(files)}{images}{own}")
+    click.echo(f"{count(len(found.projects), 'project')}")
+    for what, names in (("not COCO", found.left_alone), ("unreadable", found.unreadable)):
+        for name in names[:_SHOWN]:
+            click.echo(f"{what}: {clean(name)}", err=True)
+        if len(names) > _SHOWN:
+            click.echo(f"{what}: … and {len(names) - _SHOWN:,} more", err=True)
+
+
+@contextmanager
+def _telling(log_format: str) -> "Iterator[Callable[[Step], None]]":
+    """Yield what is told of each project: a bar on a terminal, plain lines elsewhere."""
+    if sys.stderr and sys.stderr.isatty() and log_format == "text":
+        from rich.console import Console
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeRemainingColumn,
+        )
+
+        columns = (
+            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
+            TextColumn("{task.fields[rate]}"), TimeRemainingColumn(),
+        )  # fmt: skip
+        with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+            task = progress.add_task("projects", total=None, rate="")
+            begun = time.monotonic()
+
+            def draw(step: "Step") -> None:
+                rate = step.done / max(time.monotonic() - begun, 1e-3)
+                progress.update(task, completed=step.done, total=step.total, rate=f"{rate:.1f}/s")
+
+            yield draw
+        return
+
+    def write(step: "Step") -> None:
+        click.echo(_line_of(step, log_format), err=True)
+
+    yield write
+
+
+def _line_of(step: "Step", log_format: str) -> str:
+    from bboxqa.words import clean
+
+    row = step.row
+    if log_format == "json":
+        import dataclasses
+
+        import msgspec
+
+        value = dataclasses.asdict(row) | {
+            "project": clean(row.project),
+            "reused": step.reused,
+            "done": step.done,
+            "total": step.total,
+        }
+        return msgspec.json.encode(value).decode()
+    alpha = "" if row.alpha is None else f", alpha {row.alpha:.4f}"
+    errors = "" if row.n_errors is None else f", {row.n_errors} errors"
+    again = " (unchanged)" if step.reused else ""
+    note = f": {clean(row.message)}" if row.message else ""
+    return (
+        f"{step.done}/{step.total} {clean(row.project)}{again}: {row.status}{alpha}{errors}{note}"
+    )
+
+
+def _show(result: "BatchResult", out: Path) -> None:
+    from bboxqa.words import clean, count
+
+    rows = result.rows
+    click.echo(
+        f"{count(len(rows), 'project')}, {result.n_reused:,} unchanged; "
+        + ", ".join(
+            f"{sum(row.status == status for row in rows):,} {status}"
+            for status in ("measured", "not measured", "failed")
+        )
+    )
+    bad = [row for row in rows if not row.passed]
+    for row in bad[:_SHOWN]:
+        click.echo(f"  {clean(row.project)}: {clean(row.message)}")
+    if len(bad) > _SHOWN:
+        click.echo(f"  … and {len(bad) - _SHOWN:,} more")
+    for part in result.worse[:_SHOWN]:
+        click.echo(f"  worse: {clean(part.project)}: {part.what}")
+    click.echo(f"Written: {out / 'index.html'}")

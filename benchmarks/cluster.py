@@ -1,0 +1,150 @@
+"""Measure what a cluster costs: work, memory and bytes of a part, and the whole by Dask.
+
+Seconds are those of the processor, as one thread of a worker needs them, so that whatever else
+runs on the machine changes little; those of `--whole` are of the clock.
+
+    python benchmarks/cluster.py /tmp/bench/lvis_176000.json --similarity bbox
+"""
+
+import argparse
+import json
+import multiprocessing
+import os
+import pickle
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from bboxqa.batch import parts
+from bboxqa.config import settings_from
+from bboxqa.geometry.checks import needs_segmentation
+from bboxqa.io.coco import read_coco
+from bboxqa.pipeline import agree_with
+from bboxqa.shards import Matched, join_matched, match_images, split_images
+
+
+def resident() -> float:
+    """Return the megabytes of this process."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * resource.getpagesize() / 1e6
+
+
+def peak() -> float:
+    """Return the most megabytes that this process has had."""
+    # What `getrusage` tells begins with what the process before this one had.
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / 1e3
+
+
+def sizes(file: Path, similarity: str, annotator_key: str | None) -> dict[str, Any]:
+    """Return the cost of each stage, in this process and one thread."""
+    settings = settings_from({"similarity": similarity, "bootstrap": 1000})
+    outlines = needs_segmentation(similarity)
+    size = parts._OUTLINES if outlines else parts._BOXES  # noqa: SLF001
+    begun = time.process_time()
+    data = read_coco(file, annotator_key=annotator_key, segmentation=outlines)
+    result: dict[str, Any] = {"read_s": time.process_time() - begun, "read_peak_mb": peak()}
+    n = len(data.annotations)
+    begun = time.process_time()
+    cut = [parts._bare(part) for part in split_images(data, -(-n // size))]  # noqa: SLF001
+    result |= {"annotations": n, "parts": len(cut), "split_s": time.process_time() - begun}
+    sent = [len(pickle.dumps(part, 5)) for part in cut]
+    matched, times = [], []
+    for part in cut:
+        begun = time.process_time()
+        matched.append(match_images(part, settings, greedy=False))
+        times.append(time.process_time() - begun)
+    back = [len(pickle.dumps(part, 5)) for part in matched]
+    begun = time.process_time()
+    whole = join_matched(matched)
+    result |= {
+        "bytes_per_annotation_sent": sum(sent) / n,
+        "bytes_per_annotation_back": sum(back) / n,
+        "match_s": sum(times),
+        "match_s_per_part": max(times),
+        "join_s": time.process_time() - begun,
+        "joined_mb": len(pickle.dumps(whole, 5)) / 1e6,
+    }
+
+    def known(*_: Any, **__: Any) -> Matched:
+        return whole
+
+    begun = time.process_time()
+    agree_with(data, settings, match_all=known)
+    return result | {"count_and_bootstrap_s": time.process_time() - begun, "peak_mb": peak()}
+
+
+def part_memory(file: Path, similarity: str, annotator_key: str | None) -> dict[str, float]:
+    """Return what one part takes of a process that has nothing else."""
+    settings = settings_from({"similarity": similarity})
+    outlines = needs_segmentation(similarity)
+    size = parts._OUTLINES if outlines else parts._BOXES  # noqa: SLF001
+    data = read_coco(file, annotator_key=annotator_key, segmentation=outlines)
+    part = split_images(data, -(-len(data.annotations) // size))[0]
+    text = pickle.dumps(part, 5)
+    with tempfile.NamedTemporaryFile() as stored:
+        Path(stored.name).write_bytes(text)
+        program = (
+            "import pickle, sys; from benchmarks_cluster import *; "
+            "from bboxqa.shards import match_images; a = resident(); "
+            f"part = pickle.loads(open({stored.name!r}, 'rb').read()); b = resident(); "
+            f"match_images(part, settings_from({{'similarity': {similarity!r}}}), greedy=False); "
+            "print(json.dumps({'empty_mb': a, 'part_mb': b - a, 'peak_mb': peak()}))"
+        )
+        folder = Path(tempfile.mkdtemp())
+        shutil.copy(__file__, folder / "benchmarks_cluster.py")
+        done = subprocess.run(
+            [sys.executable, "-c", program],
+            check=True, stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(folder)},
+        )  # fmt: skip
+        shutil.rmtree(folder)
+    del settings
+    measured: dict[str, float] = json.loads(done.stdout)
+    return measured | {"part_annotations": len(part.annotations), "part_bytes": len(text)}
+
+
+def whole(file: Path, similarity: str, scheduler: str | None) -> float:
+    """Return the seconds of a batch of one project."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder) / "root" / "project"
+        root.mkdir(parents=True)
+        (root / "export.json").symlink_to(file.resolve())
+        config = Path(folder) / "config.toml"
+        config.write_text(f'similarity = "{similarity}"\nbootstrap = 1000\n', "utf-8")
+        engine = ["--jobs", "1"] if scheduler is None else ["--scheduler", scheduler]
+        begun = time.perf_counter()
+        subprocess.run(
+            [sys.executable, "-m", "bboxqa", "batch", str(root.parent), "--config", str(config),
+             "--out", str(Path(folder) / "out"), "--fail-on", "error", *engine],
+            check=False, stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+        return time.perf_counter() - begun
+
+
+def main() -> None:
+    """Print the measurements as json."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("file", type=Path)
+    parser.add_argument("--similarity", default="bbox")
+    parser.add_argument("--annotator-key")
+    parser.add_argument("--whole", nargs="*", default=[], help="schedulers; 'none' is a local run")
+    given = parser.parse_args()
+    what = given.file, given.similarity, given.annotator_key
+    if given.whole:
+        for name in given.whole:
+            seconds = whole(given.file, given.similarity, None if name == "none" else name)
+            print(json.dumps({"scheduler": name, "seconds": seconds}), flush=True)
+        return
+    # As a worker is: no process beside it, and one thread.
+    multiprocessing.current_process()._config["daemon"] = True  # type: ignore[attr-defined]  # noqa: SLF001
+    print(json.dumps(part_memory(*what)), flush=True)
+    print(json.dumps(sizes(*what)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

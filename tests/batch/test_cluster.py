@@ -1,0 +1,368 @@
+import csv
+import json
+import logging
+import os
+import random
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from signal import SIGKILL
+
+import pytest
+
+from bboxqa.batch.discovery import discover
+from bboxqa.batch.run import run_batch
+from bboxqa.batch.work import Settings
+from bboxqa.cli import cli
+from bboxqa.errors import ConfigError
+
+distributed = pytest.importorskip("distributed", exc_type=ImportError)
+from distributed.comm import CommClosedError  # noqa: E402
+from support.cluster_work import DEADLY, square_or_die  # noqa: E402
+
+from bboxqa.batch.cluster import connected, run_on, run_projects  # noqa: E402
+
+TESTS = Path(__file__).parents[1]
+SETTINGS = Settings({"iou_threshold": [0.5, 0.7], "bootstrap": 50}, {})
+# Sockets and loops that Dask leaves to the collector are not what is tested here.
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::ResourceWarning", "ignore::DeprecationWarning", "ignore::pytest.PytestWarning"
+)
+
+
+def coco(seed, n_images, annotators=("ann", "bob"), *, outlines=False):
+    """Return a document in which annotators see nearly the same objects."""
+    chance = random.Random(seed)
+    annotations = []
+    for image in range(n_images):
+        for _ in range(chance.randint(0, 4)):
+            x, y = chance.uniform(0, 60), chance.uniform(0, 60)
+            for annotator in annotators:
+                if chance.random() < 0.15:
+                    continue
+                left, top = x + chance.uniform(0, 4), y + chance.uniform(0, 4)
+                record = {
+                    "id": len(annotations) + 1, "image_id": image, "iscrowd": 0, "area": 750,
+                    "category_id": chance.choice([1, 1, 2]), "bbox": [left, top, 30, 25],
+                    "annotator": annotator,
+                }  # fmt: skip
+                if outlines:
+                    corners = [left, top, left + 30, top, left + 30, top + 25, left, top + 25]
+                    record["segmentation"] = [corners]
+                annotations.append(record)
+    return {
+        "images": [
+            {"id": i, "file_name": f"{i}.jpg", "width": 100, "height": 100} for i in range(n_images)
+        ],
+        "annotations": annotations,
+        "categories": [{"id": 1, "name": "a"}, {"id": 2, "name": "b"}],
+    }
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory):
+    """Projects of all kinds: two and three annotators, outlines, broken, alone, own settings."""
+    root = tmp_path_factory.mktemp("projects") / "root"
+    documents = {
+        "boxes/export.json": coco(1, 40),
+        "three/export.json": coco(2, 30, ("ann", "bob", "eve")),
+        "outlines/annotations/export.json": coco(3, 25, outlines=True),
+        "no outlines/export.json": coco(4, 9),
+        "one each/ann.json": coco(5, 12, ("ann",)),
+        "one each/bob.json": coco(5, 12, ("bob",)),
+        "alone/export.json": coco(6, 5, ("ann",)),
+    }
+    for name, document in documents.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(json.dumps(document), "utf-8")
+    (root / "broken").mkdir()
+    (root / "broken" / "export.json").write_text('{"images": [', "utf-8")
+    for name in ("outlines", "no outlines"):
+        (root / name / "bboxqa.toml").write_text('similarity = "polygon"\n', "utf-8")
+    (root / "other.json").write_text('{"some": "thing"}', "utf-8")
+    return root
+
+
+def contents(out, there="", here=""):
+    """Return every file of a run but its history, the names of its root replaced."""
+    return {
+        file.relative_to(out).as_posix(): file.read_bytes().replace(there.encode(), here.encode())
+        for file in sorted(out.rglob("*"))
+        if file.is_file() and not file.name.startswith((".lock", "history."))
+    }
+
+
+@pytest.fixture(scope="module")
+def local(root, tmp_path_factory):
+    """What a run without a cluster leaves."""
+    out = tmp_path_factory.mktemp("local") / "out"
+    result = run_batch(root, out, SETTINGS, jobs=2)
+    statuses = {row.project: row.status for row in result.rows}
+    assert statuses["three"] == statuses["outlines"] == "measured"
+    assert statuses["broken"] == statuses["no outlines"] == "failed"
+    found = contents(out)
+    assert len(found) > 40
+    return found
+
+
+@pytest.fixture(scope="module")
+def environment():
+    """Where S3 is, for this process and the workers; nothing is asked for before a test does."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    values = {
+        "AWS_ACCESS_KEY_ID": "AKIASECRETSECRETSECR",
+        "AWS_SECRET_ACCESS_KEY": "hidden-hidden-hidden",
+        "AWS_DEFAULT_REGION": "us-east-1",
+        "AWS_ENDPOINT_URL": f"http://127.0.0.1:{port}",
+        "PYTHONPATH": str(TESTS),
+        "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "1",
+    }
+    before = dict(os.environ)
+    os.environ.update(values)
+    yield port
+    os.environ.clear()
+    os.environ.update(before)
+
+
+@pytest.fixture(scope="module")
+def address(environment, tmp_path_factory):
+    """A scheduler and two workers, each a process of its own."""
+    folder = tmp_path_factory.mktemp("dask")
+    file = folder / "scheduler.json"
+    common = ("--scheduler-file", str(file), "--no-dashboard")
+    commands = (
+        ("scheduler", "--host", "127.0.0.1", "--port", "0", "--dashboard-address", "127.0.0.1:0",
+         *common),
+        ("worker", "--nworkers", "2", "--nthreads", "1", "--local-directory", str(folder),
+         "--preload", "support.cluster_work", "--host", "127.0.0.1", *common),
+    )  # fmt: skip
+    with (folder / "log.txt").open("w") as log:
+        processes = [
+            subprocess.Popen([sys.executable, "-m", "dask", *command], stdout=log, stderr=log)
+            for command in commands
+        ]
+        try:
+            until(file.exists)
+            address = json.loads(file.read_text())["address"]
+            with connected(address) as client:
+                client.wait_for_workers(2, timeout=30)
+            yield address
+            with connected(address) as client:
+                client.shutdown()
+        finally:
+            for process in reversed(processes):
+                process.terminate()
+            for process in processes:
+                process.wait(20)
+    assert "hidden-hidden" not in (folder / "log.txt").read_text()
+
+
+def until(done, seconds=30):
+    end = time.monotonic() + seconds
+    while not done():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+@pytest.mark.parametrize("part_size", [None, 3, 17, 60])
+def test_two_workers_give_every_byte_of_the_local_run(address, root, local, tmp_path, part_size):
+    run_batch(root, tmp_path, SETTINGS, scheduler=address, part_size=part_size)
+    assert contents(tmp_path) == local
+
+
+def test_one_worker_on_this_machine_gives_the_same(root, local, tmp_path):
+    # A part must find a place while the project that waits for it has the only one.
+    run_batch(root, tmp_path, SETTINGS, scheduler="local:1", part_size=10)
+    assert contents(tmp_path) == local
+
+
+def test_a_worker_killed_at_work_changes_nothing(address, root, local, tmp_path):
+    killed = []
+
+    def kill():
+        with connected(address) as client:
+            pids = client.run(os.getpid)
+
+            def at_work():
+                for worker, keys in client.processing().items():
+                    if worker in pids and any(str(key).startswith("part-") for key in keys):
+                        os.kill(pids[worker], SIGKILL)
+                        killed.append(worker)
+                        return True
+                return False
+
+            until(at_work)
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        # Time for it to have its place before the work begins.
+        time.sleep(0.5)
+        run_batch(root, tmp_path, SETTINGS, scheduler=address, part_size=2)
+    finally:
+        killer.join()
+    assert killed
+    assert contents(tmp_path) == local
+
+
+def test_a_project_that_kills_its_workers_is_one_that_failed(address, root, local, tmp_path):
+    more = tmp_path / "root"
+    (more / DEADLY).mkdir(parents=True)
+    (more / DEADLY / "export.json").write_text(json.dumps(coco(9, 3)), "utf-8")
+    for name in ("boxes", "three"):
+        (more / name).symlink_to(root / name)
+    result = run_batch(more, tmp_path / "out", SETTINGS, scheduler=address)
+    rows = {row.project: row for row in result.rows}
+    assert rows[DEADLY].status == "failed"
+    assert "its workers died 2 times" in rows[DEADLY].message
+    with (tmp_path / "out" / "projects.csv").open(newline="") as file:
+        ours = {row["project"]: row for row in csv.DictReader(file)}
+    theirs = csv.DictReader(local["projects.csv"].decode().splitlines())
+    theirs = {row["project"]: row for row in theirs}
+    assert all(ours[name] == theirs[name] for name in ("boxes", "three"))
+    # It is tried again the next time.
+    assert not (tmp_path / "out" / "projects" / DEADLY).exists()
+
+
+def test_a_task_is_done_again_when_its_worker_dies(address, tmp_path):
+    tasks = [
+        (3, ""), (-1, ""), (4, str(tmp_path / "first")),
+        *((number, "") for number in range(20)),
+    ]  # fmt: skip
+    with connected(address) as client:
+        done = dict(run_on(client, tasks, square_or_die))
+    assert done.keys() == set(tasks)
+    assert all(result == task[0] ** 2 for task, result in done.items() if task[0] != -1)
+    assert str(done[-1, ""]) == "ValueError: below zero"
+
+
+def test_a_scheduler_that_dies_is_told(address, monkeypatch):
+    def gone():
+        raise CommClosedError
+
+    with connected(address) as client:
+        monkeypatch.setattr(client, "nthreads", gone)
+        with pytest.raises(ConfigError, match="the scheduler is gone"):
+            list(run_on(client, [(1, "")], square_or_die))
+
+
+@pytest.fixture(scope="module")
+def bucket(environment, root):
+    """The projects in S3, with names that are no paths, as moto serves it."""
+    pytest.importorskip("moto", exc_type=ImportError)
+    s3fs = pytest.importorskip("s3fs", exc_type=ImportError)
+    command = [sys.executable, "-m", "moto.server", "-H", "127.0.0.1", "-p", str(environment)]
+    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        until(lambda: answers(environment))
+        system = s3fs.S3FileSystem(skip_instance_cache=True)
+        system.mkdir("exports")
+        for file in root.rglob("*"):
+            if file.is_file():
+                system.pipe(f"exports/root/{file.relative_to(root)}", file.read_bytes())
+        system.pipe("exports/root/boxes/../../../escaped.json", b'{"images": []}')
+        system.pipe("exports/root/boxes/images/../../../../escaped.jpg", b"x")
+        system.pipe("exports/root/.hidden/export.json", b'{"images": []}')
+        yield "s3://exports/root"
+    finally:
+        server.terminate()
+        server.wait(20)
+
+
+def answers(port):
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def without_unreadable(files):
+    summary = json.loads(files["summary.json"])
+    unreadable = summary.pop("unreadable")
+    return {**files, "summary.json": summary}, unreadable
+
+
+@pytest.mark.parametrize("clustered", [True, False])
+def test_files_in_s3_give_the_same(
+    bucket, address, root, local, tmp_path, clustered, caplog, capfd
+):
+    caplog.set_level(logging.DEBUG)
+    scheduler = address if clustered else None
+    result = run_batch(bucket, tmp_path / "out", SETTINGS, scheduler=scheduler)
+    assert all("cannot be the name of a file" in text for text in result.found.unreadable)
+    ours, unreadable = without_unreadable(contents(tmp_path / "out", bucket, str(root)))
+    theirs, _ = without_unreadable(local)
+    assert len(unreadable) == 2
+    # A key has what the store tells of a file instead of its bytes.
+    assert ours.keys() == theirs.keys()
+    for name in ours:
+        if name.endswith("record.json"):
+            assert json.loads(ours[name])["row"] == json.loads(theirs[name])["row"]
+        else:
+            assert ours[name] == theirs[name], name
+    assert not list(tmp_path.rglob("escaped*"))
+    assert not list((tmp_path / "out" / "projects").glob(".*"))
+    again = run_batch(bucket, tmp_path / "out", SETTINGS, scheduler=scheduler)
+    assert again.n_reused == len(result.rows) == 7
+    shown = capfd.readouterr()
+    assert "hidden-hidden" not in shown.out + shown.err
+    written = b"".join(contents(tmp_path / "out").values())
+    assert b"hidden-hidden" not in written
+    assert b"AKIASECRET" not in written
+
+
+def test_files_that_the_workers_do_not_see_are_told(address, tmp_path):
+    # The folder is gone once the projects are found: as on a disk that is not shared.
+    gone = tmp_path / "root"
+    gone.mkdir()
+    (gone / "export.json").write_text(json.dumps(coco(1, 3)), "utf-8")
+    (project,) = discover(gone).projects
+    (gone / "export.json").unlink()
+    with connected(address) as client:
+        ((_, row),) = run_projects(client, [(project, "key")], SETTINGS, tmp_path / "out")
+    assert "is not on the disk of the worker" in row.message
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "told"),
+    [
+        ("tcp://127.0.0.1:{port}", "no Dask scheduler answers"),
+        ("host:8786", "expected tcp://host:port, local, or local:N"),
+        ("local:0", "expected tcp://host:port, local, or local:N"),
+    ],
+)
+def test_a_scheduler_that_is_not_there_is_told_at_once(tmp_path, root, scheduler, told):
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    begun = time.monotonic()
+    result = subprocess.run(
+        [sys.executable, "-m", "bboxqa", "batch", str(root), "--out", str(tmp_path / "out"),
+         "--scheduler", scheduler.format(port=port)],
+        capture_output=True, encoding="utf-8", check=False,
+    )  # fmt: skip
+    assert result.returncode == 2
+    assert result.stderr.startswith("Error: ")
+    assert told in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert time.monotonic() - begun < 30
+
+
+def test_without_dask_the_error_names_the_command(monkeypatch):
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with (
+        pytest.raises(ConfigError, match=r"pip install 'bboxqa\[dask\]'"),
+        connected("local"),
+    ):
+        pass
+
+
+def test_jobs_and_a_scheduler_exclude_each_other():
+    from click.testing import CliRunner
+
+    result = CliRunner().invoke(cli, ["batch", ".", "--jobs", "2", "--scheduler", "local"])
+    assert result.exit_code == 2
+    assert "local:N" in result.output

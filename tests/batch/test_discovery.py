@@ -1,0 +1,248 @@
+"""Which folders are projects, and what is left alone."""
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.datasets import two_annotators, write
+
+from bboxqa.batch.discovery import discover
+from bboxqa.batch.run import run_batch
+from bboxqa.batch.work import Settings
+from bboxqa.errors import DatasetError
+
+OTHER = {"version": 1, "shapes": [], "label": "images and annotations"}
+
+
+def made(root, *names, content=None):
+    for name in names:
+        write(root / name, two_annotators() if content is None else content)
+    return root
+
+
+def shown(found):
+    """Return the files of each project, below its folder."""
+    return {
+        project.name: [file.relative_to(project.folder).as_posix() for file in project.files]
+        for project in found.projects
+    }
+
+
+def hooked(monkeypatch, place, act):
+    """Do something each time that a folder is about to be listed."""
+    real = os.scandir
+
+    def scandir(path):
+        if Path(path) == place:
+            act()
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+
+
+def test_nested_folders(tmp_path):
+    made(tmp_path, "b/x.json", "b/a.json", "a/deep/er/y.json", "a/z.json", "top.json")
+    assert shown(discover(tmp_path)) == {
+        ".": ["top.json"],
+        "a": ["z.json"],
+        "a/deep/er": ["y.json"],
+        "b": ["a.json", "x.json"],
+    }
+
+
+def test_parts_belong_to_the_folder_above(tmp_path):
+    made(tmp_path, "cvat/annotations/instances_default.json", "cvat/annotations/two/Train/x.json")
+    for split in ("train", "valid", "test"):
+        made(tmp_path, f"robo/{split}/_annotations.coco.json")
+    made(tmp_path, "coco/annotations/train/a.json", "coco/val/b.json", "coco/c.json")
+    assert shown(discover(tmp_path)) == {
+        "coco": ["annotations/train/a.json", "c.json", "val/b.json"],
+        "cvat": ["annotations/instances_default.json"],
+        "cvat/annotations/two": ["Train/x.json"],
+        "robo": [f"{split}/_annotations.coco.json" for split in ("test", "train", "valid")],
+    }
+
+
+def test_the_root_may_be_a_part_itself(tmp_path):
+    made(tmp_path, "train/annotations/x.json")
+    assert shown(discover(tmp_path / "train")) == {".": ["annotations/x.json"]}
+
+
+@settings(max_examples=30)
+@given(
+    st.sets(
+        st.lists(st.sampled_from(["a", "b", "annotations", "TRAIN", "images"]), max_size=4).map(
+            "/".join
+        ),
+        min_size=1,
+        max_size=8,
+    )
+)
+def test_every_file_is_in_one_project(tmp_path_factory, folders):
+    root = tmp_path_factory.mktemp("tree")
+    made(root, *(Path(folder, "x.json") for folder in folders))
+    expected = {}
+    for folder in sorted(folders):
+        parts = folder.split("/") if folder else []
+        home = list(parts)
+        while home and home[-1] in {"annotations", "TRAIN"}:
+            home.pop()
+        below = "/".join([*parts[len(home) :], "x.json"])
+        expected.setdefault("/".join(home) or ".", []).append(below)
+    found = discover(root)
+    assert shown(found) == {name: sorted(files) for name, files in expected.items()}
+    assert [project.name for project in found.projects] == sorted(expected)
+
+
+def test_what_a_project_knows(tmp_path):
+    made(tmp_path, "a/x.json", "a/images/readme.txt", "b/y.json", "b/images")
+    write(tmp_path / "a/bboxqa.toml", "seed = 1\n")
+    (tmp_path / "b/bboxqa.toml").mkdir()
+    first, second = discover(tmp_path).projects
+    assert (first.folder, first.images) == (tmp_path / "a", tmp_path / "a/images")
+    assert first.settings == tmp_path / "a/bboxqa.toml"
+    assert first.size == (tmp_path / "a/x.json").stat().st_size
+    assert (second.images, second.settings) == (None, None)
+
+
+def test_other_json_is_left_alone(tmp_path):
+    made(tmp_path, "a/x.json", "a/y.JSON")
+    made(tmp_path, "a/other.json", "b/deep/other.json", content=OTHER)
+    made(tmp_path, "a/empty.json", content="")
+    made(tmp_path, "a/x.fixed.json", "a/x.jsonl", "a/x.json.bak")
+    found = discover(tmp_path)
+    assert shown(found) == {"a": ["x.json", "y.JSON"]}
+    assert found.left_alone == (
+        "a/empty.json", "a/other.json", "a/x.fixed.json", "b/deep/other.json",
+    )  # fmt: skip
+    assert found.unreadable == ()
+
+
+def test_json_that_has_categories_only_by_name_is_left_alone(tmp_path):
+    made(tmp_path, "package.json", content={"name": "extension", "categories": ["Other"]})
+    assert discover(tmp_path).left_alone == ("package.json",)
+
+
+def test_lists_at_the_end_of_a_large_file_and_cut_off_files_are_found(tmp_path):
+    padding = '"' + "x" * 200_000 + '"'
+    made(tmp_path, "end.json", content=f'{{"info": {padding}, "images" : [1]}}')
+    made(tmp_path, "start.json", content=f'{{"annotations": [{padding}')
+    made(tmp_path, "middle.json", content=f'{{"a": {padding}, "images": [], "b": {padding}}}')
+    found = discover(tmp_path)
+    assert shown(found) == {".": ["end.json", "start.json"]}
+    assert found.left_alone == ("middle.json",)
+
+
+def test_pattern(tmp_path):
+    made(tmp_path, "a/instances_1.json", "a/captions_1.json", "b/captions_2.json")
+    found = discover(tmp_path, "instances_*.json")
+    assert shown(found) == {"a": ["instances_1.json"]}
+    assert found.left_alone == ()
+
+
+def test_hidden_files_and_the_folder_of_the_results_are_left_out(tmp_path):
+    made(tmp_path, "a/x.json", "a/.hidden.json", ".git/x.json", "results/p/x.json", "z/x.json")
+    (tmp_path / "z/link").symlink_to(tmp_path / "results")
+    found = discover(tmp_path, skip=tmp_path / "z/../results")
+    assert shown(found) == {"a": ["x.json"], "z": ["x.json"]}
+    assert found.left_alone == ()
+
+
+def test_results_of_another_run_are_left_out(tmp_path):
+    made(tmp_path, "a/x.json")
+    run_batch(tmp_path, tmp_path / "last night", Settings({}, {}))
+    assert shown(discover(tmp_path, skip=tmp_path / "tonight")) == {"a": ["x.json"]}
+
+
+def test_links(tmp_path):
+    made(tmp_path, "a/x.json", "elsewhere/y.json")
+    root = tmp_path / "root"
+    made(root, "p/x.json", "p/sub/y.json")
+    (root / "p/sub/loop").symlink_to("..")
+    (root / "p/up").symlink_to(root)
+    (root / "self").symlink_to("self")
+    (root / "self.json").symlink_to("self.json")
+    (root / "nowhere.json").symlink_to("gone.json")
+    (root / "twice").symlink_to(tmp_path / "elsewhere")
+    (root / "two").symlink_to(tmp_path / "elsewhere")
+    found = discover(root)
+    assert sorted(file for files in shown(found).values() for file in files) == [
+        "x.json", "y.json", "y.json",
+    ]  # fmt: skip
+    assert set(shown(found)) - {"twice", "two"} == {"p", "p/sub"}
+    assert {line.split(":")[0] for line in found.unreadable} <= {"self", "self.json"}
+
+
+def test_unreadable_folder(tmp_path, monkeypatch):
+    made(tmp_path, "a/x.json", "b/y.json", "b/deep/z.json", "c/z.json")
+
+    def refuse():
+        raise PermissionError(13, "Permission denied")
+
+    hooked(monkeypatch, tmp_path / "b", refuse)
+    found = discover(tmp_path)
+    assert shown(found) == {"a": ["x.json"], "c": ["z.json"]}
+    assert found.unreadable == ("b: Permission denied",)
+
+
+def test_file_that_goes_before_it_is_looked_at(tmp_path, monkeypatch):
+    made(tmp_path, "a/x.json", "a/y.json", "b/z.json")
+    real = os.scandir
+
+    def scandir(path):
+        listing = list(real(path))
+        if Path(path) == tmp_path / "a":
+            (tmp_path / "a/x.json").rename(tmp_path / "a/w.json")
+        return _Listing(listing)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    found = discover(tmp_path)
+    assert shown(found) == {"a": ["y.json"], "b": ["z.json"]}
+    assert found.unreadable == ("a/x.json: No such file or directory",)
+
+
+class _Listing(list):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+
+def test_file_that_goes_after_it_is_looked_at(tmp_path, monkeypatch):
+    made(tmp_path, "b/x.json", "b/y.json", "a/z.json")
+    # The last folder is walked first.
+    moved = tmp_path / "b/x.json"
+    hooked(monkeypatch, tmp_path / "a", lambda: moved.rename(tmp_path / "b/w.json"))
+    assert shown(discover(tmp_path))["a"] == ["z.json"]
+
+
+def test_folder_that_goes_during_the_walk(tmp_path, monkeypatch):
+    made(tmp_path, "a/x.json", "b/y.json")
+    hooked(monkeypatch, tmp_path / "b", lambda: (tmp_path / "a").rename(tmp_path / "c"))
+    found = discover(tmp_path)
+    assert shown(found) == {"b": ["y.json"]}
+    assert found.unreadable == ("a: No such file or directory",)
+
+
+def test_many_files(tmp_path):
+    for number in range(5000):
+        folder = tmp_path / f"{number % 50}"
+        folder.mkdir(exist_ok=True)
+        (folder / f"{number}.json").touch()
+    made(tmp_path, "p/x.json")
+    begun = time.monotonic()
+    found = discover(tmp_path)
+    assert time.monotonic() - begun < 5
+    assert shown(found) == {"p": ["x.json"]}
+    assert len(found.left_alone) == 5000
+
+
+@pytest.mark.parametrize("name", ["gone", "file.json"])
+def test_wrong_root(tmp_path, name):
+    made(tmp_path, "file.json")
+    with pytest.raises(DatasetError, match="no such folder"):
+        discover(tmp_path / name)

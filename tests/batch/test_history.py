@@ -1,0 +1,134 @@
+"""What is kept of each run, and what became worse."""
+
+import sqlite3
+from contextlib import closing
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bboxqa.batch.history import Worse, append, became_worse, last_rows
+from bboxqa.batch.work import FAILED, MEASURED, NOT_MEASURED, Row
+from bboxqa.errors import OutputError
+
+SOUND = Row("a", MEASURED, 1, alpha=0.8, low=0.7, high=0.9, n_errors=0, n_warnings=3)
+WHEN = "2026-01-01T00:00:00+00:00"
+
+
+def stored(folder, query):
+    with closing(sqlite3.connect(folder / "history.sqlite")) as connection:
+        return connection.execute(query).fetchall()
+
+
+def found(before, after):
+    return [part.what for part in became_worse({before.project: before}, [after])]
+
+
+def test_rows_of_each_run(tmp_path):
+    other = Row("ü'\"; DROP TABLE runs", FAILED, 2, passed=False, message="why")
+    append(tmp_path, WHEN, "1.0", [SOUND, other])
+    append(tmp_path, WHEN, "1.1", [replace(SOUND, alpha=0.5)])
+    append(tmp_path, WHEN, "1.1", [])
+    assert stored(tmp_path, "SELECT * FROM runs") == [
+        (1, WHEN, "1.0"), (2, WHEN, "1.1"), (3, WHEN, "1.1"),
+    ]  # fmt: skip
+    assert stored(tmp_path, "SELECT * FROM projects ORDER BY run, project") == [
+        (1, "a", MEASURED, 0.8, 0.7, 0.9, 0, 3),
+        (1, other.project, FAILED, None, None, None, None, None),
+        (2, "a", MEASURED, 0.5, 0.7, 0.9, 0, 3),
+    ]
+
+
+def test_last_rows_are_those_of_the_last_run(tmp_path):
+    assert last_rows(tmp_path) == {}
+    assert list(tmp_path.iterdir()) == []
+    append(tmp_path, WHEN, "1.0", [SOUND, Row("b", NOT_MEASURED, 1)])
+    append(tmp_path, WHEN, "1.0", [replace(SOUND, alpha=0.1 + 0.2)])
+    last = last_rows(tmp_path)
+    assert [*last] == ["a"]
+    assert became_worse(last, [replace(SOUND, alpha=0.1 + 0.2)]) == []
+    assert last["a"].alpha == 0.1 + 0.2
+
+
+def test_a_run_is_added_as_a_whole_or_not_at_all(tmp_path):
+    append(tmp_path, WHEN, "1.0", [SOUND])
+    with pytest.raises(OutputError, match=r"history\.sqlite: UNIQUE"):
+        append(tmp_path, WHEN, "1.1", [replace(SOUND, alpha=0.1), Row("b", FAILED, 1), SOUND])
+    assert stored(tmp_path, "SELECT version FROM runs") == [("1.0",)]
+    assert last_rows(tmp_path)["a"].alpha == 0.8
+
+
+@pytest.mark.parametrize("content", [b"no database" * 100, b"SQLite format 3\0" + b"x" * 4096])
+@pytest.mark.parametrize("act", [last_rows, lambda out: append(out, WHEN, "1.0", [SOUND])])
+def test_broken_file(tmp_path, content, act):
+    (tmp_path / "history.sqlite").write_bytes(content)
+    with pytest.raises(OutputError, match="move it away to begin a new history"):
+        act(tmp_path)
+    assert (tmp_path / "history.sqlite").read_bytes() == content
+
+
+def test_folder_in_its_place(tmp_path):
+    (tmp_path / "history.sqlite").mkdir()
+    with pytest.raises(OutputError, match=r"history\.sqlite: unable to open"):
+        append(tmp_path, WHEN, "1.0", [SOUND])
+
+
+def test_tables_of_another_shape(tmp_path):
+    with closing(sqlite3.connect(tmp_path / "history.sqlite")) as connection, connection:
+        connection.execute("CREATE TABLE projects (run INTEGER)")
+    with pytest.raises(OutputError, match="move it away"):
+        append(tmp_path, WHEN, "1.0", [SOUND])
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"alpha": 0.75}, ["alpha fell from 0.8000 to 0.7500"]),
+        ({"alpha": 0.8 - 1e-15}, []),
+        ({"alpha": 0.85, "low": 0.1, "high": 0.9}, []),
+        ({"n_errors": 1200}, ["errors rose from 0 to 1,200"]),
+        ({"n_warnings": 4}, ["warnings rose from 3 to 4"]),
+        ({"n_warnings": 2, "n_infos": 99}, []),
+        ({"status": FAILED, "alpha": None}, ["it failed, and did not before"]),
+        ({"status": NOT_MEASURED, "alpha": None}, []),
+        ({"alpha": -0.1, "n_errors": 1},
+         ["alpha fell from 0.8000 to -0.1000", "errors rose from 0 to 1"]),
+        ({"n_errors": None, "n_warnings": None}, []),
+    ],
+)  # fmt: skip
+def test_became_worse(change, what):
+    assert found(SOUND, replace(SOUND, **change)) == what
+
+
+def test_what_was_bad_before_or_not_there_is_not_worse():
+    failed = replace(SOUND, status=FAILED, alpha=None, n_errors=None)
+    assert found(failed, failed) == []
+    assert found(failed, replace(SOUND, alpha=-1.0)) == []
+    assert became_worse({}, [failed]) == []
+    assert became_worse({"gone": SOUND}, []) == []
+
+
+NUMBERS = st.none() | st.integers(0, 3)
+ROWS = st.builds(
+    Row,
+    st.just("a"),
+    st.sampled_from([MEASURED, NOT_MEASURED, FAILED]),
+    st.just(1),
+    alpha=st.none() | st.sampled_from([-0.5, 0.0, 0.5]),
+    n_errors=NUMBERS,
+    n_warnings=NUMBERS,
+)
+
+
+@given(ROWS, ROWS)
+def test_nothing_is_worse_both_ways_in_the_same_respect(first, second):
+    assert found(first, first) == []
+    forth, back = found(first, second), found(second, first)
+    assert not {part.split()[0] for part in forth} & {part.split()[0] for part in back}
+
+
+def test_names_the_project():
+    assert became_worse({"a": SOUND}, [Row("b", FAILED, 1), replace(SOUND, status=FAILED)]) == [
+        Worse("a", "it failed, and did not before")
+    ]

@@ -1,0 +1,169 @@
+"""A run that is killed at any moment goes on to the result of one that was not."""
+
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from uuid import uuid4
+
+import numpy as np
+import pytest
+from support.datasets import annotation, document, image, write
+
+from bboxqa.batch.run import run_batch
+from bboxqa.batch.work import Settings
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
+
+MARK = "BBOXQA_TEST_RUN"
+ROOT = Path("root")
+CATEGORIES = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
+N_PROJECTS = 12
+
+
+def project(rng, n_images):
+    """Return a document of two annotators who agree more or less."""
+    images = [image(number, annotators=["ann", "bob"]) for number in range(1, n_images + 1)]
+    annotations = [
+        annotation(
+            4 * where + 2 * part + second,
+            where,
+            int(rng.integers(1, 3)),
+            annotator=("ann", "bob")[second],
+            bbox=(*(rng.integers(5, 12, 2) + 40 * part).tolist(), 20, 20),
+        )
+        for where in range(1, n_images + 1)
+        for part in (0, 1)
+        for second in (0, 1)
+    ]
+    return document(annotations, images, CATEGORIES)
+
+
+@pytest.fixture(scope="module")
+def top(tmp_path_factory):
+    """Return a folder with small projects, two of which cannot be measured, and their results."""
+    folder = tmp_path_factory.mktemp("killed")
+    rng = np.random.default_rng(5)
+    for number in range(N_PROJECTS - 2):
+        write(folder / ROOT / f"p{number}/x.json", project(rng, int(rng.integers(4, 30))))
+    write(folder / ROOT / "alone/x.json", document([annotation(1)]))
+    write(folder / ROOT / "cut/x.json", '{"images": [')
+    with pytest.MonkeyPatch.context() as patched:
+        patched.delattr(sys.modules["__main__"], "__file__", raising=False)
+        with contextlib.chdir(folder):
+            run_batch(ROOT, Path("undisturbed"), Settings({}, {}), jobs=2)
+    return folder
+
+
+def files(folder):
+    """Return what a run has left, without what belongs to one run only."""
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name not in {".lock", "history.sqlite"}
+    }
+
+
+def alive(mark):
+    """Return the numbers of the processes that were started with a mark."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        with contextlib.suppress(OSError):
+            if entry.name.isdigit() and mark.encode() in (entry / "environ").read_bytes():
+                found.append(int(entry.name))
+    return found
+
+
+def gone(mark):
+    """Return whether no process of a run is left, when they had time to notice."""
+    end = time.monotonic() + 10
+    while left := alive(mark):
+        if time.monotonic() > end:
+            for number in left:
+                os.kill(number, signal.SIGKILL)
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def killed(top, out, n_lines, pause):
+    """Start a run, kill it some time after it has told of some projects; return how it ended."""
+    mark = uuid4().hex
+    command = [sys.executable, "-m", "bboxqa", "batch", ROOT, "--out", out, "--jobs", "2"]
+    with subprocess.Popen(
+        command,
+        cwd=top,
+        env=os.environ | {MARK: mark},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    ) as process:
+        for _ in range(n_lines):
+            process.stderr.readline()
+        time.sleep(pause)
+        process.kill()
+        process.wait()
+        assert gone(mark)
+    return process.returncode
+
+
+def chain(top, seed):
+    """Kill a run again and again; return how each ended."""
+    rng = random.Random(seed)
+    out = top / f"out {seed}"
+    expected = files(top / "undisturbed")
+    codes = []
+    for number in range(4):
+        # The first is killed at any time, while it starts as well.
+        moment = (0, rng.random() * 2.5) if number == 0 else (rng.randint(1, N_PROJECTS), 0.05)
+        codes.append(killed(top, out.name, moment[0], rng.random() * moment[1]))
+        # What has a record is complete; what is there under its name is never half.
+        for record in out.glob("projects/*/record.json"):
+            name = record.parent.relative_to(out).as_posix() + "/"
+            left = {file: text for file, text in files(out).items() if file.startswith(name)}
+            assert left == {file: text for file, text in expected.items() if file.startswith(name)}
+        for name in ("projects.csv", "summary.json", "index.html"):
+            assert not (out / name).exists() or (out / name).read_bytes() == expected[name]
+    return codes
+
+
+def test_killed_at_eight_moments(top, monkeypatch):
+    with ThreadPoolExecutor(2) as pool:
+        codes = [code for part in pool.map(lambda seed: chain(top, seed), (1, 2)) for code in part]
+    assert len(codes) == 8
+    # A run that was done by then came to its end: 1, since a project is cut off.
+    assert set(codes) <= {-signal.SIGKILL, 1}
+    assert codes.count(-signal.SIGKILL) >= 2
+    monkeypatch.chdir(top)
+    monkeypatch.delattr(sys.modules["__main__"], "__file__", raising=False)
+    expected = files(Path("undisturbed"))
+    for seed in (1, 2):
+        out = Path(f"out {seed}")
+        run_batch(ROOT, out, Settings({}, {}), jobs=2)
+        found = files(out)
+        assert found.keys() == expected.keys()
+        assert [name for name in found if found[name] != expected[name]] == []
+
+
+def test_two_runs_at_once(top, tmp_path):
+    mark = uuid4().hex
+    command = [sys.executable, "-m", "bboxqa", "batch", ROOT, "--out", tmp_path, "--jobs", "1"]
+    streams = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "cwd": top, "text": True}
+    with subprocess.Popen(command, env=os.environ | {MARK: mark}, **streams) as first:
+        assert first.stderr.readline().startswith(f"1/{N_PROJECTS} ")
+        # It does not come to its end while the other one looks.
+        first.send_signal(signal.SIGSTOP)
+        second = subprocess.run(command, check=False, **streams)
+        first.send_signal(signal.SIGCONT)
+        assert second.returncode == 2
+        told = "another run is at work here; wait for it, or choose another --out"
+        assert second.stderr == f"Error: {tmp_path}: {told}\n"
+        first.stderr.read()
+        assert first.wait() == 1
+        assert gone(mark)
+    expected = files(top / "undisturbed")
+    assert files(tmp_path) == expected

@@ -1,0 +1,378 @@
+"""Runs over many projects: what is done again, and what a bad one does to the others."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import sys
+from errno import ENOSPC
+from multiprocessing import active_children
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+import pytest
+from support.datasets import annotation, document, image, two_annotators, write
+
+from bboxqa.batch import run as module
+from bboxqa.batch import work
+from bboxqa.batch.run import run_batch
+from bboxqa.batch.work import Settings, run_project
+from bboxqa.errors import DatasetError, OutputError
+
+PLAIN = Settings({"bootstrap": 50}, {})
+ROOT, OUT = Path("root"), Path("out")
+CATEGORIES = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
+
+
+@pytest.fixture(autouse=True)
+def _importable(monkeypatch):
+    # Workers have to find this file; they need not load pytest's own command.
+    monkeypatch.syspath_prepend(Path(__file__).parents[2])
+    monkeypatch.delattr(sys.modules["__main__"], "__file__", raising=False)
+
+
+def noisy(seed, n_images=6):
+    """Return a document of two annotators who agree more or less."""
+    rng = np.random.default_rng(seed)
+    images = [image(number, annotators=["ann", "bob"]) for number in range(1, n_images + 1)]
+    annotations = []
+    for number in range(1, n_images + 1):
+        for who in ("ann", "bob"):
+            x, y = rng.integers(5, 12, 2).tolist()
+            what, category = len(annotations) + 1, int(rng.integers(1, 3))
+            annotations.append(
+                annotation(what, number, category, annotator=who, bbox=(x, y, 20, 20))
+            )
+    return document(annotations, images, CATEGORIES)
+
+
+@pytest.fixture(scope="module")
+def night(tmp_path_factory):
+    """Return a folder of three sound projects, the first the largest, and of a run over them."""
+    top = tmp_path_factory.mktemp("night")
+    for seed, name in enumerate("abc"):
+        write(top / "root" / name / "x.json", noisy(seed, 8 - seed))
+    with contextlib.chdir(top):
+        assert run_batch(ROOT, OUT, PLAIN, jobs=2).passed
+    return top
+
+
+@pytest.fixture
+def root(night, tmp_path, monkeypatch):
+    """Return a copy of the three projects, to which relative paths lead."""
+    shutil.copytree(night / ROOT, tmp_path / ROOT)
+    monkeypatch.chdir(tmp_path)
+    return ROOT
+
+
+@pytest.fixture
+def ran(night, root):
+    """Return a copy of the three projects, beside the results of a run over them."""
+    shutil.copytree(night / OUT, OUT)
+    return root
+
+
+def run(root, settings=PLAIN, out="out", **more):
+    return run_batch(root, root.parent / out, settings, **{"jobs": 1, **more})
+
+
+def statuses(result):
+    return {row.project: row.status for row in result.rows}
+
+
+def times(root, out="out"):
+    """Return when the folder of each project was made, and its files."""
+    return {
+        folder.name: (
+            folder.stat().st_mtime_ns,
+            folder.stat().st_ino,
+            {path.name: path.stat().st_mtime_ns for path in folder.iterdir()},
+        )
+        for folder in (root.parent / out / "projects").iterdir()
+    }
+
+
+def changed(before, after):
+    return {name for name in after if after[name] != before.get(name)}
+
+
+def files(root, out="out"):
+    """Return what a run left behind, without its history and lock."""
+    top = root.parent / out
+    return {
+        path.relative_to(top).as_posix(): path.read_bytes()
+        for path in top.rglob("*")
+        if path.is_file() and path.name not in {".lock", "history.sqlite"}
+    }
+
+
+def test_unchanged_is_not_run_again(root):
+    first = run(root)
+    assert (len(first.rows), first.n_reused, first.passed) == (3, 0, True)
+    before, content = times(root), files(root)
+    steps = []
+    second = run(root, tell=steps.append)
+    assert (second.rows, second.n_reused, second.worse) == (first.rows, 3, ())
+    assert [(step.reused, step.done, step.total) for step in steps] == [
+        (True, number, 3) for number in (1, 2, 3)
+    ]
+    assert times(root) == before
+    assert files(root) == content
+
+
+def test_a_new_time_alone_is_no_change(ran):
+    before = times(ran)
+    os.utime(ran / "a/x.json", (1, 1))
+    assert run(ran).n_reused == 3
+    assert times(ran) == before
+
+
+def test_only_what_changed_is_run_again(ran):
+    before = times(ran)
+    write(ran / "b/x.json", noisy(9))
+    write(ran / "d/x.json", noisy(10))
+    write(ran / "c/bboxqa.toml", "seed = 5\n")
+    result = run(ran)
+    assert result.n_reused == 1
+    assert changed(before, times(ran)) == {"b", "c", "d"}
+
+
+def test_other_settings_run_all_of_them(ran):
+    before = times(ran)
+    assert run(ran, Settings({"bootstrap": 51}, {})).n_reused == 0
+    assert changed(before, times(ran)) == {"a", "b", "c"}
+
+
+def test_another_version_runs_all_of_them(ran, monkeypatch):
+    monkeypatch.setattr(work, "__version__", "99.0")
+    assert run(ran).n_reused == 0
+
+
+def test_fresh_runs_all_of_them_to_the_same_result(ran):
+    before, content = times(ran), files(ran)
+    assert run(ran, fresh=True).n_reused == 0
+    assert changed(before, times(ran)) == {"a", "b", "c"}
+    assert files(ran) == content
+
+
+def test_any_number_of_jobs_gives_the_same(root):
+    for jobs in (1, 3):
+        run(root, out=f"out {jobs}", jobs=jobs)
+    assert files(root, "out 1") == files(root, "out 3")
+
+
+def test_settings_of_a_project_are_its_own(root):
+    write(root / "a/bboxqa.toml", "min_alpha = 0.999\n")
+    result = run(root)
+    assert {row.project: row.passed for row in result.rows} == {"a": False, "b": True, "c": True}
+    assert not result.passed
+
+
+def test_bad_projects_never_stop_the_rest(root):
+    write(root / "b1/x.json", '{"images": [')
+    write(root / "b2/x.json", two_annotators())
+    write(root / "b2/bboxqa.toml", "nonsense = 1\n")
+    write(root / "b3/x.json", document([annotation(1)]))
+    write(root / "b4/x.json", document([annotation([], annotator=3)]))
+    result = run(root)
+    assert statuses(result) == {
+        "a": "measured",
+        "b": "measured",
+        "b1": "failed",
+        "b2": "failed",
+        "b3": "not measured",
+        "b4": "failed",
+        "c": "measured",
+    }
+    assert not result.passed
+    rows = {row.project: row for row in result.rows}
+    assert "unknown setting 'nonsense'" in rows["b2"].message
+    assert [row["project"] for row in _summary(root)["projects"]] == sorted(rows)
+
+
+def test_failures_of_the_input_are_kept_and_their_gates_stay(root):
+    write(root / "b/x.json", '{"images": [')
+    first = run(root)
+    before = times(root)
+    second = run(root)
+    assert second.n_reused == 3
+    assert second.rows == first.rows
+    assert not second.passed
+    assert times(root) == before
+
+
+def test_failures_of_the_machine_are_tried_again(ran):
+    content = files(ran)
+    (OUT / "projects/b").rename("away")
+    write(OUT / "projects/b", "in the way")
+    result = run(ran)
+    assert statuses(result) == {"a": "measured", "b": "failed", "c": "measured"}
+    assert [row.message for row in result.rows] == ["", "Not a directory", ""]
+    assert not result.passed
+    (OUT / "projects/b").unlink()
+    result = run(ran)
+    assert (result.n_reused, result.passed) == (2, True)
+    assert files(ran) == content
+
+
+def test_file_in_the_place_of_all_projects(root):
+    write(root.parent / "out/projects", "in the way")
+    result = run(root)
+    assert {row.message for row in result.rows} == {"File exists"}
+
+
+def _full(task, settings, out):
+    """Work where the disk is full while the second project is written."""
+    project, key = task
+    if project.name != "b":
+        return run_project(project, settings, out, key)
+    error = OSError(ENOSPC, os.strerror(ENOSPC))
+    with mock.patch.object(Path, "write_bytes", side_effect=error):
+        return run_project(project, settings, out, key)
+
+
+def test_full_disk(ran, monkeypatch):
+    before = times(ran)
+    write(ran / "b/x.json", noisy(9))
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "run_task", _full)
+        result = run(ran)
+    assert statuses(result) == {"a": "measured", "b": "failed", "c": "measured"}
+    assert "No space left on device" in result.rows[1].message
+    assert times(ran) == before
+    result = run(ran)
+    assert (result.n_reused, result.passed) == (2, True)
+    assert changed(before, times(ran)) == {"b"}
+
+
+def _fatal(task, settings, out):
+    project, key = task
+    if project.name == "a":
+        os.kill(os.getpid(), signal.SIGKILL)
+    return run_project(project, settings, out, key)
+
+
+def test_project_that_kills_its_process(root, monkeypatch):
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "run_task", _fatal)
+        result = run(root, jobs=2)
+    assert statuses(result) == {"a": "failed", "b": "measured", "c": "measured"}
+    assert result.rows[0].message == "its process was ended by signal 9 (out of memory?)"
+    assert not result.passed
+    result = run(root)
+    assert (result.n_reused, result.passed) == (2, True)
+
+
+def test_killed_workers_are_replaced(root):
+    for seed in range(4):
+        write(root / f"more {seed}/x.json", noisy(20 + seed))
+
+    def kill(step):
+        workers = [child for child in active_children() if "ForkServer" in child.name]
+        if step.done % 3 == 1 and workers:
+            os.kill(workers[0].pid, signal.SIGKILL)
+
+    result = run(root, tell=kill, jobs=2)
+    assert set(statuses(result).values()) == {"measured"}
+    run(root, out="undisturbed")
+    # What the killed ones left goes with the next run.
+    left = {name for name in files(root) if name.startswith("projects/.bboxqa-")}
+    content = files(root, "undisturbed")
+    assert {name: text for name, text in files(root).items() if name not in left} == content
+    assert run(root).n_reused == 7
+    assert files(root) == content
+
+
+def test_fail_fast(root):
+    write(root / "b/x.json", noisy(3, 7))
+    write(root / "b/bboxqa.toml", "min_alpha = 0.999\n")
+    result = run(root, jobs=1, fail_fast=True)
+    # The largest first: c is not reached.
+    assert {row.project: row.passed for row in result.rows} == {"a": True, "b": False}
+    assert _summary(root)["n_projects"] == 2
+    result = run(root)
+    assert (len(result.rows), result.n_reused) == (3, 2)
+
+
+def test_what_killed_runs_left_is_removed(ran):
+    write(ran.parent / "out/projects/.bboxqa-old/old/record.json", "{}")
+    run(ran)
+    assert {path.name for path in (ran.parent / "out/projects").iterdir()} == {"a", "b", "c"}
+
+
+def test_half_a_folder_is_no_result(ran):
+    content = files(ran)
+    (ran.parent / "out/projects/a/record.json").unlink()
+    (ran.parent / "out/projects/b/record.json").write_text('{"key": "')
+    assert run(ran).n_reused == 1
+    assert files(ran) == content
+
+
+def test_results_inside_the_root_are_no_projects(root):
+    for _ in range(2):
+        result = run_batch(root, root / "results", PLAIN, jobs=2)
+        assert [row.project for row in result.rows] == ["a", "b", "c"]
+        assert result.found.left_alone == ()
+
+
+def test_images_are_looked_at_where_asked(root):
+    (root / "a/images").mkdir()
+    looked_at = Settings(PLAIN.agree, {}, images=True)
+    without, result = run(root), run(root, looked_at)
+    assert result.rows[0].n_errors > without.rows[0].n_errors
+    assert result.rows[1] == without.rows[1]
+
+
+def test_a_project_that_is_gone_is_in_no_row(ran):
+    (ran / "b").rename(ran.parent / "b")
+    assert statuses(run(ran)) == {"a": "measured", "c": "measured"}
+
+
+def test_unreadable_file_fails_only_its_project(root, monkeypatch):
+    real, seen = Path.open, []
+
+    def refuse(path, *more, **named):
+        if path == root / "b/x.json":
+            seen.append(path)
+            # Once it is looked at, to tell whether it is COCO.
+            if len(seen) > 1:
+                raise PermissionError(13, "Permission denied")
+        return real(path, *more, **named)
+
+    monkeypatch.setattr(Path, "open", refuse)
+    result = run(root)
+    assert statuses(result) == {"a": "measured", "b": "failed", "c": "measured"}
+    assert result.rows[1].message == "Permission denied"
+
+
+def test_name_that_is_not_utf8_never_stops_the_rest(root):
+    write(root / os.fsdecode(b"p\xff") / "x.json", noisy(3))
+    assert len(run(root).rows) == 4
+
+
+def test_wrong_places(root, tmp_path):
+    with pytest.raises(DatasetError, match="no such folder"):
+        run(tmp_path / "gone")
+    write(tmp_path / "file", "")
+    with pytest.raises(OutputError, match="is a file; name a folder with --out"):
+        run(root, out="file")
+    assert (tmp_path / "file").read_text() == ""
+
+
+def test_nobody_else_is_let_in(root):
+    refused = []
+
+    def try_it(step):
+        with pytest.raises(OutputError, match="another run is at work here") as error:
+            run(root)
+        refused.append(str(error.value))
+
+    assert len(run(root, tell=try_it).rows) == len(refused) == 3
+    assert refused[0].startswith(f"{root.parent / 'out'}: ")
+    assert run(root).n_reused == 3
+
+
+def _summary(root):
+    return json.loads((root.parent / "out/summary.json").read_text())

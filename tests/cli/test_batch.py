@@ -1,0 +1,255 @@
+"""`bboxqa batch` as a user meets it."""
+
+import csv
+import json
+import sqlite3
+import sys
+from contextlib import closing
+
+import pytest
+from support.datasets import annotation, document, image, two_annotators, write
+
+from bboxqa.cli import main
+
+
+@pytest.fixture
+def run(monkeypatch, capsys, tmp_path):
+    """Return what runs a command line in a folder, and returns its exit code and what it said."""
+    # Workers need not load pytest's own command.
+    monkeypatch.delattr(sys.modules["__main__"], "__file__", raising=False)
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments):
+        jobs = () if "--jobs" in arguments else ("--jobs", "1")
+        monkeypatch.setattr(sys, "argv", ["bboxqa", "batch", *arguments, *jobs])
+        with pytest.raises(SystemExit) as stop:
+            main()
+        said = capsys.readouterr()
+        return stop.value.code, said.out.splitlines(), said.err.splitlines()
+
+    return call
+
+
+def boxes(*shifts):
+    """Return a document of two annotators; one of them is off by so much, an image each."""
+    images = [image(number, annotators=["ann", "bob"]) for number in range(1, len(shifts) + 1)]
+    annotations = []
+    for number, shift in enumerate(shifts, 1):
+        for who, x in (("ann", 10), ("bob", 10 + shift)):
+            annotations.append(
+                annotation(len(annotations) + 1, number, 1 + number % 2, annotator=who,
+                           bbox=(x, 10, 20, 20))
+            )  # fmt: skip
+    return document(annotations, images, [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}])
+
+
+@pytest.fixture
+def root(tmp_path):
+    write(tmp_path / "root/good/x.json", boxes(0, 1, 2, 0, 0))
+    write(tmp_path / "root/worse/annotations/x.json", boxes(0, 60, 2, 60, 0, 0))
+    return tmp_path / "root"
+
+
+def test_does_it_once(run, root, tmp_path):
+    code, out, err = run("root")
+    assert code == 0
+    assert out == [
+        "2 projects, 0 unchanged; 2 measured, 0 not measured, 0 failed",
+        "Written: bboxqa-batch/index.html",
+    ]
+    # The larger one first.
+    assert [line.split(":")[0] for line in err] == ["1/2 worse", "2/2 good"]
+    assert err[1].startswith("2/2 good: measured, alpha 1.0000, 0 errors")
+    assert {path.name for path in (tmp_path / "bboxqa-batch").iterdir()} >= {
+        "history.sqlite", "index.html", "projects", "projects.csv", "summary.json",
+    }  # fmt: skip
+    code, out, err = run("root")
+    assert code == 0
+    assert out[0] == "2 projects, 2 unchanged; 2 measured, 0 not measured, 0 failed"
+    assert err[0].startswith("1/2 good (unchanged): measured, alpha 1.0000")
+    assert run("root", "--fresh")[1][0].startswith("2 projects, 0 unchanged;")
+
+
+def test_one_gate_that_fails_anywhere(run, root, tmp_path):
+    code, out, _ = run("root", "--min-alpha", "0.9", "--out", "res ults")
+    assert code == 1
+    assert out[0].startswith("2 projects, 0 unchanged; 2 measured")
+    assert out[1].startswith("  worse: alpha ")
+    assert out[1].endswith(" is below 0.9")
+    assert out[-1] == "Written: res ults/index.html"
+    with (tmp_path / "res ults/projects.csv").open(newline="") as file:
+        assert {row["project"]: row["passed"] for row in csv.DictReader(file)} == {
+            "good": "True",
+            "worse": "False",
+        }
+    # Also when nothing changed since.
+    code, out, _ = run("root", "--min-alpha", "0.9", "--out", "res ults")
+    assert (code, out[0].split(";")[0]) == (1, "2 projects, 2 unchanged")
+
+
+def test_fail_on(run, root):
+    assert run("root", "--fail-on", "error")[0] == 0
+    code, out, _ = run("root", "--fail-on", "info")
+    assert code == 1
+    assert "findings of severity info or above" in out[1]
+
+
+def test_settings_of_the_run_and_of_a_project(run, root, tmp_path):
+    write(tmp_path / "night.toml", "min_alpha = 0.95\nbootstrap = 50\n")
+    write(root / "worse/bboxqa.toml", "min_alpha = -1\n")
+    assert run("root", "--config", "night.toml")[0] == 0
+    manifests = [
+        json.loads((tmp_path / f"bboxqa-batch/projects/{name}/manifest.json").read_text())
+        for name in ("good", "worse")
+    ]
+    kept = [(part["settings"]["min_alpha"], part["settings"]["bootstrap"]) for part in manifests]
+    assert kept == [(0.95, 50), (-1, 50)]
+
+
+def test_failed_projects(run, root):
+    write(root / "cut/x.json", '{"images": [')
+    write(root / "red \x1b[31m/x.json", "")
+    write(root / "red \x1b[31m/y.json", '{"images": [')
+    code, out, err = run("root")
+    assert code == 1
+    assert out[0] == "4 projects, 0 unchanged; 2 measured, 0 not measured, 2 failed"
+    assert out[1].startswith("  cut: ")
+    assert "is not json" in out[1]
+    assert out[2].startswith("  red \\x1b[31m: ")
+    assert not any("\x1b" in line for line in out + err)
+
+
+def test_not_measured_is_fine(run, tmp_path):
+    write(tmp_path / "root/x.json", document([annotation(1)]))
+    code, out, err = run("root")
+    assert (code, out[0]) == (0, "1 project, 0 unchanged; 0 measured, 1 not measured, 0 failed")
+    assert err[0].startswith("1/1 .: not measured, 0 errors: ")
+
+
+def test_fail_fast(run, root):
+    code, out, err = run("root", "--fail-fast", "--min-alpha", "0.9")
+    assert code == 1
+    assert len(err) == 1
+    assert out[0].startswith("1 project, 0 unchanged")
+
+
+def test_fail_fast_where_nothing_changed(run, root):
+    write(root / "better/x.json", boxes(0))
+    for _ in range(2):
+        code, _, err = run("root", "--min-alpha", "0.9", "--fail-fast")
+        assert code == 1
+        assert "is below 0.9" in err[-1]
+
+
+def test_what_became_worse(run, root, tmp_path):
+    run("root")
+    write(root / "good/x.json", boxes(0, 60, 2, 0, 0))
+    code, out, _ = run("root")
+    assert code == 0
+    assert out[0].startswith("2 projects, 1 unchanged")
+    assert out[1].startswith("  worse: good: alpha fell from 1.0000 to 0.")
+    summary = json.loads((tmp_path / "bboxqa-batch/summary.json").read_text())
+    assert [part["project"] for part in summary["worse"]] == ["good"]
+    assert "Worse than in the last run" in (tmp_path / "bboxqa-batch/index.html").read_text()
+    assert len(run("root")[1]) == 2
+    with closing(sqlite3.connect(tmp_path / "bboxqa-batch/history.sqlite")) as connection:
+        rows = connection.execute("SELECT run, project, alpha FROM projects").fetchall()
+    assert [row[:2] for row in rows] == [
+        (number, name) for number in (1, 2, 3) for name in ("good", "worse")
+    ]
+    alphas = [alpha for _, name, alpha in rows if name == "good"]
+    assert alphas[0] > alphas[1] == alphas[2]
+
+
+def test_dry_run(run, root, tmp_path):
+    write(root / "worse/bboxqa.toml", "seed = 1\n")
+    (root / "worse/images").mkdir()
+    write(root / "good/y.json", two_annotators())
+    write(root / "good/package.json", {"name": "\x1b[31m"})
+    code, out, err = run("root", "--dry-run")
+    assert code == 0
+    assert out == [
+        "good: x.json, y.json",
+        "worse: annotations/x.json, images, own settings",
+        "2 projects",
+    ]
+    assert err == ["not COCO: good/package.json"]
+    assert {path.name for path in tmp_path.iterdir()} == {"root"}
+    assert run("root", "--dry-run", "--pattern", "y*")[1] == ["good: y.json", "1 project"]
+
+
+def test_dry_run_shows_only_so_many(run, tmp_path):
+    for number in range(30):
+        write(tmp_path / f"root/{number}.json", "{}")
+    code, out, err = run("root", "--dry-run")
+    assert (code, out) == (0, ["0 projects"])
+    assert len(err) == 21
+    assert err[-1] == "not COCO: … and 10 more"
+
+
+def test_log_of_json(run, root):
+    write(root / "b\x1b'\"/x.json", '{"images": [')
+    for reused in (False, True):
+        code, out, err = run("root", "--log-format", "json")
+        assert code == 1
+        lines = [json.loads(line) for line in err]
+        assert [line["done"] for line in lines] == [1, 2, 3]
+        assert {line["total"] for line in lines} == {3}
+        assert {line["reused"] for line in lines} == {reused}
+        found = {line["project"]: line for line in lines}
+        assert found.keys() == {"good", "worse", "b\\x1b'\""}
+        assert found["good"]["alpha"] == 1
+        assert found["b\\x1b'\""]["alpha"] is None
+        assert found["b\\x1b'\""]["status"] == "failed"
+        assert len(out) == 3
+
+
+def test_no_project(run, tmp_path):
+    write(tmp_path / "root/other.json", "{}")
+    code, out, err = run("root")
+    assert (code, out) == (2, [])
+    assert err == ["Error: root: no project below this folder has COCO json"]
+
+
+def test_broken_history(run, root, tmp_path):
+    write(tmp_path / "bboxqa-batch/history.sqlite", "no database at all" * 50)
+    code, out, err = run("root")
+    assert (code, out) == (2, [])
+    assert err[-1] == (
+        "Error: bboxqa-batch/history.sqlite: file is not a database; "
+        "move it away to begin a new history"
+    )
+    (tmp_path / "bboxqa-batch/history.sqlite").unlink()
+    # Nothing was lost.
+    assert run("root")[1][0].startswith("2 projects, 2 unchanged;")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("gone",), "Error: 1 problems:\n  gone: no such folder"),
+        (("root/good/x.json",), "root/good/x.json: no such folder"),
+        (("gone", "--dry-run"), "gone: no such folder"),
+        (("root", "--out", "root/good/x.json"), "is a file; name a folder with --out"),
+        (("root", "--out", "root/good/x.json/deep"), "Not a directory"),
+        (("root", "--config", "gone.toml"), "gone.toml: no such file"),
+        (("root", "--config", "root/good/x.json"), "is not TOML"),
+        (("root", "--jobs", "0"), "0 is not in the range x>=1"),
+        (("root", "--log-format", "xml"), "'xml' is not one of"),
+        (("root", "--fail-on", "never"), "'never' is not one of"),
+        ((), "Missing argument 'ROOT'"),
+        (("root", "--nonsense"), "No such option"),
+    ],
+)
+def test_wrong_use(run, root, tmp_path, arguments, message):
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, [])
+    assert message.removeprefix("Error: 1 problems:\n  ") in "\n".join(err)
+    assert not any("Traceback" in line for line in err)
+    assert {path.name for path in tmp_path.iterdir()} == {"root"}
+
+
+def test_help_and_the_list_of_commands(run):
+    code, out, _ = run("--help")
+    assert code == 0
+    assert "--dry-run" in "\n".join(out)
