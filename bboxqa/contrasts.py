@@ -16,7 +16,7 @@ from bboxqa.agreement.metrics import Distance
 from bboxqa.agreement.registry import COEFFICIENTS, Inputs, named_coefficients
 from bboxqa.arrays import FloatArray
 from bboxqa.errors import ConfigError
-from bboxqa.measures import check_level
+from bboxqa.measures import check_bootstrap, check_level
 from bboxqa.model import Cell
 from bboxqa.ratings import Ratings
 
@@ -64,6 +64,7 @@ def difference(
     >>> round(difference(ours, theirs).value, 4)
     0.6207
     """
+    check_bootstrap(bootstrap)
     if coefficient == "all":
         raise ConfigError("coefficient: found 'all', expected one name")
     (name,) = named_coefficients([coefficient])

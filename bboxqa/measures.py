@@ -34,7 +34,7 @@ from bboxqa.model import Cell
 from bboxqa.ratings import Ratings
 from bboxqa.words import count
 
-__all__ = ["INTERVALS", "check_level", "measure"]
+__all__ = ["INTERVALS", "check_bootstrap", "check_level", "measure"]
 
 Progress = Callable[[str, int, int], None]
 
@@ -108,10 +108,7 @@ def measure(
     """
     if interval not in INTERVALS:
         raise ConfigError(f"interval: found {interval!r}, expected one of {', '.join(INTERVALS)}")
-    if bootstrap and not MIN_BOOTSTRAP <= bootstrap <= MAX_BOOTSTRAP:
-        raise ConfigError(
-            f"bootstrap: found {bootstrap}, expected 0, or {MIN_BOOTSTRAP} to {MAX_BOOTSTRAP:,}"
-        )
+    check_bootstrap(bootstrap)
     inputs = Inputs(ratings, level, weights)
     check_level(ratings, level, weights)
     names = default_coefficients(inputs)
@@ -184,6 +181,20 @@ def check_level(
         raise ConfigError(
             f"{asked}: value {text!r} is not a number, and nothing says where it stands among the "
             "others; write the values as numbers, such as 1 for low and 2 for high"
+        )
+
+
+def check_bootstrap(bootstrap: int) -> None:
+    """Refuse a number of replicates that no interval can stand on.
+
+    Raises
+    ------
+    ConfigError
+    """
+    whole = isinstance(bootstrap, int | np.integer)
+    if not whole or (bootstrap and not MIN_BOOTSTRAP <= bootstrap <= MAX_BOOTSTRAP):
+        raise ConfigError(
+            f"bootstrap: found {bootstrap!r}, expected 0, or {MIN_BOOTSTRAP} to {MAX_BOOTSTRAP:,}"
         )
 
 
@@ -267,7 +278,8 @@ def _notes(
             )
     yield from _interval_notes(inputs, estimators, estimates, bootstrap)
     certain = 0 if inputs.uncounted else int((inputs.pairs.expected >= 1 - 1e-12).sum())
-    if certain and any(COEFFICIENTS[name].of_pairs for name in estimates):
+    mixed = 0 < certain < len(inputs.pairs) if certain else False
+    if mixed and any(COEFFICIENTS[name].of_pairs for name in estimates):
         yield f"{count(certain, 'pair')} gave one value only: kappa is 1 there by convention"
     if "cronbach_alpha" in estimates and not isnan(estimates["cronbach_alpha"].value):
         yield CRONBACH_WARNING
@@ -287,10 +299,15 @@ def _interval_notes(
         yield f"no intervals: they come from resampling, and there is one {what} only"
     elif bootstrap and 1 < used < _FEW_CLUSTERS:
         yield f"intervals come from resampling, and are too narrow with {count(used, what)} only"
-    bare = [
-        name
-        for name, found in estimates.items()
-        if not isnan(found.value) and isnan(found.interval[0])
-    ]
-    if bootstrap and used > 1 and bare:
-        yield f"no interval for {', '.join(bare)}: too many resamples leave it undefined"
+    for paired, why in (
+        (False, "too many resamples leave it undefined"),
+        (True, "it is undefined without some of them"),
+    ):
+        bare = [
+            name
+            for name, found in estimates.items()
+            if not isnan(found.value) and isnan(found.interval[0])
+            if (estimators[name].without is not None) == paired
+        ]
+        if bootstrap and used > 1 and bare:
+            yield f"no interval for {', '.join(bare)}: {why}"

@@ -255,5 +255,6 @@ def _estimator(
     error = clustered_error(influence, counts.group, paired > 0, counts.n_groups)
     value = 1 - observed / expected
     clusters = clusters_of(counts.group, paired > 0)
-    observed, expected = observed * scale, expected * scale
+    # Nothing stays nothing, also in units that are beyond numbers.
+    observed, expected = observed * scale if observed else 0.0, expected * scale
     return Estimator(value, observed, expected, OK, sums, evaluate, clusters, error)

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.agreement.cohen import AnswerPairs, kappa_of
+from bboxqa.agreement.answers import AnswerPairs
+from bboxqa.agreement.cohen import kappa_of
 from bboxqa.agreement.estimator import (
     Estimator,
     clusters_of,
@@ -50,7 +51,7 @@ def choice_pairs(answers: AnswerPairs, is_none: BoolArray, n_options: IndexArray
     Examples
     --------
     >>> import numpy as np
-    >>> from bboxqa.agreement.cohen import answer_pairs
+    >>> from bboxqa.agreement.answers import answer_pairs
     >>> from bboxqa.agreement.reliability import from_table
     >>> table = from_table(np.array([[0, 1], [0, 2]]), np.ones((2, 2), bool), 3)
     >>> none = np.array([True, False, False])

@@ -1,13 +1,13 @@
 """Cohen's kappa of every pair of annotators, their mean, and what it takes to resample it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from math import nan
 from typing import Any
 
 import numpy as np
 
+from bboxqa.agreement.answers import AnswerPairs
 from bboxqa.agreement.estimator import (
     Estimator,
     clustered_error,
@@ -19,105 +19,17 @@ from bboxqa.agreement.estimator import (
 )
 from bboxqa.agreement.krippendorff import NO_PAIR, NO_VARIATION, OK
 from bboxqa.agreement.pair_means import PairSums, mean_without_clusters, pair_sums
-from bboxqa.agreement.partners import partners
 from bboxqa.agreement.resampling import jackknife_error
-from bboxqa.arrays import FloatArray, IndexArray, IntArray, freeze, sum_by
+from bboxqa.arrays import FloatArray, IndexArray, sum_by
 from bboxqa.estimates import PairTable
-from bboxqa.model import Cell, ReliabilityData
 
-__all__ = ["BY_CONVENTION", "AnswerPairs", "answer_pairs", "cohen_pairs", "kappa_of", "mean_kappa"]
+__all__ = ["BY_CONVENTION", "cohen_pairs", "kappa_of", "mean_kappa"]
 
 BY_CONVENTION = "1 by convention: each pair gave one value only, so agreement was certain"
 
 _TINY = 1e-12
 # Cells of tables that are held at once.
 _CHUNK = 1 << 22
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class AnswerPairs:
-    """C times that two annotators answered one unit.
-
-    Attributes
-    ----------
-    first, second : (P,) int32
-        The pairs of annotators, ``first < second``, sorted.
-    pair : (C,) int64
-        Index of the pair.
-    left, right : (C,) int64
-        The values of the first and of the second annotator.
-    unit : (C,) int64
-    weight : (C,) float64
-        How many equal ones it stands for.
-    group : (U,) int32
-        The cluster of each unit.
-    n_values, n_groups : int
-    """
-
-    first: IntArray
-    second: IntArray
-    pair: IndexArray
-    left: IndexArray
-    right: IndexArray
-    unit: IndexArray
-    weight: FloatArray
-    group: IntArray
-    n_values: int
-    n_groups: int
-
-    def __post_init__(self) -> None:
-        freeze(self)
-
-
-def answer_pairs(data: ReliabilityData, n_annotators: int) -> AnswerPairs:
-    """Return every answer of an annotator beside every answer of another on the same unit.
-
-    An annotator may have answered a unit several times: each answer pairs with each of the
-    other's.
-
-    Parameters
-    ----------
-    data : ReliabilityData
-        M ratings. Missing ones are left out.
-    n_annotators : int
-
-    Returns
-    -------
-    AnswerPairs
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bboxqa.agreement.reliability import from_table
-    >>> table = from_table(np.array([[0, 1], [0, 0]]), np.ones((2, 2), bool), 2)
-    >>> answer_pairs(table, 2).left, answer_pairs(table, 2).right
-    (array([0, 1]), array([0, 0]))
-    """
-    nothing = np.zeros(0, np.int64)
-    lefts, rights = [nothing], [nothing]
-    for left, right in partners(data.unit, data.state == Cell.CATEGORY, "ignore"):
-        other = data.annotator[left] != data.annotator[right]
-        lefts.append(left[other])
-        rights.append(right[other])
-    left, right = np.concatenate(lefts), np.concatenate(rights)
-    swap = data.annotator[left] > data.annotator[right]
-    left, right = np.where(swap, right, left), np.where(swap, left, right)
-    key = data.annotator[left].astype(np.int64) * n_annotators + data.annotator[right]
-    keys, pair = np.unique(key, return_inverse=True)
-    first, second = np.divmod(keys, n_annotators)
-    unit = data.unit[left]
-    return AnswerPairs(
-        first=first.astype(np.int32),
-        second=second.astype(np.int32),
-        pair=pair,
-        left=data.value[left].astype(np.int64),
-        right=data.value[right].astype(np.int64),
-        unit=unit,
-        weight=np.ones(len(unit)) if data.weight is None else data.weight[unit].astype(np.float64),
-        group=data.group,
-        n_values=data.n_values,
-        n_groups=data.n_groups,
-    )
 
 
 def kappa_of(observed: FloatArray, expected: FloatArray) -> FloatArray:
@@ -205,6 +117,7 @@ def cohen_pairs(answers: AnswerPairs, weights: FloatArray | None = None) -> Pair
     Examples
     --------
     >>> import numpy as np
+    >>> from bboxqa.agreement.answers import answer_pairs
     >>> from bboxqa.agreement.reliability import from_table
     >>> table = from_table(np.array([[0, 1, 1], [0, 1, 0]]), np.ones((2, 3), bool), 2)
     >>> cohen_pairs(answer_pairs(table, 2)).kappa.round(4)
@@ -257,6 +170,7 @@ def mean_kappa(
     Examples
     --------
     >>> import numpy as np
+    >>> from bboxqa.agreement.answers import answer_pairs
     >>> from bboxqa.agreement.reliability import from_table
     >>> table = np.array([[0, 1, 1, 0], [0, 1, 0, 0], [0, 1, 1, 1]])
     >>> answers = answer_pairs(from_table(table, np.ones((3, 4), bool), 2), 3)

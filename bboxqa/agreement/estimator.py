@@ -130,11 +130,15 @@ def table_of(
     """
     if shape[0] * shape[1] <= _DENSE:
         place = row * shape[1] + column
-        return sum_by(place, amount, shape[0] * shape[1]).reshape(shape)
+        dense = sum_by(place, amount, shape[0] * shape[1]).reshape(shape)
+        dense.setflags(write=False)
+        return dense
     from scipy.sparse import csc_array
 
     # By columns: the sums stay in the cache while the weights stream by.
-    return csc_array((amount, (row, column)), shape=shape)
+    table = csc_array((amount, (row, column)), shape=shape)
+    table.data.setflags(write=False)
+    return table
 
 
 def clusters_of(group: IntArray, counted: BoolArray) -> IndexArray:

@@ -7,9 +7,10 @@ from functools import cached_property
 import numpy as np
 
 from bboxqa.agreement.alpha import alpha
+from bboxqa.agreement.answers import AnswerPairs, answer_pairs
 from bboxqa.agreement.chance import chance_corrected
 from bboxqa.agreement.choice import choice_pairs, mean_choice_kappa
-from bboxqa.agreement.cohen import AnswerPairs, answer_pairs, cohen_pairs, mean_kappa
+from bboxqa.agreement.cohen import cohen_pairs, mean_kappa
 from bboxqa.agreement.conger import conger_kappa
 from bboxqa.agreement.counts import UnitCounts, unit_counts
 from bboxqa.agreement.estimator import Estimator, undefined

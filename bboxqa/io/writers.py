@@ -94,7 +94,10 @@ def write_atomically(path: Path, data: bytes | mmap.mmap) -> None:
     """
     if path.is_dir():
         raise OutputError(f"{path}: cannot be written: is a folder; name a file")
-    path = path.resolve() if path.is_symlink() else path
+    try:
+        path = path.resolve() if path.is_symlink() else path
+    except (OSError, RuntimeError):
+        raise OutputError(f"{path}: cannot be written: is a link that leads to itself") from None
     if path.exists() and not path.is_file():
         _write_through(path, data)
         return

@@ -217,7 +217,7 @@ def _details(task: TaskEstimates) -> Iterator[str]:
         yield from _detail(("first", "second", "compared", "kappa"), rows)
     rows = [
         (clean(name), _digits(value))
-        for name, value in sorted(task.annotators.items(), key=lambda item: -_last(item[1]))
+        for name, value in sorted(task.annotators.items(), key=lambda item: _last(-item[1]))
     ]
     if rows:
         yield from _detail(("annotator", "alpha without"), rows)
@@ -343,17 +343,7 @@ def _aligned(rows: list[tuple[str, ...]]) -> Iterator[str]:
 
 def _padded(column: tuple[str, ...]) -> list[str]:
     width = max(map(len, column))
-    numbers = column[0] not in {
-        "task",
-        "tier",
-        "first",
-        "second",
-        "annotator",
-        "label",
-        "coefficient",
-        "95 % interval",
-        "reading",
-    }
+    numbers = column[0] not in _TEXTS
     return [cell.rjust(width) if numbers else cell.ljust(width) for cell in column]
 
 

@@ -18,8 +18,8 @@ from support.ratings import (
 from support.reference import shared_file
 
 from bboxqa import stats
+from bboxqa.agreement.answers import answer_pairs
 from bboxqa.agreement.choice import choice_pairs, mean_choice_kappa
-from bboxqa.agreement.cohen import answer_pairs
 
 K = 4
 # Value 0 is to pick nothing.

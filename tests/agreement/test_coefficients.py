@@ -10,8 +10,9 @@ from support.ratings import at_total, jackknife_of, only_units, reliability
 from support.reference import shared_file
 
 from bboxqa.agreement.alpha import alpha
+from bboxqa.agreement.answers import answer_pairs
 from bboxqa.agreement.association import independence
-from bboxqa.agreement.cohen import answer_pairs, cohen_pairs
+from bboxqa.agreement.cohen import cohen_pairs
 from bboxqa.agreement.consistency import cronbach_alpha
 from bboxqa.agreement.counts import unit_counts
 from bboxqa.agreement.intraclass import intraclass_correlations

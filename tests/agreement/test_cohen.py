@@ -18,7 +18,8 @@ from support.ratings import (
 )
 
 from bboxqa.agreement import cohen, partners
-from bboxqa.agreement.cohen import BY_CONVENTION, answer_pairs, cohen_pairs, kappa_of, mean_kappa
+from bboxqa.agreement.answers import answer_pairs
+from bboxqa.agreement.cohen import BY_CONVENTION, cohen_pairs, kappa_of, mean_kappa
 from bboxqa.agreement.weights import agreement_weights
 from bboxqa.io.rating_columns import from_columns
 from bboxqa.model import Cell, ReliabilityData

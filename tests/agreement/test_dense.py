@@ -10,7 +10,8 @@ from support.ratings import reliability, tables
 
 from bboxqa.agreement import dense
 from bboxqa.agreement.alpha import alpha
-from bboxqa.agreement.cohen import answer_pairs, cohen_pairs
+from bboxqa.agreement.answers import answer_pairs
+from bboxqa.agreement.cohen import cohen_pairs
 from bboxqa.agreement.counts import unit_counts
 from bboxqa.agreement.dense import alpha_of_codes, kappa_of_codes
 from bboxqa.errors import ConfigError

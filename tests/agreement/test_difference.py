@@ -130,14 +130,14 @@ def test_units_of_the_same_name_are_the_same():
     assert found == expected
     assert found.n_common == 80
     strangers = columns(other, np.char.add("other", names))
-    assert stats.difference(columns(values, names), strangers, bootstrap=10).n_common == 0
+    assert stats.difference(columns(values, names), strangers, bootstrap=40).n_common == 0
 
 
 def test_other_coefficients_and_levels():
     ours = stats.ratings_from_table(noisy(1, 0.1, TRUTH))
     theirs = stats.ratings_from_table(noisy(2, 0.4, TRUTH))
     for name, level in (("fleiss_kappa", "nominal"), ("krippendorff_alpha", "interval")):
-        found = stats.difference(ours, theirs, name, level=level, bootstrap=20)
+        found = stats.difference(ours, theirs, name, level=level, bootstrap=40)
         each = [
             stats.measure(part, [name], level=level, bootstrap=0).coefficients[name].value
             for part in (ours, theirs)
