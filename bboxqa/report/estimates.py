@@ -29,7 +29,7 @@ _ADVICE = (
 )
 _TEXTS = {
     "task", "tier", "label", "coefficient", "95 % interval", "reading", "first", "second",
-    "annotator", "value",
+    "annotator", "of value",
 }  # fmt: skip
 _SHOWN = 10
 _COLUMNS = (
@@ -230,7 +230,7 @@ def _details(task: TaskEstimates) -> Iterator[str]:
         )
     ]
     if rows:
-        yield from _detail(("value", *(titles[column] for column in columns)), rows)
+        yield from _detail(("of value", *(titles[column] for column in columns)), rows)
 
 
 def _last(number: float | None) -> float:

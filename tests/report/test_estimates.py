@@ -112,7 +112,7 @@ def test_text_of_one_task_shows_what_it_is_made_of():
     shown = [row for row in rows[start + 1 : start + 4] if len(row) == 2]
     # Without whom it rises most comes first.
     assert shown == [["cid", "0.7500"], ["ann", "0.2500"]]
-    start = rows.index(["value", "fleiss_kappa", "of", "it", "alpha", "without"])
+    start = rows.index(["of", "value", "fleiss_kappa", "of", "it", "alpha", "without"])
     assert rows[start + 1 : start + 3] == [["dog", "-0.2500"], ["cat", "0.5000", "0.1250"]]
 
 
