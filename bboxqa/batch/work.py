@@ -36,6 +36,8 @@ NOT_MEASURED = "not measured"
 FAILED = "failed"
 
 _BLOCK = 1 << 20
+# Findings of one rule and file that are listed; all are counted.
+_LISTED = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +204,7 @@ def _run(
     try:
         agree, validate = settings_of(project, settings)
         images = project.images if settings.images else None
-        report = validate_with(project.files, validate, images)
+        report = validate_with(project.files, validate, images, _LISTED)
         lines = "".join(f"{line}\n" for line in FORMATS["jsonl"](report))
         write_atomically(scratch / "findings.jsonl", lines.encode("utf-8", "surrogateescape"))
         row = _counted(row, report)
