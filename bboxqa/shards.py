@@ -46,7 +46,7 @@ def split_images(data: Dataset, n_parts: int) -> list[Dataset]:
     ----------
     data : Dataset
     n_parts : int
-        How many there may be; a part has an annotation at least.
+        How many there may be. A part can be without annotations.
 
     Returns
     -------

@@ -18,9 +18,12 @@ LOOKED_AT = 1 << 16
 
 _LISTS = re.compile(rb'"(?:images|annotations)"\s*:\s*\[|"categories"\s*:\s*\[\s*(?:\{|\]|$)')
 # Folders that belong to the project above: CVAT writes annotations/, Roboflow one a split.
-_PARTS = frozenset({"annotations", "train", "valid", "val", "test"})
+SPLITS = frozenset({"train", "valid", "val", "test"})
+_PARTS = SPLITS | {"annotations"}
 _IMAGES = "images"
-# What a folder of results holds.
+RESULT_FILES = frozenset({"manifest.json", "summary.json"})
+"""What `agree` writes: where both are, neither is COCO."""
+# What a folder of results of a batch holds.
 _RESULTS = {"history.sqlite", "projects"}
 
 
@@ -140,13 +143,15 @@ def _json_files(root: Path, skip: Path | None, unreadable: list[str]) -> Iterato
             seen.add(identity)
             with os.scandir(folder) as entries:
                 inside = sorted(entries, key=lambda entry: entry.name)
-            if {entry.name for entry in inside} >= _RESULTS:
+            names = {entry.name for entry in inside}
+            if folder != root and names >= _RESULTS:
                 continue
+            written = RESULT_FILES if names >= RESULT_FILES else frozenset()
         except OSError as error:
             unreadable.append(f"{_below(root, folder)}: {error.strerror}")
             continue
         for entry in inside:
-            if entry.name.startswith("."):
+            if entry.name.startswith(".") or entry.name in written:
                 continue
             try:
                 if entry.is_dir():

@@ -23,6 +23,16 @@ CREATE TABLE IF NOT EXISTS projects (
     PRIMARY KEY (run, project)
 );
 """
+_LAST = """
+SELECT last.project, last.status, measured.alpha, measured.low, measured.high,
+       counted.n_errors, counted.n_warnings
+FROM projects AS last
+LEFT JOIN projects AS measured ON measured.project = last.project AND measured.run = (
+    SELECT max(run) FROM projects WHERE project = last.project AND alpha IS NOT NULL)
+LEFT JOIN projects AS counted ON counted.project = last.project AND counted.run = (
+    SELECT max(run) FROM projects WHERE project = last.project AND n_errors IS NOT NULL)
+WHERE last.run = (SELECT max(run) FROM projects WHERE project = last.project)
+"""
 # Sums of the same numbers in another order differ by less.
 _TIE = 1e-12
 
@@ -54,14 +64,15 @@ def _opened(out: Path) -> Iterator[sqlite3.Connection]:
 
 
 def last_rows(out: Path) -> dict[str, Row]:
-    """Return the rows of the last run, by project; none where there was no run."""
+    """Return the last row of each project; none where there was no run.
+
+    Its alpha is that of the last run in which it had one, so that a night on which a project
+    failed hides no fall.
+    """
     if not (out / FILE).exists():
         return {}
     with _opened(out) as connection:
-        found = connection.execute(
-            "SELECT project, status, alpha, low, high, n_errors, n_warnings FROM projects "
-            "WHERE run = (SELECT max(run) FROM runs)"
-        ).fetchall()
+        found = connection.execute(_LAST).fetchall()
     return {
         name: Row(
             name, status, 0, alpha=alpha, low=low, high=high, n_errors=errors, n_warnings=warnings
@@ -116,6 +127,8 @@ def became_worse(before: Mapping[str, Row], rows: Sequence[Row]) -> list[Worse]:
             continue
         if row.status == FAILED and last.status != FAILED:
             worse.append(Worse(row.project, "it failed, and did not before"))
+        if last.alpha is not None and row.alpha is None and row.status != FAILED:
+            worse.append(Worse(row.project, f"alpha was {last.alpha:.4f}, and there is none now"))
         if last.alpha is not None and row.alpha is not None and row.alpha < last.alpha - _TIE:
             worse.append(Worse(row.project, f"alpha fell from {last.alpha:.4f} to {row.alpha:.4f}"))
         for name, old, new in (

@@ -6,6 +6,7 @@ from typing import Any
 
 from bboxqa.batch.discovery import (
     LOOKED_AT,
+    RESULT_FILES,
     SETTINGS_FILE,
     Discovered,
     discover,
@@ -44,7 +45,7 @@ def _discover_stored(url: str, pattern: str | None) -> Discovered:
     files = [
         content
         for content in contents.values()
-        if content.name.lower().endswith(".json")
+        if content.name.lower().endswith(".json") and not _is_result(content.name, contents)
         if pattern is None or PurePosixPath(content.name).match(pattern)
     ]
     found: dict[Path, list[Content]] = {}
@@ -62,6 +63,13 @@ def _discover_stored(url: str, pattern: str | None) -> Discovered:
         tuple(sorted(left_alone)),
         tuple(sorted(unreadable)),
     )
+
+
+def _is_result(name: str, contents: dict[str, Content]) -> bool:
+    """Return whether a file was written by `agree`."""
+    path = PurePosixPath(name)
+    beside = {str(path.with_name(other)) for other in RESULT_FILES}
+    return path.name in RESULT_FILES and beside <= contents.keys()
 
 
 def _contents(listed: dict[str, Any], base: str) -> tuple[dict[str, Content], list[str]]:

@@ -15,7 +15,7 @@ import msgspec
 from bboxqa.batch.discovery import Discovered
 from bboxqa.batch.folders import folder_of
 from bboxqa.batch.history import Worse
-from bboxqa.batch.work import FAILED, MEASURED, NOT_MEASURED, Row
+from bboxqa.batch.work import FAILED, MEASURED, NOT_MEASURED, Row, recorded
 from bboxqa.io.writers import write_atomically
 from bboxqa.version import __version__
 from bboxqa.words import clean, count
@@ -78,10 +78,13 @@ def _summary(found: Discovered, rows: Sequence[Row], worse: Sequence[Worse]) -> 
         "n_not_measured": sum(row.status == NOT_MEASURED for row in rows),
         "n_failed": sum(row.status == FAILED for row in rows),
         "passed": all(row.passed for row in rows),
-        "worse": [asdict(part) for part in worse],
+        "worse": [asdict(part) | {"project": clean(part.project)} for part in worse],
         "left_alone": [clean(name) for name in found.left_alone],
         "unreadable": [clean(name) for name in found.unreadable],
-        "projects": [asdict(row) | {"project": clean(row.project)} for row in rows],
+        "projects": [
+            asdict(row) | {"project": clean(row.project), "message": clean(row.message)}
+            for row in rows
+        ],
     }
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
 
@@ -111,10 +114,13 @@ def _urgency(row: Row) -> tuple[bool, float, str]:
 
 def _line(out: Path, row: Row) -> str:
     folder = folder_of(out, row.project)
+    known = recorded(out, row.project)
+    # What failed before it was run has only the results of an earlier run.
+    current = row.status != FAILED or (known is not None and known[1] == row)
     links = [
         f'<a href="projects/{quote(os.fsencode(folder.name), safe="")}/{name}">{shown}</a>'
         for name, shown in _LINKS
-        if (folder / name).is_file()
+        if current and (folder / name).is_file()
     ]
     interval = "" if row.low is None or row.high is None else f"{row.low:.4f} – {row.high:.4f}"
     numbers = (row.n_images, row.n_errors, row.n_warnings)

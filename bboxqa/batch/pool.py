@@ -107,7 +107,7 @@ def _run(
         while waiting or any(worker.given for worker in workers):
             while waiting and len(workers) < jobs:
                 workers.append(_start(work, module, alone=alone))
-                _give(workers[-1], waiting)
+                _give(workers[-1], waiting, 1)
             ready = wait([worker.pipe for worker in workers])
             for worker in [worker for worker in workers if worker.pipe in ready]:
                 try:
@@ -121,7 +121,8 @@ def _run(
                     waiting.extendleft(reversed(worker.given))
                     continue
                 task = worker.given.popleft()
-                _give(worker, waiting)
+                # A task to go on with, unless it would wait here while others have nothing to do.
+                _give(worker, waiting, 2 if len(waiting) > len(workers) else 1)
                 yield task, result
     finally:
         for worker in workers:
@@ -133,9 +134,9 @@ def _run(
                 worker.process.join()
 
 
-def _give(worker: _Worker[_Task], waiting: deque[_Task]) -> None:
-    """Give a worker a task to do and one to go on with."""
-    while waiting and len(worker.given) < 2:
+def _give(worker: _Worker[_Task], waiting: deque[_Task], most: int) -> None:
+    """Give a worker tasks until it has so many."""
+    while waiting and len(worker.given) < most:
         worker.given.append(waiting.popleft())
         try:
             worker.pipe.send(worker.given[-1])

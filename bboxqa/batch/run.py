@@ -15,7 +15,7 @@ from bboxqa.batch.listing import find_projects
 from bboxqa.batch.output import write_outputs
 from bboxqa.batch.parcels import Task, run_task
 from bboxqa.batch.pool import Died, Outcome, run_all
-from bboxqa.batch.remote import stamp_of
+from bboxqa.batch.remote import is_url, stamp_of
 from bboxqa.batch.work import (
     FAILED,
     Row,
@@ -127,12 +127,16 @@ def run_batch(
     OutputError
         If the results cannot be written, or another run is at work on them.
     """
-    if isinstance(root, Path) and root.is_dir() and out.resolve() == root.resolve():
+    if not is_url(str(root)) and out.resolve() == Path(root).resolve():
         raise OutputError(f"{out}: holds the projects; name another folder with --out")
     found = find_projects(root, pattern, skip=out)
+    if not found.projects:
+        # A folder that is not mounted must not take the place of what is known.
+        return BatchResult(found, (), 0, ())
     started = datetime.now(UTC).isoformat(timespec="seconds")
     with _locked(out), _engine(scheduler, jobs, part_size) as run:
         _tidy(out)
+        before = last_rows(out)
         rows: dict[str, Row] = {}
         pending: list[tuple[Project, str]] = []
         n_reused = 0
@@ -166,9 +170,10 @@ def run_batch(
             if fail_fast and not row.passed:
                 break
         ordered = tuple(rows[name] for name in sorted(rows))
-        worse = tuple(became_worse(last_rows(out), ordered))
+        worse = tuple(became_worse(before, ordered))
         write_outputs(out, found, ordered, worse)
-        append(out, started, __version__, ordered)
+        if len(ordered) == len(found.projects):
+            append(out, started, __version__, ordered)
     return BatchResult(found, ordered, n_reused, worse)
 
 

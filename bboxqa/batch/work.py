@@ -3,7 +3,7 @@
 import json
 import traceback
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from hashlib import blake2b
 from math import isnan
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from bboxqa.batch.discovery import Project
+from bboxqa.batch.discovery import SPLITS, Project
 from bboxqa.batch.folders import RECORD, filled, folder_of
 from bboxqa.config import AgreeSettings, ValidateSettings, settings_from, validate_settings_from
 from bboxqa.config_files import read_settings, read_validate_settings
@@ -52,12 +52,16 @@ class Settings:
         Whether the image files are looked at.
     memory : int, optional
         Bytes of outlines that a project may hold in memory; changes no result.
+    agree_over, validate_over : mapping
+        Settings that go over those of the project as well: those of the command line.
     """
 
     agree: dict[str, Any]
     validate: dict[str, Any]
     images: bool = False
     memory: int | None = None
+    agree_over: dict[str, Any] = field(default_factory=dict)
+    validate_over: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +114,10 @@ def settings_of(project: Project, settings: Settings) -> tuple[AgreeSettings, Va
         own = str(project.settings)
         agree = {**agree, **read_settings(own)}
         validate = {**validate, **read_validate_settings(own)}
-    return settings_from(agree), validate_settings_from(validate)
+    return (
+        settings_from({**agree, **settings.agree_over}),
+        validate_settings_from({**validate, **settings.validate_over}),
+    )
 
 
 def key_of(project: Project, settings: Settings) -> str:
@@ -184,7 +191,8 @@ def run_project(
             (scratch / "log.txt").write_text(log, "utf-8", "surrogateescape")
             if keep:
                 record = {"key": key, "row": asdict(row)}
-                (scratch / RECORD).write_bytes(msgspec.json.encode(record))
+                # Names that are no UTF-8 come back as they are.
+                (scratch / RECORD).write_text(json.dumps(record), encoding="ascii")
     except (OSError, OutputError) as error:
         return failed(project, error)
     return row
@@ -211,7 +219,7 @@ def _run(
         data = read_coco(
             project.files,
             annotator_key=agree.annotator_key,
-            attribution=agree.attribution,
+            attribution=agree.attribution or ("annotator-key" if _splits(project) else None),
             segmentation=needs_segmentation(agree.similarity),
             digest=True,
             memory=settings.memory,
@@ -230,6 +238,12 @@ def _run(
         message = f"{type(error).__name__}: {clean(str(error))}"
         return replace(row, passed=False, message=message), False, traceback.format_exc()
     return row, True, f"{row.status}\n{row.message}\n" if row.message else f"{row.status}\n"
+
+
+def _splits(project: Project) -> bool:
+    """Return whether files stand in several folders: splits of one data set, not annotators."""
+    folders = {file.parent.name.lower() for file in project.files}
+    return len(folders) > 1 and folders <= SPLITS
 
 
 def _line(error: BboxqaError) -> str:

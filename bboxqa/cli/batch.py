@@ -158,13 +158,11 @@ def _settings(
 
     agree = dict(read_settings(config)) if config else {}
     validate = dict(read_validate_settings(config)) if config else {}
-    if min_alpha is not None:
-        agree["min_alpha"] = min_alpha
-    if fail_on is not None:
-        validate["fail_on"] = fail_on
-    settings_from(agree)
-    validate_settings_from(validate)
-    return Settings(agree, validate, images, memory)
+    agree_over = {} if min_alpha is None else {"min_alpha": min_alpha}
+    validate_over = {} if fail_on is None else {"fail_on": fail_on}
+    settings_from({**agree, **agree_over})
+    validate_settings_from({**validate, **validate_over})
+    return Settings(agree, validate, images, memory, agree_over, validate_over)
 
 
 def _show_plan(found: "Discovered") -> None:
@@ -228,6 +226,7 @@ def _line_of(step: "Step", log_format: str) -> str:
 
         value = dataclasses.asdict(row) | {
             "project": clean(row.project),
+            "message": clean(row.message),
             "reused": step.reused,
             "done": step.done,
             "total": step.total,
@@ -253,6 +252,14 @@ def _show(result: "BatchResult", out: Path) -> None:
             for status in ("measured", "not measured", "failed")
         )
     )
+    left = len(result.found.projects) - len(rows)
+    if left:
+        click.echo(f"  stopped: {count(left, 'project')} not run")
+    unreadable = result.found.unreadable
+    for name in unreadable[:_SHOWN]:
+        click.echo(f"  unreadable: {clean(name)}")
+    if len(unreadable) > _SHOWN:
+        click.echo(f"  … and {len(unreadable) - _SHOWN:,} more unreadable")
     bad = [row for row in rows if not row.passed]
     for row in bad[:_SHOWN]:
         click.echo(f"  {clean(row.project)}: {clean(row.message)}")

@@ -1,6 +1,7 @@
 """Writing a result into a folder: only complete files."""
 
 import csv
+import json
 import os
 import platform
 import shutil
@@ -114,7 +115,12 @@ def _umask() -> int:
 
 
 def _json(path: Path, value: dict[str, Any]) -> None:
-    path.write_bytes(msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n")
+    try:
+        text = msgspec.json.format(msgspec.json.encode(value), indent=2)
+    except UnicodeEncodeError:
+        # Names that are no UTF-8 are written as their escapes.
+        text = json.dumps(value, indent=2).encode()
+    path.write_bytes(text + b"\n")
 
 
 def _csv(path: Path, parts: Sequence[tuple[float, Table]]) -> None:

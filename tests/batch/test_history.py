@@ -40,15 +40,22 @@ def test_rows_of_each_run(tmp_path):
     ]
 
 
-def test_last_rows_are_those_of_the_last_run(tmp_path):
+def test_last_rows_are_those_of_the_last_run_that_had_the_project(tmp_path):
     assert last_rows(tmp_path) == {}
     assert list(tmp_path.iterdir()) == []
     append(tmp_path, WHEN, "1.0", [SOUND, Row("b", NOT_MEASURED, 1)])
     append(tmp_path, WHEN, "1.0", [replace(SOUND, alpha=0.1 + 0.2)])
     last = last_rows(tmp_path)
-    assert [*last] == ["a"]
+    assert sorted(last) == ["a", "b"]
     assert became_worse(last, [replace(SOUND, alpha=0.1 + 0.2)]) == []
     assert last["a"].alpha == 0.1 + 0.2
+
+
+def test_a_night_on_which_it_failed_hides_no_fall(tmp_path):
+    append(tmp_path, WHEN, "1.0", [SOUND])
+    append(tmp_path, WHEN, "1.0", [Row("a", FAILED, 1)])
+    (worse,) = became_worse(last_rows(tmp_path), [replace(SOUND, alpha=0.1)])
+    assert worse.what == "alpha fell from 0.8000 to 0.1000"
 
 
 def test_a_run_is_added_as_a_whole_or_not_at_all(tmp_path):
@@ -91,7 +98,7 @@ def test_tables_of_another_shape(tmp_path):
         ({"n_warnings": 4}, ["warnings rose from 3 to 4"]),
         ({"n_warnings": 2, "n_infos": 99}, []),
         ({"status": FAILED, "alpha": None}, ["it failed, and did not before"]),
-        ({"status": NOT_MEASURED, "alpha": None}, []),
+        ({"status": NOT_MEASURED, "alpha": None}, ["alpha was 0.8000, and there is none now"]),
         ({"alpha": -0.1, "n_errors": 1},
          ["alpha fell from 0.8000 to -0.1000", "errors rose from 0 to 1"]),
         ({"n_errors": None, "n_warnings": None}, []),

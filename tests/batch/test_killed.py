@@ -81,7 +81,7 @@ def alive(mark):
 
 def gone(mark):
     """Return whether no process of a run is left, when they had time to notice."""
-    end = time.monotonic() + 10
+    end = time.monotonic() + 30
     while left := alive(mark):
         if time.monotonic() > end:
             for number in left:

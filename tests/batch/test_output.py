@@ -169,4 +169,5 @@ def test_one_that_cannot_be_written_leaves_those_before_it(tmp_path):
 
 
 def test_name_that_is_not_utf8(tmp_path):
-    written(tmp_path, [Row(os.fsdecode(b"p\xff"), MEASURED, 1)])
+    page = written(tmp_path, [Row(os.fsdecode(b"p\xff"), MEASURED, 1)])
+    assert page.cells[1][0] == "p\\udcff"

@@ -43,6 +43,21 @@ def fatal(task, folder, bad, times=9):
     return task
 
 
+def wait_for_the_other(task, folder):
+    """Return once two tasks are at work at a time, or after a while."""
+    note(task, folder)
+    for _ in range(200):
+        if len(list(folder.iterdir())) >= 2:
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_two_tasks_run_beside_each_other(tmp_path):
+    done = do([1, 2], partial(wait_for_the_other, folder=tmp_path))
+    assert [together for _, together in done] == [True, True]
+
+
 def leave(task):
     os._exit(3)
 

@@ -349,7 +349,11 @@ def test_unreadable_file_fails_only_its_project(root, monkeypatch):
 
 def test_name_that_is_not_utf8_never_stops_the_rest(root):
     write(root / os.fsdecode(b"p\xff") / "x.json", noisy(3))
-    assert len(run(root).rows) == 4
+    rows = {row.project: row for row in run(root).rows}
+    assert len(rows) == 4
+    assert rows[os.fsdecode(b"p\xff")].status == "measured"
+    # It is taken over under its own name.
+    assert run(root).n_reused == 4
 
 
 def test_wrong_places(root, tmp_path):

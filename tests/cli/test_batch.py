@@ -219,9 +219,62 @@ def test_broken_history(run, root, tmp_path):
         "Error: bboxqa-batch/history.sqlite: file is not a database; "
         "move it away to begin a new history"
     )
+    # It is told before anything is run.
+    assert not (tmp_path / "bboxqa-batch/projects").exists()
     (tmp_path / "bboxqa-batch/history.sqlite").unlink()
-    # Nothing was lost.
-    assert run("root")[1][0].startswith("2 projects, 2 unchanged;")
+    assert run("root")[1][0].startswith("2 projects, 0 unchanged; 2 measured")
+
+
+def test_results_of_agree_are_no_project(run, root):
+    import bboxqa
+    from bboxqa.io.folder import write_folder
+    from bboxqa.report.summary import summary
+
+    result = bboxqa.agree(bboxqa.read_coco(root / "good/x.json"))
+    write_folder(result, summary(result), root / "good/results")
+    code, out, _ = run("root")
+    assert (code, out[0]) == (0, "2 projects, 0 unchanged; 2 measured, 0 not measured, 0 failed")
+
+
+def test_an_empty_root_leaves_what_is_known(run, root, tmp_path):
+    run("root")
+    before = (tmp_path / "bboxqa-batch/projects.csv").read_text()
+    root.rename(tmp_path / "elsewhere")
+    root.mkdir()
+    assert run("root")[0] == 2
+    assert (tmp_path / "bboxqa-batch/projects.csv").read_text() == before
+    root.rmdir()
+    (tmp_path / "elsewhere").rename(root)
+    write(root / "good/x.json", boxes(0, 60, 60, 60, 0))
+    assert any("good: alpha fell" in line for line in run("root")[1])
+
+
+def test_results_may_not_go_where_the_projects_are(run, root):
+    code, out, err = run("root", "--out", "root")
+    assert (code, out) == (2, [])
+    assert err == ["Error: root: holds the projects; name another folder with --out"]
+    assert sorted(path.name for path in root.iterdir()) == ["good", "worse"]
+
+
+def test_the_command_line_goes_over_the_settings_of_a_project(run, root):
+    (root / "worse/bboxqa.toml").write_text("min_alpha = 0.1\n")
+    assert run("root", "--min-alpha", "0.99")[0] == 1
+
+
+def test_splits_are_not_annotators(run, root):
+    for split in ("train", "valid"):
+        write(root / "splits" / split / "x.json", two_annotators())
+    _, _, err = run("root")
+    (line,) = [line for line in err if " splits: " in line]
+    assert "measured" in line
+    assert "2 annotators by one file" not in line
+
+
+def test_stopping_early_is_said_and_makes_no_history(run, root, tmp_path):
+    code, out, _ = run("root", "--min-alpha", "0.999", "--fail-fast")
+    assert code == 1
+    assert "  stopped: 1 project not run" in out
+    assert not (tmp_path / "bboxqa-batch/history.sqlite").exists()
 
 
 @pytest.mark.parametrize(
