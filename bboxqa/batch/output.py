@@ -25,7 +25,8 @@ __all__ = ["write_outputs"]
 _STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;margin:2rem;color:#1c1c1c;background:#fff}"
     "table{border-collapse:collapse}th,td{padding:.3rem .8rem;text-align:right;"
-    "border-bottom:1px solid #ddd}th:first-child,td:first-child,td.text,th.text{text-align:left}"
+    "border-bottom:1px solid #ddd}td:not(.text),th{white-space:nowrap}"
+    "th:first-child,td:first-child,td.text,th.text{text-align:left}"
     "tr.bad td{background:#fdeceb}thead th{position:sticky;top:0;background:#fff}"
 )
 _LINKS = (
