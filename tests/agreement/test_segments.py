@@ -445,7 +445,9 @@ def test_overlaps_are_refused_with_both_segments_and_their_lines():
 
 
 def test_segments_that_touch_do_not_overlap():
-    sweep(tracks({"A": [(0, 5, "k"), (5, 9, "k")]}, 9))
+    ratings = sweep(tracks({"A": [(0, 5, "k"), (5, 9, "k")]}, 9))
+    assert ratings.data.weight.tolist() == [5, 4]
+    assert ratings.value_names == ("k",)
 
 
 def test_the_same_segment_twice_is_refused():
