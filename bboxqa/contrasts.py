@@ -141,7 +141,7 @@ def only_annotators(ratings: Ratings, names: Sequence[str]) -> Ratings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contributions:
-    """What lowers or raises nominal alpha.
+    """What lowers or raises Krippendorff's alpha.
 
     Attributes
     ----------
@@ -161,13 +161,15 @@ class Contributions:
     without_values: FloatArray
 
 
-def contributions(ratings: Ratings) -> Contributions:
-    """Return Krippendorff's nominal alpha without each unit, annotator and value.
+def contributions(ratings: Ratings, *, level: str | Distance = "nominal") -> Contributions:
+    """Return Krippendorff's alpha without each unit, annotator and value.
 
     Parameters
     ----------
     ratings : Ratings
         No annotator twice in a unit.
+    level : {"nominal", "ordinal", "interval", "ratio"} or callable
+        Of measurement; or an own distance of two arrays of values.
 
     Returns
     -------
@@ -176,7 +178,7 @@ def contributions(ratings: Ratings) -> Contributions:
     Raises
     ------
     ConfigError
-        If an annotator answered a unit several times.
+        If an annotator answered a unit several times, or the level does not suit the values.
 
     Examples
     --------
@@ -185,15 +187,18 @@ def contributions(ratings: Ratings) -> Contributions:
     >>> found.without_annotators.round(4)
     array([0.4444, 0.4444, 1.    ])
     """
-    inputs = Inputs(ratings)
+    check_level(ratings, level, "identity")
+    inputs = Inputs(ratings, level)
     if inputs.repeated:
         raise ConfigError("an annotator answered a unit several times; keep one of the answers")
-    counts = inputs.counts
+    counts, numbers = inputs.counts, ratings.numbers
     return Contributions(
         alpha=COEFFICIENTS["krippendorff_alpha"](inputs).value,
-        without_units=alpha_without_units(counts),
-        without_annotators=alpha_without_annotators(ratings.data, inputs.n_annotators)
+        without_units=alpha_without_units(counts, level, numbers),
+        without_annotators=alpha_without_annotators(
+            ratings.data, inputs.n_annotators, level, numbers
+        )
         if ratings.annotator_names
         else np.full(inputs.n_annotators, nan),
-        without_values=alpha_without_values(counts),
+        without_values=alpha_without_values(counts, level, numbers),
     )

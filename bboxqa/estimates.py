@@ -84,10 +84,10 @@ class TaskEstimates:
     pairs : PairTable, optional
         What a pairwise coefficient is the mean of.
     annotators : mapping of str to float
-        Krippendorff's alpha without each annotator, where it is nominal.
+        Krippendorff's alpha without each annotator.
     values : mapping of str to mapping
-        Of each value, alpha without it (``"alpha_without"``) where alpha is nominal, and Fleiss'
-        kappa of it against all others (``"fleiss_kappa"``).
+        Of each value, alpha without it (``"alpha_without"``), and Fleiss' kappa of it against
+        all others (``"fleiss_kappa"``).
     notes : tuple of str
         What a reader of the numbers has to know.
     """

@@ -46,6 +46,8 @@ _FEW_CLUSTERS = 20
 _NORMAL = NormalDist().inv_cdf((1 + LEVEL) / 2)
 # Of more values than this nobody reads a table.
 _MOST_SHOWN = 2000
+# More different numbers than this are points on a scale, each too rare to be left out.
+_MOST_NUMBERS = 100
 # Coefficients whose standard error is Gwet's.
 _COUNTING_SINGLES = (
     "conger_kappa", "fleiss_kappa", "gwet_ac1", "gwet_ac2", "brennan_prediger",
@@ -134,11 +136,13 @@ def measure(
 
 
 def _annotators(inputs: Inputs, names: Sequence[str]) -> dict[str, float]:
-    """Return alpha without each annotator, where it is nominal."""
-    nominal = "krippendorff_alpha" in names and inputs.level == "nominal"
-    if not nominal or inputs.repeated or inputs.uncounted or inputs.n_annotators < 3:
+    """Return alpha without each annotator."""
+    unknown = "krippendorff_alpha" not in names or inputs.repeated or inputs.uncounted
+    if unknown or inputs.n_annotators < 3:
         return {}
-    without = alpha_without_annotators(inputs.data, inputs.n_annotators)
+    without = alpha_without_annotators(
+        inputs.data, inputs.n_annotators, inputs.level, inputs.ratings.numbers
+    )
     return dict(zip(inputs.ratings.annotator_names, without.tolist(), strict=True))
 
 
@@ -147,8 +151,11 @@ def _values(inputs: Inputs, names: Sequence[str]) -> dict[str, dict[str, float]]
     if inputs.repeated or inputs.data.n_values > _MOST_SHOWN:
         return {}
     columns = {}
-    if "krippendorff_alpha" in names and inputs.level == "nominal" and inputs.data.n_values > 2:
-        columns["alpha_without"] = alpha_without_values(inputs.counts).tolist()
+    most = _MOST_SHOWN if inputs.level == "nominal" else _MOST_NUMBERS
+    if "krippendorff_alpha" in names and 2 < inputs.data.n_values <= most:
+        columns["alpha_without"] = alpha_without_values(
+            inputs.counts, inputs.level, inputs.ratings.numbers
+        ).tolist()
     if "fleiss_kappa" in names:
         columns["fleiss_kappa"] = fleiss_per_value(inputs.counts).tolist()
     if not columns:

@@ -106,10 +106,10 @@ def test_level_is_that_of_alpha():
 def test_only_alpha_knows_of_levels(level):
     found = stats.measure(table(), level=level, bootstrap=0)
     assert list(found.coefficients) == ["krippendorff_alpha"]
-    assert (found.annotators, found.values, found.pairs) == ({}, {}, None)
+    assert found.pairs is None
     both = stats.measure(table(), ["fleiss_kappa", "krippendorff_alpha"], level=level, bootstrap=0)
     assert list(both.coefficients) == ["krippendorff_alpha", "fleiss_kappa"]
-    assert set(both.values["1"]) == {"fleiss_kappa"}
+    assert set(both.values["1"]) == {"alpha_without", "fleiss_kappa"}
     # Answers that are repeated, and choices, have one coefficient whatever the level.
     assert list(stats.measure(repeated(), level=level, bootstrap=0).coefficients) == ["cohen_kappa"]
 
@@ -249,6 +249,25 @@ def test_alpha_without_each_annotator_and_value():
     without = [columns["alpha_without"] for columns in found.values.values()]
     assert without == expected.without_values.tolist()
     assert {name for columns in found.values.values() for name in columns} == {"alpha_without"}
+
+
+@pytest.mark.parametrize("level", ["ordinal", "interval", "ratio"])
+def test_alpha_without_each_annotator_and_value_at_other_levels(level):
+    found = stats.measure(table(annotator_names=["a", "b", "c"]), level=level, bootstrap=0)
+    expected = stats.contributions(table(), level=level)
+    assert list(found.annotators.values()) == expected.without_annotators.tolist()
+    without = [columns["alpha_without"] for columns in found.values.values()]
+    assert without == expected.without_values.tolist()
+    nominal = stats.contributions(table())
+    assert not np.allclose(expected.without_units, nominal.without_units)
+
+
+def test_points_of_a_scale_are_not_left_out_one_by_one():
+    scores = np.tile(np.arange(101) / 10, (3, 1))
+    scores[0, :50] += 0.1
+    found = stats.measure(table(scores), ["krippendorff_alpha"], level="interval", bootstrap=0)
+    assert found.values == {}
+    assert len(found.annotators) == 3
 
 
 def test_fleiss_of_each_value():
@@ -553,6 +572,22 @@ def test_contributions():
     for row in range(3):
         rest = stats.measure(table(np.delete(CODES, row, axis=0)), bootstrap=0).coefficients
         assert found.without_annotators[row] == pytest.approx(rest["krippendorff_alpha"].value)
+
+
+@pytest.mark.parametrize("level", ["ordinal", "interval", "ratio", lambda a, b: np.abs(a - b)])
+def test_contributions_at_other_levels(level):
+    found = stats.contributions(table(), level=level)
+    for row in range(3):
+        rest = stats.measure(table(np.delete(CODES, row, axis=0)), level=level, bootstrap=0)
+        alpha = rest.coefficients["krippendorff_alpha"].value
+        assert found.without_annotators[row] == pytest.approx(alpha)
+
+
+def test_contributions_of_texts_that_nothing_orders():
+    with pytest.raises(ConfigError, match="value 'cat' is not a number"):
+        stats.contributions(
+            stats.ratings_from_table([["cat", "dog"], ["dog", "dog"]]), level="ordinal"
+        )
 
 
 def test_contributions_of_repeated_answers():

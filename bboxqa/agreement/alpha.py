@@ -21,7 +21,7 @@ from bboxqa.agreement.estimator import (
     undefined,
 )
 from bboxqa.agreement.krippendorff import NO_PAIR, NO_VARIATION, OK, nominal_alpha
-from bboxqa.agreement.metrics import LEVELS, Distance, Metric, midranks, pairwise_metric
+from bboxqa.agreement.metrics import LEVELS, Distance, Metric, fixed_metric, midranks
 from bboxqa.agreement.value_pairs import value_pairs
 from bboxqa.arrays import FloatArray, sum_by
 from bboxqa.errors import ConfigError
@@ -77,15 +77,13 @@ def alpha(
     """
     if isinstance(level, str) and level not in LEVELS:
         raise ConfigError(f"level: found {level!r}, expected one of {', '.join(LEVELS)}")
-    if numbers is None and level not in ("nominal", "ordinal"):
-        raise ConfigError(f"level {level}: some values are not numbers; expected numbers only")
     if level == "nominal":
         return _nominal(counts)
+    if level == "ordinal":
+        return _ordinal(counts)
     if level == "interval" and numbers is not None:
         return _interval(counts, numbers)
-    if level == "ordinal" or numbers is None:
-        return _ordinal(counts)
-    return _by_metric(counts, pairwise_metric(level, numbers))
+    return _by_metric(counts, fixed_metric(level, numbers))
 
 
 def _nominal(counts: UnitCounts) -> Estimator:

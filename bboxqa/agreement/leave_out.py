@@ -1,35 +1,75 @@
-"""Nominal alpha without one unit, annotator or category: who and what lowers it.
+"""Alpha without one unit, annotator or value: who and what lowers it.
 
 Each is found from the totals and what the one left out has put into them, without counting the
-rest again.
+rest again. Only where nearly everything goes with it, so that a difference of sums would have no
+digits left, the rest is counted; and ordinal data, whose ranks are others without it.
 """
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bboxqa.agreement.alpha import pairable_marginal, unit_disagreement
+from bboxqa.agreement.alpha import alpha, pairable_marginal
 from bboxqa.agreement.counts import UnitCounts, unit_counts
-from bboxqa.agreement.krippendorff import nominal_alpha
-from bboxqa.arrays import FloatArray, IndexArray, rows, run_starts, sum_by
+from bboxqa.agreement.metrics import Distance, Metric, fixed_metric, midranks
+from bboxqa.agreement.resampling import jackknife
+from bboxqa.agreement.value_pairs import value_pairs
+from bboxqa.arrays import BoolArray, FloatArray, IndexArray, rows, run_starts, sum_by
 from bboxqa.model import Cell, ReliabilityData
 
 __all__ = ["alpha_without_annotators", "alpha_without_units", "alpha_without_values"]
 
+# What is left of a sum is counted anew below this share of it.
+_FEW = 1e-6
 _TINY = 1e-12
+# Numbers of a table that are held at once.
+_CHUNK = 1 << 22
 
 
-def alpha_without_units(counts: UnitCounts) -> FloatArray:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Distances:
+    """How far the ratings of U units lie apart.
+
+    Attributes
+    ----------
+    entry : (E,) float64
+        Of each value of a unit to all ratings of the unit, Σ_c m_c δ(x, c).
+    unit : (U,) float64
+        Of each two ratings of a unit, in both orders.
+    within : float
+        n D_o.
+    """
+
+    entry: FloatArray
+    unit: FloatArray
+    within: float
+
+
+def alpha_without_units(
+    counts: UnitCounts, level: str | Distance = "nominal", numbers: FloatArray | None = None
+) -> FloatArray:
     """Return alpha without each unit.
 
     Parameters
     ----------
     counts : UnitCounts
         Of U units.
+    level : {"nominal", "ordinal", "interval", "ratio"} or callable
+        Ordinal data take as many steps a unit as pairs of values coincide; others a few.
+    numbers : (K,) float64, optional
+        The values, in rising order; for nominal and ordinal data not needed.
 
     Returns
     -------
     (U,) float64
         NaN where alpha is undefined without the unit. A unit that stands for several is left out
         with all of them.
+
+    Raises
+    ------
+    ConfigError
+        As `alpha`.
 
     Examples
     --------
@@ -39,18 +79,37 @@ def alpha_without_units(counts: UnitCounts) -> FloatArray:
     >>> alpha_without_units(unit_counts(table)).round(4)
     array([0., 0., 1.])
     """
-    n_units, marginal = len(counts.size), pairable_marginal(counts)
+    n_units = len(counts.size)
+    if level == "ordinal":
+        each = np.arange(n_units, dtype=np.int32)
+        estimator = alpha(replace(counts, group=each, n_groups=n_units), level)
+        result = np.full(n_units, estimator.value)
+        result[estimator.clusters] = jackknife(estimator)
+        return result
+    metric = fixed_metric(level, numbers)
+    marginal, distances = pairable_marginal(counts), _distances(counts, metric)
+    mean_to = metric.mean_to(marginal[:, None])[:, 0]
+    between = float(marginal @ mean_to)
     paired = counts.weight * (counts.size >= 2)
-    unlike = paired * unit_disagreement(counts)
-    own = counts.count * paired[counts.unit]
-    of = marginal[counts.value]
-    squares = float(marginal @ marginal) - sum_by(counts.unit, 2 * of * own - own * own, n_units)
+    own = sum_by(counts.unit, counts.count * mean_to[counts.value], n_units) * paired
+    left = between - 2 * own + paired**2 * distances.unit
     total = float(marginal.sum()) - paired * counts.size
-    agreeing = total - (float(unlike.sum()) - unlike)
-    return nominal_alpha(total, agreeing, squares)[0]
+    within = distances.within - paired * distances.unit / np.maximum(counts.size - 1, 1)
+    result = _alpha(total, within, left)
+    few = _few(within, distances.within) | _few(left, between)
+    for unit in np.flatnonzero(few & (paired > 0)):
+        weight = counts.weight.copy()
+        weight[unit] = 0
+        result[unit] = alpha(replace(counts, weight=weight), level, numbers).value
+    return result
 
 
-def alpha_without_annotators(data: ReliabilityData, n_annotators: int) -> FloatArray:
+def alpha_without_annotators(
+    data: ReliabilityData,
+    n_annotators: int,
+    level: str | Distance = "nominal",
+    numbers: FloatArray | None = None,
+) -> FloatArray:
     """Return alpha without each annotator; alpha with all of them less this is their vitality.
 
     Parameters
@@ -59,12 +118,21 @@ def alpha_without_annotators(data: ReliabilityData, n_annotators: int) -> FloatA
         M cells, no annotator twice in a unit. Missing ones are left out.
     n_annotators : int
         A.
+    level : {"nominal", "ordinal", "interval", "ratio"} or callable
+        Ordinal data are counted again for each annotator.
+    numbers : (K,) float64, optional
+        The values, in rising order; for nominal and ordinal data not needed.
 
     Returns
     -------
     (A,) float64
         NaN where alpha is undefined without the annotator. Units that only one of the others
         rated are not compared any more.
+
+    Raises
+    ------
+    ConfigError
+        As `alpha`.
 
     Examples
     --------
@@ -74,7 +142,12 @@ def alpha_without_annotators(data: ReliabilityData, n_annotators: int) -> FloatA
     >>> alpha_without_annotators(from_table(table, np.ones((3, 3), bool), 2), 3).round(4)
     array([0.4444, 0.4444, 1.    ])
     """
+    if level == "ordinal":
+        everybody = range(n_annotators)
+        return np.array([_recounted(data, out, level, numbers) for out in everybody])
+    metric = fixed_metric(level, numbers)
     counts = unit_counts(data)
+    marginal, distances = pairable_marginal(counts), _distances(counts, metric)
     cells = np.flatnonzero(data.state == Cell.CATEGORY)
     unit, value = data.unit[cells], data.value[cells].astype(np.int64)
     annotator = data.annotator[cells].astype(np.int64)
@@ -82,29 +155,125 @@ def alpha_without_annotators(data: ReliabilityData, n_annotators: int) -> FloatA
     place = np.searchsorted(
         counts.unit * counts.n_values + counts.value, unit * counts.n_values + value
     )
-    same = counts.count[place] - 1
-    unlike = unit_disagreement(counts)
-    # The pairs of unequal values that a unit of m ratings has left without this one.
-    left = unlike[unit] * (size - 1) - 2 * (size - 1 - same)
-    change = np.where(size > 2, left / np.maximum(size - 2, 1), 0) - unlike[unit]
+    # The pairs that a unit of m ratings has left without this one.
+    left = (distances.unit[unit] - 2 * distances.entry[place]) / np.maximum(size - 2, 1)
+    change = left * (size > 2) - distances.unit[unit] / np.maximum(size - 1, 1)
     change = weight * np.where(size >= 2, change, 0)
-    marginal = pairable_marginal(counts)
-    disagreeing = float(counts.weight @ unlike) + sum_by(annotator, change, n_annotators)
-    keys, lost = _lost_values(counts, unit, value, annotator)
-    who, what = np.divmod(keys, counts.n_values)
-    squares = float(marginal @ marginal) - sum_by(
-        who, 2 * marginal[what] * lost - lost * lost, n_annotators
-    )
-    total = float(marginal.sum()) - sum_by(who, lost, n_annotators)
-    return nominal_alpha(total, total - disagreeing, squares)[0]
+    within = distances.within + sum_by(annotator, change, n_annotators)
+    who, what, lost = _lost_values(counts, unit, value, annotator)
+    result = np.empty(n_annotators)
+    for part in _chunks(n_annotators, counts.n_values):
+        kept = np.tile(marginal[:, None], part.stop - part.start)
+        here = slice(*np.searchsorted(who, [part.start, part.stop]))
+        kept[what[here], who[here] - part.start] -= lost[here]
+        between = (kept * metric.mean_to(kept)).sum(0)
+        result[part] = _alpha(kept.sum(0), within[part], between)
+    for out in np.flatnonzero(_few(within, distances.within)):
+        result[out] = _recounted(data, int(out), level, numbers)
+    return result
+
+
+def alpha_without_values(
+    counts: UnitCounts, level: str | Distance = "nominal", numbers: FloatArray | None = None
+) -> FloatArray:
+    """Return alpha without the row and the column of each value in the coincidence matrix.
+
+    What the value is confused with no longer counts, while the coincidences of the others stay as
+    they are (Krippendorff 2019, Content Analysis, ch. 12: leaving out a category).
+
+    Parameters
+    ----------
+    counts : UnitCounts
+        With K values.
+    level : {"nominal", "ordinal", "interval", "ratio"} or callable
+        Ordinal data are ranked again without the value.
+    numbers : (K,) float64, optional
+        The values, in rising order; for nominal and ordinal data not needed.
+
+    Returns
+    -------
+    (K,) float64
+        NaN where alpha is undefined without the value.
+
+    Raises
+    ------
+    ConfigError
+        As `alpha`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bboxqa.agreement.reliability import from_table
+    >>> table = from_table(np.array([[0, 1, 1, 2], [0, 1, 0, 2]]), np.ones((2, 4), bool), 3)
+    >>> alpha_without_values(unit_counts(table)).round(4)
+    array([1.    , 1.    , 0.4444])
+    """
+    n_values, marginal = counts.n_values, pairable_marginal(counts)
+    pairs = value_pairs(counts)
+    first, second, n_pairs = pairs.first, pairs.second, len(pairs.first)
+    amount = sum_by(pairs.pair, pairs.amount * counts.weight[pairs.unit], n_pairs)
+    # Each pair once with either of its values as the one left out, in the order of these.
+    out, other = np.concatenate([first, second]), np.concatenate([second, first])
+    order = np.argsort(out, kind="stable")
+    out, other, confused = out[order], other[order], np.tile(amount / 2, 2)[order]
+    metric = None if level == "ordinal" else fixed_metric(level, numbers)
+    if metric is not None:
+        apart = amount * metric.between(first, second)
+        within = _within_without_values(first, second, apart, n_values)
+    result = np.empty(n_values)
+    for part in _chunks(n_values, n_values + (n_pairs if metric is None else 0)):
+        codes = np.arange(part.start, part.stop)
+        kept = np.tile(marginal[:, None], len(codes))
+        here = slice(*np.searchsorted(out, [part.start, part.stop]))
+        kept[other[here], out[here] - part.start] -= confused[here]
+        # Coincidences are fractions: what they leave of nothing is not always nothing.
+        kept[kept <= _TINY * marginal[:, None]] = 0
+        kept[codes, codes - part.start] = 0
+        total = kept.sum(0)
+        if metric is None:
+            ranks = midranks(kept)
+            squares = (ranks[first] - ranks[second]) ** 2
+            squares[(first[:, None] == codes) | (second[:, None] == codes)] = 0
+            found = _alpha(total, amount @ squares, 2 * total * (kept * ranks**2).sum(0))
+        else:
+            found = _alpha(total, within[part], (kept * metric.mean_to(kept)).sum(0))
+        # Of one value or less, nothing is expected: D_e would be divided by n − 1.
+        result[part] = np.where(total > 1 + _TINY, found, np.nan)
+    return result
+
+
+def _within_without_values(
+    first: IndexArray, second: IndexArray, apart: FloatArray, n_values: int
+) -> FloatArray:
+    """Return the sum over the pairs that each value has no part in."""
+    whole = float(apart.sum())
+    within = whole - sum_by(first, apart, n_values) - sum_by(second, apart, n_values)
+    for value in np.flatnonzero(_few(within, whole)):
+        within[value] = apart[(first != value) & (second != value)].sum()
+    return within
+
+
+def _distances(counts: UnitCounts, metric: Metric) -> _Distances:
+    starts = run_starts(counts.unit)
+    stops = np.append(starts[1:], len(counts.unit))[: len(starts)]
+    length = stops - starts
+    entry = np.repeat(np.arange(len(counts.unit)), np.repeat(length, length))
+    partner, _ = rows(np.repeat(starts, length), np.repeat(stops, length))
+    unlike = np.flatnonzero(entry != partner)
+    entry, partner = entry[unlike], partner[unlike]
+    away = counts.count[partner] * metric.between(counts.value[entry], counts.value[partner])
+    of_entry = sum_by(entry, away, len(counts.unit))
+    of_unit = sum_by(counts.unit, counts.count * of_entry, len(counts.size))
+    within = float(counts.weight @ (of_unit / np.maximum(counts.size - 1, 1)))
+    return _Distances(of_entry, of_unit, within)
 
 
 def _lost_values(
     counts: UnitCounts, unit: IndexArray, value: IndexArray, annotator: IndexArray
-) -> tuple[IndexArray, FloatArray]:
-    """Return how many pairable values of each kind are lost with each annotator.
+) -> tuple[IndexArray, IndexArray, FloatArray]:
+    """Return which annotators take which pairable values with them, and how many.
 
-    With one of two ratings the other is lost too.
+    With one of two ratings the other is lost too. Sorted by annotator.
     """
     size, weight = counts.size[unit], counts.weight[unit]
     key = annotator * counts.n_values + value
@@ -116,68 +285,39 @@ def _lost_values(
     keys = np.concatenate([key[several], annotator[two] * counts.n_values + other])
     found, place = np.unique(keys, return_inverse=True)
     amount = np.concatenate([weight[several], weight[two]])
-    return found, sum_by(place, amount, len(found))
+    who, what = np.divmod(found, max(counts.n_values, 1))
+    return who, what, sum_by(place, amount, len(found))
 
 
-def alpha_without_values(counts: UnitCounts) -> FloatArray:
-    """Return alpha without the row and the column of each value in the coincidence matrix.
-
-    What the value is confused with no longer counts, while the coincidences of the others stay as
-    they are (Krippendorff 2019, Content Analysis, ch. 12: leaving out a category).
-
-    Parameters
-    ----------
-    counts : UnitCounts
-        With K values.
-
-    Returns
-    -------
-    (K,) float64
-        NaN where alpha is undefined without the value.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bboxqa.agreement.reliability import from_table
-    >>> table = from_table(np.array([[0, 1, 1, 2], [0, 1, 0, 2]]), np.ones((2, 4), bool), 3)
-    >>> alpha_without_values(unit_counts(table)).round(4)
-    array([1.    , 1.    , 0.4444])
-    """
-    n_values, marginal = counts.n_values, pairable_marginal(counts)
-    if not marginal.any():
-        return np.full(n_values, np.nan)
-    starts = run_starts(counts.unit)
-    stops = np.append(starts[1:], len(counts.unit))
-    length = stops - starts
-    entry = np.repeat(np.arange(len(counts.unit)), np.repeat(length, length))
-    partner, _ = rows(np.repeat(starts, length), np.repeat(stops, length))
-    unlike = np.flatnonzero(entry != partner)
-    entry, partner = entry[unlike], partner[unlike]
-    unit = counts.unit[entry]
-    amount = counts.weight[unit] * counts.count[entry] * counts.count[partner]
-    amount /= counts.size[unit] - 1
-    keys, place = np.unique(
-        counts.value[entry] * n_values + counts.value[partner], return_inverse=True
+def _recounted(
+    data: ReliabilityData, out: int, level: str | Distance, numbers: FloatArray | None
+) -> float:
+    """Return alpha of what the other annotators said."""
+    kept = np.flatnonzero(data.annotator != out)
+    rest = replace(
+        data,
+        unit=data.unit[kept],
+        annotator=data.annotator[kept],
+        value=data.value[kept],
+        state=data.state[kept],
     )
-    confused = sum_by(place, amount, len(keys))
-    out, kept = np.divmod(keys, n_values)
-    lost = sum_by(out, confused, n_values)
-    total = float(marginal.sum()) - marginal - lost
-    disagreeing = float(lost.sum()) - 2 * lost
-    squares = (
-        float(marginal @ marginal)
-        - marginal**2
-        - sum_by(out, 2 * marginal[kept] * confused - confused**2, n_values)
-    )
-    alpha = nominal_alpha(total, total - disagreeing, _whole(total, squares))[0]
-    # Of one value or less, nothing is expected: D_e would be divided by n − 1.
-    alpha[total <= 1 + _TINY] = np.nan
-    return alpha
+    return alpha(unit_counts(rest), level, numbers).value
 
 
-def _whole(total: FloatArray, squares: FloatArray) -> FloatArray:
-    """Return sums of squares, made exact where one value is all that is left.
+def _few(rest: FloatArray, whole: float) -> BoolArray:
+    """Return where a difference of sums is too small to have digits left."""
+    result: BoolArray = rest < _FEW * whole
+    return result
 
-    Coincidences are fractions: what they leave of nothing is not always nothing.
-    """
-    return np.where(squares >= total * total * (1 - _TINY), total * total, squares)
+
+def _chunks(n_columns: int, depth: int) -> Iterator[slice]:
+    step = max(1, _CHUNK // max(depth, 1))
+    for start in range(0, n_columns, step):
+        yield slice(start, min(start + step, n_columns))
+
+
+def _alpha(total: FloatArray, within: FloatArray, between: FloatArray) -> FloatArray:
+    """Return 1 − D_o / D_e from n, n D_o and n (n − 1) D_e."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        result: FloatArray = 1 - within * (total - 1) / between
+    return np.where(between > 0, result, np.nan)

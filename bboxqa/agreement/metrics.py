@@ -8,7 +8,7 @@ import numpy as np
 from bboxqa.arrays import FloatArray, IndexArray
 from bboxqa.errors import ConfigError
 
-__all__ = ["LEVELS", "Distance", "Metric", "midranks", "pairwise_metric"]
+__all__ = ["LEVELS", "Distance", "Metric", "fixed_metric", "midranks", "pairwise_metric"]
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
 
@@ -28,33 +28,66 @@ class Metric:
     ----------
     between : callable
         (N,) and (N,) codes → (N,) distances.
-    n_values : int
-        K.
+    mean_to : callable
+        (K, B) shares of the values → (K, B), the distance of each value to the others on
+        average, Σ_k share_k δ(c, k).
     """
 
     between: Callable[[IndexArray, IndexArray], FloatArray]
-    n_values: int
+    mean_to: Callable[[FloatArray], FloatArray]
 
-    def mean_to(self, share: FloatArray) -> FloatArray:
-        """Return the distance of each value to the others on average, Σ_k share_k δ(c, k).
 
-        Parameters
-        ----------
-        share : (K, B) float64
+def fixed_metric(level: str | Distance, numbers: FloatArray | None) -> Metric:
+    """Return the metric of a level whose distances do not depend on what else occurs.
 
-        Returns
-        -------
-        (K, B) float64
-            In chunks: the K × K distances are never held at once.
-        """
-        result = np.empty(share.shape)
-        codes = np.arange(self.n_values)
-        step = max(1, _CHUNK // max(self.n_values, 1))
-        for start in range(0, self.n_values, step):
-            part = codes[start : start + step]
-            row, column = np.repeat(part, self.n_values), np.tile(codes, len(part))
-            result[part] = self.between(row, column).reshape(len(part), -1) @ share
-        return result
+    Parameters
+    ----------
+    level : {"nominal", "interval", "ratio"} or callable
+        Ordinal distances are of ranks, which the other values decide.
+    numbers : (K,) float64, optional
+        The values; not needed where nominal.
+
+    Returns
+    -------
+    Metric
+        Interval data are in units of the largest, so that squares stay within what numbers hold.
+
+    Raises
+    ------
+    ConfigError
+        As `pairwise_metric`; or if there are no numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> metric = fixed_metric("interval", np.array([0.0, 2.0]))
+    >>> metric.mean_to(np.array([[1.0], [3.0]])).ravel()
+    array([3., 1.])
+    """
+    if level == "nominal":
+        return Metric(lambda c, k: (c != k).astype(np.float64), lambda share: share.sum(0) - share)
+    if numbers is None:
+        raise ConfigError(f"level {level}: some values are not numbers; expected numbers only")
+    if level == "interval":
+        place = numbers / (float(np.abs(numbers).max(initial=0)) or 1.0)
+        return Metric(
+            lambda c, k: np.square(place[c] - place[k]),
+            lambda share: _mean_square_to(place, share),
+        )
+    return pairwise_metric(level, numbers)
+
+
+def _mean_square_to(place: FloatArray, share: FloatArray) -> FloatArray:
+    """Return Σ_k share_k (x_c − x_k)², by way of a value that occurs.
+
+    Where it is the only one, nothing is left of its distance to itself.
+    """
+    total = share.sum(0)
+    middle = np.argmax(np.cumsum(share, axis=0) >= total / 2, axis=0)
+    away = place[:, None] - place[middle]
+    first, second = (share * away).sum(0), (share * away**2).sum(0)
+    result: FloatArray = total * away**2 - 2 * first * away + second
+    return np.maximum(result, 0)
 
 
 def pairwise_metric(distance: str | Distance, numbers: FloatArray) -> Metric:
@@ -96,7 +129,7 @@ def pairwise_metric(distance: str | Distance, numbers: FloatArray) -> Metric:
                 f"level ratio: found {numbers.min():g}, expected values of 0 or more; "
                 "for values around 0 use level interval"
             )
-        return Metric(lambda c, k: _ratio(numbers[c], numbers[k]), len(numbers))
+        return _tabled(lambda c, k: _ratio(numbers[c], numbers[k]), len(numbers))
     some = np.arange(min(len(numbers), 200))
     row, column = numbers[np.repeat(some, len(some))], numbers[np.tile(some, len(some))]
     found = np.asarray(distance(row, column), np.float64)
@@ -107,7 +140,26 @@ def pairwise_metric(distance: str | Distance, numbers: FloatArray) -> Metric:
         raise ConfigError("own metric: expected finite distances of 0 or more")
     if np.diagonal(square).any() or not np.allclose(square, square.T, rtol=1e-12, atol=0):
         raise ConfigError("own metric: expected 0 for equal values, and no order of the two")
-    return Metric(lambda c, k: np.asarray(distance(numbers[c], numbers[k])), len(numbers))
+    return _tabled(lambda c, k: np.asarray(distance(numbers[c], numbers[k])), len(numbers))
+
+
+def _tabled(between: Callable[[IndexArray, IndexArray], FloatArray], n_values: int) -> Metric:
+    """Return the metric of distances that are looked at one by one.
+
+    The K × K of them are never held at once.
+    """
+
+    def mean_to(share: FloatArray) -> FloatArray:
+        result = np.empty(share.shape)
+        codes = np.arange(n_values)
+        step = max(1, _CHUNK // max(n_values, 1))
+        for start in range(0, n_values, step):
+            part = codes[start : start + step]
+            row, column = np.repeat(part, n_values), np.tile(codes, len(part))
+            result[part] = between(row, column).reshape(len(part), -1) @ share
+        return result
+
+    return Metric(between, mean_to)
 
 
 def _ratio(left: FloatArray, right: FloatArray) -> FloatArray:

@@ -5,16 +5,28 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import brute
+from support import brute_statistics as definition
 from support.ratings import reliability, tables, units_of
 
+from bboxqa.agreement import leave_out
 from bboxqa.agreement.counts import unit_counts
 from bboxqa.agreement.leave_out import (
     alpha_without_annotators,
     alpha_without_units,
     alpha_without_values,
 )
+from bboxqa.errors import ConfigError
 
 K = 4
+NUMBERS = np.array([0.0, 0.5, 2.0, 7.0])
+LEVELS = {
+    "nominal": "nominal",
+    "ordinal": "ordinal",
+    "interval": "interval",
+    "ratio": "ratio",
+    "absolute": lambda left, right: np.abs(left - right),
+}
+levels = st.sampled_from(list(LEVELS))
 
 
 def same(found, expected):
@@ -22,35 +34,110 @@ def same(found, expected):
     assert found == pytest.approx(expected, rel=1e-9, abs=1e-9, nan_ok=True)
 
 
-@settings(max_examples=150)
-@given(tables(units=(1, 8)))
-def test_without_a_unit(values):
+def counted_again(units, level, numbers=NUMBERS):
+    """Return alpha by its definition, None where it is undefined."""
+    found = definition.alpha(units, level, numbers)
+    return found and found[0]
+
+
+@settings(max_examples=300)
+@given(tables(units=(1, 8)), levels)
+def test_without_a_unit(values, level):
     units = units_of(values)
-    expected = [brute.alpha(units[:place] + units[place + 1 :]) for place in range(len(units))]
-    same(alpha_without_units(unit_counts(reliability(values))), expected)
+    rest = [units[:place] + units[place + 1 :] for place in range(len(units))]
+    expected = [counted_again(units, level) for units in rest]
+    same(alpha_without_units(unit_counts(reliability(values)), LEVELS[level], NUMBERS), expected)
 
 
-@settings(max_examples=150)
-@given(tables(annotators=(2, 5), units=(1, 8)))
-def test_without_an_annotator(values):
-    expected = [brute.alpha(units_of(np.delete(values, row, axis=0))) for row in range(len(values))]
-    same(alpha_without_annotators(reliability(values), len(values)), expected)
+@settings(max_examples=300)
+@given(tables(annotators=(2, 5), units=(1, 8)), levels)
+def test_without_an_annotator(values, level):
+    rest = [units_of(np.delete(values, row, axis=0)) for row in range(len(values))]
+    expected = [counted_again(units, level) for units in rest]
+    data = reliability(values)
+    same(alpha_without_annotators(data, len(values), LEVELS[level], NUMBERS), expected)
 
 
-@settings(max_examples=150)
-@given(tables(annotators=(2, 5), units=(1, 8)))
-def test_without_a_value_is_that_of_the_matrix_without_its_row_and_column(values):
+def distance(level, c, k, marginal, numbers):
+    """Return the distance of two values that occur as often as `marginal` says."""
+    if level == "ordinal":
+        low, high = min(c, k), max(c, k)
+        return (sum(marginal[low : high + 1]) - (marginal[low] + marginal[high]) / 2) ** 2
+    return definition.DISTANCES[level](c, k, None, numbers)
+
+
+@settings(max_examples=300)
+@given(tables(annotators=(2, 5), units=(1, 8)), levels)
+def test_without_a_value_is_that_of_the_matrix_without_its_row_and_column(values, level):
     matrix = brute.matrix(units_of(values))
     expected = []
     for value in range(K):
         rest = {pair: amount for pair, amount in matrix.items() if value not in pair}
         n = sum(rest.values())
         marginal = [sum(x for (a, _), x in rest.items() if a == code) for code in range(K)]
-        chance = n * n - sum(x * x for x in marginal)
-        unlike = sum(x for (a, b), x in rest.items() if a != b)
+        apart = {
+            (c, k): distance(level, c, k, marginal, NUMBERS) if c != k else 0
+            for c in range(K)
+            for k in range(K)
+        }
+        chance = sum(marginal[c] * marginal[k] * far for (c, k), far in apart.items())
+        unlike = sum(amount * apart[pair] for pair, amount in rest.items())
         # Of one value or less, nothing is expected: D_e would be divided by n − 1.
         expected.append(1 - (n - 1) * unlike / chance if chance and n > 1 else None)
-    same(alpha_without_values(unit_counts(reliability(values))), expected)
+    same(alpha_without_values(unit_counts(reliability(values)), LEVELS[level], NUMBERS), expected)
+
+
+@pytest.mark.parametrize("level", ["interval", "ratio", "absolute", "ordinal"])
+@pytest.mark.parametrize("typo", [1e6, 1e9, 1e15])
+def test_without_a_slip_that_outweighs_all_else(typo, level):
+    """The differences of sums have no digits left: what is left is counted."""
+    random = np.random.default_rng(0)
+    values = random.integers(0, 5, 30) + random.integers(0, 2, (3, 30))
+    values[2, 7] = 6
+    numbers = np.array([1.0, 2, 3, 4, 5, 6, typo])
+    data, units = reliability(values, 7), units_of(values)
+    counts = unit_counts(data)
+    rest = [units[:place] + units[place + 1 :] for place in range(len(units))]
+    expected = float(counted_again(rest[7], level, numbers))
+    found = alpha_without_units(counts, LEVELS[level], numbers)
+    assert found[7] == pytest.approx(expected, rel=1e-9)
+    expected = float(counted_again(units_of(values[:2]), level, numbers))
+    found = alpha_without_annotators(data, 3, LEVELS[level], numbers)
+    assert found[2] == pytest.approx(expected, rel=1e-9)
+    # Of this unit the other two ratings stay as they are weighted: half each.
+    few = alpha_without_values(counts, LEVELS[level], numbers)[6]
+    other = alpha_without_values(counts, LEVELS[level], np.arange(1.0, 8))[6]
+    assert few == pytest.approx(other, rel=1e-9)
+
+
+@pytest.mark.parametrize("level", list(LEVELS))
+def test_chunks_change_nothing(level, monkeypatch):
+    random = np.random.default_rng(1)
+    values = random.integers(-1, K, (5, 40))
+    data = reliability(values)
+    counts = unit_counts(data)
+
+    def everything():
+        return [
+            alpha_without_annotators(data, 5, LEVELS[level], NUMBERS),
+            alpha_without_values(counts, LEVELS[level], NUMBERS),
+        ]
+
+    whole = everything()
+    monkeypatch.setattr(leave_out, "_CHUNK", 1)
+    for found, expected in zip(everything(), whole, strict=True):
+        assert found == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("level", ["interval", "ratio"])
+def test_texts_have_no_distance(level):
+    counts = unit_counts(reliability([[0, 1], [0, 2]]))
+    for found in (alpha_without_units, alpha_without_values):
+        with pytest.raises(ConfigError) as error:
+            found(counts, level)
+        assert str(error.value) == (
+            f"level {level}: some values are not numbers; expected numbers only"
+        )
 
 
 @settings(max_examples=80)
