@@ -13,14 +13,11 @@ from bboxqa.batch.discovery import (
     home_of,
     is_coco,
 )
-from bboxqa.batch.remote import AT_A_TIME, Content, Stored, is_path, is_url, system_of, told
+from bboxqa.batch.remote import AT_A_TIME, Content, Stored, contents_of, is_url, system_of, told
 from bboxqa.errors import DatasetError
 
 __all__ = ["find_projects"]
 
-# What a store knows of a file that changes with its content.
-_STAMPS = ("size", "ETag", "etag", "md5", "md5Hash", "mtime", "LastModified", "last_modified")
-_STAMPS_OF_OTHERS = ("updated", "created", "generation")
 _IMAGES = "images"
 _HERE = Path()
 
@@ -39,7 +36,7 @@ def _discover_stored(url: str, pattern: str | None) -> Discovered:
         listed = system.find(base, detail=True)
     except Exception as error:  # noqa: BLE001 - each store has errors of its own
         raise DatasetError([f"{url}: cannot be listed: {told(error)}"]) from None
-    contents, unreadable = _contents(listed, base)
+    contents, unreadable = contents_of(listed, base)
     if not contents:
         raise DatasetError([f"{url}: no such folder, or nothing in it"])
     files = [
@@ -70,23 +67,6 @@ def _is_result(name: str, contents: dict[str, Content]) -> bool:
     path = PurePosixPath(name)
     beside = {str(path.with_name(other)) for other in RESULT_FILES}
     return path.name in RESULT_FILES and beside <= contents.keys()
-
-
-def _contents(listed: dict[str, Any], base: str) -> tuple[dict[str, Content], list[str]]:
-    """Return the files that are not hidden, by name, and what cannot be one."""
-    contents, unreadable = {}, []
-    for path, info in listed.items():
-        name = path[len(base) :].removeprefix("/")
-        if info.get("type") != "file" or not name or name.endswith("/"):
-            continue
-        if not is_path(name):
-            unreadable.append(f"{name}: cannot be the name of a file")
-        elif not any(part.startswith(".") for part in name.split("/")):
-            stamps = [f"{key}={info[key]}" for key in _STAMPS if key in info]
-            if len(stamps) < 2:
-                stamps += [f"{key}={info[key]}" for key in _STAMPS_OF_OTHERS if key in info]
-            contents[name] = Content(name, int(info.get("size") or 0), " ".join(stamps))
-    return dict(sorted(contents.items())), unreadable
 
 
 def _are_coco(system: Any, base: str, files: Sequence[Content]) -> list[bool | Exception]:

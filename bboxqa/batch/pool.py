@@ -5,13 +5,15 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from multiprocessing import get_context
+from multiprocessing import current_process, get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from queue import SimpleQueue
 from signal import SIG_IGN, SIGINT, signal
 from threading import Thread
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from threadpoolctl import threadpool_limits
 
 if TYPE_CHECKING:
     from multiprocessing.context import ForkServerContext, SpawnContext
@@ -153,18 +155,8 @@ def _start(work: Callable[[_Task], Any], module: str, *, alone: bool) -> _Worker
         context = get_context("forkserver")
         context.set_forkserver_preload([module])
     ours, theirs = context.Pipe()
-    before = {name: os.environ.get(name) for name in _THREADS}
-    try:
-        if not alone:
-            os.environ.update(dict.fromkeys(_THREADS, "1"))
-        process = context.Process(target=_serve, args=(work, theirs), daemon=not alone)
-        process.start()
-    finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+    process = context.Process(target=_serve, args=(work, theirs), daemon=not alone)
+    process.start()
     theirs.close()
     return _Worker(process, ours)
 
@@ -173,6 +165,10 @@ def _serve(work: Callable[[Any], Any], pipe: Connection) -> None:
     """Do what comes through the pipe, until nobody is at its other end."""
     # Whoever is interrupted closes the pipe.
     signal(SIGINT, SIG_IGN)
+    if current_process().daemon:
+        # Libraries that are loaded already no longer look at the environment.
+        threadpool_limits(1)
+        os.environ.update(dict.fromkeys(_THREADS, "1"))
     tasks: SimpleQueue[Any] = SimpleQueue()
     Thread(target=_listen, args=(pipe, tasks), daemon=True).start()
     while True:

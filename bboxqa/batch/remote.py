@@ -22,14 +22,17 @@ __all__ = [
     "AT_A_TIME",
     "Content",
     "Stored",
+    "contents_of",
     "fetched",
-    "is_path",
     "is_url",
     "stamp_of",
     "system_of",
     "told",
 ]
 
+# What a store knows of a file that changes with its content.
+_STAMPS = ("size", "ETag", "etag", "md5", "md5Hash", "mtime", "LastModified", "last_modified")
+_STAMPS_OF_OTHERS = ("updated", "created", "generation")
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://(?P<rest>.*)")
 AT_A_TIME = 256
 """Files asked for at a time: stores answer in parallel."""
@@ -61,6 +64,31 @@ class Stored(Project):
     url: str = ""
     contents: tuple[Content, ...] = ()
     pictures: tuple[Content, ...] = field(default=(), repr=False)
+
+
+def contents_of(listed: dict[str, Any], base: str) -> tuple[dict[str, Content], list[str]]:
+    """Return the files of a listing that are not hidden, by name, and what cannot be one.
+
+    Parameters
+    ----------
+    listed : dict
+        Path to what the store tells of it.
+    base : str
+        The path of the root.
+    """
+    contents, unreadable = {}, []
+    for path, info in listed.items():
+        name = path[len(base) :].removeprefix("/")
+        if info.get("type") != "file" or not name or name.endswith("/"):
+            continue
+        if not _is_path(name):
+            unreadable.append(f"{name}: cannot be the name of a file")
+        elif not any(part.startswith(".") for part in name.split("/")):
+            stamps = [f"{key}={info[key]}" for key in _STAMPS if key in info]
+            if len(stamps) < 2:
+                stamps += [f"{key}={info[key]}" for key in _STAMPS_OF_OTHERS if key in info]
+            contents[name] = Content(name, int(info.get("size") or 0), " ".join(stamps))
+    return dict(sorted(contents.items())), unreadable
 
 
 def is_url(root: str) -> bool:
@@ -152,20 +180,37 @@ def _fetch(url: str, wanted: Sequence[Content], root: Path) -> None:
             system.get([f"{base}/{content.name}" for content in part], [*map(str, targets)])
         except Exception as error:  # noqa: BLE001 - each store has errors of its own
             raise OutputError(f"could not be fetched: {told(error)}") from None
-        for content, target in zip(part, targets, strict=True):
-            if not target.is_file() or target.stat().st_size != content.size:
-                raise OutputError(f"{content.name}: has changed since it was found")
+    now = _listed_again(system, base, wanted)
+    for content in wanted:
+        target = _inside(root, content.name)
+        same = target.is_file() and target.stat().st_size == content.size
+        # Also of the same size: what was fetched has to be what the result is kept for.
+        if not same or now.get(content.name) != content:
+            raise OutputError(f"{content.name}: has changed since it was found")
+
+
+def _listed_again(system: Any, base: str, wanted: Sequence[Content]) -> dict[str, Content]:
+    """Return what the store knows now of the folders of some files."""
+    listed: dict[str, Any] = {}
+    try:
+        system.invalidate_cache()
+        for folder in {content.name.rpartition("/")[0] for content in wanted}:
+            entries = system.ls(f"{base}/{folder}".rstrip("/"), detail=True)
+            listed |= {entry["name"]: entry for entry in entries}
+    except Exception as error:  # noqa: BLE001 - each store has errors of its own
+        raise OutputError(f"could not be fetched: {told(error)}") from None
+    return contents_of(listed, base)[0]
 
 
 def _inside(root: Path, name: str) -> Path:
     """Return the place of a file, which is never outside of the folder."""
     target = root / name
-    if not is_path(name) or not target.resolve().is_relative_to(root):
+    if not _is_path(name) or not target.resolve().is_relative_to(root):
         raise OutputError(f"{name}: leads out of its folder")
     return target
 
 
-def is_path(name: str) -> bool:
+def _is_path(name: str) -> bool:
     """Return whether the name of an object is that of a file below a folder, on any system."""
     parts = name.split("/")
     return not any(part in {"", ".", ".."} for part in parts) and not re.search(r"[\\:\0]", name)

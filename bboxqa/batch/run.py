@@ -2,7 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bboxqa.batch.discovery import Discovered, Project
+from bboxqa.batch.folders import folder_of
 from bboxqa.batch.history import Worse, append, became_worse, last_rows
 from bboxqa.batch.listing import find_projects
 from bboxqa.batch.output import write_outputs
@@ -23,6 +24,7 @@ from bboxqa.batch.work import (
     recorded,
 )
 from bboxqa.errors import BboxqaError, OutputError
+from bboxqa.io.writers import UNFINISHED
 from bboxqa.version import __version__
 
 __all__ = ["BatchResult", "Step", "run_batch"]
@@ -152,7 +154,7 @@ def run_batch(
             try:
                 key = stamp_of(project, settings)
             except (BboxqaError, OSError) as error:
-                done(_unread(project, error), reused=False)
+                done(_logged(out, _unread(project, error)), reused=False)
                 continue
             known = None if fresh else recorded(out, project.name)
             if known is not None and known[0] == key:
@@ -165,7 +167,7 @@ def run_batch(
         if fail_fast and any(not row.passed for row in rows.values()):
             pending = []
         for (project, _), outcome in run(pending, settings, out):
-            row = _died(project, outcome) if isinstance(outcome, Died) else outcome
+            row = _logged(out, _died(project, outcome)) if isinstance(outcome, Died) else outcome
             done(row, reused=False)
             if fail_fast and not row.passed:
                 break
@@ -204,6 +206,15 @@ def _died(project: Project, outcome: Died) -> Row:
     return Row(project.name, FAILED, len(project.files), passed=False, message=str(outcome))
 
 
+def _logged(out: Path, row: Row) -> Row:
+    """Write why a project has failed where its log is, and leave what else is known of it."""
+    folder = folder_of(out, row.project)
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "log.txt").write_text(f"{row.message}\n", "utf-8", "surrogateescape")
+    return row
+
+
 @contextmanager
 def _locked(out: Path) -> Iterator[None]:
     """Keep other runs out of a folder; the lock goes with the process that holds it."""
@@ -228,6 +239,8 @@ def _locked(out: Path) -> Iterator[None]:
 
 
 def _tidy(out: Path) -> None:
-    """Remove what killed runs have left of unfinished projects."""
+    """Remove what killed runs have left of unfinished projects and files."""
     for rest in (out / "projects").glob(".bboxqa-*"):
         shutil.rmtree(rest, ignore_errors=True)
+    for rest in out.glob(UNFINISHED):
+        rest.unlink(missing_ok=True)

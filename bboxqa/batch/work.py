@@ -212,7 +212,7 @@ def _run(
     try:
         agree, validate = settings_of(project, settings)
         images = project.images if settings.images else None
-        report = validate_with(project.files, validate, images, _LISTED)
+        report = validate_with(project.files, validate, images, _LISTED, settings.memory)
         lines = "".join(f"{line}\n" for line in FORMATS["jsonl"](report))
         write_atomically(scratch / "findings.jsonl", lines.encode("utf-8", "surrogateescape"))
         row = _counted(row, report)

@@ -7,7 +7,11 @@ from pathlib import Path
 
 from bboxqa.errors import OutputError
 
-__all__ = ["check_fixed", "write_atomically", "write_fixed"]
+__all__ = ["UNFINISHED", "check_fixed", "write_atomically", "write_fixed"]
+
+_DIGITS = 16
+UNFINISHED = f".{'[0-9a-f]' * _DIGITS}.part"
+"""Matches what a process that was killed while it wrote has left."""
 
 
 def check_fixed(source: Path, *, in_place: bool, force: bool) -> None:
@@ -102,7 +106,7 @@ def write_atomically(path: Path, data: bytes | mmap.mmap) -> None:
         _write_through(path, data)
         return
     # A plain open, unlike `tempfile`, gives the file the rights that the user's umask asks for.
-    beside = path.with_name(f".{secrets.token_hex(8)}.part")
+    beside = path.with_name(f".{secrets.token_hex(_DIGITS // 2)}.part")
     try:
         with beside.open("xb") as file:
             file.write(data)

@@ -1,4 +1,5 @@
 import json
+import os
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -102,6 +103,20 @@ def test_no_name_leads_out_of_the_folder(root, tmp_path, name):
 def test_a_file_that_changed_is_not_measured(root, tmp_path):
     project = find_projects(f"file://{root}", None, None).projects[0]
     (root / "a/export.json").write_text(COCO + " ", "utf-8")
+    with (
+        pytest.raises(OutputError, match=r"a/export\.json: has changed"),
+        fetched(project, tmp_path, images=False),
+    ):
+        pass
+
+
+def test_a_file_that_changed_to_one_of_the_same_size_is_not_measured(root, tmp_path):
+    project = find_projects(f"file://{root}", None, None).projects[0]
+    file = root / "a/export.json"
+    before = file.stat()
+    file.write_text(COCO.replace("images", "imagez"), "utf-8")
+    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns + 10**9))
+    assert file.stat().st_size == before.st_size
     with (
         pytest.raises(OutputError, match=r"a/export\.json: has changed"),
         fetched(project, tmp_path, images=False),

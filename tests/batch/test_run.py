@@ -259,7 +259,9 @@ def test_project_that_kills_its_process(root, monkeypatch):
         patched.setattr(module, "run_task", _fatal)
         result = run(root, jobs=2)
     assert statuses(result) == {"a": "failed", "b": "measured", "c": "measured"}
-    assert result.rows[0].message == "its process was ended by signal 9 (out of memory?)"
+    message = "its process was ended by signal 9 (out of memory?)"
+    assert result.rows[0].message == message
+    assert files(root)["projects/a/log.txt"].decode() == f"{message}\n"
     assert not result.passed
     result = run(root)
     assert (result.n_reused, result.passed) == (2, True)
@@ -298,7 +300,9 @@ def test_fail_fast(root):
 
 def test_what_killed_runs_left_is_removed(ran):
     write(ran.parent / "out/projects/.bboxqa-old/old/record.json", "{}")
+    write(ran.parent / "out/.0123456789abcdef.part", "half")
     run(ran)
+    assert not [*(ran.parent / "out").glob(".*.part")]
     assert {path.name for path in (ran.parent / "out/projects").iterdir()} == {"a", "b", "c"}
 
 
