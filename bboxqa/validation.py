@@ -29,6 +29,7 @@ def validate(
     *,
     images: AnyPath | None = None,
     max_findings: int = 0,
+    memory: int | None = None,
     progress: Progress | None = None,
     **settings: Any,
 ) -> Report:
@@ -42,6 +43,8 @@ def validate(
         The folder of the images; without it they are not looked at.
     max_findings : int
         At most so many findings of one rule and file are listed; 0 is all of them.
+    memory : int, optional
+        Bytes of outlines that may be held; what is more goes to a temporary file.
     progress : callable, optional
         Is told a stage, and how much of how much of it is done.
     **settings
@@ -57,6 +60,8 @@ def validate(
         If a setting is not known or has a wrong type.
     DatasetError
         If there is no such file. What is wrong inside of a file is a finding.
+    OutputError
+        If there is no room for the outlines.
 
     Examples
     --------
@@ -69,7 +74,7 @@ def validate(
         reading = read_bytes(_encoded(source), "document")
         return validate_documents([_document(images, progress, (), reading)], checked, max_findings)
     paths = [source] if isinstance(source, str | PathLike) else list(source)
-    return validate_with(paths, checked, images, max_findings, progress)
+    return validate_with(paths, checked, images, max_findings, memory, progress)
 
 
 def _encoded(document: Mapping[str, Any]) -> bytes:
@@ -91,6 +96,7 @@ def validate_with(
     settings: ValidateSettings,
     images: AnyPath | None = None,
     max_findings: int = 0,
+    memory: int | None = None,
     progress: Progress | None = None,
 ) -> Report:
     """Look at files with checked settings; see `validate`."""
@@ -98,23 +104,26 @@ def validate_with(
         raise DatasetError(["no file given"])
     # A file that is named twice would be a copy of itself.
     files = list({file.resolve(): file for file in reversed(list_files(paths))}.values())[::-1]
-    documents = _documents(files, images, progress)
+    documents = _documents(files, images, memory, progress)
     return validate_documents(documents, settings, max_findings, progress)
 
 
 def _documents(
-    files: Sequence[Path], images: AnyPath | None, progress: Progress | None
+    files: Sequence[Path],
+    images: AnyPath | None,
+    memory: int | None,
+    progress: Progress | None,
 ) -> Iterator[Document]:
     missing = [f"{file}: no such file" for file in files if not file.exists()]
     if missing:
         raise DatasetError(missing)
     # A folder of images can belong to several files; what one of them names is known.
     several = images is not None and len(files) > 1
-    named = [read_path(file, str(file)).images for file in files] if several else []
+    named = [read_path(file, str(file), memory=memory).images for file in files if several]
     others = [record for records in named for record in records]
     tell = None if progress is None else partial(progress, "reading")
     for file in files:
-        yield _document(images, progress, others, read_path(file, str(file), tell))
+        yield _document(images, progress, others, read_path(file, str(file), tell, memory))
 
 
 def _document(

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bboxqa.cli.sizes import Size
+
 if TYPE_CHECKING:
     from bboxqa.config import ValidateSettings
     from bboxqa.findings import Report
@@ -80,6 +82,13 @@ _LISTED = {"text": 10, "html": 100}
     "else all.",
 )
 @click.option(
+    "--memory",
+    type=Size(),
+    metavar="SIZE",
+    help="Outlines held in memory, such as 2GB; what is more goes to a temporary file, and the "
+    "result is the same. Default no limit.",
+)
+@click.option(
     "--config",
     metavar="FILE",
     help="Settings in TOML, in its table [validate]; default [tool.bboxqa.validate] in the "
@@ -103,6 +112,7 @@ def validate(
     baseline: Path | None,
     write_baseline: Path | None,
     exit_zero: bool,
+    memory: int | None,
     config: str | None,
     **options: Any,
 ) -> int:
@@ -139,7 +149,8 @@ def validate(
     limit = options["max_findings"]
     if limit is None:
         limit = _LISTED.get(options["output_format"], 0)
-    report = _report(paths, settings, images, 0 if known is not None or write_baseline else limit)
+    listed = 0 if known is not None or write_baseline else limit
+    report = _report(paths, settings, images, listed, memory)
     if write_baseline:
         from bboxqa.rules.baseline import write
 
@@ -217,13 +228,17 @@ def _baseline(path: Path | None) -> Any:
 
 
 def _report(
-    paths: tuple[Path, ...], settings: "ValidateSettings", images: Path | None, limit: int
+    paths: tuple[Path, ...],
+    settings: "ValidateSettings",
+    images: Path | None,
+    limit: int,
+    memory: int | None,
 ) -> "Report":
     from bboxqa.cli.console import tracking
     from bboxqa.validation import validate_with
 
     with tracking() as progress:
-        return validate_with(paths, settings, images, limit, progress)
+        return validate_with(paths, settings, images, limit, memory, progress)
 
 
 def _show(report: "Report", options: dict[str, Any]) -> None:

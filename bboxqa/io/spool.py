@@ -3,7 +3,7 @@
 import mmap
 import tempfile
 from contextlib import suppress
-from typing import IO
+from typing import IO, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from bboxqa.errors import OutputError
 
 __all__ = ["Spool"]
+
+_Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
 class Spool:
@@ -64,11 +66,10 @@ class Spool:
         self._written += len(self._held)
         self._held = bytearray()
 
-    def done(self, dtype: np.dtype[np.float64]) -> NDArray[np.float64]:
+    def done(self, dtype: np.dtype[_Scalar]) -> NDArray[_Scalar]:
         """Return what was taken in, as a flat array; of a file, it is mapped and read-only."""
         if self._file is None:
-            array: NDArray[np.float64] = np.frombuffer(self._held, dtype)
-            return array
+            return np.frombuffer(self._held, dtype)
         self._spill()
         mapped = mmap.mmap(self._file.fileno(), self._written, access=mmap.ACCESS_READ)
         self._file.close()

@@ -4,13 +4,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bboxqa.arrays import BoolArray, FloatArray, IndexArray, rows, sum_by
+from bboxqa.arrays import BoolArray, FloatArray, IndexArray, sum_by
 from bboxqa.config import ValidateSettings
 from bboxqa.findings import Edit, Severity
 from bboxqa.rules.base import Found, Hits, ManyEdits, Rule, at, hits, listed
 from bboxqa.rules.clipping import number
 from bboxqa.rules.columns import Form
 from bboxqa.rules.document import Document
+from bboxqa.rules.ring_measures import ring_lengths
 from bboxqa.rules.shapes import crossing
 from bboxqa.rules.shared import about_all
 
@@ -81,7 +82,7 @@ def _explained(document: Document, suspects: IndexArray) -> BoolArray:
     given, outline = columns.area[suspects], document.outline_area[suspects]
     ring = np.flatnonzero(np.isin(rings.row, suspects))
     owner = np.searchsorted(suspects, rings.row[ring])
-    slack = sum_by(owner, _perimeter(document, ring), len(suspects)) / 2 + 1
+    slack = sum_by(owner, ring_lengths(rings, ring), len(suspects)) / 2 + 1
     largest = np.zeros(len(suspects))
     np.maximum.at(largest, owner, np.abs(document.ring_area[ring]))
     # Of a mask that is run lengths there are no rings: nothing explains its area.
@@ -91,18 +92,6 @@ def _explained(document: Document, suspects: IndexArray) -> BoolArray:
     crossed = np.zeros(len(suspects), np.bool_)
     crossed[owner[rest][crossing(rings, ring[rest])]] = True
     return explained | (crossed & (given > 0))
-
-
-def _perimeter(document: Document, ring: IndexArray) -> FloatArray:
-    """Return the length of some rings."""
-    rings = document.annotations.rings
-    places, offsets = rows(rings.offsets[ring], rings.offsets[ring + 1])
-    xy = rings.xy[places]
-    following = np.arange(1, len(xy) + 1)
-    filled = np.diff(offsets) > 0
-    following[offsets[1:][filled] - 1] = offsets[:-1][filled]
-    steps = np.hypot(*(xy[following] - xy).T)
-    return sum_by(np.repeat(np.arange(len(ring)), np.diff(offsets)), steps, len(ring))
 
 
 def _found(document: Document, row: int, expected: float, *, of_outline: bool) -> Found:

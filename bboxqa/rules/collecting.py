@@ -8,6 +8,7 @@ import numpy as np
 
 from bboxqa.arrays import FloatArray
 from bboxqa.io.records import ANNOTATOR_KEYS, annotator_name, whole_number
+from bboxqa.io.spool import Spool
 from bboxqa.rules.columns import AnnotationColumns, Form, Keypoints, Rings, Rles
 from bboxqa.rules.outline_forms import form_of, rle_of
 from bboxqa.rules.raw import MISSING, NUMBERS, Missing, are_numbers, column_of, floats, kinds_of
@@ -21,24 +22,31 @@ _FIELDS = (*_IDS, "bbox", "area", "iscrowd", "segmentation", "keypoints", "num_k
 class _Grower:
     """Arrays of one column, window by window."""
 
-    def __init__(self, dtype: type, width: int = 0) -> None:
+    def __init__(self, dtype: type, width: int = 0, memory: int | None = None) -> None:
         self._shape = (-1, width) if width else (-1,)
         self._dtype = dtype
-        self._data = bytearray()
+        self._data = Spool(memory)
 
     def add(self, values: Iterable[Any] | np.ndarray[Any, Any]) -> None:
         array = values if isinstance(values, np.ndarray) else np.array(list(values))
-        self._data += np.ascontiguousarray(array, self._dtype).tobytes()
+        self._data.add(np.ascontiguousarray(array, self._dtype).tobytes())
 
     def done(self) -> np.ndarray[Any, Any]:
-        return np.frombuffer(self._data, self._dtype).reshape(self._shape)
+        return self._data.done(np.dtype(self._dtype)).reshape(self._shape)
 
 
 class AnnotationsBuilder:
-    """Takes in raw records, window by window."""
+    """Takes in raw records, window by window.
 
-    def __init__(self) -> None:
+    Parameters
+    ----------
+    memory : int, optional
+        Bytes of vertices that may be held; what is more goes to a file.
+    """
+
+    def __init__(self, memory: int | None = None) -> None:
         self.n = 0
+        self.bounded = memory is not None
         self._record = _Grower(np.uint8)
         self._kind = {name: _Grower(np.uint8) for name in _FIELDS}
         self._id = {name: _Grower(np.int64) for name in _IDS}
@@ -49,7 +57,7 @@ class AnnotationsBuilder:
         self._num_keypoints = _Grower(np.int64)
         self._form = _Grower(np.uint8)
         self._rings = [_Grower(np.int64) for _ in range(3)]
-        self._xy = _Grower(np.float64, 2)
+        self._xy = _Grower(np.float64, 2, memory)
         self._rles: list[tuple[int, int, int, int, int, bool, str]] = []
         self._keypoints: list[tuple[int, int, int]] = []
         self._annotator = {key: _Grower(np.int32) for key in ANNOTATOR_KEYS}

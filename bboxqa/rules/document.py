@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bboxqa.arrays import BoolArray, FloatArray, IndexArray, IntArray, find, sum_by
+from bboxqa.arrays import BoolArray, FloatArray, IndexArray, IntArray, find, run_starts, sum_by
 from bboxqa.io.records import ANNOTATOR_KEYS, whole_number
 from bboxqa.rules.collecting import AnnotationsBuilder
 from bboxqa.rules.columns import Form
 from bboxqa.rules.content import Reading
 from bboxqa.rules.positions import Locator
+from bboxqa.rules.ring_measures import ring_areas, ring_bounds
 
 if TYPE_CHECKING:
     from bboxqa.rules.diagnoses import Diagnosis
@@ -176,19 +177,7 @@ class Document:
     @cached_property
     def ring_area(self) -> FloatArray:
         """(R,) float64: the signed area of each ring in square pixels (shoelace formula)."""
-        rings = self.annotations.rings
-        first, stop = rings.offsets[:-1], rings.offsets[1:]
-        following = np.arange(1, len(rings.xy) + 1)
-        filled = stop > first
-        following[stop[filled] - 1] = first[filled]
-        # Around its first vertex: far from the origin, products lose the digits that matter.
-        origin = np.repeat(rings.xy[first[filled]], (stop - first)[filled], axis=0)
-        # Numbers without end have no area; NaN says so.
-        with np.errstate(over="ignore", invalid="ignore"):
-            x, y = (rings.xy - origin).T
-            cross = x * y[following] - x[following] * y
-        owner = np.repeat(np.arange(len(first)), stop - first)
-        return sum_by(owner, cross, len(first)) / 2
+        return ring_areas(self.annotations.rings)
 
     @cached_property
     def outline_area(self) -> FloatArray:
@@ -206,13 +195,12 @@ class Document:
     @cached_property
     def outline_bounds(self) -> FloatArray:
         """(N, 4) float64: left, top, right, bottom of each outline of rings; NaN for others."""
-        columns, rings = self.annotations, self.annotations.rings
-        bounds = np.full((len(columns), 4), np.nan)
-        owner = np.repeat(rings.row, np.diff(rings.offsets))
+        owner, of_ring = self.annotations.rings.row, ring_bounds(self.annotations.rings)
+        bounds = np.full((len(self.annotations), 4), np.nan)
         if len(owner):
-            starts = np.flatnonzero(np.diff(owner, prepend=-1))
-            bounds[owner[starts], :2] = np.minimum.reduceat(rings.xy, starts)
-            bounds[owner[starts], 2:] = np.maximum.reduceat(rings.xy, starts)
+            starts = run_starts(owner)
+            bounds[owner[starts], :2] = np.minimum.reduceat(of_ring[:, :2], starts)
+            bounds[owner[starts], 2:] = np.maximum.reduceat(of_ring[:, 2:], starts)
         bounds[~self.has_rings] = np.nan
         return bounds
 

@@ -20,7 +20,12 @@ _MARKS = (
 )
 
 
-def read_path(path: Path, name: str, progress: Callable[[int, int], None] | None = None) -> Reading:
+def read_path(
+    path: Path,
+    name: str,
+    progress: Callable[[int, int], None] | None = None,
+    memory: int | None = None,
+) -> Reading:
     """Read a file, however broken.
 
     Parameters
@@ -30,6 +35,8 @@ def read_path(path: Path, name: str, progress: Callable[[int, int], None] | None
         How messages call it.
     progress : callable, optional
         Is told how many bytes of how many are read.
+    memory : int, optional
+        Bytes of outlines that may be held; what is more goes to a file.
 
     Returns
     -------
@@ -39,6 +46,8 @@ def read_path(path: Path, name: str, progress: Callable[[int, int], None] | None
     ------
     DatasetError
         If there is no such file, or it cannot be opened.
+    OutputError
+        If there is no room for the outlines.
     """
     try:
         with path.open("rb") as file:
@@ -46,7 +55,7 @@ def read_path(path: Path, name: str, progress: Callable[[int, int], None] | None
             if not path.is_file() or path.stat().st_size == 0:
                 return read_bytes(file.read(), name)
             text = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-            return read_bytes(text, name, progress)
+            return read_bytes(text, name, progress, memory)
     except FileNotFoundError:
         raise DatasetError([f"{name}: no such file"]) from None
     except (OSError, ValueError) as error:
@@ -54,13 +63,16 @@ def read_path(path: Path, name: str, progress: Callable[[int, int], None] | None
 
 
 def read_bytes(
-    text: Text, name: str, progress: Callable[[int, int], None] | None = None
+    text: Text,
+    name: str,
+    progress: Callable[[int, int], None] | None = None,
+    memory: int | None = None,
 ) -> Reading:
     """Read the content of a file, however broken; see `read_path`."""
     reading = Reading(name, text, len(text))
     start = _decode(reading)
     with collector_off():
-        Scanner(reading, progress).read(start)
+        Scanner(reading, progress, memory).read(start)
     return reading
 
 

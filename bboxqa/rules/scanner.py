@@ -53,8 +53,14 @@ class _StopError(Exception):
 class Scanner:
     """Goes through a document once: fast where it is plain, value by value where it is not."""
 
-    def __init__(self, reading: Reading, progress: Callable[[int, int], None] | None) -> None:
+    def __init__(
+        self,
+        reading: Reading,
+        progress: Callable[[int, int], None] | None = None,
+        memory: int | None = None,
+    ) -> None:
         self._out = reading
+        self._memory = memory
         self._progress = progress
         self._text = reading.text
         self._fast = msgspec.json.Decoder()
@@ -132,10 +138,10 @@ class Scanner:
             out.images, out.categories = sinks["images"].values, sinks["categories"].values
             out.annotations = sinks["annotations"].done()
 
-    @staticmethod
-    def _sinks() -> dict[str, Any]:
+    def _sinks(self) -> dict[str, Any]:
         return {
-            "images": _ListSink(), "categories": _ListSink(), "annotations": AnnotationsBuilder(),
+            "images": _ListSink(), "categories": _ListSink(),
+            "annotations": AnnotationsBuilder(self._memory),
         }  # fmt: skip
 
     def _key(self, place: int) -> tuple[str, int]:
@@ -158,6 +164,9 @@ class Scanner:
         middle = _BETWEEN_RECORDS.search(self._text, (place + len(self._text)) // 2)
         long = len(self._text) - place >= _LONG and can_fork()
         if not isinstance(sink, AnnotationsBuilder) or middle is None or not long:
+            return self._windows(name, place, None, section, sink)[0]
+        if sink.bounded:
+            # What a second process sends is there twice for a while.
             return self._windows(name, place, None, section, sink)[0]
         with beside(partial(self._rest, middle.end() - 1)) as receive:
             place, ended = self._windows(name, place, middle, section, sink)

@@ -31,12 +31,11 @@ def shapes(rings: Rings, which: IndexArray) -> Any:
 
 def usable(rings: Rings, which: IndexArray) -> IndexArray:
     """Return the places in `which` of rings that are shapes at all."""
-    good = np.diff(rings.offsets)[which] >= 3
-    if len(rings.xy) and not np.abs(rings.xy).max() < _MAX_COORDINATE:
-        bad = ~(np.abs(rings.xy) < _MAX_COORDINATE).all(axis=1)
-        n_bad = np.concatenate([[0], np.cumsum(bad)])
-        good &= n_bad[rings.offsets[which + 1]] == n_bad[rings.offsets[which]]
-    return np.flatnonzero(good)
+    places, offsets = rows(rings.offsets[which], rings.offsets[which + 1])
+    near = (np.abs(rings.xy[places]) < _MAX_COORDINATE).all(axis=1)
+    n_near = np.concatenate([[0], np.cumsum(near)])
+    size = np.diff(offsets)
+    return np.flatnonzero((size >= 3) & (np.diff(n_near[offsets]) == size))
 
 
 def crossing(rings: Rings, which: IndexArray) -> BoolArray:
@@ -56,11 +55,13 @@ def crossing(rings: Rings, which: IndexArray) -> BoolArray:
     import shapely
 
     result = np.zeros(len(which), np.bool_)
-    places = usable(rings, which)
-    parts = [places[start : start + _CHUNK] for start in range(0, len(places), _CHUNK)]
+    parts = [slice(start, start + _CHUNK) for start in range(0, len(which), _CHUNK)]
 
-    def invalid(part: IndexArray) -> BoolArray:
-        wrong: BoolArray = ~shapely.is_valid(shapes(rings, which[part]))
+    def invalid(part: slice) -> BoolArray:
+        own = which[part]
+        places = usable(rings, own)
+        wrong = np.zeros(len(own), np.bool_)
+        wrong[places] = ~shapely.is_valid(shapes(rings, own[places]))
         return wrong
 
     if len(parts) < 2:

@@ -1,0 +1,100 @@
+"""Rings that are looked at some at a time, or lie in a file: the same as all at once."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+from support.mutants import MUTATIONS, mutant
+
+import bboxqa
+from bboxqa.cli import cli
+from bboxqa.rules import ring_measures, shapes
+from bboxqa.rules.columns import Rings
+from bboxqa.rules.ring_measures import ring_areas, ring_bounds, ring_lengths
+
+OUTLINES = [code for code in MUTATIONS if code[0] in "PBK"]
+points = st.tuples(st.integers(-50, 50), st.integers(-50, 50))
+many = st.lists(st.lists(points, max_size=6), max_size=8)
+
+
+def told(report):
+    """Return a report with all edits, also those that are made when they are asked for."""
+    return replace(
+        report, findings=[replace(each, edits=tuple(each.edits)) for each in report.findings]
+    )
+
+
+def rings_of(parts):
+    sizes = np.array([len(part) for part in parts], np.int64)
+    xy = np.array([point for part in parts for point in part], np.float64).reshape(-1, 2)
+    return Rings(
+        row=np.arange(len(parts)),
+        place=np.zeros(len(parts), np.int64),
+        n_numbers=2 * sizes,
+        offsets=np.concatenate([[0], np.cumsum(sizes)]),
+        xy=xy,
+    )
+
+
+@pytest.fixture(params=[1, 5, 1 << 20])
+def chunk(request, monkeypatch):
+    monkeypatch.setattr(ring_measures, "_CHUNK", request.param)
+    return request.param
+
+
+@given(many, st.sampled_from([1, 5, 1 << 20]))
+def test_area_length_and_bounds_are_those_of_each_ring(parts, size):
+    rings = rings_of(parts)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ring_measures, "_CHUNK", size)
+        areas, bounds = ring_areas(rings), ring_bounds(rings)
+        lengths = ring_lengths(rings, np.arange(len(parts))[::-1])[::-1]
+    for place, part in enumerate(parts):
+        sides = list(zip(part, part[1:] + part[:1], strict=True))
+        assert 2 * areas[place] == sum(x * v - u * y for (x, y), (u, v) in sides)
+        assert lengths[place] == pytest.approx(sum(math.dist(*side) for side in sides))
+        expected = [*map(min, zip(*part, strict=True)), *map(max, zip(*part, strict=True))]
+        assert bounds[place].tolist() == pytest.approx(expected or [math.nan] * 4, nan_ok=True)
+
+
+def test_numbers_without_end_have_no_area():
+    far = rings_of([[(1e308, 0), (-1e308, 1e308), (0, -1e308)], [(0, 0), (4, 0), (4, 4)]])
+    areas = ring_areas(far)
+    assert math.isnan(areas[0])
+    assert areas[1] == 8
+
+
+@pytest.mark.parametrize("code", OUTLINES)
+def test_outlines_in_a_file_are_looked_at_like_those_in_memory(code, chunk, tmp_path, monkeypatch):
+    file = tmp_path / "export.json"
+    for seed in range(3):
+        file.write_bytes(mutant(code, seed))
+        held = bboxqa.validate(file)
+        with monkeypatch.context() as patch:
+            patch.setattr(shapes, "_CHUNK", 2)
+            assert told(bboxqa.validate(file, memory=16)) == told(held)
+        assert code in held.counts
+
+
+def test_memory_on_the_command_line_changes_no_report(tmp_path):
+    file = tmp_path / "export.json"
+    file.write_bytes(mutant("P005", 0))
+    plain, bounded = (
+        CliRunner().invoke(cli, ["validate", str(file), *options])
+        for options in ([], ["--memory", "16B"])
+    )
+    assert "P005" in plain.output
+    assert bounded.output == plain.output
+    assert bounded.exit_code == plain.exit_code
+
+
+def test_a_ring_far_away_is_no_shape():
+    """Only what is looked at decides: the others stay shapes."""
+    crossed = [(0, 0), (4, 4), (4, 0), (0, 4)]
+    rings = rings_of([crossed, [(0, 0), (1e10, 0), (0, 1)], [(0, 0), (1, 1)]])
+    assert shapes.usable(rings, np.array([0, 1, 2])).tolist() == [0]
+    assert shapes.crossing(rings, np.array([2, 1, 0])).tolist() == [False, False, True]
