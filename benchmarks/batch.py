@@ -10,7 +10,6 @@ the other in one process.
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import statistics
 import subprocess
@@ -18,12 +17,10 @@ import sys
 import time
 from pathlib import Path
 
-import numpy as np
+from projects import write_project
 from results import machine_facts, write_text
 
 HERE = Path(__file__).resolve().parent
-N_CATEGORIES = 8
-SIDE = 640
 ALONE = """
 import sys, time
 from pathlib import Path
@@ -40,41 +37,12 @@ print(time.perf_counter() - begin)
 """
 
 
-def project(generator: np.random.Generator, n_images: int) -> dict[str, list[dict[str, object]]]:
-    """Give one data set: two annotators, about six objects an image, boxes that differ a little."""
-    images = [
-        {"id": number, "file_name": f"{number:05}.jpg", "width": SIDE, "height": SIDE,
-         "annotators": ["ann", "bob"]}
-        for number in range(1, n_images + 1)
-    ]  # fmt: skip
-    annotations: list[dict[str, object]] = []
-    for number in range(1, n_images + 1):
-        for _ in range(int(generator.poisson(6))):
-            side = generator.uniform(20, 120, 2)
-            corner = generator.uniform(0, SIDE - side - 4)
-            category = int(generator.integers(1, N_CATEGORIES + 1))
-            for name in ("ann", "bob"):
-                if generator.random() < 0.1:
-                    continue
-                box = np.round([*(corner + generator.uniform(0, 4, 2)), *side], 2).tolist()
-                said = category if generator.random() < 0.9 else 1 + category % N_CATEGORIES
-                annotations.append(
-                    {"id": len(annotations) + 1, "image_id": number, "category_id": said,
-                     "annotator": name, "bbox": box, "area": box[2] * box[3], "iscrowd": 0}
-                )  # fmt: skip
-    categories = [{"id": c, "name": f"category {c}"} for c in range(1, N_CATEGORIES + 1)]
-    return {"images": images, "annotations": annotations, "categories": categories}
-
-
 def make(root: Path, n_projects: int, n_images: int) -> None:
     """Write the projects, if they are not there."""
     if (root / "complete").exists():
         return
     for number in range(n_projects):
-        folder = root / f"project {number:04}"
-        folder.mkdir(parents=True, exist_ok=True)
-        content = project(np.random.default_rng([0, number]), n_images)
-        (folder / "annotations.json").write_text(json.dumps(content), encoding="utf-8")
+        write_project(root / f"project {number:04}", number, n_images)
     (root / "complete").touch()
 
 

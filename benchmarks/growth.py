@@ -1,0 +1,118 @@
+"""Measure how `bboxqa batch` grows: annotations per second against their number and the jobs.
+
+    python benchmarks/growth.py --data DIR
+
+The same number of boxes is one project, or projects of 1,000 images. Every run is cold: it begins
+with an empty result folder, and is a whole process from start to end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import statistics
+import sys
+from pathlib import Path
+from typing import Any
+
+from measure import measure
+from projects import write_project
+from results import machine_facts, write_text
+
+HERE = Path(__file__).resolve().parent
+# Images of a project that is one of many: about 10,800 annotations.
+SMALL = 1000
+CASES = ("one project", "projects of 1,000 images")
+
+
+def make(data: Path, case: str, n_images: int) -> tuple[Path, int]:
+    """Write the projects, if they are not there; give their folder and their annotations."""
+    root = data / f"growth {n_images} {'one' if case == CASES[0] else 'many'}"
+    known = root / "complete"
+    if not known.exists():
+        sizes = [n_images] if case == CASES[0] else [SMALL] * (n_images // SMALL)
+        total = sum(
+            write_project(root / f"project {seed:05}", seed, size)
+            for seed, size in enumerate(sizes)
+        )
+        known.write_text(str(total), encoding="utf-8")
+    return root, int(known.read_text(encoding="utf-8"))
+
+
+def draw(rows: list[dict[str, Any]], file: Path) -> None:
+    """Draw annotations per second against their number, on logarithmic axes."""
+    import matplotlib as mpl
+
+    mpl.use("agg")
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(7, 4.2), layout="constrained")
+    styles = {CASES[0]: ("#0072b2", "o"), CASES[1]: ("#d55e00", "s")}
+    for case, (colour, marker) in styles.items():
+        for jobs, line in ((1, "--"), (2, "-")):
+            own = [row for row in rows if (row["case"], row["jobs"]) == (case, jobs)]
+            axes.plot(
+                [row["n"] for row in own],
+                [row["n"] / row["seconds"] for row in own],
+                line, color=colour, marker=marker, label=f"{case}, --jobs {jobs}",
+            )  # fmt: skip
+    axes.set(
+        xscale="log", yscale="log", ylim=(3000, 100_000),
+        xlabel="annotations", ylabel="annotations per second",
+    )  # fmt: skip
+    axes.yaxis.set_major_formatter("{x:,.0f}")
+    axes.grid(visible=True, which="both", alpha=0.25)
+    axes.legend(frameon=False)
+    figure.savefig(file, dpi=130)
+
+
+def main() -> None:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    add = parser.add_argument
+    add("--data", type=Path, required=True, metavar="DIR", help="where projects and results go")
+    add("--images", type=int, nargs="+", default=[1000, 10_000, 100_000, 1_000_000])
+    add("--cases", nargs="+", choices=CASES, default=[*CASES])
+    add("--jobs", type=int, nargs="+", default=[1, 2])
+    add("--runs", type=int, default=5)
+    add("--long-runs", type=int, default=1, help="of more than 100,000 images")
+    add("--bboxqa", type=Path, default=Path(sys.executable).with_name("bboxqa"))
+    add("--out", type=Path, default=HERE / "results" / "growth.md", metavar="FILE")
+    add("--plot", type=Path, default=HERE / "results" / "growth.png", metavar="FILE")
+    arguments = parser.parse_args()
+    results = arguments.data / "growth results"
+    rows: list[dict[str, Any]] = []
+    for n_images in arguments.images:
+        for case in arguments.cases:
+            root, n = make(arguments.data, case, n_images)
+            found: dict[int, list[Any]] = {jobs: [] for jobs in arguments.jobs}
+            for _ in range(arguments.long_runs if n_images > 100_000 else arguments.runs):
+                for jobs, runs in found.items():
+                    shutil.rmtree(results, ignore_errors=True)
+                    command = [str(arguments.bboxqa), "batch", str(root), "--out", str(results)]
+                    done = measure([*command, "--jobs", str(jobs)], 7200)
+                    if done.exit_status not in (0, 1):
+                        sys.exit(f"{case}, {n_images} images: exit status {done.exit_status}")
+                    runs.append(done)
+            for jobs, runs in found.items():
+                seconds = [run.wall_seconds for run in runs]
+                rows.append(
+                    {"case": case, "jobs": jobs, "n": n, "seconds": statistics.median(seconds),
+                     "range": f"{min(seconds):.2f}-{max(seconds):.2f}", "runs": len(runs)}
+                )  # fmt: skip
+                print(rows[-1], flush=True)
+    lines = [*machine_facts(), ""]
+    lines += ["| projects | jobs | annotations | median s | min-max s | runs | annotations/s |"]
+    lines += ["| --- | ---: | ---: | ---: | ---: | ---: | ---: |"]
+    lines += [
+        f"| {row['case']} | {row['jobs']} | {row['n']:,} | {row['seconds']:.2f} | {row['range']} "
+        f"| {row['runs']} | {row['n'] / row['seconds']:,.0f} |"
+        for row in rows
+    ]
+    write_text(arguments.out, "\n".join(lines) + "\n")
+    print("\n".join(lines))
+    draw(rows, arguments.plot)
+
+
+if __name__ == "__main__":
+    main()
