@@ -1,13 +1,14 @@
 """What a file holds, and what is odd about how it is written, as values."""
 
 import mmap
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
 from bboxqa.rules.collecting import AnnotationsBuilder
-from bboxqa.rules.columns import AnnotationColumns
+from bboxqa.rules.columns import AnnotationColumns, Kind
 
-__all__ = ["BYTE_ORDER_MARK", "LISTS", "Reading", "Section", "Text"]
+__all__ = ["BETWEEN_RECORDS", "BYTE_ORDER_MARK", "LISTS", "Reading", "Section", "Text"]
 
 LISTS = ("images", "annotations", "categories")
 """The lists of records that the rules look at."""
@@ -16,6 +17,9 @@ BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 """What some programs put before UTF-8."""
 
 Text = bytes | mmap.mmap
+
+BETWEEN_RECORDS = re.compile(rb"\}\s*,\s*\{")
+"""Where one object of a list ends and the next begins; texts can hold the same signs."""
 
 
 @dataclass(slots=True)
@@ -85,3 +89,11 @@ class Reading:
     trailing: int | None = None
     not_finite: list[tuple[str, str]] = field(default_factory=list)
     repeated: list[tuple[str, str]] = field(default_factory=list)
+
+    def are_objects(self, name: str, start: int, stop: int) -> bool:
+        """Return whether some records of a list are all objects."""
+        if name == "annotations":
+            kinds = self.annotations.record[start:stop]
+            return len(kinds) == stop - start and bool((kinds == Kind.DICT).all())
+        records = self.images if name == "images" else self.categories
+        return all(type(record) is dict for record in records[start:stop])

@@ -2,6 +2,7 @@
 
 import json
 import re
+from array import array
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
 from bboxqa.findings import Spot
-from bboxqa.rules.content import BYTE_ORDER_MARK, Reading, Text
+from bboxqa.rules.content import BETWEEN_RECORDS, BYTE_ORDER_MARK, Reading, Text
 
 __all__ = ["Locator", "Span", "parts_of", "spots"]
 
@@ -105,6 +106,7 @@ class Locator:
         self._reading = reading
         self._decoder = json.JSONDecoder(strict=False)
         self._chunks: dict[tuple[str, int], _Chunk] = {}
+        self._starts: dict[tuple[str, int], array[int] | None] = {}
         self._record_of: tuple[str, int] = ("", -1)
         self._record: tuple[int, str, int, int] = (0, "", 0, 0)
         self._parsed: Any = None
@@ -160,10 +162,41 @@ class Locator:
             section = self._reading.sections[name]
             if row >= section.n:
                 raise IndexError(row)
-            found = self._search(name, bisect_right(section.rows, row) - 1, row)
+            known = bisect_right(section.rows, row) - 1
+            if (name, known) not in self._starts:
+                self._starts[name, known] = self._split(name, known)
+            starts, parsed = self._starts[name, known], None
+            if starts is None:
+                found = self._search(name, known, row)
+            else:
+                start, stop = starts[row - section.rows[known] :][:2]
+                text = _decode(self._reading.text, start, stop)
+                index = _skip(text, 0)
+                parsed, end = self._decoder.raw_decode(text, index)
+                found = start + index, text, index, end
             self._record_of, self._record = (name, row), found
-            self._parsed, self._inner = None, {}
+            self._parsed, self._inner = parsed, {}
         return self._record
+
+    def _split(self, name: str, known: int) -> "array[int] | None":
+        """Return where the records from a known one to the next begin, and where the last ends.
+
+        None where the signs between records do not tell: they are in a text, or between objects
+        inside of a record, or there is something else than objects.
+        """
+        reading = self._reading
+        section = reading.sections[name]
+        first, start = section.rows[known], section.offsets[known]
+        last = known + 1 == len(section.rows)
+        stop_row = section.n if last else section.rows[known + 1]
+        stop = reading.spans[name][2] if last else section.offsets[known + 1]
+        if not reading.are_objects(name, first, stop_row):
+            return None
+        starts = array("q", [start])
+        text = reading.text[start:stop]
+        starts.extend(start + match.end() - 1 for match in BETWEEN_RECORDS.finditer(text))
+        starts.append(stop)
+        return starts if len(starts) == stop_row - first + 1 else None
 
     def _search(self, name: str, known: int, row: int) -> tuple[int, str, int, int]:
         section, text = self._reading.sections[name], self._reading.text

@@ -14,14 +14,13 @@ import msgspec
 from bboxqa.forked import beside, can_fork
 from bboxqa.rules.collecting import AnnotationsBuilder
 from bboxqa.rules.columns import AnnotationColumns
-from bboxqa.rules.content import LISTS, Reading, Section, Text
+from bboxqa.rules.content import BETWEEN_RECORDS, LISTS, Reading, Section, Text
 
 __all__ = ["Scanner"]
 
 _WINDOW = 1 << 20
 # From here on, a second process saves more time than its start takes.
 _LONG = 1 << 25
-_BETWEEN_RECORDS = re.compile(rb"\}\s*,\s*\{")
 _BLANK = re.compile(rb"[ \t\n\r]*")
 _COLON = re.compile(rb'"\s*:')
 _KEY = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
@@ -161,7 +160,7 @@ class Scanner:
         """Read the records of a list; return where it ends."""
         place = self._blank(place)
         section = self._out.sections.get(name, Section())
-        middle = _BETWEEN_RECORDS.search(self._text, (place + len(self._text)) // 2)
+        middle = BETWEEN_RECORDS.search(self._text, (place + len(self._text)) // 2)
         long = len(self._text) - place >= _LONG and can_fork()
         if not isinstance(sink, AnnotationsBuilder) or middle is None or not long:
             return self._windows(name, place, None, section, sink)[0]
@@ -183,7 +182,7 @@ class Scanner:
     def _rest(self, place: int) -> tuple[AnnotationColumns, Section, int]:
         """Read plain records from the middle of a list on; for another process."""
         section, builder = Section(), AnnotationsBuilder()
-        while cut := _BETWEEN_RECORDS.search(self._text, place + _WINDOW):
+        while cut := BETWEEN_RECORDS.search(self._text, place + _WINDOW):
             records = self._window(place, cut.start() + 1)
             if records is None:
                 break
@@ -198,7 +197,7 @@ class Scanner:
         Return where the next one begins and False, or where the list ends and True.
         """
         while last is None or place < last.start():
-            cut = _BETWEEN_RECORDS.search(self._text, place + _WINDOW)
+            cut = BETWEEN_RECORDS.search(self._text, place + _WINDOW)
             if last is not None and (cut is None or cut.end() > last.end()):
                 cut = last
             if cut is None:

@@ -45,15 +45,29 @@ def test_every_pointer_leads_to_its_value(annotations, images, info, indent, asc
             assert text[span.key : span.key + 1] == b'"'
 
 
+RECORDS = {
+    "plain": [{"id": n, "é": "ü" * (n % 5)} for n in range(50)],
+    "objects inside": [{"id": n, "é": "ü" * (n % 5), "deep": [{"x": n}, {}]} for n in range(50)],
+    "signs in a text": [{"id": n, "é": "}, {" * (n % 3)} for n in range(50)],
+    # As many signs between objects as between records.
+    "no object": [7 if n % 5 == 2 else {"deep": [{}, {"x": n}] * (n % 5 < 2)} for n in range(50)],
+}
+
+
+@pytest.mark.parametrize("records", RECORDS.values(), ids=RECORDS)
+@pytest.mark.parametrize("indent", [None, 1])
 @pytest.mark.parametrize("window", [1, 40, 1 << 20])
-def test_records_are_found_in_any_order_and_any_window(window, monkeypatch):
+def test_records_are_found_in_any_order_and_any_window(window, indent, records, monkeypatch):
     monkeypatch.setattr(scanner, "_WINDOW", window)
     monkeypatch.setattr(positions, "_SIZE", window)
-    records = [{"id": n, "é": "ü" * (n % 5), "deep": [{"x": n}, {}]} for n in range(50)]
-    text = json.dumps({"annotations": records}, ensure_ascii=False).encode()
+    document = {"annotations": records, "images": records}
+    text = json.dumps(document, ensure_ascii=False, indent=indent).encode()
     locator = Locator(read_bytes(text, "a"))
     for row in (*range(50), *range(49, -1, -1), 7, 7, 30, 8):
-        assert locator.value("annotations", row) == records[row]
+        for name in document:
+            assert locator.value(name, row) == records[row]
+            span = locator.span(f"/{name}/{row}")
+            assert json.loads(text[span.start : span.stop]) == records[row]
 
 
 @pytest.mark.parametrize(
