@@ -23,6 +23,8 @@ __all__ = ["alpha_without_annotators", "alpha_without_units", "alpha_without_val
 # What is left of a sum is counted anew below this share of it.
 _FEW = 1e-6
 _TINY = 1e-12
+# Of more values than this, a table of each two is not held.
+_MOST_RANKED = 2000
 # Numbers of a table that are held at once.
 _CHUNK = 1 << 22
 
@@ -56,7 +58,8 @@ def alpha_without_units(
     counts : UnitCounts
         Of U units.
     level : {"nominal", "ordinal", "interval", "ratio"} or callable
-        Ordinal data take as many steps a unit as pairs of values coincide; others a few.
+        A unit takes as many steps as it has values; of ordinal data with more than 2,000
+        different values, as many as pairs of values coincide anywhere.
     numbers : (K,) float64, optional
         The values, in rising order; for nominal and ordinal data not needed.
 
@@ -80,23 +83,21 @@ def alpha_without_units(
     array([0., 0., 1.])
     """
     n_units = len(counts.size)
-    if level == "ordinal":
+    if level == "ordinal" and counts.n_values > _MOST_RANKED:
         each = np.arange(n_units, dtype=np.int32)
         estimator = alpha(replace(counts, group=each, n_groups=n_units), level)
         result = np.full(n_units, estimator.value)
         result[estimator.clusters] = jackknife(estimator)
         return result
-    metric = fixed_metric(level, numbers)
-    marginal, distances = pairable_marginal(counts), _distances(counts, metric)
-    mean_to = metric.mean_to(marginal[:, None])[:, 0]
-    between = float(marginal @ mean_to)
-    paired = counts.weight * (counts.size >= 2)
-    own = sum_by(counts.unit, counts.count * mean_to[counts.value], n_units) * paired
-    left = between - 2 * own + paired**2 * distances.unit
-    total = float(marginal.sum()) - paired * counts.size
-    within = distances.within - paired * distances.unit / np.maximum(counts.size - 1, 1)
-    result = _alpha(total, within, left)
-    few = _few(within, distances.within) | _few(left, between)
+    marginal, paired = pairable_marginal(counts), counts.weight * (counts.size >= 2)
+    if level == "ordinal":
+        whole, within, between = _ranked_without_units(counts, marginal, paired)
+    else:
+        whole, within, between = _fixed_without_units(
+            counts, marginal, paired, fixed_metric(level, numbers)
+        )
+    result = _alpha(float(marginal.sum()) - paired * counts.size, within, between)
+    few = _few(within, whole[0]) | _few(between, whole[1])
     for unit in np.flatnonzero(few & (paired > 0)):
         weight = counts.weight.copy()
         weight[unit] = 0
@@ -240,6 +241,87 @@ def alpha_without_values(
         # Of one value or less, nothing is expected: D_e would be divided by n − 1.
         result[part] = np.where(total > 1 + _TINY, found, np.nan)
     return result
+
+
+def _fixed_without_units(
+    counts: UnitCounts, marginal: FloatArray, paired: FloatArray, metric: Metric
+) -> tuple[tuple[float, float], FloatArray, FloatArray]:
+    """Return n D_o and n (n − 1) D_e of all units, and each without each of the units."""
+    distances = _distances(counts, metric)
+    mean_to = metric.mean_to(marginal[:, None])[:, 0]
+    between = float(marginal @ mean_to)
+    own = sum_by(counts.unit, counts.count * mean_to[counts.value], len(paired)) * paired
+    left = between - 2 * own + paired**2 * distances.unit
+    within = distances.within - paired * distances.unit / np.maximum(counts.size - 1, 1)
+    return (distances.within, between), within, left
+
+
+def _ranked_without_units(
+    counts: UnitCounts, marginal: FloatArray, paired: FloatArray
+) -> tuple[tuple[float, float], FloatArray, FloatArray]:
+    """Return the same of ordinal data, whose ranks are others without the unit.
+
+    Two values c < k are d_ck ranks apart, of which the ratings of a unit between them are
+    e_ck = Σ_g m_g s(g), where s is 1 inside of c and k, a half at either and 0 outside. So the
+    disagreement Σ o_ck (d_ck − e_ck)² is that of all units, less a sum over the values g of the
+    unit, plus one over each two of them; what these take from o is known once for all units.
+    """
+    n_values, n_units = counts.n_values, len(paired)
+    pairs = value_pairs(counts)
+    first, second = pairs.first, pairs.second
+    shared = paired[pairs.unit] * pairs.amount
+    together = sum_by(pairs.pair, shared, len(first))
+    ranks = midranks(marginal[:, None])[:, 0]
+    apart = ranks[second] - ranks[first]
+    covering, covering_both = _coverings(first, second, together, apart, n_values)
+    taken = counts.count * paired[counts.unit]
+    at_value = counts.value, counts.value
+    change = sum_by(
+        counts.unit,
+        taken * (taken * covering_both[at_value] - 2 * covering[counts.value]),
+        n_units,
+    )
+    # Of each two values of a unit; the product of their counts is in their coincidences.
+    product = shared * (counts.size[pairs.unit] - 1) * paired[pairs.unit]
+    change += sum_by(
+        pairs.unit, product * covering_both[first[pairs.pair], second[pairs.pair]], n_units
+    )
+    key = counts.unit * n_values + counts.value
+    place = np.cumsum(counts.count) - counts.count / 2
+    ends = [
+        place[np.searchsorted(key, pairs.unit * n_values + value[pairs.pair])]
+        for value in (first, second)
+    ]
+    between_them = apart[pairs.pair] - paired[pairs.unit] * (ends[1] - ends[0])
+    change -= sum_by(pairs.unit, shared * between_them**2, n_units)
+    whole = float(together @ apart**2)
+    # Σ n_c R_c² of centred mid-ranks is (n³ − Σ n_c³) / 12.
+    total, cubes = float(marginal.sum()), float((marginal**3).sum())
+    kept = marginal[counts.value] - taken
+    left = total - paired * counts.size
+    left_cubes = cubes + sum_by(counts.unit, kept**3 - marginal[counts.value] ** 3, n_units)
+    between = total * (total**3 - cubes) / 6
+    return (whole, between), whole + change, left * (left**3 - left_cubes) / 6
+
+
+def _coverings(
+    first: IndexArray, second: IndexArray, together: FloatArray, apart: FloatArray, n_values: int
+) -> tuple[FloatArray, FloatArray]:
+    """Return Σ o d s(g) for each value g, and Σ o s(g) s(h) for each two values g ≤ h.
+
+    The sums are over pairs of values c < k, with s as in `_ranked_without_units`.
+    """
+    amount = together * apart
+    inside = np.cumsum(sum_by(first, amount, n_values) - sum_by(second, amount, n_values))
+    covering = (inside + np.append(0, inside[:-1])) / 2
+    around = np.zeros((n_values + 1, n_values + 1))
+    around[first + 1, second] = together
+    # Of pairs from c or below to k or above.
+    around = np.cumsum(np.cumsum(around, axis=0)[:, ::-1], axis=1)[:, ::-1]
+    both: FloatArray = (around[1:, :-1] + around[:-1, :-1] + around[1:, 1:] + around[:-1, 1:]) / 4
+    ends = sum_by(first, together, n_values) + sum_by(second, together, n_values)
+    np.fill_diagonal(both, np.diagonal(around[:-1, 1:]) + ends / 4)
+    return covering, both
 
 
 def _within_without_values(

@@ -110,6 +110,19 @@ def test_without_a_slip_that_outweighs_all_else(typo, level):
     assert few == pytest.approx(other, rel=1e-9)
 
 
+@settings(max_examples=100)
+@given(tables(units=(1, 8)), st.integers(0, 2**32))
+def test_ranks_without_a_unit_whatever_they_take(values, seed):
+    """The short sums, and what is done for very many values."""
+    weight = np.random.default_rng(seed).integers(1, 4, values.shape[1])
+    counts = unit_counts(reliability(values, weight=weight))
+    short = alpha_without_units(counts, "ordinal")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(leave_out, "_MOST_RANKED", 0)
+        long = alpha_without_units(counts, "ordinal")
+    assert short == pytest.approx(long, rel=1e-9, abs=1e-9, nan_ok=True)
+
+
 @pytest.mark.parametrize("level", list(LEVELS))
 def test_chunks_change_nothing(level, monkeypatch):
     random = np.random.default_rng(1)
