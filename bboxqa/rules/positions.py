@@ -57,7 +57,9 @@ class _Chunk:
         self.text = _decode(text, place, place + size)
         self.place = place
         self.whole = place + size >= len(text)
-        self._found = {row: (0, 0)}
+        # A part can begin with the blanks before a record.
+        begin = _skip(self.text, 0)
+        self._found = {row: (begin, begin)}
         self.first = self._last = row
         self._decoder = json.JSONDecoder(strict=False)
         self._ascii = self.text.isascii()
@@ -81,7 +83,10 @@ class _Chunk:
                 return None
             if known == row:
                 return self.place + byte, index, end
-            following = _skip(self.text, _skip(self.text, end) + 1)
+            comma = _skip(self.text, end)
+            if comma == len(self.text):
+                return None
+            following = _skip(self.text, comma + 1)
             passed = following - index
             if not self._ascii:
                 passed = len(_encode(self.text[index:following]))
