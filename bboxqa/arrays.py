@@ -36,9 +36,9 @@ def freeze(holder: Any) -> None:
             value.setflags(write=False)
 
 
-def let_go(array: NDArray[Any]) -> None:
-    """Let go of the pages of an array that is mapped from a file; others stay as they are."""
-    base: Any = array
+def let_go(array: Any) -> None:
+    """Let go of the pages of what is mapped from a file, array or text; others stay as they are."""
+    base = array
     while isinstance(base, np.ndarray | memoryview):
         base = base.base if isinstance(base, np.ndarray) else base.obj
     if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):

@@ -1,6 +1,6 @@
 """Outlines of annotations as flat arrays."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import pairwise
@@ -84,8 +84,13 @@ class Segmentations:
         )
 
     @staticmethod
-    def concatenate(parts: Sequence["Segmentations"]) -> "Segmentations | None":
-        """Return the outlines of all parts in turn; None where there is no part."""
+    def concatenate(
+        parts: Sequence["Segmentations"], join: Callable[[Sequence[FloatArray]], FloatArray]
+    ) -> "Segmentations | None":
+        """Return the outlines of all parts in turn; None where there is no part.
+
+        Vertices can be too many to hold: `join` puts them one after the other.
+        """
         if len(parts) < 2:
             return parts[0] if parts else None
         rings = np.cumsum([0] + [len(part.ring_offsets) - 1 for part in parts])
@@ -98,7 +103,7 @@ class Segmentations:
 
         return Segmentations(
             kind=np.concatenate([part.kind for part in parts]),
-            xy=np.concatenate([part.xy for part in parts]),
+            xy=join([part.xy for part in parts]),
             ring_offsets=np.concatenate(
                 [[0], *(p.ring_offsets[1:] + v for p, v in zip(parts, vertices, strict=False))]
             ),

@@ -154,7 +154,7 @@ def read_coco(
                 keys=keys,
                 segmentation=segmentation,
                 digest=digest or len(files) > 1,
-                memory=memory,
+                memory=None if memory is None else memory // len(files),
                 progress=tell,
             )
             read.append(part)
@@ -164,4 +164,4 @@ def read_coco(
             problems += error.problems
     if problems:
         raise DatasetError(problems)
-    return join(read, attribute(read, names, annotator_key=annotator_key, way=attribution))
+    return join(read, attribute(read, names, annotator_key=annotator_key, way=attribution), memory)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from bboxqa.errors import DatasetError, NothingToCompareError
 from bboxqa.io.attribution import Attribution
 from bboxqa.io.reader import CocoFile
 from bboxqa.io.records import Image, whole_number
+from bboxqa.io.spool import one_after_other
 from bboxqa.model import (
     Annotations,
     BoolArray,
@@ -48,7 +50,7 @@ class _Indexed:
     image_of_record: IntArray
 
 
-def join(files: Sequence[CocoFile], attribution: Attribution) -> Dataset:
+def join(files: Sequence[CocoFile], attribution: Attribution, memory: int | None = None) -> Dataset:
     """Return one data set from all files.
 
     Parameters
@@ -108,7 +110,7 @@ def join(files: Sequence[CocoFile], attribution: Attribution) -> Dataset:
         image_size=_sizes(joined, image_names),
         category_names=tuple(category_names),
         annotator_names=annotator_names,
-        annotations=_merge(files, indexed, authors),
+        annotations=_merge(files, indexed, authors, memory),
         assigned=assigned,
         attribution=attribution.way,
         sources=tuple(file.source for file in files),
@@ -314,10 +316,18 @@ def _notes(
 
 
 def _merge(
-    files: Sequence[CocoFile], indexed: Sequence[_Indexed], authors: Sequence[IntArray]
+    files: Sequence[CocoFile],
+    indexed: Sequence[_Indexed],
+    authors: Sequence[IntArray],
+    memory: int | None,
 ) -> Annotations:
     """Put the annotations of all files in order: image, annotator, place, id."""
     columns = [file.columns for file in files]
+    outlines = [
+        c.segmentation.take(p.place)
+        for c, p in zip(columns, indexed, strict=True)
+        if c.segmentation is not None
+    ]
     merged = Annotations(
         id=np.concatenate([c.id[p.place] for c, p in zip(columns, indexed, strict=True)]),
         image=np.concatenate([part.image for part in indexed]),
@@ -325,13 +335,7 @@ def _merge(
         category=np.concatenate([part.category for part in indexed]),
         bbox=np.concatenate([c.bbox[p.place] for c, p in zip(columns, indexed, strict=True)]),
         iscrowd=np.concatenate([c.iscrowd[p.place] for c, p in zip(columns, indexed, strict=True)]),
-        segmentation=Segmentations.concatenate(
-            [
-                c.segmentation.take(p.place)
-                for c, p in zip(columns, indexed, strict=True)
-                if c.segmentation is not None
-            ]
-        ),
+        segmentation=Segmentations.concatenate(outlines, partial(one_after_other, limit=memory)),
     )
     return merged.take(_order(merged))
 

@@ -2,16 +2,20 @@
 
 import mmap
 import tempfile
+from collections.abc import Sequence
 from contextlib import suppress
 from typing import IO, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bboxqa.arrays import FloatArray, let_go
 from bboxqa.errors import OutputError
 
-__all__ = ["Spool"]
+__all__ = ["Spool", "one_after_other"]
 
+# Points that are copied at a time.
+_CHUNK = 1 << 20
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
@@ -77,3 +81,31 @@ class Spool:
             # Neighbours in the file are neighbours in an image only by chance.
             mapped.madvise(mmap.MADV_RANDOM)
         return np.frombuffer(mapped, dtype)
+
+
+def one_after_other(parts: Sequence[FloatArray], limit: int | None) -> FloatArray:
+    """Return points of several arrays as one, in a file if they are more than the limit.
+
+    Parameters
+    ----------
+    parts : sequence of (V, 2) float64
+    limit : int, optional
+        Bytes that may be held in memory.
+
+    Returns
+    -------
+    (sum of V, 2) float64
+
+    Examples
+    --------
+    >>> one_after_other([np.zeros((1, 2)), np.ones((1, 2))], 0).tolist()
+    [[0.0, 0.0], [1.0, 1.0]]
+    """
+    if limit is None:
+        return np.concatenate(parts)
+    spool = Spool(limit)
+    for xy in parts:
+        for start in range(0, len(xy), _CHUNK):
+            spool.add(np.ascontiguousarray(xy[start : start + _CHUNK]).tobytes())
+            let_go(xy)
+    return spool.done(np.dtype(np.float64)).reshape(-1, 2)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
+from bboxqa.arrays import let_go
 from bboxqa.findings import Spot
 from bboxqa.rules.content import BETWEEN_RECORDS, BYTE_ORDER_MARK, Reading, Text
 
@@ -201,6 +202,7 @@ class Locator:
         text = reading.text[start:stop]
         starts.extend(start + match.end() - 1 for match in BETWEEN_RECORDS.finditer(text))
         starts.append(stop)
+        let_go(reading.text)
         return starts if len(starts) == stop_row - first + 1 else None
 
     def _search(self, name: str, known: int, row: int) -> tuple[int, str, int, int]:
@@ -298,4 +300,5 @@ def spots(text: Text, offsets: Iterable[int]) -> Iterator[Spot]:
             line, column = line + between.count(b"\n"), 1
         column += len(between[newline + 1 :].decode("utf-8", "replace"))
         last = offset
+        let_go(text)
         yield Spot(line, column, offset)

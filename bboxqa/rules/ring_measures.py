@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bboxqa.arrays import FloatArray, IndexArray, rows, sum_by
+from bboxqa.arrays import FloatArray, IndexArray, let_go, rows, sum_by
 from bboxqa.rules.columns import Rings
 
 __all__ = ["ring_areas", "ring_bounds", "ring_lengths"]
@@ -22,7 +22,9 @@ def _parts(rings: Rings, which: IndexArray) -> Iterator[tuple[slice, FloatArray,
     for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
         own = which[start:stop]
         places, offsets = rows(rings.offsets[own], rings.offsets[own + 1])
-        yield slice(start, stop), rings.xy[places], offsets
+        xy = rings.xy[places]
+        let_go(rings.xy)
+        yield slice(start, stop), xy, offsets
 
 
 def _following(offsets: IndexArray) -> IndexArray:

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.arrays import BoolArray, IndexArray, rows
+from bboxqa.arrays import BoolArray, IndexArray, let_go, rows
 from bboxqa.forked import threads
 from bboxqa.rules.columns import Rings
 
@@ -62,6 +62,7 @@ def crossing(rings: Rings, which: IndexArray) -> BoolArray:
         places = usable(rings, own)
         wrong = np.zeros(len(own), np.bool_)
         wrong[places] = ~shapely.is_valid(shapes(rings, own[places]))
+        let_go(rings.xy)
         return wrong
 
     if len(parts) < 2:

@@ -1,6 +1,7 @@
 """Outlines that do not fit in memory: the same result from a file."""
 
 import json
+import mmap
 
 import numpy as np
 import pytest
@@ -76,6 +77,22 @@ def test_outlines_in_a_file_are_those_in_memory(file):
     for name in ("xy", "ring_offsets", "part_start", "part_stop", "kind"):
         assert np.array_equal(getattr(one, name), getattr(other, name)), name
     assert not other.xy.flags.writeable
+
+
+def test_outlines_of_several_files(file, tmp_path):
+    whole = json.loads(file.read_text())
+    files = []
+    for who in "ab":
+        own = [each for each in whole["annotations"] if each["rater_id"] == who]
+        files.append(write(tmp_path / f"{who}.json", {**whole, "annotations": own}))
+    held, spooled = read_coco(files), read_coco(files, memory=64)
+    one, other = held.annotations.segmentation, spooled.annotations.segmentation
+    assert np.array_equal(one.xy, other.xy)
+    assert np.array_equal(one.ring_offsets, other.ring_offsets)
+    base = other.xy
+    while isinstance(base, np.ndarray | memoryview):
+        base = base.base if isinstance(base, np.ndarray) else base.obj
+    assert isinstance(base, mmap.mmap)
 
 
 @pytest.mark.parametrize("similarity", ["polygon", "mask", "pixel", "bbox"])
