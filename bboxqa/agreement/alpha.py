@@ -21,7 +21,7 @@ from bboxqa.agreement.estimator import (
     undefined,
 )
 from bboxqa.agreement.krippendorff import NO_PAIR, NO_VARIATION, OK, nominal_alpha
-from bboxqa.agreement.metrics import LEVELS, Distance, Metric, fixed_metric, midranks
+from bboxqa.agreement.metrics import LEVELS, Distance, Metric, centred, midranks, pairwise_metric
 from bboxqa.agreement.value_pairs import value_pairs
 from bboxqa.arrays import FloatArray, sum_by
 from bboxqa.errors import ConfigError
@@ -75,15 +75,19 @@ def alpha(
     >>> round(alpha(counted, "interval", np.arange(3.0)).value, 4)
     0.8276
     """
-    if isinstance(level, str) and level not in LEVELS:
+    if not callable(level) and level not in LEVELS:
         raise ConfigError(f"level: found {level!r}, expected one of {', '.join(LEVELS)}")
+    if counts.n_values == 0:
+        return undefined(NO_PAIR)
     if level == "nominal":
         return _nominal(counts)
     if level == "ordinal":
         return _ordinal(counts)
-    if level == "interval" and numbers is not None:
+    if numbers is None:
+        raise ConfigError(f"level {level}: some values are not numbers; expected numbers only")
+    if level == "interval":
         return _interval(counts, numbers)
-    return _by_metric(counts, fixed_metric(level, numbers))
+    return _by_metric(counts, pairwise_metric(level, numbers))
 
 
 def _nominal(counts: UnitCounts) -> Estimator:
@@ -118,12 +122,7 @@ def _interval(counts: UnitCounts, numbers: FloatArray) -> Estimator:
     total = marginal.sum()
     if total == 0:
         return undefined(NO_PAIR)
-    # In units of the largest, so that squares stay within what numbers can hold; and centred on
-    # the median, so that values far from 0 keep their digits, whatever lies outside.
-    place = np.where(marginal > 0, numbers, 0.0)
-    span = float(np.abs(place).max()) or 1.0
-    place = place / span
-    place = place - place[np.searchsorted(np.cumsum(marginal), total / 2)]
+    place, unit = centred(numbers, marginal)
     unlike = unit_disagreement(counts, place)
     count = counts.count * (counts.size[counts.unit] >= 2) * counts.weight[counts.unit]
     n_units = len(counts.size)
@@ -147,7 +146,7 @@ def _interval(counts: UnitCounts, numbers: FloatArray) -> Estimator:
 
     mean = float(marginal @ place) / total
     mean_to = (place - mean) ** 2 + float(marginal @ (place - mean) ** 2) / total
-    return _estimator(counts, unlike, mean_to, marginal, sums, evaluate, span * span)
+    return _estimator(counts, unlike, mean_to, marginal, sums, evaluate, unit * unit)
 
 
 def _ordinal(counts: UnitCounts) -> Estimator:

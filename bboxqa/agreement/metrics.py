@@ -8,7 +8,7 @@ import numpy as np
 from bboxqa.arrays import FloatArray, IndexArray
 from bboxqa.errors import ConfigError
 
-__all__ = ["LEVELS", "Distance", "Metric", "fixed_metric", "midranks", "pairwise_metric"]
+__all__ = ["LEVELS", "Distance", "Metric", "centred", "midranks", "pairwise_metric"]
 
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
 
@@ -16,6 +16,8 @@ Distance = Callable[[FloatArray, FloatArray], FloatArray]
 """(N,) and (N,) values → (N,) distances δ, 0 for equal values, symmetric."""
 
 _MOST_VALUES = 5000
+# Differences of larger numbers can be too large.
+_LARGE = 1e307
 # Distances looked at in one go.
 _CHUNK = 1 << 22
 
@@ -37,57 +39,42 @@ class Metric:
     mean_to: Callable[[FloatArray], FloatArray]
 
 
-def fixed_metric(level: str | Distance, numbers: FloatArray | None) -> Metric:
-    """Return the metric of a level whose distances do not depend on what else occurs.
+def centred(numbers: FloatArray, marginal: FloatArray) -> tuple[FloatArray, float]:
+    """Return interval data around their median, in units that keep squares within bounds.
+
+    Alpha does not change with either. What is far from 0 keeps its digits: a value that occurs is
+    subtracted before anything is divided, and the unit is a power of two.
 
     Parameters
     ----------
-    level : {"nominal", "interval", "ratio"} or callable
-        Ordinal distances are of ranks, which the other values decide.
-    numbers : (K,) float64, optional
-        The values; not needed where nominal.
+    numbers : (K,) float64
+        In rising order.
+    marginal : (K,) float64
+        How often each occurs among what is compared; others are of no matter.
 
     Returns
     -------
-    Metric
-        Interval data are in units of the largest, so that squares stay within what numbers hold.
-
-    Raises
-    ------
-    ConfigError
-        As `pairwise_metric`; or if there are no numbers.
+    (K,) float64
+        Between −1 and 1; 0 where a value does not occur.
+    float
+        The unit.
 
     Examples
     --------
     >>> import numpy as np
-    >>> metric = fixed_metric("interval", np.array([0.0, 2.0]))
-    >>> metric.mean_to(np.array([[1.0], [3.0]])).ravel()
-    array([3., 1.])
+    >>> centred(np.array([1e12, 1e12 + 1, 1e12 + 3]), np.ones(3))
+    (array([-0.25,  0.  ,  0.5 ]), 4.0)
     """
-    if level == "nominal":
-        return Metric(lambda c, k: (c != k).astype(np.float64), lambda share: share.sum(0) - share)
-    if numbers is None:
-        raise ConfigError(f"level {level}: some values are not numbers; expected numbers only")
-    if level == "interval":
-        place = numbers / (float(np.abs(numbers).max(initial=0)) or 1.0)
-        return Metric(
-            lambda c, k: np.square(place[c] - place[k]),
-            lambda share: _mean_square_to(place, share),
-        )
-    return pairwise_metric(level, numbers)
-
-
-def _mean_square_to(place: FloatArray, share: FloatArray) -> FloatArray:
-    """Return Σ_k share_k (x_c − x_k)², by way of a value that occurs.
-
-    Where it is the only one, nothing is left of its distance to itself.
-    """
-    total = share.sum(0)
-    middle = np.argmax(np.cumsum(share, axis=0) >= total / 2, axis=0)
-    away = place[:, None] - place[middle]
-    first, second = (share * away).sum(0), (share * away**2).sum(0)
-    result: FloatArray = total * away**2 - 2 * first * away + second
-    return np.maximum(result, 0)
+    occurring = marginal > 0
+    largest = float(np.abs(numbers[occurring]).max(initial=0))
+    # Two numbers that nothing is beyond have no difference.
+    shrunk = 0.25 if largest > _LARGE else 1.0
+    number = np.where(occurring, numbers, 0) * shrunk
+    middle = np.searchsorted(np.cumsum(marginal), marginal.sum() / 2)
+    place = np.where(occurring, number - number[middle], 0)
+    exponent = int(np.frexp(np.abs(place).max(initial=0))[1])
+    with np.errstate(over="ignore"):
+        return np.ldexp(place, -exponent), float(np.ldexp(1 / shrunk, exponent))
 
 
 def pairwise_metric(distance: str | Distance, numbers: FloatArray) -> Metric:

@@ -58,6 +58,17 @@ def test_big_and_tiny_values_have_the_interval_alpha_of_others(scale, values):
             assert getattr(scaled, name) == expected
 
 
+@pytest.mark.parametrize("shift", [1e9, 1.7e12, -4e15])
+def test_values_far_from_zero_keep_their_digits(shift):
+    """Such as times in milliseconds."""
+    values = np.random.default_rng(0).integers(0, K, (3, 30))
+    steps = np.array([0.0, 2, 4, 10])
+    plain, far = (found(values, "interval", numbers) for numbers in (steps, shift + steps))
+    assert far.value == pytest.approx(plain.value, rel=1e-13)
+    assert far.standard_error == pytest.approx(plain.standard_error, rel=1e-12)
+    assert jackknife(far) == pytest.approx(jackknife(plain), rel=1e-12)
+
+
 @pytest.mark.parametrize("largest", [1e308, 1e-200, 5e-324])
 def test_the_largest_number_and_its_negative(largest):
     values = [[0, 1, 2, 0], [0, 1, 2, 1]]

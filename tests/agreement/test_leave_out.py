@@ -8,7 +8,7 @@ from support import brute
 from support import brute_statistics as definition
 from support.ratings import reliability, tables, units_of
 
-from bboxqa.agreement import leave_out
+from bboxqa.agreement import fixed_distances, leave_out_ranks
 from bboxqa.agreement.counts import unit_counts
 from bboxqa.agreement.leave_out import (
     alpha_without_annotators,
@@ -66,29 +66,33 @@ def distance(level, c, k, marginal, numbers):
     return definition.DISTANCES[level](c, k, None, numbers)
 
 
+def without_value(units, value, level, numbers=NUMBERS):
+    """Return alpha of the coincidence matrix without the row and column of a value."""
+    matrix = brute.matrix(units)
+    rest = {pair: amount for pair, amount in matrix.items() if value not in pair}
+    n, codes = sum(rest.values()), range(len(numbers))
+    marginal = [sum(x for (a, _), x in rest.items() if a == code) for code in codes]
+    apart = {
+        (c, k): distance(level, c, k, marginal, numbers) if c != k else 0
+        for c in codes
+        for k in codes
+    }
+    chance = sum(marginal[c] * marginal[k] * far for (c, k), far in apart.items())
+    unlike = sum(amount * apart[pair] for pair, amount in rest.items())
+    # Of one value or less, nothing is expected: D_e would be divided by n − 1.
+    return 1 - (n - 1) * unlike / chance if chance and n > 1 else None
+
+
 @settings(max_examples=300)
 @given(tables(annotators=(2, 5), units=(1, 8)), levels)
-def test_without_a_value_is_that_of_the_matrix_without_its_row_and_column(values, level):
-    matrix = brute.matrix(units_of(values))
-    expected = []
-    for value in range(K):
-        rest = {pair: amount for pair, amount in matrix.items() if value not in pair}
-        n = sum(rest.values())
-        marginal = [sum(x for (a, _), x in rest.items() if a == code) for code in range(K)]
-        apart = {
-            (c, k): distance(level, c, k, marginal, NUMBERS) if c != k else 0
-            for c in range(K)
-            for k in range(K)
-        }
-        chance = sum(marginal[c] * marginal[k] * far for (c, k), far in apart.items())
-        unlike = sum(amount * apart[pair] for pair, amount in rest.items())
-        # Of one value or less, nothing is expected: D_e would be divided by n − 1.
-        expected.append(1 - (n - 1) * unlike / chance if chance and n > 1 else None)
+def test_without_a_value(values, level):
+    units = units_of(values)
+    expected = [without_value(units, value, level) for value in range(K)]
     same(alpha_without_values(unit_counts(reliability(values)), LEVELS[level], NUMBERS), expected)
 
 
 @pytest.mark.parametrize("level", ["interval", "ratio", "absolute", "ordinal"])
-@pytest.mark.parametrize("typo", [1e6, 1e9, 1e15])
+@pytest.mark.parametrize("typo", [1e6, 1e9, 1e15, 1e200])
 def test_without_a_slip_that_outweighs_all_else(typo, level):
     """The differences of sums have no digits left: what is left is counted."""
     random = np.random.default_rng(0)
@@ -104,10 +108,37 @@ def test_without_a_slip_that_outweighs_all_else(typo, level):
     expected = float(counted_again(units_of(values[:2]), level, numbers))
     found = alpha_without_annotators(data, 3, LEVELS[level], numbers)
     assert found[2] == pytest.approx(expected, rel=1e-9)
-    # Of this unit the other two ratings stay as they are weighted: half each.
     few = alpha_without_values(counts, LEVELS[level], numbers)[6]
-    other = alpha_without_values(counts, LEVELS[level], np.arange(1.0, 8))[6]
-    assert few == pytest.approx(other, rel=1e-9)
+    assert few == pytest.approx(float(without_value(units, 6, level, numbers)), rel=1e-9)
+
+
+@pytest.mark.parametrize("level", ["interval", "ratio", "absolute", "ordinal"])
+def test_a_rating_that_nothing_is_compared_with_changes_nothing(level):
+    random = np.random.default_rng(0)
+    values = random.integers(0, 5, (3, 20))
+    alone = np.hstack([values, [[5], [-1], [-1]]])
+    numbers = np.array([1.0, 2, 3, 4, 5, 1e170])
+    for found in (alpha_without_units, alpha_without_values):
+        expected = found(unit_counts(reliability(values, 6)), LEVELS[level], numbers)
+        more = found(unit_counts(reliability(alone, 6)), LEVELS[level], numbers)
+        assert more[: len(expected)] == pytest.approx(expected, nan_ok=True)
+    expected = alpha_without_annotators(reliability(values, 6), 3, LEVELS[level], numbers)
+    more = alpha_without_annotators(reliability(alone, 6), 3, LEVELS[level], numbers)
+    assert more == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("shift", [1e9, 1.7e12, -4e15])
+def test_interval_data_far_from_zero(shift):
+    random = np.random.default_rng(0)
+    data = reliability(random.integers(0, K, (3, 30)))
+    counts = unit_counts(data)
+    steps = np.array([0.0, 2, 4, 10])
+    for found in (alpha_without_units, alpha_without_values):
+        far = found(counts, "interval", shift + steps)
+        assert far == pytest.approx(found(counts, "interval", steps), rel=1e-12)
+    near = alpha_without_annotators(data, 3, "interval", steps)
+    far = alpha_without_annotators(data, 3, "interval", shift + steps)
+    assert far == pytest.approx(near, rel=1e-12)
 
 
 @settings(max_examples=100)
@@ -118,7 +149,7 @@ def test_ranks_without_a_unit_whatever_they_take(values, seed):
     counts = unit_counts(reliability(values, weight=weight))
     short = alpha_without_units(counts, "ordinal")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(leave_out, "_MOST_RANKED", 0)
+        patch.setattr(leave_out_ranks, "_MOST_RANKED", 0)
         long = alpha_without_units(counts, "ordinal")
     assert short == pytest.approx(long, rel=1e-9, abs=1e-9, nan_ok=True)
 
@@ -137,7 +168,8 @@ def test_chunks_change_nothing(level, monkeypatch):
         ]
 
     whole = everything()
-    monkeypatch.setattr(leave_out, "_CHUNK", 1)
+    for module in (fixed_distances, leave_out_ranks):
+        monkeypatch.setattr(module, "_CHUNK", 1)
     for found, expected in zip(everything(), whole, strict=True):
         assert found == pytest.approx(expected, rel=1e-12)
 
