@@ -4,15 +4,18 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import blake2b
 from pathlib import Path
 from urllib.parse import quote
 
-__all__ = ["RECORD", "filled", "folder_of"]
+__all__ = ["FAILURE", "RECORD", "filled", "folder_of", "note_failure"]
 
 RECORD = "record.json"
 """Written last: a folder with it is complete."""
+
+FAILURE = "failed.txt"
+"""Why the last run of a project failed; beside it can be the results of an earlier one."""
 
 # Longer names of folders are refused by file systems.
 _LONGEST_NAME = 200
@@ -31,6 +34,23 @@ def folder_of(out: Path, project: str) -> Path:
     if len(name) > _LONGEST_NAME:
         name = name[:_LONGEST_NAME] + blake2b(name.encode(), digest_size=8).hexdigest()
     return out / "projects" / name
+
+
+def note_failure(out: Path, project: str, text: str) -> None:
+    """Write why a project failed, and leave what else is known of it.
+
+    Parameters
+    ----------
+    out : Path
+        The folder of the run.
+    project : str
+    text : str
+        Not written where the disk takes nothing: the failure is told all the same.
+    """
+    folder = folder_of(out, project)
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / FAILURE).write_text(text, "utf-8", "backslashreplace")
 
 
 @contextmanager

@@ -13,14 +13,17 @@ from urllib.parse import quote
 import msgspec
 
 from bboxqa.batch.discovery import Discovered
-from bboxqa.batch.folders import folder_of
+from bboxqa.batch.folders import FAILURE, folder_of
 from bboxqa.batch.history import Worse
 from bboxqa.batch.work import FAILED, MEASURED, NOT_MEASURED, Row, recorded
 from bboxqa.io.writers import write_atomically
 from bboxqa.version import __version__
 from bboxqa.words import clean, count
 
-__all__ = ["write_outputs"]
+__all__ = ["WRITTEN", "write_outputs"]
+
+WRITTEN = ("projects.csv", "summary.json", "index.html")
+"""What a run writes beside the folders of its projects, in this order."""
 
 _STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;margin:2rem;color:#1c1c1c;background:#fff}"
@@ -55,11 +58,8 @@ def write_outputs(
     OutputError
         If one cannot be written; those written before it stay.
     """
-    for name, text in (
-        ("projects.csv", _table(rows)),
-        ("summary.json", _summary(found, rows, worse)),
-        ("index.html", _page(out, rows, worse)),
-    ):
+    texts = (_table(rows), _summary(found, rows, worse), _page(out, rows, worse))
+    for name, text in zip(WRITTEN, texts, strict=True):
         write_atomically(out / name, text.encode("utf-8", "surrogateescape"))
 
 
@@ -113,15 +113,21 @@ def _urgency(row: Row) -> tuple[bool, float, str]:
     return row.passed, 2.0 if row.alpha is None else row.alpha, row.project
 
 
+def _links(out: Path, row: Row) -> tuple[tuple[str, str], ...]:
+    """Return the files of a project that tell of its last run, with what they are called."""
+    known = recorded(out, row.project)
+    if row.status != FAILED or (known is not None and known[1] == row):
+        return _LINKS
+    # What else is there belongs to an earlier run.
+    return ((FAILURE, "log"),)
+
+
 def _line(out: Path, row: Row) -> str:
     folder = folder_of(out, row.project)
-    known = recorded(out, row.project)
-    # What failed before it was run has only the results of an earlier run.
-    current = row.status != FAILED or (known is not None and known[1] == row)
     links = [
         f'<a href="projects/{quote(os.fsencode(folder.name), safe="")}/{name}">{shown}</a>'
-        for name, shown in _LINKS
-        if current and (folder / name).is_file()
+        for name, shown in _links(out, row)
+        if (folder / name).is_file()
     ]
     interval = "" if row.low is None or row.high is None else f"{row.low:.4f} – {row.high:.4f}"
     numbers = (row.n_images, row.n_errors, row.n_warnings)

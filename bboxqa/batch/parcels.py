@@ -1,11 +1,12 @@
 """A project run away from its folder of results: what comes of it is sent, and written there."""
 
 import tempfile
+import traceback
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bboxqa.batch.discovery import Project
-from bboxqa.batch.folders import filled, folder_of
+from bboxqa.batch.folders import FAILURE, filled, folder_of, note_failure
 from bboxqa.batch.remote import Stored, fetched
 from bboxqa.batch.work import Row, Settings, failed, run_project
 from bboxqa.errors import BboxqaError, OutputError
@@ -27,7 +28,7 @@ class Parcel:
     project : Project
     row : Row
     files : tuple of (str, bytes)
-        The files of its folder; none where it could not be run.
+        The files of its folder; none, or only why, where it could not be run.
     """
 
     project: Project
@@ -83,14 +84,19 @@ def pack(
 
 def unpack(parcel: Parcel, out: Path) -> Row:
     """Write the folder of a project."""
-    if not parcel.files:
+    name = parcel.project.name
+    if {file for file, _ in parcel.files} <= {FAILURE}:
+        # What is known from an earlier run stays, as it does on this machine.
+        for _, content in parcel.files:
+            note_failure(out, name, content.decode("utf-8", "surrogateescape"))
         return parcel.row
     try:
-        with filled(folder_of(out, parcel.project.name)) as scratch:
-            for name, content in parcel.files:
+        with filled(folder_of(out, name)) as scratch:
+            for file, content in parcel.files:
                 # A worker is believed as far as its numbers go, and not where to write.
-                (scratch / Path(name).name).write_bytes(content)
+                (scratch / Path(file).name).write_bytes(content)
     except OSError as error:
+        note_failure(out, name, traceback.format_exc())
         return failed(parcel.project, error)
     return parcel.row
 

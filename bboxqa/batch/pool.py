@@ -5,7 +5,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from multiprocessing import current_process, get_context
+from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from queue import SimpleQueue
@@ -155,17 +155,17 @@ def _start(work: Callable[[_Task], Any], module: str, *, alone: bool) -> _Worker
         context = get_context("forkserver")
         context.set_forkserver_preload([module])
     ours, theirs = context.Pipe()
-    process = context.Process(target=_serve, args=(work, theirs), daemon=not alone)
+    process = context.Process(target=_serve, args=(work, theirs, alone), daemon=not alone)
     process.start()
     theirs.close()
     return _Worker(process, ours)
 
 
-def _serve(work: Callable[[Any], Any], pipe: Connection) -> None:
+def _serve(work: Callable[[Any], Any], pipe: Connection, alone: bool) -> None:
     """Do what comes through the pipe, until nobody is at its other end."""
     # Whoever is interrupted closes the pipe.
     signal(SIGINT, SIG_IGN)
-    if current_process().daemon:
+    if not alone:
         # Libraries that are loaded already no longer look at the environment.
         threadpool_limits(1)
         os.environ.update(dict.fromkeys(_THREADS, "1"))

@@ -33,6 +33,8 @@ __all__ = [
 # What a store knows of a file that changes with its content.
 _STAMPS = ("size", "ETag", "etag", "md5", "md5Hash", "mtime", "LastModified", "last_modified")
 _STAMPS_OF_OTHERS = ("updated", "created", "generation")
+# Those of them that say more than a time.
+_VERSIONS = {"ETag", "etag", "md5", "md5Hash", "generation"}
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://(?P<rest>.*)")
 AT_A_TIME = 256
 """Files asked for at a time: stores answer in parallel."""
@@ -40,11 +42,21 @@ AT_A_TIME = 256
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A file of a store: its name below the root, its bytes, and what tells its versions apart."""
+    """A file of a store.
+
+    Attributes
+    ----------
+    name : str
+        Below the root.
+    size : int
+        Bytes.
+    stamps : tuple of (str, str)
+        What tells its versions apart, each with the name that the store has for it.
+    """
 
     name: str
     size: int
-    stamp: str
+    stamps: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +87,19 @@ def contents_of(listed: dict[str, Any], base: str) -> tuple[dict[str, Content], 
         Path to what the store tells of it.
     base : str
         The path of the root.
+
+    Returns
+    -------
+    contents : dict of str to Content
+        Sorted by name.
+    unreadable : list of str
+        Names that are those of no file, each with why.
+
+    Examples
+    --------
+    >>> listed = {"bucket/a/x.json": {"type": "file", "size": 3, "ETag": "9e1"}}
+    >>> contents_of(listed, "bucket")[0]["a/x.json"].stamps
+    (('size', '3'), ('ETag', '9e1'))
     """
     contents, unreadable = {}, []
     for path, info in listed.items():
@@ -84,11 +109,16 @@ def contents_of(listed: dict[str, Any], base: str) -> tuple[dict[str, Content], 
         if not _is_path(name):
             unreadable.append(f"{name}: cannot be the name of a file")
         elif not any(part.startswith(".") for part in name.split("/")):
-            stamps = [f"{key}={info[key]}" for key in _STAMPS if key in info]
+            stamps = _stamps(info, _STAMPS)
             if len(stamps) < 2:
-                stamps += [f"{key}={info[key]}" for key in _STAMPS_OF_OTHERS if key in info]
-            contents[name] = Content(name, int(info.get("size") or 0), " ".join(stamps))
+                stamps |= _stamps(info, _STAMPS_OF_OTHERS)
+            contents[name] = Content(name, int(info.get("size") or 0), tuple(stamps.items()))
     return dict(sorted(contents.items())), unreadable
+
+
+def _stamps(info: dict[str, Any], keys: Sequence[str]) -> dict[str, str]:
+    """Return what the store tells of a file under some names."""
+    return {key: str(info[key]) for key in keys if key in info}
 
 
 def is_url(root: str) -> bool:
@@ -112,7 +142,10 @@ def stamp_of(project: Project, settings: Settings) -> str:
     wanted = _wanted(project, images=settings.images)
     value = [
         __version__, settings.agree, settings.validate, settings.images, project.url,
-        [(content.name, content.size, content.stamp) for content in wanted],
+        [
+            (content.name, content.size, " ".join(f"{key}={text}" for key, text in content.stamps))
+            for content in wanted
+        ],
     ]  # fmt: skip
     return blake2b(msgspec.json.encode(value), digest_size=16).hexdigest()
 
@@ -145,7 +178,7 @@ def fetched(project: Stored, scratch: Path, *, images: bool) -> Iterator[tuple[P
     folder = Path(tempfile.mkdtemp(prefix=".bboxqa-", dir=scratch)).resolve()
     root = folder / (re.sub(r"[^\w.-]", "_", project.url.rpartition("/")[2]).strip(".") or "root")
     try:
-        _fetch(project.url, _wanted(project, images=images), root)
+        _fetch(project, _wanted(project, images=images), root)
         yield (
             Project(
                 name=project.name,
@@ -165,8 +198,8 @@ def _wanted(project: Stored, *, images: bool) -> tuple[Content, ...]:
     return (*project.contents, *project.pictures) if images else project.contents
 
 
-def _fetch(url: str, wanted: Sequence[Content], root: Path) -> None:
-    system, base = system_of(url)
+def _fetch(project: Stored, wanted: Sequence[Content], root: Path) -> None:
+    system, base = system_of(project.url)
     root.mkdir(parents=True)
     size, free = sum(content.size for content in wanted), shutil.disk_usage(root).free
     if size > free:
@@ -180,26 +213,32 @@ def _fetch(url: str, wanted: Sequence[Content], root: Path) -> None:
             system.get([f"{base}/{content.name}" for content in part], [*map(str, targets)])
         except Exception as error:  # noqa: BLE001 - each store has errors of its own
             raise OutputError(f"could not be fetched: {told(error)}") from None
-    now = _listed_again(system, base, wanted)
     for content in wanted:
         target = _inside(root, content.name)
-        same = target.is_file() and target.stat().st_size == content.size
-        # Also of the same size: what was fetched has to be what the result is kept for.
-        if not same or now.get(content.name) != content:
+        if not target.is_file() or target.stat().st_size != content.size:
+            raise OutputError(f"{content.name}: has changed since it was found")
+    _check_unchanged(system, base, project.contents)
+
+
+def _check_unchanged(system: Any, base: str, contents: Sequence[Content]) -> None:
+    """Refuse files of another version, also of the same size: a result is kept for the one."""
+    try:
+        system.invalidate_cache()
+        infos = [system.info(f"{base}/{content.name}") for content in contents]
+    except Exception as error:  # noqa: BLE001 - each store has errors of its own
+        raise OutputError(f"could not be fetched: {told(error)}") from None
+    for content, info in zip(contents, infos, strict=True):
+        if not _is_same(content, _stamps(info, (*_STAMPS, *_STAMPS_OF_OTHERS))):
             raise OutputError(f"{content.name}: has changed since it was found")
 
 
-def _listed_again(system: Any, base: str, wanted: Sequence[Content]) -> dict[str, Content]:
-    """Return what the store knows now of the folders of some files."""
-    listed: dict[str, Any] = {}
-    try:
-        system.invalidate_cache()
-        for folder in {content.name.rpartition("/")[0] for content in wanted}:
-            entries = system.ls(f"{base}/{folder}".rstrip("/"), detail=True)
-            listed |= {entry["name"]: entry for entry in entries}
-    except Exception as error:  # noqa: BLE001 - each store has errors of its own
-        raise OutputError(f"could not be fetched: {told(error)}") from None
-    return contents_of(listed, base)[0]
+def _is_same(content: Content, now: dict[str, str]) -> bool:
+    """Return whether what a store tells of one file fits what its list has told."""
+    before = dict(content.stamps)
+    shared = before.keys() & now.keys()
+    # A list can have times to the millisecond, and tags without their quotation marks.
+    told_apart_by = shared & _VERSIONS or shared
+    return all(before[key].strip('"') == now[key].strip('"') for key in told_apart_by)
 
 
 def _inside(root: Path, name: str) -> Path:

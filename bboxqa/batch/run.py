@@ -1,6 +1,7 @@
 """A run over many projects: what is unchanged is taken over, the rest is done in parallel."""
 
 import shutil
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -10,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from bboxqa.batch.discovery import Discovered, Project
-from bboxqa.batch.folders import folder_of
+from bboxqa.batch.folders import FAILURE, folder_of, note_failure
 from bboxqa.batch.history import Worse, append, became_worse, last_rows
 from bboxqa.batch.listing import find_projects
-from bboxqa.batch.output import write_outputs
+from bboxqa.batch.output import WRITTEN, write_outputs
 from bboxqa.batch.parcels import Task, run_task
 from bboxqa.batch.pool import Died, Outcome, run_all
 from bboxqa.batch.remote import is_url, stamp_of
@@ -24,7 +25,7 @@ from bboxqa.batch.work import (
     recorded,
 )
 from bboxqa.errors import BboxqaError, OutputError
-from bboxqa.io.writers import UNFINISHED
+from bboxqa.io.writers import unfinished
 from bboxqa.version import __version__
 
 __all__ = ["BatchResult", "Step", "run_batch"]
@@ -151,10 +152,13 @@ def run_batch(
         for project in found.projects:
             if fail_fast and any(not row.passed for row in rows.values()):
                 break
+            with suppress(OSError):
+                (folder_of(out, project.name) / FAILURE).unlink(missing_ok=True)
             try:
                 key = stamp_of(project, settings)
             except (BboxqaError, OSError) as error:
-                done(_logged(out, _unread(project, error)), reused=False)
+                note_failure(out, project.name, "".join(traceback.format_exception(error)))
+                done(_unread(project, error), reused=False)
                 continue
             known = None if fresh else recorded(out, project.name)
             if known is not None and known[0] == key:
@@ -167,7 +171,8 @@ def run_batch(
         if fail_fast and any(not row.passed for row in rows.values()):
             pending = []
         for (project, _), outcome in run(pending, settings, out):
-            row = _logged(out, _died(project, outcome)) if isinstance(outcome, Died) else outcome
+            row = _died(project, outcome) if isinstance(outcome, Died) else outcome
+            _explain(out, row)
             done(row, reused=False)
             if fail_fast and not row.passed:
                 break
@@ -206,13 +211,13 @@ def _died(project: Project, outcome: Died) -> Row:
     return Row(project.name, FAILED, len(project.files), passed=False, message=str(outcome))
 
 
-def _logged(out: Path, row: Row) -> Row:
-    """Write why a project has failed where its log is, and leave what else is known of it."""
-    folder = folder_of(out, row.project)
-    with suppress(OSError):
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "log.txt").write_text(f"{row.message}\n", "utf-8", "surrogateescape")
-    return row
+def _explain(out: Path, row: Row) -> None:
+    """Write why a project failed where it could not do so itself: it died, or ran elsewhere."""
+    if row.status != FAILED or (folder_of(out, row.project) / FAILURE).exists():
+        return
+    known = recorded(out, row.project)
+    if known is None or known[1] != row:
+        note_failure(out, row.project, f"{row.message}\n")
 
 
 @contextmanager
@@ -242,5 +247,8 @@ def _tidy(out: Path) -> None:
     """Remove what killed runs have left of unfinished projects and files."""
     for rest in (out / "projects").glob(".bboxqa-*"):
         shutil.rmtree(rest, ignore_errors=True)
-    for rest in out.glob(UNFINISHED):
-        rest.unlink(missing_ok=True)
+    # Only what this command writes: another one may be writing into the same folder.
+    for name in WRITTEN:
+        for rest in out.glob(unfinished(name)):
+            with suppress(OSError):
+                rest.unlink(missing_ok=True)

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from bboxqa.batch.discovery import SPLITS, Project
-from bboxqa.batch.folders import RECORD, filled, folder_of
+from bboxqa.batch.folders import FAILURE, RECORD, filled, folder_of, note_failure
 from bboxqa.config import AgreeSettings, ValidateSettings, settings_from, validate_settings_from
 from bboxqa.config_files import read_settings, read_validate_settings
 from bboxqa.errors import BboxqaError, NothingToCompareError, OutputError
@@ -168,7 +168,8 @@ def run_project(
     """Validate and measure one project, and write its folder.
 
     The folder is complete before it appears under its name. What fails because of the input is
-    recorded; what fails because of the machine is not, and is tried again by the next run.
+    recorded; what fails because of the machine is not, and is tried again by the next run. Why
+    is in ``failed.txt``.
 
     Parameters
     ----------
@@ -188,12 +189,14 @@ def run_project(
     try:
         with filled(folder_of(out, project.name)) as scratch:
             row, keep, log = _run(project, settings, scratch, match_all)
-            (scratch / "log.txt").write_text(log, "utf-8", "surrogateescape")
+            name = "log.txt" if keep else FAILURE
+            (scratch / name).write_text(log, "utf-8", "backslashreplace")
             if keep:
                 record = {"key": key, "row": asdict(row)}
                 # Names that are no UTF-8 come back as they are.
                 (scratch / RECORD).write_text(json.dumps(record), encoding="ascii")
     except (OSError, OutputError) as error:
+        note_failure(out, project.name, traceback.format_exc())
         return failed(project, error)
     return row
 

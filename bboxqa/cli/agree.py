@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.sizes import Size
+from bboxqa.cli.sizes import memory_option
 
 if TYPE_CHECKING:
     from bboxqa.config import AgreeSettings
@@ -89,13 +89,7 @@ __all__ = ["agree"]
     help="Replicates for the intervals; default 1000, 0 for none.",
 )
 @click.option("--seed", type=int, metavar="NUMBER", help="Of the replicates; default 0.")
-@click.option(
-    "--memory",
-    type=Size(),
-    metavar="SIZE",
-    help="Outlines held in memory, such as 2GB; what is more goes to a temporary file, and the "
-    "result is the same. Default no limit.",
-)
+@memory_option()
 @click.option(
     "--config",
     metavar="FILE",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.sizes import Size
+from bboxqa.cli.sizes import memory_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -60,13 +60,7 @@ _SHOWN = 20
     type=click.Choice(["error", "warning", "info"]),
     help="Fail projects with findings from this severity on; default error.",
 )
-@click.option(
-    "--memory",
-    type=Size(),
-    metavar="SIZE",
-    help="Outlines held in memory, such as 2GB; what is more goes to a temporary file, and the "
-    "result is the same. Default no limit.",
-)
+@memory_option("For each project that is worked on.")
 @click.option("--dry-run", is_flag=True, help="Print the projects that are found, and stop.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first project that fails.")
 @click.option(

@@ -1,11 +1,14 @@
 """Sizes of memory as people write them."""
 
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 
-__all__ = ["Size"]
+__all__ = ["Size", "memory_option"]
+
+_Command = TypeVar("_Command", bound=Callable[..., Any])
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
 _SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([KMGT]?)(i?)B?", re.IGNORECASE)
@@ -34,3 +37,18 @@ class Size(click.ParamType):  # type: ignore[type-arg]
         if binary:
             factor = 1 << 10 * "KMGT".index(unit.upper()) + 10 if unit else 1
         return int(float(number) * factor)
+
+
+def memory_option(more: str = "") -> Callable[[_Command], _Command]:
+    """Return the option that limits what is held in memory.
+
+    Parameters
+    ----------
+    more : str
+        Goes at the end of its help.
+    """
+    text = (
+        "Outlines held in memory, such as 2GB; what is more goes to a temporary file, and the "
+        f"result is the same. Default no limit. {more}"
+    )
+    return click.option("--memory", type=Size(), metavar="SIZE", help=text.strip())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.sizes import Size
+from bboxqa.cli.sizes import memory_option
 
 if TYPE_CHECKING:
     from bboxqa.config import ValidateSettings
@@ -81,13 +81,7 @@ _LISTED = {"text": 10, "html": 100}
     help="List at most N findings of a rule and file, 0 for all; default 10 as text, 100 as html, "
     "else all.",
 )
-@click.option(
-    "--memory",
-    type=Size(),
-    metavar="SIZE",
-    help="Outlines held in memory, such as 2GB; what is more goes to a temporary file, and the "
-    "result is the same. Default no limit.",
-)
+@memory_option()
 @click.option(
     "--config",
     metavar="FILE",

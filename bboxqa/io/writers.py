@@ -1,17 +1,37 @@
 """Writing files so that a killed run leaves no half of one."""
 
+import glob
 import mmap
+import os
 import secrets
 import stat
 from pathlib import Path
 
 from bboxqa.errors import OutputError
 
-__all__ = ["UNFINISHED", "check_fixed", "write_atomically", "write_fixed"]
+__all__ = ["check_fixed", "unfinished", "write_atomically", "write_fixed"]
 
 _DIGITS = 16
-UNFINISHED = f".{'[0-9a-f]' * _DIGITS}.part"
-"""Matches what a process that was killed while it wrote has left."""
+# Names of files have at most 255 bytes, on encrypted disks 143.
+_LONGEST = 100
+
+
+def unfinished(name: str) -> str:
+    """Return a pattern of what a process that was killed while it wrote a file has left.
+
+    Examples
+    --------
+    >>> from fnmatch import fnmatchcase
+    >>> fnmatchcase(".index.html.0123456789abcdef.part", unfinished("index.html"))
+    True
+    """
+    return f"{glob.escape(_beginning(name))}.{'[0-9a-f]' * _DIGITS}.part"
+
+
+def _beginning(name: str) -> str:
+    """Return what the name of a file that is not complete begins with."""
+    # A character that is cut in two is no name on some systems.
+    return "." + os.fsencode(name)[:_LONGEST].decode("utf-8", "ignore")
 
 
 def check_fixed(source: Path, *, in_place: bool, force: bool) -> None:
@@ -106,7 +126,7 @@ def write_atomically(path: Path, data: bytes | mmap.mmap) -> None:
         _write_through(path, data)
         return
     # A plain open, unlike `tempfile`, gives the file the rights that the user's umask asks for.
-    beside = path.with_name(f".{secrets.token_hex(_DIGITS // 2)}.part")
+    beside = path.with_name(f"{_beginning(path.name)}.{secrets.token_hex(_DIGITS // 2)}.part")
     try:
         with beside.open("xb") as file:
             file.write(data)

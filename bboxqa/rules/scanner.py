@@ -162,10 +162,8 @@ class Scanner:
         section = self._out.sections.get(name, Section())
         middle = BETWEEN_RECORDS.search(self._text, (place + len(self._text)) // 2)
         long = len(self._text) - place >= _LONG and can_fork()
-        if not isinstance(sink, AnnotationsBuilder) or middle is None or not long:
-            return self._windows(name, place, None, section, sink)[0]
-        if sink.bounded:
-            # What a second process sends is there twice for a while.
+        # Where memory is bounded: what a second process sends is there twice for a while.
+        if not isinstance(sink, AnnotationsBuilder) or sink.bounded or middle is None or not long:
             return self._windows(name, place, None, section, sink)[0]
         with beside(partial(self._rest, middle.end() - 1)) as receive:
             place, ended = self._windows(name, place, middle, section, sink)

@@ -8,12 +8,15 @@ import subprocess
 import sys
 import threading
 import time
+from errno import ENOSPC
 from pathlib import Path
 from signal import SIGKILL
+from unittest import mock
 
 import pytest
 
 from bboxqa.batch.discovery import discover
+from bboxqa.batch.parcels import pack, unpack
 from bboxqa.batch.run import run_batch
 from bboxqa.batch.work import Settings
 from bboxqa.cli import cli
@@ -233,7 +236,26 @@ def test_a_project_that_kills_its_workers_is_one_that_failed(address, root, loca
     # It is tried again the next time.
     left = [*(tmp_path / "out" / "projects" / DEADLY).iterdir()]
     assert [file.read_text() for file in left] == [f"{rows[DEADLY].message}\n"]
-    assert left[0].name == "log.txt"
+    assert left[0].name == "failed.txt"
+
+
+def test_a_failure_elsewhere_leaves_what_is_known_here(tmp_path):
+    (tmp_path / "root").mkdir()
+    (tmp_path / "root/export.json").write_text(json.dumps(coco(1, 3)), "utf-8")
+    (project,) = discover(tmp_path / "root").projects
+    out, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    unpack(pack((project, "key"), SETTINGS, elsewhere), out)
+    before = contents(out)
+    error = OSError(ENOSPC, os.strerror(ENOSPC))
+    with mock.patch.object(Path, "write_bytes", side_effect=error):
+        parcel = pack((project, "new"), SETTINGS, elsewhere)
+    assert unpack(parcel, out).message.endswith("No space left on device")
+    after = contents(out)
+    (log,) = after.keys() - before.keys()
+    assert Path(log).name == "failed.txt"
+    assert after.pop(log).startswith(b"Traceback")
+    assert after == before
 
 
 def test_a_task_is_done_again_when_its_worker_dies(address, tmp_path):

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -91,10 +92,10 @@ def gone(mark):
     return True
 
 
-def killed(top, out, n_lines, pause):
+def killed(top, out, n_lines, pause, *options):
     """Start a run, kill it some time after it has told of some projects; return how it ended."""
     mark = uuid4().hex
-    command = [sys.executable, "-m", "bboxqa", "batch", ROOT, "--out", out, "--jobs", "2"]
+    command = [sys.executable, "-m", "bboxqa", "batch", ROOT, "--out", out, "--jobs", "2", *options]
     with subprocess.Popen(
         command,
         cwd=top,
@@ -111,16 +112,19 @@ def killed(top, out, n_lines, pause):
     return process.returncode
 
 
-def chain(top, seed):
-    """Kill a run again and again; return how each ended."""
+def chain(top, seed, again):
+    """Kill a run again and again, or one that does all again; return how each ended."""
     rng = random.Random(seed)
     out = top / f"out {seed}"
     expected = files(top / "undisturbed")
+    if again:
+        shutil.copytree(top / "undisturbed", out)
+    options = ["--fresh"] if again else []
     codes = []
     for number in range(4):
         # The first is killed at any time, while it starts as well.
         moment = (0, rng.random() * 2.5) if number == 0 else (rng.randint(1, N_PROJECTS), 0.05)
-        codes.append(killed(top, out.name, moment[0], rng.random() * moment[1]))
+        codes.append(killed(top, out.name, moment[0], rng.random() * moment[1], *options))
         # What has a record is complete; what is there under its name is never half.
         for record in out.glob("projects/*/record.json"):
             name = record.parent.relative_to(out).as_posix() + "/"
@@ -133,7 +137,8 @@ def chain(top, seed):
 
 def test_killed_at_eight_moments(top, monkeypatch):
     with ThreadPoolExecutor(2) as pool:
-        codes = [code for part in pool.map(lambda seed: chain(top, seed), (1, 2)) for code in part]
+        chains = pool.map(chain, (top, top), (1, 2), (False, True))
+        codes = [code for part in chains for code in part]
     assert len(codes) == 8
     # A run that was done by then came to its end: 1, since a project is cut off.
     assert set(codes) <= {-signal.SIGKILL, 1}

@@ -90,7 +90,7 @@ def test_the_key_changes_with_the_files_and_settings(root):
     "name", ["../x.json", "a/../../x.json", "/etc/x.json", "a\\..\\x.json", "C:x.json", "a//b"]
 )
 def test_no_name_leads_out_of_the_folder(root, tmp_path, name):
-    content = Content(name, 3, "")
+    content = Content(name, 3, ())
     project = Stored("p", Path(), (Path("x"),), None, None, 3, f"file://{root}", (content,))
     with (
         pytest.raises(OutputError, match="leads out"),
@@ -124,9 +124,63 @@ def test_a_file_that_changed_to_one_of_the_same_size_is_not_measured(root, tmp_p
         pass
 
 
+def altered(monkeypatch, **changes):
+    """Let the store tell something else of one file than in a list; return what is asked for."""
+    from fsspec.implementations.local import LocalFileSystem
+
+    real, asked = LocalFileSystem.info, []
+
+    def info(self, path, **options):
+        asked.append(Path(path).name)
+        told = {**real(self, path, **options), **changes}
+        return {key: value for key, value in told.items() if value is not None}
+
+    monkeypatch.setattr(LocalFileSystem, "info", info)
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("listed", "now"),
+    [
+        ({}, {"mtime": None, "created": None}),
+        ({}, {"ETag": "of one file only"}),
+        ({"ETag": "9e1", "LastModified": "12:00:00.123"}, {"ETag": '"9e1"', "LastModified": "12"}),
+    ],
+)
+def test_a_list_and_one_file_need_not_tell_the_same(root, tmp_path, monkeypatch, listed, now):
+    with monkeypatch.context() as patched:
+        altered(patched, **listed)
+        project = find_projects(f"file://{root}", None, None).projects[0]
+    altered(monkeypatch, **now)
+    with fetched(project, tmp_path, images=True) as (local, _):
+        assert [file.read_text() for file in local.files] == [COCO]
+
+
+def test_another_version_is_told_by_its_tag(root, tmp_path, monkeypatch):
+    with monkeypatch.context() as patched:
+        altered(patched, ETag="9e1")
+        project = find_projects(f"file://{root}", None, None).projects[0]
+    altered(monkeypatch, ETag="9e2")
+    with (
+        pytest.raises(OutputError, match=r"a/export\.json: has changed"),
+        fetched(project, tmp_path, images=False),
+    ):
+        pass
+
+
+def test_an_image_of_another_size_is_not_looked_at(root, tmp_path):
+    project = find_projects(f"file://{root}", None, None).projects[0]
+    (root / "a/images/1.jpg").write_text("longer", "utf-8")
+    with (
+        pytest.raises(OutputError, match=r"a/images/1\.jpg: has changed"),
+        fetched(project, tmp_path, images=True),
+    ):
+        pass
+
+
 def test_a_file_larger_than_the_disk_is_not_begun(root, tmp_path):
     project = find_projects(f"file://{root}", None, None).projects[0]
-    huge = replace(project, contents=(Content("a/export.json", 1 << 60, ""),))
+    huge = replace(project, contents=(Content("a/export.json", 1 << 60, ()),))
     with pytest.raises(OutputError, match="room for"), fetched(huge, tmp_path, images=False):
         pass
 

@@ -3,7 +3,7 @@
 import csv
 import json
 import os
-from dataclasses import fields
+from dataclasses import asdict, fields
 from html.parser import HTMLParser
 from urllib.parse import unquote
 
@@ -131,6 +131,28 @@ def test_links_are_those_that_resolve(tmp_path):
         assert target.parents[1] == tmp_path / "projects"
         # It is the file of the project in whose line it stands.
         assert target.read_text("utf-8") in names
+
+
+def test_a_failure_leads_to_why_and_not_to_earlier_results(tmp_path):
+    for name in ("summary.json", "log.txt", "failed.txt"):
+        write(folder_of(tmp_path, "died") / name, name)
+        write(folder_of(tmp_path, "fine") / name, name)
+    failed = Row("wrong", FAILED, 1, passed=False, message="no json")
+    write(folder_of(tmp_path, "wrong") / "log.txt", "no json")
+    record = json.dumps({"key": "key", "row": asdict(failed)})
+    write(folder_of(tmp_path, "wrong") / "record.json", record)
+    rows = [
+        Row("died", FAILED, 1, passed=False),
+        Row("fine", MEASURED, 1),
+        Row("nothing", FAILED, 1, passed=False),
+        failed,
+    ]
+    assert sorted(written(tmp_path, rows).links) == [
+        "projects/died/failed.txt",
+        "projects/fine/log.txt",
+        "projects/fine/summary.json",
+        "projects/wrong/log.txt",
+    ]
 
 
 def test_what_has_to_be_looked_at_comes_first(tmp_path):

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import sys
@@ -92,6 +93,12 @@ def times(root, out="out"):
         )
         for folder in (root.parent / out / "projects").iterdir()
     }
+
+
+def linked(project):
+    """Return the files of a project to which the page of a run leads."""
+    page = (OUT / "index.html").read_text("utf-8")
+    return re.findall(rf'href="projects/{project}/([^"]+)"', page)
 
 
 def changed(before, after):
@@ -241,10 +248,17 @@ def test_full_disk(ran, monkeypatch):
         result = run(ran)
     assert statuses(result) == {"a": "measured", "b": "failed", "c": "measured"}
     assert "No space left on device" in result.rows[1].message
-    assert times(ran) == before
+    log = (OUT / "projects/b/failed.txt").read_text()
+    assert log.startswith("Traceback")
+    assert log.endswith(f"{result.rows[1].message}\n")
+    # What was known of it is still there.
+    assert changed(before, times(ran)) == {"b"}
+    assert before["b"][2].items() <= times(ran)["b"][2].items()
+    assert linked("b") == ["failed.txt"]
     result = run(ran)
     assert (result.n_reused, result.passed) == (2, True)
     assert changed(before, times(ran)) == {"b"}
+    assert "projects/b/failed.txt" not in files(ran)
 
 
 def _fatal(task, settings, out):
@@ -254,17 +268,43 @@ def _fatal(task, settings, out):
     return run_project(project, settings, out, key)
 
 
-def test_project_that_kills_its_process(root, monkeypatch):
+def test_project_that_kills_its_process(ran, monkeypatch):
+    before = files(ran)
+    write(ran / "a/bboxqa.toml", "seed = 5\n")
     with monkeypatch.context() as patched:
         patched.setattr(module, "run_task", _fatal)
-        result = run(root, jobs=2)
+        result = run(ran, jobs=2)
     assert statuses(result) == {"a": "failed", "b": "measured", "c": "measured"}
     message = "its process was ended by signal 9 (out of memory?)"
     assert result.rows[0].message == message
-    assert files(root)["projects/a/log.txt"].decode() == f"{message}\n"
     assert not result.passed
-    result = run(root)
+    # What was known of it stays; the page leads to why it failed, and not there.
+    left = {name: text for name, text in files(ran).items() if name.startswith("projects/")}
+    assert left.pop("projects/a/failed.txt").decode() == f"{message}\n"
+    assert left == {name: text for name, text in before.items() if name.startswith("projects/")}
+    assert linked("a") == ["failed.txt"]
+    result = run(ran)
     assert (result.n_reused, result.passed) == (2, True)
+    assert len(linked("a")) > 1
+    assert "failed.txt" not in linked("a")
+    run(ran, out="undisturbed")
+    ours, theirs = files(ran), files(ran, "undisturbed")
+    # What fell since the last run is that run's own.
+    assert ours.keys() == theirs.keys()
+    projects = [name for name in ours if name.startswith("projects/")]
+    assert [name for name in projects if ours[name] != theirs[name]] == []
+
+
+def test_a_failure_that_is_over_is_forgotten_with_its_cause(ran, monkeypatch):
+    content, settings = files(ran), ran / "a/bboxqa.toml"
+    write(settings, "seed = 5\n")
+    with monkeypatch.context() as patched:
+        patched.setattr(module, "run_task", _fatal)
+        run(ran)
+    # As it was before: the earlier result is that of these files.
+    settings.unlink()
+    assert run(ran).n_reused == 3
+    assert files(ran) == content
 
 
 def test_killed_workers_are_replaced(root):
@@ -300,9 +340,12 @@ def test_fail_fast(root):
 
 def test_what_killed_runs_left_is_removed(ran):
     write(ran.parent / "out/projects/.bboxqa-old/old/record.json", "{}")
-    write(ran.parent / "out/.0123456789abcdef.part", "half")
+    for name in ("index.html", "projects.csv", "summary.json", "report.html"):
+        write(ran.parent / f"out/.{name}.0123456789abcdef.part", "half")
     run(ran)
-    assert not [*(ran.parent / "out").glob(".*.part")]
+    # Another command may be writing the last one.
+    left = [path.name for path in (ran.parent / "out").glob(".*.part")]
+    assert left == [".report.html.0123456789abcdef.part"]
     assert {path.name for path in (ran.parent / "out/projects").iterdir()} == {"a", "b", "c"}
 
 
@@ -349,6 +392,10 @@ def test_unreadable_file_fails_only_its_project(root, monkeypatch):
     result = run(root)
     assert statuses(result) == {"a": "measured", "b": "failed", "c": "measured"}
     assert result.rows[1].message == "Permission denied"
+    log = files(root)["projects/b/failed.txt"].decode()
+    assert log.startswith("Traceback")
+    assert "in refuse\n" in log
+    assert log.endswith("PermissionError: [Errno 13] Permission denied\n")
 
 
 def test_name_that_is_not_utf8_never_stops_the_rest(root):

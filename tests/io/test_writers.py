@@ -3,11 +3,12 @@
 import os
 import stat
 import threading
+from pathlib import Path
 
 import pytest
 
 from bboxqa.errors import OutputError
-from bboxqa.io.writers import write_atomically
+from bboxqa.io.writers import unfinished, write_atomically
 
 
 def left(folder):
@@ -109,3 +110,23 @@ def test_what_is_interrupted_leaves_what_was_there(tmp_path, monkeypatch):
         write_atomically(path, b"new")
     assert path.read_bytes() == b"old"
     assert left(tmp_path) == ["a.json"]
+
+
+@pytest.mark.parametrize(
+    "name", ["index.html", "[a]*?.json", "日" * 85, "x" + "é" * 127, os.fsdecode(b"p\xff")]
+)
+def test_what_a_killed_process_leaves_is_told_by_the_name(tmp_path, monkeypatch, name):
+    write_atomically(tmp_path / name, b"old")
+    killed = []
+
+    def kill(self, target):
+        killed.append(self.name)
+        os.link(self, tmp_path / "kept")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "replace", kill)
+    with pytest.raises(KeyboardInterrupt):
+        write_atomically(tmp_path / name, b"new")
+    (tmp_path / "kept").rename(tmp_path / killed[0])
+    assert [path.name for path in tmp_path.glob(unfinished(name))] == killed
+    assert [*tmp_path.glob(unfinished("other"))] == []
