@@ -2,7 +2,7 @@
 
 import shutil
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bboxqa.batch.discovery import Discovered, Project
+from bboxqa.batch.discovery import Discovered, Project, discover, home_of
 from bboxqa.batch.folders import FAILURE, folder_of, note_failure
 from bboxqa.batch.history import Worse, append, became_worse, last_rows
 from bboxqa.batch.listing import find_projects
@@ -27,6 +27,7 @@ from bboxqa.batch.work import (
 from bboxqa.errors import BboxqaError, OutputError
 from bboxqa.io.writers import unfinished
 from bboxqa.version import __version__
+from bboxqa.words import clean
 
 __all__ = ["BatchResult", "Step", "run_batch"]
 
@@ -65,6 +66,8 @@ class BatchResult:
         Sorted by project.
     n_reused : int
         How many were unchanged.
+    n_left : int
+        How many were not run, since the run was stopped.
     worse : tuple of Worse
         What became worse since the last run.
     """
@@ -72,6 +75,7 @@ class BatchResult:
     found: Discovered
     rows: tuple[Row, ...]
     n_reused: int
+    n_left: int
     worse: tuple[Worse, ...]
 
     @property
@@ -130,41 +134,35 @@ def run_batch(
     OutputError
         If the results cannot be written, or another run is at work on them.
     """
-    if not is_url(str(root)) and out.resolve() == Path(root).resolve():
-        raise OutputError(f"{out}: holds the projects; name another folder with --out")
+    _check_out(out, root)
     found = find_projects(root, pattern, skip=out)
     if not found.projects:
         # A folder that is not mounted must not take the place of what is known.
-        return BatchResult(found, (), 0, ())
+        return BatchResult(found, (), 0, 0, ())
     started = datetime.now(UTC).isoformat(timespec="seconds")
     with _locked(out), _engine(scheduler, jobs, part_size) as run:
         _tidy(out)
         before = last_rows(out)
+        spoiled = _spoiled(found, before)
+        n_projects = len(found.projects) + len(spoiled)
         rows: dict[str, Row] = {}
-        pending: list[tuple[Project, str]] = []
-        n_reused = 0
 
         def done(row: Row, *, reused: bool) -> None:
             rows[row.project] = row
             if tell is not None:
-                tell(Step(row, reused, len(rows), len(found.projects)))
+                tell(Step(row, reused, len(rows), n_projects))
 
+        for row in spoiled:
+            _explain(out, row)
+            done(row, reused=False)
+        pending = []
+        n_reused = 0
         for project in found.projects:
-            if fail_fast and any(not row.passed for row in rows.values()):
-                break
-            with suppress(OSError):
-                (folder_of(out, project.name) / FAILURE).unlink(missing_ok=True)
-            try:
-                key = stamp_of(project, settings)
-            except (BboxqaError, OSError) as error:
-                note_failure(out, project.name, "".join(traceback.format_exception(error)))
-                done(_unread(project, error), reused=False)
-                continue
-            known = None if fresh else recorded(out, project.name)
-            if known is not None and known[0] == key:
-                n_reused += 1
-                done(known[1], reused=True)
-            else:
+            key, known = _known(project, settings, out)
+            if known is not None and (key is None or not fresh):
+                n_reused += key is not None
+                done(known, reused=key is not None)
+            elif key is not None:
                 pending.append((project, key))
         # The largest first: a long one at the end would leave the other processes idle.
         pending.sort(key=lambda task: (-task[0].size, task[0].name))
@@ -177,11 +175,50 @@ def run_batch(
             if fail_fast and not row.passed:
                 break
         ordered = tuple(rows[name] for name in sorted(rows))
+        n_left = n_projects - len(ordered)
         worse = tuple(became_worse(before, ordered))
         write_outputs(out, found, ordered, worse)
-        if len(ordered) == len(found.projects):
+        if not n_left:
             append(out, started, __version__, ordered)
-    return BatchResult(found, ordered, n_reused, worse)
+    return BatchResult(found, ordered, n_reused, n_left, worse)
+
+
+def _check_out(out: Path, root: str | Path) -> None:
+    """Refuse a folder of projects: it would not be looked into the next time."""
+    used = (out / _LOCK).exists()
+    own = [] if used or not out.is_dir() else [each.folder for each in discover(out).projects]
+    if out in own or (not is_url(str(root)) and out.resolve() == Path(root).resolve()):
+        raise OutputError(
+            f"{out}: holds the projects, or one of them; name another folder with --out"
+        )
+
+
+def _spoiled(found: Discovered, before: Mapping[str, Row]) -> list[Row]:
+    """Return projects that are none any more, since what is in their files is not COCO now."""
+    names = {clean(project.name) for project in found.projects}
+    rows: dict[str, Row] = {}
+    for file in found.left_alone:
+        name = home_of(Path(), Path(file)).as_posix()
+        if clean(name) in before and clean(name) not in names:
+            message = f"{file}: is not COCO json now, and was when the project was last looked at"
+            rows[name] = Row(name, FAILED, 0, passed=False, message=message)
+    return list(rows.values())
+
+
+def _known(project: Project, settings: Settings, out: Path) -> tuple[str | None, Row | None]:
+    """Return the key of a project, and its row if that is known.
+
+    Without a key it cannot be run, and the row says why.
+    """
+    with suppress(OSError):
+        (folder_of(out, project.name) / FAILURE).unlink(missing_ok=True)
+    try:
+        key = stamp_of(project, settings)
+    except (BboxqaError, OSError) as error:
+        note_failure(out, project.name, "".join(traceback.format_exception(error)))
+        return None, _unread(project, error)
+    record = recorded(out, project.name)
+    return key, record[1] if record is not None and record[0] == key else None
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from bboxqa.batch.discovery import SPLITS, Project
 from bboxqa.batch.folders import FAILURE, RECORD, filled, folder_of, note_failure
 from bboxqa.config import AgreeSettings, ValidateSettings, settings_from, validate_settings_from
 from bboxqa.config_files import read_settings, read_validate_settings
-from bboxqa.errors import BboxqaError, NothingToCompareError, OutputError
+from bboxqa.errors import BboxqaError, ConfigError, NothingToCompareError, OutputError
 from bboxqa.findings import Report, Severity
 from bboxqa.geometry.checks import needs_segmentation
 from bboxqa.io.coco import read_coco
@@ -24,6 +24,7 @@ from bboxqa.io.writers import write_atomically
 from bboxqa.pipeline import MatchAll, agree_with
 from bboxqa.report.findings import FORMATS
 from bboxqa.report.summary import summary
+from bboxqa.rules.registry import select
 from bboxqa.shards import match_images
 from bboxqa.validation import validate_with
 from bboxqa.version import __version__
@@ -113,11 +114,23 @@ def settings_of(project: Project, settings: Settings) -> tuple[AgreeSettings, Va
     if project.settings is not None:
         own = str(project.settings)
         agree = {**agree, **read_settings(own)}
-        validate = {**validate, **read_validate_settings(own)}
+        own_validate = read_validate_settings(own)
+        _check_codes(own_validate, own)
+        validate = {**validate, **own_validate}
     return (
         settings_from({**agree, **settings.agree_over}),
         validate_settings_from({**validate, **settings.validate_over}),
     )
+
+
+def _check_codes(values: dict[str, Any], where: str) -> None:
+    """Refuse rules that there are not, and say where they stand."""
+    checked = validate_settings_from(values)
+    try:
+        for codes in (checked.select, checked.ignore, *checked.per_file_ignores.values()):
+            select(codes, ())
+    except ConfigError as error:
+        raise ConfigError(f"{where}: {error}") from None
 
 
 def key_of(project: Project, settings: Settings) -> str:
@@ -156,8 +169,11 @@ def key_of(project: Project, settings: Settings) -> str:
 def recorded(out: Path, project: str) -> tuple[str, Row] | None:
     """Return the key and the row of a project's last result; None if there is no complete one."""
     try:
-        record = json.loads((folder_of(out, project) / RECORD).read_bytes())
-        return str(record["key"]), Row(**record["row"])
+        folder = folder_of(out, project)
+        record = json.loads((folder / RECORD).read_bytes())
+        # What somebody took away is made again.
+        complete = set(record["files"]) <= {file.name for file in folder.iterdir()}
+        return (str(record["key"]), Row(**record["row"])) if complete else None
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
@@ -192,7 +208,8 @@ def run_project(
             name = "log.txt" if keep else FAILURE
             (scratch / name).write_text(log, "utf-8", "backslashreplace")
             if keep:
-                record = {"key": key, "row": asdict(row)}
+                files = sorted(file.name for file in scratch.iterdir())
+                record = {"key": key, "row": asdict(row), "files": files}
                 # Names that are no UTF-8 come back as they are.
                 (scratch / RECORD).write_text(json.dumps(record), encoding="ascii")
     except (OSError, OutputError) as error:
@@ -283,6 +300,9 @@ def _measured(values: dict[str, Any]) -> dict[str, Any]:
 def _gated(row: Row, agree: AgreeSettings, report: Report) -> Row:
     """Return the row with the gates that it fails."""
     failed = []
+    if row.status == NOT_MEASURED and agree.min_alpha is not None:
+        # An annotator key that was renamed must not turn a gate green.
+        failed.append(f"there is no alpha, which does not reach {agree.min_alpha:g}")
     if row.status == MEASURED and agree.min_alpha is not None:
         alpha = float("nan") if row.alpha is None else row.alpha
         if isnan(alpha):

@@ -210,7 +210,7 @@ def _telling(log_format: str) -> "Iterator[Callable[[Step], None]]":
 
 
 def _line_of(step: "Step", log_format: str) -> str:
-    from bboxqa.words import clean
+    from bboxqa.words import clean, count
 
     row = step.row
     if log_format == "json":
@@ -227,7 +227,7 @@ def _line_of(step: "Step", log_format: str) -> str:
         }
         return msgspec.json.encode(value).decode()
     alpha = "" if row.alpha is None else f", alpha {row.alpha:.4f}"
-    errors = "" if row.n_errors is None else f", {row.n_errors} errors"
+    errors = "" if row.n_errors is None else f", {count(row.n_errors, 'error')}"
     again = " (unchanged)" if step.reused else ""
     note = f": {clean(row.message)}" if row.message else ""
     return (
@@ -246,9 +246,8 @@ def _show(result: "BatchResult", out: Path) -> None:
             for status in ("measured", "not measured", "failed")
         )
     )
-    left = len(result.found.projects) - len(rows)
-    if left:
-        click.echo(f"  stopped: {count(left, 'project')} not run")
+    if result.n_left:
+        click.echo(f"  stopped: {count(result.n_left, 'project')} not run")
     unreadable = result.found.unreadable
     for name in unreadable[:_SHOWN]:
         click.echo(f"  unreadable: {clean(name)}")
@@ -261,4 +260,7 @@ def _show(result: "BatchResult", out: Path) -> None:
         click.echo(f"  … and {len(bad) - _SHOWN:,} more")
     for part in result.worse[:_SHOWN]:
         click.echo(f"  worse: {clean(part.project)}: {part.what}")
+    if result.found.left_alone:
+        n_files = count(len(result.found.left_alone), "json file")
+        click.echo(f"  not COCO: {n_files} left alone, named in {out / 'summary.json'}")
     click.echo(f"Written: {out / 'index.html'}")

@@ -139,7 +139,7 @@ def test_a_failure_leads_to_why_and_not_to_earlier_results(tmp_path):
         write(folder_of(tmp_path, "fine") / name, name)
     failed = Row("wrong", FAILED, 1, passed=False, message="no json")
     write(folder_of(tmp_path, "wrong") / "log.txt", "no json")
-    record = json.dumps({"key": "key", "row": asdict(failed)})
+    record = json.dumps({"key": "key", "row": asdict(failed), "files": ["log.txt"]})
     write(folder_of(tmp_path, "wrong") / "record.json", record)
     rows = [
         Row("died", FAILED, 1, passed=False),

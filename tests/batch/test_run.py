@@ -338,6 +338,54 @@ def test_fail_fast(root):
     assert (len(result.rows), result.n_reused) == (3, 2)
 
 
+def test_fail_fast_keeps_what_is_known(ran):
+    write(ran / "a/bboxqa.toml", "nonsense = 1\n")
+    write(ran / "b/x.json", noisy(3, 7))
+    result = run(ran, jobs=1, fail_fast=True)
+    assert statuses(result) == {"a": "failed", "c": "measured"}
+    assert (result.n_reused, result.n_left) == (1, 1)
+
+
+@pytest.mark.parametrize("content", ["", "  ", "null", "<html>502</html>", '{"error": 1}'])
+def test_an_export_that_became_something_else_is_a_failure(ran, content):
+    write(ran / "b/x.json", content)
+    for _ in range(2):
+        result = run(ran)
+        assert statuses(result) == {"a": "measured", "b": "failed", "c": "measured"}
+        assert not result.passed
+        assert result.rows[1].message == (
+            "b/x.json: is not COCO json now, and was when the project was last looked at"
+        )
+        assert linked("b") == ["failed.txt"]
+    assert [part.project for part in run(ran, pattern="y*.json").worse] == []
+    shutil.rmtree(ran / "b")
+    assert statuses(run(ran)) == {"a": "measured", "c": "measured"}
+
+
+def test_what_was_taken_away_is_made_again(ran):
+    content = files(ran)
+    (OUT / "projects/a/units.csv").unlink()
+    assert run(ran).n_reused == 2
+    assert files(ran) == content
+
+
+def test_results_may_not_go_into_a_project(root):
+    with pytest.raises(OutputError, match="or one of them; name another folder"):
+        run_batch(root, root / "a", PLAIN)
+    assert not (root / "a" / "index.html").exists()
+
+
+def test_a_rule_that_there_is_not_is_named_with_its_file(root):
+    write(root / "a/bboxqa.toml", '[validate]\nignore = ["ZZZ"]\n')
+    row = run(root).rows[0]
+    assert row.message.startswith(f"{root / 'a/bboxqa.toml'}: no rule begins with 'ZZZ'")
+
+
+def test_settings_with_a_byte_order_mark(root):
+    (root / "a/bboxqa.toml").write_text("min_alpha = 0.999\n", "utf-8-sig")
+    assert "is below 0.999" in run(root).rows[0].message
+
+
 def test_what_killed_runs_left_is_removed(ran):
     write(ran.parent / "out/projects/.bboxqa-old/old/record.json", "{}")
     for name in ("index.html", "projects.csv", "summary.json", "report.html"):

@@ -119,6 +119,20 @@ def test_failed_projects(run, root):
     assert not any("\x1b" in line for line in out + err)
 
 
+def test_what_is_not_coco_is_told(run, root):
+    write(root / "other.json", "{}")
+    code, out, _err = run("root")
+    assert code == 0
+    assert "  not COCO: 1 json file left alone, named in bboxqa-batch/summary.json" in out
+
+
+def test_not_measured_misses_a_gate(run, tmp_path):
+    write(tmp_path / "root/x.json", document([annotation(1)]))
+    code, out, _err = run("root", "--min-alpha", "0.1")
+    assert code == 1
+    assert out[1].endswith("; there is no alpha, which does not reach 0.1")
+
+
 def test_not_measured_is_fine(run, tmp_path):
     write(tmp_path / "root/x.json", document([annotation(1)]))
     code, out, err = run("root")
@@ -252,7 +266,9 @@ def test_an_empty_root_leaves_what_is_known(run, root, tmp_path):
 def test_results_may_not_go_where_the_projects_are(run, root):
     code, out, err = run("root", "--out", "root")
     assert (code, out) == (2, [])
-    assert err == ["Error: root: holds the projects; name another folder with --out"]
+    assert err == [
+        "Error: root: holds the projects, or one of them; name another folder with --out"
+    ]
     assert sorted(path.name for path in root.iterdir()) == ["good", "worse"]
 
 
