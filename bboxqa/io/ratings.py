@@ -112,10 +112,18 @@ def _layout(table: TableFile, columns: dict[str, str]) -> str:
             + _listed(header)
         ],
         _hint(header, columns)
+        + _doubt(table)
         + "Say so with --layout: long (one rating a row; name its columns with --unit, --annotator "
         "and --value),\nraters-x-units (one annotator a row), units-x-raters (one unit a row) or "
         "counts (one unit a row, how often each value was chosen).",
     )
+
+
+def _doubt(table: TableFile) -> str:
+    """Return why small whole numbers below the names of people do not make it certain."""
+    if not (len(table.header) > 1 and names_of_units(table.header[0]) and is_counts(table)):
+        return ""
+    return "Its small whole numbers can be scores, or how often each column was chosen.\n"
 
 
 def _hint(header: tuple[str, ...], columns: dict[str, str]) -> str:

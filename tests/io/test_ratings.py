@@ -299,6 +299,8 @@ HEAD = "unit,annotator,value\n"
         ("t,unit,annotator,value\n,a,x,1\n", {"by": "t"}, "line 2: t is missing"),
         ("thing,who,what\na,x,1\n", {}, "line 1: the header does not tell what the table holds"),
         ("unit,annotator,label\na,x,1\n", {}, "line 1: the header does not tell what"),
+        ("unit,ann,bob\na,1,2\nb,3,3\n", {},
+         "can be scores, or how often each column was chosen"),
         ("1,2,3\n1,2,4\n", {"layout": "raters-x-units"}, "line 1: can be names as well as ratings"),
         ("annotator,u,u\nA,1,2\n", {}, "column 'u' occurs several times"),
         ("unit,a,b\nx,1,no\n", {"layout": "counts"}, "row 'x', column 'b': is 'no'; expected a"),
