@@ -99,7 +99,10 @@ def validate_with(
     memory: int | None = None,
     progress: Progress | None = None,
 ) -> Report:
-    """Look at files with checked settings; see `validate`."""
+    """Look at files with checked settings.
+
+    Parameters, errors and the rest are as those of `validate`.
+    """
     if not paths:
         raise DatasetError(["no file given"])
     # A file that is named twice would be a copy of itself.

@@ -3,12 +3,14 @@
     python benchmarks/growth.py --data DIR
 
 The same number of boxes is one project, or projects of 1,000 images. Every run is cold: it begins
-with an empty result folder, and is a whole process from start to end.
+with an empty result folder, and is a whole process from start to end. What has been measured is
+kept beside the report, and not measured again.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import shutil
 import statistics
 import sys
@@ -37,6 +39,58 @@ def make(data: Path, case: str, n_images: int) -> tuple[Path, int]:
         )
         known.write_text(str(total), encoding="utf-8")
     return root, int(known.read_text(encoding="utf-8"))
+
+
+def grown(
+    data: Path, case: str, n_images: int, all_jobs: list[int], n_runs: int, program: Path
+) -> list[dict[str, Any]]:
+    """Measure one size, the numbers of jobs in turns."""
+    if not all_jobs:
+        return []
+    root, n = make(data, case, n_images)
+    results = data / "growth results"
+    found: dict[int, list[float]] = {jobs: [] for jobs in all_jobs}
+    for _ in range(n_runs):
+        for jobs, seconds in found.items():
+            shutil.rmtree(results, ignore_errors=True)
+            command = [str(program), "batch", str(root), "--out", str(results)]
+            done = measure([*command, "--jobs", str(jobs)], 7200)
+            if done.exit_status not in (0, 1):
+                sys.exit(f"{case}, {n_images} images: exit status {done.exit_status}")
+            seconds.append(done.wall_seconds)
+    rows = [
+        {"case": case, "jobs": jobs, "images": n_images, "n": n, "runs": n_runs,
+         "seconds": statistics.median(seconds), "range": f"{min(seconds):.2f}-{max(seconds):.2f}"}
+        for jobs, seconds in found.items()
+    ]  # fmt: skip
+    print(*rows, sep="\n", flush=True)
+    return rows
+
+
+def table(rows: list[dict[str, Any]]) -> list[str]:
+    """Give the lines of a table."""
+    return [
+        "| projects | jobs | annotations | median s | min-max s | runs | annotations/s |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+        *(
+            f"| {row['case']} | {row['jobs']} | {row['n']:,} | {row['seconds']:.2f} "
+            f"| {row['range']} | {row['runs']} | {row['n'] / row['seconds']:,.0f} |"
+            for row in rows
+        ),
+    ]
+
+
+def ratios(rows: list[dict[str, Any]], start: float) -> list[str]:
+    """Say how the time per annotation varies with their number, beyond a start of the program."""
+    lines = [f"A project of one image takes {start:.2f} s; this is subtracted below."]
+    for case, jobs in dict.fromkeys((row["case"], row["jobs"]) for row in rows):
+        own = [row for row in rows if (row["case"], row["jobs"]) == (case, jobs)]
+        each = [1e6 * (row["seconds"] - start) / row["n"] for row in own]
+        lines.append(
+            f"- {case}, --jobs {jobs}: {', '.join(f'{x:.1f}' for x in each)} µs an annotation, "
+            f"the most {max(each) / min(each):.2f} times the least"
+        )
+    return lines
 
 
 def draw(rows: list[dict[str, Any]], file: Path) -> None:
@@ -80,37 +134,23 @@ def main() -> None:
     add("--out", type=Path, default=HERE / "results" / "growth.md", metavar="FILE")
     add("--plot", type=Path, default=HERE / "results" / "growth.png", metavar="FILE")
     arguments = parser.parse_args()
-    results = arguments.data / "growth results"
-    rows: list[dict[str, Any]] = []
-    for n_images in arguments.images:
-        for case in arguments.cases:
-            root, n = make(arguments.data, case, n_images)
-            found: dict[int, list[Any]] = {jobs: [] for jobs in arguments.jobs}
-            for _ in range(arguments.long_runs if n_images > 100_000 else arguments.runs):
-                for jobs, runs in found.items():
-                    shutil.rmtree(results, ignore_errors=True)
-                    command = [str(arguments.bboxqa), "batch", str(root), "--out", str(results)]
-                    done = measure([*command, "--jobs", str(jobs)], 7200)
-                    if done.exit_status not in (0, 1):
-                        sys.exit(f"{case}, {n_images} images: exit status {done.exit_status}")
-                    runs.append(done)
-            for jobs, runs in found.items():
-                seconds = [run.wall_seconds for run in runs]
-                rows.append(
-                    {"case": case, "jobs": jobs, "n": n, "seconds": statistics.median(seconds),
-                     "range": f"{min(seconds):.2f}-{max(seconds):.2f}", "runs": len(runs)}
-                )  # fmt: skip
-                print(rows[-1], flush=True)
-    lines = [*machine_facts(), ""]
-    lines += ["| projects | jobs | annotations | median s | min-max s | runs | annotations/s |"]
-    lines += ["| --- | ---: | ---: | ---: | ---: | ---: | ---: |"]
-    lines += [
-        f"| {row['case']} | {row['jobs']} | {row['n']:,} | {row['seconds']:.2f} | {row['range']} "
-        f"| {row['runs']} | {row['n'] / row['seconds']:,.0f} |"
-        for row in rows
-    ]
-    write_text(arguments.out, "\n".join(lines) + "\n")
-    print("\n".join(lines))
+    kept = arguments.out.with_suffix(".json")
+    rows: list[dict[str, Any]] = json.loads(kept.read_text("utf-8")) if kept.exists() else []
+    for n_images in (1, *arguments.images):
+        for case in arguments.cases[: 1 if n_images == 1 else None]:
+            known = {(row["case"], row["images"], row["jobs"]) for row in rows}
+            jobs = [each for each in arguments.jobs if (case, n_images, each) not in known]
+            n_runs = arguments.long_runs if n_images > 100_000 else arguments.runs
+            rows += grown(arguments.data, case, n_images, jobs, n_runs, arguments.bboxqa)
+            write_text(kept, json.dumps(rows))
+    start = min(row["seconds"] for row in rows if row["images"] == 1)
+    rows = sorted(
+        (row for row in rows if row["images"] > 1),
+        key=lambda row: (row["case"], row["jobs"], row["n"]),
+    )
+    report = "\n".join([*machine_facts(), "", *table(rows), "", *ratios(rows, start)]) + "\n"
+    write_text(arguments.out, report)
+    print(report)
     draw(rows, arguments.plot)
 
 

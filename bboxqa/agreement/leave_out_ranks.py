@@ -145,6 +145,18 @@ def ranked_without_annotators(counts: UnitCounts, marginal: FloatArray, lost: Lo
     -------
     Rest
         Of A annotators.
+
+    Examples
+    --------
+    >>> from bboxqa.agreement.counts import unit_counts
+    >>> from bboxqa.agreement.lost_ratings import lost_ratings
+    >>> from bboxqa.agreement.reliability import from_table
+    >>> table = from_table(np.array([[0, 1], [0, 2], [0, 2]]), np.ones((3, 2), bool), 3)
+    >>> counts = unit_counts(table)
+    >>> found = ranked_without_annotators(
+    ...     counts, pairable_marginal(counts), lost_ratings(table, counts, 3))
+    >>> found.total, found.within
+    (array([4., 4., 4.]), array([0., 2., 2.]))
     """
     pairs, n_annotators = value_pairs(counts), lost.n_annotators
     together = sum_by(pairs.pair, pairs.amount * counts.weight[pairs.unit], len(pairs.first))
@@ -196,6 +208,16 @@ def ranked_without_values(marginal: FloatArray, pairs: ValuePairs, together: Flo
     -------
     Rest
         Of K values.
+
+    Examples
+    --------
+    >>> from bboxqa.agreement.counts import unit_counts
+    >>> from bboxqa.agreement.reliability import from_table
+    >>> table = from_table(np.array([[0, 1, 2], [0, 2, 2]]), np.ones((2, 3), bool), 3)
+    >>> counts = unit_counts(table)
+    >>> pairs = value_pairs(counts)
+    >>> ranked_without_values(pairable_marginal(counts), pairs, pairs.amount).total
+    array([4., 4., 2.])
     """
     # Each pair once with either of its values as the one left out, in the order of these.
     out = np.concatenate([pairs.first, pairs.second])

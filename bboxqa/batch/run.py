@@ -144,43 +144,60 @@ def run_batch(
         _tidy(out)
         before = last_rows(out)
         spoiled = _spoiled(found, before)
-        n_projects = len(found.projects) + len(spoiled)
-        rows: dict[str, Row] = {}
-
-        def done(row: Row, *, reused: bool) -> None:
-            rows[row.project] = row
-            if tell is not None:
-                tell(Step(row, reused, len(rows), n_projects))
-
-        for row in spoiled:
-            _explain(out, row)
-            done(row, reused=False)
-        pending = []
-        n_reused = 0
-        for project in found.projects:
-            key, known = _known(project, settings, out)
-            if known is not None and (key is None or not fresh):
-                n_reused += key is not None
-                done(known, reused=key is not None)
-            elif key is not None:
-                pending.append((project, key))
-        # The largest first: a long one at the end would leave the other processes idle.
-        pending.sort(key=lambda task: (-task[0].size, task[0].name))
-        if fail_fast and any(not row.passed for row in rows.values()):
-            pending = []
-        for (project, _), outcome in run(pending, settings, out):
-            row = _died(project, outcome) if isinstance(outcome, Died) else outcome
-            _explain(out, row)
-            done(row, reused=False)
-            if fail_fast and not row.passed:
-                break
-        ordered = tuple(rows[name] for name in sorted(rows))
-        n_left = n_projects - len(ordered)
-        worse = tuple(became_worse(before, ordered))
-        write_outputs(out, found, ordered, worse)
+        rows, n_reused = _rows(
+            run, found, spoiled, settings, out, fresh=fresh, fail_fast=fail_fast, tell=tell
+        )
+        n_left = len(found.projects) + len(spoiled) - len(rows)
+        worse = tuple(became_worse(before, rows))
+        write_outputs(out, found, rows, worse)
         if not n_left:
-            append(out, started, __version__, ordered)
-    return BatchResult(found, ordered, n_reused, n_left, worse)
+            append(out, started, __version__, rows)
+    return BatchResult(found, rows, n_reused, n_left, worse)
+
+
+def _rows(
+    run: _Engine,
+    found: Discovered,
+    spoiled: Sequence[Row],
+    settings: Settings,
+    out: Path,
+    *,
+    fresh: bool,
+    fail_fast: bool,
+    tell: Callable[[Step], None] | None,
+) -> tuple[tuple[Row, ...], int]:
+    """Return what came of each project, sorted, and how many of them were unchanged."""
+    rows: dict[str, Row] = {}
+    n_projects = len(found.projects) + len(spoiled)
+
+    def done(row: Row, *, reused: bool) -> None:
+        rows[row.project] = row
+        if tell is not None:
+            tell(Step(row, reused, len(rows), n_projects))
+
+    for row in spoiled:
+        _explain(out, row)
+        done(row, reused=False)
+    pending = []
+    n_reused = 0
+    for project in found.projects:
+        key, known = _known(project, settings, out)
+        if known is not None and (key is None or not fresh):
+            n_reused += key is not None
+            done(known, reused=key is not None)
+        elif key is not None:
+            pending.append((project, key))
+    # The largest first: a long one at the end would leave the other processes idle.
+    pending.sort(key=lambda task: (-task[0].size, task[0].name))
+    if fail_fast and any(not row.passed for row in rows.values()):
+        pending = []
+    for (project, _), outcome in run(pending, settings, out):
+        row = _died(project, outcome) if isinstance(outcome, Died) else outcome
+        _explain(out, row)
+        done(row, reused=False)
+        if fail_fast and not row.passed:
+            break
+    return tuple(rows[name] for name in sorted(rows)), n_reused
 
 
 def _check_out(out: Path, root: str | Path) -> None:

@@ -47,6 +47,13 @@ def ring_areas(rings: Rings) -> FloatArray:
     -------
     (R,) float64
         NaN where numbers are without end.
+
+    Examples
+    --------
+    >>> one = np.zeros(1, np.int64)
+    >>> xy = np.array([[0.0, 0.0], [3.0, 0.0], [3.0, 4.0]])
+    >>> ring_areas(Rings(one, one, one + 6, np.array([0, 3]), xy))
+    array([6.])
     """
     result = np.zeros(len(rings.row))
     for part, xy, offsets in _parts(rings, np.arange(len(rings.row))):
@@ -67,10 +74,18 @@ def ring_lengths(rings: Rings, which: IndexArray) -> FloatArray:
     ----------
     rings : Rings
     which : (K,) int64
+        The rings to look at.
 
     Returns
     -------
     (K,) float64
+
+    Examples
+    --------
+    >>> one = np.zeros(1, np.int64)
+    >>> xy = np.array([[0.0, 0.0], [3.0, 0.0], [3.0, 4.0]])
+    >>> ring_lengths(Rings(one, one, one + 6, np.array([0, 3]), xy), one)
+    array([12.])
     """
     result = np.zeros(len(which))
     for part, xy, offsets in _parts(rings, which):
@@ -92,6 +107,13 @@ def ring_bounds(rings: Rings) -> FloatArray:
     -------
     (R, 4) float64
         Left, top, right, bottom; NaN of a ring without vertices.
+
+    Examples
+    --------
+    >>> one = np.zeros(1, np.int64)
+    >>> xy = np.array([[0.0, 0.0], [3.0, 0.0], [3.0, 4.0]])
+    >>> ring_bounds(Rings(one, one, one + 6, np.array([0, 3]), xy))
+    array([[0., 0., 3., 4.]])
     """
     result = np.full((len(rings.row), 4), np.nan)
     for part, xy, offsets in _parts(rings, np.arange(len(rings.row))):

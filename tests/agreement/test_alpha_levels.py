@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support import brute_statistics as brute
-from support.ratings import at_total, reliability, tables, units_of
+from support.ratings import LEVELS, NUMBERS, at_total, reliability, tables, units_of
 
 from bboxqa.agreement.alpha import alpha
 from bboxqa.agreement.chance import chance_corrected
@@ -18,14 +18,6 @@ from bboxqa.agreement.weights import agreement_weights
 from bboxqa.errors import ConfigError
 
 K = 4
-NUMBERS = np.array([0.0, 0.5, 2.0, 7.0])
-LEVELS = {
-    "nominal": "nominal",
-    "ordinal": "ordinal",
-    "interval": "interval",
-    "ratio": "ratio",
-    "absolute": lambda left, right: np.abs(left - right),
-}
 levels = st.sampled_from(list(LEVELS))
 
 

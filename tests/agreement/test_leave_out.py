@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import brute
 from support import brute_statistics as definition
-from support.ratings import reliability, tables, units_of
+from support.ratings import LEVELS, NUMBERS, reliability, tables, units_of
 
 from bboxqa.agreement import fixed_distances, leave_out_ranks
 from bboxqa.agreement.counts import unit_counts
@@ -18,14 +18,6 @@ from bboxqa.agreement.leave_out import (
 from bboxqa.errors import ConfigError
 
 K = 4
-NUMBERS = np.array([0.0, 0.5, 2.0, 7.0])
-LEVELS = {
-    "nominal": "nominal",
-    "ordinal": "ordinal",
-    "interval": "interval",
-    "ratio": "ratio",
-    "absolute": lambda left, right: np.abs(left - right),
-}
 levels = st.sampled_from(list(LEVELS))
 
 

@@ -8,6 +8,15 @@ from hypothesis import strategies as st
 from bboxqa.agreement.reliability import from_table
 from bboxqa.agreement.resampling import jackknife
 
+NUMBERS = np.array([0.0, 0.5, 2.0, 7.0])
+LEVELS = {
+    "nominal": "nominal",
+    "ordinal": "ordinal",
+    "interval": "interval",
+    "ratio": "ratio",
+    "absolute": lambda left, right: np.abs(left - right),
+}
+
 
 @st.composite
 def tables(draw, annotators=(2, 4), units=(1, 7), n_values=4, missing=True):
