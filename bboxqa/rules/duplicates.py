@@ -65,8 +65,7 @@ def _find_repeats(document: Document) -> IndexArray:
     result = np.full(len(columns), -1)
     known: dict[str, int] = {}
     for row in rows.tolist():
-        record = document.record(row)
-        record.pop("id", None)
+        record = {key: value for key, value in document.record(row).items() if key != "id"}
         earlier = known.setdefault(json.dumps(record, sort_keys=True), row)
         result[row] = -1 if earlier == row else earlier
     return result

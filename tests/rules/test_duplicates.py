@@ -160,3 +160,10 @@ def test_pairs_of_two_annotators_are_agreement():
     for finding in findings(text, code="D003"):
         other = int(finding.message.partition("annotation ")[2].partition(",")[0])
         assert records[other]["rater_id"] == finding.ids["annotator"]
+
+
+def test_looking_for_repetitions_changes_no_record():
+    """A record is kept when it was looked at last, and the next rule looks at the same."""
+    document = document_of({"annotations": [{}, {"score": 1}]})
+    list(RULES["D001"].check(document, ValidateSettings()))
+    assert document.ids(1)["annotation"] == document.record(1)["id"]
