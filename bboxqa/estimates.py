@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import isnan, nan
+from math import nan
 
 from bboxqa.arrays import FloatArray, IndexArray, IntArray, freeze
 
-__all__ = ["CategoryAgreement", "Estimate", "PairTable", "TaskEstimates"]
+__all__ = ["Estimate", "LabelAgreement", "PairTable", "TaskEstimates"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,53 +104,22 @@ class TaskEstimates:
     notes: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CategoryAgreement:
-    """Percent agreement of pairs of annotators, overall and for each value.
+@dataclass(frozen=True, slots=True)
+class LabelAgreement:
+    """On how much of the time annotators agree that a label is right.
 
     Attributes
     ----------
-    value_names : tuple of str
-        K values, the background among them where it occurs.
-    agreement : (K,) float64
-        `both` divided by `either`; NaN where the value does not occur in a comparison.
-    both, either : (K,) int64
-        On how much time both annotators of a pair say the value, and at least one of them; summed
+    label : str
+        The background has a name, too.
+    agreement : Estimate
+        `both` divided by `either`; NaN where nobody says the label in a comparison.
+    both, either : int
+        On how much time both annotators of a pair say the label, and at least one of them; summed
         over the pairs, in sample points.
-    overall : float
-        The share of time on which a pair says the same, the mean over pairs weighted by time; NaN
-        where no two annotators share any time.
-    compared : int
-        The time that pairs share, summed over the pairs, in sample points.
-    status : str
-        "ok", or why `overall` is undefined.
     """
 
-    value_names: tuple[str, ...]
-    agreement: FloatArray
-    both: IndexArray
-    either: IndexArray
-    overall: float
-    compared: int
-    status: str
-
-    def __post_init__(self) -> None:
-        freeze(self)
-
-    def records(self) -> list[dict[str, str | int | float | None]]:
-        """Return a row for each value, None where its agreement is undefined."""
-        return [
-            {
-                "label": name,
-                "agreement": None if isnan(share) else share,
-                "both": both,
-                "either": either,
-            }
-            for name, share, both, either in zip(
-                self.value_names,
-                self.agreement.tolist(),
-                self.both.tolist(),
-                self.either.tolist(),
-                strict=True,
-            )
-        ]
+    label: str
+    agreement: Estimate
+    both: int
+    either: int

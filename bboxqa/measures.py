@@ -3,7 +3,6 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from math import isnan, nan
-from statistics import NormalDist
 
 import numpy as np
 
@@ -19,7 +18,6 @@ from bboxqa.agreement.registry import (
     named_coefficients,
 )
 from bboxqa.agreement.resampling import (
-    LEVEL,
     bca_interval,
     jackknife,
     jackknife_error,
@@ -34,7 +32,7 @@ from bboxqa.model import Cell
 from bboxqa.ratings import Ratings
 from bboxqa.words import count
 
-__all__ = ["INTERVALS", "check_bootstrap", "check_level", "measure"]
+__all__ = ["INTERVALS", "check_bootstrap", "check_level", "estimates_of", "measure"]
 
 Progress = Callable[[str, int, int], None]
 
@@ -43,7 +41,6 @@ INTERVALS = ("percentile", "bca")
 
 # Below this, intervals by resampling clusters are known to be too narrow.
 _FEW_CLUSTERS = 20
-_NORMAL = NormalDist().inv_cdf((1 + LEVEL) / 2)
 # Of more values than this nobody reads a table.
 _MOST_SHOWN = 2000
 # More different numbers than this are points on a scale, each too rare to be left out.
@@ -85,14 +82,13 @@ def measure(
     weights : {"identity", "linear", "quadratic"} or (K, K) array
         Agreement of unequal values, for the coefficients that have weights.
     bootstrap : int
-        How many times the clusters are drawn for the intervals, 40 to 100,000; 0 for none. Means
-        over several pairs have an interval all the same.
+        How many times the clusters are drawn for the intervals, 40 to 100,000; 0 for none.
     seed : int
         Of the draws.
     interval : {"percentile", "bca"}
-        Percentiles of the replicates, or bias-corrected and accelerated (Efron 1987). Means over
-        several pairs of annotators have the value ± 1.96 standard errors in either case:
-        resampling is biased where pairs share few units.
+        Percentiles of the replicates, or bias-corrected and accelerated (Efron 1987). Those of a
+        mean over several pairs of annotators are means of the jackknife's pseudo-values:
+        computing it anew from each draw is biased where pairs share few units.
     task : str, optional
         A name for the result.
     progress : callable, optional
@@ -118,7 +114,9 @@ def measure(
         wanted = [coefficients] if isinstance(coefficients, str) else coefficients
         names = named_coefficients(wanted)
     estimators = {name: COEFFICIENTS[name](inputs) for name in names}
-    estimates = _estimates(estimators, bootstrap, seed, interval, progress)
+    estimates = estimates_of(
+        estimators, bootstrap=bootstrap, seed=seed, interval=interval, progress=progress
+    )
     of_pairs = any(COEFFICIENTS[name].of_pairs for name in names)
     drawn = ratings.data.state == Cell.CATEGORY
     return TaskEstimates(
@@ -205,22 +203,32 @@ def check_bootstrap(bootstrap: int) -> None:
         )
 
 
-def _estimates(
+def estimates_of(
     estimators: Mapping[str, Estimator],
+    *,
     bootstrap: int,
     seed: int,
     interval: str,
-    progress: Progress | None,
+    progress: Progress | None = None,
 ) -> dict[str, Estimate]:
-    """Return coefficients with their uncertainty; those over the same clusters share the draws."""
+    """Return coefficients with their uncertainty; those over the same clusters share the draws.
+
+    Parameters
+    ----------
+    estimators : mapping of str to Estimator
+    bootstrap, seed, interval, progress
+        As for `measure`.
+
+    Returns
+    -------
+    dict of str to Estimate
+    """
     drawn: dict[str, FloatArray] = {}
     if bootstrap:
         resampled = {
             name: estimator
             for name, estimator in estimators.items()
-            if not isnan(estimator.value)
-            and estimator.without is None
-            and len(estimator.clusters) > 1
+            if not isnan(estimator.value) and len(estimator.clusters) > 1
         }
         tell = None if progress is None else partial(progress, "resampling")
         drawn = replicates_of_all(resampled, bootstrap, seed, tell)
@@ -241,9 +249,6 @@ def _estimate(estimator: Estimator, drawn: FloatArray | None, interval: str) -> 
             error = jackknife_error(without) if isnan(error) else error
             if interval == "bca":
                 bounds = bca_interval(estimator.value, drawn, without)
-    elif estimator.without is not None:
-        reach = _NORMAL * error
-        bounds = np.clip([estimator.value - reach, estimator.value + reach], -1, 1)
     return Estimate(
         value=estimator.value,
         interval=(float(bounds[0]), float(bounds[1])),
@@ -306,15 +311,10 @@ def _interval_notes(
         yield f"no intervals: they come from resampling, and there is one {what} only"
     elif bootstrap and 1 < used < _FEW_CLUSTERS:
         yield f"intervals come from resampling, and are too narrow with {count(used, what)} only"
-    for paired, why in (
-        (False, "too many resamples leave it undefined"),
-        (True, "it is undefined without some of them"),
-    ):
-        bare = [
-            name
-            for name, found in estimates.items()
-            if not isnan(found.value) and isnan(found.interval[0])
-            if (estimators[name].without is not None) == paired
-        ]
-        if bootstrap and used > 1 and bare:
-            yield f"no interval for {', '.join(bare)}: {why}"
+    bare = [
+        name
+        for name, found in estimates.items()
+        if not isnan(found.value) and isnan(found.interval[0])
+    ]
+    if bootstrap and used > 1 and bare:
+        yield f"no interval for {', '.join(bare)}: too many resamples leave it undefined"

@@ -5,12 +5,17 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from bboxqa.agreement.consistency import CRONBACH_WARNING
+from bboxqa.agreement.estimator import Estimator
 from bboxqa.agreement.overlaps import Overlaps
 from bboxqa.agreement.segments import overlapping_segments, sweep
-from bboxqa.agreement.time_agreement import agreement_by_category, cronbach_of_points
-from bboxqa.estimates import CategoryAgreement, TaskEstimates
+from bboxqa.agreement.time_agreement import (
+    cronbach_of_points,
+    label_agreement,
+    time_agreement,
+)
+from bboxqa.estimates import Estimate, LabelAgreement, TaskEstimates
 from bboxqa.io.segments import read_segments
-from bboxqa.measures import measure
+from bboxqa.measures import estimates_of, measure
 from bboxqa.segments import Segments
 from bboxqa.words import count
 
@@ -30,12 +35,15 @@ class TierAgreement:
     ----------
     estimates : TaskEstimates
         The task is the tier; units are the stretches between boundaries.
-    labels : CategoryAgreement
-        The share of time on which annotators agree, overall and for each label.
+    overall : Estimate
+        The share of time on which two annotators say the same.
+    labels : tuple of LabelAgreement
+        The share of time on which they agree on each label.
     """
 
     estimates: TaskEstimates
-    labels: CategoryAgreement
+    overall: Estimate
+    labels: tuple[LabelAgreement, ...]
 
 
 def measure_segments(
@@ -46,6 +54,7 @@ def measure_segments(
     overlaps: Overlaps = "refuse",
     bootstrap: int = 1000,
     seed: int = 0,
+    interval: str = "percentile",
     progress: Callable[[str, int, int], None] | None = None,
 ) -> list[TierAgreement]:
     """Measure how far annotators agree on what happens when.
@@ -62,6 +71,8 @@ def measure_segments(
         Which segment of an annotator counts where several overlap.
     bootstrap, seed : int
         Replicates for the intervals, which draw recordings, and their seed.
+    interval : {"percentile", "bca"}
+        How intervals are made of the replicates.
     progress : callable, optional
         Is told a stage, and how much of how much of it is done.
 
@@ -86,7 +97,7 @@ def measure_segments(
     ...     ("talk",), ("ann", "bob"), ("posture",), ("sit",),
     ...     np.array([100]), np.ones((1, 2), bool))
     >>> (tier,) = measure_segments(segments, bootstrap=0)
-    >>> tier.estimates.coefficients["percent_agreement"].value, tier.labels.overall
+    >>> tier.estimates.coefficients["percent_agreement"].value, tier.overall.value
     (0.6, 0.6)
     """
     tiers: list[str | None] = [*segments.tier_names]
@@ -97,20 +108,40 @@ def measure_segments(
         ratings = sweep(
             segments, tier, resolution_ms=resolution_ms, support=support, overlaps=overlaps
         )
+        name = ALL_TIERS if tier is None else tier
         estimates = measure(
-            ratings,
-            COEFFICIENTS,
+            ratings, COEFFICIENTS, bootstrap=bootstrap, seed=seed, interval=interval, task=name,
+            progress=progress,
+        )  # fmt: skip
+        shares = label_agreement(ratings)
+        more = estimates_of(
+            {
+                "cronbach_alpha": cronbach_of_points(ratings),
+                "overall": time_agreement(ratings),
+                **{f"label {place}": share for place, share in enumerate(shares)},
+            },
             bootstrap=bootstrap,
             seed=seed,
-            task=ALL_TIERS if tier is None else tier,
+            interval=interval,
             progress=progress,
         )
-        coefficients = {**estimates.coefficients, "cronbach_alpha": cronbach_of_points(ratings)}
+        cronbach, overall, *of_labels = more.values()
         notes = [STRETCHES, *segments.notes, *estimates.notes, POINTS, CRONBACH_WARNING]
         if overlaps != "refuse":
             resolved = len(overlapping_segments(segments, tier)[0])
             if resolved:
                 notes.append(f"{count(resolved, 'overlap')} resolved: the {overlaps} counts")
+        coefficients = {**estimates.coefficients, "cronbach_alpha": cronbach}
+        labels = tuple(
+            LabelAgreement(label, agreement, *_times(share))
+            for label, agreement, share in zip(ratings.value_names, of_labels, shares, strict=True)
+        )
         named = replace(estimates, coefficients=coefficients, notes=tuple(notes))
-        found.append(TierAgreement(named, agreement_by_category(ratings)))
+        found.append(TierAgreement(named, overall, labels))
     return found
+
+
+def _times(share: Estimator) -> tuple[int, int]:
+    """Return on how much time both, and either, of a pair say a label."""
+    both, either = (int(row.sum()) for row in share.sums) if share.clusters.size else (0, 0)
+    return both, either

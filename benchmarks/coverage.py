@@ -1,9 +1,11 @@
-"""Simulate how often a 95 % interval of pooled alpha covers the alpha that it is about.
+"""Simulate how often a 95 % interval covers the coefficient that it is about.
 
     python benchmarks/coverage.py
+    python benchmarks/coverage.py --coefficient cohen_kappa --annotators 20 --images 100 300 1000
 
 Images differ in how hard they are, so that the units of one image are not independent; each data
-set is a sample of images. The alpha that intervals should cover is that of 400,000 images.
+set is a sample of images, and three annotators look at each. The coefficient that intervals should
+cover is that of 400,000 images.
 """
 
 from __future__ import annotations
@@ -16,8 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bboxqa.agreement.alpha import alpha
-from bboxqa.agreement.counts import unit_counts
+from bboxqa.agreement.registry import COEFFICIENTS, Inputs
 from bboxqa.agreement.resampling import (
     bca_interval,
     jackknife,
@@ -25,43 +26,60 @@ from bboxqa.agreement.resampling import (
     replicates_of,
 )
 from bboxqa.model import ReliabilityData
+from bboxqa.ratings import Ratings
 
 if TYPE_CHECKING:
     from bboxqa.agreement.estimator import Estimator
 
-N_ANNOTATORS = 3
+PER_IMAGE = 3
 N_VALUES = 5
 MISSING = 0.05
 
 
-def sample(generator: np.random.Generator, n_images: int, mean_units: float) -> Estimator:
-    """Give alpha of a random data set: images of some units, each with an own hardness."""
+def sample(
+    generator: np.random.Generator,
+    n_images: int,
+    mean_units: float,
+    coefficient: str,
+    annotators: int,
+) -> Estimator:
+    """Measure a random data set: images of some units, each with an own hardness."""
     per_image = 1 + generator.poisson(mean_units - 1, n_images)
     image = np.repeat(np.arange(n_images), per_image)
     hardness = generator.beta(1, 3, n_images)[image]
     truth = generator.choice(N_VALUES, len(image), p=[0.4, 0.3, 0.15, 0.1, 0.05])
-    guess = generator.integers(0, N_VALUES, (len(image), N_ANNOTATORS))
-    wrong = generator.random((len(image), N_ANNOTATORS)) < hardness[:, None]
+    guess = generator.integers(0, N_VALUES, (len(image), PER_IMAGE))
+    wrong = generator.random((len(image), PER_IMAGE)) < hardness[:, None]
     said = np.where(wrong, guess, truth[:, None])
     there = generator.random(said.shape) >= MISSING
-    unit, annotator = np.nonzero(there)
+    team = np.sort(np.argsort(generator.random((n_images, annotators)), axis=1)[:, :PER_IMAGE])
+    unit, place = np.nonzero(there)
     data = ReliabilityData(
         unit=unit,
-        annotator=annotator.astype(np.int32),
+        annotator=team[image[unit], place].astype(np.int32),
         value=said[there].astype(np.int32),
         state=np.zeros(len(unit), np.uint8),
         group=image.astype(np.int32),
         n_values=N_VALUES,
         n_groups=n_images,
     )
-    return alpha(unit_counts(data))
+    names = tuple(str(annotator) for annotator in range(annotators))
+    ratings = Ratings(data, (), names, tuple(str(value) for value in range(N_VALUES)))
+    return COEFFICIENTS[coefficient](Inputs(ratings))
 
 
 def covers(
-    number: int, n_images: int, mean_units: float, truth: float, replicates: int
+    number: int,
+    n_images: int,
+    mean_units: float,
+    coefficient: str,
+    annotators: int,
+    truth: float,
+    replicates: int,
 ) -> tuple[bool, bool, bool]:
-    """Tell whether the intervals of one data set cover: percentile, BCa, linearised."""
-    estimator = sample(np.random.default_rng([n_images, number]), n_images, mean_units)
+    """Tell whether the intervals of one data set cover: percentile, BCa, standard error."""
+    generator = np.random.default_rng([n_images, number])
+    estimator = sample(generator, n_images, mean_units, coefficient, annotators)
     drawn = replicates_of(estimator, replicates, number)
     low, high = percentile_interval(drawn[None])[0]
     lower, upper = bca_interval(estimator.value, drawn, jackknife(estimator))
@@ -75,19 +93,24 @@ def main() -> None:
     add = parser.add_argument
     add("--images", nargs="+", type=int, default=[10, 20, 50, 100, 200, 500])
     add("--units", nargs="+", type=float, default=[2.0, 8.0], help="on average in an image")
+    add("--coefficient", choices=sorted(COEFFICIENTS), default="krippendorff_alpha")
+    add("--annotators", type=int, default=PER_IMAGE, help="of whom three look at an image")
     add("--data-sets", type=int, default=4000)
     add("--replicates", type=int, default=1000)
     arguments = parser.parse_args()
-    print("| images | units an image | percentile | BCa | linearised |")
+    print("| images | units an image | percentile | BCa | 1.96 standard errors |")
     print("| ---: | ---: | ---: | ---: | ---: |")
     with ProcessPoolExecutor() as pool:
         for mean_units in arguments.units:
-            truth = sample(np.random.default_rng(0), 400_000, mean_units).value
+            of = arguments.coefficient, arguments.annotators
+            truth = sample(np.random.default_rng(0), 400_000, mean_units, *of).value
             for n_images in arguments.images:
                 one = partial(
                     covers,
                     n_images=n_images,
                     mean_units=mean_units,
+                    coefficient=arguments.coefficient,
+                    annotators=arguments.annotators,
                     truth=truth,
                     replicates=arguments.replicates,
                 )

@@ -10,14 +10,11 @@ from bboxqa.agreement.cohen import kappa_of
 from bboxqa.agreement.estimator import (
     Estimator,
     clusters_of,
-    no_sums,
-    no_value,
     table_of,
     undefined,
 )
 from bboxqa.agreement.krippendorff import NO_PAIR, OK
-from bboxqa.agreement.pair_means import mean_without_clusters, pair_sums
-from bboxqa.agreement.resampling import jackknife_error
+from bboxqa.agreement.pair_means import mean_estimator, mean_without_clusters, pair_sums
 from bboxqa.arrays import BoolArray, FloatArray, IndexArray, sum_by
 from bboxqa.estimates import PairTable
 
@@ -130,10 +127,9 @@ def mean_choice_kappa(
         found = pair_sums(group.astype(np.int64), answers.pair, columns, n_pairs)
         left = found.whole[:, found.pair] - found.sums
         clusters, without = mean_without_clusters(found, left, _kappa, by_shared=True)
-        return Estimator(
-            value, observed, expected, status, no_sums, no_value, clusters,
-            jackknife_error(without), n_shared, without,
-        )  # fmt: skip
+        return mean_estimator(
+            value, observed, expected, status, n_shared, clusters, without, answers.n_groups
+        )
 
     @cache
     def sums() -> Any:

@@ -12,14 +12,16 @@ from bboxqa.agreement.estimator import (
     Estimator,
     clustered_error,
     clusters_of,
-    no_sums,
-    no_value,
     table_of,
     undefined,
 )
 from bboxqa.agreement.krippendorff import NO_PAIR, NO_VARIATION, OK
-from bboxqa.agreement.pair_means import PairSums, mean_without_clusters, pair_sums
-from bboxqa.agreement.resampling import jackknife_error
+from bboxqa.agreement.pair_means import (
+    PairSums,
+    mean_estimator,
+    mean_without_clusters,
+    pair_sums,
+)
 from bboxqa.arrays import FloatArray, IndexArray, sum_by
 from bboxqa.estimates import PairTable
 
@@ -192,10 +194,9 @@ def mean_kappa(
     group = answers.group[answers.unit]
     if n_pairs > 1:
         clusters, without = _without(answers, weights, by_shared=by_shared)
-        return Estimator(
-            value, observed, expected, status, no_sums, no_value, clusters,
-            jackknife_error(without), n_shared, without,
-        )  # fmt: skip
+        return mean_estimator(
+            value, observed, expected, status, n_shared, clusters, without, answers.n_groups
+        )
     sums, evaluate = _single(answers, weights)
     clusters = clusters_of(group, answers.weight > 0)
     error = _error(answers, table, weights)

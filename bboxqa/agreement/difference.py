@@ -2,19 +2,12 @@
 
 from dataclasses import dataclass
 from math import nan
-from statistics import NormalDist
 
 import numpy as np
 
 from bboxqa.agreement.estimator import Estimator
 from bboxqa.agreement.krippendorff import OK
-from bboxqa.agreement.resampling import (
-    LEVEL,
-    drawn_weights,
-    jackknife,
-    jackknife_error,
-    percentile_interval,
-)
+from bboxqa.agreement.resampling import drawn_weights, percentile_interval
 from bboxqa.arrays import FloatArray, IndexArray
 
 __all__ = ["Difference", "paired_difference"]
@@ -85,9 +78,6 @@ def paired_difference(
             status = f"{which}: {estimator.status}"
             return Difference(nan, (nan, nan), nan, status, len(names), n_common)
     places = np.searchsorted(names, ours), np.searchsorted(names, theirs)
-    if first.without is not None or second.without is not None:
-        low, high, error = _by_jackknife((first, second), places, len(names))
-        return Difference(value, (low, high), error, OK, len(names), n_common)
     sums = first.drawn_sums(), second.drawn_sums()
     parts: list[FloatArray] = [np.zeros(0)]
     if len(names) > 1:
@@ -102,21 +92,3 @@ def paired_difference(
     defined = drawn[~np.isnan(drawn)]
     error = float(defined.std(ddof=1)) if not np.isnan(low) and len(defined) > 1 else nan
     return Difference(value, (float(low), float(high)), error, OK, len(names), n_common)
-
-
-def _by_jackknife(
-    estimators: tuple[Estimator, Estimator],
-    places: tuple[IndexArray, IndexArray],
-    n_clusters: int,
-) -> tuple[float, float, float]:
-    """Return the interval and the standard error of a difference of means over pairs."""
-    sides = []
-    for estimator, place in zip(estimators, places, strict=True):
-        # Without a cluster that a side does not have, that side stays as it is.
-        side = np.full(n_clusters, estimator.value)
-        side[place] = jackknife(estimator) if estimator.without is None else estimator.without
-        sides.append(side)
-    error = jackknife_error(sides[0] - sides[1])
-    value = estimators[0].value - estimators[1].value
-    reach = NormalDist().inv_cdf((1 + LEVEL) / 2) * error
-    return max(value - reach, -2.0), min(value + reach, 2.0), error

@@ -13,8 +13,6 @@ __all__ = [
     "Estimator",
     "clustered_error",
     "clusters_of",
-    "no_sums",
-    "no_value",
     "table_of",
     "undefined",
 ]
@@ -47,9 +45,7 @@ class Estimator:
     n_shared : int, optional
         Of means over pairs.
     without : (C,) float64, optional
-        The coefficient without each cluster, for means over several pairs. Pairs that share
-        little come to agree on everything in resamples, which moves these away from the value;
-        leaving out one cluster does not. Such a coefficient has no sums.
+        The coefficient without each cluster, where the sums are made of it (`mean_estimator`).
     """
 
     value: float
@@ -77,16 +73,6 @@ class Estimator:
         return sums if len(self.clusters) == sums.shape[1] else sums[:, self.clusters]
 
 
-def no_sums() -> Any:
-    """Return the sums of a coefficient that has none, (0, 0)."""
-    return np.zeros((0, 0))
-
-
-def no_value(sums: FloatArray) -> FloatArray:
-    """Return NaN for each column of sums."""
-    return np.full(sums.shape[1], nan)
-
-
 def undefined(status: str, observed: float = nan, expected: float = nan) -> Estimator:
     """Return a coefficient that the data do not define.
 
@@ -95,16 +81,12 @@ def undefined(status: str, observed: float = nan, expected: float = nan) -> Esti
     >>> undefined("undefined: no ratings").value
     nan
     """
+
+    def no_value(sums: FloatArray) -> FloatArray:
+        return np.full(sums.shape[1], nan)
+
     nobody = np.zeros(0, np.int64)
-    return Estimator(
-        nan,
-        observed,
-        expected,
-        status,
-        no_sums,
-        no_value,
-        nobody,
-    )
+    return Estimator(nan, observed, expected, status, lambda: np.zeros((0, 0)), no_value, nobody)
 
 
 def table_of(

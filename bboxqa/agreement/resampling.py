@@ -178,6 +178,8 @@ def jackknife(estimator: Estimator) -> FloatArray:
     (G,) float64
         NaN where the coefficient is undefined without the cluster.
     """
+    if estimator.without is not None:
+        return estimator.without
     sums = estimator.drawn_sums()
     depth, n_clusters = sums.shape
     total = np.asarray(sums.sum(1), np.float64).reshape(depth, 1)

@@ -1,27 +1,29 @@
 """How much of the time annotators say the same, and Cronbach's alpha as a contrast to it."""
 
+from itertools import pairwise
 from math import nan
+from typing import Any
 
 import numpy as np
 
+from bboxqa.agreement.estimator import Estimator, clusters_of, undefined
 from bboxqa.agreement.krippendorff import NO_PAIR, OK
-from bboxqa.arrays import run_starts
-from bboxqa.estimates import CategoryAgreement, Estimate
+from bboxqa.arrays import BoolArray, FloatArray, IndexArray, IntArray, run_starts, sum_by
 from bboxqa.model import Cell
 from bboxqa.ratings import Ratings
 
-__all__ = ["agreement_by_category", "cronbach_of_points"]
+__all__ = ["cronbach_of_points", "label_agreement", "time_agreement"]
 
 _NO_TWO = "undefined: no stretch of time was annotated by everyone, or there is one annotator only"
 _SAME_TOTALS = "undefined: the annotators' codes have the same sum, so the variance of sums is 0"
 
 
-def agreement_by_category(ratings: Ratings) -> CategoryAgreement:
-    """Return on which share of time annotators say the same, overall and for each value.
+def label_agreement(ratings: Ratings) -> list[Estimator]:
+    """Return for each value on which share of time annotators agree on it.
 
-    Overall it is the percent agreement; for a value c the time on which both say c divided by the
-    time on which at least one does. Both are means over the pairs of annotators, each pair
-    weighted by the time that the share is of: sums over pairs, divided.
+    For a value c: the time on which both say c divided by the time on which at least one does.
+    It is the mean over the pairs of annotators, each weighted by the time that its share is of:
+    sums over pairs, divided.
 
     Parameters
     ----------
@@ -30,12 +32,14 @@ def agreement_by_category(ratings: Ratings) -> CategoryAgreement:
 
     Returns
     -------
-    CategoryAgreement
+    list of Estimator
+        K, one per value. The two sums are the time on which both and either say it, in sample
+        points.
 
     Notes
     -----
-    For a value it is the coefficient of community of Jaccard (1912), "The distribution of the
-    flora in the alpine zone", on time. Chance is not taken into account.
+    It is the coefficient of community of Jaccard (1912), "The distribution of the flora in the
+    alpine zone", on time. Chance is not taken into account.
 
     Examples
     --------
@@ -43,37 +47,103 @@ def agreement_by_category(ratings: Ratings) -> CategoryAgreement:
     >>> from bboxqa.agreement.reliability import from_table
     >>> said = np.array([[0, 0, 1, 1], [0, 1, 1, 1]])
     >>> data = from_table(said, np.ones((2, 4), bool), 2)
-    >>> found = agreement_by_category(Ratings(data, (), ("ann", "bob"), ("sit", "run")))
-    >>> found.overall, found.agreement.round(3)
-    (0.75, array([0.5  , 0.667]))
+    >>> found = label_agreement(Ratings(data, (), ("ann", "bob"), ("sit", "run")))
+    >>> [round(label.value, 3) for label in found]
+    [0.5, 0.667]
     """
+    data = ratings.data
+    _, weight, raters = _said(ratings)
+    unit, value, times = _answers(ratings)
+    both = weight[unit] * _pairs(times)
+    either = weight[unit] * (_pairs(raters[unit]) - _pairs(raters[unit] - times))
+    order = np.argsort(value, kind="stable")
+    bounds = np.searchsorted(value[order], np.arange(data.n_values + 1))
+    return [
+        _share(
+            data.group[unit[rows]], both[rows], either[rows], data.n_groups,
+            "undefined: nobody says it where there is somebody to compare with",
+        )
+        for rows in (order[low:high] for low, high in pairwise(bounds.tolist()))
+    ]  # fmt: skip
+
+
+def time_agreement(ratings: Ratings) -> Estimator:
+    """Return on which share of time two annotators say the same, the mean over pairs.
+
+    Each pair counts by the time that it shares: sums over pairs, divided.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        As for `label_agreement`.
+
+    Returns
+    -------
+    Estimator
+        Undefined where no two annotators share any time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bboxqa.agreement.reliability import from_table
+    >>> said = np.array([[0, 0, 1, 1], [0, 1, 1, 1]])
+    >>> data = from_table(said, np.ones((2, 4), bool), 2)
+    >>> time_agreement(Ratings(data, (), ("ann", "bob"), ("sit", "run"))).value
+    0.75
+    """
+    data = ratings.data
+    _, weight, raters = _said(ratings)
+    unit, _, times = _answers(ratings)
+    same = np.zeros(len(data.group), np.int64)
+    np.add.at(same, unit, _pairs(times))
+    return _share(data.group, weight * same, weight * _pairs(raters), data.n_groups, NO_PAIR)
+
+
+def _said(ratings: Ratings) -> tuple[BoolArray, IndexArray, IndexArray]:
+    """Return which ratings count, how many points each unit stands for, and its raters."""
     data = ratings.data
     said = data.state == Cell.CATEGORY
     weight = np.ones(len(data.group), np.int64) if data.weight is None else data.weight
-    raters = np.bincount(data.unit[said], minlength=len(data.group))
+    return said, weight, np.bincount(data.unit[said], minlength=len(data.group))
+
+
+def _answers(ratings: Ratings) -> tuple[IndexArray, IndexArray, IndexArray]:
+    """Return each value that a unit was given, and how often."""
+    data = ratings.data
+    said = data.state == Cell.CATEGORY
     key = np.sort(data.unit[said] * data.n_values + data.value[said])
     first = run_starts(key)
-    times = np.diff(first, append=len(key))
     unit, value = np.divmod(key[first], max(data.n_values, 1))
-    pairs = raters * (raters - 1) // 2
-    others = raters[unit] - times
-    both = np.zeros(data.n_values, np.int64)
-    either = np.zeros(data.n_values, np.int64)
-    np.add.at(both, value, weight[unit] * (times * (times - 1) // 2))
-    np.add.at(either, value, weight[unit] * (pairs[unit] - others * (others - 1) // 2))
-    compared = int((weight * pairs).sum())
-    return CategoryAgreement(
-        value_names=ratings.value_names,
-        agreement=np.divide(both, either, out=np.full(len(both), nan), where=either > 0),
-        both=both,
-        either=either,
-        overall=int(both.sum()) / compared if compared else nan,
-        compared=compared,
-        status=OK if compared else NO_PAIR,
-    )
+    return unit, value, np.diff(first, append=len(key))
 
 
-def cronbach_of_points(ratings: Ratings) -> Estimate:
+def _pairs(number: IndexArray) -> IndexArray:
+    """Return how many pairs there are of so many."""
+    return number * (number - 1) // 2
+
+
+def _share(
+    group: IntArray, part: IndexArray, whole: IndexArray, n_groups: int, why_not: str
+) -> Estimator:
+    """Return a share of time that can be resampled."""
+    if not whole.any():
+        return undefined(why_not)
+    value = int(part.sum()) / int(whole.sum())
+
+    def sums() -> Any:
+        return np.stack([sum_by(group, column, n_groups) for column in (part, whole)])
+
+    clusters = clusters_of(group, whole > 0)
+    return Estimator(value, value, nan, OK, sums, _ratio, clusters)
+
+
+def _ratio(sums: FloatArray) -> FloatArray:
+    with np.errstate(invalid="ignore"):
+        share: FloatArray = sums[0] / sums[1]
+    return share
+
+
+def cronbach_of_points(ratings: Ratings) -> Estimator:
     """Return Cronbach's alpha with the points in time as items and the annotators as cases.
 
     k / (k − 1) · (1 − Σ variance of an item / variance of the sums) over k points (Cronbach 1951,
@@ -92,8 +162,8 @@ def cronbach_of_points(ratings: Ratings) -> Estimate:
 
     Returns
     -------
-    Estimate
-        NaN where nobody can be told apart: with one annotator, or where the sums are equal.
+    Estimator
+        Undefined where nobody can be told apart: with one annotator, or where the sums are equal.
 
     Examples
     --------
@@ -106,18 +176,28 @@ def cronbach_of_points(ratings: Ratings) -> Estimate:
     """
     data = ratings.data
     n_annotators = len(ratings.annotator_names)
-    said = data.state == Cell.CATEGORY
-    complete = np.bincount(data.unit[said], minlength=len(data.group)) == n_annotators
+    said, weight, raters = _said(ratings)
+    complete = raters == n_annotators
     rows = np.flatnonzero(said)[complete[data.unit[said]]]
-    weight = np.ones(len(data.group), np.int64) if data.weight is None else data.weight
     weight = weight[complete]
-    n_points = int(weight.sum())
-    if n_annotators < 2 or n_points < 2:
-        return Estimate(nan, status=_NO_TWO)
+    if n_annotators < 2 or weight.sum() < 2:
+        return undefined(_NO_TWO)
     codes = np.arange(data.n_values) if ratings.numbers is None else ratings.numbers
     points = codes[data.value[rows]].reshape(-1, n_annotators)
-    of_items = weight @ points.var(axis=1, ddof=1)
-    of_sums = (weight @ points).var(ddof=1)
-    if not of_sums > 0:
-        return Estimate(nan, status=_SAME_TOTALS)
-    return Estimate(float(n_points / (n_points - 1) * (1 - of_items / of_sums)))
+    columns = [weight, weight * points.var(axis=1, ddof=1), *(weight[:, None] * points).T]
+    group = data.group[complete]
+    sums = np.stack([sum_by(group, column, data.n_groups) for column in columns])
+    value = float(_cronbach(sums.sum(1, keepdims=True))[0])
+    if np.isnan(value):
+        return undefined(_SAME_TOTALS)
+    clusters = clusters_of(group, weight > 0)
+    return Estimator(value, nan, nan, OK, lambda: sums, _cronbach, clusters)
+
+
+def _cronbach(sums: FloatArray) -> FloatArray:
+    """Return Cronbach's alpha from points, variances of points, and sums of each annotator."""
+    points, of_items, of_sums = sums[0], sums[1], sums[2:].var(axis=0, ddof=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        alpha: FloatArray = points / (points - 1) * (1 - of_items / of_sums)
+    alpha[~((of_sums > 0) & (points > 1))] = nan
+    return alpha

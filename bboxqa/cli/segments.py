@@ -55,6 +55,12 @@ __all__ = ["segments"]
 )
 @click.option("--seed", type=click.IntRange(min=0), default=0, metavar="NUMBER", help="Default 0.")
 @click.option(
+    "--interval",
+    type=click.Choice(["percentile", "bca"]),
+    default="percentile",
+    help="How intervals are made of the replicates; default percentile.",
+)
+@click.option(
     "--format",
     "output_format",
     type=click.Choice(["text", "json", "csv"]),
@@ -97,7 +103,7 @@ def segments(
 
 def _formatted(tiers: "list[TierAgreement]", output_format: str) -> str:
     from bboxqa.cli.stats import scale_label
-    from bboxqa.report.estimates import as_csv, as_json, label_lines, text_lines
+    from bboxqa.report.estimates import as_csv, as_json, label_lines, labels_json, text_lines
 
     estimates = [tier.estimates for tier in tiers]
     if output_format == "csv":
@@ -106,12 +112,12 @@ def _formatted(tiers: "list[TierAgreement]", output_format: str) -> str:
         import msgspec
 
         values = [
-            {**shown, "labels": tier.labels.records()}
+            {**shown, "labels": labels_json(tier.labels)}
             for shown, tier in zip(as_json(estimates), tiers, strict=True)
         ]
         return msgspec.json.format(msgspec.json.encode(values), indent=2).decode() + "\n"
     lines = [
         *text_lines(estimates, scale_label, totals=False),
-        *label_lines([t.labels for t in tiers], estimates),
+        *label_lines({tier.estimates.task or "": tier.labels for tier in tiers}),
     ]
     return "".join(f"{line}\n" for line in lines)

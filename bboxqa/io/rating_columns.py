@@ -23,8 +23,6 @@ __all__ = [
     "reliability",
 ]
 
-# So many annotators, more than there are units, are more likely a table on its side.
-_MANY = 8
 
 Places = Callable[[IndexArray], Sequence[str]]
 
@@ -163,7 +161,7 @@ def from_array(
             [f"table: has shape {cells.shape}; expected two dimensions, annotators × units"]
         )
     n_annotators, n_units = cells.shape
-    if annotator_names is None and _MANY <= n_annotators > n_units:
+    if annotator_names is None and n_annotators > n_units:
         raise DatasetError(
             [f"table: would be {n_annotators:,} annotators of {count(n_units, 'unit')}"],
             "Turn it (table.T), since rows are annotators; if they are, name them with "

@@ -23,8 +23,6 @@ from bboxqa.words import count
 __all__ = ["answers", "is_counts", "read_wide"]
 
 _MISSING = {"-", "#N/A", "N/A", "n/a", "NA", "NAN", "NaN", "nan", "NULL", "Null", "null"}
-# So many annotators, and more than there are units, are a table on its side.
-_MANY = 8
 _FAR = 10
 _MOST_COUNTS = 10**7
 
@@ -204,7 +202,7 @@ def _refuse_transposed(table: TableFile, wide: _Wide, layout: str) -> None:
         reason = f"its {'columns' if by_annotator else 'rows'} are called {across[0]!r}, …"
     elif looks_like_units(down) and not looks_like_units(across):
         reason = f"its {'rows' if by_annotator else 'columns'} are called {down[0]!r}, …"
-    elif n_annotators >= _MANY and n_annotators > n_units and not titled:
+    elif n_annotators > n_units and not titled and not looks_like_annotators(down):
         reason = f"it would be {n_annotators:,} annotators of {count(n_units, 'unit')}"
     if reason:
         word = "annotator" if by_annotator else "unit"

@@ -2,15 +2,15 @@
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from math import isnan
 from typing import Any
 
-from bboxqa.estimates import CategoryAgreement, Estimate, TaskEstimates
+from bboxqa.estimates import Estimate, LabelAgreement, TaskEstimates
 from bboxqa.words import clean, count
 
-__all__ = ["as_csv", "as_json", "label_lines", "text_lines"]
+__all__ = ["as_csv", "as_json", "label_lines", "labels_json", "text_lines"]
 
 _ADVICE = (
     ("no unit has two", "Have some units rated by two annotators or more."),
@@ -245,39 +245,71 @@ def _detail(titles: tuple[str, ...], rows: list[tuple[str, ...]]) -> Iterator[st
         yield f" … and {len(rows) - _SHOWN:,} more (all of them with --format json)"
 
 
-def label_lines(
-    shares: Sequence[CategoryAgreement], tasks: Sequence[TaskEstimates]
-) -> Iterator[str]:
+def labels_json(labels: Sequence[LabelAgreement]) -> list[dict[str, Any]]:
+    """Return how far annotators agree on each label as values that json has.
+
+    Parameters
+    ----------
+    labels : sequence of LabelAgreement
+
+    Returns
+    -------
+    list of dict
+        None where a number is undefined.
+
+    Examples
+    --------
+    >>> labels_json([LabelAgreement("sit", Estimate(0.5, (0.25, 0.75), 0.1), 2, 4)])
+    [{'label': 'sit', 'agreement': 0.5, 'interval': [0.25, 0.75], 'standard_error': 0.1, \
+'status': 'ok', 'both': 2, 'either': 4}]
+    """
+    records = []
+    for label in labels:
+        values = _estimate_json(label.agreement)
+        agreement = values.pop("value")
+        records.append(
+            {
+                "label": label.label,
+                "agreement": agreement,
+                **values,
+                "both": label.both,
+                "either": label.either,
+            }
+        )
+    return records
+
+
+def label_lines(tiers: Mapping[str, Sequence[LabelAgreement]]) -> Iterator[str]:
     """Yield how far annotators agree on each label of segments of time.
 
     Parameters
     ----------
-    shares : sequence of CategoryAgreement
-        One per tier.
-    tasks : sequence of TaskEstimates
-        The tiers.
+    tiers : mapping of str to sequence of LabelAgreement
 
     Yields
     ------
     str
         A line without its end.
+
+    Examples
+    --------
+    >>> for line in label_lines({"posture": [LabelAgreement("sit", Estimate(0.5), 2, 4)]}):
+    ...     print(line)
+    <BLANKLINE>
+    Time on which both of a pair say a label, of that on which either does
+     tier     label  agreement  both  either
+     posture  sit       0.5000     2       4
     """
     yield ""
     yield "Time on which both of a pair say a label, of that on which either does"
-    rows: list[tuple[str, ...]] = [("tier", "label", "agreement", "both", "either")]
-    for share, task in zip(shares, tasks, strict=True):
-        for record in share.records():
-            agreement = record["agreement"]
-            rows.append(
-                (
-                    task.task or "",
-                    str(record["label"]),
-                    "undefined" if agreement is None else f"{agreement:.4f}",
-                    f"{record['both']:,}",
-                    f"{record['either']:,}",
-                )
-            )
-    yield from _aligned(rows)
+    titles = ("tier", "label", "agreement", "95 % interval", "both", "either")
+    rows = [
+        (tier, label.label, *_row("", label.agreement, None)[1:3], f"{label.both:,}",
+         f"{label.either:,}")
+        for tier, labels in tiers.items()
+        for label in labels
+    ]  # fmt: skip
+    yield from _aligned([titles, *rows])
 
 
 def _size(task: TaskEstimates) -> str:

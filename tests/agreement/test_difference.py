@@ -156,7 +156,7 @@ def test_of_two_groups_of_annotators():
 
 @pytest.mark.parametrize("name", ["cohen_kappa", "light_kappa"])
 @pytest.mark.parametrize("sizes", [(3, 3), (3, 2), (2, 3)])
-def test_means_over_pairs_differ_by_the_paired_jackknife(name, sizes):
+def test_means_over_pairs_are_drawn_in_pairs(name, sizes):
     truth = TRUTH[:30]
     values = [
         np.concatenate([noisy(seed, 0.2, truth), noisy(seed + 1, 0.5, truth)])[:n]
@@ -176,17 +176,15 @@ def test_means_over_pairs_differ_by_the_paired_jackknife(name, sizes):
     parts = [
         columns(part, np.char.mod("u%03d", own)) for part, own in zip(values, names, strict=True)
     ]
-    found = stats.difference(*parts, name, bootstrap=0)
+    found = stats.difference(*parts, name, bootstrap=4000)
     assert found.value == pytest.approx(measured(-1))
     assert (found.n_clusters, found.n_common, found.status) == (34, 26, "ok")
     error = jackknife_of([measured(unit) for unit in range(34)])
-    assert found.standard_error == pytest.approx(error)
-    reach = 1.959963984540054 * error
-    assert found.interval == pytest.approx((found.value - reach, found.value + reach))
-    assert stats.difference(*parts, name, bootstrap=50, seed=3) == found
+    assert found.standard_error == pytest.approx(error, rel=0.1)
+    reach = 1.96 * error
+    assert found.interval == pytest.approx((found.value - reach, found.value + reach), abs=0.06)
     same = stats.difference(parts[0], parts[0], name)
-    if sizes[0] > 2:
-        assert (same.value, same.standard_error, same.interval) == (0, 0, (0, 0))
+    assert (same.value, same.standard_error, same.interval) == (0, 0, (0, 0))
 
 
 def test_a_difference_of_means_over_pairs_stays_on_the_scale():
@@ -195,9 +193,8 @@ def test_a_difference_of_means_over_pairs_stays_on_the_scale():
     ours, theirs = stats.ratings_from_table(good), stats.ratings_from_table(bad)
     found = stats.difference(ours, theirs, "cohen_kappa")
     turned = stats.difference(theirs, ours, "cohen_kappa")
-    assert found.value + 1.96 * found.standard_error > 2
-    assert found.interval[0] < found.value
-    assert (found.interval[1], turned.interval[0]) == (2, -2)
+    assert found.interval[0] < found.value <= found.interval[1] <= 2
+    assert turned.interval == (-found.interval[1], -found.interval[0])
 
 
 def test_unknown_coefficient():

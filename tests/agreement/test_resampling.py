@@ -201,12 +201,18 @@ def test_nothing_to_resample():
 
 
 @pytest.mark.parametrize("name", OF_PAIRS)
-def test_means_over_several_pairs_have_no_sums(name):
+def test_replicates_of_means_over_several_pairs_are_means_of_pseudo_values(name):
     values = np.random.default_rng(1).integers(-1, K, (3, 30))
     found = estimated(name, values)
-    assert found.sums.shape == (0, 0)
-    assert np.isnan(found.evaluate(np.ones((4, 2)))).all()
-    assert found.without.shape == found.clusters.shape
+    n = len(found.clusters)
+    assert 1 < n < 30
+    pseudo = n * found.value - (n - 1) * found.without
+    pseudo += found.value - pseudo.mean()
+    (weights,) = drawn_weights(n, 50, 3)
+    assert replicates_of(found, 50, 3) == pytest.approx(pseudo @ weights / n)
+    assert replicates_of(found, 4000, 0).std() == pytest.approx(
+        found.standard_error * np.sqrt((n - 1) / n), rel=0.05
+    )
     assert found.standard_error == pytest.approx(jackknife_error(without_clusters(found)))
     pair = estimated(name, values[:2])
     assert pair.without is None

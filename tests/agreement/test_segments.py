@@ -7,7 +7,7 @@ from itertools import combinations, permutations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support import brute
 from support.reference import shared_file
@@ -15,7 +15,11 @@ from support.reference import shared_file
 from bboxqa.agreement.overlaps import overlapping, without_overlaps
 from bboxqa.agreement.reliability import from_table
 from bboxqa.agreement.segments import BACKGROUND, overlapping_segments, sweep
-from bboxqa.agreement.time_agreement import agreement_by_category, cronbach_of_points
+from bboxqa.agreement.time_agreement import (
+    cronbach_of_points,
+    label_agreement,
+    time_agreement,
+)
 from bboxqa.errors import ConfigError, DatasetError
 from bboxqa.model import Source
 from bboxqa.ratings import Ratings
@@ -102,7 +106,7 @@ def test_three_tracks_of_ten_seconds():
     assert pair(points, "A", "B") == pytest.approx((0.7906961042468436, 0.845))
     assert pair(points, "A", "C") == pytest.approx((0.5829504488584152, 0.705))
     assert pair(points, "B", "C") == pytest.approx((0.44324772162386084, 0.58))
-    assert agreement_by_category(ratings).overall == pytest.approx((0.845 + 0.705 + 0.58) / 3)
+    assert time_agreement(ratings).value == pytest.approx((0.845 + 0.705 + 0.58) / 3)
 
 
 @pytest.mark.parametrize(
@@ -191,15 +195,32 @@ def test_every_point_by_definition(world, tier, rule, resolution, support):
     assert data.n_values == len(used)
     assert data.n_groups == 2
     assert (data.unit.dtype, data.value.dtype, data.weight.dtype) == (np.int64, np.int32, np.int64)
-    shares = agreement_by_category(ratings)
     pairs = [p for _, own in expected for p in combinations(own.values(), 2)]
-    assert shares.compared == len(pairs)
+    overall = time_agreement(ratings)
     if pairs:
-        assert shares.overall == pytest.approx(sum(a == b for a, b in pairs) / len(pairs))
-    for name, share in zip(shares.value_names, shares.agreement, strict=True):
+        same = sum(a == b for a, b in pairs)
+        assert overall.sums.sum(1).tolist() == [same, len(pairs)]
+        assert overall.value == pytest.approx(same / len(pairs))
+    for name, share in zip(ratings.value_names, label_agreement(ratings), strict=True):
         either = sum(name in p for p in pairs)
         both = sum(p == (name, name) for p in pairs)
-        assert np.isnan(share) if not either else share == pytest.approx(both / either)
+        if not either:
+            assert (share.status, len(share.clusters)) == (
+                "undefined: nobody says it where there is somebody to compare with",
+                0,
+            )
+            continue
+        assert share.value == pytest.approx(both / either)
+        of_recording = [
+            [sum((number, p) == (g, (name, name)) for number, p in numbered),
+             sum(number == g and name in p for number, p in numbered)]
+            for g in (0, 1)
+            for numbered in [
+                [(number, p) for number, own in expected for p in combinations(own.values(), 2)]
+            ]
+        ]  # fmt: skip
+        assert share.sums.T.tolist() == of_recording
+        assert share.clusters.tolist() == [g for g in (0, 1) if of_recording[g][1]]
 
 
 @settings(max_examples=100)
@@ -260,7 +281,7 @@ def test_work_does_not_grow_with_time():
     ratings = sweep(segments)
     assert len(ratings.data.weight) == 3
     assert ratings.data.weight.sum() == 10**13
-    assert agreement_by_category(ratings).compared == 10**13
+    assert time_agreement(ratings).sums[1].tolist() == [10**13]
 
 
 def test_labels_that_are_numbers():
@@ -285,14 +306,18 @@ def test_no_time_at_all():
     for support in ("all", "marked"):
         ratings = sweep(build([], {"day": 0}, annotators=["A", "B"], tiers=["s"]), support=support)
         assert len(ratings.data.unit) == len(ratings.data.group) == 0
-        shares = agreement_by_category(ratings)
-        assert np.isnan(shares.overall)
+        shares = time_agreement(ratings)
+        assert np.isnan(shares.value)
         assert shares.status == "undefined: no unit has two values to compare"
 
 
 # The worked case of 300 seconds: percent agreement, and Cronbach's alpha beside it.
 
 LENGTH = 300_000
+
+
+def on_labels(ratings):
+    return [label.value for label in label_agreement(ratings)]
 
 
 def measured(a, b, tier="posture"):
@@ -305,10 +330,10 @@ def test_opposite_tracks_agree_nowhere_and_cronbach_praises_them():
         [(0, LENGTH, "sit")],
         [(0, 2_000, "sit"), (2_000, 297_000, "stand"), (297_000, LENGTH, "sit")],
     )
-    found = agreement_by_category(opposite)
-    assert found.overall == pytest.approx(5 / 300)
-    assert found.overall < 0.05
-    assert found.agreement.tolist() == pytest.approx([5 / 300, 0])
+    found = time_agreement(opposite)
+    assert found.value == pytest.approx(5 / 300)
+    assert found.value < 0.05
+    assert on_labels(opposite) == pytest.approx([5 / 300, 0])
     contrast = cronbach_of_points(opposite)
     # 295,000 points of variance 1/2 each; the sums differ by 295,000.
     assert contrast.value == pytest.approx(LENGTH / (LENGTH - 1) * (1 - 1 / 295_000))
@@ -321,7 +346,7 @@ def alpha_from_shares(ratings):
     data = ratings.data
     marginal = np.bincount(data.value, data.weight[data.unit])
     n = int(marginal.sum())
-    observed = 1 - agreement_by_category(ratings).overall
+    observed = 1 - time_agreement(ratings).value
     return 1 - observed / (1 - float((marginal * (marginal - 1)).sum()) / (n * (n - 1)))
 
 
@@ -330,13 +355,13 @@ def test_nearly_equal_tracks():
         [(0, 100_000, "sit"), (100_000, LENGTH, "stand")],
         [(0, 103_000, "sit"), (103_000, LENGTH, "stand")],
     )
-    assert agreement_by_category(near).overall == pytest.approx(0.99)
-    assert agreement_by_category(near).agreement.tolist() == pytest.approx([100 / 103, 197 / 200])
+    assert time_agreement(near).value == pytest.approx(0.99)
+    assert on_labels(near) == pytest.approx([100 / 103, 197 / 200])
 
 
 def test_half_and_half():
     half = measured([(0, LENGTH, "sit")], [(0, 150_000, "sit"), (150_000, LENGTH, "stand")])
-    assert agreement_by_category(half).overall == 0.5
+    assert time_agreement(half).value == 0.5
 
 
 def test_other_tiers_are_measured_by_themselves():
@@ -346,10 +371,11 @@ def test_other_tiers_are_measured_by_themselves():
                                  ("A", "speech", "talk"), ("B", "speech", "talk")]
     ]  # fmt: skip
     segments = build(rows, {"day": LENGTH})
-    assert agreement_by_category(sweep(segments, "posture")).overall == 0
-    speech = agreement_by_category(sweep(segments, "speech"))
-    assert (speech.overall, speech.value_names, speech.agreement.tolist()) == (1, ("talk",), [1])
-    assert agreement_by_category(sweep(segments)).overall == 0.5
+    assert time_agreement(sweep(segments, "posture")).value == 0
+    speech = sweep(segments, "speech")
+    assert (time_agreement(speech).value, speech.value_names) == (1, ("talk",))
+    assert on_labels(speech) == [1]
+    assert time_agreement(sweep(segments)).value == 0.5
 
 
 def cronbach_by_definition(table):
@@ -375,13 +401,37 @@ def test_cronbach_without_expanding(world):
         assert found.value == pytest.approx(cronbach_by_definition(table))
 
 
+@settings(max_examples=60)
+@given(worlds(), st.tuples(st.integers(0, 3), st.integers(0, 3)))
+def test_cronbach_of_recordings_drawn_several_times(world, drawn):
+    rows, durations, _ = world
+    segments = build(rows, durations, annotators=list("xyz"), tiers=["s", "t"])
+    ratings = sweep(segments, overlaps="first")
+    found = cronbach_of_points(ratings)
+    assume(not np.isnan(found.value))
+    recording = np.repeat(ratings.data.group, ratings.data.weight)
+    table = np.array(
+        [[ratings.value_names.index(unit[who]) for unit in expanded(ratings)] for who in "xyz"]
+    )
+    again = np.concatenate(
+        [table[:, recording == g] for g, times in enumerate(drawn) for _ in range(times)]
+        or [table[:, :0]],
+        axis=1,
+    )
+    (value,) = found.evaluate(found.sums @ np.array(drawn)[:, None])
+    if again.shape[1] < 2 or again.sum(axis=1).var() == 0:
+        assert np.isnan(value)
+    else:
+        assert value == pytest.approx(cronbach_by_definition(again))
+
+
 def test_cronbach_knows_no_middle_between_sums_that_differ_and_sums_that_do_not():
     """Opposite in both directions alike, and no annotator stands out."""
     balanced = measured(
         [(0, 150_000, "sit"), (150_000, LENGTH, "stand")],
         [(0, 150_000, "stand"), (150_000, LENGTH, "sit")],
     )
-    assert agreement_by_category(balanced).overall == 0
+    assert time_agreement(balanced).value == 0
     assert "same sum" in cronbach_of_points(balanced).status
 
 
@@ -392,7 +442,7 @@ def test_cronbach_of_annotators_rises_with_a_common_trend():
         [(at, at + 30_000, str(at // 30_000)) for at in steps],
         [(at, at + 30_000, str(at // 30_000 + 1)) for at in steps],
     )
-    assert agreement_by_category(ratings).overall == 0
+    assert time_agreement(ratings).value == 0
     points = ratings.numbers[ratings.data.value].reshape(-1, 2)
     assert (ratings.data.weight == 30_000).all()
     assert cronbach_by_definition(points) == pytest.approx(1, abs=1e-9)
@@ -411,10 +461,10 @@ def test_cronbach_needs_two_annotators_who_saw_the_same():
 
 def test_shares_of_units_without_weights_and_with_missing_ratings():
     data = from_table(np.array([[0, 1, -1], [0, 0, 1]]), np.ones((2, 3), bool), 2)
-    found = agreement_by_category(Ratings(data, (), ("A", "B"), ("x", "y")))
-    assert (found.overall, found.compared) == (0.5, 2)
-    assert found.agreement.tolist() == [0.5, 0]
-    assert (found.both.tolist(), found.either.tolist()) == ([1, 0], [2, 1])
+    ratings = Ratings(data, (), ("A", "B"), ("x", "y"))
+    assert time_agreement(ratings).sums.sum(1).tolist() == [1, 2]
+    assert on_labels(ratings) == [0.5, 0]
+    assert [label.sums.sum(1).tolist() for label in label_agreement(ratings)] == [[1, 2], [0, 1]]
 
 
 # Errors.

@@ -105,3 +105,58 @@ def test_no_file():
     found = run()
     assert found.exit_code == 2
     assert "no file given; try: bboxqa segments ann.csv bob.csv" in found.output
+
+
+def recordings(tmp_path, n=12):
+    rows = ["annotator,recording,start_ms,end_ms,label"]
+    for number in range(n):
+        shift = 40 * (number % 5)
+        rows.append(f"ann,r{number},0,{500 + shift},walk")
+        rows.append(f"bob,r{number},{shift},600,walk")
+        rows.append(f"ann,r{number},{700 + shift},1000,sit")
+        rows.append(f"bob,r{number},700,1000,{'sit' if number % 3 else 'stand'}")
+    path = tmp_path / "recordings.csv"
+    path.write_text("\n".join(rows) + "\n")
+    return path
+
+
+def test_labels_and_cronbach_have_intervals_that_draw_recordings(tmp_path):
+    path = recordings(tmp_path)
+    tiers = {
+        kind: json.loads(run(path, "--interval", kind, "--format", "json").output)[0]
+        for kind in ("percentile", "bca")
+    }
+    for tier in tiers.values():
+        labels = {row["label"]: row for row in tier["labels"]}
+        low, high = labels["walk"]["interval"]
+        assert 0 < low < labels["walk"]["agreement"] < high < 1
+        assert labels["walk"]["standard_error"] == pytest.approx((high - low) / 4, rel=0.3)
+        # Nobody agrees on it in any recording.
+        assert (labels["stand"]["agreement"], labels["stand"]["status"]) == (0, "ok")
+        assert set(tier["coefficients"]) >= {"cronbach_alpha", "cohen_kappa"}
+        for name in ("cronbach_alpha", "cohen_kappa", "percent_agreement"):
+            found = tier["coefficients"][name]
+            assert found["interval"][0] < found["value"] < found["interval"][1]
+    walks = [next(r for r in tier["labels"] if r["label"] == "walk") for tier in tiers.values()]
+    assert walks[0]["interval"] != walks[1]["interval"]
+    line = next(line for line in run(path).output.splitlines() if " segments  walk " in line)
+    low, high = walks[0]["interval"]
+    assert f"[{low:.4f}, {high:.4f}]" in line
+
+
+def test_one_seed_one_interval_also_of_labels(tmp_path):
+    path = recordings(tmp_path)
+    once, again, other = (
+        json.loads(run(path, "--seed", seed, "--format", "json").output)[0] for seed in (3, 3, 4)
+    )
+    assert once == again
+    assert once["labels"] != other["labels"]
+    assert [row["agreement"] for row in once["labels"]] == [
+        row["agreement"] for row in other["labels"]
+    ]
+
+
+def test_no_replicates_no_intervals_of_labels(tmp_path):
+    path = recordings(tmp_path, 3)
+    (tier,) = json.loads(run(path, "--bootstrap", 0, "--format", "json").output)
+    assert [row["interval"] for row in tier["labels"]] == [None] * len(tier["labels"])
