@@ -6,12 +6,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing import current_process, get_context
 from multiprocessing.connection import Connection
+from select import poll
 from signal import SIG_IGN, SIGINT, signal
+from threading import Thread
 from typing import Any, TypeVar
 
-__all__ = ["beside", "can_fork", "cores", "threads"]
+__all__ = ["LONG", "beside", "can_fork", "cores", "threads"]
+
+LONG = 1 << 25
+"""Bytes of json from which on a second process saves more time than its start takes."""
 
 _Result = TypeVar("_Result")
+
+# How many cores the one who started this process has left to it.
+_share: int | None = None
 
 
 def can_fork() -> bool:
@@ -29,12 +37,16 @@ def cores() -> int:
 
 def threads() -> int:
     """Return how many threads save time here: one in a worker, since the others have the rest."""
+    if _share is not None:
+        return _share
     return 1 if current_process().daemon else cores()
 
 
 @contextmanager
 def beside(work: Callable[[], _Result]) -> Iterator[Callable[[], _Result]]:
     """Do some work in another process; yield what waits for its result.
+
+    That process has half the cores that this one has.
 
     Parameters
     ----------
@@ -49,7 +61,9 @@ def beside(work: Callable[[], _Result]) -> Iterator[Callable[[], _Result]]:
     """
     context = get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_send, args=(work, receiver, sender), daemon=True)
+    process = context.Process(
+        target=_send, args=(work, max(1, threads() // 2), receiver, sender), daemon=True
+    )
     try:
         # Where there are processes enough already, the pipe stays without a sender.
         with suppress(OSError):
@@ -64,11 +78,22 @@ def beside(work: Callable[[], _Result]) -> Iterator[Callable[[], _Result]]:
         receiver.close()
 
 
-def _send(work: Callable[[], Any], receiver: Connection, sender: Connection) -> None:
+def _send(work: Callable[[], Any], share: int, receiver: Connection, sender: Connection) -> None:
+    global _share  # noqa: PLW0603 - a fact about the process
+    _share = share
     # What goes wrong here is tried again by the other process; nobody has to read of it twice.
     with suppress(BaseException):
         # The other process is interrupted too, and ends this one.
         signal(SIGINT, SIG_IGN)
         # With this end open, sending to a process that is gone would never end.
         receiver.close()
+        Thread(target=_end_with_reader, args=(sender,), daemon=True).start()
         sender.send(work())
+
+
+def _end_with_reader(sender: Connection) -> None:
+    """End this process as soon as nobody waits for what it sends."""
+    watch = poll()
+    watch.register(sender.fileno(), 0)
+    watch.poll()
+    os._exit(1)

@@ -1,9 +1,11 @@
 """One project: validated, measured, and written into its folder."""
 
 import json
+import shutil
 import traceback
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from hashlib import blake2b
 from math import isnan
 from pathlib import Path
@@ -17,6 +19,7 @@ from bboxqa.config import AgreeSettings, ValidateSettings, settings_from, valida
 from bboxqa.config_files import read_settings, read_validate_settings
 from bboxqa.errors import BboxqaError, ConfigError, NothingToCompareError, OutputError
 from bboxqa.findings import Report, Severity
+from bboxqa.forked import LONG, beside, can_fork
 from bboxqa.geometry.checks import needs_segmentation
 from bboxqa.io.coco import read_coco
 from bboxqa.io.folder import write_folder
@@ -231,23 +234,23 @@ def _run(
     row = Row(project.name, FAILED, len(project.files))
     try:
         agree, validate = settings_of(project, settings)
-        images = project.images if settings.images else None
-        report = validate_with(project.files, validate, images, _LISTED, settings.memory)
-        lines = "".join(f"{line}\n" for line in FORMATS["jsonl"](report))
-        write_atomically(scratch / "findings.jsonl", lines.encode("utf-8", "surrogateescape"))
-        row = _counted(row, report)
-        data = read_coco(
-            project.files,
-            annotator_key=agree.annotator_key,
-            attribution=agree.attribution or ("annotator-key" if _splits(project) else None),
-            segmentation=needs_segmentation(agree.similarity),
-            digest=True,
-            memory=settings.memory,
-        )
-        result = agree_with(data, agree, match_all=match_all)
-        values = summary(result)
-        write_folder(result, values, scratch)
-        row = _gated(replace(row, **_measured(values), status=MEASURED), agree, report)
+        measuring = partial(_measured, project, settings.memory, agree, scratch, match_all)
+        is_long = _is_long(project, settings, match_all)
+        with beside(measuring) if is_long else nullcontext() as outcome:
+            images = project.images if settings.images else None
+            report = validate_with(project.files, validate, images, _LISTED, settings.memory)
+            lines = "".join(f"{line}\n" for line in FORMATS["jsonl"](report))
+            write_atomically(scratch / "findings.jsonl", lines.encode("utf-8", "surrogateescape"))
+            row = _counted(row, report)
+            values = None
+            if outcome is not None:
+                # What went wrong there goes wrong here, too, and is told.
+                with suppress(EOFError, OSError):
+                    values = outcome()
+                for rest in scratch.glob(".bboxqa-*"):
+                    shutil.rmtree(rest, ignore_errors=True)
+        row = replace(row, **(values or measuring()), status=MEASURED)
+        row = _gated(row, agree, report)
     except NothingToCompareError as error:
         row = _gated(replace(row, status=NOT_MEASURED, message=_line(error)), agree, report)
     except (OSError, OutputError, MemoryError):
@@ -258,6 +261,12 @@ def _run(
         message = f"{type(error).__name__}: {clean(str(error))}"
         return replace(row, passed=False, message=message), False, traceback.format_exc()
     return row, True, f"{row.status}\n{row.message}\n" if row.message else f"{row.status}\n"
+
+
+def _is_long(project: Project, settings: Settings, match_all: MatchAll) -> bool:
+    """Return whether to measure beside validating; where memory is bounded, one comes first."""
+    here = match_all is match_images and can_fork()
+    return here and project.size >= LONG and settings.memory is None
 
 
 def _splits(project: Project) -> bool:
@@ -282,7 +291,21 @@ def _counted(row: Row, report: Report) -> Row:
     )
 
 
-def _measured(values: dict[str, Any]) -> dict[str, Any]:
+def _measured(
+    project: Project, memory: int | None, agree: AgreeSettings, scratch: Path, match_all: MatchAll
+) -> dict[str, Any]:
+    """Measure a project, and write the result into its folder; return what its row says of it."""
+    data = read_coco(
+        project.files,
+        annotator_key=agree.annotator_key,
+        attribution=agree.attribution or ("annotator-key" if _splits(project) else None),
+        segmentation=needs_segmentation(agree.similarity),
+        digest=True,
+        memory=memory,
+    )
+    result = agree_with(data, agree, match_all=match_all)
+    values = summary(result)
+    write_folder(result, values, scratch)
     first = values["thresholds"][0]
     low, high = first["interval"] or (None, None)
     return {

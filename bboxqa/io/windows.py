@@ -8,15 +8,13 @@ from functools import partial
 
 import msgspec
 
-from bboxqa.forked import beside, can_fork
+from bboxqa.forked import LONG, beside, can_fork
 from bboxqa.io.columns import Columns, ColumnsBuilder
 
 __all__ = ["decode_list"]
 
 # Text decoded in one go: few enough objects at a time to stay near the processor.
 _WINDOW = 1 << 20
-# From here on, a second process saves more time than its start takes.
-_LONG = 1 << 25
 _BETWEEN_RECORDS = re.compile(rb"\}\s*,\s*\{")
 _Cut = re.Match[bytes]
 
@@ -53,7 +51,7 @@ def decode_list(
     """
     builder = new_builder()
     middle = _BETWEEN_RECORDS.search(text, (start + len(text)) // 2)
-    short = middle is None or len(text) - start < _LONG
+    short = middle is None or len(text) - start < LONG
     # What a second process sends is there twice for a while.
     if middle is None or short or builder.bounded or not can_fork():
         return builder, _decode(text, start, None, builder, progress)

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from bboxqa.forked import beside, can_fork
+from bboxqa.forked import LONG, beside, can_fork
 from bboxqa.rules.collecting import AnnotationsBuilder
 from bboxqa.rules.columns import AnnotationColumns
 from bboxqa.rules.content import BETWEEN_RECORDS, LISTS, Reading, Section, Text
@@ -19,8 +19,6 @@ from bboxqa.rules.content import BETWEEN_RECORDS, LISTS, Reading, Section, Text
 __all__ = ["Scanner"]
 
 _WINDOW = 1 << 20
-# From here on, a second process saves more time than its start takes.
-_LONG = 1 << 25
 _BLANK = re.compile(rb"[ \t\n\r]*")
 _COLON = re.compile(rb'"\s*:')
 _KEY = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
@@ -161,7 +159,7 @@ class Scanner:
         place = self._blank(place)
         section = self._out.sections.get(name, Section())
         middle = BETWEEN_RECORDS.search(self._text, (place + len(self._text)) // 2)
-        long = len(self._text) - place >= _LONG and can_fork()
+        long = len(self._text) - place >= LONG and can_fork()
         # Where memory is bounded: what a second process sends is there twice for a while.
         if not isinstance(sink, AnnotationsBuilder) or sink.bounded or middle is None or not long:
             return self._windows(name, place, None, section, sink)[0]

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+import sys
 import tempfile
 from dataclasses import asdict
 from errno import ENOSPC
@@ -13,6 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from support.datasets import annotation, document, image, two_annotators, write
 
+from bboxqa import forked
 from bboxqa.batch import work
 from bboxqa.batch.discovery import discover
 from bboxqa.batch.work import Row, Settings, folder_of, key_of, recorded, run_project, settings_of
@@ -405,3 +407,58 @@ class TestMachine:
 def test_rows_can_be_written_as_json():
     row = Row("p", "failed", 1, alpha=0.1, message="<")
     assert Row(**json.loads(json.dumps(asdict(row)))) == row
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a second process measures on Linux only")
+class TestBesideValidating:
+    @pytest.fixture(autouse=True)
+    def _long(self, monkeypatch):
+        monkeypatch.setattr(work, "LONG", 0)
+        monkeypatch.setattr(forked, "cores", lambda: 2)
+
+    def result(self, out):
+        write(out.parent / "root/p/x.json", differing())
+        project = only(out.parent / "root")
+        row = run_project(project, PLAIN, out, key_of(project, PLAIN))
+        folder = folder_of(out, "p")
+        return row, {file.name: file.read_bytes() for file in folder.iterdir()}
+
+    def test_gives_the_same(self, tmp_path, monkeypatch):
+        here, measured = os.getpid(), []
+        real = work._measured
+        monkeypatch.setattr(work, "_measured", lambda *g: measured.append(os.getpid()) or real(*g))
+        together = self.result(tmp_path / "together")
+        # Measured elsewhere.
+        assert measured == []
+        monkeypatch.setattr(forked, "cores", lambda: 1)
+        assert self.result(tmp_path / "one after the other") == together
+        assert measured == [here]
+        assert together[0].status == "measured"
+
+    def test_where_memory_is_bounded_one_comes_first(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(work, "beside", None)
+        row = done(tmp_path, differing(), Settings({}, {}, memory=1 << 20))
+        assert row.status == "measured"
+
+    @pytest.mark.parametrize("leaves", [True, False])
+    def test_a_process_that_dies_is_replaced(self, tmp_path, monkeypatch, leaves):
+        plain = self.result(tmp_path / "plain")
+        here, real = os.getpid(), work._measured
+
+        def dies(*given):
+            if os.getpid() == here:
+                return real(*given)
+            if leaves:
+                (given[3] / ".bboxqa-half").mkdir()
+            os._exit(9)
+
+        monkeypatch.setattr(work, "_measured", dies)
+        assert self.result(tmp_path / "died") == plain
+
+    def test_what_goes_wrong_is_told(self, tmp_path):
+        content = differing()
+        content["annotations"][3]["bbox"] = [1, 2, -3, 4]
+        row = done(tmp_path, content)
+        assert row.status == "failed"
+        assert "bbox width is -3" in row.message
+        assert row.n_errors == 1

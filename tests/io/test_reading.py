@@ -284,7 +284,7 @@ def processes(request, monkeypatch):
     if request.param == "two processes":
         if sys.platform != "linux":
             pytest.skip("a second process reads on Linux only")
-        monkeypatch.setattr(windows, "_LONG", 0)
+        monkeypatch.setattr(windows, "LONG", 0)
         monkeypatch.setattr(forked, "cores", lambda: 2)
 
 
@@ -340,7 +340,7 @@ def test_an_inner_list_that_ends_as_the_outer_one(tmp_path, monkeypatch):
 def test_the_second_half_is_used_where_it_is_sound(extra, second_half_used, tmp_path, monkeypatch):
     content = shuffled(5)
     plain = read(tmp_path, content)
-    monkeypatch.setattr(windows, "_LONG", 0)
+    monkeypatch.setattr(windows, "LONG", 0)
     monkeypatch.setattr(windows, "_WINDOW", 100)
     monkeypatch.setattr(forked, "cores", lambda: 2)
     for record in content["annotations"]:
@@ -358,7 +358,7 @@ def test_the_second_half_is_used_where_it_is_sound(extra, second_half_used, tmp_
 def test_a_second_process_that_dies_costs_nothing_but_time(tmp_path, monkeypatch):
     content = shuffled(6)
     plain = read(tmp_path, content)
-    monkeypatch.setattr(windows, "_LONG", 0)
+    monkeypatch.setattr(windows, "LONG", 0)
     monkeypatch.setattr(windows, "_WINDOW", 100)
     monkeypatch.setattr(forked, "cores", lambda: 2)
     monkeypatch.setattr(forked, "_send", lambda *_: os._exit(9))
@@ -366,7 +366,7 @@ def test_a_second_process_that_dies_costs_nothing_but_time(tmp_path, monkeypatch
 
 
 def two_processes(monkeypatch):
-    monkeypatch.setattr(windows, "_LONG", 0)
+    monkeypatch.setattr(windows, "LONG", 0)
     monkeypatch.setattr(windows, "_WINDOW", 100)
     monkeypatch.setattr(forked, "cores", lambda: 2)
 
@@ -411,7 +411,7 @@ def test_a_killed_reader_leaves_no_process(tmp_path):
         "from bboxqa import forked\n"
         "from bboxqa.io import windows\n"
         "from bboxqa.io.coco import read_coco\n"
-        "windows._LONG, windows._WINDOW, forked.cores = 0, 100, lambda: 2\n"
+        "windows.LONG, windows._WINDOW, forked.cores = 0, 100, lambda: 2\n"
         "real, here = windows._decode, os.getpid()\n"
         "def slow(*given):\n"
         "    if os.getpid() == here:\n"

@@ -276,7 +276,7 @@ def mixed(n, extra):
 def test_a_second_process_changes_nothing(text, window, monkeypatch):
     whole = read(text)
     monkeypatch.setattr(module, "_WINDOW", window)
-    monkeypatch.setattr(module, "_LONG", 0)
+    monkeypatch.setattr(module, "LONG", 0)
     monkeypatch.setattr(forked, "cores", lambda: 2)
     cut = read(text)
     same(cut, whole)
@@ -292,7 +292,7 @@ def test_the_second_process_is_used_and_can_die(monkeypatch):
     text, absorbed = mixed(60, {}), []
     whole = read(text)
     monkeypatch.setattr(module, "_WINDOW", 60)
-    monkeypatch.setattr(module, "_LONG", 0)
+    monkeypatch.setattr(module, "LONG", 0)
     monkeypatch.setattr(forked, "cores", lambda: 2)
     absorb = AnnotationsBuilder.absorb
     monkeypatch.setattr(
