@@ -1,6 +1,9 @@
 """Types of arrays, and steps on them that recur everywhere."""
 
+import ctypes
 import mmap
+import sys
+from contextlib import suppress
 from dataclasses import fields
 from typing import Any
 
@@ -15,6 +18,7 @@ __all__ = [
     "IntArray",
     "find",
     "freeze",
+    "give_back",
     "let_go",
     "rows",
     "run_starts",
@@ -43,6 +47,17 @@ def let_go(array: Any) -> None:
         base = base.base if isinstance(base, np.ndarray) else base.obj
     if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
         base.madvise(mmap.MADV_DONTNEED)
+
+
+def give_back() -> None:
+    """Give memory that is free back to the system.
+
+    Decoding leaves it in small pieces, of which glibc keeps twice what the columns need.
+    """
+    if sys.platform == "linux":
+        # Other libraries of C have no such function.
+        with suppress(AttributeError):
+            ctypes.CDLL(None).malloc_trim(0)
 
 
 def rows(start: IndexArray, stop: IndexArray) -> tuple[IndexArray, IndexArray]:

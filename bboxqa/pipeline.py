@@ -104,7 +104,9 @@ def agree_with(
     crowd = data.annotations.iscrowd
     kept = np.flatnonzero(~crowd & ~lonely[data.annotations.image])
     empty = _empty_images(data, lonely)
-    data_kept = replace(data, annotations=data.annotations.take(kept))
+    data_kept = data
+    if len(kept) < len(crowd):
+        data_kept = replace(data, annotations=data.annotations.take(kept))
     check_matcher(data_kept.annotations, settings.matcher)
     # Where more than two are in an image, their order matters; greedy matching has none.
     greedy = settings.matcher == "recursive" and bool(data.assigned.sum(1).max(initial=0) > 2)

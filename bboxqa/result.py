@@ -47,6 +47,9 @@ class Labels:
 
 Column = Labels | NDArray[Any]
 
+# Rows that are plain values at a time.
+_CHUNK = 1 << 18
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
@@ -87,11 +90,13 @@ class Table:
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """Yield each row as plain values, None for what is undefined."""
-        columns = [
-            column.decode() if isinstance(column, Labels) else _plain(column)
-            for column in self.columns.values()
-        ]
-        return zip(*columns, strict=True)
+        for start in range(0, len(self), _CHUNK):
+            part = self.take(np.arange(start, min(start + _CHUNK, len(self))))
+            columns = [
+                column.decode() if isinstance(column, Labels) else _plain(column)
+                for column in part.columns.values()
+            ]
+            yield from zip(*columns, strict=True)
 
     def records(self) -> list[dict[str, Any]]:
         """Return each row as a dict, None for what is undefined."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bboxqa.arrays import let_go
+from bboxqa.arrays import give_back, let_go
 from bboxqa.errors import ConfigError
 from bboxqa.forked import threads
 from bboxqa.geometry.checks import check_shapes
@@ -86,6 +86,7 @@ def candidate_pairs(
             pool.shutdown(wait=False, cancel_futures=True)
     none: Found = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
     left, right, iou = (np.concatenate(parts) for parts in zip(none, *found, strict=True))
+    give_back()
     return CandidatePairs(left, right, iou), counts
 
 

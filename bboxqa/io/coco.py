@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 
+from bboxqa.arrays import give_back
 from bboxqa.errors import ConfigError, DatasetError
 from bboxqa.io.attribution import attribute
 from bboxqa.io.join import join
@@ -164,4 +165,7 @@ def read_coco(
             problems += error.problems
     if problems:
         raise DatasetError(problems)
-    return join(read, attribute(read, names, annotator_key=annotator_key, way=attribution), memory)
+    data = join(read, attribute(read, names, annotator_key=annotator_key, way=attribution), memory)
+    del read, part
+    give_back()
+    return data

@@ -17,9 +17,12 @@ from bboxqa.io.records import (
     author_field,
     whole_number,
 )
+from bboxqa.io.spool import Column, column_limit
 from bboxqa.model import BoolArray, FloatArray, IndexArray, IntArray, Segmentations
 
 __all__ = ["Authors", "Columns", "ColumnsBuilder"]
+
+_IDS = ("id", "image_id", "category_id")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,17 +69,17 @@ class Columns:
 class _AuthorsBuilder:
     """Collects the annotators under one key, and numbers their names."""
 
-    def __init__(self, key: str) -> None:
+    def __init__(self, key: str, limit: int | None) -> None:
         self._rest = key.split(".")[1:]
         self._get = attrgetter(author_field(key))
-        self._codes: list[IntArray] = []
+        self._codes = Column(np.int32, limit=limit)
         self._known: dict[object, int] = {None: -1, "": -1}
         self._numbers: dict[str, int] = {}
 
     def add(self, records: Sequence[Annotation]) -> None:
         values: list[object] = list(map(self._get, records))
         if values.count(None) == len(values):
-            self._codes.append(np.full(len(values), -1, np.int32))
+            self._codes.add(np.full(len(values), -1, np.int32))
             return
         for part in self._rest:
             values = [_inside(value, part) for value in values]
@@ -89,14 +92,14 @@ class _AuthorsBuilder:
             number = self._numbers.setdefault(annotator_name(value), len(self._numbers))
             self._known[value] = number
         codes = map(self._known.__getitem__, values)
-        self._codes.append(np.fromiter(codes, np.int32, len(values)))
+        self._codes.add(np.fromiter(codes, np.int32, len(values)))
 
     def absorb(self, authors: Authors) -> None:
         numbers = [self._numbers.setdefault(name, len(self._numbers)) for name in authors.names]
-        self._codes.append(np.array([*numbers, -1], np.int32)[authors.code])
+        self._codes.add(np.array([*numbers, -1], np.int32)[authors.code])
 
     def done(self) -> Authors:
-        return Authors(np.concatenate(self._codes), tuple(self._numbers))
+        return Authors(self._codes.done(), tuple(self._numbers))
 
 
 def _inside(value: object, key: str) -> object:
@@ -115,7 +118,8 @@ class ColumnsBuilder:
     segmentation : bool
         Whether to keep the outlines.
     memory : int, optional
-        Bytes of vertices that may be held; what is more goes to a file.
+        Bytes of vertices that may be held, and half as much of all else; what is more goes to a
+        file.
     """
 
     def __init__(
@@ -131,21 +135,21 @@ class ColumnsBuilder:
         own = next((key for key in keys if key not in ANNOTATOR_KEYS), None)
         self.type = annotation_type(own, segmentation=segmentation)
         self.problems: list[str] = []
-        self._ids: dict[str, list[IndexArray]] = {"id": [], "image_id": [], "category_id": []}
-        self._bbox: list[FloatArray] = []
-        self._iscrowd: list[BoolArray] = []
-        self._authors = {key: _AuthorsBuilder(key) for key in keys}
+        limit = column_limit(memory)
+        self._ids = {key: Column(np.int64, limit=limit) for key in _IDS}
+        self._bbox = Column(np.float64, 4, limit)
+        self._iscrowd = Column(np.bool_, limit=limit)
+        self._authors = {key: _AuthorsBuilder(key, limit) for key in keys}
         self.outlines = OutlinesBuilder(name, self.problems, memory) if segmentation else None
-        self.add([])
 
     def add(self, records: Sequence[Annotation]) -> None:
         """Take in the records of one window."""
         n = len(records)
-        for column, parts in self._ids.items():
-            parts.append(self._whole_numbers(records, column))
+        for key, column in self._ids.items():
+            column.add(self._whole_numbers(records, key))
         flat = chain.from_iterable([record.bbox for record in records])
-        self._bbox.append(np.fromiter(flat, np.float64, 4 * n).reshape(n, 4))
-        self._iscrowd.append(np.fromiter(map(attrgetter("iscrowd"), records), np.bool_, n))
+        self._bbox.add(np.fromiter(flat, np.float64, 4 * n).reshape(n, 4))
+        self._iscrowd.add(np.fromiter(map(attrgetter("iscrowd"), records), np.bool_, n))
         for author in self._authors.values():
             author.add(records)
         if self.outlines is not None:
@@ -166,10 +170,10 @@ class ColumnsBuilder:
 
     def absorb(self, columns: Columns, problems: Sequence[str]) -> None:
         """Take in what another builder of the same file has collected after this one."""
-        for key, parts in self._ids.items():
-            parts.append(getattr(columns, key))
-        self._bbox.append(columns.bbox)
-        self._iscrowd.append(columns.iscrowd)
+        for key, column in self._ids.items():
+            column.add(getattr(columns, key))
+        self._bbox.add(columns.bbox)
+        self._iscrowd.add(columns.iscrowd)
         for key, author in self._authors.items():
             author.absorb(columns.authors[key])
         if self.outlines is not None and columns.segmentation is not None:
@@ -179,11 +183,9 @@ class ColumnsBuilder:
     def done(self) -> Columns:
         """Return what has been taken in."""
         return Columns(
-            id=np.concatenate(self._ids["id"]),
-            image_id=np.concatenate(self._ids["image_id"]),
-            category_id=np.concatenate(self._ids["category_id"]),
-            bbox=np.concatenate(self._bbox),
-            iscrowd=np.concatenate(self._iscrowd),
+            **{key: column.done() for key, column in self._ids.items()},
+            bbox=self._bbox.done(),
+            iscrowd=self._iscrowd.done(),
             authors={key: author.done() for key, author in self._authors.items()},
             segmentation=None if self.outlines is None else self.outlines.done(),
         )

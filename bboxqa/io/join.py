@@ -1,7 +1,7 @@
 """Joining files to one data set: images by file name, categories by name."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -11,7 +11,7 @@ from bboxqa.errors import DatasetError, NothingToCompareError
 from bboxqa.io.attribution import Attribution
 from bboxqa.io.reader import CocoFile
 from bboxqa.io.records import Image, whole_number
-from bboxqa.io.spool import one_after_other
+from bboxqa.io.spool import column_limit, one_after_other, stored
 from bboxqa.model import (
     Annotations,
     BoolArray,
@@ -28,6 +28,7 @@ __all__ = ["join"]
 # Beyond this, areas lose their pixels to rounding; nothing real is as large.
 _MAX_COORDINATE = 1e9
 _CHUNK = 1 << 20
+_OF_ANNOTATIONS = ("kind", "part_start", "part_stop", "counts_start", "counts_stop", "size")
 
 
 @dataclass(slots=True)
@@ -328,32 +329,46 @@ def _merge(
         for c, p in zip(columns, indexed, strict=True)
         if c.segmentation is not None
     ]
-    merged = Annotations(
-        id=np.concatenate([c.id[p.place] for c, p in zip(columns, indexed, strict=True)]),
-        image=np.concatenate([part.image for part in indexed]),
-        annotator=np.concatenate(authors).astype(np.int32),
-        category=np.concatenate([part.category for part in indexed]),
-        bbox=np.concatenate([c.bbox[p.place] for c, p in zip(columns, indexed, strict=True)]),
-        iscrowd=np.concatenate([c.iscrowd[p.place] for c, p in zip(columns, indexed, strict=True)]),
-        segmentation=Segmentations.concatenate(outlines, partial(one_after_other, limit=memory)),
+    segmentation = Segmentations.concatenate(outlines, partial(one_after_other, limit=memory))
+    ids, bbox, iscrowd = (
+        np.concatenate([getattr(c, name)[p.place] for c, p in zip(columns, indexed, strict=True)])
+        for name in ("id", "bbox", "iscrowd")
     )
-    return merged.take(_order(merged))
+    image = np.concatenate([part.image for part in indexed])
+    category = np.concatenate([part.category for part in indexed])
+    annotator = np.concatenate(authors).astype(np.int32)
+    order = _order(image, annotator, bbox, category, ids)
+    limit = column_limit(memory)
+    if segmentation is not None:
+        taken = segmentation.take(order)
+        kept = {name: stored(getattr(taken, name), limit) for name in _OF_ANNOTATIONS}
+        segmentation = replace(taken, **kept)
+    return Annotations(
+        id=stored(ids[order], limit),
+        image=stored(image[order], limit),
+        annotator=stored(annotator[order], limit),
+        category=stored(category[order], limit),
+        bbox=stored(bbox[order], limit),
+        iscrowd=stored(iscrowd[order], limit),
+        segmentation=segmentation,
+    )
 
 
-def _order(annotations: Annotations) -> IndexArray:
+def _order(
+    image: IntArray, annotator: IntArray, bbox: FloatArray, category: IntArray, ids: IndexArray
+) -> IndexArray:
     """Return the order by image, annotator, box, category and id.
 
     Box and category decide before the id does, so that new ids give the same result.
     """
-    x, y, width, height = annotations.bbox.T
-    n_annotators = int(annotations.annotator.max(initial=0)) + 1
-    group = annotations.image.astype(np.int64) * n_annotators + annotations.annotator
+    x, y, width, height = bbox.T
+    n_annotators = int(annotator.max(initial=0)) + 1
+    group = image.astype(np.int64) * n_annotators + annotator
     order = np.lexsort((x, group))
     same = (np.diff(x[order]) == 0) & (np.diff(group[order]) == 0)
     # Few annotations of one annotator begin at one x: only those need the other keys.
     tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
     rows = order[tied]
-    content = (annotations.category, height, width, y, x)
-    keys = (annotations.id, *content, group)
+    keys = (ids, category, height, width, y, x, group)
     order[tied] = rows[np.lexsort([key[rows] for key in keys])]
     return order

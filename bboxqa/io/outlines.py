@@ -7,11 +7,8 @@ import numpy as np
 
 from bboxqa.geometry.masks import compress_counts, decode_counts
 from bboxqa.io.records import OutlinedAnnotation, Rle
-from bboxqa.io.spool import Spool
+from bboxqa.io.spool import Column, column_limit, stored
 from bboxqa.model import (
-    ByteArray,
-    IndexArray,
-    IntArray,
     SegmentationKind,
     Segmentations,
 )
@@ -32,19 +29,21 @@ class OutlinesBuilder:
     problems : list of str
         Where problems are put.
     memory : int, optional
-        Bytes of vertices that may be held; what is more goes to a file.
+        Bytes of vertices that may be held, as many of masks, and half as much of all else; what is
+        more goes to a file.
     """
 
     def __init__(self, name: str, problems: list[str], memory: int | None = None) -> None:
         self._name = name
         self._problems = problems
-        self._kind: list[ByteArray] = []
-        self._xy = Spool(memory)
-        self._ring_lengths: list[IndexArray] = []
-        self._ring_counts: list[IndexArray] = []
-        self._texts: list[bytes] = []
-        self._text_lengths: list[IndexArray] = []
-        self._size: list[IntArray] = []
+        self._limit = limit = column_limit(memory)
+        self._kind = Column(np.uint8, limit=limit)
+        self._xy = Column(np.float64, 2, memory)
+        self._ring_lengths = Column(np.int64, limit=limit)
+        self._ring_counts = Column(np.int64, limit=limit)
+        self._texts = Column(np.uint8, limit=memory)
+        self._text_lengths = Column(np.int64, limit=limit)
+        self._size = Column(np.int32, 2, limit)
 
     def add(self, records: Sequence[OutlinedAnnotation]) -> None:
         """Take in the outlines of one window."""
@@ -61,10 +60,10 @@ class OutlinesBuilder:
                 kind[place] = SegmentationKind.RLE
                 texts[place] = len(text)
                 size[place] = outline.size if text else (0, 0)
-        self._kind.append(kind.astype(np.uint8))
-        self._text_lengths.append(texts)
-        self._size.append(size)
-        self._ring_counts.append(counts)
+        self._kind.add(kind)
+        self._text_lengths.add(texts)
+        self._size.add(size)
+        self._ring_counts.add(counts)
         self._add_rings(records, polygons)
 
     def _add_rings(
@@ -82,8 +81,8 @@ class OutlinesBuilder:
                     f"{lengths[ring]} numbers; expected pairs of x and y"
                 )
             flat, lengths = flat[:0], lengths * 0
-        self._ring_lengths.append(lengths // 2)
-        self._xy.add(flat.tobytes())
+        self._ring_lengths.add(lengths // 2)
+        self._xy.add(flat)
 
     def _mask(self, record: OutlinedAnnotation, rle: Rle) -> bytes:
         """Return the compressed run lengths of a mask, or nothing if they are not sound."""
@@ -117,34 +116,35 @@ class OutlinesBuilder:
             )
             return b""
         text = text or compress_counts(runs, height, width)
-        self._texts.append(text)
+        self._texts.add(np.frombuffer(text, np.uint8))
         return text
 
     def absorb(self, segmentations: Segmentations) -> None:
         """Take in the outlines that another builder has collected."""
-        self._kind.append(segmentations.kind)
-        self._xy.add(segmentations.xy.data)
-        self._ring_lengths.append(np.diff(segmentations.ring_offsets))
-        self._ring_counts.append(segmentations.part_stop - segmentations.part_start)
-        self._texts.append(segmentations.counts.tobytes())
-        self._text_lengths.append(segmentations.counts_stop - segmentations.counts_start)
-        self._size.append(segmentations.size)
+        self._kind.add(segmentations.kind)
+        self._xy.add(segmentations.xy)
+        self._ring_lengths.add(np.diff(segmentations.ring_offsets))
+        self._ring_counts.add(segmentations.part_stop - segmentations.part_start)
+        self._texts.add(segmentations.counts)
+        self._text_lengths.add(segmentations.counts_stop - segmentations.counts_start)
+        self._size.add(segmentations.size)
 
     def done(self) -> Segmentations:
         """Return what has been taken in."""
-        ring_counts = np.concatenate(self._ring_counts)
+        ring_counts = self._ring_counts.done()
         part_stop = np.cumsum(ring_counts)
-        text_lengths = np.concatenate(self._text_lengths)
+        text_lengths = self._text_lengths.done()
         counts_stop = np.cumsum(text_lengths)
-        ring_lengths = np.concatenate(self._ring_lengths)
+        ring_lengths = self._ring_lengths.done()
         return Segmentations(
-            kind=np.concatenate(self._kind),
-            xy=self._xy.done(np.dtype(np.float64)).reshape(-1, 2),
-            ring_offsets=np.concatenate([[0], np.cumsum(ring_lengths)]),
+            kind=self._kind.done(),
+            # Neighbours in the file are neighbours in an image only by chance.
+            xy=self._xy.done(scattered=True),
+            ring_offsets=stored(np.concatenate([[0], np.cumsum(ring_lengths)]), self._limit),
             part_start=part_stop - ring_counts,
             part_stop=part_stop,
-            counts=np.frombuffer(b"".join(self._texts), np.uint8).copy(),
+            counts=self._texts.done(scattered=True),
             counts_start=counts_stop - text_lengths,
             counts_stop=counts_stop,
-            size=np.concatenate(self._size),
+            size=self._size.done(),
         )

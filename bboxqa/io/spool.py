@@ -1,10 +1,10 @@
-"""Bytes that grow: in memory up to a limit, and from then on in a file without a name."""
+"""What grows: in memory up to a limit, and from then on in a file without a name."""
 
 import mmap
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from typing import IO, TypeVar
+from typing import IO, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from bboxqa.arrays import FloatArray, let_go
 from bboxqa.errors import OutputError
 
-__all__ = ["Spool", "one_after_other"]
+__all__ = ["Column", "Spool", "column_limit", "one_after_other", "stored"]
 
 # Points that are copied at a time.
 _CHUNK = 1 << 20
+# A file has a few dozen columns beside its vertices: together they may hold half as much.
+_COLUMNS = 64
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
@@ -64,23 +66,83 @@ class Spool:
         except OSError as error:
             place = tempfile.gettempdir()
             raise OutputError(
-                f"{place}: no room for the outlines: {error.strerror}; set TMPDIR to a folder on a "
+                f"{place}: no room for what is read: {error.strerror}; set TMPDIR to a folder on a "
                 "larger disk, or allow more with --memory"
             ) from None
         self._written += len(self._held)
         self._held = bytearray()
 
-    def done(self, dtype: np.dtype[_Scalar]) -> NDArray[_Scalar]:
-        """Return what was taken in, as a flat array; of a file, it is mapped and read-only."""
+    def done(self, dtype: np.dtype[_Scalar], *, scattered: bool = False) -> NDArray[_Scalar]:
+        """Return what was taken in, as a flat array; of a file, it is mapped and read-only.
+
+        Scattered is what will be read in places that are no neighbours.
+        """
         if self._file is None:
             return np.frombuffer(self._held, dtype)
         self._spill()
         mapped = mmap.mmap(self._file.fileno(), self._written, access=mmap.ACCESS_READ)
         self._file.close()
         with suppress(AttributeError, OSError):
-            # Neighbours in the file are neighbours in an image only by chance.
-            mapped.madvise(mmap.MADV_RANDOM)
+            if scattered:
+                mapped.madvise(mmap.MADV_RANDOM)
         return np.frombuffer(mapped, dtype)
+
+
+def column_limit(memory: int | None) -> int | None:
+    """Return how much a column may hold of what a file may: the most of it is for vertices."""
+    return None if memory is None else memory // _COLUMNS
+
+
+class Column:
+    """Collects the numbers of one column, window by window.
+
+    Parameters
+    ----------
+    dtype : type
+    width : int
+        Numbers of a row; 0 for a flat array.
+    limit : int, optional
+        Bytes that may be held in memory.
+
+    Examples
+    --------
+    >>> column = Column(np.int64)
+    >>> column.add([1, 2])
+    >>> column.add(np.array([3]))
+    >>> column.done().tolist()
+    [1, 2, 3]
+    """
+
+    def __init__(self, dtype: type, width: int = 0, limit: int | None = None) -> None:
+        self._shape = (-1, width) if width else (-1,)
+        self._dtype = dtype
+        self._data = Spool(limit)
+
+    def add(self, values: Iterable[Any] | NDArray[Any]) -> None:
+        """Take in rows."""
+        array = values if isinstance(values, np.ndarray) else np.array(list(values))
+        self._data.add(np.ascontiguousarray(array, self._dtype).tobytes())
+
+    def done(self, *, scattered: bool = False) -> NDArray[Any]:
+        """Return what was taken in; see `Spool.done`."""
+        return self._data.done(np.dtype(self._dtype), scattered=scattered).reshape(self._shape)
+
+
+def stored(array: NDArray[_Scalar], limit: int | None) -> NDArray[_Scalar]:
+    """Return an array as it is, or from a file if it has more bytes than the limit.
+
+    Examples
+    --------
+    >>> stored(np.arange(4).reshape(2, 2), 8).tolist()
+    [[0, 1], [2, 3]]
+    """
+    if limit is None or array.nbytes <= limit:
+        return array
+    spool = Spool(limit)
+    rows = max(1, _CHUNK * len(array) // array.nbytes)
+    for start in range(0, len(array), rows):
+        spool.add(np.ascontiguousarray(array[start : start + rows]).tobytes())
+    return spool.done(array.dtype).reshape(array.shape)
 
 
 def one_after_other(parts: Sequence[FloatArray], limit: int | None) -> FloatArray:
@@ -108,4 +170,5 @@ def one_after_other(parts: Sequence[FloatArray], limit: int | None) -> FloatArra
         for start in range(0, len(xy), _CHUNK):
             spool.add(np.ascontiguousarray(xy[start : start + _CHUNK]).tobytes())
             let_go(xy)
-    return spool.done(np.dtype(np.float64)).reshape(-1, 2)
+    # Neighbours in the file are neighbours in an image only by chance.
+    return spool.done(np.dtype(np.float64), scattered=True).reshape(-1, 2)

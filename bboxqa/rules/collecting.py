@@ -1,6 +1,6 @@
 """From raw annotation records, sound or not, to columns that rules can look at."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import chain
 from typing import Any
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from bboxqa.arrays import FloatArray
 from bboxqa.io.records import ANNOTATOR_KEYS, annotator_name, whole_number
-from bboxqa.io.spool import Spool
+from bboxqa.io.spool import Column, column_limit
 from bboxqa.rules.columns import AnnotationColumns, Form, Keypoints, Rings, Rles
 from bboxqa.rules.outline_forms import form_of, rle_of
 from bboxqa.rules.raw import MISSING, NUMBERS, Missing, are_numbers, column_of, floats, kinds_of
@@ -19,48 +19,38 @@ _IDS = ("id", "image_id", "category_id")
 _FIELDS = (*_IDS, "bbox", "area", "iscrowd", "segmentation", "keypoints", "num_keypoints")
 
 
-class _Grower:
-    """Arrays of one column, window by window."""
-
-    def __init__(self, dtype: type, width: int = 0, memory: int | None = None) -> None:
-        self._shape = (-1, width) if width else (-1,)
-        self._dtype = dtype
-        self._data = Spool(memory)
-
-    def add(self, values: Iterable[Any] | np.ndarray[Any, Any]) -> None:
-        array = values if isinstance(values, np.ndarray) else np.array(list(values))
-        self._data.add(np.ascontiguousarray(array, self._dtype).tobytes())
-
-    def done(self) -> np.ndarray[Any, Any]:
-        return self._data.done(np.dtype(self._dtype)).reshape(self._shape)
-
-
 class AnnotationsBuilder:
     """Takes in raw records, window by window.
 
     Parameters
     ----------
     memory : int, optional
-        Bytes of vertices that may be held; what is more goes to a file.
+        Bytes of vertices that may be held, and half as much of all else; what is more goes to a
+        file.
     """
 
     def __init__(self, memory: int | None = None) -> None:
         self.n = 0
         self.bounded = memory is not None
-        self._record = _Grower(np.uint8)
-        self._kind = {name: _Grower(np.uint8) for name in _FIELDS}
-        self._id = {name: _Grower(np.int64) for name in _IDS}
-        self._whole = {name: _Grower(np.bool_) for name in _IDS}
-        self._bbox = _Grower(np.float64, 4)
-        self._area = _Grower(np.float64)
-        self._iscrowd = _Grower(np.int8)
-        self._num_keypoints = _Grower(np.int64)
-        self._form = _Grower(np.uint8)
-        self._rings = [_Grower(np.int64) for _ in range(3)]
-        self._xy = _Grower(np.float64, 2, memory)
+        limit = column_limit(memory)
+
+        def column(dtype: type, width: int = 0) -> Column:
+            return Column(dtype, width, limit)
+
+        self._record = column(np.uint8)
+        self._kind = {name: column(np.uint8) for name in _FIELDS}
+        self._id = {name: column(np.int64) for name in _IDS}
+        self._whole = {name: column(np.bool_) for name in _IDS}
+        self._bbox = column(np.float64, 4)
+        self._area = column(np.float64)
+        self._iscrowd = column(np.int8)
+        self._num_keypoints = column(np.int64)
+        self._form = column(np.uint8)
+        self._rings = [column(np.int64) for _ in range(3)]
+        self._xy = Column(np.float64, 2, memory)
         self._rles: list[tuple[int, int, int, int, int, bool, str]] = []
         self._keypoints: list[tuple[int, int, int]] = []
-        self._annotator = {key: _Grower(np.int32) for key in ANNOTATOR_KEYS}
+        self._annotator = {key: column(np.int32) for key in ANNOTATOR_KEYS}
         self._names: dict[str, int] = {}
 
     def add(self, values: Sequence[Any]) -> None:
@@ -237,7 +227,7 @@ class AnnotationsBuilder:
                 place=place,
                 n_numbers=n_numbers,
                 offsets=np.concatenate([[0], np.cumsum(n_numbers // 2)]),
-                xy=self._xy.done(),
+                xy=self._xy.done(scattered=True),
             ),
             rles=Rles(
                 row=np.array(rles[0], np.int64),

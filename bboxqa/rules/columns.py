@@ -1,9 +1,9 @@
 """The annotations of a file as columns, whatever is wrong with them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from enum import IntEnum
 
-from bboxqa.arrays import BoolArray, ByteArray, FloatArray, IndexArray, IntArray, freeze
+from bboxqa.arrays import BoolArray, ByteArray, FloatArray, IndexArray, IntArray, freeze, let_go
 
 __all__ = ["AnnotationColumns", "Form", "Keypoints", "Kind", "Rings", "Rles"]
 
@@ -161,6 +161,14 @@ class AnnotationColumns:
     keypoints: Keypoints
     annotator: dict[str, IntArray]
     annotator_names: tuple[str, ...]
+
+    def let_go(self) -> None:
+        """Let go of the pages of columns that are in files; who looks again maps them again."""
+        for holder in (self, self.rings):
+            for field in fields(holder):
+                value = getattr(holder, field.name)
+                for column in value.values() if isinstance(value, dict) else (value,):
+                    let_go(column)
 
     def __len__(self) -> int:
         return len(self.record)

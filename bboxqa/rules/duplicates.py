@@ -1,12 +1,13 @@
 """D: duplicates."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bboxqa.arrays import IndexArray
 from bboxqa.config import ValidateSettings
@@ -54,14 +55,12 @@ def _find_repeats(document: Document) -> IndexArray:
     columns = document.annotations
     shape = np.where(np.isfinite(columns.bbox), columns.bbox, document.outline_bounds)
     candidates = np.flatnonzero(np.isfinite(shape).all(1) & (columns.record == Kind.DICT))
-    numbers = [*shape[candidates].T, columns.image_id[candidates]]
+    rows = candidates[_with_equals([*shape[candidates].T, columns.image_id[candidates]])]
     # Where every box is the same, these keep records apart without reading them.
     whole = (columns.category_id, document.annotator, columns.iscrowd, columns.form)
-    codes = np.column_stack(whole)
-    sizes = np.nan_to_num(np.column_stack([columns.area, document.outline_bounds]))
-    first = first_equal([*numbers, *codes[candidates].T, *sizes[candidates].T])
-    again = first != np.arange(len(first))
-    rows = candidates[np.union1d(first[again], np.flatnonzero(again))]
+    sizes = np.nan_to_num(np.column_stack([columns.area[rows], document.outline_bounds[rows]]))
+    kinds = [columns.image_id[rows], *(column[rows] for column in whole)]
+    rows = rows[_with_equals([*shape[rows].T, *kinds, *sizes.T])]
     result = np.full(len(columns), -1)
     known: dict[str, int] = {}
     for row in rows.tolist():
@@ -69,6 +68,13 @@ def _find_repeats(document: Document) -> IndexArray:
         earlier = known.setdefault(json.dumps(record, sort_keys=True), row)
         result[row] = -1 if earlier == row else earlier
     return result
+
+
+def _with_equals(columns: Sequence[NDArray[Any]]) -> IndexArray:
+    """Return the rows that are there several times, sorted."""
+    first = first_equal(columns)
+    again = first != np.arange(len(first))
+    return np.union1d(first[again], np.flatnonzero(again))
 
 
 def _earlier(document: Document, threshold: float) -> _Earlier:

@@ -4,6 +4,7 @@ import mmap
 from collections.abc import Callable
 from pathlib import Path
 
+from bboxqa.arrays import give_back
 from bboxqa.collector import collector_off
 from bboxqa.errors import DatasetError
 from bboxqa.rules.content import BYTE_ORDER_MARK, Reading, Text
@@ -73,6 +74,7 @@ def read_bytes(
     start = _decode(reading)
     with collector_off():
         Scanner(reading, progress, memory).read(start)
+    give_back()
     return reading
 
 

@@ -1,4 +1,4 @@
-"""Outlines that do not fit in memory: the same result from a file."""
+"""What does not fit in memory: the same result from a file."""
 
 import json
 import mmap
@@ -14,7 +14,7 @@ from bboxqa.cli import cli
 from bboxqa.errors import OutputError
 from bboxqa.io import spool as module
 from bboxqa.io.coco import read_coco
-from bboxqa.io.spool import Spool
+from bboxqa.io.spool import Column, Spool, column_limit, stored
 
 numbers = st.lists(st.lists(st.floats(-1e9, 1e9), max_size=5), max_size=12)
 
@@ -27,6 +27,37 @@ def test_gives_back_what_it_was_given(parts, limit):
     found = spool.done(np.dtype(np.float64))
     assert found.tolist() == [number for part in parts for number in part]
     assert found.dtype == np.float64
+
+
+def is_mapped(array):
+    base = array
+    while isinstance(base, np.ndarray | memoryview):
+        base = base.base if isinstance(base, np.ndarray) else base.obj
+    return isinstance(base, mmap.mmap)
+
+
+@given(numbers, st.sampled_from([None, 0, 8, 24, 10**6]), st.sampled_from([0, 1]))
+def test_a_column_is_its_windows_one_after_the_other(parts, limit, width):
+    column = Column(np.float64, width, limit)
+    for place, part in enumerate(parts):
+        column.add(np.array(part) if place % 2 else part)
+    found = column.done()
+    assert found.shape == ((sum(map(len, parts)), 1) if width else (sum(map(len, parts)),))
+    assert found.ravel().tolist() == [number for part in parts for number in part]
+
+
+@given(st.integers(0, 50), st.integers(1, 4), st.sampled_from([None, 0, 100, 10**6]))
+def test_a_stored_array_is_the_same(n, width, limit):
+    array = np.arange(n * width, dtype=np.int32).reshape(n, width)
+    found = stored(array, limit)
+    assert np.array_equal(found, array)
+    assert (found.shape, found.dtype) == (array.shape, array.dtype)
+    assert is_mapped(found) == (limit is not None and array.nbytes > limit)
+
+
+def test_a_file_has_more_columns_than_one():
+    assert column_limit(None) is None
+    assert column_limit(6_400) == 100
 
 
 def test_holds_no_more_than_its_limit():
@@ -45,7 +76,7 @@ def test_no_room_for_the_file(monkeypatch):
 
     monkeypatch.setattr(module.tempfile, "TemporaryFile", lambda **_: Full())
     spool = Spool(1)
-    with pytest.raises(OutputError, match="no room for the outlines: No space left on device; set"):
+    with pytest.raises(OutputError, match="no room for what is read: No space left on device; set"):
         spool.add(b"12345678")
 
 
@@ -76,6 +107,12 @@ def test_outlines_in_a_file_are_those_in_memory(file):
     one, other = held.annotations.segmentation, spooled.annotations.segmentation
     for name in ("xy", "ring_offsets", "part_start", "part_stop", "kind"):
         assert np.array_equal(getattr(one, name), getattr(other, name)), name
+        assert is_mapped(getattr(other, name)), name
+    for name in ("id", "image", "annotator", "category", "bbox", "iscrowd"):
+        columns = [getattr(data.annotations, name) for data in (held, spooled)]
+        assert np.array_equal(*columns), name
+        assert columns[0].dtype == columns[1].dtype
+        assert list(map(is_mapped, columns)) == [False, True], name
     assert not other.xy.flags.writeable
 
 
@@ -89,10 +126,7 @@ def test_outlines_of_several_files(file, tmp_path):
     one, other = held.annotations.segmentation, spooled.annotations.segmentation
     assert np.array_equal(one.xy, other.xy)
     assert np.array_equal(one.ring_offsets, other.ring_offsets)
-    base = other.xy
-    while isinstance(base, np.ndarray | memoryview):
-        base = base.base if isinstance(base, np.ndarray) else base.obj
-    assert isinstance(base, mmap.mmap)
+    assert is_mapped(other.xy)
 
 
 @pytest.mark.parametrize("similarity", ["polygon", "mask", "pixel", "bbox"])
