@@ -2,15 +2,13 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from bboxqa.agreement.bootstrap import Intervals, bootstrap
-from bboxqa.agreement.coincidences import coincidences
 from bboxqa.agreement.krippendorff import alpha_per_group, pooled_alpha
-from bboxqa.agreement.reliability import from_units
 from bboxqa.config import AgreeSettings, settings_from
 from bboxqa.errors import ConfigError
 from bboxqa.matching import check_matcher
@@ -21,19 +19,17 @@ from bboxqa.model import (
     Dataset,
     FloatArray,
     IntArray,
-    ReliabilityData,
-    UnitTable,
 )
 from bboxqa.result import AgreementResult, ThresholdResult
-from bboxqa.shards import Matched, match_images
+from bboxqa.shards import Counted, Part, count_images, reliability_of
 from bboxqa.tables import category_table, image_table, pair_table, unit_table
 from bboxqa.version import __version__
 from bboxqa.words import count
 
-__all__ = ["MatchAll", "Progress", "agree", "agree_with"]
+__all__ = ["CountAll", "Progress", "agree", "agree_with"]
 
 Progress = Callable[[str, int, int], None]
-MatchAll = Callable[..., Matched]
+CountAll = Callable[..., Counted]
 _UNKNOWN = float("nan"), float("nan")
 _OF_READING = ("annotator_key", "attribution", "filter")
 # Below this, intervals by resampling images are known to be too narrow.
@@ -83,7 +79,7 @@ def agree_with(
     data: Dataset,
     settings: AgreeSettings,
     progress: Progress | None = None,
-    match_all: MatchAll = match_images,
+    count_all: CountAll = count_images,
 ) -> AgreementResult:
     """Measure how far annotators agree, with checked settings; see `agree`.
 
@@ -91,8 +87,8 @@ def agree_with(
     ----------
     data, settings, progress
         As for `agree`.
-    match_all : callable
-        How the images are matched: all at once here, or in parts elsewhere.
+    count_all : callable
+        How what agrees in the images is counted: all at once here, or in parts elsewhere.
     """
 
     def tell(stage: str) -> Callable[[int, int], None] | None:
@@ -110,24 +106,25 @@ def agree_with(
     check_matcher(data_kept.annotations, settings.matcher)
     # Where more than two are in an image, their order matters; greedy matching has none.
     greedy = settings.matcher == "recursive" and bool(data.assigned.sum(1).max(initial=0) > 2)
-    matched = match_all(data_kept, settings, greedy=greedy, progress=progress)
-    measured = _measure(data_kept, matched, settings, empty)
-    intervals: Sequence[Intervals | None] = [None] * len(measured)
+    part = Part(data_kept, empty)
+    counted = count_all(part, settings, greedy=greedy, progress=progress)
+    image_alphas = [_image_alpha(found, empty, settings) for found in counted.coincidences]
+    intervals: Sequence[Intervals | None] = [None] * len(image_alphas)
     clusters = ~lonely
     if settings.empty_images == "skip":
         clusters[empty] = False
     if settings.bootstrap and clusters.sum() > 1:
         intervals = bootstrap(
-            [part.coincidences for part in measured],
-            [part.image_alpha for part in measured],
+            counted.coincidences,
+            image_alphas,
             clusters,
             settings.bootstrap,
             settings.seed,
             tell("resampling"),
         )
     thresholds = tuple(
-        _result(data_kept, settings, part, interval)
-        for part, interval in zip(measured, intervals, strict=True)
+        _result(part, settings, counted, index, image_alpha, interval)
+        for index, (image_alpha, interval) in enumerate(zip(image_alphas, intervals, strict=True))
     )
     return AgreementResult(
         thresholds=thresholds,
@@ -142,7 +139,7 @@ def agree_with(
         sources=data.sources,
         notes=(
             *data.notes,
-            *_notes(data_kept, settings, matched.counts, int(crowd.sum()), thresholds),
+            *_notes(data_kept, settings, counted.counts, int(crowd.sum()), thresholds),
         ),
     )
 
@@ -153,57 +150,33 @@ def _empty_images(data: Dataset, lonely: BoolArray) -> IntArray:
     return np.flatnonzero(~drawn & ~lonely).astype(np.int32)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Measured:
-    """One threshold up to its coincidences; intervals come from all thresholds together."""
-
-    threshold: float
-    units: UnitTable
-    reliability: ReliabilityData
-    coincidences: Coincidences
-    image_alpha: FloatArray
-    greedy_alpha: float
-
-
-def _measure(
-    data: Dataset, matched: Matched, settings: AgreeSettings, empty: IntArray
-) -> list[_Measured]:
-    """Count at each threshold."""
-    extra = empty if settings.empty_images == "unit" else None
-
-    def counted(units: UnitTable) -> tuple[ReliabilityData, Coincidences]:
-        n_categories = len(data.category_names)
-        reliability = from_units(data.annotations, units, data.assigned, n_categories, extra)
-        return reliability, coincidences(reliability, settings.missing)
-
-    measured = []
-    for index, threshold in enumerate(settings.iou_threshold):
-        units = matched.units[index]
-        reliability, statistics = counted(units)
-        image_alpha = alpha_per_group(statistics)
-        if settings.empty_images != "skip":
-            image_alpha[empty] = 1.0
-        greedy_alpha = float("nan")
-        if matched.greedy:
-            greedy_alpha = pooled_alpha(counted(matched.greedy[index])[1]).value
-        measured.append(
-            _Measured(threshold, units, reliability, statistics, image_alpha, greedy_alpha)
-        )
-    return measured
+def _image_alpha(found: Coincidences, empty: IntArray, settings: AgreeSettings) -> FloatArray:
+    """Return alpha of each image; those in which all drew nothing agree, if they count."""
+    alpha = alpha_per_group(found)
+    if settings.empty_images != "skip":
+        alpha[empty] = 1.0
+    return alpha
 
 
 def _result(
-    data: Dataset, settings: AgreeSettings, part: _Measured, intervals: Intervals | None
+    part: Part,
+    settings: AgreeSettings,
+    counted: Counted,
+    index: int,
+    image_alpha: FloatArray,
+    intervals: Intervals | None,
 ) -> ThresholdResult:
     """Return the result of one threshold."""
+    data, units, found = part.data, counted.units[index], counted.coincidences[index]
+    reliability = reliability_of(part, units, settings)
     n_images = int((data.assigned.sum(1) >= 2).sum())
-    alpha = pooled_alpha(part.coincidences, n_images)
-    defined = part.image_alpha[~np.isnan(part.image_alpha)]
-    n_units = len(part.units)
-    is_missing = part.reliability.state == Cell.MISSING
-    missing = np.bincount(part.reliability.unit, is_missing, n_units)[:n_units]
+    alpha = pooled_alpha(found, n_images)
+    defined = image_alpha[~np.isnan(image_alpha)]
+    is_missing = reliability.state == Cell.MISSING
+    missing = np.bincount(reliability.unit, is_missing, len(units))[: len(units)]
+    greedy = pooled_alpha(counted.greedy[index]).value if counted.greedy else float("nan")
     return ThresholdResult(
-        iou_threshold=part.threshold,
+        iou_threshold=settings.iou_threshold[index],
         alpha=alpha.value,
         status=alpha.status,
         interval=_UNKNOWN if intervals is None else _pair(intervals.pooled),
@@ -211,14 +184,14 @@ def _result(
         expected=alpha.expected,
         mean_image_alpha=float(defined.mean()) if len(defined) else float("nan"),
         mean_image_interval=_UNKNOWN if intervals is None else _pair(intervals.mean),
-        n_units=n_units,
+        n_units=len(units),
         n_complete_units=int((missing == 0).sum()),
-        greedy_alpha=part.greedy_alpha,
-        images=image_table(data, part.units, part.image_alpha, settings.min_alpha),
-        categories=category_table(data, part.coincidences, intervals),
-        pairs=pair_table(data, part.reliability, settings.missing),
-        units=unit_table(data, part.units, part.reliability),
-        reliability=part.reliability,
+        greedy_alpha=greedy,
+        images=image_table(data, units, image_alpha, settings.min_alpha),
+        categories=category_table(data, found, intervals),
+        pairs=pair_table(data, counted.pairs[index]),
+        units=unit_table(data, units, reliability),
+        reliability=reliability,
     )
 
 

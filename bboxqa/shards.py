@@ -1,32 +1,58 @@
-"""Images in parts: each part is matched for itself, wherever, and the parts join to the whole."""
+"""Images in parts: each is counted for itself, wherever, and the counts join to the whole."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
+from bboxqa.agreement.coincidences import coincidences, join_coincidences
+from bboxqa.agreement.pairs import PairCounts, count_pairs, join_pairs
+from bboxqa.agreement.reliability import from_units
+from bboxqa.arrays import freeze
 from bboxqa.config import AgreeSettings
 from bboxqa.geometry.similarity import TOLERANCE, candidate_pairs
 from bboxqa.matching import match
-from bboxqa.model import Dataset, UnitTable
+from bboxqa.model import Coincidences, Dataset, IntArray, ReliabilityData, UnitTable
 
-__all__ = ["Matched", "join_matched", "match_images", "split_images"]
+__all__ = ["Counted", "Part", "count_images", "join_counted", "reliability_of", "split_images"]
 
 Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Matched:
-    """Which annotations show one object, at each threshold.
+class Part:
+    """Images with all that is compared in them.
+
+    Attributes
+    ----------
+    data : Dataset
+        The whole, or a part.
+    empty : (K,) int32
+        The images that several annotators were asked about and none drew in.
+    """
+
+    data: Dataset
+    empty: IntArray
+
+    def __post_init__(self) -> None:
+        freeze(self)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counted:
+    """Which annotations show one object, and what agreement is made of; at each threshold.
 
     Attributes
     ----------
     units : tuple of UnitTable
         One per threshold.
-    greedy : tuple of UnitTable
-        The same by the greedy matcher, where it was asked for.
+    coincidences, greedy : tuple of Coincidences
+        By image; `greedy` are those of the greedy matcher, where it was asked for.
+    pairs : tuple of PairCounts
+        By pair of annotators.
     n_images : int
         Of the part, or of the whole.
     counts : Counter
@@ -34,32 +60,36 @@ class Matched:
     """
 
     units: tuple[UnitTable, ...]
-    greedy: tuple[UnitTable, ...]
+    coincidences: tuple[Coincidences, ...]
+    greedy: tuple[Coincidences, ...]
+    pairs: tuple[PairCounts, ...]
     n_images: int
     counts: Counter[str] = field(default_factory=Counter)
 
 
-def split_images(data: Dataset, n_parts: int) -> list[Dataset]:
-    """Return the data set in parts of whole images, with about as many annotations in each.
+def split_images(whole: Part, n_parts: int) -> list[Part]:
+    """Return parts of whole images, with about as many annotations in each.
 
     Parameters
     ----------
-    data : Dataset
+    whole : Part
     n_parts : int
         How many there may be. A part can be without annotations.
 
     Returns
     -------
-    list of Dataset
+    list of Part
         In the order of the images; each with its own images and outlines only.
 
     Examples
     --------
     >>> from bboxqa.examples import example_file
     >>> from bboxqa.io.coco import read_coco
-    >>> [len(part.annotations) for part in split_images(read_coco(example_file("fruits")), 4)]
+    >>> whole = Part(read_coco(example_file("fruits")), np.zeros(0, np.int32))
+    >>> [len(part.data.annotations) for part in split_images(whole, 4)]
     [9]
     """
+    data = whole.data
     image = data.annotations.image
     n_images = len(data.image_names)
     ends = np.linspace(0, len(image), max(n_parts, 1) + 1).astype(np.int64)[1:-1]
@@ -75,27 +105,34 @@ def split_images(data: Dataset, n_parts: int) -> list[Dataset]:
             image=taken.image - np.int32(low),
             segmentation=None if outlines is None else outlines.packed(),
         )
-        parts.append(
-            replace(
-                data,
-                image_names=data.image_names[low:high],
-                image_size=data.image_size[low:high],
-                annotations=own,
-                assigned=data.assigned[low:high],
-            )
+        images = replace(
+            data,
+            image_names=data.image_names[low:high],
+            image_size=data.image_size[low:high],
+            annotations=own,
+            assigned=data.assigned[low:high],
         )
+        empty = whole.empty[(whole.empty >= low) & (whole.empty < high)]
+        parts.append(Part(images, empty - np.int32(low)))
     return parts
 
 
-def match_images(
-    data: Dataset, settings: AgreeSettings, *, greedy: bool, progress: Progress | None = None
-) -> Matched:
-    """Compare and match the annotations of all images.
+def reliability_of(part: Part, units: UnitTable, settings: AgreeSettings) -> ReliabilityData:
+    """Return what every annotator said about every unit, empty images included if they count."""
+    data = part.data
+    extra = part.empty if settings.empty_images == "unit" else None
+    n_categories = len(data.category_names)
+    return from_units(data.annotations, units, data.assigned, n_categories, extra)
+
+
+def count_images(
+    part: Part, settings: AgreeSettings, *, greedy: bool, progress: Progress | None = None
+) -> Counted:
+    """Compare and match the annotations of all images, and count what agrees.
 
     Parameters
     ----------
-    data : Dataset
-        The whole, or a part.
+    part : Part
     settings : AgreeSettings
     greedy : bool
         Match by the greedy matcher as well.
@@ -104,8 +141,9 @@ def match_images(
 
     Returns
     -------
-    Matched
+    Counted
     """
+    data = part.data
     pairs, counts = candidate_pairs(
         data,
         settings.similarity,
@@ -113,65 +151,69 @@ def match_images(
         all_touched=settings.all_touched,
         progress=None if progress is None else lambda *done: progress("comparing", *done),
     )
-    found: dict[str, list[UnitTable]] = {settings.matcher: []}
+    units: list[UnitTable] = []
+    counted: dict[str, list[Coincidences]] = {settings.matcher: []}
     if greedy:
-        found["greedy"] = []
+        counted["greedy"] = []
+    of_pairs: list[PairCounts] = []
     for index, threshold in enumerate(settings.iou_threshold):
         admissible = pairs.take(np.flatnonzero(pairs.iou >= threshold - TOLERANCE))
-        for matcher, tables in found.items():
+        for matcher, statistics in counted.items():
             lenient = settings.category_lenient
-            tables.append(
-                match(data.annotations, admissible, matcher, threshold, category_lenient=lenient)
+            found = match(
+                data.annotations, admissible, matcher, threshold, category_lenient=lenient
             )
+            reliability = reliability_of(part, found, settings)
+            statistics.append(coincidences(reliability, settings.missing))
+            if matcher == settings.matcher:
+                units.append(found)
+                n_annotators = len(data.annotator_names)
+                of_pairs.append(count_pairs(reliability, n_annotators, settings.missing))
         if progress is not None:
             progress("matching", index + 1, len(settings.iou_threshold))
-    return Matched(
-        units=tuple(found[settings.matcher]),
-        greedy=tuple(found["greedy"]) if greedy else (),
+    return Counted(
+        units=tuple(units),
+        coincidences=tuple(counted[settings.matcher]),
+        greedy=tuple(counted["greedy"]) if greedy else (),
+        pairs=tuple(of_pairs),
         n_images=len(data.image_names),
         counts=counts,
     )
 
 
-def join_matched(parts: Sequence[Matched]) -> Matched:
+def join_counted(parts: Sequence[Counted]) -> Counted:
     """Return the whole of parts; joining is associative, so that any tree gives the same.
 
     Parameters
     ----------
-    parts : sequence of Matched
+    parts : sequence of Counted
         In the order of their images, one at least.
 
     Returns
     -------
-    Matched
+    Counted
     """
     counts: Counter[str] = Counter()
     for part in parts:
         counts += part.counts
-    before = np.cumsum([0, *(part.n_images for part in parts)])[:-1]
-    return Matched(
-        units=_joined([part.units for part in parts], before.tolist()),
-        greedy=_joined([part.greedy for part in parts], before.tolist()),
+    before = np.cumsum([0, *(part.n_images for part in parts)])[:-1].tolist()
+    return Counted(
+        units=tuple(_joined(tables, before) for tables in _by_threshold(parts, "units")),
+        coincidences=tuple(map(join_coincidences, _by_threshold(parts, "coincidences"))),
+        greedy=tuple(map(join_coincidences, _by_threshold(parts, "greedy"))),
+        pairs=tuple(map(join_pairs, _by_threshold(parts, "pairs"))),
         n_images=sum(part.n_images for part in parts),
         counts=counts,
     )
 
 
-def _joined(parts: Sequence[tuple[UnitTable, ...]], before: list[int]) -> tuple[UnitTable, ...]:
-    joined = []
-    for tables in zip(*parts, strict=True):
-        offsets = np.cumsum([0, *(len(table) for table in tables)])[:-1].tolist()
-        joined.append(
-            UnitTable(
-                np.concatenate(
-                    [table.unit + offset for table, offset in zip(tables, offsets, strict=True)]
-                ),
-                np.concatenate(
-                    [
-                        table.image + np.int32(images)
-                        for table, images in zip(tables, before, strict=True)
-                    ]
-                ),
-            )
-        )
-    return tuple(joined)
+def _by_threshold(parts: Sequence[Counted], name: str) -> Iterator[tuple[Any, ...]]:
+    return zip(*(getattr(part, name) for part in parts), strict=True)
+
+
+def _joined(tables: Sequence[UnitTable], before: Sequence[int]) -> UnitTable:
+    offsets = np.cumsum([0, *(len(table) for table in tables)])[:-1].tolist()
+    return UnitTable(
+        np.concatenate([t.unit + offset for t, offset in zip(tables, offsets, strict=True)]),
+        np.concatenate([t.image + np.int32(n) for t, n in zip(tables, before, strict=True)]),
+    )

@@ -4,7 +4,7 @@ import numpy as np
 
 from bboxqa.agreement.bootstrap import Intervals
 from bboxqa.agreement.krippendorff import alpha_per_category
-from bboxqa.agreement.pairs import alpha_per_pair
+from bboxqa.agreement.pairs import PairCounts, alpha_per_pair
 from bboxqa.model import Cell, Coincidences, Dataset, FloatArray, ReliabilityData, UnitTable
 from bboxqa.result import Column, Labels, Table
 
@@ -82,24 +82,22 @@ def category_table(data: Dataset, counted: Coincidences, intervals: Intervals | 
     )
 
 
-def pair_table(data: Dataset, reliability: ReliabilityData, missing: str) -> Table:
+def pair_table(data: Dataset, counts: PairCounts) -> Table:
     """Return alpha of every pair of annotators who share an image.
 
     Parameters
     ----------
     data : Dataset
         A annotators.
-    reliability : ReliabilityData
+    counts : PairCounts
         Of all of them.
-    missing : {"category", "ignore"}
-        Whether a missing annotation is a value of its own, or none.
 
     Returns
     -------
     Table
     """
     names = data.annotator_names
-    first, second, alpha, n_units = alpha_per_pair(reliability, len(names), missing)
+    first, second, alpha, n_units = alpha_per_pair(counts)
     return Table(
         {
             "annotator_1": Labels(first, names),

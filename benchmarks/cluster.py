@@ -20,12 +20,15 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from bboxqa.batch import parts
 from bboxqa.config import settings_from
 from bboxqa.geometry.checks import needs_segmentation
 from bboxqa.io.coco import read_coco
+from bboxqa.model import Dataset
 from bboxqa.pipeline import agree_with
-from bboxqa.shards import Matched, join_matched, match_images, split_images
+from bboxqa.shards import Counted, Part, count_images, join_counted, split_images
 
 
 def resident() -> float:
@@ -41,6 +44,11 @@ def peak() -> float:
     return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / 1e3
 
 
+def whole_of(data: Dataset) -> Part:
+    """Return all images; in those of the benchmark somebody drew something."""
+    return Part(data, np.zeros(0, np.int32))
+
+
 def sizes(file: Path, similarity: str, annotator_key: str | None) -> dict[str, Any]:
     """Return the cost of each stage, in this process and one thread."""
     settings = settings_from({"similarity": similarity, "bootstrap": 1000})
@@ -51,32 +59,32 @@ def sizes(file: Path, similarity: str, annotator_key: str | None) -> dict[str, A
     result: dict[str, Any] = {"read_s": time.process_time() - begun, "read_peak_mb": peak()}
     n = len(data.annotations)
     begun = time.process_time()
-    cut = [parts._bare(part) for part in split_images(data, -(-n // size))]  # noqa: SLF001
+    cut = [parts._bare(part) for part in split_images(whole_of(data), -(-n // size))]  # noqa: SLF001
     result |= {"annotations": n, "parts": len(cut), "split_s": time.process_time() - begun}
     sent = [len(pickle.dumps(part, 5)) for part in cut]
-    matched, times = [], []
+    counted, times = [], []
     for part in cut:
         begun = time.process_time()
-        matched.append(match_images(part, settings, greedy=False))
+        counted.append(count_images(part, settings, greedy=False))
         times.append(time.process_time() - begun)
-    back = [len(pickle.dumps(part, 5)) for part in matched]
+    back = [len(pickle.dumps(part, 5)) for part in counted]
     begun = time.process_time()
-    whole = join_matched(matched)
+    whole = join_counted(counted)
     result |= {
         "bytes_per_annotation_sent": sum(sent) / n,
         "bytes_per_annotation_back": sum(back) / n,
-        "match_s": sum(times),
-        "match_s_per_part": max(times),
+        "match_and_count_s": sum(times),
+        "match_and_count_s_per_part": max(times),
         "join_s": time.process_time() - begun,
         "joined_mb": len(pickle.dumps(whole, 5)) / 1e6,
     }
 
-    def known(*_: Any, **__: Any) -> Matched:
+    def known(*_: Any, **__: Any) -> Counted:
         return whole
 
     begun = time.process_time()
-    agree_with(data, settings, match_all=known)
-    return result | {"count_and_bootstrap_s": time.process_time() - begun, "peak_mb": peak()}
+    agree_with(data, settings, count_all=known)
+    return result | {"bootstrap_and_tables_s": time.process_time() - begun, "peak_mb": peak()}
 
 
 def part_memory(file: Path, similarity: str, annotator_key: str | None) -> dict[str, float]:
@@ -85,15 +93,15 @@ def part_memory(file: Path, similarity: str, annotator_key: str | None) -> dict[
     outlines = needs_segmentation(similarity)
     size = parts._OUTLINES if outlines else parts._BOXES  # noqa: SLF001
     data = read_coco(file, annotator_key=annotator_key, segmentation=outlines)
-    part = split_images(data, -(-len(data.annotations) // size))[0]
+    part = split_images(whole_of(data), -(-len(data.annotations) // size))[0]
     text = pickle.dumps(part, 5)
     with tempfile.NamedTemporaryFile() as stored:
         Path(stored.name).write_bytes(text)
         program = (
             "import pickle, sys; from benchmarks_cluster import *; "
-            "from bboxqa.shards import match_images; a = resident(); "
+            "from bboxqa.shards import count_images; a = resident(); "
             f"part = pickle.loads(open({stored.name!r}, 'rb').read()); b = resident(); "
-            f"match_images(part, settings_from({{'similarity': {similarity!r}}}), greedy=False); "
+            f"count_images(part, settings_from({{'similarity': {similarity!r}}}), greedy=False); "
             "print(json.dumps({'empty_mb': a, 'part_mb': b - a, 'peak_mb': peak()}))"
         )
         folder = Path(tempfile.mkdtemp())
@@ -105,7 +113,7 @@ def part_memory(file: Path, similarity: str, annotator_key: str | None) -> dict[
         shutil.rmtree(folder)
     del settings
     measured: dict[str, float] = json.loads(done.stdout)
-    return measured | {"part_annotations": len(part.annotations), "part_bytes": len(text)}
+    return measured | {"part_annotations": len(part.data.annotations), "part_bytes": len(text)}
 
 
 def whole(file: Path, similarity: str, scheduler: str | None) -> float:

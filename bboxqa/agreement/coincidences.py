@@ -1,12 +1,14 @@
 """Coincidences of values within units: what a nominal alpha is made of."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from bboxqa.agreement.counts import unit_counts
 from bboxqa.arrays import run_starts
 from bboxqa.model import BoolArray, Cell, Coincidences, FloatArray, IndexArray, ReliabilityData
 
-__all__ = ["coincidence_matrix", "coincidences"]
+__all__ = ["coincidence_matrix", "coincidences", "join_coincidences"]
 
 
 def _pairable(data: ReliabilityData, missing: str) -> tuple[IndexArray, IndexArray, IndexArray]:
@@ -71,6 +73,37 @@ def coincidences(data: ReliabilityData, missing: str) -> Coincidences:
         diagonal=np.add.reduceat((weight * diagonal)[order], starts),
         n_groups=data.n_groups,
         n_values=n_values,
+    )
+
+
+def join_coincidences(parts: Sequence[Coincidences]) -> Coincidences:
+    """Return the coincidences of all groups of several parts.
+
+    Parameters
+    ----------
+    parts : sequence of Coincidences
+        One at least, of the same values; the groups of each come behind those of the one before.
+
+    Returns
+    -------
+    Coincidences
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> zero, one = np.zeros(1, np.int32), np.ones(1)
+    >>> part = Coincidences(zero, zero, one, one, n_groups=1, n_values=2)
+    >>> join_coincidences([part, part]).group
+    array([0, 1], dtype=int32)
+    """
+    before = np.cumsum([0, *(part.n_groups for part in parts)]).astype(np.int32)
+    return Coincidences(
+        group=np.concatenate([p.group + n for p, n in zip(parts, before, strict=False)]),
+        value=np.concatenate([part.value for part in parts]),
+        marginal=np.concatenate([part.marginal for part in parts]),
+        diagonal=np.concatenate([part.diagonal for part in parts]),
+        n_groups=int(before[-1]),
+        n_values=parts[0].n_values,
     )
 
 

@@ -1,22 +1,50 @@
 """Alpha of every pair of annotators, from the units that both were asked about."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
 
 from bboxqa.agreement.krippendorff import nominal_alpha
 from bboxqa.agreement.partners import partners
-from bboxqa.arrays import sum_by
+from bboxqa.arrays import freeze, sum_by
 from bboxqa.model import Cell, FloatArray, IndexArray, IntArray, ReliabilityData
 
-__all__ = ["alpha_per_pair"]
+__all__ = ["PairCounts", "alpha_per_pair", "count_pairs", "join_pairs"]
 
 
-def alpha_per_pair(
-    data: ReliabilityData, n_annotators: int, missing: str
-) -> tuple[IntArray, IntArray, FloatArray, IndexArray]:
-    """Return alpha of each pair of annotators who were asked about some unit together.
+@dataclass(frozen=True, slots=True, eq=False)
+class PairCounts:
+    """What the alphas of pairs of annotators are made of; counts of two shards add.
 
-    Each pair is measured on the units that both were asked about and at least one of them drew;
-    the units are those of all annotators.
+    Attributes
+    ----------
+    unit_pair, agreeing_pair : (P,) and (Q,) int64
+        Pairs, as ``first * n_annotators + second``; sorted, each once.
+    n_units, n_agreeing : (P,) and (Q,) int64
+        Units that the pair was compared on, and on which they agree.
+    pair_value : (R,) int64
+        A pair and a value, as ``pair * n_values + value``; sorted, each once.
+    n_given : (R,) int64
+        How often one of the pair gave that value in these units.
+    n_annotators, n_values : int
+    """
+
+    unit_pair: IndexArray
+    n_units: IndexArray
+    agreeing_pair: IndexArray
+    n_agreeing: IndexArray
+    pair_value: IndexArray
+    n_given: IndexArray
+    n_annotators: int
+    n_values: int
+
+    def __post_init__(self) -> None:
+        freeze(self)
+
+
+def count_pairs(data: ReliabilityData, n_annotators: int, missing: str) -> PairCounts:
+    """Count what each pair of annotators said of the units that both were asked about.
 
     Parameters
     ----------
@@ -26,6 +54,64 @@ def alpha_per_pair(
         How many there are.
     missing : {"category", "ignore"}
         Whether a missing annotation is a value of its own, or none.
+
+    Returns
+    -------
+    PairCounts
+        Of units that at least one of the pair drew; the units are those of all annotators.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bboxqa.agreement.reliability import from_table
+    >>> table = from_table(np.array([[0, 1], [0, -1]]), np.ones((2, 2), bool), 2)
+    >>> count_pairs(table, 2, "category").n_units
+    array([2])
+    """
+    n_values = data.n_values + 1
+    drawn = data.state == Cell.CATEGORY
+    code = np.where(drawn, data.value, data.n_values).astype(np.int64)
+    units, agreeing, values = _Tally(), _Tally(), _Tally()
+    for left, right in partners(data.unit, drawn, missing):
+        ends = np.sort(data.annotator[np.stack([left, right])].astype(np.int64), axis=0)
+        pair = ends[0] * n_annotators + ends[1]
+        units.add(pair)
+        agreeing.add(pair[code[left] == code[right]])
+        values.add(np.concatenate([pair * n_values + code[left], pair * n_values + code[right]]))
+    return PairCounts(*units.done(), *agreeing.done(), *values.done(), n_annotators, n_values)
+
+
+def join_pairs(parts: Sequence[PairCounts]) -> PairCounts:
+    """Return the counts of all parts together.
+
+    Parameters
+    ----------
+    parts : sequence of PairCounts
+        One at least, of the same annotators and values.
+
+    Returns
+    -------
+    PairCounts
+    """
+    units, agreeing, values = _Tally(), _Tally(), _Tally()
+    for part in parts:
+        units.add(part.unit_pair, part.n_units)
+        agreeing.add(part.agreeing_pair, part.n_agreeing)
+        values.add(part.pair_value, part.n_given)
+    return PairCounts(
+        *units.done(), *agreeing.done(), *values.done(), parts[0].n_annotators, parts[0].n_values
+    )
+
+
+def alpha_per_pair(
+    counts: PairCounts,
+) -> tuple[IntArray, IntArray, FloatArray, IndexArray]:
+    """Return alpha of each pair of annotators who were asked about some unit together.
+
+    Parameters
+    ----------
+    counts : PairCounts
+        What `count_pairs` returns.
 
     Returns
     -------
@@ -41,27 +127,17 @@ def alpha_per_pair(
     >>> import numpy as np
     >>> from bboxqa.agreement.reliability import from_table
     >>> table = from_table(np.array([[0, 1], [0, -1]]), np.ones((2, 2), bool), 2)
-    >>> alpha_per_pair(table, 2, "category")[2].round(4)
+    >>> alpha_per_pair(count_pairs(table, 2, "category"))[2].round(4)
     array([0.4])
     """
-    n_values = data.n_values + 1
-    drawn = data.state == Cell.CATEGORY
-    code = np.where(drawn, data.value, data.n_values).astype(np.int64)
-    units, agreeing, values = _Tally(), _Tally(), _Tally()
-    for left, right in partners(data.unit, drawn, missing):
-        ends = np.sort(data.annotator[np.stack([left, right])].astype(np.int64), axis=0)
-        pair = ends[0] * n_annotators + ends[1]
-        units.add(pair)
-        agreeing.add(pair[code[left] == code[right]])
-        values.add(np.concatenate([pair * n_values + code[left], pair * n_values + code[right]]))
-    keys, n_units = units.done()
-    agreeing_keys, n_agreeing = agreeing.done()
-    value_keys, marginal = values.done()
+    keys, n_units = counts.unit_pair, counts.n_units
     total = (2 * n_units).astype(np.float64)
-    same = sum_by(np.searchsorted(keys, agreeing_keys), 2 * n_agreeing, len(keys))
-    squares = sum_by(np.searchsorted(keys, value_keys // n_values), marginal * marginal, len(keys))
+    place = np.searchsorted(keys, counts.agreeing_pair)
+    same = sum_by(place, 2 * counts.n_agreeing, len(keys))
+    owner = np.searchsorted(keys, counts.pair_value // counts.n_values)
+    squares = sum_by(owner, counts.n_given * counts.n_given, len(keys))
     alpha = nominal_alpha(total, same, squares)[0]
-    first, second = (side.astype(np.int32) for side in np.divmod(keys, n_annotators))
+    first, second = (side.astype(np.int32) for side in np.divmod(keys, counts.n_annotators))
     return first, second, alpha, n_units
 
 
@@ -72,12 +148,16 @@ class _Tally:
         self._keys: IndexArray = np.zeros(0, np.int64)
         self._counts: IndexArray = np.zeros(0, np.int64)
 
-    def add(self, keys: IndexArray) -> None:
-        new, counts = np.unique(keys, return_counts=True)
+    def add(self, keys: IndexArray, counts: IndexArray | None = None) -> None:
+        """Take in keys, each once, or as often as is said."""
+        new = keys
+        if counts is None:
+            new, counts = np.unique(keys, return_counts=True)
         all_keys = np.concatenate([self._keys, new])
         self._keys, place = np.unique(all_keys, return_inverse=True)
         amount = np.concatenate([self._counts, counts])
         self._counts = sum_by(place, amount, len(self._keys)).astype(np.int64)
 
     def done(self) -> tuple[IndexArray, IndexArray]:
+        """Return the keys, sorted, and how often each came."""
         return self._keys, self._counts

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 from bboxqa.batch.parcels import Parcel, Task, pack, unpack
-from bboxqa.batch.parts import match_in_parts
+from bboxqa.batch.parts import count_in_parts
 from bboxqa.batch.pool import Died, Outcome
 from bboxqa.batch.work import Row, Settings
 from bboxqa.errors import BboxqaError, ConfigError
@@ -156,7 +156,7 @@ def _pack(task: Task, settings: Settings, version: str, part_size: int | None) -
         raise ConfigError(f"the worker has bboxqa {__version__}, and this run is of {version}")
     # What a killed worker leaves in its own folder is removed by Dask.
     scratch = Path(get_worker().local_directory)
-    return pack(task, settings, scratch, partial(match_in_parts, part_size=part_size))
+    return pack(task, settings, scratch, partial(count_in_parts, part_size=part_size))
 
 
 def run_on(

@@ -10,8 +10,8 @@ from bboxqa.batch.folders import FAILURE, filled, folder_of, note_failure
 from bboxqa.batch.remote import Stored, fetched
 from bboxqa.batch.work import Row, Settings, failed, run_project
 from bboxqa.errors import BboxqaError, OutputError
-from bboxqa.pipeline import MatchAll
-from bboxqa.shards import match_images
+from bboxqa.pipeline import CountAll
+from bboxqa.shards import count_images
 
 __all__ = ["Parcel", "pack", "run_task", "unpack"]
 
@@ -48,7 +48,7 @@ def run_task(task: Task, settings: Settings, out: Path) -> Row:
 
 
 def pack(
-    task: Task, settings: Settings, scratch: Path, match_all: MatchAll = match_images
+    task: Task, settings: Settings, scratch: Path, count_all: CountAll = count_images
 ) -> Parcel:
     """Run a project in a folder that is removed afterwards, and keep its files.
 
@@ -58,7 +58,7 @@ def pack(
     settings : Settings
     scratch : Path
         Where the folder is made.
-    match_all : callable
+    count_all : callable
         As for `agree_with`.
 
     Returns
@@ -71,10 +71,10 @@ def pack(
             out = Path(folder)
             if isinstance(project, Stored):
                 with fetched(project, out, images=settings.images) as (local, root):
-                    row = run_project(local, settings, out, key, match_all)
+                    row = run_project(local, settings, out, key, count_all)
                 return _named(project, row, _files(out, project), root)
             _check_shared(project)
-            row = run_project(project, settings, out, key, match_all)
+            row = run_project(project, settings, out, key, count_all)
             return Parcel(project, row, _files(out, project))
     except (OSError, OutputError) as error:
         return Parcel(project, failed(project, error), ())

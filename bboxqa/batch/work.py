@@ -24,11 +24,11 @@ from bboxqa.geometry.checks import needs_segmentation
 from bboxqa.io.coco import read_coco
 from bboxqa.io.folder import write_folder
 from bboxqa.io.writers import write_atomically
-from bboxqa.pipeline import MatchAll, agree_with
+from bboxqa.pipeline import CountAll, agree_with
 from bboxqa.report.findings import FORMATS
 from bboxqa.report.summary import summary
 from bboxqa.rules.registry import select
-from bboxqa.shards import match_images
+from bboxqa.shards import count_images
 from bboxqa.validation import validate_with
 from bboxqa.version import __version__
 from bboxqa.words import clean
@@ -182,7 +182,7 @@ def recorded(out: Path, project: str) -> tuple[str, Row] | None:
 
 
 def run_project(
-    project: Project, settings: Settings, out: Path, key: str, match_all: MatchAll = match_images
+    project: Project, settings: Settings, out: Path, key: str, count_all: CountAll = count_images
 ) -> Row:
     """Validate and measure one project, and write its folder.
 
@@ -198,7 +198,7 @@ def run_project(
         The folder of the run.
     key : str
         What `key_of` returns.
-    match_all : callable
+    count_all : callable
         As for `agree_with`.
 
     Returns
@@ -207,7 +207,7 @@ def run_project(
     """
     try:
         with filled(folder_of(out, project.name)) as scratch:
-            row, keep, log = _run(project, settings, scratch, match_all)
+            row, keep, log = _run(project, settings, scratch, count_all)
             name = "log.txt" if keep else FAILURE
             (scratch / name).write_text(log, "utf-8", "backslashreplace")
             if keep:
@@ -228,14 +228,14 @@ def failed(project: Project, error: OSError | OutputError) -> Row:
 
 
 def _run(
-    project: Project, settings: Settings, scratch: Path, match_all: MatchAll
+    project: Project, settings: Settings, scratch: Path, count_all: CountAll
 ) -> tuple[Row, bool, str]:
     """Return the row of a project, whether it will be the same next time, and its log."""
     row = Row(project.name, FAILED, len(project.files))
     try:
         agree, validate = settings_of(project, settings)
-        measuring = partial(_measured, project, settings.memory, agree, scratch, match_all)
-        is_long = _is_long(project, settings, match_all)
+        measuring = partial(_measured, project, settings.memory, agree, scratch, count_all)
+        is_long = _is_long(project, settings, count_all)
         with beside(measuring) if is_long else nullcontext() as outcome:
             images = project.images if settings.images else None
             report = validate_with(project.files, validate, images, _LISTED, settings.memory)
@@ -263,9 +263,9 @@ def _run(
     return row, True, f"{row.status}\n{row.message}\n" if row.message else f"{row.status}\n"
 
 
-def _is_long(project: Project, settings: Settings, match_all: MatchAll) -> bool:
+def _is_long(project: Project, settings: Settings, count_all: CountAll) -> bool:
     """Return whether to measure beside validating; where memory is bounded, one comes first."""
-    here = match_all is match_images and can_fork()
+    here = count_all is count_images and can_fork()
     return here and project.size >= LONG and settings.memory is None
 
 
@@ -292,7 +292,7 @@ def _counted(row: Row, report: Report) -> Row:
 
 
 def _measured(
-    project: Project, memory: int | None, agree: AgreeSettings, scratch: Path, match_all: MatchAll
+    project: Project, memory: int | None, agree: AgreeSettings, scratch: Path, count_all: CountAll
 ) -> dict[str, Any]:
     """Measure a project, and write the result into its folder; return what its row says of it."""
     data = read_coco(
@@ -303,7 +303,7 @@ def _measured(
         digest=True,
         memory=memory,
     )
-    result = agree_with(data, agree, match_all=match_all)
+    result = agree_with(data, agree, count_all=count_all)
     values = summary(result)
     write_folder(result, values, scratch)
     first = values["thresholds"][0]

@@ -20,7 +20,7 @@ from bboxqa.agreement.krippendorff import (
     nominal_alpha,
     pooled_alpha,
 )
-from bboxqa.agreement.pairs import alpha_per_pair
+from bboxqa.agreement.pairs import alpha_per_pair, count_pairs
 from bboxqa.agreement.reliability import from_table, from_units
 from bboxqa.model import Cell, Coincidences, UnitTable
 
@@ -148,7 +148,9 @@ def test_alpha_of_a_category_is_that_of_the_table_of_yes_and_no(table, missing):
 @given(tables(), modes)
 def test_alpha_of_a_pair_is_that_of_the_two_alone(table, missing):
     values, asked = table
-    first, second, alpha, n_units = alpha_per_pair(from_table(*table, K), len(values), missing)
+    first, second, alpha, n_units = alpha_per_pair(
+        count_pairs(from_table(*table, K), len(values), missing)
+    )
     found = dict(zip(zip(first.tolist(), second.tolist(), strict=True),
                      zip(alpha, n_units.tolist(), strict=True), strict=True))  # fmt: skip
     for a in range(len(values)):
@@ -171,9 +173,11 @@ def test_many_cells_in_several_chunks(monkeypatch):
 
     rng = np.random.default_rng(1)
     data = from_table(rng.integers(-1, K, (5, 60)), rng.random((5, 60)) < 0.8, K)
-    expected = alpha_per_pair(data, 5, "category")
+    expected = alpha_per_pair(count_pairs(data, 5, "category"))
     monkeypatch.setattr(partners, "_CHUNK", 7)
-    for found, whole in zip(alpha_per_pair(data, 5, "category"), expected, strict=True):
+    for found, whole in zip(
+        alpha_per_pair(count_pairs(data, 5, "category")), expected, strict=True
+    ):
         assert np.array_equal(found, whole)
 
 
@@ -250,7 +254,7 @@ def test_no_unit_can_be_compared(missing):
     assert alpha.status == NO_PAIR == "undefined: no unit has two values to compare"
     assert np.isnan(alpha_per_group(counted(values, asked, missing))).all()
     assert np.isnan(alpha_per_category(counted(values, asked, missing))[0]).all()
-    assert len(alpha_per_pair(from_table(values, asked, K), 2, missing)[0]) == 0
+    assert len(alpha_per_pair(count_pairs(from_table(values, asked, K), 2, missing))[0]) == 0
 
 
 def test_no_units_at_all():

@@ -1,3 +1,5 @@
+from dataclasses import fields
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -5,7 +7,7 @@ from support.datasets import dataset
 
 from bboxqa.config import settings_from
 from bboxqa.matching import MATCHERS
-from bboxqa.shards import join_matched, match_images, split_images
+from bboxqa.shards import Part, count_images, join_counted, split_images
 
 PLACES = st.integers(0, 12)
 
@@ -24,31 +26,43 @@ def cases(draw):
     )
     rows = draw(st.lists(row, max_size=40))
     data = dataset(rows, n_images=n_images, n_annotators=n_annotators)
+    missing = draw(st.sampled_from(["category", "ignore"]))
+    ways = ["agree", "skip", "unit"] if missing == "category" else ["agree", "skip"]
     settings = settings_from(
         {
             "matcher": matcher,
             "iou_threshold": draw(st.sampled_from([[0.5], [0.3, 0.6], [0.9, 0.1, 0.5]])),
             "category_lenient": draw(st.booleans()),
+            "missing": missing,
+            "empty_images": draw(st.sampled_from(ways)),
         }
     )
-    return data, settings, draw(st.integers(1, 12)), draw(st.integers(2, 5)), draw(st.booleans())
+    drawn = np.bincount(data.annotations.image, minlength=n_images)
+    empty = np.flatnonzero((drawn == 0) & (data.assigned.sum(1) > 1)).astype(np.int32)
+    return (
+        Part(data, empty),
+        settings,
+        draw(st.integers(1, 12)),
+        draw(st.integers(2, 5)),
+        draw(st.booleans()),
+    )
 
 
 @given(cases())
 def test_parts_joined_in_any_tree_are_the_whole(case):
-    data, settings, n_parts, fan_in, greedy = case
-    whole = match_images(data, settings, greedy=greedy)
-    level = [match_images(part, settings, greedy=greedy) for part in split_images(data, n_parts)]
+    images, settings, n_parts, fan_in, greedy = case
+    whole = count_images(images, settings, greedy=greedy)
+    level = [count_images(part, settings, greedy=greedy) for part in split_images(images, n_parts)]
     while len(level) > 1:
-        level = [join_matched(level[i : i + fan_in]) for i in range(0, len(level), fan_in)]
+        level = [join_counted(level[i : i + fan_in]) for i in range(0, len(level), fan_in)]
     (joined,) = level
     assert joined.n_images == whole.n_images
     assert joined.counts == whole.counts
     assert len(joined.greedy) == len(whole.greedy) == greedy * len(settings.iou_threshold)
-    for ours, theirs in zip(
-        (*joined.units, *joined.greedy), (*whole.units, *whole.greedy), strict=True
-    ):
-        np.testing.assert_array_equal(ours.unit, theirs.unit)
-        np.testing.assert_array_equal(ours.image, theirs.image)
-        assert ours.unit.dtype == theirs.unit.dtype
-        assert ours.image.dtype == theirs.image.dtype
+    for name in ("units", "coincidences", "greedy", "pairs"):
+        for ours, theirs in zip(getattr(joined, name), getattr(whole, name), strict=True):
+            for field in fields(theirs):
+                one, other = getattr(ours, field.name), getattr(theirs, field.name)
+                np.testing.assert_array_equal(one, other)
+                assert type(one) is type(other)
+                assert np.asarray(one).dtype == np.asarray(other).dtype
