@@ -1,5 +1,6 @@
 """Settings, typed and checked."""
 
+import re
 from collections.abc import Mapping
 from typing import Any, Literal, TypeVar
 
@@ -194,6 +195,13 @@ def validate_settings_from(values: Mapping[str, Any], where: str = "") -> Valida
     return settings
 
 
+# Types as msgspec names them, and as people do.
+_TYPE = re.compile(r"`(\w+)`")
+_WORDS = {
+    "array": "a list", "bool": "true or false", "float": "a number", "int": "a whole number",
+    "object": "a table", "str": "a text",
+}  # fmt: skip
+
 _Settings = TypeVar("_Settings", AgreeSettings, ValidateSettings)
 
 
@@ -212,6 +220,7 @@ def _converted(values: Mapping[str, Any], kind: type[_Settings], prefix: str) ->
         if index.isdigit() and isinstance(found, list | tuple):
             found = found[int(index)]
         message = message[0].lower() + message[1:]
+        message = _TYPE.sub(lambda word: _WORDS.get(word[1], word[1]), message)
         choices = _choices(key, kind)
         raise ConfigError(f"{prefix}{key} is {found!r}: {message}{choices}") from None
 

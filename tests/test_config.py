@@ -51,11 +51,11 @@ def test_choices_are_those_of_the_registries():
     [
         ('matchers = "greedy"', "unknown setting 'matchers'; did you mean 'matcher'?"),
         ("colour = 1", "unknown setting 'colour'"),
-        ('iou_threshold = "high"', "iou_threshold is 'high': expected `array`, got `str`"),
+        ('iou_threshold = "high"', "iou_threshold is 'high': expected a list, got a text"),
         ('iou_threshold = [0.5, "x"]', "iou_threshold[1] is"),
         ("iou_threshold = []", "iou_threshold is empty"),
         ("iou_threshold = [0.5, 0.5]", "names a number twice"),
-        ("bootstrap = 1.5", "bootstrap is 1.5: expected `int`, got `float`"),
+        ("bootstrap = 1.5", "bootstrap is 1.5: expected a whole number, got a number"),
         ('missing = "drop"', "missing is 'drop'"),
         ("min_alpha = 3.0", "min_alpha is 3; expected -1 to 1"),
         ("seed = -1", "seed is -1; expected 0 or more"),

@@ -10,7 +10,7 @@ from bboxqa.batch.work import FAILED, Row
 from bboxqa.errors import OutputError
 from bboxqa.words import clean
 
-__all__ = ["Worse", "append", "became_worse", "last_rows"]
+__all__ = ["Worse", "append", "became_worse", "last_rows", "names_of_last_run"]
 
 FILE = "history.sqlite"
 _TABLES = """
@@ -79,6 +79,17 @@ def last_rows(out: Path) -> dict[str, Row]:
         )
         for name, status, alpha, low, high, errors, warnings in found
     }
+
+
+def names_of_last_run(out: Path) -> list[str]:
+    """Return the projects of the last run, sorted; none where there was no run."""
+    if not (out / FILE).exists():
+        return []
+    with _opened(out) as connection:
+        found = connection.execute(
+            "SELECT project FROM projects WHERE run = (SELECT max(run) FROM runs) ORDER BY project"
+        )
+        return [name for (name,) in found]
 
 
 def append(out: Path, started: str, version: str, rows: Sequence[Row]) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from bboxqa.batch.discovery import Discovered, Project, discover, home_of
 from bboxqa.batch.folders import FAILURE, folder_of, note_failure
-from bboxqa.batch.history import Worse, append, became_worse, last_rows
+from bboxqa.batch.history import Worse, append, became_worse, last_rows, names_of_last_run
 from bboxqa.batch.listing import find_projects
 from bboxqa.batch.output import WRITTEN, write_outputs
 from bboxqa.batch.parcels import Task, run_task
@@ -148,7 +148,7 @@ def run_batch(
             run, found, spoiled, settings, out, fresh=fresh, fail_fast=fail_fast, tell=tell
         )
         n_left = len(found.projects) + len(spoiled) - len(rows)
-        worse = tuple(became_worse(before, rows))
+        worse = (*became_worse(before, rows), *_gone(root, out, rows))
         write_outputs(out, found, rows, worse)
         if not n_left:
             append(out, started, __version__, rows)
@@ -220,6 +220,19 @@ def _spoiled(found: Discovered, before: Mapping[str, Row]) -> list[Row]:
             message = f"{file}: is not COCO json now, and was when the project was last looked at"
             rows[name] = Row(name, FAILED, 0, passed=False, message=message)
     return list(rows.values())
+
+
+def _gone(root: str | Path, out: Path, rows: Sequence[Row]) -> list[Worse]:
+    """Return projects of the last run whose folder is not there any more."""
+    if is_url(str(root)):
+        return []
+    here = {clean(row.project) for row in rows}
+    return [
+        Worse(name, "it is gone: there is no such folder now")
+        for name in names_of_last_run(out)
+        # A name with an escape in it is not that of the folder.
+        if name not in here and "\\" not in name and not (Path(root) / name).exists()
+    ]
 
 
 def _known(project: Project, settings: Settings, out: Path) -> tuple[str | None, Row | None]:

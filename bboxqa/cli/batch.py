@@ -230,9 +230,9 @@ def _line_of(step: "Step", log_format: str) -> str:
     errors = "" if row.n_errors is None else f", {count(row.n_errors, 'error')}"
     again = " (unchanged)" if step.reused else ""
     note = f": {clean(row.message)}" if row.message else ""
-    return (
-        f"{step.done}/{step.total} {clean(row.project)}{again}: {row.status}{alpha}{errors}{note}"
-    )
+    line = f"{clean(row.project)}{again}: {row.status}{alpha}{errors}{note}"
+    # A name may have lines of its own.
+    return f"{step.done}/{step.total} " + line.replace("\n", "\\n")
 
 
 def _show(result: "BatchResult", out: Path) -> None:

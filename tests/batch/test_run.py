@@ -18,6 +18,7 @@ from support.datasets import annotation, document, image, two_annotators, write
 
 from bboxqa.batch import run as module
 from bboxqa.batch import work
+from bboxqa.batch.history import Worse
 from bboxqa.batch.run import run_batch
 from bboxqa.batch.work import Settings, run_project
 from bboxqa.errors import DatasetError, OutputError
@@ -360,6 +361,17 @@ def test_an_export_that_became_something_else_is_a_failure(ran, content):
     assert [part.project for part in run(ran, pattern="y*.json").worse] == []
     shutil.rmtree(ran / "b")
     assert statuses(run(ran)) == {"a": "measured", "c": "measured"}
+
+
+def test_a_project_that_is_gone_is_told_once(ran):
+    shutil.rmtree(ran / "b")
+    result = run(ran)
+    assert result.worse == (Worse("b", "it is gone: there is no such folder now"),)
+    assert result.passed
+    assert "b: it is gone" in (OUT / "index.html").read_text("utf-8")
+    assert run(ran).worse == ()
+    # What a pattern leaves out is there.
+    assert run(ran, pattern="no*.json").worse == ()
 
 
 def test_what_was_taken_away_is_made_again(ran):

@@ -155,6 +155,13 @@ def test_fail_fast_where_nothing_changed(run, root):
         assert "is below 0.9" in err[-1]
 
 
+def test_a_name_of_two_lines_has_one(run, root):
+    write(root / "one\ntwo/x.json", boxes(0))
+    _, _, err = run("root")
+    assert sum("one\\ntwo: measured" in line for line in err) == 1
+    assert len(err) == 3
+
+
 def test_what_became_worse(run, root, tmp_path):
     run("root")
     write(root / "good/x.json", boxes(0, 60, 2, 0, 0))
