@@ -13,13 +13,25 @@ from bboxqa.agreement.pairs import PairCounts, count_pairs, join_pairs
 from bboxqa.agreement.reliability import from_units
 from bboxqa.arrays import freeze
 from bboxqa.config import AgreeSettings
+from bboxqa.errors import BboxqaError
 from bboxqa.geometry.similarity import TOLERANCE, candidate_pairs
 from bboxqa.matching import match
 from bboxqa.model import Coincidences, Dataset, IntArray, ReliabilityData, UnitTable
 
-__all__ = ["Counted", "Part", "count_images", "join_counted", "reliability_of", "split_images"]
+__all__ = [
+    "Counted",
+    "Part",
+    "count_images",
+    "count_in_turn",
+    "join_counted",
+    "reliability_of",
+    "split_images",
+]
 
 Progress = Callable[[str, int, int], None]
+
+# What an annotation with its outline takes while it is compared and matched.
+_BYTES = 2000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,8 +79,8 @@ class Counted:
     counts: Counter[str] = field(default_factory=Counter)
 
 
-def split_images(whole: Part, n_parts: int) -> list[Part]:
-    """Return parts of whole images, with about as many annotations in each.
+def split_images(whole: Part, n_parts: int) -> Iterator[Part]:
+    """Yield parts of whole images, with about as many annotations in each.
 
     Parameters
     ----------
@@ -76,9 +88,9 @@ def split_images(whole: Part, n_parts: int) -> list[Part]:
     n_parts : int
         How many there may be. A part can be without annotations.
 
-    Returns
-    -------
-    list of Part
+    Yields
+    ------
+    Part
         In the order of the images; each with its own images and outlines only.
 
     Examples
@@ -95,7 +107,6 @@ def split_images(whole: Part, n_parts: int) -> list[Part]:
     ends = np.linspace(0, len(image), max(n_parts, 1) + 1).astype(np.int64)[1:-1]
     cuts = np.unique(image[ends]) if len(image) else np.zeros(0, np.int64)
     bounds = [0, *(int(cut) for cut in cuts if cut > 0), n_images]
-    parts = []
     for low, high in pairwise(bounds):
         start, stop = np.searchsorted(image, [low, high])
         taken = data.annotations.take(np.arange(start, stop))
@@ -113,8 +124,7 @@ def split_images(whole: Part, n_parts: int) -> list[Part]:
             assigned=data.assigned[low:high],
         )
         empty = whole.empty[(whole.empty >= low) & (whole.empty < high)]
-        parts.append(Part(images, empty - np.int32(low)))
-    return parts
+        yield Part(images, empty - np.int32(low))
 
 
 def reliability_of(part: Part, units: UnitTable, settings: AgreeSettings) -> ReliabilityData:
@@ -179,6 +189,37 @@ def count_images(
         n_images=len(data.image_names),
         counts=counts,
     )
+
+
+def count_in_turn(
+    whole: Part,
+    settings: AgreeSettings,
+    *,
+    greedy: bool,
+    memory: int | None,
+    progress: Progress | None = None,
+) -> Counted:
+    """Count what agrees, part after part, so that no more than one is worked on at a time.
+
+    Parameters and errors are as those of `count_images`; `memory` says in bytes how large a part
+    may be, and without it there is one.
+    """
+    n = len(whole.data.annotations)
+    n_parts = 1 if memory is None else -(-n * _BYTES // max(memory, 1))
+    if n_parts < 2:
+        return count_images(whole, settings, greedy=greedy, progress=progress)
+    counted = []
+    done = 0
+    try:
+        for part in split_images(whole, min(n_parts, len(whole.data.image_names))):
+            counted.append(count_images(part, settings, greedy=greedy))
+            done += len(part.data.annotations)
+            if progress is not None:
+                progress("comparing", done, n)
+    except BboxqaError:
+        # All problems are told, with their names, as by a run in one part.
+        return count_images(whole, settings, greedy=greedy, progress=progress)
+    return join_counted(counted)
 
 
 def join_counted(parts: Sequence[Counted]) -> Counted:

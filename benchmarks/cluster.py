@@ -93,7 +93,7 @@ def part_memory(file: Path, similarity: str, annotator_key: str | None) -> dict[
     outlines = needs_segmentation(similarity)
     size = parts._OUTLINES if outlines else parts._BOXES  # noqa: SLF001
     data = read_coco(file, annotator_key=annotator_key, segmentation=outlines)
-    part = split_images(whole_of(data), -(-len(data.annotations) // size))[0]
+    part = next(split_images(whole_of(data), -(-len(data.annotations) // size)))
     text = pickle.dumps(part, 5)
     with tempfile.NamedTemporaryFile() as stored:
         Path(stored.name).write_bytes(text)

@@ -11,7 +11,6 @@ from bboxqa.batch.remote import Stored, fetched
 from bboxqa.batch.work import Row, Settings, failed, run_project
 from bboxqa.errors import BboxqaError, OutputError
 from bboxqa.pipeline import CountAll
-from bboxqa.shards import count_images
 
 __all__ = ["Parcel", "pack", "run_task", "unpack"]
 
@@ -48,7 +47,7 @@ def run_task(task: Task, settings: Settings, out: Path) -> Row:
 
 
 def pack(
-    task: Task, settings: Settings, scratch: Path, count_all: CountAll = count_images
+    task: Task, settings: Settings, scratch: Path, count_all: CountAll | None = None
 ) -> Parcel:
     """Run a project in a folder that is removed afterwards, and keep its files.
 

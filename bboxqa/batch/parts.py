@@ -33,15 +33,15 @@ def count_in_parts(
     """
     size = part_size or (_OUTLINES if needs_segmentation(settings.similarity) else _BOXES)
     n_parts = -(-len(whole.data.annotations) // size)
-    parts = split_images(whole, n_parts) if n_parts > 1 else []
+    # Names are no part of the work.
+    parts = list(map(_bare, split_images(whole, n_parts))) if n_parts > 1 else []
     if len(parts) < 2:
         return count_images(whole, settings, greedy=greedy, progress=progress)
     from distributed import worker_client
 
     work = partial(count_images, settings=settings, greedy=greedy)
     with worker_client() as client:
-        # Names are no part of the work.
-        sent = client.scatter([_bare(part) for part in parts], hash=False)
+        sent = client.scatter(parts, hash=False)
         del parts
         # Before other projects: what is begun is to end.
         submit = partial(client.submit, pure=False, priority=1)

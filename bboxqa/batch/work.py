@@ -28,7 +28,7 @@ from bboxqa.pipeline import CountAll, agree_with
 from bboxqa.report.findings import FORMATS
 from bboxqa.report.summary import summary
 from bboxqa.rules.registry import select
-from bboxqa.shards import count_images
+from bboxqa.shards import count_in_turn
 from bboxqa.validation import validate_with
 from bboxqa.version import __version__
 from bboxqa.words import clean
@@ -182,7 +182,7 @@ def recorded(out: Path, project: str) -> tuple[str, Row] | None:
 
 
 def run_project(
-    project: Project, settings: Settings, out: Path, key: str, count_all: CountAll = count_images
+    project: Project, settings: Settings, out: Path, key: str, count_all: CountAll | None = None
 ) -> Row:
     """Validate and measure one project, and write its folder.
 
@@ -228,7 +228,7 @@ def failed(project: Project, error: OSError | OutputError) -> Row:
 
 
 def _run(
-    project: Project, settings: Settings, scratch: Path, count_all: CountAll
+    project: Project, settings: Settings, scratch: Path, count_all: CountAll | None
 ) -> tuple[Row, bool, str]:
     """Return the row of a project, whether it will be the same next time, and its log."""
     row = Row(project.name, FAILED, len(project.files))
@@ -263,9 +263,9 @@ def _run(
     return row, True, f"{row.status}\n{row.message}\n" if row.message else f"{row.status}\n"
 
 
-def _is_long(project: Project, settings: Settings, count_all: CountAll) -> bool:
+def _is_long(project: Project, settings: Settings, count_all: CountAll | None) -> bool:
     """Return whether to measure beside validating; where memory is bounded, one comes first."""
-    here = count_all is count_images and can_fork()
+    here = count_all is None and can_fork()
     return here and project.size >= LONG and settings.memory is None
 
 
@@ -292,7 +292,11 @@ def _counted(row: Row, report: Report) -> Row:
 
 
 def _measured(
-    project: Project, memory: int | None, agree: AgreeSettings, scratch: Path, count_all: CountAll
+    project: Project,
+    memory: int | None,
+    agree: AgreeSettings,
+    scratch: Path,
+    count_all: CountAll | None,
 ) -> dict[str, Any]:
     """Measure a project, and write the result into its folder; return what its row says of it."""
     data = read_coco(
@@ -303,7 +307,8 @@ def _measured(
         digest=True,
         memory=memory,
     )
-    result = agree_with(data, agree, count_all=count_all)
+    in_turn = partial(count_in_turn, memory=memory)
+    result = agree_with(data, agree, count_all=count_all or in_turn)
     values = summary(result)
     write_folder(result, values, scratch)
     first = values["thresholds"][0]

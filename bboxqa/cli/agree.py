@@ -1,5 +1,6 @@
 """`bboxqa agree`: how far annotators agree."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -133,6 +134,7 @@ def agree(
     from bboxqa.geometry.checks import needs_segmentation
     from bboxqa.io.coco import read_coco
     from bboxqa.pipeline import agree_with
+    from bboxqa.shards import count_in_turn
 
     settings = _settings(config, options)
     source = _source(paths, named)
@@ -151,7 +153,8 @@ def agree(
             memory=memory,
             progress=progress,
         )
-        result = agree_with(data, settings, progress)
+        in_turn = partial(count_in_turn, memory=memory)
+        result = agree_with(data, settings, progress, in_turn)
     written = []
     if out is not None:
         from bboxqa.io.folder import write_folder

@@ -1,13 +1,15 @@
 from dataclasses import fields
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.datasets import dataset
 
 from bboxqa.config import settings_from
+from bboxqa.errors import DatasetError
 from bboxqa.matching import MATCHERS
-from bboxqa.shards import Part, count_images, join_counted, split_images
+from bboxqa.shards import Part, count_images, count_in_turn, join_counted, split_images
 
 PLACES = st.integers(0, 12)
 
@@ -56,9 +58,39 @@ def test_parts_joined_in_any_tree_are_the_whole(case):
     while len(level) > 1:
         level = [join_counted(level[i : i + fan_in]) for i in range(0, len(level), fan_in)]
     (joined,) = level
+    same(joined, whole)
+
+
+@given(cases(), st.sampled_from([None, 0, 1, 9_000, 30_000, 10**9]))
+def test_parts_in_turn_are_the_whole(case, memory):
+    images, settings, _, _, greedy = case
+    said = []
+    found = count_in_turn(
+        images, settings, greedy=greedy, memory=memory, progress=lambda *each: said.append(each)
+    )
+    whole = count_images(images, settings, greedy=greedy)
+    assert len(whole.greedy) == greedy * len(settings.iou_threshold)
+    same(found, whole)
+    comparing = [each for each in said if each[0] == "comparing"]
+    n = len(images.data.annotations)
+    assert all(done <= total == n for _, done, total in comparing)
+    assert not n or comparing[-1][1] == n
+
+
+def test_what_cannot_be_compared_is_told_whole():
+    data = dataset([(0, 0, 0, (1, 1, 4, 4)), (1, 1, 0, (1, 1, 4, 4))], n_images=2)
+    settings = settings_from({"similarity": "polygon"})
+    told = []
+    for memory in (None, 1):
+        with pytest.raises(DatasetError) as caught:
+            count_in_turn(Part(data, np.zeros(0, np.int32)), settings, greedy=False, memory=memory)
+        told.append(caught.value.problems)
+    assert told[0] == told[1]
+
+
+def same(joined, whole):
     assert joined.n_images == whole.n_images
     assert joined.counts == whole.counts
-    assert len(joined.greedy) == len(whole.greedy) == greedy * len(settings.iou_threshold)
     for name in ("units", "coincidences", "greedy", "pairs"):
         for ours, theirs in zip(getattr(joined, name), getattr(whole, name), strict=True):
             for field in fields(theirs):
