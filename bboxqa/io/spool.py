@@ -4,6 +4,7 @@ import mmap
 import tempfile
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from functools import cache
 from typing import IO, Any, TypeVar
 
 import numpy as np
@@ -18,7 +19,20 @@ __all__ = ["Column", "Spool", "column_limit", "one_after_other", "stored"]
 _CHUNK = 1 << 20
 # A file has a few dozen columns beside its vertices: together they may hold half as much.
 _COLUMNS = 64
+_FILES = 1 << 16
 _Scalar = TypeVar("_Scalar", bound=np.generic)
+
+
+@cache
+def _allow_files() -> None:
+    """Allow as many open files as this process may have: each column is one."""
+    with suppress(ImportError, OSError, ValueError):
+        from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit, setrlimit
+
+        soft, hard = getrlimit(RLIMIT_NOFILE)
+        most = _FILES if hard == RLIM_INFINITY else min(hard, _FILES)
+        if soft != RLIM_INFINITY and soft < most:
+            setrlimit(RLIMIT_NOFILE, (most, hard))
 
 
 class Spool:
@@ -60,6 +74,7 @@ class Spool:
     def _spill(self) -> None:
         try:
             if self._file is None:
+                _allow_files()
                 self._file = tempfile.TemporaryFile(prefix="bboxqa-")  # noqa: SIM115
             self._file.write(self._held)
             self._file.flush()

@@ -72,6 +72,8 @@ class Reading:
         Pointer to, and name of, each number that is infinite or none.
     repeated : list of (str, str)
         Pointer to an object, and a key that it has more than once.
+    memory : int, optional
+        Bytes of vertices that may be held, and half as much of all else; what is more is in files.
     """
 
     name: str
@@ -89,6 +91,7 @@ class Reading:
     trailing: int | None = None
     not_finite: list[tuple[str, str]] = field(default_factory=list)
     repeated: list[tuple[str, str]] = field(default_factory=list)
+    memory: int | None = None
 
     def are_objects(self, name: str, start: int, stop: int) -> bool:
         """Return whether some records of a list are all objects."""

@@ -3,12 +3,23 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from bboxqa.arrays import BoolArray, FloatArray, IndexArray, IntArray, find, run_starts, sum_by
+from bboxqa.arrays import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    IntArray,
+    find,
+    let_go,
+    run_starts,
+    sum_by,
+)
 from bboxqa.io.records import ANNOTATOR_KEYS, whole_number
+from bboxqa.io.spool import column_limit, stored
 from bboxqa.rules.collecting import AnnotationsBuilder
 from bboxqa.rules.columns import Form
 from bboxqa.rules.content import Reading
@@ -20,6 +31,8 @@ if TYPE_CHECKING:
     from bboxqa.rules.disk import Disk
 
 __all__ = ["Document", "Records"]
+
+_Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
 class Records:
@@ -127,17 +140,30 @@ class Document:
             found["annotator"] = self.annotations.annotator_names[annotator]
         return found
 
+    def _stored(self, array: NDArray[_Scalar]) -> NDArray[_Scalar]:
+        """Keep what follows from the columns as they are kept themselves; nobody changes it."""
+        array.setflags(write=False)
+        return stored(array, column_limit(self.reading.memory))
+
+    def let_go(self) -> None:
+        """Let go of the pages of what is in files; who looks again maps them again."""
+        self.annotations.let_go()
+        for value in vars(self).values():
+            let_go(value)
+
     @cached_property
     def image(self) -> IndexArray:
         """(N,) int64: the image of each annotation, as a place in `images`; -1 for none."""
         columns = self.annotations
-        return np.where(columns.whole["image_id"], self.images.find(columns.image_id), -1)
+        image = np.where(columns.whole["image_id"], self.images.find(columns.image_id), -1)
+        return self._stored(image)
 
     @cached_property
     def category(self) -> IndexArray:
         """(N,) int64: the category of each annotation, as a place in `categories`; -1 for none."""
         columns = self.annotations
-        return np.where(columns.whole["category_id"], self.categories.find(columns.category_id), -1)
+        category = self.categories.find(columns.category_id)
+        return self._stored(np.where(columns.whole["category_id"], category, -1))
 
     @cached_property
     def image_size(self) -> FloatArray:
@@ -150,7 +176,7 @@ class Document:
     def size(self) -> FloatArray:
         """(N, 2) float64: width and height of the image of each annotation; NaN for unknown."""
         padded = np.vstack([self.image_size, [[np.nan, np.nan]]])
-        return padded[self.image]
+        return self._stored(padded[self.image])
 
     @cached_property
     def annotator_key(self) -> str | None:
@@ -177,7 +203,7 @@ class Document:
     @cached_property
     def ring_area(self) -> FloatArray:
         """(R,) float64: the signed area of each ring in square pixels (shoelace formula)."""
-        return ring_areas(self.annotations.rings)
+        return self._stored(ring_areas(self.annotations.rings))
 
     @cached_property
     def outline_area(self) -> FloatArray:
@@ -190,7 +216,7 @@ class Document:
         area[~self.has_rings] = np.nan
         sound = np.array([not problem for problem in columns.rles.problem], np.bool_)
         area[columns.rles.row[sound]] = columns.rles.area[sound]
-        return area
+        return self._stored(area)
 
     @cached_property
     def outline_bounds(self) -> FloatArray:
@@ -202,7 +228,7 @@ class Document:
             bounds[owner[starts], :2] = np.minimum.reduceat(of_ring[:, :2], starts)
             bounds[owner[starts], 2:] = np.maximum.reduceat(of_ring[:, 2:], starts)
         bounds[~self.has_rings] = np.nan
-        return bounds
+        return self._stored(bounds)
 
     @cached_property
     def has_box(self) -> BoolArray:

@@ -70,10 +70,10 @@ def read_bytes(
     memory: int | None = None,
 ) -> Reading:
     """Read the content of a file, however broken; see `read_path`."""
-    reading = Reading(name, text, len(text))
+    reading = Reading(name, text, len(text), memory=memory)
     start = _decode(reading)
     with collector_off():
-        Scanner(reading, progress, memory).read(start)
+        Scanner(reading, progress).read(start)
     give_back()
     return reading
 

@@ -62,7 +62,7 @@ def apply(
         if progress is not None:
             progress("checking", number, len(rules))
         result += [(rule, _folded(hits, document)) for hits in rule.check(document, settings)]
-        document.annotations.let_go()
+        document.let_go()
     return result
 
 

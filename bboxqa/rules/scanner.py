@@ -54,10 +54,8 @@ class Scanner:
         self,
         reading: Reading,
         progress: Callable[[int, int], None] | None = None,
-        memory: int | None = None,
     ) -> None:
         self._out = reading
-        self._memory = memory
         self._progress = progress
         self._text = reading.text
         self._fast = msgspec.json.Decoder()
@@ -138,7 +136,7 @@ class Scanner:
     def _sinks(self) -> dict[str, Any]:
         return {
             "images": _ListSink(), "categories": _ListSink(),
-            "annotations": AnnotationsBuilder(self._memory),
+            "annotations": AnnotationsBuilder(self._out.memory),
         }  # fmt: skip
 
     def _key(self, place: int) -> tuple[str, int]:

@@ -2,6 +2,8 @@
 
 import json
 import mmap
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -145,3 +147,19 @@ def test_sizes_that_are_none(file, text):
     found = CliRunner().invoke(cli, ["agree", str(file), "--memory", text])
     assert found.exit_code == 2
     assert f"{text!r} is no size; expected a number and a unit, such as 2GB" in found.output
+
+
+def test_many_files_are_opened():
+    """Each column of a large file is one, and systems allow 256 or 1,024 unless they are asked."""
+    program = (
+        "import resource\n"
+        "hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (64, hard))\n"
+        "import numpy as np\n"
+        "from bboxqa.io.spool import stored\n"
+        "kept = [stored(np.arange(9), 8) for _ in range(100)]\n"
+        "print(sum(int(each.sum()) for each in kept))\n"
+    )
+    pytest.importorskip("resource")
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert done.stdout == "3600\n", done.stderr

@@ -68,8 +68,8 @@ def test_numbers_without_end_have_no_area():
     assert areas[1] == 8
 
 
-@pytest.mark.parametrize("code", OUTLINES)
-def test_outlines_in_a_file_are_looked_at_like_those_in_memory(code, chunk, tmp_path, monkeypatch):
+@pytest.mark.parametrize("code", sorted(MUTATIONS))
+def test_columns_in_files_are_looked_at_like_those_in_memory(code, tmp_path, monkeypatch):
     file = tmp_path / "export.json"
     for seed in range(3):
         file.write_bytes(mutant(code, seed))
@@ -77,7 +77,7 @@ def test_outlines_in_a_file_are_looked_at_like_those_in_memory(code, chunk, tmp_
         with monkeypatch.context() as patch:
             patch.setattr(shapes, "_CHUNK", 2)
             assert told(bboxqa.validate(file, memory=16)) == told(held)
-        assert code in held.counts
+        assert code in held.counts or code not in OUTLINES
 
 
 def test_memory_on_the_command_line_changes_no_report(tmp_path):
