@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from multiprocessing import current_process, get_context
 from multiprocessing.connection import Connection
-from select import poll
 from signal import SIG_IGN, SIGINT, signal
 from threading import Thread
 from typing import Any, TypeVar
@@ -93,6 +92,9 @@ def _send(work: Callable[[], Any], share: int, receiver: Connection, sender: Con
 
 def _end_with_reader(sender: Connection) -> None:
     """End this process as soon as nobody waits for what it sends."""
+    # Where there are no such processes, there is no poll either.
+    from select import poll
+
     watch = poll()
     watch.register(sender.fileno(), 0)
     watch.poll()
