@@ -196,7 +196,7 @@ def validate_settings_from(values: Mapping[str, Any], where: str = "") -> Valida
 
 
 # Types as msgspec names them, and as people do.
-_TYPE = re.compile(r"`(\w+)`")
+_TYPE = re.compile(r"`([\w |]+)`")
 _WORDS = {
     "array": "a list", "bool": "true or false", "float": "a number", "int": "a whole number",
     "object": "a table", "str": "a text",
@@ -220,9 +220,14 @@ def _converted(values: Mapping[str, Any], kind: type[_Settings], prefix: str) ->
         if index.isdigit() and isinstance(found, list | tuple):
             found = found[int(index)]
         message = message[0].lower() + message[1:]
-        message = _TYPE.sub(lambda word: _WORDS.get(word[1], word[1]), message)
+        message = _TYPE.sub(_in_words, message)
         choices = _choices(key, kind)
         raise ConfigError(f"{prefix}{key} is {found!r}: {message}{choices}") from None
+
+
+def _in_words(types: re.Match[str]) -> str:
+    words = [_WORDS.get(name) for name in types[1].split(" | ") if name != "null"]
+    return " or ".join(word for word in words if word) or types[0]
 
 
 def _plain(value: Any) -> Any:

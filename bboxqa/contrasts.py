@@ -16,7 +16,7 @@ from bboxqa.agreement.metrics import Distance
 from bboxqa.agreement.registry import COEFFICIENTS, Inputs, named_coefficients
 from bboxqa.arrays import FloatArray
 from bboxqa.errors import ConfigError
-from bboxqa.measures import check_bootstrap, check_level
+from bboxqa.measures import check_bootstrap, check_level, check_ratings
 from bboxqa.model import Cell
 from bboxqa.ratings import Ratings
 
@@ -64,11 +64,12 @@ def difference(
     >>> round(difference(ours, theirs).value, 4)
     0.6207
     """
-    check_bootstrap(bootstrap)
+    check_bootstrap(bootstrap, seed)
     if coefficient == "all":
         raise ConfigError("coefficient: found 'all', expected one name")
     (name,) = named_coefficients([coefficient])
     for ratings in (first, second):
+        check_ratings(ratings)
         check_level(ratings, level, "identity")
     names = [_cluster_names(ratings) for ratings in (first, second)]
     known = {text: place for place, text in enumerate(dict.fromkeys(names[0] + names[1]))}

@@ -117,9 +117,12 @@ class LabelAgreement:
     both, either : int
         On how much time both annotators of a pair say the label, and at least one of them; summed
         over the pairs, in sample points.
+    n_recordings : int
+        In which somebody says it where there is something to compare.
     """
 
     label: str
     agreement: Estimate
     both: int
     either: int
+    n_recordings: int

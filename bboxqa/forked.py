@@ -24,7 +24,7 @@ _share: int | None = None
 def can_fork() -> bool:
     """Return whether a second process saves time here."""
     # A worker of a pool may have no processes of its own.
-    return sys.platform == "linux" and cores() > 1 and not current_process().daemon
+    return sys.platform == "linux" and threads() > 1 and not current_process().daemon
 
 
 def cores() -> int:
@@ -45,7 +45,7 @@ def threads() -> int:
 def beside(work: Callable[[], _Result]) -> Iterator[Callable[[], _Result]]:
     """Do some work in another process; yield what waits for its result.
 
-    That process has half the cores that this one has.
+    That process has half of the cores that this one had, and this one the others meanwhile.
 
     Parameters
     ----------
@@ -58,19 +58,22 @@ def beside(work: Callable[[], _Result]) -> Iterator[Callable[[], _Result]]:
         Returns the result. Raises EOFError or OSError where the process has died, or could not
         be started: then the work has to be done here.
     """
+    global _share  # noqa: PLW0603 - a fact about the process
+    before, n_threads = _share, threads()
+    theirs = max(1, n_threads // 2)
     context = get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(
-        target=_send, args=(work, max(1, threads() // 2), receiver, sender), daemon=True
-    )
+    process = context.Process(target=_send, args=(work, theirs, receiver, sender), daemon=True)
     try:
         # Where there are processes enough already, the pipe stays without a sender.
         with suppress(OSError):
             process.start()
         # With no other end open here, a process that dies is noticed.
         sender.close()
+        _share = max(1, n_threads - theirs)
         yield receiver.recv
     finally:
+        _share = before
         if process.pid is not None:
             process.kill()
             process.join()

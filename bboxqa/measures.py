@@ -32,15 +32,26 @@ from bboxqa.model import Cell
 from bboxqa.ratings import Ratings
 from bboxqa.words import count
 
-__all__ = ["INTERVALS", "check_bootstrap", "check_level", "estimates_of", "measure"]
+__all__ = [
+    "INTERVALS",
+    "check_bootstrap",
+    "check_level",
+    "check_ratings",
+    "estimates_of",
+    "measure",
+    "missing_intervals",
+]
 
 Progress = Callable[[str, int, int], None]
 
 INTERVALS = ("percentile", "bca")
 """How intervals are made of the replicates."""
 
-# Below this, intervals by resampling clusters are known to be too narrow.
-_FEW_CLUSTERS = 20
+FEW_CLUSTERS = 20
+"""Below this, intervals by resampling clusters are known to be too narrow."""
+
+# A bias of so many standard errors is worth a word.
+_NOTABLE = 0.25
 # Of more values than this nobody reads a table.
 _MOST_SHOWN = 2000
 # More different numbers than this are points on a scale, each too rare to be left out.
@@ -106,7 +117,8 @@ def measure(
     """
     if interval not in INTERVALS:
         raise ConfigError(f"interval: found {interval!r}, expected one of {', '.join(INTERVALS)}")
-    check_bootstrap(bootstrap)
+    check_bootstrap(bootstrap, seed)
+    check_ratings(ratings)
     inputs = Inputs(ratings, level, weights)
     check_level(ratings, level, weights)
     names = default_coefficients(inputs)
@@ -189,8 +201,8 @@ def check_level(
         )
 
 
-def check_bootstrap(bootstrap: int) -> None:
-    """Refuse a number of replicates that no interval can stand on.
+def check_bootstrap(bootstrap: int, seed: int) -> None:
+    """Refuse a number of replicates that no interval can stand on, and a seed that is none.
 
     Raises
     ------
@@ -200,6 +212,22 @@ def check_bootstrap(bootstrap: int) -> None:
     if not whole or (bootstrap and not MIN_BOOTSTRAP <= bootstrap <= MAX_BOOTSTRAP):
         raise ConfigError(
             f"bootstrap: found {bootstrap!r}, expected 0, or {MIN_BOOTSTRAP} to {MAX_BOOTSTRAP:,}"
+        )
+    if not isinstance(seed, int | np.integer) or seed < 0:
+        raise ConfigError(f"seed: found {seed!r}, expected a whole number, 0 or more")
+
+
+def check_ratings(ratings: object) -> None:
+    """Refuse what are no ratings yet.
+
+    Raises
+    ------
+    ConfigError
+    """
+    if not isinstance(ratings, Ratings):
+        raise ConfigError(
+            f"ratings: found {type(ratings).__name__}; make them of it with ratings_from_table "
+            "(annotators × units), ratings_from_columns or read_ratings"
         )
 
 
@@ -248,7 +276,8 @@ def _estimate(estimator: Estimator, drawn: FloatArray | None, interval: str) -> 
                 without = jackknife(estimator)
             error = jackknife_error(without) if isnan(error) else error
             if interval == "bca":
-                bounds = bca_interval(estimator.value, drawn, without)
+                shifted = np.minimum(drawn + estimator.bias, 1.0) if estimator.bias else drawn
+                bounds = bca_interval(estimator.value, shifted, without)
     return Estimate(
         value=estimator.value,
         interval=(float(bounds[0]), float(bounds[1])),
@@ -305,16 +334,48 @@ def _interval_notes(
 ) -> Iterator[str]:
     """Yield what intervals stand on, or why there are none."""
     used = max((len(estimator.clusters) for estimator in estimators.values()), default=0)
+    few = {
+        name: len(estimators[name].clusters)
+        for name, found in estimates.items()
+        if not isnan(found.interval[0]) and len(estimators[name].clusters) < FEW_CLUSTERS
+    }
+    several = sum(not isnan(found.interval[0]) for found in estimates.values()) > len(few)
     data = inputs.data
-    what = "unit" if data.n_groups == len(data.group) else "cluster"
+    alone = data.n_groups == len(data.group) and data.weight is None
+    what = "unit" if alone else "cluster"
     if bootstrap and used == 1:
         yield f"no intervals: they come from resampling, and there is one {what} only"
-    elif bootstrap and 1 < used < _FEW_CLUSTERS:
-        yield f"intervals come from resampling, and are too narrow with {count(used, what)} only"
+    elif few:
+        of = f" of {', '.join(few)}" if several else ""
+        least = count(min(few.values()), what)
+        yield f"intervals{of} come from resampling, and are too narrow with {least} only"
+    if bootstrap and used > 1:
+        yield from missing_intervals(estimators, estimates)
+    for name, estimator in estimators.items():
+        if abs(estimator.bias) > _NOTABLE * estimates[name].standard_error:
+            yield (
+                f"{name} lies about {estimator.bias:+.4f} off, by the jackknife, since pairs share "
+                "little; --interval bca corrects the interval for it"
+            )
+
+
+def missing_intervals(
+    estimators: Mapping[str, Estimator], estimates: Mapping[str, Estimate]
+) -> Iterator[str]:
+    """Yield which coefficients have no interval though there is something to draw, and why."""
     bare = [
         name
         for name, found in estimates.items()
         if not isnan(found.value) and isnan(found.interval[0])
     ]
-    if bootstrap and used > 1 and bare:
-        yield f"no interval for {', '.join(bare)}: too many resamples leave it undefined"
+    lost = [
+        name
+        for name in bare
+        if (without := estimators[name].without) is not None and np.isnan(without).any()
+    ]
+    for names, why in (
+        ([name for name in bare if name not in lost], "too many resamples leave it undefined"),
+        (lost, "it is undefined without some of them"),
+    ):
+        if names:
+            yield f"no interval for {', '.join(names)}: {why}"

@@ -11,7 +11,7 @@ import numpy as np
 from bboxqa.agreement.coincidences import coincidences, join_coincidences
 from bboxqa.agreement.pairs import PairCounts, count_pairs, join_pairs
 from bboxqa.agreement.reliability import from_units
-from bboxqa.arrays import freeze
+from bboxqa.arrays import freeze, let_go
 from bboxqa.config import AgreeSettings
 from bboxqa.errors import BboxqaError
 from bboxqa.geometry.similarity import TOLERANCE, candidate_pairs
@@ -32,6 +32,8 @@ Progress = Callable[[str, int, int], None]
 
 # What an annotation with its outline takes while it is compared and matched.
 _BYTES = 2000
+# Smaller parts take longer to begin than to compare.
+_LEAST = 20_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,6 +125,10 @@ def split_images(whole: Part, n_parts: int) -> Iterator[Part]:
             annotations=own,
             assigned=data.assigned[low:high],
         )
+        if outlines is not None:
+            # What was needed of mapped files has been copied.
+            let_go(outlines.xy)
+            let_go(outlines.counts)
         empty = whole.empty[(whole.empty >= low) & (whole.empty < high)]
         yield Part(images, empty - np.int32(low))
 
@@ -201,11 +207,11 @@ def count_in_turn(
 ) -> Counted:
     """Count what agrees, part after part, so that no more than one is worked on at a time.
 
-    Parameters and errors are as those of `count_images`; `memory` says in bytes how large a part
-    may be, and without it there is one.
+    Parameters and errors are as those of `count_images`; of `memory`, in bytes, a part may take
+    as much while it is compared, and without it there is one.
     """
     n = len(whole.data.annotations)
-    n_parts = 1 if memory is None else -(-n * _BYTES // max(memory, 1))
+    n_parts = 1 if memory is None else -(-n // max(memory // _BYTES, _LEAST))
     if n_parts < 2:
         return count_images(whole, settings, greedy=greedy, progress=progress)
     counted = []

@@ -1,21 +1,21 @@
 """Agreement on segments of time: from recordings to coefficients, for each tier."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from math import isnan
 from typing import Literal
+
+import numpy as np
 
 from bboxqa.agreement.consistency import CRONBACH_WARNING
 from bboxqa.agreement.estimator import Estimator
 from bboxqa.agreement.overlaps import Overlaps
 from bboxqa.agreement.segments import overlapping_segments, sweep
-from bboxqa.agreement.time_agreement import (
-    cronbach_of_points,
-    label_agreement,
-    time_agreement,
-)
+from bboxqa.agreement.time_agreement import cronbach_of_points, label_agreement
+from bboxqa.errors import ConfigError
 from bboxqa.estimates import Estimate, LabelAgreement, TaskEstimates
 from bboxqa.io.segments import read_segments
-from bboxqa.measures import estimates_of, measure
+from bboxqa.measures import FEW_CLUSTERS, estimates_of, measure, missing_intervals
 from bboxqa.segments import Segments
 from bboxqa.words import count
 
@@ -35,14 +35,11 @@ class TierAgreement:
     ----------
     estimates : TaskEstimates
         The task is the tier; units are the stretches between boundaries.
-    overall : Estimate
-        The share of time on which two annotators say the same.
     labels : tuple of LabelAgreement
         The share of time on which they agree on each label.
     """
 
     estimates: TaskEstimates
-    overall: Estimate
     labels: tuple[LabelAgreement, ...]
 
 
@@ -97,9 +94,15 @@ def measure_segments(
     ...     ("talk",), ("ann", "bob"), ("posture",), ("sit",),
     ...     np.array([100]), np.ones((1, 2), bool))
     >>> (tier,) = measure_segments(segments, bootstrap=0)
-    >>> tier.estimates.coefficients["percent_agreement"].value, tier.overall.value
-    (0.6, 0.6)
+    >>> tier.estimates.coefficients["percent_agreement"].value
+    0.6
     """
+    longest = int(segments.duration.max(initial=0))
+    if 0 < longest < resolution_ms:
+        raise ConfigError(
+            f"resolution is {resolution_ms:,} ms, and the longest recording has {longest:,} ms; "
+            "expected several points in each"
+        )
     tiers: list[str | None] = [*segments.tier_names]
     if len(tiers) > 1:
         tiers.append(None)
@@ -113,35 +116,46 @@ def measure_segments(
             ratings, COEFFICIENTS, bootstrap=bootstrap, seed=seed, interval=interval, task=name,
             progress=progress,
         )  # fmt: skip
-        shares = label_agreement(ratings)
-        more = estimates_of(
-            {
-                "cronbach_alpha": cronbach_of_points(ratings),
-                "overall": time_agreement(ratings),
-                **{f"label {place}": share for place, share in enumerate(shares)},
-            },
-            bootstrap=bootstrap,
-            seed=seed,
-            interval=interval,
-            progress=progress,
+        shares = dict(zip(ratings.value_names, label_agreement(ratings), strict=True))
+        own = {f"label {name}": share for name, share in shares.items()}
+        own["cronbach_alpha"] = cronbach_of_points(ratings)
+        found_of = estimates_of(own, bootstrap=bootstrap, seed=seed, interval=interval)
+        labels = tuple(
+            _label(name, share, found_of[f"label {name}"]) for name, share in shares.items()
         )
-        cronbach, overall, *of_labels = more.values()
-        notes = [STRETCHES, *segments.notes, *estimates.notes, POINTS, CRONBACH_WARNING]
+        notes = [STRETCHES, *segments.notes, *estimates.notes]
+        if bootstrap and ratings.data.n_groups > 1:
+            notes += [*missing_intervals(own, found_of), *_rare(labels)]
+        notes += [POINTS, CRONBACH_WARNING]
         if overlaps != "refuse":
             resolved = len(overlapping_segments(segments, tier)[0])
             if resolved:
                 notes.append(f"{count(resolved, 'overlap')} resolved: the {overlaps} counts")
-        coefficients = {**estimates.coefficients, "cronbach_alpha": cronbach}
-        labels = tuple(
-            LabelAgreement(label, agreement, *_times(share))
-            for label, agreement, share in zip(ratings.value_names, of_labels, shares, strict=True)
-        )
+        coefficients = {**estimates.coefficients, "cronbach_alpha": found_of["cronbach_alpha"]}
         named = replace(estimates, coefficients=coefficients, notes=tuple(notes))
-        found.append(TierAgreement(named, overall, labels))
+        found.append(TierAgreement(named, labels))
     return found
 
 
-def _times(share: Estimator) -> tuple[int, int]:
-    """Return on how much time both, and either, of a pair say a label."""
-    both, either = (int(row.sum()) for row in share.sums) if share.clusters.size else (0, 0)
-    return both, either
+def _label(name: str, share: Estimator, agreement: Estimate) -> LabelAgreement:
+    """Return a label with the time that its agreement is of."""
+    if isnan(share.value):
+        return LabelAgreement(name, agreement, 0, 0, 0)
+    both, either = share.sums
+    return LabelAgreement(
+        name, agreement, int(both.sum()), int(either.sum()), int(np.count_nonzero(either))
+    )
+
+
+def _rare(labels: Sequence[LabelAgreement]) -> Iterator[str]:
+    """Yield which labels occur in too few recordings for an honest interval."""
+    few = [
+        label.label
+        for label in labels
+        if label.n_recordings < FEW_CLUSTERS and not isnan(label.agreement.interval[0])
+    ]
+    if few and len(few) < len(labels):
+        yield (
+            f"intervals of labels in fewer than {FEW_CLUSTERS} recordings are too narrow: "
+            + ", ".join(few)
+        )

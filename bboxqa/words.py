@@ -2,7 +2,7 @@
 
 import re
 
-__all__ = ["clean", "count"]
+__all__ = ["clean", "count", "one_line"]
 
 # Also what turns the direction of text around, and what is there but cannot be seen.
 _CONTROL = re.compile(
@@ -33,6 +33,17 @@ def clean(text: str) -> str:
         return text
     shown = text.encode("utf-8", "backslashreplace").decode()
     return _CONTROL.sub(_escaped, shown)
+
+
+def one_line(text: str) -> str:
+    r"""Return text as `clean` does, and without ends of lines.
+
+    Examples
+    --------
+    >>> print(one_line("two\nlines"))
+    two\nlines
+    """
+    return clean(text).replace("\n", "\\n")
 
 
 def _escaped(match: re.Match[str]) -> str:

@@ -55,6 +55,8 @@ def test_choices_are_those_of_the_registries():
         ('iou_threshold = [0.5, "x"]', "iou_threshold[1] is"),
         ("iou_threshold = []", "iou_threshold is empty"),
         ("iou_threshold = [0.5, 0.5]", "names a number twice"),
+        ('min_alpha = "x"', "min_alpha is 'x': expected a number, got a text"),
+        ("annotator_key = 3", "annotator_key is 3: expected a text, got a whole number"),
         ("bootstrap = 1.5", "bootstrap is 1.5: expected a whole number, got a number"),
         ('missing = "drop"', "missing is 'drop'"),
         ("min_alpha = 3.0", "min_alpha is 3; expected -1 to 1"),

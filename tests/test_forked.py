@@ -17,10 +17,23 @@ def test_the_second_process_has_half_of_the_cores(monkeypatch):
     monkeypatch.setattr(forked, "cores", lambda: 8)
     with forked.beside(lambda: (forked.threads(), forked.can_fork())) as outcome:
         assert outcome() == (4, False)
+        assert (forked.threads(), forked.can_fork()) == (4, True)
     assert forked.threads() == 8
+    monkeypatch.setattr(forked, "cores", lambda: 2)
+    with forked.beside(forked.threads) as outcome:
+        assert (outcome(), forked.threads(), forked.can_fork()) == (1, 1, False)
     monkeypatch.setattr(forked, "cores", lambda: 1)
     with forked.beside(forked.threads) as outcome:
         assert outcome() == 1
+
+
+def test_where_there_is_no_poll_it_is_not_missed():
+    """As on Windows, where there are no such processes either."""
+    program = (
+        "import select; del select.poll; import bboxqa.forked, bboxqa.batch.run, bboxqa.pipeline"
+    )
+    done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_it_ends_when_the_first_is_killed():

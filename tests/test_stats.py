@@ -1,5 +1,7 @@
 """Measuring ratings of any kind: what is measured, what is undefined, and what is said."""
 
+from itertools import permutations
+
 import numpy as np
 import pytest
 from support.ratings import jackknife_of
@@ -624,3 +626,67 @@ def test_binary_table_of_twelve_units():
     found = stats.measure(table(values), ["krippendorff_alpha", "fleiss_kappa"], bootstrap=0)
     assert found.coefficients["fleiss_kappa"].value == pytest.approx(7 / 16)
     assert found.coefficients["krippendorff_alpha"].value == pytest.approx(29 / 64)
+
+
+def test_the_order_of_annotators_does_not_move_bca():
+    """Draws that equal the value are ties, whatever rounding makes of them."""
+    values = [[1, 0, 0, 0, 1, 0, 1, 0, 0, 0], [1, 0, 0, 1, 1, 0, 1, 0, 0, 0],
+              [1, 0, 0, 1, 1, 0, 1, 1, 0, 0]]  # fmt: skip
+    found = {
+        tuple(np.round(stats.measure(table(np.array(values)[list(order)]), ["cohen_kappa"],
+                                     interval="bca").coefficients["cohen_kappa"].interval, 9))
+        for order in permutations(range(3))
+    }  # fmt: skip
+    assert len(found) == 1
+
+
+def test_bca_of_a_mean_over_pairs_that_share_little_is_moved_by_the_bias():
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 3, 120)
+    values = np.where(rng.random((8, 120)) < 0.4, rng.integers(0, 3, (8, 120)), truth)
+    there = np.argsort(np.argsort(rng.random((8, 120)), axis=0), axis=0) < 2
+    ratings = table(np.where(there, values, None))
+    percentile, bca = (
+        stats.measure(ratings, ["cohen_kappa"], interval=kind) for kind in ("percentile", "bca")
+    )
+    without = [
+        stats.measure(table(np.where(there & (np.arange(120) != unit), values, None)),
+                      ["cohen_kappa"], bootstrap=0).coefficients["cohen_kappa"].value
+        for unit in range(120)
+    ]  # fmt: skip
+    value = percentile.coefficients["cohen_kappa"].value
+    bias = 119 * (np.mean(without) - value)
+    moved = np.subtract(bca.coefficients["cohen_kappa"].interval,
+                        percentile.coefficients["cohen_kappa"].interval)  # fmt: skip
+    error = percentile.coefficients["cohen_kappa"].standard_error
+    assert abs(bias) > 0.25 * error
+    assert moved == pytest.approx([-bias, -bias], abs=0.25 * error)
+    assert any(f"cohen_kappa lies about {bias:+.4f} off" in note for note in percentile.notes)
+
+
+def test_the_note_on_few_clusters_names_those_that_stand_on_few():
+    values = np.full((2, 40), None, object)
+    values[0] = CODES[0]
+    values[1, :5] = [1, 0, 2, 1, 0]
+    (few,) = (note for note in notes(table(values), ["krippendorff_alpha", "gwet_ac1"])
+              if "too narrow" in note)  # fmt: skip
+    assert few == (
+        "intervals of krippendorff_alpha come from resampling, and are too narrow with 5 units only"
+    )
+
+
+@pytest.mark.parametrize("seed", [-1, "x", 1.5, None])
+def test_a_seed_that_is_none(seed):
+    for act in (
+        lambda: stats.measure(table(), ["fleiss_kappa"], seed=seed),
+        lambda: stats.difference(table(), table(), seed=seed),
+    ):
+        with pytest.raises(ConfigError) as error:
+            act()
+        assert str(error.value) == f"seed: found {seed!r}, expected a whole number, 0 or more"
+
+
+def test_an_array_is_no_ratings():
+    for act in (lambda: stats.measure(CODES), lambda: stats.difference(table(), CODES)):
+        with pytest.raises(ConfigError, match="ratings: found ndarray; make them of it with"):
+            act()

@@ -65,6 +65,8 @@ def bootstrap(
     list of Intervals
         One per threshold.
     """
+    from threadpoolctl import threadpool_limits
+
     images = np.flatnonzero(clusters)
     values = np.unique(np.concatenate([data.value for data in thresholds]))
     shape = (2 * len(values), len(images))
@@ -76,19 +78,21 @@ def bootstrap(
     mean = np.full((len(thresholds), replicates), np.nan)
     binary = np.full((len(thresholds), len(values), replicates), np.nan)
     part = slice(0, 0)
-    for weights in drawn_weights(len(images), replicates, seed):
-        part = slice(part.stop, part.stop + weights.shape[1])
-        sums = np.zeros((len(values) * 2, weights.shape[1]))
-        for index, change in enumerate(changes):
-            sums += change @ weights
-            marginal, diagonal = sums[: len(values)], sums[len(values) :]
-            total = marginal.sum(0)
-            squares = (marginal**2).sum(0)
-            pooled[index, part] = nominal_alpha(total, diagonal.sum(0), squares)[0]
-            binary[index, :, part] = binary_alpha(marginal, diagonal, total)
-            mean[index, part] = _mean(image_alphas[index][images], weights)
-        if progress is not None:
-            progress(part.stop, replicates)
+    # How many threads add up decides the last bit.
+    with threadpool_limits(1, "blas"):
+        for weights in drawn_weights(len(images), replicates, seed):
+            part = slice(part.stop, part.stop + weights.shape[1])
+            sums = np.zeros((len(values) * 2, weights.shape[1]))
+            for index, change in enumerate(changes):
+                sums += change @ weights
+                marginal, diagonal = sums[: len(values)], sums[len(values) :]
+                total = marginal.sum(0)
+                squares = (marginal**2).sum(0)
+                pooled[index, part] = nominal_alpha(total, diagonal.sum(0), squares)[0]
+                binary[index, :, part] = binary_alpha(marginal, diagonal, total)
+                mean[index, part] = _mean(image_alphas[index][images], weights)
+            if progress is not None:
+                progress(part.stop, replicates)
     categories = np.full((len(thresholds), thresholds[0].n_values, 2), np.nan)
     for index in range(len(thresholds)):
         categories[index, values] = percentile_interval(binary[index])

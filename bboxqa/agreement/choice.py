@@ -14,7 +14,8 @@ from bboxqa.agreement.estimator import (
     undefined,
 )
 from bboxqa.agreement.krippendorff import NO_PAIR, OK
-from bboxqa.agreement.pair_means import mean_estimator, mean_without_clusters, pair_sums
+from bboxqa.agreement.linear import linearised
+from bboxqa.agreement.pair_means import mean_without_clusters, pair_sums
 from bboxqa.arrays import BoolArray, FloatArray, IndexArray, sum_by
 from bboxqa.estimates import PairTable
 
@@ -127,9 +128,10 @@ def mean_choice_kappa(
         found = pair_sums(group.astype(np.int64), answers.pair, columns, n_pairs)
         left = found.whole[:, found.pair] - found.sums
         clusters, without = mean_without_clusters(found, left, _kappa, by_shared=True)
-        return mean_estimator(
-            value, observed, expected, status, n_shared, clusters, without, answers.n_groups
-        )
+        return linearised(
+            value, clusters, without, answers.n_groups, observed=observed, expected=expected,
+            n_shared=n_shared,
+        )  # fmt: skip
 
     @cache
     def sums() -> Any:

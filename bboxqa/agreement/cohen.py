@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from functools import cache
-from math import nan
+from math import inf, nan
 from typing import Any
 
 import numpy as np
@@ -16,9 +16,9 @@ from bboxqa.agreement.estimator import (
     undefined,
 )
 from bboxqa.agreement.krippendorff import NO_PAIR, NO_VARIATION, OK
+from bboxqa.agreement.linear import linearised
 from bboxqa.agreement.pair_means import (
     PairSums,
-    mean_estimator,
     mean_without_clusters,
     pair_sums,
 )
@@ -194,9 +194,11 @@ def mean_kappa(
     group = answers.group[answers.unit]
     if n_pairs > 1:
         clusters, without = _without(answers, weights, by_shared=by_shared)
-        return mean_estimator(
-            value, observed, expected, status, n_shared, clusters, without, answers.n_groups
-        )
+        # Kappas with own weights may go below -1.
+        return linearised(
+            value, clusters, without, answers.n_groups, observed=observed, expected=expected,
+            status=status, n_shared=n_shared, lowest=-1.0 if weights is None else -inf,
+        )  # fmt: skip
     sums, evaluate = _single(answers, weights)
     clusters = clusters_of(group, answers.weight > 0)
     error = _error(answers, table, weights)

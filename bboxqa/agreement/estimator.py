@@ -45,7 +45,11 @@ class Estimator:
     n_shared : int, optional
         Of means over pairs.
     without : (C,) float64, optional
-        The coefficient without each cluster, where the sums are made of it (`mean_estimator`).
+        The coefficient without each cluster, where the sums are made of it: those of
+        `linearised`, which do not add over shards.
+    bias : float
+        By how much the coefficient is expected to lie beside what it is of, if replicates do not
+        show it (the jackknife's: Efron and Tibshirani 1993, eq. 10.17).
     """
 
     value: float
@@ -58,6 +62,7 @@ class Estimator:
     standard_error: float = nan
     n_shared: int | None = None
     without: FloatArray | None = None
+    bias: float = 0.0
 
     def __post_init__(self) -> None:
         freeze(self)

@@ -2,23 +2,19 @@
 
 Answers of one cluster touch few pairs. So the value without a cluster is that of all, with the
 kappas of these pairs taken out and put in again: exact, in time that grows with the answers.
-Replicates are made of these values too. Drawn anew, pairs that share little come to agree on
-everything, which moves a mean of their kappas away from its value; leaving out one cluster does
-not.
+Replicates are made of these values too (`linearised`). Drawn anew, pairs that share little come to
+agree on everything, which moves a mean of their kappas away from its value; leaving out one cluster
+does not.
 """
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
-from typing import Any
 
 import numpy as np
 
-from bboxqa.agreement.estimator import Estimator
-from bboxqa.agreement.resampling import jackknife_error
 from bboxqa.arrays import FloatArray, IndexArray, freeze, sum_by
 
-__all__ = ["PairSums", "mean_estimator", "mean_without_clusters", "pair_sums"]
+__all__ = ["PairSums", "mean_without_clusters", "pair_sums"]
 
 Kappa = Callable[[FloatArray], FloatArray]
 """(S, N) sums of pairs → (N,) kappas."""
@@ -118,64 +114,3 @@ def mean_without_clusters(
         mean: FloatArray = (sum_of + change_weighted) / (total + change)
     mean[total + change < 0.5] = np.nan
     return clusters, mean
-
-
-def mean_estimator(
-    value: float,
-    observed: float,
-    expected: float,
-    status: str,
-    n_shared: int,
-    clusters: IndexArray,
-    without: FloatArray,
-    n_groups: int,
-) -> Estimator:
-    """Return the mean over several pairs as a coefficient that can be resampled.
-
-    A replicate is the mean of the jackknife's pseudo-values of the clusters that were drawn
-    (Efron and Tibshirani 1993, ch. 11.5: the linear part of the bootstrap), moved so that all
-    clusters together give the value itself.
-
-    Parameters
-    ----------
-    value, observed, expected, status, n_shared
-        Of the mean.
-    clusters : (C,) int64
-        Those that have a say.
-    without : (C,) float64
-        The mean without each of them, what `mean_without_clusters` returns.
-    n_groups : int
-        G.
-
-    Returns
-    -------
-    Estimator
-        Its standard error is that of the jackknife.
-
-    Examples
-    --------
-    >>> found = mean_estimator(
-    ...     0.5, 0.8, 0.6, "ok", 9, np.arange(3), np.array([0.4, 0.5, 0.6]), 3)
-    >>> found.evaluate(found.sums @ np.array([[1, 2], [1, 1], [1, 0]])).round(3).tolist()
-    [0.5, 0.633]
-    """
-    # With few clusters a straight line may lead beyond an end of the scale; only kappas of choices
-    # go below -1.
-    lowest = -1.0 if value >= -1 else -np.inf
-
-    @cache
-    def sums() -> Any:
-        table = np.zeros((2, n_groups))
-        table[0, clusters] = (len(clusters) - 1) * (without.mean() - without)
-        table[1, clusters] = 1
-        return table
-
-    def evaluate(sums: FloatArray) -> FloatArray:
-        with np.errstate(invalid="ignore"):
-            moved: FloatArray = value + sums[0] / sums[1]
-        return np.clip(moved, lowest, 1.0)
-
-    return Estimator(
-        value, observed, expected, status, sums, evaluate, clusters,
-        jackknife_error(without), n_shared, without,
-    )  # fmt: skip

@@ -26,6 +26,8 @@ LEVEL = 0.95
 # Replicates drawn together, and how many weights of theirs there may be.
 _CHUNK = 100
 _WEIGHTS = 1 << 23
+# Replicates that differ by less are equal.
+_TIE = 1e-12
 # An interval stands on the replicates in which the coefficient is defined: nearly all of them.
 _DEFINED = 0.95
 
@@ -250,8 +252,10 @@ def bca_interval(
     """
     nothing = np.full(2, np.nan)
     defined = replicates[~np.isnan(replicates)]
-    # Ties count half, so that a coarse coefficient is not called biased.
-    below = float(np.sum(defined < value) + np.sum(defined == value) / 2)
+    # Ties count half, so that a coarse coefficient is not called biased; sums of the same numbers
+    # in another order differ by rounding.
+    apart = defined - value
+    below = float(np.sum(apart < -_TIE) + np.sum(np.abs(apart) <= _TIE) / 2)
     if np.isnan(value) or np.isnan(without).any() or not 0 < below < len(defined):
         return nothing
     normal = NormalDist()

@@ -1,5 +1,6 @@
 """How much of the time annotators say the same, and Cronbach's alpha as a contrast to it."""
 
+from functools import cache
 from itertools import pairwise
 from math import nan
 from typing import Any
@@ -7,14 +8,19 @@ from typing import Any
 import numpy as np
 
 from bboxqa.agreement.estimator import Estimator, clusters_of, undefined
-from bboxqa.agreement.krippendorff import NO_PAIR, OK
+from bboxqa.agreement.krippendorff import OK
+from bboxqa.agreement.linear import linearised
 from bboxqa.arrays import BoolArray, FloatArray, IndexArray, IntArray, run_starts, sum_by
 from bboxqa.model import Cell
 from bboxqa.ratings import Ratings
 
-__all__ = ["cronbach_of_points", "label_agreement", "time_agreement"]
+__all__ = ["cronbach_of_points", "label_agreement"]
+
+# A variance of less than this share of the squares is one of rounding.
+_ROUNDING = 1e-26
 
 _NO_TWO = "undefined: no stretch of time was annotated by everyone, or there is one annotator only"
+_NOBODY = "undefined: nobody says it where there is somebody to compare with"
 _SAME_TOTALS = "undefined: the annotators' codes have the same sum, so the variance of sums is 0"
 
 
@@ -34,7 +40,8 @@ def label_agreement(ratings: Ratings) -> list[Estimator]:
     -------
     list of Estimator
         K, one per value. The two sums are the time on which both and either say it, in sample
-        points.
+        points; none where it is undefined. All clusters with something to compare are drawn, also
+        those in which nobody says it: how often a label occurs is a matter of chance, too.
 
     Notes
     -----
@@ -56,47 +63,15 @@ def label_agreement(ratings: Ratings) -> list[Estimator]:
     unit, value, times = _answers(ratings)
     both = weight[unit] * _pairs(times)
     either = weight[unit] * (_pairs(raters[unit]) - _pairs(raters[unit] - times))
+    clusters = clusters_of(data.group, (weight > 0) & (raters > 1))
     order = np.argsort(value, kind="stable")
     bounds = np.searchsorted(value[order], np.arange(data.n_values + 1))
     return [
         _share(
-            data.group[unit[rows]], both[rows], either[rows], data.n_groups,
-            "undefined: nobody says it where there is somebody to compare with",
+            data.group[unit[rows]], both[rows], either[rows], clusters, data.n_groups
         )
         for rows in (order[low:high] for low, high in pairwise(bounds.tolist()))
     ]  # fmt: skip
-
-
-def time_agreement(ratings: Ratings) -> Estimator:
-    """Return on which share of time two annotators say the same, the mean over pairs.
-
-    Each pair counts by the time that it shares: sums over pairs, divided.
-
-    Parameters
-    ----------
-    ratings : Ratings
-        As for `label_agreement`.
-
-    Returns
-    -------
-    Estimator
-        Undefined where no two annotators share any time.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bboxqa.agreement.reliability import from_table
-    >>> said = np.array([[0, 0, 1, 1], [0, 1, 1, 1]])
-    >>> data = from_table(said, np.ones((2, 4), bool), 2)
-    >>> time_agreement(Ratings(data, (), ("ann", "bob"), ("sit", "run"))).value
-    0.75
-    """
-    data = ratings.data
-    _, weight, raters = _said(ratings)
-    unit, _, times = _answers(ratings)
-    same = np.zeros(len(data.group), np.int64)
-    np.add.at(same, unit, _pairs(times))
-    return _share(data.group, weight * same, weight * _pairs(raters), data.n_groups, NO_PAIR)
 
 
 def _said(ratings: Ratings) -> tuple[BoolArray, IndexArray, IndexArray]:
@@ -123,17 +98,19 @@ def _pairs(number: IndexArray) -> IndexArray:
 
 
 def _share(
-    group: IntArray, part: IndexArray, whole: IndexArray, n_groups: int, why_not: str
+    group: IntArray, both: IndexArray, either: IndexArray, clusters: IndexArray, n_groups: int
 ) -> Estimator:
     """Return a share of time that can be resampled."""
-    if not whole.any():
-        return undefined(why_not)
-    value = int(part.sum()) / int(whole.sum())
+    if not either.any():
+        return undefined(_NOBODY)
+    value = int(both.sum()) / int(either.sum())
 
+    @cache
     def sums() -> Any:
-        return np.stack([sum_by(group, column, n_groups) for column in (part, whole)])
+        table = np.stack([sum_by(group, column, n_groups) for column in (both, either)])
+        table.setflags(write=False)
+        return table
 
-    clusters = clusters_of(group, whole > 0)
     return Estimator(value, value, nan, OK, sums, _ratio, clusters)
 
 
@@ -191,7 +168,9 @@ def cronbach_of_points(ratings: Ratings) -> Estimator:
     if np.isnan(value):
         return undefined(_SAME_TOTALS)
     clusters = clusters_of(group, weight > 0)
-    return Estimator(value, nan, nan, OK, lambda: sums, _cronbach, clusters)
+    # A recording that is drawn twice is an item that is there twice, which raises alpha by itself.
+    rest = sums.sum(1, keepdims=True) - sums[:, clusters]
+    return linearised(value, clusters, _cronbach(rest), data.n_groups)
 
 
 def _cronbach(sums: FloatArray) -> FloatArray:
@@ -199,5 +178,6 @@ def _cronbach(sums: FloatArray) -> FloatArray:
     points, of_items, of_sums = sums[0], sums[1], sums[2:].var(axis=0, ddof=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         alpha: FloatArray = points / (points - 1) * (1 - of_items / of_sums)
-    alpha[~((of_sums > 0) & (points > 1))] = nan
+    size = np.abs(sums[2:]).max(axis=0)
+    alpha[~((of_sums > _ROUNDING * size**2) & (points > 1))] = nan
     return alpha

@@ -89,22 +89,28 @@ def run_all(
     task, result or Died
     """
     again = []
-    for task, result in _run(tasks, work, module, jobs):
+    # Fewer tasks than jobs: each may use the cores that are left.
+    alone = len(tasks) < jobs or jobs == 1
+    for task, result in _run(tasks, work, module, jobs, alone=alone):
         if isinstance(result, Died):
             again.append(task)
         else:
             yield task, result
     for task in again:
-        yield from _run([task], work, module, 1)
+        # With one process and one thread it takes the least memory.
+        yield from _run([task], work, module, 1, alone=False)
 
 
 def _run(
-    tasks: Sequence[_Task], work: Callable[[_Task], _Result], module: str, jobs: int
+    tasks: Sequence[_Task],
+    work: Callable[[_Task], _Result],
+    module: str,
+    jobs: int,
+    *,
+    alone: bool,
 ) -> Iterator[Outcome[_Task, _Result]]:
     waiting = deque(tasks)
     workers: list[_Worker[_Task]] = []
-    # Fewer tasks than jobs: each may use the cores that are left.
-    alone = len(tasks) < jobs or jobs == 1
     try:
         while waiting or any(worker.given for worker in workers):
             while waiting and len(workers) < jobs:

@@ -231,8 +231,19 @@ def _gone(root: str | Path, out: Path, rows: Sequence[Row]) -> list[Worse]:
         Worse(name, "it is gone: there is no such folder now")
         for name in names_of_last_run(out)
         # A name with an escape in it is not that of the folder.
-        if name not in here and "\\" not in name and not (Path(root) / name).exists()
+        if name not in here and "\\" not in name and _is_gone(Path(root) / name)
     ]
+
+
+def _is_gone(folder: Path) -> bool:
+    """Return whether a folder is not there; of one that cannot be looked into nobody knows."""
+    try:
+        folder.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError:
+        return False
+    return False
 
 
 def _known(project: Project, settings: Settings, out: Path) -> tuple[str | None, Row | None]:

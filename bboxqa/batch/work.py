@@ -40,6 +40,8 @@ NOT_MEASURED = "not measured"
 FAILED = "failed"
 
 _BLOCK = 1 << 20
+# Where a result is written before it is complete.
+_MEASURED = ".measured"
 # Findings of one rule and file that are listed; all are counted.
 _LISTED = 1000
 
@@ -234,7 +236,8 @@ def _run(
     row = Row(project.name, FAILED, len(project.files))
     try:
         agree, validate = settings_of(project, settings)
-        measuring = partial(_measured, project, settings.memory, agree, scratch, count_all)
+        measured = scratch / _MEASURED
+        measuring = partial(_measure_into, measured, project, settings.memory, agree, count_all)
         is_long = _is_long(project, settings, count_all)
         with beside(measuring) if is_long else nullcontext() as outcome:
             images = project.images if settings.images else None
@@ -247,9 +250,9 @@ def _run(
                 # What went wrong there goes wrong here, too, and is told.
                 with suppress(EOFError, OSError):
                     values = outcome()
-                for rest in scratch.glob(".bboxqa-*"):
-                    shutil.rmtree(rest, ignore_errors=True)
         row = replace(row, **(values or measuring()), status=MEASURED)
+        for file in sorted(measured.iterdir()):
+            file.rename(scratch / file.name)
         row = _gated(row, agree, report)
     except NothingToCompareError as error:
         row = _gated(replace(row, status=NOT_MEASURED, message=_line(error)), agree, report)
@@ -260,6 +263,9 @@ def _run(
     except Exception as error:  # noqa: BLE001 - one project never stops the others
         message = f"{type(error).__name__}: {clean(str(error))}"
         return replace(row, passed=False, message=message), False, traceback.format_exc()
+    finally:
+        # What has not been moved is not complete.
+        shutil.rmtree(scratch / _MEASURED, ignore_errors=True)
     return row, True, f"{row.status}\n{row.message}\n" if row.message else f"{row.status}\n"
 
 
@@ -291,14 +297,15 @@ def _counted(row: Row, report: Report) -> Row:
     )
 
 
-def _measured(
+def _measure_into(
+    folder: Path,
     project: Project,
     memory: int | None,
     agree: AgreeSettings,
-    scratch: Path,
     count_all: CountAll | None,
 ) -> dict[str, Any]:
-    """Measure a project, and write the result into its folder; return what its row says of it."""
+    """Measure a project, and write the result into a folder; return what its row says of it."""
+    shutil.rmtree(folder, ignore_errors=True)
     data = read_coco(
         project.files,
         annotator_key=agree.annotator_key,
@@ -310,7 +317,7 @@ def _measured(
     in_turn = partial(count_in_turn, memory=memory)
     result = agree_with(data, agree, count_all=count_all or in_turn)
     values = summary(result)
-    write_folder(result, values, scratch)
+    write_folder(result, values, folder)
     first = values["thresholds"][0]
     low, high = first["interval"] or (None, None)
     return {

@@ -160,17 +160,17 @@ def _settings(
 
 
 def _show_plan(found: "Discovered") -> None:
-    from bboxqa.words import clean, count
+    from bboxqa.words import count, one_line
 
     for project in found.projects:
         files = ", ".join(str(file.relative_to(project.folder)) for file in project.files)
         own = ", own settings" if project.settings else ""
         images = ", images" if project.images else ""
-        click.echo(f"{clean(project.name)}: {clean(files)}{images}{own}")
+        click.echo(f"{one_line(project.name)}: {one_line(files)}{images}{own}")
     click.echo(f"{count(len(found.projects), 'project')}")
     for what, names in (("not COCO", found.left_alone), ("unreadable", found.unreadable)):
         for name in names[:_SHOWN]:
-            click.echo(f"{what}: {clean(name)}", err=True)
+            click.echo(f"{what}: {one_line(name)}", err=True)
         if len(names) > _SHOWN:
             click.echo(f"{what}: … and {len(names) - _SHOWN:,} more", err=True)
 
@@ -210,7 +210,7 @@ def _telling(log_format: str) -> "Iterator[Callable[[Step], None]]":
 
 
 def _line_of(step: "Step", log_format: str) -> str:
-    from bboxqa.words import clean, count
+    from bboxqa.words import clean, count, one_line
 
     row = step.row
     if log_format == "json":
@@ -229,14 +229,13 @@ def _line_of(step: "Step", log_format: str) -> str:
     alpha = "" if row.alpha is None else f", alpha {row.alpha:.4f}"
     errors = "" if row.n_errors is None else f", {count(row.n_errors, 'error')}"
     again = " (unchanged)" if step.reused else ""
-    note = f": {clean(row.message)}" if row.message else ""
-    line = f"{clean(row.project)}{again}: {row.status}{alpha}{errors}{note}"
-    # A name may have lines of its own.
-    return f"{step.done}/{step.total} " + line.replace("\n", "\\n")
+    note = f": {one_line(row.message)}" if row.message else ""
+    name = one_line(row.project)
+    return f"{step.done}/{step.total} {name}{again}: {row.status}{alpha}{errors}{note}"
 
 
 def _show(result: "BatchResult", out: Path) -> None:
-    from bboxqa.words import clean, count
+    from bboxqa.words import count, one_line
 
     rows = result.rows
     click.echo(
@@ -250,16 +249,16 @@ def _show(result: "BatchResult", out: Path) -> None:
         click.echo(f"  stopped: {count(result.n_left, 'project')} not run")
     unreadable = result.found.unreadable
     for name in unreadable[:_SHOWN]:
-        click.echo(f"  unreadable: {clean(name)}")
+        click.echo(f"  unreadable: {one_line(name)}")
     if len(unreadable) > _SHOWN:
         click.echo(f"  … and {len(unreadable) - _SHOWN:,} more unreadable")
     bad = [row for row in rows if not row.passed]
     for row in bad[:_SHOWN]:
-        click.echo(f"  {clean(row.project)}: {clean(row.message)}")
+        click.echo(f"  {one_line(row.project)}: {one_line(row.message)}")
     if len(bad) > _SHOWN:
         click.echo(f"  … and {len(bad) - _SHOWN:,} more")
     for part in result.worse[:_SHOWN]:
-        click.echo(f"  worse: {clean(part.project)}: {part.what}")
+        click.echo(f"  worse: {one_line(part.project)}: {part.what}")
     if result.found.left_alone:
         n_files = count(len(result.found.left_alone), "json file")
         click.echo(f"  not COCO: {n_files} left alone, named in {out / 'summary.json'}")

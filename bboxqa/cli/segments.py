@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from bboxqa.estimates import TaskEstimates
     from bboxqa.timeline import TierAgreement
 
 __all__ = ["segments"]
@@ -107,7 +108,7 @@ def _formatted(tiers: "list[TierAgreement]", output_format: str) -> str:
 
     estimates = [tier.estimates for tier in tiers]
     if output_format == "csv":
-        return as_csv(estimates)
+        return as_csv([_with_labels(tier) for tier in tiers])
     if output_format == "json":
         import msgspec
 
@@ -118,6 +119,14 @@ def _formatted(tiers: "list[TierAgreement]", output_format: str) -> str:
         return msgspec.json.format(msgspec.json.encode(values), indent=2).decode() + "\n"
     lines = [
         *text_lines(estimates, scale_label, totals=False),
-        *label_lines({tier.estimates.task or "": tier.labels for tier in tiers}),
+        *label_lines([(tier.estimates.task or "", tier.labels) for tier in tiers]),
     ]
     return "".join(f"{line}\n" for line in lines)
+
+
+def _with_labels(tier: "TierAgreement") -> "TaskEstimates":
+    """Return the coefficients of a tier with the agreement on each label behind them."""
+    from dataclasses import replace
+
+    labels = {f"label {label.label}": label.agreement for label in tier.labels}
+    return replace(tier.estimates, coefficients={**tier.estimates.coefficients, **labels})

@@ -1,5 +1,6 @@
 """Ratings from columns, or from an array of annotators × units."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -140,7 +141,7 @@ def from_array(
     ------
     DatasetError
         If the array has not two dimensions, does not fit the names, or seems to lie on its side:
-        8 annotators or more without names, and fewer units.
+        more annotators than units, and no names of them.
 
     Examples
     --------
@@ -175,6 +176,10 @@ def from_array(
     ):
         if found != expected:
             raise DatasetError([f"{what}: has {found:,} names; expected {expected:,}"])
+    for given_names, what in ((names, "annotator_names"), (unit_names or (), "unit_names")):
+        repeated = [name for name, times in Counter(map(str, given_names)).items() if times > 1]
+        if repeated:
+            raise DatasetError([f"{what}: {repeated[0]!r} is there several times; expected once"])
     options = None
     if n_options is not None:
         options = _options(column_of(n_options, "n_options"))

@@ -4,6 +4,7 @@ import mmap
 import tempfile
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from errno import EMFILE, ENFILE
 from functools import cache
 from typing import IO, Any, TypeVar
 
@@ -79,11 +80,7 @@ class Spool:
             self._file.write(self._held)
             self._file.flush()
         except OSError as error:
-            place = tempfile.gettempdir()
-            raise OutputError(
-                f"{place}: no room for what is read: {error.strerror}; set TMPDIR to a folder on a "
-                "larger disk, or allow more with --memory"
-            ) from None
+            raise _no_room(error) from None
         self._written += len(self._held)
         self._held = bytearray()
 
@@ -95,12 +92,31 @@ class Spool:
         if self._file is None:
             return np.frombuffer(self._held, dtype)
         self._spill()
-        mapped = mmap.mmap(self._file.fileno(), self._written, access=mmap.ACCESS_READ)
+        try:
+            mapped = mmap.mmap(self._file.fileno(), self._written, access=mmap.ACCESS_READ)
+        except OSError as error:
+            raise _no_room(error) from None
         self._file.close()
         with suppress(AttributeError, OSError):
             if scattered:
                 mapped.madvise(mmap.MADV_RANDOM)
         return np.frombuffer(mapped, dtype)
+
+
+def _no_room(error: OSError) -> OutputError:
+    """Return what to tell of a temporary file that cannot be made, or not be filled."""
+    if error.errno in (EMFILE, ENFILE):
+        return OutputError(
+            "too many open files for what is read; allow more with `ulimit -n`, or with --memory"
+        )
+    try:
+        place = tempfile.gettempdir()
+    except OSError:
+        place = "no folder for temporary files"
+    return OutputError(
+        f"{place}: no room for what is read: {error.strerror}; set TMPDIR to a folder on a larger "
+        "disk, or allow more with --memory"
+    )
 
 
 def column_limit(memory: int | None) -> int | None:

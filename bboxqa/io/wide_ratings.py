@@ -65,7 +65,8 @@ def is_counts(table: TableFile) -> bool:
     """
     cells, width = table.grid()
     inner = cells.codes.reshape(-1, width)[:, 1:].ravel()
-    there = np.array([label is not None and label not in _MISSING for label in cells.labels])
+    known = [label is not None and label not in _MISSING for label in cells.labels]
+    there = np.array(known, np.bool_)
     inner = inner[(inner >= 0) & there[inner]]
     return bool((_counts(Column(inner, cells.labels)) >= 0).all())
 
@@ -256,6 +257,13 @@ def _refuse_no_counts(table: TableFile, wide: _Wide, amounts: IndexArray) -> Non
     advice = "Ratings themselves are of --layout units-x-raters or raters-x-units."
     if not problems and looks_like_annotators(wide.column_names):
         problems = [f"{table.name}: columns are called {wide.column_names[0]!r}, …, as annotators"]
+    if (
+        not problems
+        and looks_like_units(wide.column_names)
+        and not looks_like_units(wide.row_names)
+    ):
+        problems = [f"{table.name}: columns are called {wide.column_names[0]!r}, …, as units"]
+        advice = "Transpose the table: one unit a row, and one category a column."
     if not problems and amounts.sum() > _MOST_COUNTS:
         problems = [f"{table.name}: counts add up to {amounts.sum():,}; expected ratings of people"]
     if not problems and n_columns >= max(_FAR, n_rows) and n_rows > 1:

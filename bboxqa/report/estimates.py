@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
 from math import isnan
 from typing import Any
@@ -25,6 +25,9 @@ _ADVICE = (
     ("do not say who gave", "Give ratings instead of counts, one row each."),
     ("do not differ in what", "Report percent agreement: there is nothing to be consistent about."),
     ("needs weights", "Give --weights linear or quadratic."),
+    ("nobody says it where", "Have a second annotator mark the recordings in which it occurs."),
+    ("annotated by everyone", "Have everybody mark some recording from beginning to end."),
+    ("codes have the same sum", "Report krippendorff_alpha, which needs no differing sums."),
     ("needs two annotators", "Have a second annotator rate the same units."),
 )
 _TEXTS = {
@@ -259,9 +262,9 @@ def labels_json(labels: Sequence[LabelAgreement]) -> list[dict[str, Any]]:
 
     Examples
     --------
-    >>> labels_json([LabelAgreement("sit", Estimate(0.5, (0.25, 0.75), 0.1), 2, 4)])
+    >>> labels_json([LabelAgreement("sit", Estimate(0.5, (0.25, 0.75), 0.1), 2, 4, 1)])
     [{'label': 'sit', 'agreement': 0.5, 'interval': [0.25, 0.75], 'standard_error': 0.1, \
-'status': 'ok', 'both': 2, 'either': 4}]
+'status': 'ok', 'both': 2, 'either': 4, 'n_recordings': 1}]
     """
     records = []
     for label in labels:
@@ -274,17 +277,19 @@ def labels_json(labels: Sequence[LabelAgreement]) -> list[dict[str, Any]]:
                 **values,
                 "both": label.both,
                 "either": label.either,
+                "n_recordings": label.n_recordings,
             }
         )
     return records
 
 
-def label_lines(tiers: Mapping[str, Sequence[LabelAgreement]]) -> Iterator[str]:
+def label_lines(tiers: Sequence[tuple[str, Sequence[LabelAgreement]]]) -> Iterator[str]:
     """Yield how far annotators agree on each label of segments of time.
 
     Parameters
     ----------
-    tiers : mapping of str to sequence of LabelAgreement
+    tiers : sequence of (str, sequence of LabelAgreement)
+        A name can be there twice: somebody may call a tier what all of them are called.
 
     Yields
     ------
@@ -293,20 +298,20 @@ def label_lines(tiers: Mapping[str, Sequence[LabelAgreement]]) -> Iterator[str]:
 
     Examples
     --------
-    >>> for line in label_lines({"posture": [LabelAgreement("sit", Estimate(0.5), 2, 4)]}):
+    >>> for line in label_lines([("posture", [LabelAgreement("sit", Estimate(0.5), 2, 4, 1)])]):
     ...     print(line)
     <BLANKLINE>
     Time on which both of a pair say a label, of that on which either does
-     tier     label  agreement  both  either
-     posture  sit       0.5000     2       4
+     tier     label  agreement  both  either  recordings
+     posture  sit       0.5000     2       4           1
     """
     yield ""
     yield "Time on which both of a pair say a label, of that on which either does"
-    titles = ("tier", "label", "agreement", "95 % interval", "both", "either")
+    titles = ("tier", "label", "agreement", "95 % interval", "both", "either", "recordings")
     rows = [
-        (tier, label.label, *_row("", label.agreement, None)[1:3], f"{label.both:,}",
-         f"{label.either:,}")
-        for tier, labels in tiers.items()
+        (tier, label.label, *_value_and_interval(label.agreement), f"{label.both:,}",
+         f"{label.either:,}", f"{label.n_recordings:,}")
+        for tier, labels in tiers
         for label in labels
     ]  # fmt: skip
     yield from _aligned([titles, *rows])
@@ -322,18 +327,24 @@ def _size(task: TaskEstimates) -> str:
 def _row(
     name: str, estimate: Estimate, label: Callable[[str, float], str] | None
 ) -> tuple[str, ...]:
-    low, high = estimate.interval
     undefined = isnan(estimate.value)
     pairs = estimate.n_shared is not None
     return (
         name,
-        "undefined" if undefined else f"{estimate.value:.4f}",
-        "" if isnan(low) or isnan(high) else f"[{low:.4f}, {high:.4f}]",
+        *_value_and_interval(estimate),
         _digits(estimate.standard_error),
         "" if estimate.n_shared is None else f"{estimate.n_shared:,}",
         _digits(estimate.observed) if pairs else "",
         _digits(estimate.expected) if pairs else "",
         "" if undefined or label is None else label(name, estimate.value),
+    )
+
+
+def _value_and_interval(estimate: Estimate) -> tuple[str, str]:
+    low, high = estimate.interval
+    return (
+        "undefined" if isnan(estimate.value) else f"{estimate.value:.4f}",
+        "" if isnan(low) or isnan(high) else f"[{low:.4f}, {high:.4f}]",
     )
 
 

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.datasets import dataset
 
+from bboxqa import shards
 from bboxqa.config import settings_from
 from bboxqa.errors import DatasetError
 from bboxqa.matching import MATCHERS
@@ -65,9 +66,11 @@ def test_parts_joined_in_any_tree_are_the_whole(case):
 def test_parts_in_turn_are_the_whole(case, memory):
     images, settings, _, _, greedy = case
     said = []
-    found = count_in_turn(
-        images, settings, greedy=greedy, memory=memory, progress=lambda *each: said.append(each)
-    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(shards, "_LEAST", 1)
+        found = count_in_turn(
+            images, settings, greedy=greedy, memory=memory, progress=lambda *each: said.append(each)
+        )
     whole = count_images(images, settings, greedy=greedy)
     assert len(whole.greedy) == greedy * len(settings.iou_threshold)
     same(found, whole)
@@ -77,7 +80,8 @@ def test_parts_in_turn_are_the_whole(case, memory):
     assert not n or comparing[-1][1] == n
 
 
-def test_what_cannot_be_compared_is_told_whole():
+def test_what_cannot_be_compared_is_told_whole(monkeypatch):
+    monkeypatch.setattr(shards, "_LEAST", 1)
     data = dataset([(0, 0, 0, (1, 1, 4, 4)), (1, 1, 0, (1, 1, 4, 4))], n_images=2)
     settings = settings_from({"similarity": "polygon"})
     told = []

@@ -363,6 +363,19 @@ def test_an_export_that_became_something_else_is_a_failure(ran, content):
     assert statuses(run(ran)) == {"a": "measured", "c": "measured"}
 
 
+def test_nobody_knows_whether_what_cannot_be_looked_at_is_gone(ran, monkeypatch):
+    shutil.rmtree(ran / "b")
+    real = Path.lstat
+
+    def refused(path):
+        if path.name == "b":
+            raise PermissionError
+        return real(path)
+
+    monkeypatch.setattr(Path, "lstat", refused)
+    assert run(ran).worse == ()
+
+
 def test_a_project_that_is_gone_is_told_once(ran):
     shutil.rmtree(ran / "b")
     result = run(ran)

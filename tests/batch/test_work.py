@@ -5,6 +5,7 @@ import json
 import os
 import sys
 import tempfile
+import time
 from dataclasses import asdict
 from errno import ENOSPC
 from pathlib import Path
@@ -425,8 +426,10 @@ class TestBesideValidating:
 
     def test_gives_the_same(self, tmp_path, monkeypatch):
         here, measured = os.getpid(), []
-        real = work._measured
-        monkeypatch.setattr(work, "_measured", lambda *g: measured.append(os.getpid()) or real(*g))
+        real = work._measure_into
+        monkeypatch.setattr(
+            work, "_measure_into", lambda *g: measured.append(os.getpid()) or real(*g)
+        )
         together = self.result(tmp_path / "together")
         # Measured elsewhere.
         assert measured == []
@@ -443,17 +446,32 @@ class TestBesideValidating:
     @pytest.mark.parametrize("leaves", [True, False])
     def test_a_process_that_dies_is_replaced(self, tmp_path, monkeypatch, leaves):
         plain = self.result(tmp_path / "plain")
-        here, real = os.getpid(), work._measured
+        here, real = os.getpid(), work._measure_into
 
-        def dies(*given):
+        def dies(folder, *given):
             if os.getpid() == here:
-                return real(*given)
+                return real(folder, *given)
             if leaves:
-                (given[3] / ".bboxqa-half").mkdir()
+                folder.mkdir()
+                (folder / "half.csv").write_text("half")
             os._exit(9)
 
-        monkeypatch.setattr(work, "_measured", dies)
+        monkeypatch.setattr(work, "_measure_into", dies)
         assert self.result(tmp_path / "died") == plain
+
+    @pytest.mark.parametrize("n_cores", [1, 2])
+    def test_where_validating_fails_nothing_is_left(self, tmp_path, monkeypatch, n_cores):
+        monkeypatch.setattr(forked, "cores", lambda: n_cores)
+
+        def fails(*_):
+            # So that the other process has written its files.
+            time.sleep(1)
+            raise ZeroDivisionError
+
+        monkeypatch.setattr(work, "validate_with", fails)
+        row, files = self.result(tmp_path / "out")
+        assert (row.status, row.message) == ("failed", "ZeroDivisionError: ")
+        assert list(files) == ["failed.txt"]
 
     def test_what_goes_wrong_is_told(self, tmp_path):
         content = differing()

@@ -51,7 +51,7 @@ def test_text_has_labels_and_a_warning(tracks):
     text = run(*tracks, "--duration", 10000).output
     assert "segments  krippendorff_alpha  0.5940" in text
     assert "Time on which both of a pair say a label, of that on which either does" in text
-    assert " segments  (nothing marked)     0.8246  9,400  11,400" in text.splitlines()
+    assert " segments  (nothing marked)     0.8246  9,400  11,400           1" in text.splitlines()
     assert "Cronbach's alpha says nothing about agreement" in text
     assert "there is one cluster only" in text
 
@@ -59,7 +59,9 @@ def test_text_has_labels_and_a_warning(tracks):
 def test_csv(tracks):
     lines = run(*tracks, "--format", "csv").output.splitlines()
     assert lines[0].startswith("task,n_units,n_annotators,n_ratings,coefficient,value")
-    assert len(lines) == 5
+    assert [line.split(",")[4] for line in lines[5:]] == [
+        "label run", "label sit", "label walk", "label (nothing marked)",
+    ]  # fmt: skip
 
 
 def test_several_tiers_and_recordings(tmp_path):
@@ -134,9 +136,11 @@ def test_labels_and_cronbach_have_intervals_that_draw_recordings(tmp_path):
         # Nobody agrees on it in any recording.
         assert (labels["stand"]["agreement"], labels["stand"]["status"]) == (0, "ok")
         assert set(tier["coefficients"]) >= {"cronbach_alpha", "cohen_kappa"}
-        for name in ("cronbach_alpha", "cohen_kappa", "percent_agreement"):
+        for name in ("cohen_kappa", "percent_agreement"):
             found = tier["coefficients"][name]
             assert found["interval"][0] < found["value"] < found["interval"][1]
+    low, high = tiers["percentile"]["coefficients"]["cronbach_alpha"]["interval"]
+    assert low < tiers["percentile"]["coefficients"]["cronbach_alpha"]["value"] < high
     walks = [next(r for r in tier["labels"] if r["label"] == "walk") for tier in tiers.values()]
     assert walks[0]["interval"] != walks[1]["interval"]
     line = next(line for line in run(path).output.splitlines() if " segments  walk " in line)
@@ -160,3 +164,42 @@ def test_no_replicates_no_intervals_of_labels(tmp_path):
     path = recordings(tmp_path, 3)
     (tier,) = json.loads(run(path, "--bootstrap", 0, "--format", "json").output)
     assert [row["interval"] for row in tier["labels"]] == [None] * len(tier["labels"])
+
+
+def test_rare_labels_are_said_to_be_rare(tmp_path):
+    rows = ["annotator,recording,start_ms,end_ms,label"]
+    for number in range(30):
+        shift = 40 * (number % 5)
+        rows += [f"ann,r{number:02},0,{500 + shift},walk", f"bob,r{number:02},{shift},600,walk"]
+        if number < 6:
+            rows += [f"{who},r{number:02},700,{800 + number},fall" for who in ("ann", "bob")]
+        if number == 9:
+            rows += [f"{who},r{number:02},700,800,jump" for who in ("ann", "bob")]
+    path = tmp_path / "recordings.csv"
+    path.write_text("\n".join(rows) + "\n")
+    (tier,) = json.loads(run(path, "--format", "json").output)
+    labels = {row["label"]: row for row in tier["labels"]}
+    assert {name: row["n_recordings"] for name, row in labels.items()} == {
+        "walk": 30, "fall": 6, "jump": 1, "(nothing marked)": 30,
+    }  # fmt: skip
+    assert labels["walk"]["interval"]
+    assert labels["fall"]["interval"]
+    assert labels["jump"]["interval"] is None
+    assert "intervals of labels in fewer than 20 recordings are too narrow: fall" in tier["notes"]
+    assert "no interval for label jump: too many resamples leave it undefined" in tier["notes"]
+
+
+def test_a_tier_called_as_all_of_them(tmp_path):
+    rows = ["annotator,tier,start_ms,end_ms,label"]
+    rows += [f"{who},all tiers,0,100,walk" for who in ("ann", "bob")]
+    rows += [f"{who},speech,0,50,talk" for who in ("ann", "bob")]
+    path = tmp_path / "tiers.csv"
+    path.write_text("\n".join(rows) + "\n")
+    shown = run(path).output
+    assert sum(" all tiers  walk" in line for line in shown.splitlines()) == 2
+    assert sum(" speech     talk" in line for line in shown.splitlines()) == 1
+
+
+def test_a_resolution_longer_than_every_recording(tracks):
+    found = run(*tracks, "--resolution", 50_000)
+    assert "resolution is 50,000 ms, and the longest recording has 9,050 ms" in str(found.exception)

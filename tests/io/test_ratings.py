@@ -439,3 +439,24 @@ def test_the_study_of_prepositions():
     assert all("none" in ratings.value_names for ratings in tasks.values())
     tasks = read_ratings(shared_file("preposition_selection.csv"), by="task")
     assert sum(len(ratings.data.value) for ratings in tasks.values()) == 5715
+
+
+def test_names_of_arrays_are_there_once():
+    with pytest.raises(DatasetError, match="annotator_names: 'a' is there several times"):
+        from_array([[1, 2], [1, 2]], annotator_names=["a", "a"])
+    with pytest.raises(DatasetError, match="unit_names: 'u' is there several times"):
+        from_array([[1, 2], [1, 2]], unit_names=["u", "u"])
+
+
+@pytest.mark.parametrize("start", ["", "\ufeff"])
+def test_a_header_only(write, start):
+    with pytest.raises(DatasetError, match="has a header only; expected ratings below it"):
+        read(write(f"{start}unit,ann,bob,cid\n"), layout="units-x-raters")
+    with pytest.raises(DatasetError):
+        read(write(f"{start}unit,ann,bob,cid\n"))
+
+
+def test_counts_with_units_in_columns(write):
+    path = write("value,u1,u2,u3\nx,3,0,1\ny,0,3,2\n")
+    with pytest.raises(DatasetError, match="columns are called 'u1', …, as units"):
+        read(path, layout="counts")

@@ -1,0 +1,76 @@
+"""Coefficients whose replicates follow the jackknife, where computing them anew would mislead."""
+
+from math import inf, nan
+
+import numpy as np
+
+from bboxqa.agreement.estimator import Estimator
+from bboxqa.agreement.krippendorff import OK
+from bboxqa.agreement.resampling import jackknife_error
+from bboxqa.arrays import FloatArray, IndexArray
+
+__all__ = ["linearised"]
+
+
+def linearised(
+    value: float,
+    clusters: IndexArray,
+    without: FloatArray,
+    n_groups: int,
+    *,
+    observed: float = nan,
+    expected: float = nan,
+    status: str = OK,
+    n_shared: int | None = None,
+    lowest: float = -inf,
+) -> Estimator:
+    """Return a coefficient of which a replicate is a mean of pseudo-values.
+
+    Those of the clusters that were drawn, as the jackknife has them (Efron and Tibshirani 1993,
+    ch. 11.5: the linear part of the bootstrap), moved so that all clusters together give the value
+    itself. What they were moved by is kept as the bias.
+
+    Parameters
+    ----------
+    value : float
+        Of the coefficient.
+    clusters : (C,) int64
+        Those that have a say.
+    without : (C,) float64
+        The coefficient without each of them.
+    n_groups : int
+        G.
+    observed, expected, status, n_shared
+        As in `Estimator`.
+    lowest : float
+        The end of the scale; the other is 1. With few clusters a straight line may lead beyond.
+
+    Returns
+    -------
+    Estimator
+        Its standard error is that of the jackknife.
+
+    Examples
+    --------
+    >>> found = linearised(0.5, np.arange(3), np.array([0.4, 0.5, 0.6]), 3)
+    >>> found.evaluate(found.sums @ np.array([[1, 2], [1, 1], [1, 0]])).round(3).tolist()
+    [0.5, 0.633]
+    """
+    n_clusters = len(clusters)
+    table = np.zeros((2, n_groups))
+    bias = 0.0
+    if n_clusters > 1:
+        table[0, clusters] = (n_clusters - 1) * (without.mean() - without)
+        bias = float((n_clusters - 1) * (without.mean() - value))
+    table[1, clusters] = 1
+    table.setflags(write=False)
+
+    def evaluate(sums: FloatArray) -> FloatArray:
+        with np.errstate(invalid="ignore"):
+            moved: FloatArray = value + sums[0] / sums[1]
+        return np.clip(moved, lowest, 1.0)
+
+    return Estimator(
+        value, observed, expected, status, lambda: table, evaluate, clusters,
+        jackknife_error(without), n_shared, without, bias,
+    )  # fmt: skip
