@@ -267,6 +267,8 @@ def _check(settings: AgreeSettings, prefix: str) -> None:
             f"{prefix}bootstrap is {settings.bootstrap}; expected 0, or "
             f"{_MIN_BOOTSTRAP} to {_MAX_BOOTSTRAP:,}"
         )
+    if settings.annotator_key == "":
+        raise ConfigError(f"{prefix}annotator_key is empty; expected a key of annotations")
     if settings.seed < 0:
         raise ConfigError(f"{prefix}seed is {settings.seed}; expected 0 or more")
     if settings.min_alpha is not None and not -1 <= settings.min_alpha <= 1:

@@ -56,6 +56,7 @@ def test_choices_are_those_of_the_registries():
         ("iou_threshold = []", "iou_threshold is empty"),
         ("iou_threshold = [0.5, 0.5]", "names a number twice"),
         ('min_alpha = "x"', "min_alpha is 'x': expected a number, got a text"),
+        ('annotator_key = ""', "annotator_key is empty; expected a key of annotations"),
         ("annotator_key = 3", "annotator_key is 3: expected a text, got a whole number"),
         ("bootstrap = 1.5", "bootstrap is 1.5: expected a whole number, got a number"),
         ('missing = "drop"', "missing is 'drop'"),

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from threadpoolctl import threadpool_limits
 
+from bboxqa.errors import OutputError
+
 if TYPE_CHECKING:
     from multiprocessing.context import ForkServerContext, SpawnContext
 
@@ -162,7 +164,14 @@ def _start(work: Callable[[_Task], Any], module: str, *, alone: bool) -> _Worker
         context.set_forkserver_preload([module])
     ours, theirs = context.Pipe()
     process = context.Process(target=_serve, args=(work, theirs, alone), daemon=not alone)
-    process.start()
+    try:
+        process.start()
+    except (EOFError, OSError) as error:
+        # Otherwise it would look as if somebody had interrupted the run.
+        raise OutputError(
+            f"no process can be started ({str(error) or 'the one that forks them is gone'}); "
+            "what was done is kept: run the same again"
+        ) from None
     theirs.close()
     return _Worker(process, ours)
 

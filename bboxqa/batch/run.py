@@ -147,6 +147,8 @@ def run_batch(
         rows, n_reused = _rows(
             run, found, spoiled, settings, out, fresh=fresh, fail_fast=fail_fast, tell=tell
         )
+        # What processes that died have left.
+        _tidy(out)
         n_left = len(found.projects) + len(spoiled) - len(rows)
         worse = (*became_worse(before, rows), *_gone(root, out, rows))
         write_outputs(out, found, rows, worse)

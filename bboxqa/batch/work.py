@@ -59,7 +59,7 @@ class Settings:
     images : bool
         Whether the image files are looked at.
     memory : int, optional
-        Bytes of outlines that a project may hold in memory; changes no result.
+        Bytes of vertices that a project may hold, and half as much of all else; changes no result.
     agree_over, validate_over : mapping
         Settings that go over those of the project as well: those of the command line.
     """

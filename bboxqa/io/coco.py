@@ -106,8 +106,8 @@ def read_coco(
     digest : bool
         Whether to compute the digest of the file, if it is only one; of several always.
     memory : int, optional
-        Bytes of outlines of a file that may be held; what is more goes to a file without a name
-        in the folder for temporary files. The result is the same.
+        Bytes of vertices that may be held, and half as much of all else; what is more goes to
+        files without names in the folder for temporary files. The result is the same.
     progress : callable, optional
         Is told a stage, and how much of how much of it is done.
 

@@ -341,7 +341,8 @@ def _merge(
     limit = column_limit(memory)
     if segmentation is not None:
         taken = segmentation.take(order)
-        kept = {name: stored(getattr(taken, name), limit) for name in _OF_ANNOTATIONS}
+        names = _OF_ANNOTATIONS if len(files) == 1 else (*_OF_ANNOTATIONS, "ring_offsets", "counts")
+        kept = {name: stored(getattr(taken, name), limit) for name in names}
         segmentation = replace(taken, **kept)
     return Annotations(
         id=stored(ids[order], limit),

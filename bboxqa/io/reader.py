@@ -68,7 +68,8 @@ def read_file(
     digest : bool
         Whether to compute the digest of the file.
     memory : int, optional
-        Bytes of outlines that may be held; what is more goes to a file.
+        Bytes of vertices that may be held, and half as much of all else; what is more goes to
+        files.
     progress : callable, optional
         Is told how many bytes of how many are read.
 

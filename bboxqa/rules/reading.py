@@ -37,7 +37,8 @@ def read_path(
     progress : callable, optional
         Is told how many bytes of how many are read.
     memory : int, optional
-        Bytes of outlines that may be held; what is more goes to a file.
+        Bytes of vertices that may be held, and half as much of all else; what is more goes to
+        files.
 
     Returns
     -------

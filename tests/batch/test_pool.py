@@ -13,6 +13,7 @@ import pytest
 from threadpoolctl import threadpool_info
 
 from bboxqa.batch.pool import Died, run_all
+from bboxqa.errors import OutputError
 from bboxqa.forked import cores
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -176,3 +177,15 @@ def test_nothing_is_left_of_one_that_is_given_up():
     outcomes.close()
     assert time.monotonic() - begun < 5
     assert not [child for child in active_children() if "ForkServer" in child.name]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are forked on Linux only")
+def test_where_no_process_can_be_started_it_is_said(monkeypatch):
+    def gone(_):
+        raise EOFError
+
+    monkeypatch.setattr("multiprocessing.context.ForkServerProcess.start", gone)
+    with pytest.raises(
+        OutputError, match=r"no process can be started \(the one that forks them is"
+    ):
+        do([1, 2], double)
