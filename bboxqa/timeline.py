@@ -125,7 +125,9 @@ def measure_segments(
         )
         notes = [STRETCHES, *segments.notes, *estimates.notes]
         if bootstrap and ratings.data.n_groups > 1:
-            notes += [*missing_intervals(own, found_of), *_rare(labels)]
+            notes += missing_intervals(own, found_of)
+        if ratings.data.n_groups >= FEW_CLUSTERS:
+            notes += _rare(labels)
         notes += [POINTS, CRONBACH_WARNING]
         if overlaps != "refuse":
             resolved = len(overlapping_segments(segments, tier)[0])
@@ -154,7 +156,7 @@ def _rare(labels: Sequence[LabelAgreement]) -> Iterator[str]:
         for label in labels
         if label.n_recordings < FEW_CLUSTERS and not isnan(label.agreement.interval[0])
     ]
-    if few and len(few) < len(labels):
+    if few:
         yield (
             f"intervals of labels in fewer than {FEW_CLUSTERS} recordings are too narrow: "
             + ", ".join(few)

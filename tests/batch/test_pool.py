@@ -185,7 +185,5 @@ def test_where_no_process_can_be_started_it_is_said(monkeypatch):
         raise EOFError
 
     monkeypatch.setattr("multiprocessing.context.ForkServerProcess.start", gone)
-    with pytest.raises(
-        OutputError, match="the one that forks them is gone"
-    ):
+    with pytest.raises(OutputError, match="the one that forks them is gone"):
         do([1, 2], double)
