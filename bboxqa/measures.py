@@ -352,7 +352,8 @@ def _interval_notes(
     if bootstrap and used > 1:
         yield from missing_intervals(estimators, estimates)
     for name, estimator in estimators.items():
-        if abs(estimator.bias) > _NOTABLE * estimates[name].standard_error:
+        known = len(estimator.clusters) >= FEW_CLUSTERS
+        if known and abs(estimator.bias) > _NOTABLE * estimates[name].standard_error:
             yield (
                 f"{name} lies about {estimator.bias:+.4f} off, by the jackknife, since pairs share "
                 "little; --interval bca corrects the interval for it"

@@ -82,7 +82,8 @@ def covers(
     estimator = sample(generator, n_images, mean_units, coefficient, annotators)
     drawn = replicates_of(estimator, replicates, number)
     low, high = percentile_interval(drawn[None])[0]
-    lower, upper = bca_interval(estimator.value, drawn, jackknife(estimator))
+    moved = np.minimum(drawn + estimator.bias, 1.0)
+    lower, upper = bca_interval(estimator.value, moved, jackknife(estimator))
     away = abs(estimator.value - truth)
     return low <= truth <= high, lower <= truth <= upper, away <= 1.96 * estimator.standard_error
 
