@@ -375,7 +375,10 @@ def missing_intervals(
         if (without := estimators[name].without) is not None and np.isnan(without).any()
     ]
     for names, why in (
-        ([name for name in bare if name not in lost], "too many resamples leave it undefined"),
+        (
+            [name for name in bare if name not in lost],
+            "too many resamples leave it undefined, or all lie on one side of it",
+        ),
         (lost, "it is undefined without some of them"),
     ):
         if names:

@@ -64,6 +64,8 @@ def is_counts(table: TableFile) -> bool:
     An empty cell leaves that open.
     """
     cells, width = table.grid()
+    if len(cells) == 0:
+        return False
     inner = cells.codes.reshape(-1, width)[:, 1:].ravel()
     known = [label is not None and label not in _MISSING for label in cells.labels]
     there = np.array(known, np.bool_)

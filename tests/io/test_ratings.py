@@ -452,7 +452,7 @@ def test_names_of_arrays_are_there_once():
 def test_a_header_only(write, start):
     with pytest.raises(DatasetError, match="has a header only; expected ratings below it"):
         read(write(f"{start}unit,ann,bob,cid\n"), layout="units-x-raters")
-    with pytest.raises(DatasetError):
+    with pytest.raises(DatasetError, match="has a header only; expected ratings below it"):
         read(write(f"{start}unit,ann,bob,cid\n"))
 
 
