@@ -33,6 +33,7 @@ from bboxqa.ratings import Ratings
 from bboxqa.words import count
 
 __all__ = [
+    "FEW_CLUSTERS",
     "INTERVALS",
     "check_bootstrap",
     "check_level",
