@@ -16,6 +16,7 @@ __all__ = [
     "FloatArray",
     "IndexArray",
     "IntArray",
+    "compact",
     "find",
     "freeze",
     "give_back",
@@ -30,6 +31,10 @@ ByteArray = NDArray[np.uint8]
 FloatArray = NDArray[np.float64]
 IndexArray = NDArray[np.int64]
 IntArray = NDArray[np.int32]
+
+
+# A table of so many cells for each key takes less time than sorting them.
+_SPARSE = 4
 
 
 def freeze(holder: Any) -> None:
@@ -72,6 +77,37 @@ def rows(start: IndexArray, stop: IndexArray) -> tuple[IndexArray, IndexArray]:
     counts = stop - start
     offsets = np.concatenate([[0], np.cumsum(counts)])
     return np.arange(offsets[-1]) + np.repeat(start - offsets[:-1], counts), offsets
+
+
+def compact(key: IndexArray, size: int) -> tuple[IndexArray, IndexArray]:
+    """Return the keys that occur, sorted, and the place of each key among them.
+
+    As `numpy.unique` does, without sorting where keys are dense.
+
+    Parameters
+    ----------
+    key : (N,) int64
+        0 to ``size - 1``.
+    size : int
+
+    Returns
+    -------
+    keys : (K,) int64
+    place : (N,) int64
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> compact(np.array([7, 2, 7]), 10)
+    (array([2, 7]), array([1, 0, 1]))
+    """
+    if size > _SPARSE * len(key):
+        keys, place = np.unique(key, return_inverse=True)
+        return keys, place
+    occurs = np.zeros(size, np.bool_)
+    occurs[key] = True
+    number = np.cumsum(occurs) - 1
+    return np.flatnonzero(occurs), number[key]
 
 
 def find(known: IndexArray, wanted: IndexArray) -> IndexArray:

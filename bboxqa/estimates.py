@@ -51,6 +51,11 @@ class PairTable:
         How many answers were compared.
     observed, expected, kappa : (P,) float64
         kappa is NaN where it is undefined.
+    standard_error : (P,) float64
+        By linearisation, else by the jackknife; NaN where it was not asked for, and where a pair
+        agrees on everything.
+    interval : (P, 2) float64
+        The 95 % interval that goes with it (`fisher_interval`), without draws; NaN likewise.
     """
 
     first: IntArray
@@ -59,6 +64,8 @@ class PairTable:
     observed: FloatArray
     expected: FloatArray
     kappa: FloatArray
+    standard_error: FloatArray
+    interval: FloatArray
 
     def __post_init__(self) -> None:
         freeze(self)
@@ -87,7 +94,8 @@ class TaskEstimates:
         Krippendorff's alpha without each annotator.
     values : mapping of str to mapping
         Of each value, alpha without it (``"alpha_without"``), and Fleiss' kappa of it against
-        all others (``"fleiss_kappa"``).
+        all others (``"fleiss_kappa"``) with its ``"standard_error"`` and the ends of its 95 %
+        interval (``"low"``, ``"high"``; without draws).
     notes : tuple of str
         What a reader of the numbers has to know.
     """

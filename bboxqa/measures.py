@@ -27,7 +27,7 @@ from bboxqa.agreement.resampling import (
 from bboxqa.arrays import FloatArray
 from bboxqa.coding import number_of
 from bboxqa.errors import ConfigError
-from bboxqa.estimates import Estimate, TaskEstimates
+from bboxqa.estimates import Estimate, PairTable, TaskEstimates
 from bboxqa.model import Cell
 from bboxqa.ratings import Ratings
 from bboxqa.words import count
@@ -139,7 +139,7 @@ def measure(
         n_ratings=int(drawn.sum()),
         coefficients=estimates,
         annotator_names=ratings.annotator_names,
-        pairs=inputs.pairs if of_pairs and not inputs.uncounted else None,
+        pairs=inputs.pairs.table if of_pairs and not inputs.uncounted else None,
         annotators=_annotators(inputs, names),
         values=_values(inputs, names),
         notes=tuple(_notes(inputs, estimators, estimates, bootstrap)),
@@ -168,7 +168,10 @@ def _values(inputs: Inputs, names: Sequence[str]) -> dict[str, dict[str, float]]
             inputs.counts, inputs.level, inputs.ratings.numbers
         ).tolist()
     if "fleiss_kappa" in names:
-        columns["fleiss_kappa"] = fleiss_per_value(inputs.counts).tolist()
+        found = fleiss_per_value(inputs.counts)
+        columns["fleiss_kappa"] = found.kappa.tolist()
+        columns["standard_error"] = found.standard_error.tolist()
+        columns["low"], columns["high"] = found.interval.T.tolist()
     if not columns:
         return {}
     return {
@@ -309,6 +312,12 @@ def _notes(
     sizes = inputs.counts.size[inputs.counts.size > 0]
     if len(sizes) and sizes.min() != sizes.max():
         yield f"units have {sizes.min():.0f} to {sizes.max():.0f} ratings"
+    people = len(np.unique(inputs.data.annotator)) if len(sizes) else 0
+    if people > len(sizes) > 1 and not inputs.uncounted:
+        yield (
+            f"more annotators ({people:,}) than units ({len(sizes):,}): if it is the other way "
+            "round, swap unit and annotator"
+        )
     single = int((sizes == 1).sum())
     if single:
         yield f"{count(single, 'unit')} with one rating only: nothing to compare there"
@@ -319,12 +328,25 @@ def _notes(
                 "as units); their intervals do not"
             )
     yield from _interval_notes(inputs, estimators, estimates, bootstrap)
-    certain = 0 if inputs.uncounted else int((inputs.pairs.expected >= 1 - 1e-12).sum())
-    mixed = 0 < certain < len(inputs.pairs) if certain else False
-    if mixed and any(COEFFICIENTS[name].of_pairs for name in estimates):
-        yield f"{count(certain, 'pair')} gave one value only: kappa is 1 there by convention"
+    if not inputs.uncounted and any(COEFFICIENTS[name].of_pairs for name in estimates):
+        yield from _pair_notes(inputs.pairs.table)
     if "cronbach_alpha" in estimates and not isnan(estimates["cronbach_alpha"].value):
         yield CRONBACH_WARNING
+
+
+def _pair_notes(pairs: PairTable) -> Iterator[str]:
+    """Yield what a reader of the kappas of several pairs has to know."""
+    if len(pairs) < 2:
+        return
+    certain = int((pairs.expected >= 1 - 1e-12).sum())
+    if 0 < certain < len(pairs):
+        yield f"{count(certain, 'pair')} gave one value only: kappa is 1 there by convention"
+    unsure = int((np.isnan(pairs.interval[:, 0]) & ~np.isnan(pairs.kappa)).sum())
+    if unsure:
+        yield (
+            f"no interval for the kappa of {count(unsure, 'pair')}: they agree on everything, or "
+            "have too little to compare"
+        )
 
 
 def _interval_notes(

@@ -17,7 +17,7 @@ import pytest
 from support.reference import shared_file
 
 from bboxqa import stats
-from bboxqa.agreement import association, consistency, internal, krippendorff, registry
+from bboxqa.agreement import association, choice, consistency, internal, krippendorff, registry
 from bboxqa.agreement import time_agreement as over_time
 from bboxqa.agreement.scales import SCALES
 from bboxqa.errors import DatasetError
@@ -109,7 +109,15 @@ def test_every_coefficient_is_documented():
 def test_every_status_is_documented():
     known = [
         text.removeprefix("undefined: ")
-        for module in (association, consistency, internal, krippendorff, over_time, registry)
+        for module in (
+            association,
+            choice,
+            consistency,
+            internal,
+            krippendorff,
+            over_time,
+            registry,
+        )
         for text in vars(module).values()
         if isinstance(text, str) and text.startswith("undefined: ")
     ]

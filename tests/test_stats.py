@@ -111,7 +111,8 @@ def test_only_alpha_knows_of_levels(level):
     assert found.pairs is None
     both = stats.measure(table(), ["fleiss_kappa", "krippendorff_alpha"], level=level, bootstrap=0)
     assert list(both.coefficients) == ["krippendorff_alpha", "fleiss_kappa"]
-    assert set(both.values["1"]) == {"alpha_without", "fleiss_kappa"}
+    columns = {"alpha_without", "fleiss_kappa", "standard_error", "low", "high"}
+    assert set(both.values["1"]) == columns
     # Answers that are repeated, and choices, have one coefficient whatever the level.
     assert list(stats.measure(repeated(), level=level, bootstrap=0).coefficients) == ["cohen_kappa"]
 
@@ -277,8 +278,10 @@ def test_fleiss_of_each_value():
     assert found.annotators == {}
     for value in (1, 2, 3):
         against = stats.measure(table((value == CODES).astype(int)), ["fleiss_kappa"], bootstrap=0)
-        expected = against.coefficients["fleiss_kappa"].value
-        assert found.values[str(value)] == {"fleiss_kappa": pytest.approx(expected)}
+        expected, of_value = against.coefficients["fleiss_kappa"], found.values[str(value)]
+        assert of_value["fleiss_kappa"] == pytest.approx(expected.value)
+        assert of_value["standard_error"] == pytest.approx(expected.standard_error)
+        assert of_value["low"] < expected.value < of_value["high"]
 
 
 def test_nobody_can_be_left_out_of_two_annotators_or_values():
@@ -463,6 +466,36 @@ def test_the_error_of_gwet_widens_by_single_ratings_and_the_interval_does_not():
     assert wider.standard_error > 1.05 * whole.standard_error
 
 
+def test_more_annotators_than_units_are_told():
+    rows = [(unit, annotator, "xy"[(unit * annotator) % 2]) for unit in range(3)
+            for annotator in range(9)]  # fmt: skip
+    ratings = stats.ratings_from_columns(*zip(*rows, strict=True))
+    said = (
+        "more annotators (9) than units (3): if it is the other way round, swap unit and annotator"
+    )
+    assert said in notes(ratings, bootstrap=0)
+    turned = stats.ratings_from_columns(*zip(*((b, a, v) for a, b, v in rows), strict=True))
+    assert said not in notes(turned, bootstrap=0)
+
+
+@pytest.mark.parametrize("coefficient", ["cohen_kappa", "choice_kappa"])
+def test_every_pair_has_an_interval_about_its_kappa(coefficient):
+    rng = np.random.default_rng(3)
+    truth = rng.integers(0, 3, 60)
+    codes = np.where(rng.random((4, 60)) < 0.7, truth, rng.integers(0, 3, (4, 60)))
+    names = np.array(["none", "a", "b"])[codes]
+    options = np.full(60, 2) if coefficient == "choice_kappa" else None
+    ratings = stats.ratings_from_table(names, n_options=options)
+    pairs = stats.measure(ratings, [coefficient], bootstrap=0).pairs
+    assert len(pairs) == 6
+    assert (pairs.interval[:, 0] < pairs.kappa).all()
+    assert (pairs.kappa < pairs.interval[:, 1]).all()
+    # As wide as resampling finds it, where two are measured alone.
+    two = stats.ratings_from_table(names[:2], n_options=options)
+    low, high = stats.measure(two, [coefficient]).coefficients[coefficient].interval
+    assert pairs.interval[0] == pytest.approx([low, high], abs=0.06)
+
+
 def test_notes_on_pairs_of_one_value():
     values = np.array([[1, 1, 1, 1, None], [1, 1, 1, 1, None], [1, 1, 1, 2, 2], [1, 1, 2, 2, 2]])
     ratings = table(values)
@@ -470,7 +503,8 @@ def test_notes_on_pairs_of_one_value():
     assert said in notes(ratings, ["cohen_kappa"], bootstrap=0)
     assert said not in notes(ratings, ["fleiss_kappa"], bootstrap=0)
     # Where it is so of all pairs, the status says it.
-    assert notes(table(values[:3, :3]), ["light_kappa"], bootstrap=0) == ()
+    unsure = "no interval for the kappa of 3 pairs: they agree on everything, or have too little"
+    assert notes(table(values[:3, :3]), ["light_kappa"], bootstrap=0) == (f"{unsure} to compare",)
 
 
 def test_notes_on_coefficients_that_have_no_interval():

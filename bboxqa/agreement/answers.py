@@ -1,14 +1,27 @@
 """Every two answers on one unit: what coefficients of pairs of annotators are made of."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
-from bboxqa.agreement.partners import partners
-from bboxqa.arrays import FloatArray, IndexArray, IntArray, freeze
+from bboxqa.arrays import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    IntArray,
+    compact,
+    freeze,
+    rows,
+    run_starts,
+    sum_by,
+)
 from bboxqa.model import Cell, ReliabilityData
 
-__all__ = ["AnswerPairs", "answer_pairs"]
+__all__ = ["AnswerPairs", "answers_in_turn"]
+
+# Pairs of answers that are held at once, if no annotator alone has more.
+_CHUNK = 1 << 20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,6 +37,7 @@ class AnswerPairs:
     left, right : (C,) int64
         The values of the first and of the second annotator.
     unit : (C,) int64
+        Sorted.
     weight : (C,) float64
         How many equal ones it stands for.
     group : (U,) int32
@@ -45,9 +59,44 @@ class AnswerPairs:
     def __post_init__(self) -> None:
         freeze(self)
 
+    def runs(self) -> tuple[IndexArray, IndexArray, IndexArray]:
+        """Return every cluster and pair that occur together, and which they are of each answer.
 
-def answer_pairs(data: ReliabilityData, n_annotators: int) -> AnswerPairs:
-    """Return every answer of an annotator beside every answer of another on the same unit.
+        Returns
+        -------
+        cluster, pair : (E,) int64
+            Sorted.
+        run : (C,) int64
+        """
+        n_pairs = len(self.first)
+        keys, run = _runs(self.group[self.unit].astype(np.int64) * n_pairs + self.pair)
+        cluster, pair = np.divmod(keys, n_pairs)
+        return cluster, pair, run
+
+    def independent(self) -> BoolArray:
+        """Return of which pairs each unit is a cluster of its own, (P,)."""
+        n_pairs = len(self.first)
+        if self.n_groups == len(self.group):
+            return np.ones(n_pairs, np.bool_)
+        units, _ = _runs(self.unit * n_pairs + self.pair)
+        _, pair, _ = self.runs()
+        same: BoolArray = np.bincount(units % n_pairs, minlength=n_pairs) == np.bincount(
+            pair, minlength=n_pairs
+        )
+        return same
+
+
+def _runs(key: IndexArray) -> tuple[IndexArray, IndexArray]:
+    """Return the keys that occur, sorted, and the place of each key among them."""
+    if (key[1:] < key[:-1]).any():
+        keys, place = np.unique(key, return_inverse=True)
+        return keys, place
+    start = run_starts(key)
+    return key[start], np.repeat(np.arange(len(start)), np.diff(start, append=len(key)))
+
+
+def answers_in_turn(data: ReliabilityData, n_annotators: int) -> Iterator[AnswerPairs]:
+    """Yield every answer of an annotator beside every answer of another on the same unit.
 
     An annotator may have answered a unit several times: each answer pairs with each of the
     other's.
@@ -58,40 +107,53 @@ def answer_pairs(data: ReliabilityData, n_annotators: int) -> AnswerPairs:
         M ratings. Missing ones are left out.
     n_annotators : int
 
-    Returns
-    -------
+    Yields
+    ------
     AnswerPairs
+        Of some annotators with all who come after them: pairs are whole, and sorted over all
+        that is yielded. Nothing where there is no pair.
 
     Examples
     --------
     >>> import numpy as np
     >>> from bboxqa.agreement.reliability import from_table
     >>> table = from_table(np.array([[0, 1], [0, 0]]), np.ones((2, 2), bool), 2)
-    >>> answer_pairs(table, 2).left, answer_pairs(table, 2).right
-    (array([0, 1]), array([0, 0]))
+    >>> [(answers.left, answers.right) for answers in answers_in_turn(table, 2)]
+    [(array([0, 1]), array([0, 0]))]
     """
-    nothing = np.zeros(0, np.int64)
-    lefts, rights = [nothing], [nothing]
-    for left, right in partners(data.unit, data.state == Cell.CATEGORY, "ignore"):
-        other = data.annotator[left] != data.annotator[right]
-        lefts.append(left[other])
-        rights.append(right[other])
-    left, right = np.concatenate(lefts), np.concatenate(rights)
-    swap = data.annotator[left] > data.annotator[right]
-    left, right = np.where(swap, right, left), np.where(swap, left, right)
-    key = data.annotator[left].astype(np.int64) * n_annotators + data.annotator[right]
-    keys, pair = np.unique(key, return_inverse=True)
-    first, second = np.divmod(keys, n_annotators)
-    unit = data.unit[left]
-    return AnswerPairs(
-        first=first.astype(np.int32),
-        second=second.astype(np.int32),
-        pair=pair,
-        left=data.value[left].astype(np.int64),
-        right=data.value[right].astype(np.int64),
-        unit=unit,
-        weight=np.ones(len(unit)) if data.weight is None else data.weight[unit].astype(np.float64),
-        group=data.group,
-        n_values=data.n_values,
-        n_groups=data.n_groups,
-    )
+    drawn = np.flatnonzero(data.state == Cell.CATEGORY)
+    key = data.unit[drawn] * n_annotators + data.annotator[drawn]
+    if (key[1:] < key[:-1]).any():
+        order = np.argsort(key, kind="stable")
+        drawn, key = drawn[order], key[order]
+    unit, annotator = data.unit[drawn], data.annotator[drawn].astype(np.int64)
+    value = data.value[drawn].astype(np.int64)
+    # Those who come later in a unit begin where one's own answers end.
+    begins = np.searchsorted(key, key, side="right")
+    ends = np.searchsorted(unit, unit, side="right")
+    total = np.cumsum(sum_by(annotator, ends - begins, n_annotators))
+    start = 0
+    while start < n_annotators:
+        before = total[start - 1] if start else 0.0
+        stop = int(np.searchsorted(total, before + _CHUNK, side="right"))
+        stop = max(stop, start + 1)
+        here = np.flatnonzero((annotator >= start) & (annotator < stop) & (begins < ends))
+        right, offsets = rows(begins[here], ends[here])
+        left = np.repeat(here, np.diff(offsets))
+        pairs = (annotator[left] - start) * n_annotators + annotator[right]
+        keys, pair = compact(pairs, (stop - start) * n_annotators)
+        of = unit[left]
+        if len(keys):
+            yield AnswerPairs(
+                first=(start + keys // n_annotators).astype(np.int32),
+                second=(keys % n_annotators).astype(np.int32),
+                pair=pair,
+                left=value[left],
+                right=value[right],
+                unit=of,
+                weight=np.ones(len(of)) if data.weight is None else data.weight[of].astype(float),
+                group=data.group,
+                n_values=data.n_values,
+                n_groups=data.n_groups,
+            )
+        start = stop

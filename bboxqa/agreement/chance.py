@@ -6,6 +6,7 @@ agreement p_e that they expect by chance (Gwet 2014, Handbook of Inter-Rater Rel
 and 5, there with weights and with missing ratings).
 """
 
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -20,9 +21,16 @@ from bboxqa.agreement.estimator import (
     undefined,
 )
 from bboxqa.agreement.krippendorff import NO_PAIR, NO_VARIATION, OK
-from bboxqa.arrays import FloatArray, sum_by
+from bboxqa.agreement.linear import fisher_interval
+from bboxqa.arrays import FloatArray, IndexArray, compact, freeze, sum_by
 
-__all__ = ["EXPECTATIONS", "chance_corrected", "fleiss_per_value", "unit_agreement"]
+__all__ = [
+    "EXPECTATIONS",
+    "ValueKappas",
+    "chance_corrected",
+    "fleiss_per_value",
+    "unit_agreement",
+]
 
 EXPECTATIONS = ("none", "fleiss", "uniform", "gwet")
 """What is expected by chance: nothing (percent agreement); that annotators draw values from the
@@ -168,7 +176,29 @@ def chance_corrected(counts: UnitCounts, kind: str, weights: FloatArray | None =
     return Estimator(value, observed, expected, OK, sums, evaluate, clusters, error)
 
 
-def fleiss_per_value(counts: UnitCounts) -> FloatArray:
+@dataclass(frozen=True, slots=True, eq=False)
+class ValueKappas:
+    """A kappa of each of K values against all others.
+
+    Attributes
+    ----------
+    kappa : (K,) float64
+        NaN where a value, or everything else, does not occur.
+    standard_error : (K,) float64
+        Linearised; NaN where kappa is, and where all agree on the value.
+    interval : (K, 2) float64
+        The 95 % interval that goes with it (`fisher_interval`), without draws; NaN likewise.
+    """
+
+    kappa: FloatArray
+    standard_error: FloatArray
+    interval: FloatArray
+
+    def __post_init__(self) -> None:
+        freeze(self)
+
+
+def fleiss_per_value(counts: UnitCounts) -> ValueKappas:
     """Return Fleiss' kappa of each value against all others (Fleiss 1971, eq. 17 and following).
 
     Parameters
@@ -178,8 +208,9 @@ def fleiss_per_value(counts: UnitCounts) -> FloatArray:
 
     Returns
     -------
-    (K,) float64
-        NaN where a value, or everything else, does not occur.
+    ValueKappas
+        Its standard errors are not those of Fleiss (1971), which hold where kappa is 0 only, but
+        as of `chance_corrected`: with two values both are the same.
 
     Examples
     --------
@@ -187,19 +218,52 @@ def fleiss_per_value(counts: UnitCounts) -> FloatArray:
     >>> from bboxqa.agreement.counts import unit_counts
     >>> from bboxqa.agreement.reliability import from_table
     >>> table = from_table(np.array([[0, 1, 2], [0, 1, 1]]), np.ones((2, 3), bool), 3)
-    >>> fleiss_per_value(unit_counts(table)).round(4)
+    >>> fleiss_per_value(unit_counts(table)).kappa.round(4)
     array([ 1.    ,  0.3333, -0.2   ])
     """
-    weight, size = counts.weight, counts.size
+    weight, size, n_values = counts.weight, counts.size, counts.n_values
     paired, rated = weight * (size >= 2), weight * (size >= 1)
     entry_size = size[counts.unit]
     split = counts.count * (entry_size - counts.count) / np.maximum(entry_size - 1, 1)
+    of_entry = np.stack(
+        [
+            paired[counts.unit] * 2 * split / entry_size,
+            weight[counts.unit] * counts.count / entry_size,
+        ]
+    )
+    cluster, value, inside = _by_cluster_and_value(counts, of_entry)
+    every = np.stack([sum_by(counts.group, part, counts.n_groups) for part in (paired, rated)])
+    total = every.sum(1)
+    n_clusters = len(clusters_of(counts.group, rated > 0))
     with np.errstate(divide="ignore", invalid="ignore"):
-        unlike = sum_by(counts.value, paired[counts.unit] * 2 * split / entry_size, counts.n_values)
-        unlike = unlike / paired.sum()
-        share = weight[counts.unit] * counts.count / entry_size
-        share = sum_by(counts.value, share, counts.n_values) / rated.sum()
+        unlike, share = (
+            sum_by(value, part, n_values) / size for part, size in zip(inside, total, strict=True)
+        )
         chance = 2 * share * (1 - share)
         kappa: FloatArray = 1 - unlike / chance
-    kappa[~(chance > _TINY)] = np.nan
-    return kappa
+        # What an unlike pair, and a share of ratings, change kappa by.
+        slope = np.stack([-1 / chance, 2 * (1 - 2 * share) * unlike / chance**2]) / total[:, None]
+        moved = (slope[:, value] * inside).sum(0)
+        # Every cluster also moves the means, whether the value occurs in it or not.
+        means = np.stack([np.full(n_values, -1 / total[0]), slope[1] * share + kappa / total[1]])
+        squares = np.einsum("av,bv,ab->v", means, means, every @ every.T)
+        squares += sum_by(
+            value, moved * (moved - 2 * (means[:, value] * every[:, cluster]).sum(0)), n_values
+        )
+        error = np.sqrt(np.maximum(squares, 0) * n_clusters / (n_clusters - 1))
+    known = chance > _TINY
+    kappa[~known] = np.nan
+    error[~known | (unlike <= _TINY) | (n_clusters < 2)] = np.nan
+    interval = fisher_interval(kappa, error, np.full(n_values, n_clusters - 1))
+    return ValueKappas(kappa, error, interval)
+
+
+def _by_cluster_and_value(
+    counts: UnitCounts, of_entry: FloatArray
+) -> tuple[IndexArray, IndexArray, FloatArray]:
+    """Return every cluster and value that come together, and the sums of their entries."""
+    key = counts.group[counts.unit].astype(np.int64) * counts.n_values + counts.value
+    keys, place = compact(key, counts.n_groups * counts.n_values)
+    inside = np.stack([sum_by(place, part, len(keys)) for part in of_entry])
+    cluster, value = np.divmod(keys, max(counts.n_values, 1))
+    return cluster, value, inside

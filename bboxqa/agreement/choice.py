@@ -1,30 +1,30 @@
 """Agreement in choice tasks: an annotator picks one of several objects, or none."""
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 
-from bboxqa.agreement.answers import AnswerPairs
-from bboxqa.agreement.cohen import kappa_of
-from bboxqa.agreement.estimator import (
-    Estimator,
-    clusters_of,
-    table_of,
-    undefined,
+from bboxqa.agreement.answers import AnswerPairs, answers_in_turn
+from bboxqa.agreement.estimator import table_of
+from bboxqa.agreement.pair_kappas import (
+    PairBlock,
+    PairKappas,
+    pair_kappas,
+    sum_by_cluster,
+    with_single,
 )
-from bboxqa.agreement.krippendorff import NO_PAIR, OK
-from bboxqa.agreement.linear import linearised
-from bboxqa.agreement.pair_means import mean_without_clusters, pair_sums
 from bboxqa.arrays import BoolArray, FloatArray, IndexArray, sum_by
-from bboxqa.estimates import PairTable
+from bboxqa.model import ReliabilityData
 
-__all__ = ["choice_pairs", "mean_choice_kappa"]
+__all__ = ["NO_CHANCE", "choice_pairs"]
 
 NO_CHANCE = "undefined: a pair would have to agree by chance on everything, and does not"
 
 
-def choice_pairs(answers: AnswerPairs, is_none: BoolArray, n_options: IndexArray) -> PairTable:
+def choice_pairs(
+    data: ReliabilityData, n_annotators: int, is_none: BoolArray, n_options: IndexArray
+) -> PairKappas:
     """Return the kappa of each pair of annotators, with chance as it is where one picks objects.
 
     Two annotators agree by chance if both pick none, or if both pick something and it is the
@@ -34,8 +34,9 @@ def choice_pairs(answers: AnswerPairs, is_none: BoolArray, n_options: IndexArray
 
     Parameters
     ----------
-    answers : AnswerPairs
-        Of P pairs.
+    data : ReliabilityData
+        M answers; several of one annotator on a unit each pair with each of the other's.
+    n_annotators : int
     is_none : (K,) bool
         The values that mean that no object was picked.
     n_options : (U,) int64
@@ -43,43 +44,48 @@ def choice_pairs(answers: AnswerPairs, is_none: BoolArray, n_options: IndexArray
 
     Returns
     -------
-    PairTable
-        kappa is 1 where everything agrees.
+    PairKappas
+        kappa is 1 where everything agrees. Standard errors are by the jackknife.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from bboxqa.agreement.answers import answer_pairs
     >>> from bboxqa.agreement.reliability import from_table
     >>> table = from_table(np.array([[0, 1], [0, 2]]), np.ones((2, 2), bool), 3)
     >>> none = np.array([True, False, False])
-    >>> choice_pairs(answer_pairs(table, 2), none, np.array([2, 2])).expected
+    >>> choice_pairs(table, 2, none, np.array([2, 2])).table.expected
     array([0.375])
     """
-    columns = _columns(answers, is_none, n_options)
-    sums = np.stack([sum_by(answers.pair, part, len(answers.first)) for part in columns])
-    observed, expected = _shares(sums)
-    return PairTable(
-        first=answers.first,
-        second=answers.second,
-        n_shared=sums[0].astype(np.int64),
-        observed=observed,
-        expected=expected,
-        kappa=kappa_of(observed, expected),
+    blocks = (
+        _block(answers, _columns(answers, is_none, n_options))
+        for answers in answers_in_turn(data, n_annotators)
     )
+    found = pair_kappas(blocks, data, _shares)
+    if len(found.table) != 1:
+        return found
+    (answers,) = answers_in_turn(data, n_annotators)
+
+    @cache
+    def sums() -> Any:
+        columns, group = _columns(answers, is_none, n_options), answers.group[answers.unit]
+        rows = np.repeat(np.arange(len(columns)), len(group))
+        shape = len(columns), answers.n_groups
+        return table_of(rows, np.tile(group, len(columns)), columns.ravel(), shape)
+
+    return with_single(found, answers, sums, _shares)
 
 
-def _columns(
-    answers: AnswerPairs, is_none: BoolArray, n_options: IndexArray
-) -> tuple[FloatArray, ...]:
+def _columns(answers: AnswerPairs, is_none: BoolArray, n_options: IndexArray) -> FloatArray:
     """Return what each two answers add: one, agreeing, first and second none, options."""
     weight = answers.weight
-    return (
-        weight,
-        weight * (answers.left == answers.right),
-        weight * is_none[answers.left],
-        weight * is_none[answers.right],
-        weight * n_options[answers.unit],
+    return np.stack(
+        [
+            weight,
+            weight * (answers.left == answers.right),
+            weight * is_none[answers.left],
+            weight * is_none[answers.right],
+            weight * n_options[answers.unit],
+        ]
     )
 
 
@@ -93,55 +99,18 @@ def _shares(sums: FloatArray) -> tuple[FloatArray, FloatArray]:
     return observed, expected
 
 
-def mean_choice_kappa(
-    answers: AnswerPairs, table: PairTable, is_none: BoolArray, n_options: IndexArray
-) -> Estimator:
-    """Return the mean of the kappas of pairs, weighted by the answers that they share.
-
-    Parameters
-    ----------
-    answers : AnswerPairs
-        Of P pairs.
-    table : PairTable
-        What `choice_pairs` returns for them.
-    is_none : (K,) bool
-        The values that mean that no object was picked.
-    n_options : (U,) int64
-        How many objects there were to choose from.
-
-    Returns
-    -------
-    Estimator
-    """
-    n_pairs, part = len(answers.first), table.n_shared
-    if n_pairs == 0:
-        return undefined(NO_PAIR)
-    observed = float(part @ table.observed / part.sum())
-    expected = float(part @ table.expected / part.sum())
-    value = float(part @ table.kappa / part.sum())
-    if np.isnan(value):
-        return undefined(NO_CHANCE, observed, expected)
-    columns = np.stack(_columns(answers, is_none, n_options))
-    group = answers.group[answers.unit]
-    status, n_shared = OK, int(part.sum())
-    if n_pairs > 1:
-        found = pair_sums(group.astype(np.int64), answers.pair, columns, n_pairs)
-        left = found.whole[:, found.pair] - found.sums
-        clusters, without = mean_without_clusters(found, left, _kappa, by_shared=True)
-        return linearised(
-            value, clusters, without, answers.n_groups, observed=observed, expected=expected,
-            n_shared=n_shared,
-        )  # fmt: skip
-
-    @cache
-    def sums() -> Any:
-        rows = np.repeat(np.arange(len(columns)), len(group))
-        shape = len(columns), answers.n_groups
-        return table_of(rows, np.tile(group, len(columns)), columns.ravel(), shape)
-
-    clusters = clusters_of(group, answers.weight > 0)
-    return Estimator(value, observed, expected, status, sums, _kappa, clusters, n_shared=n_shared)
-
-
-def _kappa(sums: FloatArray) -> FloatArray:
-    return kappa_of(*_shares(sums))
+def _block(answers: AnswerPairs, columns: FloatArray) -> PairBlock:
+    cluster, pair, run = answers.runs()
+    inside = np.stack([sum_by(run, column, len(pair)) for column in columns])
+    whole = np.stack([sum_by(pair, column, len(answers.first)) for column in inside])
+    return PairBlock(
+        first=answers.first,
+        second=answers.second,
+        pair=pair,
+        times=np.ones(len(pair)),
+        whole=whole,
+        left=whole[:, pair] - inside,
+        by_cluster=partial(sum_by_cluster, cluster=cluster, n_groups=answers.n_groups),
+        moved=None,
+        independent=answers.independent(),
+    )

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bboxqa.agreement.cohen import kappa_of
 from bboxqa.agreement.krippendorff import NO_PAIR, NO_VARIATION, OK, Alpha, nominal_alpha
+from bboxqa.agreement.pair_kappas import kappa_of
 from bboxqa.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from bboxqa.errors import ConfigError
 from bboxqa.estimates import PairTable
@@ -105,7 +105,8 @@ def kappa_of_codes(codes: NDArray[Any], n_values: int) -> PairTable:
     Returns
     -------
     PairTable
-        Of the pairs that share a unit, as `bboxqa.agreement.cohen.cohen_pairs` finds it.
+        Of the pairs that share a unit, as `bboxqa.agreement.cohen.cohen_pairs` finds it, without
+        standard errors and intervals: `bboxqa.stats.measure` has these.
 
     Raises
     ------
@@ -145,6 +146,8 @@ def kappa_of_codes(codes: NDArray[Any], n_values: int) -> PairTable:
         observed=observed,
         expected=expected,
         kappa=kappa_of(observed, expected),
+        standard_error=np.full(len(kept), np.nan),
+        interval=np.full((len(kept), 2), np.nan),
     )
 
 

@@ -1,4 +1,4 @@
-"""Coefficients whose replicates follow the jackknife, where computing them anew would mislead."""
+"""Uncertainty of coefficients along the straight line that they follow near their value."""
 
 from math import inf, nan
 
@@ -6,10 +6,13 @@ import numpy as np
 
 from bboxqa.agreement.estimator import Estimator
 from bboxqa.agreement.krippendorff import OK
-from bboxqa.agreement.resampling import jackknife_error
+from bboxqa.agreement.resampling import LEVEL, jackknife_error
 from bboxqa.arrays import FloatArray, IndexArray
 
-__all__ = ["linearised"]
+__all__ = ["fisher_interval", "linearised"]
+
+# An error of rounding.
+_NO_ERROR = 1e-12
 
 
 def linearised(
@@ -74,3 +77,44 @@ def linearised(
         value, observed, expected, status, lambda: table, evaluate, clusters,
         jackknife_error(without), n_shared, without, bias,
     )  # fmt: skip
+
+
+def fisher_interval(
+    value: FloatArray,
+    error: FloatArray,
+    freedom: FloatArray | IndexArray,
+    middle: FloatArray | None = None,
+) -> FloatArray:
+    """Return intervals from standard errors, without draws, that end where the scale does.
+
+    tanh(artanh θ ± t · error / (1 − θ²)): Fisher's (1921) transformation, under which errors
+    near the ends of the scale are lopsided, with the quantile t of Student's distribution.
+
+    Parameters
+    ----------
+    value, error : (N,) float64
+        Coefficients between -1 and 1, and their standard errors.
+    freedom : (N,) numbers
+        Degrees of freedom: the number of clusters less one.
+    middle : (N,) float64, optional
+        What the intervals are about, where that is not the value.
+
+    Returns
+    -------
+    (N, 2) float64
+        Of 95 %. NaN where the error is NaN or 0, and at the ends of the scale.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> fisher_interval(np.array([0.8]), np.array([0.1]), np.array([49])).round(3)
+    array([[0.493, 0.93 ]])
+    """
+    from scipy.special import stdtrit
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        reach = stdtrit(freedom, (1 + LEVEL) / 2) * error / (1 - value**2)
+        about = np.arctanh(value if middle is None else middle)
+        bounds: FloatArray = np.tanh(np.stack([about - reach, about + reach], axis=1))
+    bounds[~((error > _NO_ERROR) & (np.abs(value) < 1))] = nan
+    return bounds

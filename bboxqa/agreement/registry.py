@@ -2,24 +2,24 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
+from math import inf
 
 import numpy as np
 
 from bboxqa.agreement.alpha import alpha
-from bboxqa.agreement.answers import AnswerPairs, answer_pairs
 from bboxqa.agreement.chance import chance_corrected
-from bboxqa.agreement.choice import choice_pairs, mean_choice_kappa
-from bboxqa.agreement.cohen import cohen_pairs, mean_kappa
+from bboxqa.agreement.choice import NO_CHANCE, choice_pairs
+from bboxqa.agreement.cohen import cohen_pairs
 from bboxqa.agreement.conger import conger_kappa
 from bboxqa.agreement.counts import UnitCounts, unit_counts
 from bboxqa.agreement.estimator import Estimator, undefined
 from bboxqa.agreement.internal import cronbach
 from bboxqa.agreement.metrics import Distance
+from bboxqa.agreement.pair_kappas import PairKappas, mean_of_pairs
 from bboxqa.agreement.weights import agreement_weights
 from bboxqa.arrays import FloatArray
 from bboxqa.errors import ConfigError
-from bboxqa.estimates import PairTable
 from bboxqa.model import Cell, ReliabilityData
 from bboxqa.ratings import Ratings
 
@@ -86,39 +86,33 @@ class Inputs:
         return not self.ratings.annotator_names
 
     @cached_property
-    def answers(self) -> AnswerPairs:
-        """Every two answers on one unit."""
-        return answer_pairs(self.data, self.n_annotators)
+    def cohen(self) -> PairKappas:
+        """Cohen's kappa of each pair of annotators."""
+        return cohen_pairs(self.data, self.n_annotators, self.matrix)
 
     @cached_property
-    def pairs(self) -> PairTable:
-        """Kappa of each pair of annotators."""
-        if self.ratings.n_options is not None:
-            is_none = np.array([name == NONE for name in self.ratings.value_names], np.bool_)
-            return choice_pairs(self.answers, is_none, self.ratings.n_options)
-        return cohen_pairs(self.answers, self.matrix)
+    def pairs(self) -> PairKappas:
+        """Kappa of each pair of annotators, of choices where these are choices."""
+        if self.ratings.n_options is None:
+            return self.cohen
+        is_none = np.array([name == NONE for name in self.ratings.value_names], np.bool_)
+        return choice_pairs(self.data, self.n_annotators, is_none, self.ratings.n_options)
 
 
 def _alpha(inputs: Inputs) -> Estimator:
     return alpha(inputs.counts, inputs.level, inputs.ratings.numbers)
 
 
-def _cohen(inputs: Inputs) -> Estimator:
-    plain = replace(inputs, ratings=replace(inputs.ratings, n_options=None))
-    pairs = inputs.pairs if inputs.ratings.n_options is None else plain.pairs
-    return mean_kappa(inputs.answers, pairs, inputs.matrix)
-
-
-def _light(inputs: Inputs) -> Estimator:
-    pairs = cohen_pairs(inputs.answers, inputs.matrix)
-    return mean_kappa(inputs.answers, pairs, inputs.matrix, by_shared=False)
+def _cohen(inputs: Inputs, *, by_shared: bool) -> Estimator:
+    # Kappas with own weights may go below -1.
+    lowest = -1.0 if inputs.matrix is None else -inf
+    return mean_of_pairs(inputs.cohen, by_shared=by_shared, lowest=lowest)
 
 
 def _choice(inputs: Inputs) -> Estimator:
     if inputs.ratings.n_options is None:
         return undefined(NEEDS_OPTIONS)
-    is_none = np.array([name == NONE for name in inputs.ratings.value_names], np.bool_)
-    return mean_choice_kappa(inputs.answers, inputs.pairs, is_none, inputs.ratings.n_options)
+    return mean_of_pairs(inputs.pairs, nothing=NO_CHANCE)
 
 
 def _conger(inputs: Inputs) -> Estimator:
@@ -172,9 +166,9 @@ class Coefficient:
 
 COEFFICIENTS: Mapping[str, Coefficient] = {
     "krippendorff_alpha": Coefficient(_alpha, nameless=True),
-    "cohen_kappa": Coefficient(_cohen, of_pairs=True),
+    "cohen_kappa": Coefficient(partial(_cohen, by_shared=True), of_pairs=True),
     "choice_kappa": Coefficient(_choice, of_pairs=True),
-    "light_kappa": Coefficient(_light, of_pairs=True),
+    "light_kappa": Coefficient(partial(_cohen, by_shared=False), of_pairs=True),
     "conger_kappa": Coefficient(_conger),
     "fleiss_kappa": Coefficient(
         lambda inputs: chance_corrected(inputs.counts, "fleiss", inputs.matrix), nameless=True

@@ -2,9 +2,9 @@
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import fields
-from math import isnan
+from math import isnan, nan
 from typing import Any
 
 from bboxqa.estimates import Estimate, LabelAgreement, TaskEstimates
@@ -72,10 +72,7 @@ def as_json(tasks: Sequence[TaskEstimates]) -> list[dict[str, Any]]:
             "annotators": {
                 name: {"alpha_without": _defined(value)} for name, value in task.annotators.items()
             },
-            "values": {
-                name: {column: _defined(value) for column, value in columns.items()}
-                for name, columns in task.values.items()
-            },
+            "values": {name: _value_json(columns) for name, columns in task.values.items()},
             "notes": list(task.notes),
         }
         for task in tasks
@@ -83,10 +80,9 @@ def as_json(tasks: Sequence[TaskEstimates]) -> list[dict[str, Any]]:
 
 
 def _estimate_json(estimate: Estimate) -> dict[str, Any]:
-    low, high = (_defined(bound) for bound in estimate.interval)
     values: dict[str, Any] = {
         "value": _defined(estimate.value),
-        "interval": None if low is None or high is None else [low, high],
+        "interval": _bounds(estimate.interval),
         "standard_error": _defined(estimate.standard_error),
         "status": estimate.status,
     }
@@ -110,11 +106,29 @@ def _pairs_json(task: TaskEstimates) -> list[dict[str, Any]]:
             "observed": _defined(observed),
             "expected": _defined(expected),
             "kappa": _defined(kappa),
+            "interval": _bounds(interval),
+            "standard_error": _defined(error),
         }
-        for first, second, n_shared, observed, expected, kappa in zip(
+        for first, second, n_shared, observed, expected, kappa, error, interval in zip(
             *(getattr(pairs, field.name).tolist() for field in fields(pairs)), strict=True
         )
     ]
+
+
+def _value_json(columns: Mapping[str, float]) -> dict[str, Any]:
+    values: dict[str, Any] = {
+        column: _defined(number)
+        for column, number in columns.items()
+        if column not in ("low", "high")
+    }
+    if "low" in columns:
+        values["interval"] = _bounds((columns["low"], columns["high"]))
+    return values
+
+
+def _bounds(interval: Sequence[float]) -> list[float] | None:
+    low, high = interval
+    return None if isnan(low) or isnan(high) else [low, high]
 
 
 def _defined(number: float) -> float | None:
@@ -213,27 +227,37 @@ def text_lines(
 def _details(task: TaskEstimates) -> Iterator[str]:
     """Yield what the coefficients of one task are made of: the lowest first."""
     rows: list[tuple[str, ...]] = [
-        (clean(row["first"]), clean(row["second"]), f"{row['n_shared']:,}", _digits(row["kappa"]))
+        (
+            clean(row["first"]),
+            clean(row["second"]),
+            f"{row['n_shared']:,}",
+            _digits(row["kappa"]),
+            _interval(row["interval"] or (nan, nan)),
+        )
         for row in sorted(_pairs_json(task), key=lambda row: _last(row["kappa"]))
     ]
     if len(rows) > 1:
-        yield from _detail(("first", "second", "compared", "kappa"), rows)
+        yield from _detail(("first", "second", "compared", "kappa", "95 % interval"), rows)
     rows = [
         (clean(name), _digits(value))
         for name, value in sorted(task.annotators.items(), key=lambda item: _last(-item[1]))
     ]
     if rows:
         yield from _detail(("annotator", "alpha without"), rows)
-    titles = {"fleiss_kappa": "fleiss_kappa of it", "alpha_without": "alpha without"}
-    columns = [column for column in titles if any(column in row for row in task.values.values())]
     rows = [
-        (clean(name), *(_digits(row[column]) for column in columns))
+        (
+            clean(name),
+            _digits(row.get("fleiss_kappa")),
+            _interval((row.get("low", nan), row.get("high", nan))),
+            _digits(row.get("alpha_without")),
+        )
         for name, row in sorted(
             task.values.items(), key=lambda item: _last(item[1].get("fleiss_kappa"))
         )
     ]
     if rows:
-        yield from _detail(("of value", *(titles[column] for column in columns)), rows)
+        titles = ("of value", "fleiss_kappa of it", "95 % interval", "alpha without")
+        yield from _detail(titles, rows)
 
 
 def _last(number: float | None) -> float:
@@ -341,11 +365,13 @@ def _row(
 
 
 def _value_and_interval(estimate: Estimate) -> tuple[str, str]:
-    low, high = estimate.interval
-    return (
-        "undefined" if isnan(estimate.value) else f"{estimate.value:.4f}",
-        "" if isnan(low) or isnan(high) else f"[{low:.4f}, {high:.4f}]",
-    )
+    value = "undefined" if isnan(estimate.value) else f"{estimate.value:.4f}"
+    return value, _interval(estimate.interval)
+
+
+def _interval(interval: Sequence[float]) -> str:
+    low, high = interval
+    return "" if isnan(low) or isnan(high) else f"[{low:.4f}, {high:.4f}]"
 
 
 def _digits(number: float | None) -> str:

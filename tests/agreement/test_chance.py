@@ -82,7 +82,7 @@ def test_fleiss_of_each_value_by_definition(values):
     expected = [brute.fleiss_of_value(units_of(values), value) for value in range(K)]
     expected = [np.nan if kappa is None else float(kappa) for kappa in expected]
     found = fleiss_per_value(unit_counts(reliability(values)))
-    assert found == pytest.approx(expected, nan_ok=True)
+    assert found.kappa == pytest.approx(expected, nan_ok=True)
 
 
 @settings(max_examples=60)
@@ -91,7 +91,28 @@ def test_weights_of_units_repeat_them_for_each_value(values, seed):
     weight = np.random.default_rng(seed).integers(0, 4, values.shape[1])
     weighted = fleiss_per_value(unit_counts(reliability(values, weight=weight)))
     repeated = fleiss_per_value(unit_counts(reliability(np.repeat(values, weight, axis=1))))
-    assert weighted == pytest.approx(repeated, nan_ok=True)
+    assert weighted.kappa == pytest.approx(repeated.kappa, nan_ok=True)
+
+
+@settings(max_examples=100)
+@given(tables(annotators=(2, 4), units=(3, 9)), st.integers(0, 2**32), st.booleans())
+def test_error_of_each_value_is_that_of_the_value_against_the_rest(values, seed, weighted):
+    """With two values there is one kappa, of which the overall formula holds."""
+    rng = np.random.default_rng(seed)
+    n_units = values.shape[1]
+    group = rng.integers(0, 3, n_units)
+    weight = rng.integers(1, 4, n_units) if weighted else None
+    found = fleiss_per_value(unit_counts(reliability(values, group=group, weight=weight)))
+    for value in range(K):
+        against = np.where(values < 0, -1, values == value)
+        data = reliability(against, 2, group=group, weight=weight)
+        expected = chance_corrected(unit_counts(data), "fleiss")
+        assert found.kappa[value] == pytest.approx(expected.value, nan_ok=True)
+        if expected.value < 1 - 1e-9:
+            error = pytest.approx(expected.standard_error, abs=1e-7, nan_ok=True)
+            assert found.standard_error[value] == error
+        else:
+            assert np.isnan([found.standard_error[value], *found.interval[value]]).all()
 
 
 @settings(max_examples=60)
@@ -103,7 +124,7 @@ def test_fleiss_is_the_mean_of_its_values_on_complete_data(values):
     assume(not np.isnan(whole.value))
     share = np.bincount(values.ravel(), minlength=K) / values.size
     part = share * (1 - share)
-    assert np.nansum(part * each) / part.sum() == pytest.approx(whole.value)
+    assert np.nansum(part * each.kappa) / part.sum() == pytest.approx(whole.value)
 
 
 def test_fleiss_of_each_diagnosis():
@@ -113,7 +134,7 @@ def test_fleiss_of_each_diagnosis():
     codes = np.array(table["rows"]).T - 1
     found = fleiss_per_value(unit_counts(reliability(codes, 5)))
     # As the R package irr prints them, which has the paper's example.
-    assert found.round(3).tolist() == [0.245, 0.245, 0.52, 0.471, 0.566]
+    assert found.kappa.round(3).tolist() == [0.245, 0.245, 0.52, 0.471, 0.566]
 
 
 @settings(max_examples=200)

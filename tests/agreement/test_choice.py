@@ -18,8 +18,8 @@ from support.ratings import (
 from support.reference import shared_file
 
 from bboxqa import stats
-from bboxqa.agreement.answers import answer_pairs
-from bboxqa.agreement.choice import choice_pairs, mean_choice_kappa
+from bboxqa.agreement.choice import NO_CHANCE, choice_pairs
+from bboxqa.agreement.pair_kappas import mean_of_pairs
 
 K = 4
 # Value 0 is to pick nothing.
@@ -46,9 +46,8 @@ def by_hand(first, second, n_options):
 
 
 def measured(values, n_options, **more):
-    answers = answer_pairs(reliability(values, **more), len(values))
-    table = choice_pairs(answers, NONE, n_options)
-    return table, mean_choice_kappa(answers, table, NONE, n_options)
+    pairs = choice_pairs(reliability(values, **more), len(values), NONE, n_options)
+    return pairs.table, mean_of_pairs(pairs, nothing=NO_CHANCE)
 
 
 @settings(max_examples=150)
@@ -135,9 +134,7 @@ def test_without_clusters_of_several_units(values, seed):
     data, n_options = reliability(values, group=group, weight=weight), options_of(values, seed)
 
     def mean_of(data):
-        answers = answer_pairs(data, len(values))
-        table = choice_pairs(answers, NONE, n_options)
-        return mean_choice_kappa(answers, table, NONE, n_options)
+        return mean_of_pairs(choice_pairs(data, len(values), NONE, n_options))
 
     found = mean_of(data)
     assume(not np.isnan(found.value))

@@ -10,7 +10,6 @@ from support.ratings import at_total, jackknife_of, only_units, reliability
 from support.reference import shared_file
 
 from bboxqa.agreement.alpha import alpha
-from bboxqa.agreement.answers import answer_pairs
 from bboxqa.agreement.association import independence
 from bboxqa.agreement.cohen import cohen_pairs
 from bboxqa.agreement.consistency import cronbach_alpha
@@ -129,7 +128,7 @@ def test_carried_over(case):
     check(found, case["value"], case.get("error"), scale, case.get("status", "ok"))
     check_without(case["coefficient"], answers, found, case.get("weights", "identity"))
     if "kappas" in case:
-        pairs = Inputs(ratings_of(answers)).pairs
+        pairs = Inputs(ratings_of(answers)).pairs.table
         assert pairs.kappa == pytest.approx(case["kappas"], abs=1e-9)
         if "shared" in case:
             assert pairs.n_shared.tolist() == case["shared"]
@@ -194,7 +193,7 @@ def one_number(case):
 
 def pairwise(case):
     codes, n_values = coded(_answers(case))
-    pairs = cohen_pairs(answer_pairs(reliability(codes, n_values), len(codes)))
+    pairs = cohen_pairs(reliability(codes, n_values), len(codes)).table
     names = [f"{a}-{b}" for a, b in zip(pairs.first, pairs.second, strict=True)]
     found = estimated("cohen_kappa", _answers(case))
     if isinstance(case["expected"], dict):
@@ -263,7 +262,7 @@ def over_time(case):
         )
     )
     check(COEFFICIENTS["krippendorff_alpha"](Inputs(ratings)), case["expected"])
-    pairs = Inputs(ratings).pairs
+    pairs = Inputs(ratings).pairs.table
     for place, expected in enumerate(case["pairwise"].values()):
         assert pairs.kappa[place] == pytest.approx(expected["kappa"], abs=1e-9)
         assert pairs.observed[place] == pytest.approx(expected["agreement"], abs=1e-9)

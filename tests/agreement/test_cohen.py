@@ -1,6 +1,6 @@
 """Cohen's kappa of pairs of annotators and its means, against cross tables."""
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from itertools import combinations
 
 import numpy as np
@@ -17,9 +17,11 @@ from support.ratings import (
     without_clusters,
 )
 
-from bboxqa.agreement import cohen, partners
-from bboxqa.agreement.answers import answer_pairs
-from bboxqa.agreement.cohen import BY_CONVENTION, cohen_pairs, kappa_of, mean_kappa
+from bboxqa.agreement import answers as answers_module
+from bboxqa.agreement import cohen
+from bboxqa.agreement.answers import answers_in_turn
+from bboxqa.agreement.cohen import cohen_pairs
+from bboxqa.agreement.pair_kappas import BY_CONVENTION, kappa_of, mean_of_pairs
 from bboxqa.agreement.weights import agreement_weights
 from bboxqa.io.rating_columns import from_columns
 from bboxqa.model import Cell, ReliabilityData
@@ -76,7 +78,7 @@ def pairs_of(rows):
 @settings(max_examples=200)
 @given(answers_given, weightings)
 def test_every_pair_by_its_cross_table(rows, name):
-    table = cohen_pairs(answer_pairs(data_of(rows), 3), matrix(name))
+    table = cohen_pairs(data_of(rows), 3, matrix(name)).table
     expected = pairs_of(rows)
     assert list(zip(table.first.tolist(), table.second.tolist(), strict=True)) == list(expected)
     for place, shared in enumerate(expected.values()):
@@ -90,9 +92,7 @@ def test_every_pair_by_its_cross_table(rows, name):
 @settings(max_examples=200)
 @given(answers_given, weightings, st.booleans())
 def test_means_over_pairs(rows, name, by_shared):
-    answers = answer_pairs(data_of(rows), 3)
-    table = cohen_pairs(answers, matrix(name))
-    found = mean_kappa(answers, table, matrix(name), by_shared=by_shared)
+    found = mean_of(data_of(rows), 3, matrix(name), by_shared)
     pairs = list(pairs_of(rows).values())
     if not pairs:
         assert np.isnan(found.value)
@@ -115,7 +115,7 @@ def test_means_over_pairs(rows, name, by_shared):
 
 
 def test_agreement_on_everything_is_1_also_with_one_value():
-    found = cohen_pairs(answer_pairs(reliability([[1, 1, 1], [1, 1, 1]]), 2))
+    found = cohen_pairs(reliability([[1, 1, 1], [1, 1, 1]]), 2).table
     assert (found.observed[0], found.expected[0], found.kappa[0]) == (1, 1, 1)
     assert kappa_of(np.array([0.5]), np.array([1.0])) == pytest.approx([np.nan], nan_ok=True)
     assert kappa_of(np.array([np.nan]), np.array([0.5])) == pytest.approx([np.nan], nan_ok=True)
@@ -123,26 +123,26 @@ def test_agreement_on_everything_is_1_also_with_one_value():
 
 def test_one_annotator_with_one_value():
     """Chance explains all of the agreement."""
-    found = cohen_pairs(answer_pairs(reliability([[1, 1, 1, 1], [1, 1, 2, 1]]), 2))
+    found = cohen_pairs(reliability([[1, 1, 1, 1], [1, 1, 2, 1]]), 2).table
     assert (found.observed[0], found.expected[0], found.kappa[0]) == (0.75, 0.75, 0)
 
 
 def test_every_answer_pairs_with_each_of_the_others():
     rows = [(0, 0, 1), (0, 0, 2), (0, 1, 1), (0, 1, 1), (0, 1, 3)]
-    table = cohen_pairs(answer_pairs(data_of(rows), 3))
+    table = cohen_pairs(data_of(rows), 3).table
     assert table.n_shared.tolist() == [6]
     assert table.observed[0] == pytest.approx(2 / 6)
     # The answers of one annotator are not compared with each other.
-    assert len(cohen_pairs(answer_pairs(data_of(rows[:2]), 3))) == 0
+    assert len(cohen_pairs(data_of(rows[:2]), 3).table) == 0
 
 
 @settings(max_examples=60)
 @given(tables(), weightings)
 def test_order_of_annotators_only_turns_the_table(values, name):
     weights = matrix(name)
-    table = cohen_pairs(answer_pairs(reliability(values), len(values)), weights)
+    table = cohen_pairs(reliability(values), len(values), weights).table
     turned_weights = None if weights is None else weights.T
-    turned = cohen_pairs(answer_pairs(reliability(values[::-1]), len(values)), turned_weights)
+    turned = cohen_pairs(reliability(values[::-1]), len(values), turned_weights).table
     last = len(values) - 1
     after = {
         (last - b, last - a): kappa
@@ -156,9 +156,9 @@ def test_order_of_annotators_only_turns_the_table(values, name):
 @settings(max_examples=60)
 @given(tables(), st.permutations(range(K)))
 def test_relabelling_changes_nothing(values, names):
-    before = cohen_pairs(answer_pairs(reliability(values), len(values)))
+    before = cohen_pairs(reliability(values), len(values)).table
     renamed = np.array([*names, -1])[values]
-    after = cohen_pairs(answer_pairs(reliability(renamed), len(values)))
+    after = cohen_pairs(reliability(renamed), len(values)).table
     assert after.kappa == pytest.approx(before.kappa)
 
 
@@ -167,14 +167,13 @@ def test_relabelling_changes_nothing(values, names):
 def test_weights_of_units_repeat_them(values, name, by_shared, seed):
     weight = np.random.default_rng(seed).integers(1, 4, values.shape[1])
     group = np.arange(values.shape[1]) // 2
-    both = []
-    for data in (
-        reliability(values, weight=weight, group=group),
-        reliability(np.repeat(values, weight, axis=1), group=np.repeat(group, weight)),
-    ):
-        answers = answer_pairs(data, len(values))
-        table = cohen_pairs(answers, matrix(name))
-        both.append(mean_kappa(answers, table, matrix(name), by_shared=by_shared))
+    both = [
+        mean_of(data, len(values), matrix(name), by_shared)
+        for data in (
+            reliability(values, weight=weight, group=group),
+            reliability(np.repeat(values, weight, axis=1), group=np.repeat(group, weight)),
+        )
+    ]
     assert both[0].value == pytest.approx(both[1].value, nan_ok=True)
     assert both[0].n_shared == both[1].n_shared
     without = [without_clusters(found) for found in both]
@@ -190,9 +189,7 @@ def test_weights_of_units_repeat_them(values, name, by_shared, seed):
 @given(tables(annotators=(2, 3), units=(2, 6)), weightings, st.booleans())
 def test_without_a_cluster_is_that_of_the_rest(values, name, by_shared):
     def measured(part):
-        answers = answer_pairs(reliability(part), len(part))
-        return mean_kappa(answers, cohen_pairs(answers, matrix(name)), matrix(name),
-                          by_shared=by_shared)  # fmt: skip
+        return mean_of(reliability(part), len(part), matrix(name), by_shared)
 
     found = measured(values)
     assume(not np.isnan(found.value))
@@ -202,9 +199,7 @@ def test_without_a_cluster_is_that_of_the_rest(values, name, by_shared):
 
 
 def mean_of(data, n_annotators, weights, by_shared):
-    answers = answer_pairs(data, n_annotators)
-    table = cohen_pairs(answers, weights)
-    return mean_kappa(answers, table, weights, by_shared=by_shared)
+    return mean_of_pairs(cohen_pairs(data, n_annotators, weights), by_shared=by_shared)
 
 
 def recomputed(data, n_annotators, found, weights, by_shared):
@@ -243,8 +238,8 @@ def test_without_clusters_of_many_answers(rows, seed, name, by_shared, weighted)
     data, weights = answers_in_clusters(rows, seed, weighted=weighted), matrix(name)
     found = mean_of(data, 4, weights, by_shared)
     assume(not np.isnan(found.value))
-    shared = answer_pairs(data, 4)
-    assert found.clusters.tolist() == sorted(set(data.group[shared.unit].tolist()))
+    units = np.concatenate([answers.unit for answers in answers_in_turn(data, 4)])
+    assert found.clusters.tolist() == sorted(set(data.group[units].tolist()))
     expected = recomputed(data, 4, found, weights, by_shared)
     assert without_clusters(found) == pytest.approx(expected, rel=1e-9, abs=1e-9, nan_ok=True)
     if found.without is not None:
@@ -265,7 +260,7 @@ def test_without_clusters_in_several_chunks(monkeypatch, name):
 def test_a_pair_in_one_cluster_only_is_gone_without_it():
     values = np.array([[0, 1, 0, 1], [0, 1, 1, 1], [-1, -1, 0, 1]])
     found = mean_of(reliability(values, group=[0, 0, 1, 1]), 3, None, False)
-    assert found.without[1] == cohen_pairs(answer_pairs(reliability(values[:2, :2]), 2)).kappa[0]
+    assert found.without[1] == cohen_pairs(reliability(values[:2, :2]), 2).table.kappa[0]
     alone = mean_of(reliability(values, group=[0, 0, 0, 0]), 3, None, False)
     assert np.isnan([*alone.without, alone.standard_error]).all()
 
@@ -283,9 +278,8 @@ def test_error_of_several_pairs_is_that_of_the_jackknife(values, name, by_shared
 @settings(max_examples=60)
 @given(tables(annotators=(2, 2), units=(4, 8)), weightings, st.booleans())
 def test_error_is_that_of_small_changes(values, name, by_shared):
-    answers = answer_pairs(reliability(values), len(values))
-    table = cohen_pairs(answers, matrix(name))
-    found = mean_kappa(answers, table, matrix(name), by_shared=by_shared)
+    pairs = cohen_pairs(reliability(values), len(values), matrix(name))
+    table, found = pairs.table, mean_of_pairs(pairs, by_shared=by_shared)
     assume(len(table) and (table.observed < 1 - 1e-9).all())
     assume((table.expected < 1 - 1e-9).all())
     sums, step = found.drawn_sums(), 1e-5
@@ -303,23 +297,65 @@ def test_error_is_that_of_small_changes(values, name, by_shared):
 
 
 def test_agreement_on_everything_has_no_linearised_error():
-    answers = answer_pairs(reliability([[0, 1, 2], [0, 1, 2]]), 2)
-    assert np.isnan(mean_kappa(answers, cohen_pairs(answers)).standard_error)
+    found = cohen_pairs(reliability([[0, 1, 2], [0, 1, 2]]), 2)
+    assert np.isnan(mean_of_pairs(found).standard_error)
+    assert np.isnan([*found.table.standard_error, *found.table.interval[0]]).all()
+
+
+def same_pairs(found, expected):
+    for field in fields(found.table):
+        pair = getattr(found.table, field.name), getattr(expected.table, field.name)
+        assert pair[0] == pytest.approx(pair[1], rel=1e-9, abs=1e-9, nan_ok=True)
+    assert found.clusters.tolist() == expected.clusters.tolist()
+    assert found.without == pytest.approx(expected.without, rel=1e-9, abs=1e-9, nan_ok=True)
 
 
 def test_many_answers_in_several_chunks(monkeypatch):
     values = np.random.default_rng(1).integers(-1, K, (5, 40))
-    expected = cohen_pairs(answer_pairs(reliability(values), 5))
-    monkeypatch.setattr(partners, "_CHUNK", 7)
-    found = cohen_pairs(answer_pairs(reliability(values), 5))
-    for name in ("first", "second", "n_shared", "observed", "expected", "kappa"):
-        assert np.array_equal(getattr(found, name), getattr(expected, name))
+    data = reliability(values, group=np.arange(40) // 3)
+    expected = cohen_pairs(data, 5)
+    monkeypatch.setattr(answers_module, "_CHUNK", 7)
+    assert len([*answers_in_turn(data, 5)]) == 4
+    same_pairs(cohen_pairs(data, 5), expected)
+
+
+@settings(max_examples=100)
+@given(tables(annotators=(2, 5), units=(2, 9)), weightings, st.permutations(range(9)))
+def test_counted_cells_are_the_same_as_answers(values, name, order):
+    group = [place for place in order if place < values.shape[1]]
+    data = reliability(values, group=group)
+    found = cohen_pairs(data, len(values), matrix(name))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cohen, "suits_cells", lambda *_: False)
+        same_pairs(found, cohen_pairs(data, len(values), matrix(name)))
+
+
+def test_counted_cells_of_more_values_than_units(monkeypatch):
+    values = np.random.default_rng(1).integers(-1, 40, (3, 12))
+    values[1] = np.where(values[2] % 2, values[1], values[2])
+    found = cohen_pairs(reliability(values, 40), 3)
+    monkeypatch.setattr(cohen, "suits_cells", lambda *_: False)
+    same_pairs(found, cohen_pairs(reliability(values, 40), 3))
+
+
+@settings(max_examples=60)
+@given(tables(annotators=(3, 4), units=(3, 8)), weightings, st.booleans())
+def test_error_of_each_pair_is_that_of_the_two_alone(values, name, clustered):
+    data = reliability(values, group=np.arange(values.shape[1]) // (2 if clustered else 1))
+    table = cohen_pairs(data, len(values), matrix(name)).table
+    for place, (first, second) in enumerate(zip(table.first, table.second, strict=True)):
+        kept = np.isin(data.annotator, [first, second])
+        alone = replace(data, **{field: getattr(data, field)[kept] for field in
+                                 ("unit", "annotator", "value", "state")})  # fmt: skip
+        expected = mean_of(alone, len(values), matrix(name), True)
+        error = pytest.approx(expected.standard_error, rel=1e-9, abs=1e-12, nan_ok=True)
+        assert table.standard_error[place] == error
 
 
 def test_no_ratings():
-    answers = answer_pairs(reliability(np.zeros((2, 0), int)), 2)
-    assert len(cohen_pairs(answers)) == 0
-    assert np.isnan(mean_kappa(answers, cohen_pairs(answers)).value)
+    found = cohen_pairs(reliability(np.zeros((2, 0), int)), 2)
+    assert len(found.table) == 0
+    assert np.isnan(mean_of_pairs(found).value)
 
 
 def test_statsmodels_agrees():
@@ -331,8 +367,7 @@ def test_statsmodels_agrees():
         np.add.at(table, tuple(values), 1)
         for name, wt in ((None, None), ("linear", "linear"), ("quadratic", "quadratic")):
             expected = inter_rater.cohens_kappa(table, wt=wt)
-            answers = answer_pairs(reliability(values), 2)
-            found = mean_kappa(answers, cohen_pairs(answers, matrix(name)), matrix(name))
+            found = mean_of_pairs(cohen_pairs(reliability(values), 2, matrix(name)))
             assert found.value == pytest.approx(expected.kappa)
             assert found.standard_error == pytest.approx(expected.std_kappa)
 
@@ -342,8 +377,7 @@ def test_scikit_learn_agrees():
     rng = np.random.default_rng(6)
     for _ in range(10):
         values = rng.integers(0, K, (2, 30))
-        answers = answer_pairs(reliability(values), 2)
         for name in (None, "linear", "quadratic"):
             expected = metrics.cohen_kappa_score(*values, weights=name, labels=range(K))
-            found = cohen_pairs(answers, matrix(name))
+            found = cohen_pairs(reliability(values), 2, matrix(name)).table
             assert found.kappa[0] == pytest.approx(expected)

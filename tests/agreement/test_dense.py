@@ -10,7 +10,6 @@ from support.ratings import reliability, tables
 
 from bboxqa.agreement import dense
 from bboxqa.agreement.alpha import alpha
-from bboxqa.agreement.answers import answer_pairs
 from bboxqa.agreement.cohen import cohen_pairs
 from bboxqa.agreement.counts import unit_counts
 from bboxqa.agreement.dense import alpha_of_codes, kappa_of_codes
@@ -26,7 +25,7 @@ def check(codes, n_values=K):
     for name in ("value", "observed", "expected"):
         assert getattr(found, name) == pytest.approx(getattr(expected, name), nan_ok=True)
     assert found.status == expected.status
-    pairs = cohen_pairs(answer_pairs(data, len(codes)))
+    pairs = cohen_pairs(data, len(codes)).table
     table = kappa_of_codes(codes, n_values)
     for name in ("first", "second", "n_shared"):
         assert getattr(table, name).tolist() == getattr(pairs, name).tolist()

@@ -68,13 +68,16 @@ def detailed(name=None):
     pairs = PairTable(
         np.array([0, 0, 1], np.int32), np.array([1, 2, 2], np.int32), np.array([1200, 3, 0]),
         np.array([0.5, 0.75, 0]), np.array([0.25, 0.5, nan]), np.array([0.375, 0.25, nan]),
+        np.array([0.125, nan, nan]), np.array([[0.25, 0.5], [nan, nan], [nan, nan]]),
     )  # fmt: skip
     return TaskEstimates(
         name, 5, 3, 15, {"krippendorff_alpha": Estimate(0.5)}, ("ann", "b\x1bob", "cid"), pairs,
         {"ann": 0.25, "b\x1bob": nan, "cid": 0.75},
         {
-            "cat": {"alpha_without": 0.125, "fleiss_kappa": 0.5},
-            "dog": {"alpha_without": nan, "fleiss_kappa": -0.25},
+            "cat": {"alpha_without": 0.125, "fleiss_kappa": 0.5, "standard_error": 0.0625,
+                    "low": 0.375, "high": 0.625},
+            "dog": {"alpha_without": nan, "fleiss_kappa": -0.25, "standard_error": nan,
+                    "low": nan, "high": nan},
         },
     )  # fmt: skip
 
@@ -83,11 +86,11 @@ def test_json_has_pairs_annotators_and_values():
     (found,) = json.loads(json.dumps(as_json([detailed()]), allow_nan=False))
     assert found["pairs"] == [
         {"first": "ann", "second": "b\x1bob", "n_shared": 1200, "observed": 0.5,
-         "expected": 0.25, "kappa": 0.375},
+         "expected": 0.25, "kappa": 0.375, "interval": [0.25, 0.5], "standard_error": 0.125},
         {"first": "ann", "second": "cid", "n_shared": 3, "observed": 0.75, "expected": 0.5,
-         "kappa": 0.25},
+         "kappa": 0.25, "interval": None, "standard_error": None},
         {"first": "b\x1bob", "second": "cid", "n_shared": 0, "observed": 0, "expected": None,
-         "kappa": None},
+         "kappa": None, "interval": None, "standard_error": None},
     ]  # fmt: skip
     assert found["annotators"] == {
         "ann": {"alpha_without": 0.25},
@@ -95,25 +98,29 @@ def test_json_has_pairs_annotators_and_values():
         "cid": {"alpha_without": 0.75},
     }
     assert found["values"] == {
-        "cat": {"alpha_without": 0.125, "fleiss_kappa": 0.5},
-        "dog": {"alpha_without": None, "fleiss_kappa": -0.25},
-    }
+        "cat": {"alpha_without": 0.125, "fleiss_kappa": 0.5, "standard_error": 0.0625,
+                "interval": [0.375, 0.625]},
+        "dog": {"alpha_without": None, "fleiss_kappa": -0.25, "standard_error": None,
+                "interval": None},
+    }  # fmt: skip
 
 
 def test_text_of_one_task_shows_what_it_is_made_of():
     lines = list(text_lines([detailed()]))
     rows = [line.split() for line in lines]
     assert "\x1b" not in "".join(lines)
-    start = rows.index(["first", "second", "compared", "kappa"])
+    start = rows.index(["first", "second", "compared", "kappa", "95", "%", "interval"])
     # The lowest first, what is undefined last.
-    assert [row[-1] for row in rows[start + 1 : start + 4]] == ["0.2500", "0.3750", "0"]
-    assert rows[start + 2][-2:] == ["1,200", "0.3750"]
+    assert [row[-1] for row in rows[start + 1 : start + 4]] == ["0.2500", "0.5000]", "0"]
+    assert rows[start + 2][-4:] == ["1,200", "0.3750", "[0.2500,", "0.5000]"]
     start = rows.index(["annotator", "alpha", "without"])
     shown = [row for row in rows[start + 1 : start + 4] if len(row) == 2]
     # Without whom it rises most comes first.
     assert shown == [["cid", "0.7500"], ["ann", "0.2500"]]
-    start = rows.index(["of", "value", "fleiss_kappa", "of", "it", "alpha", "without"])
-    assert rows[start + 1 : start + 3] == [["dog", "-0.2500"], ["cat", "0.5000", "0.1250"]]
+    titles = ["of", "value", "fleiss_kappa", "of", "it", "95", "%", "interval", "alpha", "without"]
+    start = rows.index(titles)
+    assert rows[start + 1] == ["dog", "-0.2500"]
+    assert rows[start + 2] == ["cat", "0.5000", "[0.3750,", "0.6250]", "0.1250"]
 
 
 def test_an_annotator_without_whom_alpha_is_undefined_comes_last():
@@ -133,7 +140,7 @@ def test_text_shows_ten_of_many_pairs():
     numbers = np.linspace(0.9, 0.1, n)
     pairs = PairTable(
         np.zeros(n, np.int32), np.arange(1, n + 1, dtype=np.int32), np.full(n, 7), numbers,
-        numbers, numbers,
+        numbers, numbers, numbers, np.stack([numbers, numbers], axis=1),
     )  # fmt: skip
     names = tuple(f"a{place:02}" for place in range(n + 1))
     lines = list(text_lines([TaskEstimates(None, 5, 13, 65, {}, names, pairs)]))
