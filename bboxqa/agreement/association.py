@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bboxqa.agreement.linear import fisher_interval
+from bboxqa.agreement.resampling import LEVEL
 from bboxqa.arrays import FloatArray, IndexArray, freeze
 from bboxqa.errors import DatasetError
 from bboxqa.words import count
@@ -20,6 +22,11 @@ NOT_AGREEMENT = (
     "as strongly as annotators who always agree."
 )
 
+NO_INTERVAL = "no interval: one feature follows from the other, so that nothing varies"
+
+# The mean of chi-square under independence, and one, so many times: on from there its spread is
+# no longer that of a noncentral chi-square, by simulation.
+_STRONG = 4
 # Cochran (1954), Some methods for strengthening the common chi-square tests.
 _FEW = 5
 
@@ -40,6 +47,10 @@ class Independence:
         The counts of independent features with these totals; NaN where undefined.
     cramers_v : float
         The strength of the association in [0, 1], without correction.
+    interval : tuple of float
+        The 95 % interval of Cramér's V; NaN where undefined. The strength in a sample is on
+        average above that of what it is drawn from: of a weak association in a small table it may
+        lie above its own interval.
     status : str
         Why it is undefined, or "ok".
     notes : tuple of str
@@ -51,6 +62,7 @@ class Independence:
     degrees_of_freedom: int
     expected: FloatArray
     cramers_v: float
+    interval: tuple[float, float]
     status: str
     notes: tuple[str, ...] = ()
 
@@ -67,8 +79,13 @@ class Independence:
             f"would come about in {_percent(self.p_value)} of samples. That is the risk of being "
             "wrong when one takes so large a difference for an association "
             f"(p = {self.p_value:.3g}). The association is {self.cramers_v:.3f} strong on a scale "
-            f"from 0 to 1 (Cramér's V). {NOT_AGREEMENT}"
+            f"from 0 to 1 (Cramér's V{_between(self.interval)}). {NOT_AGREEMENT}"
         )
+
+
+def _between(interval: tuple[float, float]) -> str:
+    low, high = interval
+    return "" if isnan(low) else f"; 95 % interval {low:.3f} to {high:.3f}"
 
 
 def _percent(share: float) -> str:
@@ -177,7 +194,10 @@ def independence(table: NDArray[Any], *, correction: bool = True) -> Independenc
     Independence
         Cramér's V is √(χ² / (n (min(R, C) − 1))) (Cramér 1946, Mathematical Methods of
         Statistics, p. 282) of the uncorrected χ², so that it is 1 for a perfect association.
-        Undefined where fewer than two rows or two columns occur.
+        Its interval is that of the noncentral chi-square distribution (Smithson 2003, Confidence
+        Intervals, ch. 4) where χ² is small, and by linearisation under Fisher's transformation
+        where it is not, about the value less the mean of χ² under independence (Bishop, Fienberg
+        and Holland 1975, ch. 14). Undefined where fewer than two rows or two columns occur.
 
     Raises
     ------
@@ -190,6 +210,8 @@ def independence(table: NDArray[Any], *, correction: bool = True) -> Independenc
     >>> test = independence(np.array([[5000, 2500], [3000, 1580]]))
     >>> round(test.statistic, 5), round(test.p_value, 5), round(test.cramers_v, 5)
     (1.67222, 0.19596, 0.01195)
+    >>> [round(bound, 4) for bound in test.interval]
+    [0.0, 0.0298]
     """
     from scipy.stats import chi2_contingency
 
@@ -197,9 +219,14 @@ def independence(table: NDArray[Any], *, correction: bool = True) -> Independenc
     occur = np.ix_(counts.sum(1) > 0, counts.sum(0) > 0)
     used = counts[occur]
     if min(used.shape) < 2:
-        return Independence(nan, nan, 0, np.full(counts.shape, np.nan), nan, NO_TABLE)
+        nothing = np.full(counts.shape, np.nan)
+        return Independence(nan, nan, 0, nothing, nan, (nan, nan), NO_TABLE)
     statistic, p_value, freedom, expected = chi2_contingency(used, correction=correction)
     plain = float(((used - expected) ** 2 / expected).sum())
+    bounds = _interval(used, plain, int(freedom))
+    notes = _notes(counts, used, expected)
+    if isnan(bounds[0]):
+        notes += (NO_INTERVAL,)
     everywhere = np.zeros(counts.shape)
     everywhere[occur] = expected
     return Independence(
@@ -208,6 +235,41 @@ def independence(table: NDArray[Any], *, correction: bool = True) -> Independenc
         degrees_of_freedom=int(freedom),
         expected=everywhere,
         cramers_v=min(1.0, sqrt(plain / (used.sum() * (min(used.shape) - 1)))),
+        interval=bounds,
         status=OK,
-        notes=_notes(counts, used, expected),
+        notes=notes,
     )
+
+
+def _interval(counts: FloatArray, statistic: float, freedom: int) -> tuple[float, float]:
+    """Return the bounds of Cramér's V of a table without empty rows and columns."""
+    n, smaller = float(counts.sum()), min(counts.shape) - 1
+    if statistic > _STRONG * (freedom + 1):
+        return _linearised(counts / n, n, smaller, freedom)
+    from scipy.special import chdtr, chndtrinc
+
+    def bound(found: float, share: float) -> float:
+        # Below this, no noncentrality makes so small a statistic so improbable.
+        possible = chdtr(freedom, found) > share
+        noncentral = float(chndtrinc(found, freedom, share)) if possible else 0.0
+        return min(1.0, sqrt(noncentral / (n * smaller)))
+
+    # A table that is nearer to the expected one than chance makes it is no proof of independence.
+    return bound(statistic, (1 + LEVEL) / 2), bound(max(statistic, freedom), (1 - LEVEL) / 2)
+
+
+def _linearised(share: FloatArray, n: float, smaller: int, freedom: int) -> tuple[float, float]:
+    rows, columns = share.sum(1, keepdims=True), share.sum(0, keepdims=True)
+    parts = share**2 / (rows * columns)
+    strength = float(parts.sum()) - 1
+    # What an annotation in each cell moves φ² by.
+    slope = 2 * share / (rows * columns)
+    slope = slope - parts.sum(1, keepdims=True) / rows - parts.sum(0, keepdims=True) / columns
+    variance = float((share * (slope - (share * slope).sum()) ** 2).sum())
+    value = sqrt(strength / smaller)
+    error = sqrt(variance / n) / (2 * value * smaller)
+    middle = sqrt((strength - freedom / n) / smaller)
+    bounds = fisher_interval(
+        np.array([value]), np.array([error]), np.array([n - 1]), middle=np.array([middle])
+    )[0]
+    return float(bounds[0]), float(bounds[1])

@@ -8,8 +8,10 @@ from bboxqa.coding import number_of
 __all__ = [
     "are_names",
     "looks_like_annotators",
+    "looks_like_pictures",
     "looks_like_units",
     "names_of_annotators",
+    "names_of_things",
     "names_of_units",
 ]
 
@@ -19,10 +21,16 @@ _THINGS = (
     r"(unit|item|image|img|file(name)?|picture|photo|frame|object|subject|patient|case|sample|"
     r"document|doc|text|sentence|question|recording)"
 )
+_MAY_RATE = re.compile(rf"(subject|patient|case)s?{_KEY}", re.IGNORECASE)
 _ANNOTATORS = re.compile(rf"{_PEOPLE}s?{_KEY}", re.IGNORECASE)
 _UNITS = re.compile(rf"{_THINGS}s?{_KEY}", re.IGNORECASE)
 _ONE_UNIT = re.compile(rf"(u|q|{_THINGS})[ _-]?\d+(\.\w+)?", re.IGNORECASE)
 _ONE_ANNOTATOR = re.compile(rf"{_PEOPLE}([ _-]?\d+|[ _-]\w+|[ _-]?[a-z])", re.IGNORECASE)
+
+_ONE_PICTURE = re.compile(
+    r"(image|img|picture|photo|frame)s?[ _-]?\d+(\.\w+)?|.+\.(jpe?g|png|bmp|webp|tiff?)",
+    re.IGNORECASE,
+)
 
 
 def names_of_annotators(title: str) -> bool:
@@ -47,6 +55,17 @@ def names_of_units(title: str) -> bool:
     return _UNITS.fullmatch(title) is not None
 
 
+def names_of_things(title: str) -> bool:
+    """Return whether the title of a column says that it names units, and no people.
+
+    Examples
+    --------
+    >>> names_of_things("image_id"), names_of_things("subject")
+    (True, False)
+    """
+    return names_of_units(title) and _MAY_RATE.fullmatch(title) is None
+
+
 def looks_like_annotators(names: Sequence[str]) -> bool:
     """Return whether names are like rater1, rater2: two or more annotators and nothing else.
 
@@ -67,6 +86,17 @@ def looks_like_units(names: Sequence[str]) -> bool:
     (True, False)
     """
     return len(names) > 2 and all(_ONE_UNIT.fullmatch(name) for name in names)
+
+
+def looks_like_pictures(names: Sequence[str]) -> bool:
+    """Return whether names are like image_2, 7.jpg, which nobody is called.
+
+    Examples
+    --------
+    >>> looks_like_pictures(["image_1", "2.jpg"]), looks_like_pictures(["u1", "u2"])
+    (True, False)
+    """
+    return len(names) > 1 and all(_ONE_PICTURE.fullmatch(name) for name in names)
 
 
 def are_names(cells: Sequence[str | None], others: set[str]) -> bool | None:

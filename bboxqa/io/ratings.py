@@ -7,7 +7,13 @@ import numpy as np
 from bboxqa.arrays import IndexArray
 from bboxqa.coding import Column
 from bboxqa.errors import ConfigError, DatasetError
-from bboxqa.io.layouts import looks_like_annotators, names_of_annotators, names_of_units
+from bboxqa.io.layouts import (
+    looks_like_annotators,
+    looks_like_pictures,
+    names_of_annotators,
+    names_of_things,
+    names_of_units,
+)
 from bboxqa.io.rating_columns import Places, RatingColumns, assemble
 from bboxqa.io.tables import TableFile, open_table
 from bboxqa.io.wide_ratings import answers, is_counts, read_wide
@@ -176,6 +182,7 @@ def _read_long(table: TableFile, columns: dict[str, str]) -> dict[str | None, Ra
     if len(kept) == 0:
         raise DatasetError([f"{table.name}: has a header only; expected ratings below it"])
     cells = {field: column.take(kept) for field, column in cells.items()}
+    _refuse_swapped(table, columns, cells["unit"], cells["annotator"])
     rows = RatingColumns(
         cells["unit"],
         cells["annotator"],
@@ -187,6 +194,33 @@ def _read_long(table: TableFile, columns: dict[str, str]) -> dict[str | None, Ra
     if "by" not in cells:
         return {None: assemble(rows, lambda index: table.places(kept[index]))}
     return _by_task(table, rows, cells["by"], kept)
+
+
+def _refuse_swapped(
+    table: TableFile, columns: dict[str, str], units: Column, annotators: Column
+) -> None:
+    """Refuse a table of which names tell that units were given as annotators, or the reverse."""
+    unit, annotator = columns["unit"], columns["annotator"]
+    called = [label for label in units.labels if label is not None]
+    rating = [label for label in annotators.labels if label is not None]
+    if looks_like_pictures(called) or looks_like_annotators(rating):
+        return
+    # Who gives the usual titles the other way round does so on purpose.
+    meant = (unit, annotator) == ("annotator", "unit")
+    if looks_like_annotators(called):
+        problem = f"column {unit!r} has names of annotators, such as {called[0]!r}"
+    elif looks_like_pictures(rating):
+        problem = f"column {annotator!r} has names of images, such as {rating[0]!r}"
+    elif names_of_annotators(unit) and not names_of_annotators(annotator) and not meant:
+        problem = f"the column of units is called {unit!r}"
+    elif names_of_things(annotator) and not names_of_units(unit) and not meant:
+        problem = f"the column of annotators is called {annotator!r}"
+    else:
+        return
+    raise DatasetError(
+        [f"{table.name}: {problem}; expected units and annotators the other way round"],
+        f"Give --unit {annotator} --annotator {unit}; or rename what only looks like it.",
+    )
 
 
 def _filled(columns: list[Column]) -> IndexArray:

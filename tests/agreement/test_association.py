@@ -8,6 +8,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bboxqa.agreement.association import (
+    NO_INTERVAL,
     NO_TABLE,
     NOT_AGREEMENT,
     OK,
@@ -72,7 +73,9 @@ def test_sentence_says_the_risk():
     assert "would come about in 19.6 % of samples" in sentence
     assert "the risk of being wrong" in sentence
     assert "(p = 0.196)" in sentence
-    assert "0.012 strong on a scale from 0 to 1 (Cramér's V)" in sentence
+    assert (
+        "0.012 strong on a scale from 0 to 1 (Cramér's V; 95 % interval 0.000 to 0.030)" in sentence
+    )
     assert "in less than 0.01 % of samples" in independence(OPPOSITE).sentence
     undefined = "The test of independence is undefined: "
     assert independence(np.zeros((2, 2))).sentence.startswith(undefined)
@@ -108,6 +111,68 @@ def test_order_of_values_and_features_changes_nothing(table, seed):
         assert other.statistic == pytest.approx(test.statistic, abs=1e-9)
         assert other.p_value == pytest.approx(test.p_value, abs=1e-9)
         assert other.cramers_v == pytest.approx(test.cramers_v, abs=1e-9)
+
+
+@given(tables(), st.integers(0, 2**32))
+def test_interval_lies_on_the_scale_whatever_the_order(table, seed):
+    rng = np.random.default_rng(seed)
+    test = independence(table)
+    low, high = test.interval
+    shuffled = table[rng.permutation(len(table))][:, rng.permutation(table.shape[1])]
+    for other in (independence(shuffled), independence(table.T)):
+        assert other.interval == pytest.approx(test.interval, abs=1e-6, nan_ok=True)
+    if isnan(low):
+        assert test.cramers_v == pytest.approx(1) or NO_INTERVAL in test.notes
+    else:
+        assert 0 <= low <= high <= 1
+        # The mean of chi-square under independence is not taken for an association.
+        smaller = min(table.shape) - 1
+        below = smaller * test.cramers_v**2 - test.degrees_of_freedom / table.sum()
+        assert smaller * low**2 <= max(0, below) + 1e-6
+
+
+def test_interval_of_weak_association_is_that_of_the_noncentral_distribution():
+    stats = pytest.importorskip("scipy.stats")
+    test = independence(np.array([[31, 19], [19, 31]]), correction=False)
+    n, statistic = 100, test.statistic
+    low, high = (n * bound**2 for bound in test.interval)
+    assert stats.ncx2.cdf(statistic, 1, high) == pytest.approx(0.025, abs=1e-6)
+    assert stats.ncx2.cdf(statistic, 1, low) == pytest.approx(0.975, abs=1e-6)
+
+
+def test_a_table_of_chance_does_not_prove_independence():
+    test = independence(np.full((2, 2), 25))
+    assert (test.statistic, test.cramers_v, test.interval[0]) == (0, 0, 0)
+    assert test.interval[1] > 0.25
+
+
+def test_perfect_association_has_no_interval():
+    test = independence(OPPOSITE)
+    assert np.isnan(test.interval).all()
+    assert NO_INTERVAL in test.notes
+    assert "Cramér's V)" in test.sentence
+
+
+@pytest.mark.parametrize(
+    ("share", "n"),
+    [
+        (np.full((3, 3), 1 / 9), 100),
+        (np.array([[0.3, 0.2], [0.2, 0.3]]), 200),
+        (np.array([[0.85, 0.05], [0.04, 0.06]]), 400),
+        (0.4 * np.eye(4) / 4 + 0.6 * np.full((4, 4), 1 / 16), 300),
+    ],
+)
+def test_intervals_cover(share, n):
+    rng = np.random.default_rng(5)
+    chance = np.outer(share.sum(1), share.sum(0))
+    truth = (((share - chance) ** 2 / chance).sum() / (len(share) - 1)) ** 0.5
+    found = [
+        independence(rng.multinomial(n, share.ravel()).reshape(share.shape)).interval
+        for _ in range(400)
+    ]
+    covered = np.mean([low <= truth + 1e-9 and truth <= high for low, high in found])
+    # 400 of 95 % lie in this range but for one of a thousand times.
+    assert covered > 0.91
 
 
 def test_values_that_do_not_occur_are_left_out():
