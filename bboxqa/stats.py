@@ -21,6 +21,7 @@ from bboxqa.agreement.intraclass import intraclass_correlations
 from bboxqa.agreement.registry import COEFFICIENTS
 from bboxqa.agreement.scales import SCALES, label, membership_probabilities
 from bboxqa.agreement.similarity import annotator_similarity
+from bboxqa.agreement.totals import totals
 from bboxqa.contrasts import Contributions, contributions, difference, only_annotators
 from bboxqa.errors import ConfigError
 from bboxqa.estimates import Estimate, PairTable, TaskEstimates
@@ -57,6 +58,7 @@ __all__ = [
     "ratings_from_frame",
     "ratings_from_table",
     "read_ratings",
+    "totals",
 ]
 
 

@@ -10,7 +10,9 @@ from bboxqa.agreement.krippendorff import OK
 from bboxqa.agreement.resampling import drawn_weights, percentile_interval
 from bboxqa.arrays import FloatArray, IndexArray
 
-__all__ = ["Difference", "paired_difference"]
+__all__ = ["APART", "Difference", "paired_difference"]
+
+APART = "drawn apart: no unit or cluster of one is called as one of the other"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +28,11 @@ class Difference:
     standard_error : float
         Of the replicates; NaN where there are none.
     status : str
-        "ok", or why the value is undefined.
+        "ok", or why the value is undefined, or that nothing was drawn together.
     n_clusters : int
         How many clusters were drawn from.
     n_common : int
-        How many of these both coefficients have: 0 says that they were drawn apart.
+        How many of these both coefficients have.
     """
 
     value: float
@@ -91,4 +93,5 @@ def paired_difference(
     low, high = percentile_interval(drawn[None])[0] if len(drawn) else (nan, nan)
     defined = drawn[~np.isnan(drawn)]
     error = float(defined.std(ddof=1)) if not np.isnan(low) and len(defined) > 1 else nan
-    return Difference(value, (float(low), float(high)), error, OK, len(names), n_common)
+    status = OK if n_common or not replicates else APART
+    return Difference(value, (float(low), float(high)), error, status, len(names), n_common)

@@ -118,7 +118,7 @@ def _formatted(tiers: "list[TierAgreement]", output_format: str) -> str:
         ]
         return msgspec.json.format(msgspec.json.encode(values), indent=2).decode() + "\n"
     lines = [
-        *text_lines(estimates, scale_label, totals=False),
+        *text_lines(estimates, scale_label),
         *label_lines([(tier.estimates.task or "", tier.labels) for tier in tiers]),
     ]
     return "".join(f"{line}\n" for line in lines)

@@ -145,7 +145,9 @@ def _formatted(tasks: "list[TaskEstimates]", output_format: str) -> str:
         import msgspec
 
         return msgspec.json.format(msgspec.json.encode(as_json(tasks)), indent=2).decode() + "\n"
-    return "".join(f"{line}\n" for line in text_lines(tasks, scale_label))
+    from bboxqa.stats import totals
+
+    return "".join(f"{line}\n" for line in text_lines(tasks, scale_label, totals(tasks)))
 
 
 def scale_label(coefficient: str, value: float) -> str:

@@ -175,8 +175,7 @@ def as_csv(tasks: Sequence[TaskEstimates]) -> str:
 def text_lines(
     tasks: Sequence[TaskEstimates],
     label: Callable[[str, float], str] | None = None,
-    *,
-    totals: bool = True,
+    totals: Mapping[str, Estimate] | None = None,
 ) -> Iterator[str]:
     """Yield what was measured as a person reads it.
 
@@ -184,10 +183,10 @@ def text_lines(
     ----------
     tasks : sequence of TaskEstimates
         Several get one table.
-    totals : bool
-        Whether each mean over pairs has a total over tasks, weighted by the answers compared.
     label : callable, optional
         Says of a coefficient's name and value what a scale calls it; empty for none.
+    totals : mapping of str to Estimate, optional
+        Of all tasks together.
 
     Yields
     ------
@@ -215,7 +214,7 @@ def text_lines(
         for name, estimate in task.coefficients.items()
     ]
     if several and totals:
-        rows += [("total", *_row(name, mean, label)) for name, mean in _totals(tasks).items()]
+        rows += [("total", *_row(name, mean, label)) for name, mean in totals.items()]
     titles = ("task", "coefficient", "value", "95 % interval", "std. error", "compared",
               "observed", "expected", "reading")  # fmt: skip
     yield from _aligned([titles, *rows])
@@ -376,29 +375,6 @@ def _interval(interval: Sequence[float]) -> str:
 
 def _digits(number: float | None) -> str:
     return "" if number is None or isnan(number) else f"{number:.4f}"
-
-
-def _totals(tasks: Sequence[TaskEstimates]) -> dict[str, Estimate]:
-    """Return the means over tasks of each mean over pairs, weighted by the answers compared."""
-    names = dict.fromkeys(
-        name
-        for task in tasks
-        for name, estimate in task.coefficients.items()
-        if estimate.n_shared is not None
-    )
-    totals = {}
-    for name in names:
-        found = (task.coefficients[name] for task in tasks if name in task.coefficients)
-        parts = [(part.n_shared, part) for part in found if part.n_shared and not isnan(part.value)]
-        shared = sum(weight for weight, _ in parts)
-        if shared:
-            totals[name] = Estimate(
-                value=sum(weight * part.value for weight, part in parts) / shared,
-                observed=sum(weight * part.observed for weight, part in parts) / shared,
-                expected=sum(weight * part.expected for weight, part in parts) / shared,
-                n_shared=shared,
-            )
-    return totals
 
 
 def _aligned(rows: list[tuple[str, ...]]) -> Iterator[str]:

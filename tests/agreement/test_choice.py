@@ -182,16 +182,15 @@ def test_selection_of_the_published_study():
         found = measured.coefficients["cohen_kappa"]
         check(found, expected["selection"][task])
         assert measured.pairs.n_shared.sum() == found.n_shared
-        estimates.append(found)
-    total = expected["selection_total"]
-    shared = np.array([found.n_shared for found in estimates])
-    assert shared.sum() == total["shared"] == 11_880
+        estimates.append(measured)
+    total, found = expected["selection_total"], stats.totals(estimates)["cohen_kappa"]
+    assert found.n_shared == total["shared"] == 11_880
     for name in ("expected", "observed"):
-        mean = shared @ [getattr(found, name) for found in estimates] / shared.sum()
-        assert mean == pytest.approx(total[name], abs=1e-9)
-    mean = shared @ [found.value for found in estimates] / shared.sum()
-    assert mean == pytest.approx(total["kappa"], abs=1e-9)
-    assert mean == pytest.approx(0.71795, abs=5e-6)
+        assert getattr(found, name) == pytest.approx(total[name], abs=1e-9)
+    assert found.value == pytest.approx(total["kappa"], abs=1e-9)
+    assert found.value == pytest.approx(0.71795, abs=5e-6)
+    low, high = found.interval
+    assert low < found.value < high
 
 
 def test_comparison_of_the_published_study():

@@ -8,7 +8,7 @@ from support.ratings import jackknife_of, reliability, tables
 from bboxqa import stats
 from bboxqa.agreement.alpha import alpha
 from bboxqa.agreement.counts import unit_counts
-from bboxqa.agreement.difference import paired_difference
+from bboxqa.agreement.difference import APART, paired_difference
 from bboxqa.agreement.resampling import drawn_weights
 from bboxqa.errors import ConfigError
 
@@ -86,6 +86,7 @@ def test_what_is_hard_for_both_cancels():
     together = paired_difference(first, second, names, names, 400, 0)
     apart = paired_difference(first, second, names, names + 80, 400, 0)
     assert (together.n_common, apart.n_common) == (80, 0)
+    assert (together.status, apart.status) == ("ok", APART)
     assert (together.n_clusters, apart.n_clusters) == (80, 160)
     assert together.standard_error < apart.standard_error / 2
 
