@@ -503,8 +503,8 @@ def test_notes_on_pairs_of_one_value():
     assert said in notes(ratings, ["cohen_kappa"], bootstrap=0)
     assert said not in notes(ratings, ["fleiss_kappa"], bootstrap=0)
     # Where it is so of all pairs, the status says it.
-    unsure = "no interval for the kappa of 3 pairs: they agree on everything, or have too little"
-    assert notes(table(values[:3, :3]), ["light_kappa"], bootstrap=0) == (f"{unsure} to compare",)
+    unsure = "pairs without an interval agree on everything, or have too little to compare"
+    assert notes(table(values[:3, :3]), ["light_kappa"], bootstrap=0) == (unsure,)
 
 
 def test_notes_on_coefficients_that_have_no_interval():
