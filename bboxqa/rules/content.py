@@ -2,6 +2,7 @@
 
 import mmap
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,8 +54,8 @@ class Reading:
         Of the file, in bytes.
     top : Any
         The document without its lists of records: an object, or whatever it is instead.
-    images, categories : list
-        Their records, of any type.
+    images, categories : sequence
+        Their records, of any type; where memory is bounded, images are decoded when looked at.
     annotations : AnnotationColumns
     sections : dict of str to Section
         The lists that were there.
@@ -80,7 +81,7 @@ class Reading:
     text: Text
     size: int
     top: Any = None
-    images: list[Any] = field(default_factory=list)
+    images: Sequence[Any] = field(default_factory=list)
     categories: list[Any] = field(default_factory=list)
     annotations: AnnotationColumns = field(default_factory=lambda: AnnotationsBuilder().done())
     sections: dict[str, Section] = field(default_factory=dict)

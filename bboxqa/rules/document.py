@@ -1,6 +1,6 @@
 """A file as the rules see it: its records, and what follows from them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -40,7 +40,7 @@ class Records:
 
     Attributes
     ----------
-    values : list
+    values : sequence
         The records as they are; of any type.
     id : (I,) int64
         As a whole number, also where it is written as "7" or 7.0; 0 where it is none.
@@ -50,7 +50,7 @@ class Records:
         Whether it is written as one.
     """
 
-    def __init__(self, values: list[Any]) -> None:
+    def __init__(self, values: Sequence[Any]) -> None:
         self.values = values
         raw = [value.get("id") if isinstance(value, dict) else None for value in values]
         numbers = [whole_number(value) for value in raw]
@@ -68,7 +68,9 @@ class Records:
 
     def numbers(self, key: str) -> FloatArray:
         """Return (I,) float64 of what stands under a key; NaN where it is no finite number."""
-        raw = [self.get(row, key) for row in range(len(self))]
+        raw: list[Any] = [
+            value.get(key) if isinstance(value, dict) else None for value in self.values
+        ]
         sound = [v if type(v) in (int, float) and abs(v) < 1e18 else np.nan for v in raw]
         return np.array(sound, np.float64)
 

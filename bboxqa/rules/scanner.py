@@ -15,6 +15,7 @@ from bboxqa.forked import LONG, beside, can_fork
 from bboxqa.rules.collecting import AnnotationsBuilder
 from bboxqa.rules.columns import AnnotationColumns
 from bboxqa.rules.content import BETWEEN_RECORDS, LISTS, Reading, Section, Text
+from bboxqa.rules.record_list import RecordList, decoded
 
 __all__ = ["Scanner"]
 
@@ -58,7 +59,6 @@ class Scanner:
         self._out = reading
         self._progress = progress
         self._text = reading.text
-        self._fast = msgspec.json.Decoder()
         self._repeated: list[str] = []
         hooks: dict[str, Any] = {
             "object_pairs_hook": self._object, "parse_constant": self._constant,
@@ -130,14 +130,18 @@ class Scanner:
                 elif sign != b"}":
                     raise self._stop(place, "expected ',' or '}'")
         finally:
-            out.images, out.categories = sinks["images"].values, sinks["categories"].values
+            images = sinks["images"]
+            out.images = images if isinstance(images, RecordList) else images.values
+            out.categories = sinks["categories"].values
             out.annotations = sinks["annotations"].done()
 
     def _sinks(self) -> dict[str, Any]:
+        bounded = self._out.memory is not None
         return {
-            "images": _ListSink(), "categories": _ListSink(),
+            "images": RecordList(self._text) if bounded else _ListSink(),
+            "categories": _ListSink(),
             "annotations": AnnotationsBuilder(self._out.memory),
-        }  # fmt: skip
+        }
 
     def _key(self, place: int) -> tuple[str, int]:
         match = _KEY.match(self._text, place)
@@ -219,7 +223,10 @@ class Scanner:
         section.rows.append(section.n)
         section.offsets.append(place)
         section.n += len(records)
-        sink.add(records)
+        if isinstance(sink, RecordList):
+            sink.add_text(place, cut.start() + 1, len(records))
+        else:
+            sink.add(records)
         place = cut.end() - 1
         if isinstance(self._text, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
             self._text.madvise(mmap.MADV_DONTNEED, 0, place)
@@ -227,9 +234,9 @@ class Scanner:
 
     def _window(self, place: int, stop: int) -> list[Any] | None:
         """Decode a part of a list in one go; None where it has to be looked at more closely."""
-        text = b"".join((b"[", self._text[place:stop], b"]"))
+        text = self._text[place:stop]
         try:
-            records: list[Any] = self._fast.decode(text)
+            records = decoded(self._text, place, stop)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return None
         # A key that is there twice is gone after decoding; their number tells.

@@ -1,0 +1,61 @@
+"""Records that are decoded again where they are looked at, against a list of them."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bboxqa.rules import record_list
+from bboxqa.rules.reading import read_bytes
+from bboxqa.rules.record_list import RecordList
+
+records_of = st.lists(
+    st.one_of(st.integers(), st.text(max_size=3), st.dictionaries(st.text(max_size=2), st.none())),
+    max_size=12,
+)
+
+
+@given(records_of, st.lists(st.tuples(st.integers(0, 3), st.booleans()), max_size=20), st.data())
+def test_like_a_list(records, cuts, data):
+    text, parts = b"[", []
+    rest = [*records]
+    for size, held in [*cuts, (len(records), False)]:
+        some, rest = rest[:size], rest[size:]
+        start = len(text)
+        text += json.dumps(some).encode()[1:-1]
+        parts.append((start, len(text), some, held))
+        text += b","
+    found = RecordList(text)
+    for start, stop, some, held in parts:
+        if held:
+            found.add(some)
+        else:
+            found.add_text(start, stop, len(some))
+    assert len(found) == len(records)
+    assert [*found] == records
+    assert found[1:-1] == records[1:-1]
+    for place in data.draw(st.lists(st.integers(-12, 11))):
+        if -len(records) <= place < len(records):
+            assert found[place] == records[place]
+        else:
+            with pytest.raises(IndexError):
+                found[place]
+
+
+def test_each_window_is_decoded_once_on_the_way(monkeypatch):
+    images = [{"id": place, "file_name": f"{place}.jpg"} for place in range(150_000)]
+    text = json.dumps({"images": images, "annotations": [], "categories": []}).encode()
+    reading = read_bytes(text, "export.json", memory=1 << 20)
+    assert isinstance(reading.images, RecordList)
+    times = []
+    plain = record_list.decoded
+    monkeypatch.setattr(record_list, "decoded", lambda *of: times.append(of) or plain(*of))
+    assert [*reading.images] == images
+    n_windows = len(times)
+    assert n_windows > 1
+    assert reading.images[0] == images[0]
+    assert reading.images[1] == images[1]
+    # The first window once more, for both.
+    assert len(times) == n_windows + 1
+    assert isinstance(read_bytes(text, "export.json").images, list)
