@@ -68,6 +68,7 @@ def run_all(
     work: Callable[[_Task], _Result],
     module: str,
     jobs: int,
+    n_alone: int = 0,
 ) -> Iterator[Outcome[_Task, _Result]]:
     """Do tasks in several processes; yield each with its result as it is done.
 
@@ -85,19 +86,25 @@ def run_all(
         The module to load before processes are forked.
     jobs : int
         How many processes there may be.
+    n_alone : int
+        How many of the first tasks to do before the others, half as many at a time: each may use
+        several cores. With one job, and with fewer tasks than jobs, all may in any case.
 
     Yields
     ------
     task, result or Died
     """
     again = []
-    # Fewer tasks than jobs: each may use the cores that are left.
-    alone = len(tasks) < jobs or jobs == 1
-    for task, result in _run(tasks, work, module, jobs, alone=alone):
-        if isinstance(result, Died):
-            again.append(task)
-        else:
-            yield task, result
+    workers = max(1, jobs // 2)
+    if len(tasks) < jobs or jobs == 1:
+        n_alone, workers = len(tasks), jobs
+    parts = ((tasks[:n_alone], workers, True), (tasks[n_alone:], jobs, False))
+    for part, most, alone in parts:
+        for task, result in _run(part, work, module, most, alone=alone):
+            if isinstance(result, Died):
+                again.append(task)
+            else:
+                yield task, result
     for task in again:
         # With one process and one thread it takes the least memory.
         yield from _run([task], work, module, 1, alone=False)

@@ -14,12 +14,14 @@ from bboxqa.batch.discovery import Discovered, Project, discover, home_of
 from bboxqa.batch.folders import FAILURE, folder_of, note_failure
 from bboxqa.batch.history import Worse, append, became_worse, last_rows, names_of_last_run
 from bboxqa.batch.listing import find_projects
+from bboxqa.batch.order import count_alone
 from bboxqa.batch.output import WRITTEN, write_outputs
 from bboxqa.batch.parcels import Task, run_task
 from bboxqa.batch.pool import Died, Outcome, run_all
 from bboxqa.batch.remote import is_url, stamp_of
 from bboxqa.batch.work import (
     FAILED,
+    LONG,
     Row,
     Settings,
     recorded,
@@ -271,7 +273,10 @@ def _engine(scheduler: str | None, jobs: int, part_size: int | None) -> Iterator
 
         def run(tasks: Sequence[Task], settings: Settings, out: Path) -> Iterator[Any]:
             work = partial(run_task, settings=settings, out=out)
-            return run_all(tasks, work, "bboxqa.batch.parcels", jobs)
+            # Where memory is bounded, a project keeps to one core.
+            sizes = [project.size for project, _ in tasks] if settings.memory is None else []
+            n_alone = count_alone(sizes, jobs, LONG)
+            return run_all(tasks, work, "bboxqa.batch.parcels", jobs, n_alone)
 
         yield run
         return

@@ -33,15 +33,16 @@ from bboxqa.validation import validate_with
 from bboxqa.version import __version__
 from bboxqa.words import clean
 
-__all__ = ["MEASURED", "Row", "Settings", "failed", "key_of", "run_project", "settings_of"]
+__all__ = ["LONG", "MEASURED", "Row", "Settings", "failed", "key_of", "run_project", "settings_of"]
 
 MEASURED = "measured"
 NOT_MEASURED = "not measured"
 FAILED = "failed"
 
 _BLOCK = 1 << 20
-# From here on, in bytes of json, it is quicker to measure beside validating.
-_LONG = 1 << 22
+LONG = 1 << 22
+"""From here on, in bytes of json, it is quicker to measure beside validating."""
+
 # Where a result is written before it is complete.
 _MEASURED = ".measured"
 # Findings of one rule and file that are listed; all are counted.
@@ -274,7 +275,7 @@ def _run(
 def _is_long(project: Project, settings: Settings, count_all: CountAll | None) -> bool:
     """Return whether to measure beside validating; where memory is bounded, one comes first."""
     here = count_all is None and can_fork()
-    return here and project.size >= _LONG and settings.memory is None
+    return here and project.size >= LONG and settings.memory is None
 
 
 def _splits(project: Project) -> bool:

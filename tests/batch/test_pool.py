@@ -146,6 +146,8 @@ def test_what_is_told_of_it():
         # Those that come later are processes of the same server.
         (((1, 2), (2, 2)), [[1, True]] * 2),
         (((2, 2), (1, 2)), [[cores(), False]]),
+        # Some first, one by one.
+        (((4, 2, 1),), [[cores(), False], *[[1, True]] * 3]),
     ],
 )
 def test_threads_of_libraries(runs, expected):
@@ -154,8 +156,8 @@ import json, os
 from bboxqa.batch.pool import run_all
 from tests.batch.test_pool import surroundings
 before = dict(os.environ)
-for n_tasks, jobs in {runs}:
-    done = [*run_all(range(n_tasks), surroundings, "bboxqa.agreement.resampling", jobs)]
+for n_tasks, *jobs in {runs}:
+    done = [*run_all(range(n_tasks), surroundings, "bboxqa.agreement.resampling", *jobs)]
 assert dict(os.environ) == before
 print(json.dumps([result for _, result in done]))
 """
