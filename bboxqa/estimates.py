@@ -28,6 +28,8 @@ class Estimate:
         NaN where the coefficient has none.
     n_shared : int, optional
         For the mean of pairs: how many answers were compared, summed over the pairs.
+    n_clusters : int
+        How many clusters (units, images, recordings) it stands on.
     """
 
     value: float
@@ -37,6 +39,7 @@ class Estimate:
     observed: float = nan
     expected: float = nan
     n_shared: int | None = None
+    n_clusters: int = 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)

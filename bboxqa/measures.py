@@ -10,6 +10,7 @@ from bboxqa.agreement.chance import fleiss_per_value
 from bboxqa.agreement.consistency import CRONBACH_WARNING
 from bboxqa.agreement.estimator import Estimator
 from bboxqa.agreement.leave_out import alpha_without_annotators, alpha_without_values
+from bboxqa.agreement.linear import FEWEST
 from bboxqa.agreement.metrics import Distance
 from bboxqa.agreement.registry import (
     COEFFICIENTS,
@@ -130,6 +131,7 @@ def measure(
     estimates = estimates_of(
         estimators, bootstrap=bootstrap, seed=seed, interval=interval, progress=progress
     )
+    values = _values(inputs, names)
     of_pairs = any(COEFFICIENTS[name].of_pairs for name in names)
     drawn = ratings.data.state == Cell.CATEGORY
     return TaskEstimates(
@@ -141,8 +143,8 @@ def measure(
         annotator_names=ratings.annotator_names,
         pairs=inputs.pairs.table if of_pairs and not inputs.uncounted else None,
         annotators=_annotators(inputs, names),
-        values=_values(inputs, names),
-        notes=tuple(_notes(inputs, estimators, estimates, bootstrap)),
+        values=values,
+        notes=tuple(_notes(inputs, estimators, estimates, values, bootstrap)),
     )
 
 
@@ -290,6 +292,7 @@ def _estimate(estimator: Estimator, drawn: FloatArray | None, interval: str) -> 
         observed=estimator.observed,
         expected=estimator.expected,
         n_shared=estimator.n_shared,
+        n_clusters=len(estimator.clusters),
     )
 
 
@@ -297,6 +300,7 @@ def _notes(
     inputs: Inputs,
     estimators: Mapping[str, Estimator],
     estimates: Mapping[str, Estimate],
+    values: Mapping[str, Mapping[str, float]],
     bootstrap: int,
 ) -> Iterator[str]:
     """Yield what a reader of the numbers has to know."""
@@ -321,7 +325,11 @@ def _notes(
     single = int((sizes == 1).sum())
     if single:
         yield f"{count(single, 'unit')} with one rating only: nothing to compare there"
-        counted = [name for name in _COUNTING_SINGLES if name in estimates]
+        counted = [
+            name
+            for name in _COUNTING_SINGLES
+            if name in estimates and not isnan(estimates[name].standard_error)
+        ]
         if counted:
             yield (
                 f"these widen the standard errors of {', '.join(counted)} (Gwet 2014 counts them "
@@ -330,6 +338,13 @@ def _notes(
     yield from _interval_notes(inputs, estimators, estimates, bootstrap)
     if not inputs.uncounted and any(COEFFICIENTS[name].of_pairs for name in estimates):
         yield from _pair_notes(inputs.pairs.table)
+    if any(
+        isnan(row.get("low", 0.0)) and not isnan(row["fleiss_kappa"]) for row in values.values()
+    ):
+        yield (
+            f"values without an interval are in fewer than {FEWEST} clusters, or all others are, "
+            "or nothing varies"
+        )
     if "cronbach_alpha" in estimates and not isnan(estimates["cronbach_alpha"].value):
         yield CRONBACH_WARNING
 
@@ -340,10 +355,13 @@ def _pair_notes(pairs: PairTable) -> Iterator[str]:
         return
     certain = int((pairs.expected >= 1 - 1e-12).sum())
     if 0 < certain < len(pairs):
-        yield f"{count(certain, 'pair')} gave one value only: kappa is 1 there by convention"
+        yield f"{count(certain, 'pair')} could not but agree: kappa is 1 there by convention"
     # Without a number, so that tasks share one line.
     if (np.isnan(pairs.interval[:, 0]) & ~np.isnan(pairs.kappa)).any():
-        yield "pairs without an interval agree on everything, or have too little to compare"
+        yield (
+            f"pairs without an interval share fewer than {FEWEST} clusters, or nothing varies: "
+            "they always agree, never do, or one of them gave one value only"
+        )
 
 
 def _interval_notes(
@@ -361,8 +379,7 @@ def _interval_notes(
     }
     several = sum(not isnan(found.interval[0]) for found in estimates.values()) > len(few)
     data = inputs.data
-    alone = data.n_groups == len(data.group) and data.weight is None
-    what = "unit" if alone else "cluster"
+    what = "unit" if data.units_alone else "cluster"
     if bootstrap and used == 1:
         yield f"no intervals: they come from resampling, and there is one {what} only"
     elif few:

@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from enum import IntEnum
 
+import numpy as np
+
 from bboxqa.arrays import (
     BoolArray,
     ByteArray,
@@ -195,7 +197,7 @@ class ReliabilityData:
     unit : (M,) int64
         Sorted.
     annotator : (M,) int32
-        Sorted within a unit; no annotator twice.
+        Sorted within a unit; no annotator twice, but for repeated answers to a question.
     value : (M,) int32
         The category, 0 to ``n_values - 1``.
     state : (M,) uint8
@@ -220,6 +222,21 @@ class ReliabilityData:
 
     def __post_init__(self) -> None:
         freeze(self)
+
+    @property
+    def counted(self) -> IndexArray:
+        """The cells that hold a category and count, (C,) int64."""
+        drawn = self.state == Cell.CATEGORY
+        return np.flatnonzero(
+            drawn if self.weight is None else drawn & (self.weight > 0)[self.unit]
+        )
+
+    @property
+    def units_alone(self) -> bool:
+        """Whether each unit is one of its kind, and a group of its own."""
+        if self.weight is not None or self.n_groups != len(self.group):
+            return False
+        return bool((np.bincount(self.group, minlength=self.n_groups) == 1).all())
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -126,6 +126,9 @@ def main() -> None:
             known = bounds[~np.isnan(bounds[:, 0])]
             covered = (known[:, 0] <= case.truth + 1e-9) & (case.truth <= known[:, 1] + 1e-9)
             without = 1 - len(known) / len(bounds)
+            if without > 0.99:
+                cells.append("none")
+                continue
             cells.append(f"{covered.mean():.1%}" + (f" ({without:.0%} none)" if without else ""))
         print(f"| {case.name} | " + " | ".join(cells) + " |", flush=True)
 

@@ -389,6 +389,11 @@ def test_cronbach_needs_numbers():
     )
 
 
+VALUES_WITHOUT = (
+    "values without an interval are in fewer than 10 clusters, or all others are, or nothing varies"
+)
+
+
 def notes(ratings, names=("fleiss_kappa",), **settings):
     return stats.measure(ratings, list(names), **settings).notes
 
@@ -409,10 +414,12 @@ def test_notes_on_how_values_were_compared():
 def test_notes_on_few_clusters():
     assert notes(table(CODES[:, :7])) == (
         "intervals come from resampling, and are too narrow with 7 units only",
+        VALUES_WITHOUT,
     )
-    assert notes(table(CODES[:, :7]), bootstrap=0) == ()
+    assert notes(table(CODES[:, :7]), bootstrap=0) == (VALUES_WITHOUT,)
     assert notes(table([[1, None, None], [1, None, None], [2, None, None]])) == (
         "no intervals: they come from resampling, and there is one unit only",
+        VALUES_WITHOUT,
     )
     # What is undefined says so itself.
     assert notes(table([[1, 1, 1], [1, 1, 1], [1, 1, 1]])) == ()
@@ -431,9 +438,10 @@ def test_notes_on_few_clusters_of_units():
         np.tile(np.arange(40), 3), np.repeat([1, 2, 3], 40), CODES.ravel(),
         cluster=np.tile(np.arange(40) // 10, 3),
     )  # fmt: skip
-    (said,) = notes(ratings)
+    said, without = notes(ratings)
     assert "4 clusters" in said
     assert "unitss" not in said
+    assert without == VALUES_WITHOUT
 
 
 def test_notes_on_missing_ratings():
@@ -499,19 +507,19 @@ def test_every_pair_has_an_interval_about_its_kappa(coefficient):
 def test_notes_on_pairs_of_one_value():
     values = np.array([[1, 1, 1, 1, None], [1, 1, 1, 1, None], [1, 1, 1, 2, 2], [1, 1, 2, 2, 2]])
     ratings = table(values)
-    said = "1 pair gave one value only: kappa is 1 there by convention"
+    said = "1 pair could not but agree: kappa is 1 there by convention"
     assert said in notes(ratings, ["cohen_kappa"], bootstrap=0)
     assert said not in notes(ratings, ["fleiss_kappa"], bootstrap=0)
     # Where it is so of all pairs, the status says it.
-    unsure = "pairs without an interval agree on everything, or have too little to compare"
-    assert notes(table(values[:3, :3]), ["light_kappa"], bootstrap=0) == (unsure,)
+    (unsure,) = notes(table(values[:3, :3]), ["light_kappa"], bootstrap=0)
+    assert unsure.startswith("pairs without an interval share fewer than 10 clusters, or nothing")
 
 
 def test_notes_on_coefficients_that_have_no_interval():
     values = np.ones((2, 30), int)
     values[1, 0] = 2
     none = "no interval for fleiss_kappa: too many resamples leave it undefined, or all lie on one"
-    assert notes(table(values)) == (f"{none} side of it",)
+    assert notes(table(values)) == (f"{none} side of it", VALUES_WITHOUT)
 
 
 def test_cronbach_never_comes_without_its_warning():

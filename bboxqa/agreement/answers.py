@@ -16,7 +16,7 @@ from bboxqa.arrays import (
     run_starts,
     sum_by,
 )
-from bboxqa.model import Cell, ReliabilityData
+from bboxqa.model import ReliabilityData
 
 __all__ = ["AnswerPairs", "answers_in_turn"]
 
@@ -42,6 +42,8 @@ class AnswerPairs:
         How many equal ones it stands for.
     group : (U,) int32
         The cluster of each unit.
+    units_alone : bool
+        Whether each unit is one of its kind, and a cluster of its own.
     n_values, n_groups : int
     """
 
@@ -53,6 +55,7 @@ class AnswerPairs:
     unit: IndexArray
     weight: FloatArray
     group: IntArray
+    units_alone: bool
     n_values: int
     n_groups: int
 
@@ -73,16 +76,16 @@ class AnswerPairs:
         cluster, pair = np.divmod(keys, n_pairs)
         return cluster, pair, run
 
-    def independent(self) -> BoolArray:
-        """Return of which pairs each unit is a cluster of its own, (P,)."""
+    def independent(self, pair: IndexArray) -> BoolArray:
+        """Return of which pairs each unit is a cluster of its own, (P,); takes those of `runs`."""
         n_pairs = len(self.first)
-        if self.n_groups == len(self.group):
+        if self.units_alone:
             return np.ones(n_pairs, np.bool_)
         units, _ = _runs(self.unit * n_pairs + self.pair)
-        _, pair, _ = self.runs()
-        same: BoolArray = np.bincount(units % n_pairs, minlength=n_pairs) == np.bincount(
-            pair, minlength=n_pairs
-        )
+        times, clusters = (np.bincount(of, minlength=n_pairs) for of in (units % n_pairs, pair))
+        # Units that stand for several are clusters of these.
+        several = sum_by(self.pair, self.weight - 1, n_pairs) > 0
+        same: BoolArray = (times == clusters) & ~several
         return same
 
 
@@ -104,7 +107,7 @@ def answers_in_turn(data: ReliabilityData, n_annotators: int) -> Iterator[Answer
     Parameters
     ----------
     data : ReliabilityData
-        M ratings. Missing ones are left out.
+        M ratings, sorted. Missing ones are left out.
     n_annotators : int
 
     Yields
@@ -121,16 +124,14 @@ def answers_in_turn(data: ReliabilityData, n_annotators: int) -> Iterator[Answer
     >>> [(answers.left, answers.right) for answers in answers_in_turn(table, 2)]
     [(array([0, 1]), array([0, 0]))]
     """
-    drawn = np.flatnonzero(data.state == Cell.CATEGORY)
+    drawn = data.counted
     key = data.unit[drawn] * n_annotators + data.annotator[drawn]
-    if (key[1:] < key[:-1]).any():
-        order = np.argsort(key, kind="stable")
-        drawn, key = drawn[order], key[order]
     unit, annotator = data.unit[drawn], data.annotator[drawn].astype(np.int64)
     value = data.value[drawn].astype(np.int64)
     # Those who come later in a unit begin where one's own answers end.
     begins = np.searchsorted(key, key, side="right")
     ends = np.searchsorted(unit, unit, side="right")
+    units_alone = data.units_alone
     total = np.cumsum(sum_by(annotator, ends - begins, n_annotators))
     start = 0
     while start < n_annotators:
@@ -153,6 +154,7 @@ def answers_in_turn(data: ReliabilityData, n_annotators: int) -> Iterator[Answer
                 unit=of,
                 weight=np.ones(len(of)) if data.weight is None else data.weight[of].astype(float),
                 group=data.group,
+                units_alone=units_alone,
                 n_values=data.n_values,
                 n_groups=data.n_groups,
             )

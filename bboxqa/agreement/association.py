@@ -22,7 +22,8 @@ NOT_AGREEMENT = (
     "as strongly as annotators who always agree."
 )
 
-NO_INTERVAL = "no interval: one feature follows from the other, so that nothing varies"
+ABOVE = "Cramér's V is above its interval: in a table of so many cells chance alone raises it"
+NO_INTERVAL = "no interval: one feature follows from the other, or there are too few annotations"
 
 # The mean of chi-square under independence, and one, so many times: on from there its spread is
 # no longer that of a noncentral chi-square, by simulation.
@@ -141,7 +142,10 @@ def cross_table(
 
 def _counts(table: NDArray[Any]) -> FloatArray:
     """Return the counts of a table, if it is one."""
-    counts = np.asarray(table, np.float64)
+    try:
+        counts = np.asarray(table, np.float64)
+    except (TypeError, ValueError):
+        raise DatasetError(["cross table: expected a table of numbers"]) from None
     if counts.ndim != 2:
         raise DatasetError(
             [f"cross table has {count(counts.ndim, 'dimension')}; expected rows and columns"]
@@ -169,7 +173,7 @@ def _notes(counts: FloatArray, used: FloatArray, expected: FloatArray) -> tuple[
     if few:
         notes.append(
             f"{few:,} of {count(expected.size, 'expected count')} below {_FEW}: "
-            "the p-value is a rough one; join rare values"
+            "the p-value and the interval are rough ones; join rare values"
         )
     return tuple(notes)
 
@@ -225,8 +229,11 @@ def independence(table: NDArray[Any], *, correction: bool = True) -> Independenc
     plain = float(((used - expected) ** 2 / expected).sum())
     bounds = _interval(used, plain, int(freedom))
     notes = _notes(counts, used, expected)
+    value = min(1.0, sqrt(plain / (used.sum() * (min(used.shape) - 1))))
     if isnan(bounds[0]):
         notes += (NO_INTERVAL,)
+    elif value > bounds[1]:
+        notes += (ABOVE,)
     everywhere = np.zeros(counts.shape)
     everywhere[occur] = expected
     return Independence(
@@ -234,7 +241,7 @@ def independence(table: NDArray[Any], *, correction: bool = True) -> Independenc
         p_value=float(p_value),
         degrees_of_freedom=int(freedom),
         expected=everywhere,
-        cramers_v=min(1.0, sqrt(plain / (used.sum() * (min(used.shape) - 1)))),
+        cramers_v=value,
         interval=bounds,
         status=OK,
         notes=notes,
@@ -244,7 +251,8 @@ def independence(table: NDArray[Any], *, correction: bool = True) -> Independenc
 def _interval(counts: FloatArray, statistic: float, freedom: int) -> tuple[float, float]:
     """Return the bounds of Cramér's V of a table without empty rows and columns."""
     n, smaller = float(counts.sum()), min(counts.shape) - 1
-    if statistic > _STRONG * (freedom + 1):
+    # On the limit, the order of rows must not decide.
+    if statistic > _STRONG * (freedom + 1) * (1 + 1e-9):
         return _linearised(counts / n, n, smaller, freedom)
     from scipy.special import chdtr, chndtrinc
 
@@ -272,4 +280,6 @@ def _linearised(share: FloatArray, n: float, smaller: int, freedom: int) -> tupl
     bounds = fisher_interval(
         np.array([value]), np.array([error]), np.array([n - 1]), middle=np.array([middle])
     )[0]
-    return float(bounds[0]), float(bounds[1])
+    # The scale of V ends at 0; NaN stays.
+    low, high = np.maximum(bounds, 0).tolist()
+    return low, high

@@ -21,7 +21,7 @@ from bboxqa.agreement.estimator import (
     undefined,
 )
 from bboxqa.agreement.krippendorff import NO_PAIR, NO_VARIATION, OK
-from bboxqa.agreement.linear import fisher_interval
+from bboxqa.agreement.linear import NO_ERROR, fisher_interval
 from bboxqa.arrays import FloatArray, IndexArray, compact, freeze, sum_by
 
 __all__ = [
@@ -187,7 +187,8 @@ class ValueKappas:
     standard_error : (K,) float64
         Linearised; NaN where kappa is, and where all agree on the value.
     interval : (K, 2) float64
-        The 95 % interval that goes with it (`fisher_interval`), without draws; NaN likewise.
+        The 95 % interval that goes with it (`fisher_interval`), without draws; NaN likewise, and
+        where the value, or another one, is in too few clusters.
     """
 
     kappa: FloatArray
@@ -253,8 +254,13 @@ def fleiss_per_value(counts: UnitCounts) -> ValueKappas:
         error = np.sqrt(np.maximum(squares, 0) * n_clusters / (n_clusters - 1))
     known = chance > _TINY
     kappa[~known] = np.nan
-    error[~known | (unlike <= _TINY) | (n_clusters < 2)] = np.nan
-    interval = fisher_interval(kappa, error, np.full(n_values, n_clusters - 1))
+    error[~known | (unlike <= _TINY) | (n_clusters < 2) | ~(error > NO_ERROR)] = np.nan
+    # A value that is rare, or nearly everywhere, says little however many clusters there are.
+    given = np.bincount(value, minlength=n_values)
+    all_of_it = inside[1] >= every[1, cluster] - _TINY
+    missing = n_clusters - np.bincount(value[all_of_it], minlength=n_values)
+    freedom = np.minimum(np.minimum(given, missing), n_clusters) - 1
+    interval = fisher_interval(kappa, error, freedom)
     return ValueKappas(kappa, error, interval)
 
 

@@ -112,5 +112,5 @@ def _block(answers: AnswerPairs, columns: FloatArray) -> PairBlock:
         left=whole[:, pair] - inside,
         by_cluster=partial(sum_by_cluster, cluster=cluster, n_groups=answers.n_groups),
         moved=None,
-        independent=answers.independent(),
+        independent=answers.independent(pair),
     )

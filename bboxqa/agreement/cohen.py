@@ -1,6 +1,6 @@
 """Cohen's kappa of every pair of annotators, and what it takes to resample it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache, partial
 from typing import Any
 
@@ -103,12 +103,35 @@ def _matched(
         second = sum_by(place[half:], answers.weight, len(keys))
         chance = sum_by(keys // max(n_values, 1), first * second, n_pairs)
         return chance, second[place[:half]], first[place[half:]]
-    shape = n_pairs, n_values
-    first = sum_by(ours, answers.weight, n_pairs * n_values).reshape(shape)
-    second = sum_by(theirs, answers.weight, n_pairs * n_values).reshape(shape)
-    met = second @ weights.T
-    chance = (first * met).sum(1)
-    return chance, met.ravel()[ours], (first @ weights).ravel()[theirs]
+    chance, met_left, met_right = (np.zeros(size) for size in (n_pairs, len(ours), len(ours)))
+    for start, rows, left, right in _tables(answers, answers.pair, n_pairs):
+        met = right @ weights.T
+        chance[start : start + len(left)] = (left * met).sum(1)
+        shift = start * n_values
+        met_left[rows] = met.ravel()[ours[rows] - shift]
+        met_right[rows] = (left @ weights).ravel()[theirs[rows] - shift]
+    return chance, met_left, met_right
+
+
+def _tables(
+    answers: AnswerPairs, run: IndexArray, n_runs: int
+) -> Iterator[tuple[int, IndexArray, FloatArray, FloatArray]]:
+    """Yield how often each value was given in some runs at a time, by the first and the second.
+
+    With the number of the first of these runs, and the answers in them.
+    """
+    n_values, amount = answers.n_values, answers.weight
+    order = np.argsort(run, kind="stable")
+    step = max(1, _CHUNK // max(n_values, 1))
+    for start in range(0, n_runs, step):
+        low, high = np.searchsorted(run[order], [start, start + step])
+        rows, size = order[low:high], min(step, n_runs - start)
+        place = (run[rows] - start) * n_values
+        left, right = (
+            sum_by(place + value[rows], amount[rows], size * n_values).reshape(size, -1)
+            for value in (answers.left, answers.right)
+        )
+        yield start, rows, left, right
 
 
 def _block(answers: AnswerPairs, weights: FloatArray | None) -> PairBlock:
@@ -130,7 +153,7 @@ def _block(answers: AnswerPairs, weights: FloatArray | None) -> PairBlock:
         left=left,
         by_cluster=partial(sum_by_cluster, cluster=cluster, n_groups=answers.n_groups),
         moved=_moved(whole, pair, inside),
-        independent=answers.independent(),
+        independent=answers.independent(pair),
     )
 
 
@@ -191,7 +214,7 @@ def _moved(whole: FloatArray, pair: IndexArray, inside: FloatArray) -> FloatArra
 def _within(
     answers: AnswerPairs, run: IndexArray, n_runs: int, weights: FloatArray | None
 ) -> FloatArray:
-    """Return lᵀ W r of each cluster and pair, in parts where the weights make it a table."""
+    """Return lᵀ W r of each cluster and pair."""
     n_values, amount = answers.n_values, answers.weight
     if n_runs == len(run):
         alone: FloatArray = np.zeros(n_runs)
@@ -205,18 +228,8 @@ def _within(
         )
         return sum_by(keys // n_values, first * second, n_runs)
     result = np.zeros(n_runs)
-    order = np.argsort(run, kind="stable")
-    step = max(1, _CHUNK // n_values)
-    for start in range(0, n_runs, step):
-        low, high = np.searchsorted(run[order], [start, start + step])
-        rows = order[low:high]
-        size = min(step, n_runs - start)
-        place = (run[rows] - start) * n_values
-        left, right = (
-            sum_by(place + value[rows], amount[rows], size * n_values).reshape(size, -1)
-            for value in (answers.left, answers.right)
-        )
-        result[start : start + size] = ((left @ weights) * right).sum(1)
+    for start, _, left, right in _tables(answers, run, n_runs):
+        result[start : start + len(left)] = ((left @ weights) * right).sum(1)
     return result
 
 

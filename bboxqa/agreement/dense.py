@@ -22,11 +22,16 @@ _CHUNK = 1 << 15
 
 def _checked(codes: NDArray[Any], n_values: int) -> IntArray | IndexArray:
     """Return the codes in a type that has room for one more."""
+    codes = np.asarray(codes)
+    if not isinstance(n_values, int | np.integer) or not 0 <= n_values < 1 << 31:
+        raise ConfigError(f"n_values: found {n_values!r}, expected a whole number, 0 or more")
     if codes.ndim != 2 or codes.dtype.kind not in "iu":
         raise ConfigError(
             f"codes: found shape {codes.shape} of {codes.dtype}, expected annotators x units of "
             "integers; for other values use ratings_from_table"
         )
+    if codes.dtype.kind == "u" and int(codes.max(initial=0)) >= n_values:
+        raise ConfigError(f"codes: found {int(codes.max())}, expected 0 to {n_values - 1}")
     wide: IntArray | IndexArray = codes
     if codes.dtype not in (np.dtype(np.int32), np.dtype(np.int64)):
         wide = codes.astype(np.int64)

@@ -9,10 +9,12 @@ from bboxqa.agreement.krippendorff import OK
 from bboxqa.agreement.resampling import LEVEL, jackknife_error
 from bboxqa.arrays import FloatArray, IndexArray
 
-__all__ = ["fisher_interval", "linearised"]
+__all__ = ["FEWEST", "NO_ERROR", "fisher_interval", "linearised"]
 
-# An error of rounding.
-_NO_ERROR = 1e-12
+FEWEST = 10
+"""With fewer clusters than this, an interval without draws covers too rarely to be shown."""
+NO_ERROR = 1e-12
+"""A standard error below this is one of rounding: nothing varied."""
 
 
 def linearised(
@@ -95,14 +97,15 @@ def fisher_interval(
     value, error : (N,) float64
         Coefficients between -1 and 1, and their standard errors.
     freedom : (N,) numbers
-        Degrees of freedom: the number of clusters less one.
+        Degrees of freedom: the number of clusters less one; `FEWEST` clusters at least.
     middle : (N,) float64, optional
         What the intervals are about, where that is not the value.
 
     Returns
     -------
     (N, 2) float64
-        Of 95 %. NaN where the error is NaN or 0, and at the ends of the scale.
+        Of 95 %. NaN where the error is NaN or 0, with too few clusters, and from the ends of the
+        scale on.
 
     Examples
     --------
@@ -116,5 +119,6 @@ def fisher_interval(
         reach = stdtrit(freedom, (1 + LEVEL) / 2) * error / (1 - value**2)
         about = np.arctanh(value if middle is None else middle)
         bounds: FloatArray = np.tanh(np.stack([about - reach, about + reach], axis=1))
-    bounds[~((error > _NO_ERROR) & (np.abs(value) < 1))] = nan
+    known = (error > NO_ERROR) & (np.abs(value) < 1) & (freedom > FEWEST - 1.5)
+    bounds[~known] = nan
     return bounds

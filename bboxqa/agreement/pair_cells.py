@@ -10,12 +10,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from bboxqa.arrays import FloatArray, IndexArray, freeze
-from bboxqa.model import Cell, ReliabilityData
+from bboxqa.model import ReliabilityData
 
 __all__ = ["PairCells", "cells_in_turn", "suits_cells"]
 
-# A table may have so many cells for each rating.
-_SPARSE = 4
+# Of fewer answers than this, a pair takes longer by itself than among others.
+_MANY = 2000
+# Units of a pair that one of them did not rate take time, too.
+_SHARED = 0.25
+# So many different cells can be counted without sorting.
+_CELLS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,7 +55,7 @@ class PairCells:
 
 
 def suits_cells(data: ReliabilityData, n_annotators: int) -> bool:
-    """Return whether ratings are a table that is full enough, of units that are drawn alone.
+    """Return whether to count: many answers of each pair, few values, units that are drawn alone.
 
     Parameters
     ----------
@@ -63,10 +67,12 @@ def suits_cells(data: ReliabilityData, n_annotators: int) -> bool:
     -------
     bool
     """
-    if data.weight is not None or data.n_groups != len(data.group):
+    if not data.units_alone or (data.n_values + 1) ** 2 > min(_CELLS, data.n_groups):
         return False
-    drawn = np.flatnonzero(data.state == Cell.CATEGORY)
-    if n_annotators * data.n_groups > _SPARSE * len(drawn):
+    drawn = data.counted
+    size = np.bincount(data.unit[drawn], minlength=data.n_groups)
+    n_answers, n_pairs = (size * (size - 1)).sum() / 2, n_annotators * (n_annotators - 1) / 2
+    if n_answers < n_pairs * max(_MANY, _SHARED * data.n_groups):
         return False
     unit, annotator = data.unit[drawn], data.annotator[drawn]
     return not ((unit[1:] == unit[:-1]) & (annotator[1:] == annotator[:-1])).any()
@@ -94,26 +100,20 @@ def cells_in_turn(data: ReliabilityData, n_annotators: int) -> Iterator[PairCell
     >>> next(cells_in_turn(table, 2)).times
     array([1., 2.])
     """
-    drawn = np.flatnonzero(data.state == Cell.CATEGORY)
+    drawn = data.counted
     width = data.n_values + 1
     codes = np.full((n_annotators, data.n_groups), data.n_values, np.int64)
     codes[data.annotator[drawn], data.group[data.unit[drawn]]] = data.value[drawn]
-    few = width**2 <= max(data.n_groups, 1 << 10)
+    said = np.arange(width**2)
     for first in range(n_annotators - 1):
         row = codes[first] * width
         for second in range(first + 1, n_annotators):
             cell = row + codes[second]
-            if few:
-                n_cells = width**2
-                times = np.bincount(cell, minlength=n_cells)
-                said = np.arange(n_cells)
-            else:
-                said, cell, times = np.unique(cell, return_inverse=True, return_counts=True)
-                n_cells = len(said)
+            times = np.bincount(cell, minlength=len(said))
             left, right = np.divmod(said, width)
             kept = np.flatnonzero((times > 0) & (left < width - 1) & (right < width - 1))
             if len(kept):
                 yield PairCells(
                     first, second, left[kept], right[kept], times[kept].astype(np.float64), cell,
-                    kept, n_cells,
+                    kept, len(said),
                 )  # fmt: skip

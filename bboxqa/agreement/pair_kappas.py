@@ -1,7 +1,7 @@
 """Kappas of pairs of annotators, how sure they are, and their means.
 
-Answers of one cluster touch few pairs. So the mean without a cluster is that of all, with the
-kappas of these pairs taken out and put in again: exact, in time that grows with the answers.
+The mean without a cluster is that of all, with the kappas of the pairs that it touches taken out
+and put in again: exact, in time that grows with the answers.
 Replicates are made of these values too (`linearised`). Drawn anew, pairs that share little come to
 agree on everything, which moves a mean of their kappas away from its value; leaving out one cluster
 does not.
@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from bboxqa.agreement.answers import AnswerPairs
-from bboxqa.agreement.estimator import Estimator, clusters_of, undefined
+from bboxqa.agreement.estimator import Estimator, undefined
 from bboxqa.agreement.krippendorff import NO_PAIR, NO_VARIATION, OK
-from bboxqa.agreement.linear import fisher_interval, linearised
+from bboxqa.agreement.linear import NO_ERROR, fisher_interval, linearised
 from bboxqa.arrays import BoolArray, FloatArray, IndexArray, IntArray, freeze, run_starts, sum_by
 from bboxqa.estimates import PairTable
-from bboxqa.model import Cell, ReliabilityData
+from bboxqa.model import ReliabilityData
 
 __all__ = [
     "BY_CONVENTION",
@@ -33,7 +33,7 @@ __all__ = [
     "with_single",
 ]
 
-BY_CONVENTION = "1 by convention: each pair gave one value only, so agreement was certain"
+BY_CONVENTION = "1 by convention: each pair could not but agree, such as by one value only"
 
 _TINY = 1e-12
 
@@ -191,7 +191,7 @@ def sum_by_cluster(amounts: FloatArray, cluster: IndexArray, n_groups: int) -> F
 
 def _compared(data: ReliabilityData) -> IndexArray:
     """Return the clusters in which two annotators answered one unit, sorted."""
-    drawn = np.flatnonzero(data.state == Cell.CATEGORY)
+    drawn = data.counted
     unit, annotator = data.unit[drawn], data.annotator[drawn]
     if len(unit) == 0:
         return np.zeros(0, np.int64)
@@ -223,7 +223,7 @@ def with_single(
     single = Estimator(
         float(table.kappa[0]), float(table.observed[0]), float(table.expected[0]), OK, make_sums,
         lambda sums: kappa_of(*shares(sums)),
-        clusters_of(answers.group[answers.unit], answers.weight > 0),
+        np.unique(answers.group[answers.unit]).astype(np.int64),
         float(table.standard_error[0]), int(table.n_shared[0]),
     )  # fmt: skip
     return replace(found, single=single)
@@ -253,8 +253,8 @@ def _table(block: PairBlock, shares: Shares, kappa_left: FloatArray) -> PairTabl
             # Of independent units Fleiss, Cohen and Everitt divide by their number, not one less.
             less = np.where(block.independent, 1, n_clusters / (n_clusters - 1))
             error = np.sqrt(squares * less)
-    # At the end of the scale there is no slope.
-    error[(observed >= 1 - _TINY) | (n_clusters < 2)] = nan
+    # Where nothing varies, as at the ends of the scale, there is no slope.
+    error[(observed >= 1 - _TINY) | (n_clusters < 2) | ~(error > NO_ERROR)] = nan
     return PairTable(
         first=block.first,
         second=block.second,
@@ -304,7 +304,7 @@ def mean_of_pairs(
     table = found.table
     if len(table) == 0:
         return undefined(NO_PAIR)
-    part = table.n_shared if by_shared else (table.n_shared > 0).astype(np.float64)
+    part = table.n_shared if by_shared else np.ones(len(table))
     observed = float(part @ table.observed / part.sum())
     expected = float(part @ table.expected / part.sum())
     value = float(part @ table.kappa / part.sum())

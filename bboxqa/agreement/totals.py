@@ -1,10 +1,11 @@
 """Means over tasks of what was measured on each."""
 
 from collections.abc import Sequence
-from math import isnan, sqrt
+from math import isnan, nan, sqrt
 
 import numpy as np
 
+from bboxqa.agreement.krippendorff import OK
 from bboxqa.agreement.linear import fisher_interval
 from bboxqa.estimates import Estimate, TaskEstimates
 
@@ -23,7 +24,8 @@ def totals(tasks: Sequence[TaskEstimates]) -> dict[str, Estimate]:
     -------
     dict of str to Estimate
         The standard error takes tasks as independent and their weights as given; NaN where that
-        of one of them is. The interval follows from it (`fisher_interval`).
+        of one of them is. The interval follows from it (`fisher_interval`). The status says of how
+        many tasks it is, if not of all.
 
     Examples
     --------
@@ -43,25 +45,39 @@ def totals(tasks: Sequence[TaskEstimates]) -> dict[str, Estimate]:
     found = {}
     for name in names:
         parts = [
-            (estimate, estimate.n_shared, task.n_units)
+            (estimate, estimate.n_shared)
             for task in tasks
             if (estimate := task.coefficients.get(name)) is not None
             and estimate.n_shared
             and not isnan(estimate.value)
         ]
-        shared = sum(weight for _, weight, _ in parts)
+        shared = sum(weight for _, weight in parts)
         if not shared:
             continue
-        value = sum(weight * part.value for part, weight, _ in parts) / shared
-        error = sqrt(sum((weight * part.standard_error) ** 2 for part, weight, _ in parts)) / shared
-        freedom = sum(n_units - 1 for _, _, n_units in parts)
-        low, high = fisher_interval(np.array([value]), np.array([error]), np.array([freedom]))[0]
+        value = sum(weight * part.value for part, weight in parts) / shared
+        squares = [(weight * part.standard_error / shared) ** 2 for part, weight in parts]
+        interval, error, n_clusters = (nan, nan), sqrt(sum(squares)), 0
+        if error > 0:
+            # Of errors of tasks of different sizes (Satterthwaite 1946).
+            free = [part.n_clusters - 1 for part, _ in parts]
+            below = sum(x**2 / max(n, 1) for x, n in zip(squares, free, strict=True))
+            freedom = sum(squares) ** 2 / below
+            n_clusters = sum(part.n_clusters for part, _ in parts)
+            numbers = (np.array([number]) for number in (value, error, freedom))
+            low, high = fisher_interval(*numbers)[0].tolist()
+            interval = (low, high)
+        n_tasks = sum(name in task.coefficients for task in tasks)
+        status = OK
+        if len(parts) < n_tasks:
+            status = f"of {len(parts):,} of {n_tasks:,} tasks: it is undefined in the others"
         found[name] = Estimate(
             value=value,
-            interval=(float(low), float(high)),
+            interval=interval,
             standard_error=error,
-            observed=sum(weight * part.observed for part, weight, _ in parts) / shared,
-            expected=sum(weight * part.expected for part, weight, _ in parts) / shared,
+            status=status,
+            observed=sum(weight * part.observed for part, weight in parts) / shared,
+            expected=sum(weight * part.expected for part, weight in parts) / shared,
             n_shared=shared,
+            n_clusters=n_clusters,
         )
     return found

@@ -30,7 +30,8 @@ def agreement_weights(
     ----------
     weights : {"identity", "linear", "quadratic"} or (K, K) array
         Own weights are agreements with 1 on the diagonal, or disagreements with 0 there
-        (Cohen 1968); these are divided by the largest, which changes no kappa.
+        (Cohen 1968); these are divided by the largest, which changes no kappa. Rows are the values
+        of the first annotator of a pair, so that the order matters where they are not symmetric.
     n_values : int
         K.
     numbers : (K,) float64, optional
@@ -54,9 +55,14 @@ def agreement_weights(
     """
     if isinstance(weights, str):
         return _named(weights, n_values, numbers)
-    own = np.array(weights, np.float64)
+    try:
+        own = np.array(weights, np.float64)
+    except (TypeError, ValueError):
+        raise ConfigError(
+            f"weights: expected {', '.join(WEIGHTS)}, or {n_values} x {n_values} numbers"
+        ) from None
     if own.shape != (n_values, n_values):
-        found = " x ".join(map(str, own.shape))
+        found = " x ".join(map(str, own.shape)) or repr(weights)
         raise ConfigError(
             f"weights: found {found}, expected {n_values} x {n_values}, one row per value"
         )

@@ -21,6 +21,9 @@ from bboxqa.ratings import Ratings
 
 __all__ = ["LAYOUTS", "read_ratings"]
 
+# Names of one kind are all alike; so many tell.
+_LOOKED_AT = 1000
+
 LAYOUTS = ("long", "raters-x-units", "units-x-raters", "counts")
 
 
@@ -201,8 +204,10 @@ def _refuse_swapped(
 ) -> None:
     """Refuse a table of which names tell that units were given as annotators, or the reverse."""
     unit, annotator = columns["unit"], columns["annotator"]
-    called = [label for label in units.labels if label is not None]
-    rating = [label for label in annotators.labels if label is not None]
+    called, rating = (
+        [label for label in column.labels[:_LOOKED_AT] if label is not None]
+        for column in (units, annotators)
+    )
     if looks_like_pictures(called) or looks_like_annotators(rating):
         return
     # Who gives the usual titles the other way round does so on purpose.

@@ -204,9 +204,11 @@ def text_lines(
      scott_pi     0.5000  [0.2500, 0.7500]
     """
     several = len(tasks) > 1
-    for task in tasks:
+    for task in tasks[:_SHOWN]:
         name = "" if task.task is None else f"{clean(task.task)}: "
         yield f"{name}{_size(task)}"
+    if len(tasks) > _SHOWN:
+        yield f"… and {count(len(tasks) - _SHOWN, 'more task')}"
     yield ""
     rows = [
         (task.task or "", *_row(name, estimate, label))
@@ -220,7 +222,7 @@ def text_lines(
     yield from _aligned([titles, *rows])
     if not several and tasks:
         yield from _details(tasks[0])
-    yield from _remarks(tasks)
+    yield from _remarks(tasks, totals or {})
 
 
 def _details(task: TaskEstimates) -> Iterator[str]:
@@ -364,7 +366,7 @@ def _row(
 
 
 def _value_and_interval(estimate: Estimate) -> tuple[str, str]:
-    value = "undefined" if isnan(estimate.value) else f"{estimate.value:.4f}"
+    value = _digits(estimate.value) or "undefined"
     return value, _interval(estimate.interval)
 
 
@@ -374,7 +376,8 @@ def _interval(interval: Sequence[float]) -> str:
 
 
 def _digits(number: float | None) -> str:
-    return "" if number is None or isnan(number) else f"{number:.4f}"
+    # Not minus nothing.
+    return "" if number is None or isnan(number) else f"{round(number, 4) + 0.0:.4f}"
 
 
 def _aligned(rows: list[tuple[str, ...]]) -> Iterator[str]:
@@ -392,7 +395,13 @@ def _padded(column: tuple[str, ...]) -> list[str]:
     return [cell.rjust(width) if numbers else cell.ljust(width) for cell in column]
 
 
-def _remarks(tasks: Sequence[TaskEstimates]) -> Iterator[str]:
+def _some(names: Sequence[str]) -> str:
+    """Return the first of many names, and how many there are more."""
+    shown = ", ".join(names[:_SHOWN])
+    return f"{shown} … and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else shown
+
+
+def _remarks(tasks: Sequence[TaskEstimates], totals: Mapping[str, Estimate]) -> Iterator[str]:
     """Yield each status with what it is about and what to do, and the notes."""
     about: dict[str, list[str]] = {}
     notes: dict[str, list[str]] = {}
@@ -403,13 +412,18 @@ def _remarks(tasks: Sequence[TaskEstimates]) -> Iterator[str]:
                 about.setdefault(estimate.status, []).append(f"{name}{where}")
         for note in task.notes:
             notes.setdefault(note, []).append(where.strip(" ()"))
+    for name, mean in totals.items():
+        if mean.status != "ok":
+            about.setdefault(mean.status, []).append(f"{name} (total)")
+        elif len(tasks) > 1:
+            notes.setdefault("its standard error takes tasks as independent", []).append("total")
     if about or notes:
         yield ""
     for status, names in about.items():
-        yield f" {', '.join(names)}: {clean(status)}"
+        yield f" {_some(names)}: {clean(status)}"
         advice = next((text for part, text in _ADVICE if part in status), "")
         if advice and status.startswith("undefined"):
             yield f"   {advice}"
     for note, places in notes.items():
-        where = ", ".join(place for place in places if place) if len(places) < len(tasks) else ""
+        where = _some([place for place in places if place]) if len(places) < len(tasks) else ""
         yield f" Note{f' ({where})' if where else ''}: {clean(note)}"

@@ -4,10 +4,11 @@ from math import isnan
 
 import numpy as np
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from bboxqa.agreement.association import (
+    ABOVE,
     NO_INTERVAL,
     NO_TABLE,
     NOT_AGREEMENT,
@@ -53,8 +54,10 @@ def test_larger_table():
     assert test.statistic == pytest.approx(64.75235119147268)
     assert test.p_value == pytest.approx(1.61191966945704e-10)
     assert test.degrees_of_freedom == 9
-    assert test.notes == (
-        "6 of 16 expected counts below 5: the p-value is a rough one; join rare values",
+    (note,) = test.notes
+    assert note == (
+        "6 of 16 expected counts below 5: the p-value and the interval are rough ones; join rare "
+        "values"
     )
 
 
@@ -113,6 +116,10 @@ def test_order_of_values_and_features_changes_nothing(table, seed):
         assert other.cramers_v == pytest.approx(test.cramers_v, abs=1e-9)
 
 
+@example(np.array([[1, 1], [1, 1000]]), 0)
+@example(np.array([[1, 1, 0], [0, 28, 0]]), 0)
+@example(np.array([[3, 191], [2, 4]]), 0)
+@example(np.array([[0, 2, 4], [9, 0, 0], [0, 0, 6], [0, 1, 2]]), 0)
 @given(tables(), st.integers(0, 2**32))
 def test_interval_lies_on_the_scale_whatever_the_order(table, seed):
     rng = np.random.default_rng(seed)
@@ -144,6 +151,12 @@ def test_a_table_of_chance_does_not_prove_independence():
     test = independence(np.full((2, 2), 25))
     assert (test.statistic, test.cramers_v, test.interval[0]) == (0, 0, 0)
     assert test.interval[1] > 0.25
+
+
+def test_a_value_above_its_interval_is_told():
+    test = independence(np.array([[0, 12, 0, 7], [1, 0, 8, 0], [0, 1, 1, 0]]))
+    assert test.cramers_v > test.interval[1]
+    assert ABOVE in test.notes
 
 
 def test_perfect_association_has_no_interval():

@@ -182,7 +182,8 @@ def test_several_tasks_have_a_total_weighted_by_what_was_compared():
     lines = list(text_lines(tasks, totals=totals(tasks)))
     total = next(line for line in lines if line.startswith(" total"))
     assert total.split() == ["total", "cohen_kappa_pairwise", "0.8000", "40", "0.7500", "0.5000"]
-    assert sum("total" in line for line in lines) == 1
+    assert sum(line.startswith(" total") for line in lines) == 1
+    assert " cohen_kappa_pairwise (total): of 2 of 3 tasks: it is undefined in the others" in lines
     assert f" scott_pi (in), scott_pi (on), scott_pi (up): {UNDEFINED}" in lines
 
 
