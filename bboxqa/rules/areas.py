@@ -1,6 +1,7 @@
 """B: areas of annotations, as they are written and as their outlines have them."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from math import nan
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from bboxqa.rules.document import Document
 from bboxqa.rules.ring_measures import ring_lengths
 from bboxqa.rules.shapes import crossing
 from bboxqa.rules.shared import about_all
+from bboxqa.rules.some_rows import rows_where
 
 __all__ = ["RULES"]
 
@@ -24,24 +26,45 @@ _ENOUGH = 5
 def _areas(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     columns = document.annotations
     given, outline = columns.area, document.outline_area
+    n_rows, sides = len(given), columns.bbox[:, 2:]
     with np.errstate(all="ignore"):
-        box = columns.bbox[:, 2] * columns.bbox[:, 3]
-        outlined = outline > 0
-        off = outlined & _differ(given, outline, settings)
-        of_box = off & document.has_box & (np.abs(given - box) <= 1e-3 * box + 0.5)
-        tellable = outlined & ~np.isnan(given) & document.has_box & _differ(box, outline, settings)
+        outlined = rows_where(n_rows, lambda rows: outline[rows] > 0)
+        off = outlined & rows_where(
+            n_rows, lambda rows: _differ(given[rows], outline[rows], settings)
+        )
+        of_box = (
+            off
+            & document.has_box
+            & rows_where(n_rows, lambda rows: _is_box(given[rows], sides[rows].prod(1)))
+        )
+        tellable = (
+            outlined
+            & document.has_box
+            & rows_where(
+                n_rows,
+                lambda rows: (
+                    ~np.isnan(given[rows]) & _differ(sides[rows].prod(1), outline[rows], settings)
+                ),
+            )
+        )
         habit = of_box.sum() >= _ENOUGH and 2 * of_box.sum() > tellable.sum()
         single = off & ~of_box if habit else off
         single[np.flatnonzero(single)[_explained(document, np.flatnonzero(single))]] = False
         boxed = _boxed(document)
-        single |= boxed & _off_box(given, box, boxed, settings)
-        single |= (given <= 0) & ~(of_box if habit else np.zeros_like(off))
-    expected = np.where(outlined, outline, np.where(boxed, box, np.nan))
+        single |= _off_box(given, sides, boxed, settings)
+        nothing = rows_where(n_rows, lambda rows: given[rows] <= 0)
+        single |= nothing & ~(of_box if habit else np.zeros_like(off))
+
+    def expected(row: int) -> float:
+        if outlined[row]:
+            return float(outline[row])
+        return float(sides[row].prod()) if boxed[row] else nan
+
     if habit:
         yield from listed([_of_boxes(expected, np.flatnonzero(of_box), int(tellable.sum()))])
 
     def describe(row: int) -> Found:
-        return _found(document, row, float(expected[row]), of_outline=bool(outlined[row]))
+        return _found(document, row, expected(row), of_outline=bool(outlined[row]))
 
     yield from hits(single, describe)
 
@@ -49,6 +72,12 @@ def _areas(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
 def _differ(area: FloatArray, expected: FloatArray, settings: ValidateSettings) -> BoolArray:
     differ: BoolArray = np.abs(area - expected) > settings.area_tolerance * expected + 1
     return differ
+
+
+def _is_box(given: FloatArray, box: FloatArray) -> BoolArray:
+    """Return which areas are those of the boxes, but for rounding."""
+    equal: BoolArray = np.abs(given - box) <= 1e-3 * box + 0.5
+    return equal
 
 
 def _boxed(document: Document) -> BoolArray:
@@ -59,14 +88,19 @@ def _boxed(document: Document) -> BoolArray:
 
 
 def _off_box(
-    given: FloatArray, box: FloatArray, boxed: BoolArray, settings: ValidateSettings
+    given: FloatArray, sides: FloatArray, boxed: BoolArray, settings: ValidateSettings
 ) -> BoolArray:
-    """Return which areas are not those of their boxes.
+    """Return which areas of what is boxed are not those of their boxes.
 
     Where most are smaller, they are those of outlines that have been left out.
     """
-    off = boxed & _differ(given, box, settings)
-    smaller = off & (given < box) & (given > 0)
+    n_rows = len(given)
+    off = boxed & rows_where(
+        n_rows, lambda rows: _differ(given[rows], sides[rows].prod(1), settings)
+    )
+    smaller = off & rows_where(
+        n_rows, lambda rows: (given[rows] < sides[rows].prod(1)) & (given[rows] > 0)
+    )
     if smaller.sum() >= _ENOUGH and 2 * smaller.sum() > boxed.sum():
         off &= ~smaller
     return off
@@ -110,7 +144,7 @@ def _found(document: Document, row: int, expected: float, *, of_outline: bool) -
     )
 
 
-def _of_boxes(expected: FloatArray, wrong: IndexArray, total: int) -> Found:
+def _of_boxes(expected: Callable[[int], float], wrong: IndexArray, total: int) -> Found:
     def pointer(row: int) -> str:
         return at("annotations", row, "area")
 
@@ -121,10 +155,7 @@ def _of_boxes(expected: FloatArray, wrong: IndexArray, total: int) -> Found:
         pointer,
         expected="the area of the outline",
         edits=ManyEdits(
-            lambda: (
-                Edit(pointer(row), "replace", number(area))
-                for row, area in zip(wrong.tolist(), expected[wrong].tolist(), strict=True)
-            )
+            lambda: (Edit(pointer(row), "replace", number(expected(row))) for row in wrong.tolist())
         ),
     )
 

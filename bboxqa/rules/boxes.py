@@ -12,6 +12,7 @@ from bboxqa.rules.base import Found, Hits, Rule, at, hits
 from bboxqa.rules.clipping import clipped, harms, highest, lowest, overshoot, tidy
 from bboxqa.rules.diagnoses import swapped_images
 from bboxqa.rules.document import Document
+from bboxqa.rules.some_rows import Selected, blocks, rows_where
 
 __all__ = ["RULES"]
 
@@ -51,26 +52,30 @@ def _no_area(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     yield from hits(wrong, describe)
 
 
-def _beyond(document: Document) -> FloatArray:
-    """Return how far each box reaches beyond its image; NaN where that is not known.
+def _beyond(document: Document) -> Selected:
+    """Return how far boxes reach beyond their images, of those that do; NaN for unknown edges.
 
-    Boxes that another defect of the whole file explains reach beyond by NaN.
+    Boxes that another defect of the whole file explains do not.
     """
-    beyond = overshoot(document.annotations.bbox, document.size)
-    if not np.any(beyond > _DUST):
-        return beyond
-    beyond[~document.has_box] = np.nan
+    bbox, size, sound = document.annotations.bbox, document.size, document.has_box
+    parts = []
+    for rows in blocks(len(bbox)):
+        beyond = overshoot(bbox[rows], size[rows])
+        found = np.flatnonzero(np.any(beyond > 0, axis=1) & sound[rows])
+        parts.append(Selected(rows.start + found, beyond[found]))
+    result = Selected.joined(parts, 4)
+    if not np.any(result.values > _DUST):
+        return result
     if document.diagnosis is not None:
-        beyond[:] = np.nan
-    elif len(document.images):
-        beyond[np.append(swapped_images(document), False)[document.image]] = np.nan
-    return beyond
+        return result.where(np.zeros(len(result.rows), np.bool_))
+    swapped = np.append(swapped_images(document), False)
+    return result.where(~swapped[document.image[result.rows]])
 
 
-def _off(document: Document, beyond: FloatArray) -> BoolArray:
-    """Return which boxes lie wholly outside of their images."""
-    beyond = beyond - np.tile(document.annotations.bbox[:, 2:], 2)
-    return highest(np.nan_to_num(beyond, nan=-1)) >= 0
+def _off(document: Document, beyond: Selected) -> BoolArray:
+    """Return which of the boxes lie wholly outside of their images."""
+    less = beyond.values - np.tile(document.annotations.bbox[beyond.rows, 2:], 2)
+    return highest(np.nan_to_num(less, nan=-1)) >= 0
 
 
 def _found(document: Document, row: int, message: str, expected: str) -> Found:
@@ -85,11 +90,10 @@ def _found(document: Document, row: int, message: str, expected: str) -> Found:
 
 def _outside(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     beyond, bbox = _beyond(document), document.annotations.bbox
-    if not np.any(beyond > _DUST):
-        return
+    off = beyond.where(_off(document, beyond))
 
     def describe(row: int) -> Found:
-        edge = _EDGES[int(np.argmax(beyond[row] >= np.tile(bbox[row, 2:], 2)))]
+        edge = _EDGES[int(np.argmax(off[row] >= np.tile(bbox[row, 2:], 2)))]
         where = {"left": "left of", "top": "above", "right": "right of", "bottom": "below"}[edge]
         return _found(
             document,
@@ -98,7 +102,7 @@ def _outside(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
             "a box inside of the image",
         )
 
-    yield from hits(_off(document, beyond), describe)
+    yield from hits(off.rows, describe)
 
 
 def _size(document: Document, row: int) -> str:
@@ -108,21 +112,18 @@ def _size(document: Document, row: int) -> str:
 
 def _far(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     beyond = _beyond(document)
-    if np.any(beyond > settings.overshoot_px):
-        far = np.any(beyond > settings.overshoot_px, axis=1)
-        yield from _crossing(document, settings, far & ~_off(document, beyond), beyond)
+    far = np.any(beyond.values > settings.overshoot_px, axis=1)
+    yield from _crossing(document, settings, beyond.where(far & ~_off(document, beyond)))
 
 
 def _near(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     beyond = _beyond(document)
-    if np.any(beyond > _DUST):
-        near = np.any(beyond > _DUST, axis=1) & ~np.any(beyond > settings.overshoot_px, axis=1)
-        yield from _crossing(document, settings, near & ~_off(document, beyond), beyond)
+    near = np.any(beyond.values > _DUST, axis=1)
+    near &= ~np.any(beyond.values > settings.overshoot_px, axis=1)
+    yield from _crossing(document, settings, beyond.where(near & ~_off(document, beyond)))
 
 
-def _crossing(
-    document: Document, settings: ValidateSettings, where: BoolArray, beyond: FloatArray
-) -> Iterator[Hits]:
+def _crossing(document: Document, settings: ValidateSettings, beyond: Selected) -> Iterator[Hits]:
     bbox = document.annotations.bbox
 
     def describe(row: int) -> Found:
@@ -130,7 +131,7 @@ def _crossing(
         box = _clipped(document, settings, row)
         pointer = at("annotations", row, "bbox")
         return Found(
-            f"bbox reaches {beyond[row, edge]:.4g} px beyond the {_EDGES[edge]} edge of its "
+            f"bbox reaches {beyond[row][edge]:.4g} px beyond the {_EDGES[edge]} edge of its "
             f"image{_size(document, row)}; expected it inside",
             pointer=pointer,
             found=bbox[row].tolist(),
@@ -139,7 +140,7 @@ def _crossing(
             edits=() if box is None else (Edit(pointer, "replace", box),),
         )
 
-    yield from hits(where, describe)
+    yield from hits(beyond.rows, describe)
 
 
 def _clipped(document: Document, settings: ValidateSettings, row: int) -> list[float] | None:
@@ -168,7 +169,9 @@ def _small(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     if document.diagnosis is not None:
         return
     bbox = document.annotations.bbox
-    small = document.has_box & (lowest(bbox[:, 2:]) < settings.min_side_px)
+    small = document.has_box & rows_where(
+        len(bbox), lambda rows: lowest(bbox[rows, 2:]) < settings.min_side_px
+    )
 
     def describe(row: int) -> Found:
         side = "width" if bbox[row, 2] <= bbox[row, 3] else "height"
@@ -183,7 +186,10 @@ def _long(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     if document.diagnosis is not None:
         return
     sides = document.annotations.bbox[:, 2:]
-    long = document.has_box & (highest(sides) > settings.max_aspect_ratio * lowest(sides))
+    long = document.has_box & rows_where(
+        len(sides),
+        lambda rows: highest(sides[rows]) > settings.max_aspect_ratio * lowest(sides[rows]),
+    )
 
     def describe(row: int) -> Found:
         width, height = sides[row].tolist()
@@ -198,13 +204,15 @@ def _long(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
 def _whole_image(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     if document.diagnosis is not None:
         return
+    sides, size = document.annotations.bbox[:, 2:], document.size
     with np.errstate(over="ignore", invalid="ignore"):
-        bbox, size = document.annotations.bbox, document.size
-        area, pixels = bbox[:, 2] * bbox[:, 3], size[:, 0] * size[:, 1]
-        whole = document.has_box & (area >= settings.max_image_share * pixels)
+        whole = document.has_box & rows_where(
+            len(sides),
+            lambda rows: sides[rows].prod(1) >= settings.max_image_share * size[rows].prod(1),
+        )
 
     def describe(row: int) -> Found:
-        share = float(area[row]) / float(pixels[row])
+        share = float(sides[row].prod()) / float(size[row].prod())
         expected = f"less than {settings.max_image_share:.4g} of it"
         message = (
             f"bbox takes {share:.1%} of its image{_size(document, row)}; "

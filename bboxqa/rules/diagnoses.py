@@ -2,12 +2,15 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bboxqa.arrays import BoolArray, FloatArray, IndexArray, sum_by
+from bboxqa.arrays import BoolArray, FloatArray, IndexArray
+from bboxqa.geometry.boxes import corners
 from bboxqa.rules.clipping import highest, lowest, overshoot
+from bboxqa.rules.some_rows import blocks, rows_where
 
 if TYPE_CHECKING:
     from bboxqa.rules.document import Document
@@ -58,8 +61,10 @@ class Diagnosis:
     evidence: str
 
 
-def _read(bbox: FloatArray, layout: Layout) -> FloatArray:
-    """Return boxes that are written in a layout as x, y, width, height."""
+def _read(bbox: FloatArray, layout: Layout | None) -> FloatArray:
+    """Return boxes that are written in a layout, if not as COCO has it, as x, y, width, height."""
+    if layout is None:
+        return bbox
     first, second = bbox[:, :2], bbox[:, 2:]
     if layout is Layout.CORNERS:
         return np.hstack([first, second - first])
@@ -83,7 +88,7 @@ def diagnose(document: "Document") -> Diagnosis | None:
         normalised = _normalised(document)
         if normalised is not None:
             return normalised
-        plain, known = _fits(document, document.annotations.bbox)
+        plain, known = _fits(document, None)
         by_outlines = _by_outlines(document, plain, known)
         if by_outlines is not None or 2 * plain.sum() > max(known.sum(), 1):
             return by_outlines
@@ -91,9 +96,14 @@ def diagnose(document: "Document") -> Diagnosis | None:
 
 
 def _normalised(document: "Document") -> Diagnosis | None:
-    bbox = document.annotations.bbox
-    sized = document.has_box & (lowest(document.size) >= _LARGER_THAN_ONE)
-    unit = sized & (lowest(bbox) >= _UNIT[0]) & (highest(bbox) <= _UNIT[1])
+    bbox, size = document.annotations.bbox, document.size
+    sized = document.has_box & rows_where(
+        len(bbox), lambda rows: lowest(size[rows]) >= _LARGER_THAN_ONE
+    )
+    unit = sized & rows_where(
+        len(bbox),
+        lambda rows: (lowest(bbox[rows]) >= _UNIT[0]) & (highest(bbox[rows]) <= _UNIT[1]),
+    )
     rows, total = np.flatnonzero(unit), int(sized.sum())
     if len(rows) == 0 or len(rows) < _NEARLY_ALL * total:
         return None
@@ -106,24 +116,24 @@ def _normalised(document: "Document") -> Diagnosis | None:
     )
 
 
-def _fits(document: "Document", bbox: FloatArray) -> tuple[BoolArray, BoolArray]:
-    """Return where boxes are the bounds of their outlines, and where there are both."""
-    bounds = document.outline_bounds
+def _fits(document: "Document", layout: Layout | None) -> tuple[BoolArray, BoolArray]:
+    """Return where boxes, read in a layout, are bounds of outlines, and where there are both."""
+    bounds, written = document.outline_bounds, document.annotations.bbox
+    fits, known = np.zeros((2, len(written)), np.bool_)
     if len(document.annotations.rings.row) == 0:
-        none = np.zeros(len(bbox), np.bool_)
-        return none, none
-    corners = np.hstack([bbox[:, :2], bbox[:, :2] + bbox[:, 2:]])
-    apart = highest(np.abs(corners - bounds))
-    known = document.has_box & np.isfinite(apart)
-    fits: BoolArray = known & (apart <= _PIXELS)
+        return fits, known
+    for rows in blocks(len(written)):
+        apart = highest(np.abs(corners(_read(written[rows], layout)) - bounds[rows]))
+        known[rows] = document.has_box[rows] & np.isfinite(apart)
+        fits[rows] = known[rows] & (apart <= _PIXELS)
     return fits, known
 
 
 def _by_outlines(document: "Document", plain: BoolArray, known: BoolArray) -> Diagnosis | None:
     """Compare each box, as read in a layout, with the bounds of its outline."""
-    bbox, n_boxes, n_known = document.annotations.bbox, document.has_box.sum(), int(known.sum())
+    n_boxes, n_known = document.has_box.sum(), int(known.sum())
     for layout in (Layout.CORNERS, Layout.CENTRE):
-        fits = _fits(document, _read(bbox, layout))[0]
+        fits = _fits(document, layout)[0]
         speaks, against = int((fits & ~plain).sum()), int((plain & ~fits).sum())
         enough = speaks >= _ENOUGH or (speaks > 0 and speaks == n_boxes)
         if enough and speaks > _MOST * n_known and against <= _FEW * speaks:
@@ -138,17 +148,16 @@ def _by_outlines(document: "Document", plain: BoolArray, known: BoolArray) -> Di
 def _by_images(document: "Document", plain: BoolArray) -> Diagnosis | None:
     """Compare where boxes leave their images when read in one way or the other."""
     bbox, size = document.annotations.bbox, document.size
-    sized = document.has_box & ~np.isnan(size[:, 0] + size[:, 1])
+    sized = _sized(document)
     total = int(sized.sum())
     if total < _ENOUGH:
         return None
-    outside = sized & ~_inside(bbox, size)
+    outside = sized & ~rows_where(len(bbox), lambda rows: _inside(bbox[rows], size[rows]))
     n_outside = int(outside.sum())
     for layout, share in ((Layout.CORNERS, _MOST), (Layout.CENTRE, _MANY)):
         if n_outside <= share * total:
             continue
-        read = _read(bbox, layout)
-        good = (lowest(read[:, 2:]) > 0) & _inside(read, size)
+        good = rows_where(len(bbox), partial(_good, document, layout))
         against = int((sized & ~good).sum())
         cured = int((outside & good).sum())
         if cured >= _NEARLY_ALL * n_outside and against <= min(
@@ -160,6 +169,20 @@ def _by_images(document: "Document", plain: BoolArray) -> Diagnosis | None:
             )
             return _diagnosis(document, layout, plain, evidence)
     return None
+
+
+def _sized(document: "Document") -> BoolArray:
+    """Return which annotations have a box, and an image whose size is known."""
+    size = document.size
+    return document.has_box & rows_where(
+        len(size), lambda rows: ~np.isnan(size[rows, 0] + size[rows, 1])
+    )
+
+
+def _good(document: "Document", layout: Layout, rows: slice) -> BoolArray:
+    """Return which of some boxes, read in a layout, are boxes and lie in their images."""
+    read = _read(document.annotations.bbox[rows], layout)
+    return (lowest(read[:, 2:]) > 0) & _inside(read, document.size[rows])
 
 
 def _inside(bbox: FloatArray, size: FloatArray) -> BoolArray:
@@ -192,15 +215,16 @@ def swapped_images(document: "Document") -> BoolArray:
     none = np.zeros(n_images, np.bool_)
     if document.diagnosis is not None:
         return none
-    bbox, size = document.annotations.bbox, document.size
-    sized = np.flatnonzero(document.has_box & ~np.isnan(size[:, 0] + size[:, 1]))
+    bbox, size, sized = document.annotations.bbox, document.size, _sized(document)
     with np.errstate(all="ignore"):
-        outside = ~_inside(bbox[sized], size[sized])
+        outside = sized & ~rows_where(len(bbox), lambda rows: _inside(bbox[rows], size[rows]))
         if outside.sum() < _ENOUGH:
             return none
-        image = document.image[sized]
-        swapped_outside = ~_inside(bbox[sized], size[sized][:, ::-1])
-    leaves = sum_by(image, outside, n_images) > 0
-    cured = leaves & (sum_by(image, swapped_outside, n_images) == 0)
-    enough = outside[cured[image]].sum() >= _ENOUGH
+        still = sized & ~rows_where(
+            len(bbox), lambda rows: _inside(bbox[rows], size[rows][:, ::-1])
+        )
+    image = document.image[outside]
+    leaves = np.bincount(image, minlength=n_images) > 0
+    cured = leaves & (np.bincount(document.image[still], minlength=n_images) == 0)
+    enough = cured[image].sum() >= _ENOUGH
     return cured if enough and cured.sum() >= (1 - _MANY) * leaves.sum() else none

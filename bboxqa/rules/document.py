@@ -142,7 +142,7 @@ class Document:
             found["annotator"] = self.annotations.annotator_names[annotator]
         return found
 
-    def _stored(self, array: NDArray[_Scalar]) -> NDArray[_Scalar]:
+    def stored(self, array: NDArray[_Scalar]) -> NDArray[_Scalar]:
         """Keep what follows from the columns as they are kept themselves; nobody changes it."""
         array.setflags(write=False)
         return stored(array, column_limit(self.reading.memory))
@@ -158,14 +158,14 @@ class Document:
         """(N,) int64: the image of each annotation, as a place in `images`; -1 for none."""
         columns = self.annotations
         image = np.where(columns.whole["image_id"], self.images.find(columns.image_id), -1)
-        return self._stored(image)
+        return self.stored(image)
 
     @cached_property
     def category(self) -> IndexArray:
         """(N,) int64: the category of each annotation, as a place in `categories`; -1 for none."""
         columns = self.annotations
         category = self.categories.find(columns.category_id)
-        return self._stored(np.where(columns.whole["category_id"], category, -1))
+        return self.stored(np.where(columns.whole["category_id"], category, -1))
 
     @cached_property
     def image_size(self) -> FloatArray:
@@ -178,7 +178,7 @@ class Document:
     def size(self) -> FloatArray:
         """(N, 2) float64: width and height of the image of each annotation; NaN for unknown."""
         padded = np.vstack([self.image_size, [[np.nan, np.nan]]])
-        return self._stored(padded[self.image])
+        return self.stored(padded[self.image])
 
     @cached_property
     def annotator_key(self) -> str | None:
@@ -205,7 +205,7 @@ class Document:
     @cached_property
     def ring_area(self) -> FloatArray:
         """(R,) float64: the signed area of each ring in square pixels (shoelace formula)."""
-        return self._stored(ring_areas(self.annotations.rings))
+        return self.stored(ring_areas(self.annotations.rings))
 
     @cached_property
     def outline_area(self) -> FloatArray:
@@ -218,7 +218,7 @@ class Document:
         area[~self.has_rings] = np.nan
         sound = np.array([not problem for problem in columns.rles.problem], np.bool_)
         area[columns.rles.row[sound]] = columns.rles.area[sound]
-        return self._stored(area)
+        return self.stored(area)
 
     @cached_property
     def outline_bounds(self) -> FloatArray:
@@ -230,7 +230,7 @@ class Document:
             bounds[owner[starts], :2] = np.minimum.reduceat(of_ring[:, :2], starts)
             bounds[owner[starts], 2:] = np.maximum.reduceat(of_ring[:, 2:], starts)
         bounds[~self.has_rings] = np.nan
-        return self._stored(bounds)
+        return self.stored(bounds)
 
     @cached_property
     def has_box(self) -> BoolArray:

@@ -1,7 +1,7 @@
 """D: duplicates."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -9,7 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from bboxqa.arrays import IndexArray
+from bboxqa.arrays import FloatArray, IndexArray
 from bboxqa.config import ValidateSettings
 from bboxqa.findings import Edit, Severity
 from bboxqa.geometry.boxes import bbox_iou, corners
@@ -18,6 +18,7 @@ from bboxqa.rules.columns import Kind
 from bboxqa.rules.document import Document
 from bboxqa.rules.overlaps import first_equal, overlapping
 from bboxqa.rules.people import people
+from bboxqa.rules.some_rows import rows_where
 
 __all__ = ["RULES"]
 
@@ -47,20 +48,29 @@ def _repeats(document: Document) -> IndexArray:
     """Return for each annotation the first that has the same record but for the id; or -1."""
     # Three rules ask, and raw records are read for it.
     if document not in _EXACT:
-        _EXACT[document] = _find_repeats(document)
+        _EXACT[document] = document.stored(_find_repeats(document))
     return _EXACT[document]
 
 
 def _find_repeats(document: Document) -> IndexArray:
     columns = document.annotations
-    shape = np.where(np.isfinite(columns.bbox), columns.bbox, document.outline_bounds)
-    candidates = np.flatnonzero(np.isfinite(shape).all(1) & (columns.record == Kind.DICT))
-    rows = candidates[_with_equals([*shape[candidates].T, columns.image_id[candidates]])]
+
+    def shape(rows: slice | IndexArray) -> FloatArray:
+        written = columns.bbox[rows]
+        return np.where(np.isfinite(written), written, document.outline_bounds[rows])
+
+    sound = rows_where(len(columns), lambda rows: np.isfinite(shape(rows)).all(1))
+    rows = np.flatnonzero(sound & (columns.record == Kind.DICT))
+    rows = _with_equals(rows, lambda of: [*shape(of).T, columns.image_id[of]])
     # Where every box is the same, these keep records apart without reading them.
-    whole = (columns.category_id, document.annotator, columns.iscrowd, columns.form)
-    sizes = np.nan_to_num(np.column_stack([columns.area[rows], document.outline_bounds[rows]]))
-    kinds = [columns.image_id[rows], *(column[rows] for column in whole)]
-    rows = rows[_with_equals([*shape[rows].T, *kinds, *sizes.T])]
+    whole = (columns.image_id, columns.category_id, document.annotator, columns.iscrowd,
+             columns.form)  # fmt: skip
+
+    def everything(of: IndexArray) -> list[NDArray[Any]]:
+        sizes = np.nan_to_num(np.column_stack([columns.area[of], document.outline_bounds[of]]))
+        return [*shape(of).T, *(column[of] for column in whole), *sizes.T]
+
+    rows = _with_equals(rows, everything)
     result = np.full(len(columns), -1)
     known: dict[str, int] = {}
     for row in rows.tolist():
@@ -70,11 +80,14 @@ def _find_repeats(document: Document) -> IndexArray:
     return result
 
 
-def _with_equals(columns: Sequence[NDArray[Any]]) -> IndexArray:
-    """Return the rows that are there several times, sorted."""
-    first = first_equal(columns)
+def _with_equals(
+    rows: IndexArray, columns: Callable[[IndexArray], Sequence[NDArray[Any]]]
+) -> IndexArray:
+    """Return those of some rows that are there several times, sorted."""
+    first = first_equal(len(rows), lambda of: columns(rows[of]))
     again = first != np.arange(len(first))
-    return np.union1d(first[again], np.flatnonzero(again))
+    several: IndexArray = rows[np.union1d(first[again], np.flatnonzero(again))]
+    return several
 
 
 def _earlier(document: Document, threshold: float) -> _Earlier:
@@ -94,7 +107,9 @@ def _search(document: Document, threshold: float) -> _Earlier:
         alike = kind[left] == kind[right]
         np.minimum.at(same, right[alike], left[alike])
         np.minimum.at(other, right[~alike], left[~alike])
-    return _Earlier(exact, np.where(same < none, same, -1), np.where(other < none, other, -1))
+    same[same == none] = -1
+    other[other == none] = -1
+    return _Earlier(exact, document.stored(same), document.stored(other))
 
 
 def _drawer(document: Document, exact: IndexArray) -> IndexArray:

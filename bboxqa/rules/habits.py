@@ -11,6 +11,7 @@ from bboxqa.rules.base import Found, Hits, at, listed, short
 from bboxqa.rules.document import Document
 from bboxqa.rules.overlaps import first_equal
 from bboxqa.rules.people import People, people, unique_pairs
+from bboxqa.rules.some_rows import rows_where
 from bboxqa.rules.spread import deviations
 from bboxqa.words import count
 
@@ -57,9 +58,13 @@ def _equal_sets(
     `of_row` is the set of each row, numbered by picture and then by annotator.
     """
     columns = document.annotations
-    sound = np.isfinite(columns.bbox[rows]).all(1) & (size[of_row] >= _MIN_COPIED)
+    sound = rows_where(len(rows), lambda of: np.isfinite(columns.bbox[rows[of]]).all(1))
+    sound &= size[of_row] >= _MIN_COPIED
     rows, picture, of_row = rows[sound], picture[sound], of_row[sound]
-    shape = first_equal([picture, *columns.bbox[rows].T, columns.category_id[rows]])
+    shape = first_equal(
+        len(rows),
+        lambda of: [picture[of], *columns.bbox[rows[of]].T, columns.category_id[rows[of]]],
+    )
     held, _, times = unique_pairs(shape, of_row)
     here, step = np.arange(len(held)), 0
     parts = []

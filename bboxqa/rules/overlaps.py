@@ -1,16 +1,19 @@
 """Boxes of one image that are equal or overlap strongly, among up to millions of boxes."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bboxqa.arrays import FloatArray, IndexArray, run_starts
+from bboxqa.arrays import BoolArray, FloatArray, IndexArray, run_starts
 from bboxqa.geometry.boxes import bbox_iou, corners
+from bboxqa.rules.some_rows import blocks, rows_where
 
 __all__ = ["first_equal", "overlapping"]
 
+# Boxes that are compared at a time, if no image alone has more.
+_ROWS = 1 << 18
 # So many comparisons take a few seconds; only boxes heaped up on purpose need more.
 _MAX_WORK = 200_000_000
 # Coordinates are rounded: what is at the bound exactly must not be missed.
@@ -21,13 +24,19 @@ _MIXER = np.uint64(0x9E3779B97F4A7C15)
 Pairs = tuple[IndexArray, IndexArray]
 
 
-def first_equal(columns: Sequence[NDArray[Any]]) -> IndexArray:
+Columns = Callable[[slice | IndexArray], Sequence[NDArray[Any]]]
+"""Gives columns of numbers at some of N rows: whoever has N values of each need not copy them."""
+
+
+def first_equal(n_rows: int, columns: Columns) -> IndexArray:
     """Return for each row the first row that is equal to it in all columns.
 
     Parameters
     ----------
-    columns : sequence of (N,) numbers
-        NaN is equal to nothing.
+    n_rows : int
+        N.
+    columns : callable
+        Returns the columns at a slice, or at an index; NaN is equal to nothing.
 
     Returns
     -------
@@ -37,17 +46,18 @@ def first_equal(columns: Sequence[NDArray[Any]]) -> IndexArray:
     Examples
     --------
     >>> import numpy as np
-    >>> first_equal([np.array([7, 8, 7, 7]), np.array([1.0, 1.0, 1.0, 2.0])])
+    >>> table = np.array([[7, 1], [8, 1], [7, 1], [7, 2]])
+    >>> first_equal(4, lambda rows: [*table[rows].T])
     array([0, 1, 0, 3])
     """
-    first: IndexArray = np.arange(len(columns[0]))
-    rows = _suspects(columns)
+    first: IndexArray = np.arange(n_rows)
+    rows = _suspects(n_rows, columns)
     run: IndexArray = np.zeros(len(rows), np.int64)
-    for column in columns:
+    for place in range(len(columns(rows[:0]))):
         # Rows stay in ascending order inside of a run: the sort is stable.
-        order = np.lexsort((column[rows], run))
-        rows, run = rows[order], run[order]
-        values = column[rows]
+        values = columns(rows)[place]
+        order = np.lexsort((values, run))
+        rows, run, values = rows[order], run[order], values[order]
         begins = np.ones(len(rows) + 1, np.bool_)
         begins[1:-1] = (run[1:] != run[:-1]) | (values[1:] != values[:-1])
         several = ~(begins[:-1] & begins[1:])
@@ -57,20 +67,28 @@ def first_equal(columns: Sequence[NDArray[Any]]) -> IndexArray:
     return first
 
 
-def _suspects(columns: Sequence[NDArray[Any]]) -> IndexArray:
+def _suspects(n_rows: int, columns: Columns) -> IndexArray:
     """Return the rows whose values have the same hash as another row's: all equal ones, and few."""
-    key = np.zeros(len(columns[0]), np.uint64)
-    for column in columns:
-        # Adding 0 makes 0 of -0, which is equal to it and has other bits.
-        values = column + 0.0 if column.dtype.kind == "f" else column.astype(np.int64)
-        key = (key ^ values.view(np.uint64)) * _MIXER
-        key ^= key >> np.uint64(32)
+    key = np.zeros(n_rows, np.uint64)
+    for rows in blocks(n_rows):
+        part = key[rows]
+        for column in columns(rows):
+            # Adding 0 makes 0 of -0, which is equal to it and has other bits.
+            values = column + 0.0 if column.dtype.kind == "f" else column.astype(np.int64)
+            part = (part ^ values.view(np.uint64)) * _MIXER
+            part ^= part >> np.uint64(32)
+        key[rows] = part
     ordered = np.sort(key)
     twice = ordered[1:][ordered[1:] == ordered[:-1]]
     if not len(twice):
         return np.zeros(0, np.int64)
-    place = np.minimum(np.searchsorted(twice, key), len(twice) - 1)
-    return np.flatnonzero(twice[place] == key)
+    del ordered
+    return np.flatnonzero(rows_where(n_rows, lambda rows: _among(twice, key[rows])))
+
+
+def _among(known: NDArray[np.uint64], keys: NDArray[np.uint64]) -> BoolArray:
+    found: BoolArray = known[np.minimum(np.searchsorted(known, keys), len(known) - 1)] == keys
+    return found
 
 
 def overlapping(
@@ -106,38 +124,61 @@ def overlapping(
     [0] [2]
     """
     with np.errstate(over="ignore", invalid="ignore"):
-        sound = np.isfinite(bbox).all(1) & (bbox[:, 2:] > 0).all(1)
-        rows = np.flatnonzero(sound & (group >= 0))
-        first = first_equal([group[rows], *bbox[rows].T, kind[rows]])
-        alone = first == np.arange(len(rows))
+        sound = rows_where(
+            len(bbox),
+            lambda rows: (
+                np.isfinite(bbox[rows]).all(1) & (bbox[rows, 2:] > 0).all(1) & (group[rows] >= 0)
+            ),
+        )
+        index = np.flatnonzero(sound)
+
+        def columns(rows: slice | IndexArray) -> list[NDArray[Any]]:
+            of = index[rows]
+            return [group[of], *bbox[of].T, kind[of]]
+
+        first = first_equal(len(index), columns)
+        alone = first == np.arange(len(index))
         if not alone.all():
-            yield rows[first[~alone]], rows[~alone]
-        rows = rows[alone]
-        for left, right in _sweep(bbox[rows], group[rows], threshold):
-            pair = rows[left], rows[right]
-            yield np.minimum(*pair), np.maximum(*pair)
+            yield index[first[~alone]], index[~alone]
+        index = index[alone]
+        del first, alone
+        order = index[np.lexsort((bbox[index, 0], group[index]))]
+        for part in _whole_groups(group[order]):
+            of = order[part]
+            for left, right in _sweep(bbox[of], group[of], threshold):
+                pair = of[left], of[right]
+                yield np.minimum(*pair), np.maximum(*pair)
+
+
+def _whole_groups(group: IndexArray) -> Iterator[slice]:
+    """Yield rows that are sorted by group, some groups at a time."""
+    starts = np.append(run_starts(group), len(group))
+    at = 0
+    while at < len(starts) - 1:
+        stop = int(np.searchsorted(starts, starts[at] + _ROWS, side="right")) - 1
+        stop = max(stop, at + 1)
+        yield slice(int(starts[at]), int(starts[stop]))
+        at = stop
 
 
 def _sweep(bbox: FloatArray, group: IndexArray, threshold: float) -> Iterator[Pairs]:
-    """Yield the pairs of different boxes, going from left to right.
+    """Yield the pairs of different boxes, going from left to right; they are sorted so.
 
     The IoU of two boxes is at most that of their extents along x. Let box a begin further left:
     it covers the way from its left edge to that of b, and then the intersection, whose width is
     at least t times the union and so at least t times that of a. Hence
     ``left_b - left_a <= (1 - t) * width_a``; along y it is the same.
     """
-    order = np.lexsort((bbox[:, 0], group))
-    bbox, group = bbox[order], group[order]
     left, top, width, height = (np.ascontiguousarray(column) for column in bbox.T)
     box = corners(bbox)
     share = 1 - threshold + _SLACK
     reach = left + share * width + _SLACK * np.abs(left)
     drop = share * height + _SLACK * np.abs(top)
-    here = np.arange(len(order))
+    here = np.arange(len(bbox))
     step = work = 0
     while len(here) and work < _MAX_WORK:
         step += 1
-        here = here[here + step < len(order)]
+        here = here[here + step < len(bbox)]
         # Once a box is out of reach, so are all that follow.
         here = here[(group[here + step] == group[here]) & (left[here + step] <= reach[here])]
         other = here + step
@@ -146,4 +187,4 @@ def _sweep(bbox: FloatArray, group: IndexArray, threshold: float) -> Iterator[Pa
         low, high = here[near], other[near]
         enough = bbox_iou(box[low], box[high]) >= threshold
         if enough.any():
-            yield order[low[enough]], order[high[enough]]
+            yield low[enough], high[enough]

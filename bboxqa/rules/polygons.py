@@ -5,15 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.arrays import FloatArray, IndexArray
+from bboxqa.arrays import IndexArray
 from bboxqa.config import ValidateSettings
 from bboxqa.findings import Edit, Severity
+from bboxqa.geometry.boxes import corners
 from bboxqa.rules.base import Found, Hits, ManyEdits, Rule, at, hits
 from bboxqa.rules.clipping import harms, highest, overshoot, tidy
 from bboxqa.rules.diagnoses import swapped_images
 from bboxqa.rules.document import Document
 from bboxqa.rules.shapes import crossing, flat, polygons_of, shapes, usable
 from bboxqa.rules.shared import about_all, each_or_all
+from bboxqa.rules.some_rows import Selected, blocks
 
 __all__ = ["RULES"]
 
@@ -85,29 +87,31 @@ def _mended(document: Document, row: int) -> tuple[Edit, ...]:
     return (Edit(at("annotations", row, "segmentation"), "replace", result),)
 
 
-def _beyond(document: Document) -> FloatArray:
-    """Return how far outlines reach beyond their images; NaN where that is not known."""
-    bounds = document.outline_bounds
-    beyond = overshoot(np.hstack([bounds[:, :2], bounds[:, 2:] - bounds[:, :2]]), document.size)
-    if len(document.images):
-        swapped = np.append(swapped_images(document), False)
-        beyond[swapped[document.image]] = np.nan
-    return beyond
+def _beyond(document: Document, least: float) -> Selected:
+    """Return how far outlines reach beyond their images, of those that do by more than `least`."""
+    bounds, size, parts = document.outline_bounds, document.size, []
+    with np.errstate(all="ignore"):
+        for rows in blocks(len(bounds)):
+            low, high = bounds[rows, :2], bounds[rows, 2:]
+            beyond = overshoot(np.hstack([low, high - low]), size[rows])
+            found = np.flatnonzero(np.any(beyond > least, axis=1))
+            parts.append(Selected(rows.start + found, beyond[found]))
+    result = Selected.joined(parts, 4)
+    swapped = np.append(swapped_images(document), False)
+    return result.where(~swapped[document.image[result.rows]])
 
 
 def _outside(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     if len(document.annotations.rings.row) == 0:
         return
-    with np.errstate(all="ignore"):
-        beyond = _beyond(document)
-        far = np.any(beyond > settings.overshoot_px, axis=1)
+    beyond = _beyond(document, settings.overshoot_px)
 
     def describe(row: int) -> Found:
         edge = int(np.nanargmax(beyond[row]))
         width, height = document.size[row]
         size = "" if np.isnan(width + height) else f" ({width:g} x {height:g})"
         return Found(
-            f"outline reaches {beyond[row, edge]:.4g} px beyond the {_EDGES[edge]} edge of its "
+            f"outline reaches {beyond[row][edge]:.4g} px beyond the {_EDGES[edge]} edge of its "
             f"image{size}; expected it inside",
             pointer=at("annotations", row, "segmentation"),
             found=document.outline_bounds[row].tolist(),
@@ -116,7 +120,7 @@ def _outside(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
             edits=_cut(document, settings, row),
         )
 
-    yield from hits(far, describe)
+    yield from hits(beyond.rows, describe)
 
 
 def _cut(document: Document, settings: ValidateSettings, row: int) -> tuple[Edit, ...]:
@@ -148,12 +152,15 @@ def _not_bounds(document: Document, settings: ValidateSettings) -> Iterator[Hits
     if document.diagnosis is not None or len(document.annotations.rings.row) == 0:
         return
     bbox, bounds = document.annotations.bbox, document.outline_bounds
+    n_known, parts = 0, [np.zeros(0, np.int64)]
     with np.errstate(all="ignore"):
-        corners = np.hstack([bbox[:, :2], bbox[:, :2] + bbox[:, 2:]])
-        apart = highest(np.abs(corners - bounds))
-        known = document.has_box & np.isfinite(apart)
-        wrong = np.flatnonzero(known & (apart > settings.bounds_px))
-        outside = (_beyond(document)[wrong] > settings.overshoot_px).any(axis=1)
+        for rows in blocks(len(bbox)):
+            apart = highest(np.abs(corners(bbox[rows]) - bounds[rows]))
+            known = document.has_box[rows] & np.isfinite(apart)
+            n_known += int(known.sum())
+            parts.append(rows.start + np.flatnonzero(known & (apart > settings.bounds_px)))
+    wrong = np.concatenate(parts)
+    outside = np.isin(wrong, _beyond(document, settings.overshoot_px).rows)
     free = dict(zip(wrong.tolist(), np.logical_not(outside).tolist(), strict=True))
 
     def pointer(row: int) -> str:
@@ -167,9 +174,10 @@ def _not_bounds(document: Document, settings: ValidateSettings) -> Iterator[Hits
         return (Edit(pointer(row), "replace", box),) if sound else ()
 
     def describe(row: int) -> Found:
-        edge = int(np.argmax(np.abs(corners[row] - bounds[row])))
+        edges = corners(bbox[[row]])[0]
+        edge = int(np.argmax(np.abs(edges - bounds[row])))
         return Found(
-            f"{_EDGES[edge]} edge of bbox is at {corners[row, edge]:.6g}; expected "
+            f"{_EDGES[edge]} edge of bbox is at {edges[edge]:.6g}; expected "
             f"{bounds[row, edge]:.6g}, that of its outline",
             pointer=pointer(row),
             found=bbox[row].tolist(),
@@ -180,7 +188,7 @@ def _not_bounds(document: Document, settings: ValidateSettings) -> Iterator[Hits
 
     def describe_all() -> Found:
         return about_all(
-            f"{len(wrong):,} of {known.sum():,} boxes differ from the bounds of their outlines by "
+            f"{len(wrong):,} of {n_known:,} boxes differ from the bounds of their outlines by "
             f"more than {settings.bounds_px:g} px; expected the bounds",
             wrong,
             pointer,
@@ -188,7 +196,7 @@ def _not_bounds(document: Document, settings: ValidateSettings) -> Iterator[Hits
             edits=ManyEdits(lambda: (edit for row in wrong.tolist() for edit in edits(row))),
         )
 
-    yield from each_or_all(wrong, max(int(known.sum()), 2 * _FEW), describe, describe_all)
+    yield from each_or_all(wrong, max(n_known, 2 * _FEW), describe, describe_all)
 
 
 # Of fewer outlines each is spoken of by itself.

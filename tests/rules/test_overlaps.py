@@ -66,7 +66,8 @@ def test_huge_numbers_are_no_pair_and_no_warning():
 
 @given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from([0.0, 1.0, float("nan")]))))
 def test_the_first_equal_row_is_the_first_with_the_same_values(rows):
-    first = first_equal([np.array([row[place] for row in rows]) for place in (0, 1)])
+    columns = [np.array([row[place] for row in rows]) for place in (0, 1)]
+    first = first_equal(len(rows), lambda some: [column[some] for column in columns])
     assert first.tolist() == [
         place if row[1] != row[1] else [tuple(r) for r in rows].index(row)
         for place, row in enumerate(rows)
