@@ -20,6 +20,7 @@ __all__ = [
     "find",
     "freeze",
     "give_back",
+    "in_file",
     "let_go",
     "rows",
     "run_starts",
@@ -47,11 +48,21 @@ def freeze(holder: Any) -> None:
 
 def let_go(array: Any) -> None:
     """Let go of the pages of what is mapped from a file, array or text; others stay as they are."""
-    base = array
-    while isinstance(base, np.ndarray | memoryview):
-        base = base.base if isinstance(base, np.ndarray) else base.obj
+    base = _base(array)
     if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
         base.madvise(mmap.MADV_DONTNEED)
+
+
+def in_file(array: NDArray[Any]) -> bool:
+    """Return whether an array is mapped from a file."""
+    return isinstance(_base(array), mmap.mmap)
+
+
+def _base(array: Any) -> Any:
+    """Return what the memory of an array, or of a text, belongs to."""
+    while isinstance(array, np.ndarray | memoryview):
+        array = array.base if isinstance(array, np.ndarray) else array.obj
+    return array
 
 
 def give_back() -> None:

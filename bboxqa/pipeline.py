@@ -11,6 +11,7 @@ from bboxqa.agreement.bootstrap import Intervals, bootstrap
 from bboxqa.agreement.krippendorff import alpha_per_group, pooled_alpha
 from bboxqa.config import AgreeSettings, settings_from
 from bboxqa.errors import ConfigError
+from bboxqa.io.some import some
 from bboxqa.matching import check_matcher
 from bboxqa.model import (
     BoolArray,
@@ -102,7 +103,7 @@ def agree_with(
     empty = _empty_images(data, lonely)
     data_kept = data
     if len(kept) < len(crowd):
-        data_kept = replace(data, annotations=data.annotations.take(kept))
+        data_kept = replace(data, annotations=some(data.annotations, kept))
     check_matcher(data_kept.annotations, settings.matcher)
     # Where more than two are in an image, their order matters; greedy matching has none.
     greedy = settings.matcher == "recursive" and bool(data.assigned.sum(1).max(initial=0) > 2)

@@ -11,6 +11,7 @@ from bboxqa.errors import DatasetError, NothingToCompareError
 from bboxqa.io.attribution import Attribution
 from bboxqa.io.reader import CocoFile
 from bboxqa.io.records import Image, whole_number
+from bboxqa.io.some import OF_ANNOTATIONS
 from bboxqa.io.spool import column_limit, one_after_other, stored
 from bboxqa.model import (
     Annotations,
@@ -28,7 +29,6 @@ __all__ = ["join"]
 # Beyond this, areas lose their pixels to rounding; nothing real is as large.
 _MAX_COORDINATE = 1e9
 _CHUNK = 1 << 20
-_OF_ANNOTATIONS = ("kind", "part_start", "part_stop", "counts_start", "counts_stop", "size")
 
 
 @dataclass(slots=True)
@@ -330,46 +330,62 @@ def _merge(
         if c.segmentation is not None
     ]
     segmentation = Segmentations.concatenate(outlines, partial(one_after_other, limit=memory))
-    ids, bbox, iscrowd = (
-        np.concatenate([getattr(c, name)[p.place] for c, p in zip(columns, indexed, strict=True)])
-        for name in ("id", "bbox", "iscrowd")
-    )
+    if len(files) == 1:
+        # Not copied before they are put in order.
+        place = indexed[0].place
+        ids, bbox, iscrowd = columns[0].id, columns[0].bbox, columns[0].iscrowd
+    else:
+        ids, bbox, iscrowd = (
+            np.concatenate(
+                [getattr(c, name)[p.place] for c, p in zip(columns, indexed, strict=True)]
+            )
+            for name in ("id", "bbox", "iscrowd")
+        )
+        place = np.arange(len(ids))
     image = np.concatenate([part.image for part in indexed])
     category = np.concatenate([part.category for part in indexed])
     annotator = np.concatenate(authors).astype(np.int32)
-    order = _order(image, annotator, bbox, category, ids)
+    order = _order(image, annotator, bbox, category, ids, place)
     limit = column_limit(memory)
     if segmentation is not None:
         taken = segmentation.take(order)
-        names = _OF_ANNOTATIONS if len(files) == 1 else (*_OF_ANNOTATIONS, "ring_offsets", "counts")
+        names = OF_ANNOTATIONS if len(files) == 1 else (*OF_ANNOTATIONS, "ring_offsets", "counts")
         kept = {name: stored(getattr(taken, name), limit) for name in names}
         segmentation = replace(taken, **kept)
+    rows = place[order]
     return Annotations(
-        id=stored(ids[order], limit),
-        image=stored(image[order], limit),
-        annotator=stored(annotator[order], limit),
-        category=stored(category[order], limit),
-        bbox=stored(bbox[order], limit),
-        iscrowd=stored(iscrowd[order], limit),
+        id=stored(ids, limit, rows),
+        image=stored(image, limit, order),
+        annotator=stored(annotator, limit, order),
+        category=stored(category, limit, order),
+        bbox=stored(bbox, limit, rows),
+        iscrowd=stored(iscrowd, limit, rows),
         segmentation=segmentation,
     )
 
 
 def _order(
-    image: IntArray, annotator: IntArray, bbox: FloatArray, category: IntArray, ids: IndexArray
+    image: IntArray,
+    annotator: IntArray,
+    bbox: FloatArray,
+    category: IntArray,
+    ids: IndexArray,
+    place: IndexArray,
 ) -> IndexArray:
-    """Return the order by image, annotator, box, category and id.
+    """Return the order by image, annotator, box, category and id; `place` is of box and id.
 
     Box and category decide before the id does, so that new ids give the same result.
     """
-    x, y, width, height = bbox.T
     n_annotators = int(annotator.max(initial=0)) + 1
     group = image.astype(np.int64) * n_annotators + annotator
+    x = bbox[place, 0]
     order = np.lexsort((x, group))
-    same = (np.diff(x[order]) == 0) & (np.diff(group[order]) == 0)
+    same = np.diff(x[order]) == 0
+    same &= np.diff(group[order]) == 0
     # Few annotations of one annotator begin at one x: only those need the other keys.
     tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
     rows = order[tied]
-    keys = (ids, category, height, width, y, x, group)
-    order[tied] = rows[np.lexsort([key[rows] for key in keys])]
+    x, y, width, height = bbox[place[rows]].T
+    keys = (ids[place[rows]], category[rows], height, width, y, x, group[rows])
+    order[tied] = rows[np.lexsort(keys)]
     return order

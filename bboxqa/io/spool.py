@@ -11,10 +11,10 @@ from typing import IO, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bboxqa.arrays import FloatArray, let_go
+from bboxqa.arrays import FloatArray, IndexArray, in_file, let_go
 from bboxqa.errors import OutputError
 
-__all__ = ["Column", "Spool", "column_limit", "one_after_other", "stored"]
+__all__ = ["Column", "Spool", "column_limit", "one_after_other", "stored", "taken"]
 
 # Points that are copied at a time.
 _CHUNK = 1 << 20
@@ -159,21 +159,33 @@ class Column:
         return self._data.done(np.dtype(self._dtype), scattered=scattered).reshape(self._shape)
 
 
-def stored(array: NDArray[_Scalar], limit: int | None) -> NDArray[_Scalar]:
-    """Return an array as it is, or from a file if it has more bytes than the limit.
+def stored(
+    array: NDArray[_Scalar], limit: int | None, rows: IndexArray | None = None
+) -> NDArray[_Scalar]:
+    """Return an array, or some of its rows, from a file if that has more bytes than the limit.
 
     Examples
     --------
     >>> stored(np.arange(4).reshape(2, 2), 8).tolist()
     [[0, 1], [2, 3]]
+    >>> stored(np.arange(4), None, np.array([3, 0])).tolist()
+    [3, 0]
     """
-    if limit is None or array.nbytes <= limit:
-        return array
+    n_rows = len(array) if rows is None else len(rows)
+    of_row = array.nbytes // max(len(array), 1)
+    if limit is None or n_rows * of_row <= limit:
+        return array if rows is None else array[rows]
     spool = Spool(limit)
-    rows = max(1, _CHUNK * len(array) // array.nbytes)
-    for start in range(0, len(array), rows):
-        spool.add(np.ascontiguousarray(array[start : start + rows]).tobytes())
-    return spool.done(array.dtype).reshape(array.shape)
+    step = max(1, _CHUNK // of_row)
+    for start in range(0, n_rows, step):
+        part = slice(start, start + step)
+        spool.add(np.ascontiguousarray(array[part if rows is None else rows[part]]).tobytes())
+    return spool.done(array.dtype).reshape(n_rows, *array.shape[1:])
+
+
+def taken(array: NDArray[_Scalar], rows: IndexArray) -> NDArray[_Scalar]:
+    """Return some rows of an array, from a file if the array is."""
+    return stored(array, _CHUNK if in_file(array) else None, rows)
 
 
 def one_after_other(parts: Sequence[FloatArray], limit: int | None) -> FloatArray:

@@ -16,6 +16,7 @@ from bboxqa.cli import cli
 from bboxqa.errors import OutputError
 from bboxqa.io import spool as module
 from bboxqa.io.coco import read_coco
+from bboxqa.io.some import some
 from bboxqa.io.spool import Column, Spool, column_limit, stored
 
 numbers = st.lists(st.lists(st.floats(-1e9, 1e9), max_size=5), max_size=12)
@@ -116,6 +117,22 @@ def test_outlines_in_a_file_are_those_in_memory(file):
         assert columns[0].dtype == columns[1].dtype
         assert list(map(is_mapped, columns)) == [False, True], name
     assert not other.xy.flags.writeable
+
+
+def test_some_of_what_is_in_files_stays_there(file, monkeypatch):
+    monkeypatch.setattr(module, "_CHUNK", 1)
+    held, spooled = (read_coco(file, memory=memory).annotations for memory in (None, 64))
+    index = np.random.default_rng(0).permutation(len(held))[: len(held) // 2]
+    expected, found = held.take(index), some(spooled, index)
+    for name in ("id", "image", "annotator", "category", "bbox", "iscrowd"):
+        columns = [getattr(each, name) for each in (expected, found)]
+        assert np.array_equal(*columns), name
+        assert list(map(is_mapped, columns)) == [False, True], name
+    for place in range(len(index)):
+        rings = zip(expected.segmentation.rings(place), found.segmentation.rings(place),
+                    strict=True)  # fmt: skip
+        assert all(np.array_equal(*pair) for pair in rings)
+    assert not is_mapped(some(held, index).bbox)
 
 
 def test_outlines_of_several_files(file, tmp_path):
