@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.arrays import FloatArray
+from bboxqa.arrays import FloatArray, IndexArray
 from bboxqa.io.records import ANNOTATOR_KEYS, annotator_name, whole_number
 from bboxqa.io.spool import Column, column_limit
 from bboxqa.rules.columns import AnnotationColumns, Form, Keypoints, Rings, Rles
@@ -17,6 +17,11 @@ __all__ = ["AnnotationsBuilder"]
 
 _IDS = ("id", "image_id", "category_id")
 _FIELDS = (*_IDS, "bbox", "area", "iscrowd", "segmentation", "keypoints", "num_keypoints")
+
+_OF_RLES: tuple[tuple[str, type, int], ...] = (
+    ("row", np.int64, 0), ("size", np.int64, 2), ("total", np.int64, 0), ("area", np.int64, 0),
+    ("compressed", np.bool_, 0), ("problem", np.int32, 0),
+)  # fmt: skip
 
 
 class AnnotationsBuilder:
@@ -48,8 +53,9 @@ class AnnotationsBuilder:
         self._form = column(np.uint8)
         self._rings = [column(np.int64) for _ in range(3)]
         self._xy = Column(np.float64, 2, memory)
-        self._rles: list[tuple[int, int, int, int, int, bool, str]] = []
-        self._keypoints: list[tuple[int, int, int]] = []
+        self._rles = {name: column(dtype, width) for name, dtype, width in _OF_RLES}
+        self._problems: dict[str, int] = {"": 0}
+        self._keypoints = [column(np.int64) for _ in range(3)]
         self._annotator = {key: column(np.int32) for key in ANNOTATOR_KEYS}
         self._names: dict[str, int] = {}
 
@@ -100,12 +106,16 @@ class AnnotationsBuilder:
             self._num_keypoints.add(np.array([-1 if v is None else v for v in whole], np.int64))
         if types["keypoints"] == absent:
             return
+        found = []
         for row, value in enumerate(columns["keypoints"], self.n):
             if type(value) is list and are_numbers(value):
                 visible = sum(number > 0 for number in value[2::3])
-                self._keypoints.append((row, len(value), visible))
+                found.append((row, len(value), visible))
             elif value is not MISSING and value is not None:
-                self._keypoints.append((row, -1, 0))
+                found.append((row, -1, 0))
+        for grower, part in zip(self._keypoints, np.array(found, np.int64).reshape(-1, 3).T,
+                                strict=True):  # fmt: skip
+            grower.add(part)
 
     def _add_outlines(self, column: list[Any], types: set[type]) -> None:
         if types <= {Missing}:
@@ -143,11 +153,26 @@ class AnnotationsBuilder:
             grower.add(part)
         self._xy.add(numbers)
         self._form.add(np.array(form))
-        self._rles += [
-            (self.n + place, *rle_of(value))
-            for place, value in enumerate(column)
-            if form[place] == Form.RLE
-        ]
+        self._add_rles(np.flatnonzero(np.array(form) == Form.RLE), column)
+
+    def _add_rles(self, places: IndexArray, column: list[Any]) -> None:
+        if len(places) == 0:
+            return
+        found = [rle_of(column[place]) for place in places.tolist()]
+        height, width, total, area, compressed, problem = zip(*found, strict=True)
+        parts = {
+            "row": self.n + places,
+            "size": np.array([height, width], np.int64).T,
+            "total": np.array(total, np.int64),
+            "area": np.array(area, np.int64),
+            "compressed": np.array(compressed, np.bool_),
+            "problem": np.array([self._problem(text) for text in problem], np.int32),
+        }
+        for name, part in parts.items():
+            self._rles[name].add(part)
+
+    def _problem(self, text: str) -> int:
+        return self._problems.setdefault(text, len(self._problems))
 
     def _add_annotators(self, records: Sequence[dict[str, Any]], keys: set[str]) -> None:
         for key, grower in self._annotator.items():
@@ -190,15 +215,14 @@ class AnnotationsBuilder:
             self._rings, (rings.row + self.n, rings.place, rings.n_numbers), strict=True
         ):
             grower.add(part)
-        rows = zip(
-            (rles.row + self.n).tolist(), *rles.size.T.tolist(), rles.total.tolist(),
-            rles.area.tolist(), rles.compressed.tolist(), rles.problem, strict=True,
-        )  # fmt: skip
-        self._rles += rows
-        self._keypoints += zip(
-            (points.row + self.n).tolist(), points.n_numbers.tolist(), points.n_visible.tolist(),
-            strict=True,
-        )  # fmt: skip
+        codes = np.array([self._problem(text) for text in rles.problems], np.int32)
+        moved: dict[str, Any] = {"row": rles.row + self.n, "problem": codes[rles.problem]}
+        for name, grower in self._rles.items():
+            grower.add(moved[name] if name in moved else getattr(rles, name))
+        for grower, part in zip(
+            self._keypoints, (points.row + self.n, points.n_numbers, points.n_visible), strict=True
+        ):
+            grower.add(part)
         numbers = [self._names.setdefault(n, len(self._names)) for n in columns.annotator_names]
         for key, grower in self._annotator.items():
             grower.add(np.array([*numbers, -1], np.int32)[columns.annotator[key]])
@@ -207,9 +231,6 @@ class AnnotationsBuilder:
     def done(self) -> AnnotationColumns:
         """Return what has been taken in."""
         row, place, n_numbers = (grower.done() for grower in self._rings)
-        rles = list(zip(*self._rles, strict=True)) or [()] * 7
-        keypoints = [np.array(part, np.int64) for part in zip(*self._keypoints, strict=True)]
-        empty = np.zeros(0, np.int64)
         return AnnotationColumns(
             record=self._record.done(),
             kind={key: grower.done() for key, grower in self._kind.items()},
@@ -230,14 +251,10 @@ class AnnotationsBuilder:
                 xy=self._xy.done(scattered=True),
             ),
             rles=Rles(
-                row=np.array(rles[0], np.int64),
-                size=np.array(rles[1:3], np.int64).T.reshape(-1, 2),
-                total=np.array(rles[3], np.int64),
-                area=np.array(rles[4], np.int64),
-                compressed=np.array(rles[5], np.bool_),
-                problem=tuple(rles[6]),
+                **{name: grower.done() for name, grower in self._rles.items()},
+                problems=tuple(self._problems),
             ),
-            keypoints=Keypoints(*(keypoints or [empty, empty, empty])),
+            keypoints=Keypoints(*(grower.done() for grower in self._keypoints)),
             annotator={key: grower.done() for key, grower in self._annotator.items()},
             annotator_names=tuple(self._names),
         )

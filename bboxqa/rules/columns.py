@@ -83,8 +83,10 @@ class Rles:
     area : (M,) int64
         Pixels in the mask.
     compressed : (M,) bool
-    problem : tuple of str
-        Why it cannot be read; empty where it can.
+    problem : (M,) int32
+        Why it cannot be read, as a place in `problems`; 0 where it can.
+    problems : tuple of str
+        The first is empty.
     """
 
     row: IndexArray
@@ -92,7 +94,8 @@ class Rles:
     total: IndexArray
     area: IndexArray
     compressed: BoolArray
-    problem: tuple[str, ...]
+    problem: IntArray
+    problems: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -164,7 +167,7 @@ class AnnotationColumns:
 
     def let_go(self) -> None:
         """Let go of the pages of columns that are in files; who looks again maps them again."""
-        for holder in (self, self.rings):
+        for holder in (self, self.rings, self.rles, self.keypoints):
             for field in fields(holder):
                 value = getattr(holder, field.name)
                 for column in value.values() if isinstance(value, dict) else (value,):

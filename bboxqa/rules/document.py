@@ -216,7 +216,7 @@ class Document:
         columns = self.annotations
         area = sum_by(columns.rings.row, np.abs(self.ring_area), len(columns))
         area[~self.has_rings] = np.nan
-        sound = np.array([not problem for problem in columns.rles.problem], np.bool_)
+        sound = columns.rles.problem == 0
         area[columns.rles.row[sound]] = columns.rles.area[sound]
         return self.stored(area)
 

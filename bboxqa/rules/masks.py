@@ -49,12 +49,12 @@ def _size(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 def _counts(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     rles = document.annotations.rles
     pixels = rles.size.prod(axis=1)
-    unread = np.array([bool(problem) for problem in rles.problem], np.bool_)
+    unread = rles.problem > 0
     wrong = np.flatnonzero(unread | (rles.total != pixels))
 
     def describe(place: int) -> Found:
         mask = int(wrong[place])
-        row, problem = int(rles.row[mask]), rles.problem[mask]
+        row, problem = int(rles.row[mask]), rles.problems[rles.problem[mask]]
         height, width = rles.size[mask].tolist()
         total, wanted = int(rles.total[mask]), height * width
         return Found(
@@ -104,7 +104,7 @@ def _crowded_polygon(document: Document, _settings: ValidateSettings) -> Iterato
 
 def _mixed(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     rles = document.annotations.rles
-    sound = np.array([not problem for problem in rles.problem], np.bool_)
+    sound = rles.problem == 0
     packed, plain = rles.row[rles.compressed & sound], rles.row[~rles.compressed & sound]
     if len(packed) == 0 or len(plain) == 0:
         return

@@ -205,8 +205,9 @@ def test_run_lengths(rle, total, area, problem):
     rles = read(json.dumps(document([{}, {"segmentation": rle}]))).annotations.rles
     assert rles.row.tolist() == [1]
     assert (rles.total[0], rles.area[0]) == (total, area)
-    assert rles.problem[0].startswith(problem)
-    assert bool(rles.problem[0]) == bool(problem)
+    said = rles.problems[rles.problem[0]]
+    assert said.startswith(problem)
+    assert bool(said) == bool(problem)
 
 
 def test_numbers_beyond_floats_are_no_boxes():
