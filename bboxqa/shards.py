@@ -208,10 +208,10 @@ def count_in_turn(
     """Count what agrees, part after part, so that no more than one is worked on at a time.
 
     Parameters and errors are as those of `count_images`; of `memory`, in bytes, a part may take
-    as much while it is compared, and without it there is one.
+    half while it is compared, and without it there is one.
     """
     n = len(whole.data.annotations)
-    n_parts = 1 if memory is None else -(-n // max(memory // _BYTES, _LEAST))
+    n_parts = 1 if memory is None else -(-n // max(memory // (2 * _BYTES), _LEAST))
     if n_parts < 2:
         return count_images(whole, settings, greedy=greedy, progress=progress)
     counted = []

@@ -44,8 +44,8 @@ def validate(
     max_findings : int
         At most so many findings of one rule and file are listed; 0 is all of them.
     memory : int, optional
-        Bytes of vertices that may be held, and half as much of all else; what is more goes to
-        temporary files.
+        Bytes to get by with: a quarter for vertices, and as much for all columns together; what
+        is more goes to temporary files.
     progress : callable, optional
         Is told a stage, and how much of how much of it is done.
     **settings

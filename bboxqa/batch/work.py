@@ -60,7 +60,7 @@ class Settings:
     images : bool
         Whether the image files are looked at.
     memory : int, optional
-        Bytes of vertices that a project may hold, and half as much of all else; changes no result.
+        Bytes that a project is to get by with; changes no result.
     agree_over, validate_over : mapping
         Settings that go over those of the project as well: those of the command line.
     """

@@ -48,7 +48,7 @@ def memory_option(more: str = "") -> Callable[[_Command], _Command]:
         Goes at the end of its help.
     """
     text = (
-        "Annotations held in memory, such as 2GB; what is more goes to temporary files, and the "
+        "Memory to get by with, such as 2GB: what is read then goes to temporary files, and the "
         f"result is the same. Default no limit. {more}"
     )
     return click.option("--memory", type=Size(), metavar="SIZE", help=text.strip())

@@ -106,8 +106,9 @@ def read_coco(
     digest : bool
         Whether to compute the digest of the file, if it is only one; of several always.
     memory : int, optional
-        Bytes of vertices that may be held, and half as much of all else; what is more goes to
-        files without names in the folder for temporary files. The result is the same.
+        Bytes to get by with: a quarter for vertices, and as much for all columns together. What
+        is more goes to files without names in the folder for temporary files. The result is the
+        same.
     progress : callable, optional
         Is told a stage, and how much of how much of it is done.
 

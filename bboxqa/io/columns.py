@@ -118,8 +118,7 @@ class ColumnsBuilder:
     segmentation : bool
         Whether to keep the outlines.
     memory : int, optional
-        Bytes of vertices that may be held, and half as much of all else; what is more goes to a
-        file.
+        Bytes to get by with; columns that take too much of it go to files.
     """
 
     def __init__(

@@ -12,7 +12,7 @@ from bboxqa.io.attribution import Attribution
 from bboxqa.io.reader import CocoFile
 from bboxqa.io.records import Image, whole_number
 from bboxqa.io.some import OF_ANNOTATIONS
-from bboxqa.io.spool import column_limit, one_after_other, stored
+from bboxqa.io.spool import column_limit, one_after_other, stored, vertex_limit
 from bboxqa.model import (
     Annotations,
     BoolArray,
@@ -329,7 +329,9 @@ def _merge(
         for c, p in zip(columns, indexed, strict=True)
         if c.segmentation is not None
     ]
-    segmentation = Segmentations.concatenate(outlines, partial(one_after_other, limit=memory))
+    segmentation = Segmentations.concatenate(
+        outlines, partial(one_after_other, limit=vertex_limit(memory))
+    )
     if len(files) == 1:
         # Not copied before they are put in order.
         place = indexed[0].place

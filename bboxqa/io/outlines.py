@@ -7,7 +7,7 @@ import numpy as np
 
 from bboxqa.geometry.masks import compress_counts, decode_counts
 from bboxqa.io.records import OutlinedAnnotation, Rle
-from bboxqa.io.spool import Column, column_limit, stored
+from bboxqa.io.spool import Column, column_limit, stored, vertex_limit
 from bboxqa.model import (
     SegmentationKind,
     Segmentations,
@@ -29,8 +29,7 @@ class OutlinesBuilder:
     problems : list of str
         Where problems are put.
     memory : int, optional
-        Bytes of vertices that may be held, as many of masks, and half as much of all else; what is
-        more goes to a file.
+        Bytes to get by with; columns that take too much of it go to files.
     """
 
     def __init__(self, name: str, problems: list[str], memory: int | None = None) -> None:
@@ -38,10 +37,10 @@ class OutlinesBuilder:
         self._problems = problems
         self._limit = limit = column_limit(memory)
         self._kind = Column(np.uint8, limit=limit)
-        self._xy = Column(np.float64, 2, memory)
+        self._xy = Column(np.float64, 2, vertex_limit(memory))
         self._ring_lengths = Column(np.int64, limit=limit)
         self._ring_counts = Column(np.int64, limit=limit)
-        self._texts = Column(np.uint8, limit=memory)
+        self._texts = Column(np.uint8, limit=vertex_limit(memory))
         self._text_lengths = Column(np.int64, limit=limit)
         self._size = Column(np.int32, 2, limit)
 

@@ -68,8 +68,7 @@ def read_file(
     digest : bool
         Whether to compute the digest of the file.
     memory : int, optional
-        Bytes of vertices that may be held, and half as much of all else; what is more goes to
-        files.
+        Bytes to get by with; columns that take too much of it go to files.
     progress : callable, optional
         Is told how many bytes of how many are read.
 

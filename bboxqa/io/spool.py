@@ -14,11 +14,21 @@ from numpy.typing import NDArray
 from bboxqa.arrays import FloatArray, IndexArray, in_file, let_go
 from bboxqa.errors import OutputError
 
-__all__ = ["Column", "Spool", "column_limit", "one_after_other", "stored", "taken"]
+__all__ = [
+    "Column",
+    "Spool",
+    "column_limit",
+    "one_after_other",
+    "stored",
+    "taken",
+    "vertex_limit",
+]
 
 # Points that are copied at a time.
 _CHUNK = 1 << 20
-# A file has a few dozen columns beside its vertices: together they may hold half as much.
+# Vertices get a quarter of the memory, and the few dozen columns of a file as much together: what
+# else is needed, such as for sorting, grows with the file and is in memory.
+_SHARES = 4
 _COLUMNS = 64
 _FILES = 1 << 16
 _Scalar = TypeVar("_Scalar", bound=np.generic)
@@ -119,9 +129,14 @@ def _no_room(error: OSError) -> OutputError:
     )
 
 
+def vertex_limit(memory: int | None) -> int | None:
+    """Return how much of the memory vertices, or run lengths, may take."""
+    return None if memory is None else memory // _SHARES
+
+
 def column_limit(memory: int | None) -> int | None:
-    """Return how much a column may hold of what a file may: the most of it is for vertices."""
-    return None if memory is None else memory // _COLUMNS
+    """Return how much of the memory any other column may take."""
+    return None if memory is None else memory // (_SHARES * _COLUMNS)
 
 
 class Column:

@@ -8,7 +8,7 @@ import numpy as np
 
 from bboxqa.arrays import FloatArray, IndexArray
 from bboxqa.io.records import ANNOTATOR_KEYS, annotator_name, whole_number
-from bboxqa.io.spool import Column, column_limit
+from bboxqa.io.spool import Column, column_limit, vertex_limit
 from bboxqa.rules.columns import AnnotationColumns, Form, Keypoints, Rings, Rles
 from bboxqa.rules.outline_forms import form_of, rle_of
 from bboxqa.rules.raw import MISSING, NUMBERS, Missing, are_numbers, column_of, floats, kinds_of
@@ -30,8 +30,7 @@ class AnnotationsBuilder:
     Parameters
     ----------
     memory : int, optional
-        Bytes of vertices that may be held, and half as much of all else; what is more goes to a
-        file.
+        Bytes to get by with; columns that take too much of it go to files.
     """
 
     def __init__(self, memory: int | None = None) -> None:
@@ -52,7 +51,7 @@ class AnnotationsBuilder:
         self._num_keypoints = column(np.int64)
         self._form = column(np.uint8)
         self._rings = [column(np.int64) for _ in range(3)]
-        self._xy = Column(np.float64, 2, memory)
+        self._xy = Column(np.float64, 2, vertex_limit(memory))
         self._rles = {name: column(dtype, width) for name, dtype, width in _OF_RLES}
         self._problems: dict[str, int] = {"": 0}
         self._keypoints = [column(np.int64) for _ in range(3)]

@@ -74,7 +74,7 @@ class Reading:
     repeated : list of (str, str)
         Pointer to an object, and a key that it has more than once.
     memory : int, optional
-        Bytes of vertices that may be held, and half as much of all else; what is more is in files.
+        Bytes to get by with; columns that take too much of it are in files.
     """
 
     name: str

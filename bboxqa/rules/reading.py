@@ -37,8 +37,7 @@ def read_path(
     progress : callable, optional
         Is told how many bytes of how many are read.
     memory : int, optional
-        Bytes of vertices that may be held, and half as much of all else; what is more goes to
-        files.
+        Bytes to get by with; columns that take too much of it go to files.
 
     Returns
     -------

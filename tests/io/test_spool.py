@@ -17,7 +17,7 @@ from bboxqa.errors import OutputError
 from bboxqa.io import spool as module
 from bboxqa.io.coco import read_coco
 from bboxqa.io.some import some
-from bboxqa.io.spool import Column, Spool, column_limit, stored
+from bboxqa.io.spool import Column, Spool, column_limit, stored, vertex_limit
 
 numbers = st.lists(st.lists(st.floats(-1e9, 1e9), max_size=5), max_size=12)
 
@@ -60,7 +60,8 @@ def test_a_stored_array_is_the_same(n, width, limit):
 
 def test_a_file_has_more_columns_than_one():
     assert column_limit(None) is None
-    assert column_limit(6_400) == 100
+    assert column_limit(25_600) == 100
+    assert (vertex_limit(None), vertex_limit(400)) == (None, 100)
 
 
 def test_holds_no_more_than_its_limit():
