@@ -10,7 +10,7 @@ from signal import SIG_IGN, SIGINT, signal
 from threading import Thread
 from typing import Any, TypeVar
 
-__all__ = ["LONG", "beside", "can_fork", "cores", "threads"]
+__all__ = ["LONG", "beside", "can_fork", "cores", "have_threads", "threads"]
 
 LONG = 1 << 25
 """Bytes of json from which on a second process saves more time than its start takes."""
@@ -32,6 +32,12 @@ def cores() -> int:
     if sys.platform == "linux":
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def have_threads(number: int) -> None:
+    """Say how many threads this process is to use."""
+    global _share  # noqa: PLW0603 - a fact about the process
+    _share = number
 
 
 def threads() -> int:

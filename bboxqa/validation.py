@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -124,14 +125,16 @@ def _documents(
     # A folder of images can belong to several files; what one of them names is known.
     several = images is not None and len(files) > 1
     named = [read_path(file, str(file), memory=memory).images for file in files if several]
-    others = [record for records in named for record in records]
     tell = None if progress is None else partial(progress, "reading")
     for file in files:
-        yield _document(images, progress, others, read_path(file, str(file), tell, memory))
+        yield _document(images, progress, named, read_path(file, str(file), tell, memory))
 
 
 def _document(
-    images: AnyPath | None, progress: Progress | None, others: Sequence[Any], reading: Reading
+    images: AnyPath | None,
+    progress: Progress | None,
+    named: Sequence[Sequence[Any]],
+    reading: Reading,
 ) -> Document:
     """Return a document, with what is known of its images on disk if a folder is given."""
     if images is None:
@@ -140,7 +143,7 @@ def _document(
     if not folder.is_dir():
         raise DatasetError([f"{folder}: no such folder of images"])
     tell = None if progress is None else partial(progress, "looking at images")
-    return Document(reading, look(Document(reading), folder, tell, others=others))
+    return Document(reading, look(Document(reading), folder, tell, others=chain(*named)))
 
 
 def fix_file(

@@ -109,6 +109,14 @@ def pairs_bboxqa(said: Any, n_values: int) -> Callable[[], float]:
     return lambda: float(kappa_of_codes(said, n_values).kappa.mean())
 
 
+def sure_bboxqa(said: Any, n_values: int) -> Callable[[], float]:  # noqa: ARG001
+    """Cohen's kappa of all pairs by bboxqa, with all that is known of its uncertainty."""
+    from bboxqa.stats import measure, ratings_from_table
+
+    table = ratings_from_table(np.where(said < 0, np.nan, said))
+    return lambda: float(measure(table, "cohen_kappa", bootstrap=0).pairs.kappa.mean())
+
+
 def pairs_sklearn(said: Any, n_values: int) -> Callable[[], float]:  # noqa: ARG001
     """Cohen's kappa of all pairs by `scikit-learn`, for each on the units that both rated."""
     from itertools import combinations
@@ -167,6 +175,7 @@ CASES = {
     "bootstrap": (3, 1203, 0.05),
     "labels": (3, 1203, 0.0),
     "pairs": (20, 5, 0.0),
+    "sure": (20, 5, 0.0),
     "fleiss": (3, 80, 0.0),
 }
 

@@ -23,6 +23,7 @@ JOBS: dict[str, tuple[str, ...]] = {
     "alpha": ("bboxqa", "krippendorff", "nltk"),
     "alpha80": ("bboxqa", "krippendorff", "nltk"),
     "pairs": ("bboxqa", "sklearn", "statsmodels"),
+    "sure": ("bboxqa",),
     "fleiss": ("bboxqa", "statsmodels"),
     "labels": ("bboxqa", "pandas"),
     "bootstrap": ("bboxqa",),
@@ -31,12 +32,13 @@ SAID = {
     "alpha": "nominal alpha, 3 annotators, 5 % missing, 1,203 categories",
     "alpha80": "nominal alpha, 3 annotators, 5 % missing, 80 categories",
     "pairs": "Cohen's kappa of all 190 pairs of 20 annotators, 5 categories",
+    "sure": "the same from ratings, with standard errors, intervals, and the jackknife of the mean",
     "fleiss": "Fleiss' kappa, 3 annotators, 80 categories, from ratings",
     "labels": "coding labels of 3 annotators",
     "bootstrap": "1,000 replicates of alpha, ten units an image, 1,203 categories",
 }
 SIZES = (1_000, 10_000, 100_000, 1_000_000)
-LARGEST = {"pairs": 100_000}
+LARGEST = {"pairs": 100_000, "sure": 100_000}
 
 
 def run_one(python: Path, tool: str, case: str, size: int, timeout: float) -> dict[str, object]:

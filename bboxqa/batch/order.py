@@ -40,7 +40,10 @@ def count_alone(sizes: Sequence[int], jobs: int, least: int) -> int:
     """
     candidates = sum(size >= least for size in sizes[: 2 * jobs])
     if len(sizes) > _MANY:
-        candidates = sum(size * jobs > sum(sizes) for size in sizes[:candidates])
+        total = sum(sizes)
+        candidates = sum(size * jobs > total for size in sizes[:candidates])
+    if not candidates:
+        return 0
     ends = [
         _end(sizes[:n_alone], max(1, jobs // 2)) / _FASTER + _end(sizes[n_alone:], jobs)
         for n_alone in range(candidates + 1)

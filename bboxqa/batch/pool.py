@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from threadpoolctl import threadpool_limits
 
 from bboxqa.errors import OutputError
+from bboxqa.forked import cores, have_threads
 
 if TYPE_CHECKING:
     from multiprocessing.context import ForkServerContext, SpawnContext
@@ -88,26 +89,28 @@ def run_all(
         How many processes there may be.
     n_alone : int
         How many of the first tasks to do before the others, half as many at a time: each may use
-        several cores. With one job, and with fewer tasks than jobs, all may in any case.
+        two cores. With one job a task may use all cores, and where there are fewer tasks than
+        jobs, the cores are shared out among them.
 
     Yields
     ------
     task, result or Died
     """
     again = []
-    workers = max(1, jobs // 2)
+    workers, share = max(1, jobs // 2), 2
     if len(tasks) < jobs or jobs == 1:
-        n_alone, workers = len(tasks), jobs
-    parts = ((tasks[:n_alone], workers, True), (tasks[n_alone:], jobs, False))
-    for part, most, alone in parts:
-        for task, result in _run(part, work, module, most, alone=alone):
+        n_alone, workers = len(tasks), min(jobs, max(1, len(tasks)))
+        share = max(1, cores() // workers)
+    parts = ((tasks[:n_alone], workers, share), (tasks[n_alone:], jobs, 1))
+    for part, most, n_threads in parts:
+        for task, result in _run(part, work, module, most, n_threads):
             if isinstance(result, Died):
                 again.append(task)
             else:
                 yield task, result
     for task in again:
         # With one process and one thread it takes the least memory.
-        yield from _run([task], work, module, 1, alone=False)
+        yield from _run([task], work, module, 1, 1)
 
 
 def _run(
@@ -115,15 +118,14 @@ def _run(
     work: Callable[[_Task], _Result],
     module: str,
     jobs: int,
-    *,
-    alone: bool,
+    n_threads: int,
 ) -> Iterator[Outcome[_Task, _Result]]:
     waiting = deque(tasks)
     workers: list[_Worker[_Task]] = []
     try:
         while waiting or any(worker.given for worker in workers):
             while waiting and len(workers) < jobs:
-                workers.append(_start(work, module, alone=alone))
+                workers.append(_start(work, module, n_threads))
                 _give(workers[-1], waiting, 1)
             ready = wait([worker.pipe for worker in workers])
             for worker in [worker for worker in workers if worker.pipe in ready]:
@@ -162,7 +164,7 @@ def _give(worker: _Worker[_Task], waiting: deque[_Task], most: int) -> None:
             return
 
 
-def _start(work: Callable[[_Task], Any], module: str, *, alone: bool) -> _Worker[_Task]:
+def _start(work: Callable[[_Task], Any], module: str, n_threads: int) -> _Worker[_Task]:
     # A process forked from a server that has the libraries loaded starts at once, and, unlike one
     # forked from here, inherits no locks of threads.
     context: ForkServerContext | SpawnContext = get_context("spawn")
@@ -170,7 +172,7 @@ def _start(work: Callable[[_Task], Any], module: str, *, alone: bool) -> _Worker
         context = get_context("forkserver")
         context.set_forkserver_preload([module])
     ours, theirs = context.Pipe()
-    process = context.Process(target=_serve, args=(work, theirs, alone), daemon=not alone)
+    process = context.Process(target=_serve, args=(work, theirs, n_threads), daemon=n_threads == 1)
     try:
         process.start()
     except (EOFError, OSError) as error:
@@ -183,14 +185,15 @@ def _start(work: Callable[[_Task], Any], module: str, *, alone: bool) -> _Worker
     return _Worker(process, ours)
 
 
-def _serve(work: Callable[[Any], Any], pipe: Connection, alone: bool) -> None:
+def _serve(work: Callable[[Any], Any], pipe: Connection, n_threads: int) -> None:
     """Do what comes through the pipe, until nobody is at its other end."""
     # Whoever is interrupted closes the pipe.
     signal(SIGINT, SIG_IGN)
-    if not alone:
+    if n_threads < cores():
         # Libraries that are loaded already no longer look at the environment.
-        threadpool_limits(1)
-        os.environ.update(dict.fromkeys(_THREADS, "1"))
+        threadpool_limits(n_threads)
+        os.environ.update(dict.fromkeys(_THREADS, str(n_threads)))
+        have_threads(n_threads)
     tasks: SimpleQueue[Any] = SimpleQueue()
     Thread(target=_listen, args=(pipe, tasks), daemon=True).start()
     while True:

@@ -27,6 +27,7 @@ from bboxqa.batch.work import (
     recorded,
 )
 from bboxqa.errors import BboxqaError, OutputError
+from bboxqa.forked import can_fork
 from bboxqa.io.writers import unfinished
 from bboxqa.version import __version__
 from bboxqa.words import clean
@@ -273,8 +274,9 @@ def _engine(scheduler: str | None, jobs: int, part_size: int | None) -> Iterator
 
         def run(tasks: Sequence[Task], settings: Settings, out: Path) -> Iterator[Any]:
             work = partial(run_task, settings=settings, out=out)
-            # Where memory is bounded, a project keeps to one core.
-            sizes = [project.size for project, _ in tasks] if settings.memory is None else []
+            # Where memory is bounded, or no process can be forked, a project keeps to one core.
+            gains = settings.memory is None and can_fork()
+            sizes = [project.size for project, _ in tasks] if gains else []
             n_alone = count_alone(sizes, jobs, LONG)
             return run_all(tasks, work, "bboxqa.batch.parcels", jobs, n_alone)
 

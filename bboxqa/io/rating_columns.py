@@ -239,9 +239,9 @@ def assemble(rows: RatingColumns, places: Places) -> Ratings:
     DatasetError
         With everything that is wrong.
     """
-    problems = _absent(rows, places)
-    if problems:
-        raise DatasetError(problems, "Only a value may be missing.")
+    absent, wrong = _absent(rows, places), _wrong_options(rows, places)
+    if absent or wrong:
+        raise DatasetError([*absent, *wrong], "Only a value may be missing." if absent else "")
     units, annotators = code(rows.unit, names=True), code(rows.annotator, names=True)
     values = code(rows.value)
     problems = _contradictions(rows, units, places)
@@ -268,7 +268,7 @@ def assemble(rows: RatingColumns, places: Places) -> Ratings:
 
 
 def _absent(rows: RatingColumns, places: Places) -> list[str]:
-    """Return what is said of cells that must not be missing or have to be numbers."""
+    """Return what is said of cells that must not be missing."""
     problems = []
     for field, expected in (("unit", "its name"), ("annotator", "a name"), ("cluster", "a name")):
         column = getattr(rows, field)
@@ -278,13 +278,21 @@ def _absent(rows: RatingColumns, places: Places) -> list[str]:
             f"{place}: {rows.names[field]} is missing; expected {expected}"
             for place in places(column.missing())
         ]
-    if rows.n_options is not None:
-        name = rows.names["n_options"]
-        wrong = np.flatnonzero(_options(rows.n_options) < 1)
-        for row, place in zip(wrong.tolist(), places(wrong), strict=True):
-            found = rows.n_options.label(row)
-            shown = "missing" if found is None else repr(found)
-            problems.append(f"{place}: {name} is {shown}; expected a whole number from 1 on")
+    return problems
+
+
+def _wrong_options(rows: RatingColumns, places: Places) -> list[str]:
+    """Return what is said of numbers of options that are none."""
+    if rows.n_options is None:
+        return []
+    problems = []
+    wrong = np.flatnonzero(_options(rows.n_options) < 1)
+    for row, place in zip(wrong.tolist(), places(wrong), strict=True):
+        found = rows.n_options.label(row)
+        shown = "missing" if found is None else repr(found)
+        problems.append(
+            f"{place}: {rows.names['n_options']} is {shown}; expected a whole number from 1 on"
+        )
     return problems
 
 

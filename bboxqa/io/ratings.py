@@ -92,12 +92,16 @@ def read_ratings(
     table = open_table(path)
     layout = layout or _layout(table, columns)
     if layout == "long":
-        return _read_long(table, columns)
-    for field in extra:
-        if field in columns:
-            option = field.replace("_", "-")
-            raise ConfigError(f"--{option} names a column of the layout long; this is {layout}")
-    return {None: read_wide(table, layout)}
+        tasks = _read_long(table, columns)
+    else:
+        for field in extra:
+            if field in columns:
+                option = field.replace("_", "-")
+                raise ConfigError(f"--{option} names a column of the layout long; this is {layout}")
+        tasks = {None: read_wide(table, layout)}
+    if not any(len(ratings.data.unit) for ratings in tasks.values()):
+        raise DatasetError([f"{table.name}: holds no rating: every value is missing"])
+    return tasks
 
 
 def _layout(table: TableFile, columns: dict[str, str]) -> str:

@@ -24,7 +24,7 @@ __all__ = [
     "vertex_limit",
 ]
 
-# Points that are copied at a time.
+# Points, or bytes, that are copied at a time.
 _CHUNK = 1 << 20
 # Vertices get a quarter of the memory, and the few dozen columns of a file as much together: what
 # else is needed, such as for sorting, grows with the file and is in memory.

@@ -58,15 +58,14 @@ def _beyond(document: Document) -> Selected:
     Boxes that another defect of the whole file explains do not.
     """
     bbox, size, sound = document.annotations.bbox, document.size, document.has_box
-    parts = []
+    parts, some = [], False
     for rows in blocks(len(bbox)):
         beyond = overshoot(bbox[rows], size[rows])
+        some |= bool(np.any(beyond > _DUST))
         found = np.flatnonzero(np.any(beyond > 0, axis=1) & sound[rows])
         parts.append(Selected(rows.start + found, beyond[found]))
     result = Selected.joined(parts, 4)
-    if not np.any(result.values > _DUST):
-        return result
-    if document.diagnosis is not None:
+    if not some or document.diagnosis is not None:
         return result.where(np.zeros(len(result.rows), np.bool_))
     swapped = np.append(swapped_images(document), False)
     return result.where(~swapped[document.image[result.rows]])

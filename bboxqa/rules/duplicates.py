@@ -1,22 +1,23 @@
 """D: duplicates."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bboxqa.arrays import FloatArray, IndexArray
+from bboxqa.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.config import ValidateSettings
 from bboxqa.findings import Edit, Severity
 from bboxqa.geometry.boxes import bbox_iou, corners
 from bboxqa.rules.base import Found, Hits, Rule, at, hits, short
 from bboxqa.rules.columns import Kind
 from bboxqa.rules.document import Document
-from bboxqa.rules.overlaps import first_equal, overlapping
+from bboxqa.rules.overlaps import Column, Columns, first_equal, overlapping
 from bboxqa.rules.people import people
 from bboxqa.rules.some_rows import rows_where
 
@@ -55,22 +56,22 @@ def _repeats(document: Document) -> IndexArray:
 def _find_repeats(document: Document) -> IndexArray:
     columns = document.annotations
 
-    def shape(rows: slice | IndexArray) -> FloatArray:
-        written = columns.bbox[rows]
-        return np.where(np.isfinite(written), written, document.outline_bounds[rows])
+    def side(place: int, rows: slice | IndexArray) -> FloatArray:
+        written = columns.bbox[rows, place]
+        return np.where(np.isfinite(written), written, document.outline_bounds[rows, place])
 
-    sound = rows_where(len(columns), lambda rows: np.isfinite(shape(rows)).all(1))
-    rows = np.flatnonzero(sound & (columns.record == Kind.DICT))
-    rows = _with_equals(rows, lambda of: [*shape(of).T, columns.image_id[of]])
+    sides = [partial(side, place) for place in range(4)]
+    sound = columns.record == Kind.DICT
+    for each in sides:
+        sound &= rows_where(len(columns), partial(_finite, each))
+    rows = np.flatnonzero(sound)
+    rows = _with_equals(rows, [*sides, columns.image_id.__getitem__])
     # Where every box is the same, these keep records apart without reading them.
     whole = (columns.image_id, columns.category_id, document.annotator, columns.iscrowd,
              columns.form)  # fmt: skip
-
-    def everything(of: IndexArray) -> list[NDArray[Any]]:
-        sizes = np.nan_to_num(np.column_stack([columns.area[of], document.outline_bounds[of]]))
-        return [*shape(of).T, *(column[of] for column in whole), *sizes.T]
-
-    rows = _with_equals(rows, everything)
+    sizes = (columns.area, *(document.outline_bounds[:, place] for place in range(4)))
+    known_sizes = [partial(_known, size) for size in sizes]
+    rows = _with_equals(rows, [*sides, *(each.__getitem__ for each in whole), *known_sizes])
     result = np.full(len(columns), -1)
     known: dict[str, int] = {}
     for row in rows.tolist():
@@ -80,11 +81,21 @@ def _find_repeats(document: Document) -> IndexArray:
     return result
 
 
-def _with_equals(
-    rows: IndexArray, columns: Callable[[IndexArray], Sequence[NDArray[Any]]]
-) -> IndexArray:
+def _finite(column: Column, rows: slice) -> BoolArray:
+    return np.isfinite(column(rows))
+
+
+def _of(rows: IndexArray, column: Column, of: slice | IndexArray) -> NDArray[Any]:
+    return column(rows[of])
+
+
+def _known(column: FloatArray, rows: slice | IndexArray) -> FloatArray:
+    return np.nan_to_num(column[rows])
+
+
+def _with_equals(rows: IndexArray, columns: Columns) -> IndexArray:
     """Return those of some rows that are there several times, sorted."""
-    first = first_equal(len(rows), lambda of: columns(rows[of]))
+    first = first_equal(len(rows), [partial(_of, rows, each) for each in columns])
     again = first != np.arange(len(first))
     several: IndexArray = rows[np.union1d(first[again], np.flatnonzero(again))]
     return several

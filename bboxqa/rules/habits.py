@@ -61,9 +61,10 @@ def _equal_sets(
     sound = rows_where(len(rows), lambda of: np.isfinite(columns.bbox[rows[of]]).all(1))
     sound &= size[of_row] >= _MIN_COPIED
     rows, picture, of_row = rows[sound], picture[sound], of_row[sound]
+    of_rows = (*(columns.bbox[:, place] for place in range(4)), columns.category_id)
     shape = first_equal(
         len(rows),
-        lambda of: [picture[of], *columns.bbox[rows[of]].T, columns.category_id[rows[of]]],
+        [picture.__getitem__, *(lambda of, each=each: each[rows[of]] for each in of_rows)],
     )
     held, _, times = unique_pairs(shape, of_row)
     here, step = np.arange(len(held)), 0

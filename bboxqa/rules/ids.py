@@ -8,7 +8,7 @@ from bboxqa.arrays import BoolArray, IndexArray
 from bboxqa.config import ValidateSettings
 from bboxqa.findings import Edit, Severity
 from bboxqa.rules import references
-from bboxqa.rules.base import Found, Hits, ManyEdits, Rule, at, listed, short
+from bboxqa.rules.base import Found, Hits, ManyEdits, Rule, at, short
 from bboxqa.rules.document import Document
 from bboxqa.rules.numbering import new_ids
 from bboxqa.rules.shared import about_all, each_or_all, first_with, ids_of, n_records
@@ -107,27 +107,34 @@ def _zero(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 def _by_name(document: Document) -> dict[str, list[int]]:
     """Return the images of each file name."""
     result: dict[str, list[int]] = {}
-    for row in range(len(document.images)):
-        name = document.images.get(row, "file_name")
+    for row, image in enumerate(document.images.values):
+        name = image.get("file_name") if isinstance(image, dict) else None
         if isinstance(name, str) and name:
             result.setdefault(name, []).append(row)
     return result
 
 
-def _several_ids(document: Document, rows: list[int]) -> bool:
-    return len({short(document.images.get(row, "id")) for row in rows}) > 1
-
-
 def _names_again(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     images = document.images
     names = _by_name(document)
-    repeated = [rows for rows in names.values() if len(rows) > 1 and _several_ids(document, rows)]
-    named = all(images.get(row, "annotator") is not None for rows in repeated for row in rows)
+    again = {row for rows in names.values() if len(rows) > 1 for row in rows}
+    # In their order, since records may have to be decoded for it.
+    ids_of_rows, owned = {}, {}
+    for row in sorted(again):
+        ids_of_rows[row] = short(images.get(row, "id"))
+        owned[row] = images.get(row, "annotator") is not None
+    repeated = [
+        rows
+        for rows in names.values()
+        if len(rows) > 1 and len({ids_of_rows[row] for row in rows}) > 1
+    ]
+    named = all(owned[row] for rows in repeated for row in rows)
     regular = len(set(map(len, names.values()))) == 1
 
-    def found(rows: list[int]) -> Found:
+    def found(place: int) -> Found:
+        rows = repeated[place]
         name = images.get(rows[0], "file_name")
-        ids = ", ".join(short(images.get(row, "id")) for row in rows[:3])
+        ids = ", ".join(ids_of_rows[row] for row in rows[:3])
         more = ", …" if len(rows) > 3 else ""
         return Found(
             f"file_name {short(name)} is that of {count(len(rows), 'image')} (ids {ids}{more}); "
@@ -142,7 +149,8 @@ def _names_again(document: Document, _settings: ValidateSettings) -> Iterator[Hi
         )
 
     severity = Severity.INFO if named or regular else None
-    yield from listed([found(rows) for rows in repeated], severity)
+    if repeated:
+        yield Hits(np.zeros(len(repeated), np.int64), found, severity)
 
 
 RULES: tuple[Rule, ...] = (

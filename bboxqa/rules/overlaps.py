@@ -1,6 +1,7 @@
 """Boxes of one image that are equal or overlap strongly, among up to millions of boxes."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from bboxqa.arrays import BoolArray, FloatArray, IndexArray, run_starts
 from bboxqa.geometry.boxes import bbox_iou, corners
 from bboxqa.rules.some_rows import blocks, rows_where
 
-__all__ = ["first_equal", "overlapping"]
+__all__ = ["Column", "Columns", "first_equal", "overlapping"]
 
 # Boxes that are compared at a time, if no image alone has more.
 _ROWS = 1 << 18
@@ -24,8 +25,10 @@ _MIXER = np.uint64(0x9E3779B97F4A7C15)
 Pairs = tuple[IndexArray, IndexArray]
 
 
-Columns = Callable[[slice | IndexArray], Sequence[NDArray[Any]]]
-"""Gives columns of numbers at some of N rows: whoever has N values of each need not copy them."""
+Column = Callable[[slice | IndexArray], NDArray[Any]]
+"""Gives the numbers of a column at some of N rows, so that they need not be copied for all."""
+
+Columns = Sequence[Column]
 
 
 def first_equal(n_rows: int, columns: Columns) -> IndexArray:
@@ -35,8 +38,8 @@ def first_equal(n_rows: int, columns: Columns) -> IndexArray:
     ----------
     n_rows : int
         N.
-    columns : callable
-        Returns the columns at a slice, or at an index; NaN is equal to nothing.
+    columns : sequence of callable
+        Each returns a column at a slice, or at an index; NaN is equal to nothing.
 
     Returns
     -------
@@ -47,15 +50,15 @@ def first_equal(n_rows: int, columns: Columns) -> IndexArray:
     --------
     >>> import numpy as np
     >>> table = np.array([[7, 1], [8, 1], [7, 1], [7, 2]])
-    >>> first_equal(4, lambda rows: [*table[rows].T])
+    >>> first_equal(4, [lambda rows: table[rows, 0], lambda rows: table[rows, 1]])
     array([0, 1, 0, 3])
     """
     first: IndexArray = np.arange(n_rows)
     rows = _suspects(n_rows, columns)
     run: IndexArray = np.zeros(len(rows), np.int64)
-    for place in range(len(columns(rows[:0]))):
+    for column in columns:
         # Rows stay in ascending order inside of a run: the sort is stable.
-        values = columns(rows)[place]
+        values = column(rows)
         order = np.lexsort((values, run))
         rows, run, values = rows[order], run[order], values[order]
         begins = np.ones(len(rows) + 1, np.bool_)
@@ -72,9 +75,10 @@ def _suspects(n_rows: int, columns: Columns) -> IndexArray:
     key = np.zeros(n_rows, np.uint64)
     for rows in blocks(n_rows):
         part = key[rows]
-        for column in columns(rows):
+        for column in columns:
+            values = column(rows)
             # Adding 0 makes 0 of -0, which is equal to it and has other bits.
-            values = column + 0.0 if column.dtype.kind == "f" else column.astype(np.int64)
+            values = values + 0.0 if values.dtype.kind == "f" else values.astype(np.int64)
             part = (part ^ values.view(np.uint64)) * _MIXER
             part ^= part >> np.uint64(32)
         key[rows] = part
@@ -131,12 +135,8 @@ def overlapping(
             ),
         )
         index = np.flatnonzero(sound)
-
-        def columns(rows: slice | IndexArray) -> list[NDArray[Any]]:
-            of = index[rows]
-            return [group[of], *bbox[of].T, kind[of]]
-
-        first = first_equal(len(index), columns)
+        columns = (group, *(bbox[:, place] for place in range(4)), kind)
+        first = first_equal(len(index), [partial(_at, column, index) for column in columns])
         alone = first == np.arange(len(index))
         if not alone.all():
             yield index[first[~alone]], index[~alone]
@@ -145,24 +145,32 @@ def overlapping(
         order = index[np.lexsort((bbox[index, 0], group[index]))]
         for part in _whole_groups(group[order]):
             of = order[part]
-            for left, right in _sweep(bbox[of], group[of], threshold):
+            share = _MAX_WORK * len(of) // len(order)
+            for left, right in _sweep(bbox[of], group[of], threshold, share):
                 pair = of[left], of[right]
                 yield np.minimum(*pair), np.maximum(*pair)
+
+
+def _at(column: NDArray[Any], index: IndexArray, rows: slice | IndexArray) -> NDArray[Any]:
+    values: NDArray[Any] = column[index[rows]]
+    return values
 
 
 def _whole_groups(group: IndexArray) -> Iterator[slice]:
     """Yield rows that are sorted by group, some groups at a time."""
     starts = np.append(run_starts(group), len(group))
-    at = 0
-    while at < len(starts) - 1:
-        stop = int(np.searchsorted(starts, starts[at] + _ROWS, side="right")) - 1
-        stop = max(stop, at + 1)
-        yield slice(int(starts[at]), int(starts[stop]))
-        at = stop
+    first = 0
+    while first < len(starts) - 1:
+        last = int(np.searchsorted(starts, starts[first] + _ROWS, side="right")) - 1
+        last = max(last, first + 1)
+        yield slice(int(starts[first]), int(starts[last]))
+        first = last
 
 
-def _sweep(bbox: FloatArray, group: IndexArray, threshold: float) -> Iterator[Pairs]:
+def _sweep(bbox: FloatArray, group: IndexArray, threshold: float, most: int) -> Iterator[Pairs]:
     """Yield the pairs of different boxes, going from left to right; they are sorted so.
+
+    After so many comparisons the search ends.
 
     The IoU of two boxes is at most that of their extents along x. Let box a begin further left:
     it covers the way from its left edge to that of b, and then the intersection, whose width is
@@ -176,7 +184,7 @@ def _sweep(bbox: FloatArray, group: IndexArray, threshold: float) -> Iterator[Pa
     drop = share * height + _SLACK * np.abs(top)
     here = np.arange(len(bbox))
     step = work = 0
-    while len(here) and work < _MAX_WORK:
+    while len(here) and work < most:
         step += 1
         here = here[here + step < len(bbox)]
         # Once a box is out of reach, so are all that follow.

@@ -6,13 +6,15 @@ from typing import Any, overload
 
 import msgspec
 
+from bboxqa.arrays import let_go
+from bboxqa.errors import DatasetError
 from bboxqa.rules.content import Text
 
 __all__ = ["RecordList", "decoded"]
 
 
-def decoded(text: Text, start: int, stop: int) -> list[Any]:
-    """Return the records that stand between two places of a list.
+def decoded(part: bytes) -> list[Any]:
+    """Return the records of a part of a list.
 
     Raises
     ------
@@ -21,10 +23,10 @@ def decoded(text: Text, start: int, stop: int) -> list[Any]:
 
     Examples
     --------
-    >>> decoded(b'[{"id": 1}, {"id": 2}]', 1, 21)
+    >>> decoded(b'{"id": 1}, {"id": 2}')
     [{'id': 1}, {'id': 2}]
     """
-    records: list[Any] = msgspec.json.decode(b"".join((b"[", text[start:stop], b"]")))
+    records: list[Any] = msgspec.json.decode(b"".join((b"[", part, b"]")))
     return records
 
 
@@ -37,6 +39,8 @@ class RecordList(Sequence[Any]):
     ----------
     text : bytes or mmap
         What they stand in.
+    name : str
+        How messages call it.
 
     Examples
     --------
@@ -47,8 +51,9 @@ class RecordList(Sequence[Any]):
     ({'id': 2}, {'id': 3}, [1, 2, 3])
     """
 
-    def __init__(self, text: Text) -> None:
+    def __init__(self, text: Text, name: str = "") -> None:
         self._text = text
+        self._name = name
         self._n = 0
         self._first: list[int] = []
         self._parts: list[tuple[int, int] | list[Any]] = []
@@ -74,9 +79,22 @@ class RecordList(Sequence[Any]):
             return part
         if number != self._now:
             # Not both windows at a time.
-            self._held = []
-            self._held, self._now = decoded(self._text, *part), number
+            self._held, self._now = [], -1
+            self._held, self._now = self._decoded(number, *part), number
         return self._held
+
+    def _decoded(self, number: int, start: int, stop: int) -> list[Any]:
+        following = self._first[number + 1] if number + 1 < len(self._first) else self._n
+        try:
+            records = decoded(self._text[start:stop])
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            records = []
+        let_go(self._text)
+        if len(records) != following - self._first[number]:
+            raise DatasetError(
+                [f"{self._name}: was changed while it was looked at"], "Run the same again."
+            )
+        return records
 
     def __len__(self) -> int:
         return self._n

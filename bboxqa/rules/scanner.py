@@ -138,7 +138,7 @@ class Scanner:
     def _sinks(self) -> dict[str, Any]:
         bounded = self._out.memory is not None
         return {
-            "images": RecordList(self._text) if bounded else _ListSink(),
+            "images": RecordList(self._text, self._out.name) if bounded else _ListSink(),
             "categories": _ListSink(),
             "annotations": AnnotationsBuilder(self._out.memory),
         }
@@ -236,7 +236,7 @@ class Scanner:
         """Decode a part of a list in one go; None where it has to be looked at more closely."""
         text = self._text[place:stop]
         try:
-            records = decoded(self._text, place, stop)
+            records = decoded(text)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return None
         # A key that is there twice is gone after decoding; their number tells.

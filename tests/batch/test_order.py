@@ -43,3 +43,13 @@ def test_a_large_one_among_very_many():
     many = [1] * 5000
     assert count_alone([10_000, *many], 2, 1) == 1
     assert count_alone([100, *many], 2, 1) == 0
+
+
+def test_schedules_by_hand():
+    # Two at a time with two cores each: 80 / 1.6 = 50 with the others after it in 4 x 10.
+    assert count_alone([80, 80, 10, 10, 10, 10], 4, 1) == 2
+    # Three cores: one at a time with two of them; 100 / 1.6 + 20 < 100.
+    assert count_alone([100, 20, 20, 20], 3, 1) == 1
+    # The others take longer than the largest in any case.
+    assert count_alone([100, 90, 90, 90, 90], 2, 1) == 1
+    assert count_alone([100, 100, 100, 100], 4, 1) == 0

@@ -414,7 +414,7 @@ def test_rows_can_be_written_as_json():
 class TestBesideValidating:
     @pytest.fixture(autouse=True)
     def _long(self, monkeypatch):
-        monkeypatch.setattr(work, "_LONG", 0)
+        monkeypatch.setattr(work, "LONG", 0)
         monkeypatch.setattr(forked, "cores", lambda: 2)
 
     def result(self, out):

@@ -58,6 +58,12 @@ def test_a_box_outside_is_one_finding(box, where):
     assert not {"B003", "B004"} & codes(boxes(box))
 
 
+def test_a_box_at_the_border_is_outside_only_beside_others_that_are():
+    dust = [100, 10, 1e-10, 5]
+    assert not {"B002", "B003", "B004"} & codes(boxes(dust))
+    assert "B002" in codes(boxes(dust, [110, 10, 5, 5]))
+
+
 def test_a_box_is_clipped_to_its_image():
     (found,) = findings(boxes([85, -10.5, 20, 30]), code="B003")
     assert found.message == (

@@ -1,7 +1,7 @@
 """Boxes that overlap strongly, against a search of all pairs."""
 
 import time
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bboxqa.geometry.boxes import bbox_iou, corners
+from bboxqa.rules import overlaps, some_rows
 from bboxqa.rules.overlaps import first_equal, overlapping
+from bboxqa.rules.some_rows import Selected
 
 NUMBER = st.sampled_from([0.0, 1.0, 1.5, 2.0, 9.0, 9.5, 10.0, 10.5, 11.0])
 SIDE = st.sampled_from([-1.0, 0.0, 8.5, 9.0, 9.5, 10.0, 10.5, float("nan")])
@@ -67,11 +69,40 @@ def test_huge_numbers_are_no_pair_and_no_warning():
 @given(st.lists(st.tuples(st.integers(0, 2), st.sampled_from([0.0, 1.0, float("nan")]))))
 def test_the_first_equal_row_is_the_first_with_the_same_values(rows):
     columns = [np.array([row[place] for row in rows]) for place in (0, 1)]
-    first = first_equal(len(rows), lambda some: [column[some] for column in columns])
+    first = first_equal(len(rows), [column.__getitem__ for column in columns])
     assert first.tolist() == [
         place if row[1] != row[1] else [tuple(r) for r in rows].index(row)
         for place, row in enumerate(rows)
     ]
+
+
+@given(st.lists(st.integers(1, 9), max_size=20), st.integers(1, 12))
+def test_groups_stay_whole(sizes, most):
+    group = np.repeat(np.arange(len(sizes)), sizes)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(overlaps, "_ROWS", most)
+        parts = [group[part] for part in overlaps._whole_groups(group)]
+    assert np.concatenate([group[:0], *parts]).tolist() == group.tolist()
+    for part, following in pairwise([*parts, group[:0]]):
+        assert len(part) <= most or len(set(part.tolist())) == 1
+        assert not set(part.tolist()) & set(following.tolist())
+
+
+@given(st.integers(0, 40), st.integers(1, 7), st.integers(0, 2**32))
+def test_conditions_and_what_is_found_block_by_block(n, most, seed):
+    values = np.random.default_rng(seed).integers(0, 5, (n, 2)).astype(float)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(some_rows, "_ROWS", most)
+        where = some_rows.rows_where(n, lambda rows: values[rows, 0] > 2)
+        parts = []
+        for rows in some_rows.blocks(n):
+            found = np.flatnonzero(values[rows, 0] > 2)
+            parts.append(Selected(rows.start + found, values[rows][found]))
+    assert where.tolist() == (values[:, 0] > 2).tolist()
+    kept = Selected.joined(parts, 2)
+    assert kept.rows.tolist() == np.flatnonzero(where).tolist()
+    assert all((kept[row] == values[row]).all() for row in kept.rows.tolist())
+    assert kept.where(np.zeros(len(kept.rows), bool)).values.shape == (0, 2)
 
 
 @pytest.mark.parametrize("heap", ["equal", "shifted", "column"])

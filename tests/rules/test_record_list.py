@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bboxqa.rules import record_list
+import bboxqa
+from bboxqa.errors import DatasetError
+from bboxqa.rules import record_list, scanner
 from bboxqa.rules.reading import read_bytes
 from bboxqa.rules.record_list import RecordList
 
@@ -50,7 +52,7 @@ def test_each_window_is_decoded_once_on_the_way(monkeypatch):
     assert isinstance(reading.images, RecordList)
     times = []
     plain = record_list.decoded
-    monkeypatch.setattr(record_list, "decoded", lambda *of: times.append(of) or plain(*of))
+    monkeypatch.setattr(record_list, "decoded", lambda part: times.append(part) or plain(part))
     assert [*reading.images] == images
     n_windows = len(times)
     assert n_windows > 1
@@ -59,3 +61,33 @@ def test_each_window_is_decoded_once_on_the_way(monkeypatch):
     # The first window once more, for both.
     assert len(times) == n_windows + 1
     assert isinstance(read_bytes(text, "export.json").images, list)
+
+
+def test_a_file_that_changes_meanwhile_is_told():
+    records = RecordList(b'{"id": 1}, {"id": 2}', "export.json")
+    records.add_text(0, 20, 3)
+    with pytest.raises(DatasetError, match=r"export\.json: was changed while it was looked at"):
+        records[0]
+    broken = RecordList(b'{"id": 1}, {"id"', "export.json")
+    broken.add_text(0, 16, 2)
+    with pytest.raises(DatasetError, match="was changed"):
+        list(broken)
+
+
+def test_file_names_that_are_there_again_need_few_looks(tmp_path, monkeypatch):
+    """One image record for each annotator: equal names are far apart."""
+    images = [
+        {"id": 1 + number, "file_name": f"{number % 300}.jpg", "width": 9, "height": 9}
+        for number in range(900)
+    ]
+    file = tmp_path / "export.json"
+    file.write_text(json.dumps({"images": images, "annotations": [], "categories": []}))
+    monkeypatch.setattr(scanner, "_WINDOW", 2000)
+    times = []
+    plain = record_list.decoded
+    monkeypatch.setattr(record_list, "decoded", lambda part: times.append(part) or plain(part))
+    found = bboxqa.validate(file, memory=1 << 20, select=["I"], max_findings=5)
+    n_windows = len(set(times))
+    assert n_windows > 20
+    assert len(times) < 20 * n_windows
+    assert found == bboxqa.validate(file, select=["I"], max_findings=5)

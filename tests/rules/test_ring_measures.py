@@ -12,7 +12,7 @@ from support.mutants import MUTATIONS, mutant
 
 import bboxqa
 from bboxqa.cli import cli
-from bboxqa.rules import ring_measures, scanner, shapes
+from bboxqa.rules import overlaps, ring_measures, scanner, shapes, some_rows
 from bboxqa.rules.columns import Rings
 from bboxqa.rules.ring_measures import ring_areas, ring_bounds, ring_lengths
 
@@ -78,6 +78,8 @@ def test_columns_in_files_are_looked_at_like_those_in_memory(code, tmp_path, mon
             patch.setattr(shapes, "_CHUNK", 2)
             # Image records come from many windows, and are decoded again where they are looked at.
             patch.setattr(scanner, "_WINDOW", 150)
+            patch.setattr(some_rows, "_ROWS", 3)
+            patch.setattr(overlaps, "_ROWS", 3)
             assert told(bboxqa.validate(file, memory=16)) == told(held)
         assert code in held.counts or code not in OUTLINES
 
