@@ -1,16 +1,14 @@
 """Measuring ratings: every coefficient asked for, with its uncertainty and what to know of it."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from math import isnan, nan
 
 import numpy as np
 
 from bboxqa.agreement.chance import fleiss_per_value
-from bboxqa.agreement.consistency import CRONBACH_WARNING
 from bboxqa.agreement.estimator import Estimator
 from bboxqa.agreement.leave_out import alpha_without_annotators, alpha_without_values
-from bboxqa.agreement.linear import FEWEST
 from bboxqa.agreement.metrics import Distance
 from bboxqa.agreement.registry import (
     COEFFICIENTS,
@@ -28,20 +26,18 @@ from bboxqa.agreement.resampling import (
 from bboxqa.arrays import FloatArray
 from bboxqa.coding import number_of
 from bboxqa.errors import ConfigError
-from bboxqa.estimates import Estimate, PairTable, TaskEstimates
+from bboxqa.estimates import Estimate, TaskEstimates
 from bboxqa.model import Cell
+from bboxqa.notes import notes_of
 from bboxqa.ratings import Ratings
-from bboxqa.words import count
 
 __all__ = [
-    "FEW_CLUSTERS",
     "INTERVALS",
     "check_bootstrap",
     "check_level",
     "check_ratings",
     "estimates_of",
     "measure",
-    "missing_intervals",
 ]
 
 Progress = Callable[[str, int, int], None]
@@ -49,20 +45,10 @@ Progress = Callable[[str, int, int], None]
 INTERVALS = ("percentile", "bca")
 """How intervals are made of the replicates."""
 
-FEW_CLUSTERS = 20
-"""Below this, intervals by resampling clusters are known to be too narrow."""
-
-# A bias of so many standard errors is worth a word.
-_NOTABLE = 0.25
 # Of more values than this nobody reads a table.
 _MOST_SHOWN = 2000
 # More different numbers than this are points on a scale, each too rare to be left out.
 _MOST_NUMBERS = 100
-# Coefficients whose standard error is Gwet's.
-_COUNTING_SINGLES = (
-    "conger_kappa", "fleiss_kappa", "gwet_ac1", "gwet_ac2", "brennan_prediger",
-    "percent_agreement",
-)  # fmt: skip
 MIN_BOOTSTRAP, MAX_BOOTSTRAP = 40, 100_000
 """Fewer replicates have no 2.5 % at either end; all of them are held at once."""
 
@@ -144,7 +130,7 @@ def measure(
         pairs=inputs.pairs.table if of_pairs and not inputs.uncounted else None,
         annotators=_annotators(inputs, names),
         values=values,
-        notes=tuple(_notes(inputs, estimators, estimates, values, bootstrap)),
+        notes=tuple(notes_of(inputs, estimators, estimates, values, bootstrap)),
     )
 
 
@@ -294,129 +280,3 @@ def _estimate(estimator: Estimator, drawn: FloatArray | None, interval: str) -> 
         n_shared=estimator.n_shared,
         n_clusters=len(estimator.clusters),
     )
-
-
-def _notes(
-    inputs: Inputs,
-    estimators: Mapping[str, Estimator],
-    estimates: Mapping[str, Estimate],
-    values: Mapping[str, Mapping[str, float]],
-    bootstrap: int,
-) -> Iterator[str]:
-    """Yield what a reader of the numbers has to know."""
-    if "krippendorff_alpha" in estimates and isinstance(inputs.level, str):
-        yield f"krippendorff_alpha is of {inputs.level} data"
-    if isinstance(inputs.weights, str) and inputs.weights != "identity":
-        yield f"{inputs.weights} weights in kappas, gwet_ac2 and percent agreement"
-    if inputs.repeated:
-        yield (
-            "some annotator answered a unit several times; where these are different questions, "
-            "name their column with --by"
-        )
-    sizes = inputs.counts.size[inputs.counts.size > 0]
-    if len(sizes) and sizes.min() != sizes.max():
-        yield f"units have {sizes.min():.0f} to {sizes.max():.0f} ratings"
-    people = len(np.unique(inputs.data.annotator)) if len(sizes) else 0
-    if people > len(sizes) > 1 and not inputs.uncounted:
-        yield (
-            f"more annotators ({people:,}) than units ({len(sizes):,}): if it is the other way "
-            "round, swap unit and annotator"
-        )
-    single = int((sizes == 1).sum())
-    if single:
-        yield f"{count(single, 'unit')} with one rating only: nothing to compare there"
-        counted = [
-            name
-            for name in _COUNTING_SINGLES
-            if name in estimates and not isnan(estimates[name].standard_error)
-        ]
-        if counted:
-            yield (
-                f"these widen the standard errors of {', '.join(counted)} (Gwet 2014 counts them "
-                "as units); their intervals do not"
-            )
-    yield from _interval_notes(inputs, estimators, estimates, bootstrap)
-    if not inputs.uncounted and any(COEFFICIENTS[name].of_pairs for name in estimates):
-        yield from _pair_notes(inputs.pairs.table)
-    if any(
-        isnan(row.get("low", 0.0)) and not isnan(row["fleiss_kappa"]) for row in values.values()
-    ):
-        yield (
-            f"values without an interval are in fewer than {FEWEST} clusters, or all others are, "
-            "or nothing varies"
-        )
-    if "cronbach_alpha" in estimates and not isnan(estimates["cronbach_alpha"].value):
-        yield CRONBACH_WARNING
-
-
-def _pair_notes(pairs: PairTable) -> Iterator[str]:
-    """Yield what a reader of the kappas of several pairs has to know."""
-    if len(pairs) < 2:
-        return
-    certain = int((pairs.expected >= 1 - 1e-12).sum())
-    if 0 < certain < len(pairs):
-        yield f"{count(certain, 'pair')} could not but agree: kappa is 1 there by convention"
-    # Without a number, so that tasks share one line.
-    if (np.isnan(pairs.interval[:, 0]) & ~np.isnan(pairs.kappa)).any():
-        yield (
-            f"pairs without an interval share fewer than {FEWEST} clusters, or nothing varies: "
-            "they always agree, never do, or one of them gave one value only"
-        )
-
-
-def _interval_notes(
-    inputs: Inputs,
-    estimators: Mapping[str, Estimator],
-    estimates: Mapping[str, Estimate],
-    bootstrap: int,
-) -> Iterator[str]:
-    """Yield what intervals stand on, or why there are none."""
-    used = max((len(estimator.clusters) for estimator in estimators.values()), default=0)
-    few = {
-        name: len(estimators[name].clusters)
-        for name, found in estimates.items()
-        if not isnan(found.interval[0]) and len(estimators[name].clusters) < FEW_CLUSTERS
-    }
-    several = sum(not isnan(found.interval[0]) for found in estimates.values()) > len(few)
-    data = inputs.data
-    what = "unit" if data.units_alone else "cluster"
-    if bootstrap and used == 1:
-        yield f"no intervals: they come from resampling, and there is one {what} only"
-    elif few:
-        of = f" of {', '.join(few)}" if several else ""
-        least = count(min(few.values()), what)
-        yield f"intervals{of} come from resampling, and are too narrow with {least} only"
-    if bootstrap and used > 1:
-        yield from missing_intervals(estimators, estimates)
-    for name, estimator in estimators.items():
-        known = len(estimator.clusters) >= FEW_CLUSTERS
-        if known and abs(estimator.bias) > _NOTABLE * estimates[name].standard_error:
-            yield (
-                f"{name} lies about {estimator.bias:+.4f} off, by the jackknife, since pairs share "
-                "little; --interval bca corrects the interval for it"
-            )
-
-
-def missing_intervals(
-    estimators: Mapping[str, Estimator], estimates: Mapping[str, Estimate]
-) -> Iterator[str]:
-    """Yield which coefficients have no interval though there is something to draw, and why."""
-    bare = [
-        name
-        for name, found in estimates.items()
-        if not isnan(found.value) and isnan(found.interval[0])
-    ]
-    lost = [
-        name
-        for name in bare
-        if (without := estimators[name].without) is not None and np.isnan(without).any()
-    ]
-    for names, why in (
-        (
-            [name for name in bare if name not in lost],
-            "too many resamples leave it undefined, or all lie on one side of it",
-        ),
-        (lost, "it is undefined without some of them"),
-    ):
-        if names:
-            yield f"no interval for {', '.join(names)}: {why}"

@@ -15,7 +15,8 @@ from bboxqa.agreement.time_agreement import cronbach_of_points, label_agreement
 from bboxqa.errors import ConfigError
 from bboxqa.estimates import Estimate, LabelAgreement, TaskEstimates
 from bboxqa.io.segments import read_segments
-from bboxqa.measures import FEW_CLUSTERS, estimates_of, measure, missing_intervals
+from bboxqa.measures import estimates_of, measure
+from bboxqa.notes import FEW_CLUSTERS, missing_intervals
 from bboxqa.segments import Segments
 from bboxqa.words import count
 
