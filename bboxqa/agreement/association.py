@@ -23,7 +23,7 @@ NOT_AGREEMENT = (
 )
 
 ABOVE = "Cramér's V is above its interval: in a table of so many cells chance alone raises it"
-NO_INTERVAL = "no interval: one feature follows from the other, or there are too few annotations"
+NO_INTERVAL = "no interval: one feature follows from the other, or an expected count is below 1"
 
 # The mean of chi-square under independence, and one, so many times: on from there its spread is
 # no longer that of a noncentral chi-square, by simulation.
@@ -201,7 +201,8 @@ def independence(table: NDArray[Any], *, correction: bool = True) -> Independenc
         Its interval is that of the noncentral chi-square distribution (Smithson 2003, Confidence
         Intervals, ch. 4) where χ² is small, and by linearisation under Fisher's transformation
         where it is not, about the value less the mean of χ² under independence (Bishop, Fienberg
-        and Holland 1975, ch. 14). Undefined where fewer than two rows or two columns occur.
+        and Holland 1975, ch. 14); NaN where an expected count is below 1. Undefined where fewer
+        than two rows or two columns occur.
 
     Raises
     ------
@@ -227,7 +228,8 @@ def independence(table: NDArray[Any], *, correction: bool = True) -> Independenc
         return Independence(nan, nan, 0, nothing, nan, (nan, nan), NO_TABLE)
     statistic, p_value, freedom, expected = chi2_contingency(used, correction=correction)
     plain = float(((used - expected) ** 2 / expected).sum())
-    bounds = _interval(used, plain, int(freedom))
+    # Cochran's other limit: with less, a single annotation decides.
+    bounds = (nan, nan) if expected.min() < 1 else _interval(used, plain, int(freedom))
     notes = _notes(counts, used, expected)
     value = min(1.0, sqrt(plain / (used.sum() * (min(used.shape) - 1))))
     if isnan(bounds[0]):

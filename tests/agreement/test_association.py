@@ -154,9 +154,17 @@ def test_a_table_of_chance_does_not_prove_independence():
 
 
 def test_a_value_above_its_interval_is_told():
-    test = independence(np.array([[0, 12, 0, 7], [1, 0, 8, 0], [0, 1, 1, 0]]))
+    table = np.random.default_rng(0).multinomial(300, np.full(100, 0.01)).reshape(10, 10)
+    test = independence(table)
     assert test.cramers_v > test.interval[1]
     assert ABOVE in test.notes
+
+
+def test_rare_cells_have_no_interval():
+    test = independence(np.array([[1, 1], [1, 997]]))
+    assert test.cramers_v > 0.4
+    assert np.isnan(test.interval).all()
+    assert NO_INTERVAL in test.notes
 
 
 def test_perfect_association_has_no_interval():
