@@ -21,6 +21,12 @@ $(VENV)/.test: $(VENV)/.installed
 	$(PIP) --constraint constraints.txt --group test --group lint
 	@touch $@
 
+# A store as Azure has it, for tests; without npm they leave it out.
+$(VENV)/.azurite: $(BIN)/python
+	npm install --prefix $(VENV) --no-audit --no-fund --no-save --silent azurite@3.37.0 \
+	  || echo "Azurite is not there: the tests of az:// are left out"
+	@touch $@
+
 demo: $(VENV)/.installed
 	$(BIN)/bboxqa example fruits --out demo/fruits --force
 	$(BIN)/bboxqa agree demo/fruits/fruits.json --config fruits --out demo/result --force
