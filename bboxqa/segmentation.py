@@ -1,12 +1,9 @@
 """Outlines of annotations as flat arrays."""
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import pairwise
 from typing import Any
-
-import numpy as np
 
 from bboxqa.arrays import ByteArray, FloatArray, IndexArray, IntArray, freeze, rows
 
@@ -81,38 +78,6 @@ class Segmentations:
             counts_start=self.counts_start[index],
             counts_stop=self.counts_stop[index],
             size=self.size[index],
-        )
-
-    @staticmethod
-    def concatenate(
-        parts: Sequence["Segmentations"], join: Callable[[Sequence[FloatArray]], FloatArray]
-    ) -> "Segmentations | None":
-        """Return the outlines of all parts in turn; None where there is no part.
-
-        Vertices can be too many to hold: `join` puts them one after the other.
-        """
-        if len(parts) < 2:
-            return parts[0] if parts else None
-        rings = np.cumsum([0] + [len(part.ring_offsets) - 1 for part in parts])
-        vertices = np.cumsum([0] + [len(part.xy) for part in parts])
-        texts = np.cumsum([0] + [len(part.counts) for part in parts])
-
-        def shifted(name: str, shifts: IndexArray) -> IndexArray:
-            columns = [getattr(p, name) + s for p, s in zip(parts, shifts, strict=False)]
-            return np.concatenate(columns)
-
-        return Segmentations(
-            kind=np.concatenate([part.kind for part in parts]),
-            xy=join([part.xy for part in parts]),
-            ring_offsets=np.concatenate(
-                [[0], *(p.ring_offsets[1:] + v for p, v in zip(parts, vertices, strict=False))]
-            ),
-            part_start=shifted("part_start", rings),
-            part_stop=shifted("part_stop", rings),
-            counts=np.concatenate([part.counts for part in parts]),
-            counts_start=shifted("counts_start", texts),
-            counts_stop=shifted("counts_stop", texts),
-            size=np.concatenate([part.size for part in parts]),
         )
 
     def packed(self) -> "Segmentations":

@@ -63,7 +63,7 @@ def validate(
     DatasetError
         If there is no such file. What is wrong inside of a file is a finding.
     OutputError
-        If there is no room for the outlines.
+        If there is no room for temporary files, or so many annotations need more memory.
 
     Examples
     --------

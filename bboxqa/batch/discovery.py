@@ -175,9 +175,9 @@ def _is_coco(file: Path) -> bool:
 def is_coco(name: str, end: bytes) -> bool:
     """Return whether a file has a list of images, annotations or categories near one of its ends.
 
-    A file that was cut off is one too: what is wrong with it is a finding.
+    A file that was cut off is one too, or one in UTF-16: what is wrong with it is a finding.
     """
-    return not name.endswith(".fixed.json") and _LISTS.search(end) is not None
+    return not name.endswith(".fixed.json") and _LISTS.search(end.replace(b"\0", b"")) is not None
 
 
 def home_of(root: Path, file: Path) -> Path:

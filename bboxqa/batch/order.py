@@ -1,7 +1,8 @@
 """Which projects get several cores, so that no core waits for the last of them."""
 
+from collections import deque
 from collections.abc import Sequence
-from heapq import heapify, heapreplace
+from heapq import heappop, heappush
 
 __all__ = ["count_alone"]
 
@@ -12,7 +13,7 @@ _MANY = 1000
 
 
 def count_alone(sizes: Sequence[int], jobs: int, least: int) -> int:
-    """Return how many of the largest projects are best run with two cores each, before the others.
+    """Return how many of the largest projects are best run with two cores each.
 
     A project that is as large as half of all together would be at work long after the others,
     on one core. Times are taken to grow with sizes, for each number of projects the end is worked
@@ -42,19 +43,22 @@ def count_alone(sizes: Sequence[int], jobs: int, least: int) -> int:
     if len(sizes) > _MANY:
         total = sum(sizes)
         candidates = sum(size * jobs > total for size in sizes[:candidates])
-    if not candidates:
+    if not candidates or jobs == 1:
         return 0
-    ends = [
-        _end(sizes[:n_alone], max(1, jobs // 2)) / _FASTER + _end(sizes[n_alone:], jobs)
-        for n_alone in range(candidates + 1)
-    ]
+    ends = [_end(sizes, n_alone, jobs) for n_alone in range(candidates + 1)]
     return ends.index(min(ends))
 
 
-def _end(sizes: Sequence[int], jobs: int) -> float:
-    """Return when the last project is done, if each goes to who is free first."""
-    busy = [0.0] * min(jobs, max(1, len(sizes)))
-    heapify(busy)
-    for size in sizes:
-        heapreplace(busy, busy[0] + size)
-    return max(busy)
+def _end(sizes: Sequence[int], n_alone: int, jobs: int) -> float:
+    """Return when the last project is done, if each goes to the cores that are free first."""
+    free, now = jobs, 0.0
+    busy: list[tuple[float, int]] = []
+    lanes = ((deque(sizes[:n_alone]), 2, _FASTER), (deque(sizes[n_alone:]), 1, 1))
+    while busy or any(waiting for waiting, *_ in lanes):
+        for waiting, n_cores, speed in lanes:
+            while waiting and n_cores <= free:
+                free -= n_cores
+                heappush(busy, (now + waiting.popleft() / speed, n_cores))
+        now, n_cores = heappop(busy)
+        free += n_cores
+    return now

@@ -57,10 +57,20 @@ class Died:
 Outcome = tuple[_Task, _Result | Died]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
+class _Lane(Generic[_Task]):
+    """Tasks that wait, how many cores each takes, and how many threads it may have there."""
+
+    waiting: deque[_Task]
+    n_cores: int
+    n_threads: int
+
+
+@dataclass(slots=True, eq=False)
 class _Worker(Generic[_Task]):
     process: BaseProcess
     pipe: Connection
+    lane: _Lane[_Task]
     given: deque[_Task] = field(default_factory=deque)
 
 
@@ -88,47 +98,43 @@ def run_all(
     jobs : int
         How many processes there may be.
     n_alone : int
-        How many of the first tasks to do before the others, half as many at a time: each may use
-        two cores. With one job a task may use all cores, and where there are fewer tasks than
-        jobs, the cores are shared out among them.
+        How many of the first tasks take two cores each; the others begin where a core is left.
+        With one job a task may use all cores, and where there are fewer tasks than jobs, the
+        cores are shared out among them.
 
     Yields
     ------
     task, result or Died
     """
     again = []
-    workers, share = max(1, jobs // 2), 2
+    lanes = [_Lane(deque(tasks[:n_alone]), 2, 2), _Lane(deque(tasks[n_alone:]), 1, 1)]
     if len(tasks) < jobs or jobs == 1:
-        n_alone, workers = len(tasks), min(jobs, max(1, len(tasks)))
-        share = max(1, cores() // workers)
-    parts = ((tasks[:n_alone], workers, share), (tasks[n_alone:], jobs, 1))
-    for part, most, n_threads in parts:
-        for task, result in _run(part, work, module, most, n_threads):
-            if isinstance(result, Died):
-                again.append(task)
-            else:
-                yield task, result
+        n_workers = min(jobs, max(1, len(tasks)))
+        lanes = [_Lane(deque(tasks), 1, max(1, cores() // n_workers))]
+    for task, result in _run(lanes, work, module, jobs):
+        if isinstance(result, Died):
+            again.append(task)
+        else:
+            yield task, result
     for task in again:
         # With one process and one thread it takes the least memory.
-        yield from _run([task], work, module, 1, 1)
+        yield from _run([_Lane(deque([task]), 1, 1)], work, module, 1)
 
 
 def _run(
-    tasks: Sequence[_Task],
-    work: Callable[[_Task], _Result],
-    module: str,
-    jobs: int,
-    n_threads: int,
+    lanes: Sequence[_Lane[_Task]], work: Callable[[_Task], _Result], module: str, jobs: int
 ) -> Iterator[Outcome[_Task, _Result]]:
-    waiting = deque(tasks)
     workers: list[_Worker[_Task]] = []
+    ended: list[_Worker[_Task]] = []
     try:
-        while waiting or any(worker.given for worker in workers):
-            while waiting and len(workers) < jobs:
-                workers.append(_start(work, module, n_threads))
-                _give(workers[-1], waiting, 1)
+        while workers or any(lane.waiting for lane in lanes):
+            for lane in lanes:
+                while lane.waiting and _taken(workers) + lane.n_cores <= jobs:
+                    workers.append(_start(work, module, lane))
+                    _give(workers[-1], 1)
             ready = wait([worker.pipe for worker in workers])
             for worker in [worker for worker in workers if worker.pipe in ready]:
+                waiting = worker.lane.waiting
                 try:
                     result = worker.pipe.recv()
                 except (EOFError, OSError):
@@ -141,22 +147,32 @@ def _run(
                     continue
                 task = worker.given.popleft()
                 # A task to go on with, unless it would wait here while others have nothing to do.
-                _give(worker, waiting, 2 if len(waiting) > len(workers) else 1)
+                _give(worker, 2 if len(waiting) > len(workers) else 1)
+                if not worker.given:
+                    # Its cores are for others.
+                    worker.pipe.close()
+                    workers.remove(worker)
+                    ended.append(worker)
                 yield task, result
     finally:
         for worker in workers:
             worker.pipe.close()
-        for worker in workers:
+        for worker in (*ended, *workers):
             worker.process.join(0 if worker.given else 5)
             if worker.process.is_alive():
                 worker.process.kill()
                 worker.process.join()
 
 
-def _give(worker: _Worker[_Task], waiting: deque[_Task], most: int) -> None:
+def _taken(workers: Sequence[_Worker[_Task]]) -> int:
+    """Return how many cores are at work."""
+    return sum(worker.lane.n_cores for worker in workers)
+
+
+def _give(worker: _Worker[_Task], most: int) -> None:
     """Give a worker tasks until it has so many."""
-    while waiting and len(worker.given) < most:
-        worker.given.append(waiting.popleft())
+    while worker.lane.waiting and len(worker.given) < most:
+        worker.given.append(worker.lane.waiting.popleft())
         try:
             worker.pipe.send(worker.given[-1])
         except OSError:
@@ -164,7 +180,7 @@ def _give(worker: _Worker[_Task], waiting: deque[_Task], most: int) -> None:
             return
 
 
-def _start(work: Callable[[_Task], Any], module: str, n_threads: int) -> _Worker[_Task]:
+def _start(work: Callable[[_Task], Any], module: str, lane: _Lane[_Task]) -> _Worker[_Task]:
     # A process forked from a server that has the libraries loaded starts at once, and, unlike one
     # forked from here, inherits no locks of threads.
     context: ForkServerContext | SpawnContext = get_context("spawn")
@@ -172,6 +188,8 @@ def _start(work: Callable[[_Task], Any], module: str, n_threads: int) -> _Worker
         context = get_context("forkserver")
         context.set_forkserver_preload([module])
     ours, theirs = context.Pipe()
+    n_threads = lane.n_threads
+    # What has several cores may have processes of its own, which those of a daemon may not.
     process = context.Process(target=_serve, args=(work, theirs, n_threads), daemon=n_threads == 1)
     try:
         process.start()
@@ -182,7 +200,7 @@ def _start(work: Callable[[_Task], Any], module: str, n_threads: int) -> _Worker
             "what was done is kept: run the same again"
         ) from None
     theirs.close()
-    return _Worker(process, ours)
+    return _Worker(process, ours, lane)
 
 
 def _serve(work: Callable[[Any], Any], pipe: Connection, n_threads: int) -> None:

@@ -3,6 +3,7 @@
 import shutil
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -24,6 +25,7 @@ from bboxqa.batch.work import (
     LONG,
     Row,
     Settings,
+    does_for_two,
     recorded,
 )
 from bboxqa.errors import BboxqaError, OutputError
@@ -148,8 +150,9 @@ def run_batch(
         before = last_rows(out)
         spoiled = _spoiled(found, before)
         rows, n_reused = _rows(
-            run, found, spoiled, settings, out, fresh=fresh, fail_fast=fail_fast, tell=tell
-        )
+            run, found, spoiled, settings, out,
+            jobs=jobs, fresh=fresh, fail_fast=fail_fast, tell=tell,
+        )  # fmt: skip
         # What processes that died have left.
         _tidy(out)
         n_left = len(found.projects) + len(spoiled) - len(rows)
@@ -167,6 +170,7 @@ def _rows(
     settings: Settings,
     out: Path,
     *,
+    jobs: int,
     fresh: bool,
     fail_fast: bool,
     tell: Callable[[Step], None] | None,
@@ -185,13 +189,15 @@ def _rows(
         done(row, reused=False)
     pending = []
     n_reused = 0
-    for project in found.projects:
-        key, known = _known(project, settings, out)
-        if known is not None and (key is None or not fresh):
-            n_reused += key is not None
-            done(known, reused=key is not None)
-        elif key is not None:
-            pending.append((project, key))
+    # Hashing lets go of the lock of the interpreter.
+    with ThreadPoolExecutor(jobs) as threads:
+        all_known = threads.map(partial(_known, settings=settings, out=out), found.projects)
+        for project, (key, known) in zip(found.projects, all_known, strict=True):
+            if known is not None and (key is None or not fresh):
+                n_reused += key is not None
+                done(known, reused=key is not None)
+            elif key is not None:
+                pending.append((project, key))
     # The largest first: a long one at the end would leave the other processes idle.
     pending.sort(key=lambda task: (-task[0].size, task[0].name))
     if fail_fast and any(not row.passed for row in rows.values()):
@@ -274,10 +280,10 @@ def _engine(scheduler: str | None, jobs: int, part_size: int | None) -> Iterator
 
         def run(tasks: Sequence[Task], settings: Settings, out: Path) -> Iterator[Any]:
             work = partial(run_task, settings=settings, out=out)
-            # Where memory is bounded, or no process can be forked, a project keeps to one core.
-            gains = settings.memory is None and can_fork()
-            sizes = [project.size for project, _ in tasks] if gains else []
-            n_alone = count_alone(sizes, jobs, LONG)
+            sizes = [project.size for project, _ in tasks]
+            # Where memory is scarce, or no process can be forked, a project keeps to one core.
+            gains = tasks and can_fork() and does_for_two(sizes[0], settings.memory)
+            n_alone = count_alone(sizes, jobs, LONG) if gains else 0
             return run_all(tasks, work, "bboxqa.batch.parcels", jobs, n_alone)
 
         yield run

@@ -33,7 +33,17 @@ from bboxqa.validation import validate_with
 from bboxqa.version import __version__
 from bboxqa.words import clean
 
-__all__ = ["LONG", "MEASURED", "Row", "Settings", "failed", "key_of", "run_project", "settings_of"]
+__all__ = [
+    "LONG",
+    "MEASURED",
+    "Row",
+    "Settings",
+    "does_for_two",
+    "failed",
+    "key_of",
+    "run_project",
+    "settings_of",
+]
 
 MEASURED = "measured"
 NOT_MEASURED = "not measured"
@@ -42,6 +52,9 @@ FAILED = "failed"
 _BLOCK = 1 << 20
 LONG = 1 << 22
 """From here on, in bytes of json, it is quicker to measure beside validating."""
+
+# An annotation needs at least 75 bytes of json, and may need 200 of memory, in each process.
+_OF_JSON = 6
 
 # Where a result is written before it is complete.
 _MEASURED = ".measured"
@@ -240,11 +253,14 @@ def _run(
     try:
         agree, validate = settings_of(project, settings)
         measured = scratch / _MEASURED
-        measuring = partial(_measure_into, measured, project, settings.memory, agree, count_all)
-        is_long = _is_long(project, settings, count_all)
+        is_long = count_all is None and can_fork() and does_for_two(project.size, settings.memory)
+        memory = settings.memory
+        if is_long and memory is not None:
+            memory //= 2
+        measuring = partial(_measure_into, measured, project, memory, agree, count_all)
         with beside(measuring) if is_long else nullcontext() as outcome:
             images = project.images if settings.images else None
-            report = validate_with(project.files, validate, images, _LISTED, settings.memory)
+            report = validate_with(project.files, validate, images, _LISTED, memory)
             lines = "".join(f"{line}\n" for line in FORMATS["jsonl"](report))
             write_atomically(scratch / "findings.jsonl", lines.encode("utf-8", "surrogateescape"))
             row = _counted(row, report)
@@ -272,10 +288,17 @@ def _run(
     return row, True, f"{row.status}\n{row.message}\n" if row.message else f"{row.status}\n"
 
 
-def _is_long(project: Project, settings: Settings, count_all: CountAll | None) -> bool:
-    """Return whether to measure beside validating; where memory is bounded, one comes first."""
-    here = count_all is None and can_fork()
-    return here and project.size >= LONG and settings.memory is None
+def does_for_two(size: int, memory: int | None) -> bool:
+    """Return whether a project is worth two processes, and the memory does for both.
+
+    Parameters
+    ----------
+    size : int
+        Of its json, in bytes.
+    memory : int, optional
+        Bytes that it is to get by with.
+    """
+    return size >= LONG and (memory is None or _OF_JSON * size <= memory)
 
 
 def _splits(project: Project) -> bool:

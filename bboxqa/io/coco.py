@@ -10,6 +10,7 @@ from bboxqa.io.attribution import attribute
 from bboxqa.io.join import join
 from bboxqa.io.reader import read_file
 from bboxqa.io.records import ANNOTATOR_KEYS
+from bboxqa.io.spool import check_memory
 from bboxqa.model import Dataset
 
 __all__ = ["list_files", "read_coco"]
@@ -120,6 +121,8 @@ def read_coco(
     ------
     DatasetError
         With everything that would falsify a result.
+    OutputError
+        If there is no room for temporary files, or so many annotations need more memory.
 
     Examples
     --------
@@ -166,6 +169,7 @@ def read_coco(
             problems += error.problems
     if problems:
         raise DatasetError(problems)
+    check_memory(str(files[0]), sum(len(each.columns.id) for each in read), memory)
     data = join(read, attribute(read, names, annotator_key=annotator_key, way=attribution), memory)
     del read, part
     give_back()

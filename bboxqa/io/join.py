@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 
 import numpy as np
 
@@ -11,8 +10,8 @@ from bboxqa.errors import DatasetError, NothingToCompareError
 from bboxqa.io.attribution import Attribution
 from bboxqa.io.reader import CocoFile
 from bboxqa.io.records import Image, whole_number
-from bboxqa.io.some import OF_ANNOTATIONS
-from bboxqa.io.spool import column_limit, one_after_other, stored, vertex_limit
+from bboxqa.io.some import OF_ANNOTATIONS, all_outlines
+from bboxqa.io.spool import column_limit, one_after_other, stored
 from bboxqa.model import (
     Annotations,
     BoolArray,
@@ -324,37 +323,33 @@ def _merge(
 ) -> Annotations:
     """Put the annotations of all files in order: image, annotator, place, id."""
     columns = [file.columns for file in files]
-    outlines = [
-        c.segmentation.take(p.place)
-        for c, p in zip(columns, indexed, strict=True)
-        if c.segmentation is not None
-    ]
-    segmentation = Segmentations.concatenate(
-        outlines, partial(one_after_other, limit=vertex_limit(memory))
-    )
+    limit = column_limit(memory)
     if len(files) == 1:
         # Not copied before they are put in order.
         place = indexed[0].place
         ids, bbox, iscrowd = columns[0].id, columns[0].bbox, columns[0].iscrowd
+        segmentation = columns[0].segmentation
     else:
+        used = [part.place for part in indexed]
         ids, bbox, iscrowd = (
-            np.concatenate(
-                [getattr(c, name)[p.place] for c, p in zip(columns, indexed, strict=True)]
+            one_after_other(
+                (getattr(c, name)[own] for c, own in zip(columns, used, strict=True)), limit
             )
             for name in ("id", "bbox", "iscrowd")
         )
+        outlines = [c.segmentation for c in columns if c.segmentation is not None]
+        segmentation = all_outlines(outlines, used, memory) if outlines else None
         place = np.arange(len(ids))
     image = np.concatenate([part.image for part in indexed])
     category = np.concatenate([part.category for part in indexed])
     annotator = np.concatenate(authors).astype(np.int32)
     order = _order(image, annotator, bbox, category, ids, place)
-    limit = column_limit(memory)
-    if segmentation is not None:
-        taken = segmentation.take(order)
-        names = OF_ANNOTATIONS if len(files) == 1 else (*OF_ANNOTATIONS, "ring_offsets", "counts")
-        kept = {name: stored(getattr(taken, name), limit) for name in names}
-        segmentation = replace(taken, **kept)
     rows = place[order]
+    if segmentation is not None:
+        segmentation = replace(
+            segmentation,
+            **{name: stored(getattr(segmentation, name), limit, rows) for name in OF_ANNOTATIONS},
+        )
     return Annotations(
         id=stored(ids, limit, rows),
         image=stored(image, limit, order),

@@ -1,12 +1,18 @@
-"""Some of the annotations, with what is in files left in files."""
+"""Some of the annotations, or those of several files, with what is in files left in files."""
 
+from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
+from itertools import accumulate, chain
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from bboxqa.arrays import IndexArray
-from bboxqa.io.spool import taken
-from bboxqa.model import Annotations
+from bboxqa.io.spool import column_limit, one_after_other, taken, vertex_limit
+from bboxqa.model import Annotations, Segmentations
 
-__all__ = ["OF_ANNOTATIONS", "some"]
+__all__ = ["OF_ANNOTATIONS", "all_outlines", "some"]
 
 OF_ANNOTATIONS = ("kind", "part_start", "part_stop", "counts_start", "counts_stop", "size")
 """The columns of outlines that have a row for each annotation."""
@@ -19,7 +25,6 @@ def some(annotations: Annotations, index: IndexArray) -> Annotations:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from bboxqa.examples import example_file
     >>> from bboxqa.io.coco import read_coco
     >>> annotations = read_coco(example_file("fruits")).annotations
@@ -36,3 +41,55 @@ def some(annotations: Annotations, index: IndexArray) -> Annotations:
         if field.name != "segmentation"
     }
     return replace(annotations, **columns, segmentation=outlines)
+
+
+def all_outlines(
+    parts: Sequence[Segmentations], rows: Sequence[IndexArray], memory: int | None
+) -> Segmentations:
+    """Return outlines of several files, one file after the other.
+
+    Parameters
+    ----------
+    parts : sequence of Segmentations
+    rows : sequence of (N,) int64
+        Which of each to take.
+    memory : int, optional
+        Bytes to get by with; columns that take too much of it go to files.
+
+    Returns
+    -------
+    Segmentations
+
+    Examples
+    --------
+    >>> from bboxqa.examples import example_file
+    >>> from bboxqa.io.coco import read_coco
+    >>> outlines = read_coco(example_file("landscape")).annotations.segmentation
+    >>> len(all_outlines([outlines, outlines], [np.array([0]), np.array([0, 1])], None))
+    3
+    """
+    rings = _before(len(part.ring_offsets) - 1 for part in parts)
+    points = _before(len(part.xy) for part in parts)
+    letters = _before(len(part.counts) for part in parts)
+    shifts = {"part_start": rings, "part_stop": rings}
+    shifts |= {"counts_start": letters, "counts_stop": letters}
+    limit = column_limit(memory)
+
+    def column(name: str) -> NDArray[Any]:
+        own = (getattr(part, name)[index] for part, index in zip(parts, rows, strict=True))
+        if name in shifts:
+            own = (values + shift for values, shift in zip(own, shifts[name], strict=True))
+        return one_after_other(own, limit)
+
+    offsets = (p.ring_offsets[1:] + n for p, n in zip(parts, points, strict=True))
+    return Segmentations(
+        **{name: column(name) for name in OF_ANNOTATIONS},
+        xy=one_after_other((part.xy for part in parts), vertex_limit(memory), scattered=True),
+        ring_offsets=one_after_other(chain([np.zeros(1, np.int64)], offsets), limit),
+        counts=one_after_other((part.counts for part in parts), vertex_limit(memory)),
+    )
+
+
+def _before(counts: Iterable[int]) -> list[int]:
+    """Return how many there are in the files before each."""
+    return list(accumulate(counts, initial=0))[:-1]

@@ -2,7 +2,7 @@
 
 import mmap
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from errno import EMFILE, ENFILE
 from functools import cache
@@ -11,12 +11,13 @@ from typing import IO, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from bboxqa.arrays import FloatArray, IndexArray, in_file, let_go
+from bboxqa.arrays import IndexArray, in_file, let_go
 from bboxqa.errors import OutputError
 
 __all__ = [
     "Column",
     "Spool",
+    "check_memory",
     "column_limit",
     "one_after_other",
     "stored",
@@ -31,6 +32,9 @@ _CHUNK = 1 << 20
 _SHARES = 4
 _COLUMNS = 64
 _FILES = 1 << 16
+# What an annotation needs all the same, in bytes, and what the program needs.
+_OF_ANNOTATION = 200
+_OF_PROGRAM = 500_000_000
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
@@ -139,6 +143,38 @@ def column_limit(memory: int | None) -> int | None:
     return None if memory is None else memory // (_SHARES * _COLUMNS)
 
 
+def check_memory(name: str, n_annotations: int, memory: int | None) -> None:
+    """Refuse what cannot be done with so little memory, however much goes to files.
+
+    Parameters
+    ----------
+    name : str
+        Of the file, or the first of several.
+    n_annotations : int
+    memory : int, optional
+        Bytes to get by with.
+
+    Raises
+    ------
+    OutputError
+        If the annotations need more. Below 500 MB nothing is refused: the program itself needs
+        as much.
+
+    Examples
+    --------
+    >>> check_memory("a.json", 10_000_000, 2_000_000_000)
+    >>> check_memory("a.json", 20_000_000, 2_000_000_000)
+    Traceback (most recent call last):
+    bboxqa.errors.OutputError: a.json: 20,000,000 annotations need 4 GB of memory; allow as much ...
+    """
+    needed = _OF_ANNOTATION * n_annotations
+    if memory is not None and needed > max(memory, _OF_PROGRAM):
+        raise OutputError(
+            f"{name}: {n_annotations:,} annotations need {needed / 1e9:.3g} GB of memory; allow as "
+            "much with --memory, or divide the file"
+        )
+
+
 class Column:
     """Collects the numbers of one column, window by window.
 
@@ -203,18 +239,23 @@ def taken(array: NDArray[_Scalar], rows: IndexArray) -> NDArray[_Scalar]:
     return stored(array, _CHUNK if in_file(array) else None, rows)
 
 
-def one_after_other(parts: Sequence[FloatArray], limit: int | None) -> FloatArray:
-    """Return points of several arrays as one, in a file if they are more than the limit.
+def one_after_other(
+    parts: Iterable[NDArray[_Scalar]], limit: int | None, *, scattered: bool = False
+) -> NDArray[_Scalar]:
+    """Return the rows of several arrays as one, in a file if they are more than the limit.
 
     Parameters
     ----------
-    parts : sequence of (V, 2) float64
+    parts : iterable of (N, …) array
+        Of one type, one at least; each is let go of before the next is asked for.
     limit : int, optional
         Bytes that may be held in memory.
+    scattered : bool
+        Whether rows will be read in places that are no neighbours.
 
     Returns
     -------
-    (sum of V, 2) float64
+    (sum of N, …) array
 
     Examples
     --------
@@ -222,11 +263,11 @@ def one_after_other(parts: Sequence[FloatArray], limit: int | None) -> FloatArra
     [[0.0, 0.0], [1.0, 1.0]]
     """
     if limit is None:
-        return np.concatenate(parts)
+        return np.concatenate(list(parts))
     spool = Spool(limit)
-    for xy in parts:
-        for start in range(0, len(xy), _CHUNK):
-            spool.add(np.ascontiguousarray(xy[start : start + _CHUNK]).tobytes())
-            let_go(xy)
-    # Neighbours in the file are neighbours in an image only by chance.
-    return spool.done(np.dtype(np.float64), scattered=True).reshape(-1, 2)
+    for part in parts:
+        step = max(1, _CHUNK // max(part[:1].nbytes, 1))
+        for start in range(0, len(part), step):
+            spool.add(np.ascontiguousarray(part[start : start + step]).tobytes())
+            let_go(part)
+    return spool.done(part.dtype, scattered=scattered).reshape(-1, *part.shape[1:])

@@ -7,6 +7,7 @@ from pathlib import Path
 from bboxqa.arrays import give_back
 from bboxqa.collector import collector_off
 from bboxqa.errors import DatasetError
+from bboxqa.io.spool import check_memory
 from bboxqa.rules.content import BYTE_ORDER_MARK, Reading, Text
 from bboxqa.rules.scanner import Scanner
 
@@ -48,7 +49,7 @@ def read_path(
     DatasetError
         If there is no such file, or it cannot be opened.
     OutputError
-        If there is no room for the outlines.
+        If there is no room for temporary files, or so many annotations need more memory.
     """
     try:
         with path.open("rb") as file:
@@ -75,6 +76,7 @@ def read_bytes(
     with collector_off():
         Scanner(reading, progress).read(start)
     give_back()
+    check_memory(name, len(reading.annotations), memory)
     return reading
 
 

@@ -136,6 +136,12 @@ def test_lists_at_the_end_of_a_large_file_and_cut_off_files_are_found(tmp_path):
     assert found.left_alone == ("middle.json",)
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-8-sig"])
+def test_other_encodings_are_found(tmp_path, encoding):
+    (tmp_path / "export.json").write_bytes('{"images": []}'.encode(encoding))
+    assert [project.name for project in discover(tmp_path).projects] == ["."]
+
+
 def test_pattern(tmp_path):
     made(tmp_path, "a/instances_1.json", "a/captions_1.json", "b/captions_2.json")
     found = discover(tmp_path, "instances_*.json")

@@ -61,6 +61,15 @@ def test_two_tasks_run_beside_each_other(tmp_path):
     assert [together for _, together in done] == [True, True]
 
 
+@pytest.mark.parametrize("n_alone", [1, 2])
+def test_cores_that_are_left_over_are_used_at_once(tmp_path, n_alone):
+    # The third core has nothing to do with tasks of two cores, and need not wait for their end.
+    work = partial(wait_for_the_other, folder=tmp_path)
+    done = list(run_all(range(5), work, "bboxqa.batch.work", 3, n_alone))
+    assert sorted(done) == [(task, True) for task in range(5)]
+    assert len(list(tmp_path.iterdir())) == 5
+
+
 def leave(task):
     os._exit(3)
 

@@ -410,6 +410,17 @@ def test_rows_can_be_written_as_json():
     assert Row(**json.loads(json.dumps(asdict(row)))) == row
 
 
+def test_what_needs_more_memory_is_tried_again_with_more(tmp_path, monkeypatch):
+    monkeypatch.setattr("bboxqa.io.spool._OF_PROGRAM", 0)
+    row = done(tmp_path, differing(), Settings({}, {}, memory=2399))
+    assert row.status == "failed"
+    assert "12 annotations need 2.4e-06 GB of memory; allow as much with --memory" in row.message
+    project = only(tmp_path / "root")
+    # It is not the input's fault, so that nothing is recorded.
+    assert recorded(tmp_path / "out", project.name) is None
+    assert done(tmp_path, differing(), Settings({}, {}, memory=2400)).status == "measured"
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="a second process measures on Linux only")
 class TestBesideValidating:
     @pytest.fixture(autouse=True)
@@ -438,10 +449,24 @@ class TestBesideValidating:
         assert measured == [here]
         assert together[0].status == "measured"
 
-    def test_where_memory_is_bounded_one_comes_first(self, tmp_path, monkeypatch):
+    def test_where_memory_is_scarce_one_comes_first(self, tmp_path, monkeypatch):
         monkeypatch.setattr(work, "beside", None)
-        row = done(tmp_path, differing(), Settings({}, {}, memory=1 << 20))
+        size = write(tmp_path / "root/p/x.json", differing()).stat().st_size
+        row = done(tmp_path, differing(), Settings({}, {}, memory=6 * size - 1))
         assert row.status == "measured"
+
+    def test_of_ample_memory_each_has_half(self, tmp_path, monkeypatch):
+        size = write(tmp_path / "root/p/x.json", differing()).stat().st_size
+        given = []
+        real = work.beside
+        monkeypatch.setattr(work, "beside", lambda do: given.append(do.args[2]) or real(do))
+        validate = work.validate_with
+        monkeypatch.setattr(
+            work, "validate_with", lambda *args: given.append(args[-1]) or validate(*args)
+        )
+        row = done(tmp_path, differing(), Settings({}, {}, memory=6 * size))
+        assert given == [3 * size, 3 * size]
+        assert row == done(tmp_path / "other", differing())
 
     @pytest.mark.parametrize("leaves", [True, False])
     def test_a_process_that_dies_is_replaced(self, tmp_path, monkeypatch, leaves):

@@ -18,6 +18,7 @@ from bboxqa.io import spool as module
 from bboxqa.io.coco import read_coco
 from bboxqa.io.some import some
 from bboxqa.io.spool import Column, Spool, column_limit, stored, vertex_limit
+from bboxqa.validation import validate
 
 numbers = st.lists(st.lists(st.floats(-1e9, 1e9), max_size=5), max_size=12)
 
@@ -144,9 +145,18 @@ def test_outlines_of_several_files(file, tmp_path):
         files.append(write(tmp_path / f"{who}.json", {**whole, "annotations": own}))
     held, spooled = read_coco(files), read_coco(files, memory=64)
     one, other = held.annotations.segmentation, spooled.annotations.segmentation
-    assert np.array_equal(one.xy, other.xy)
-    assert np.array_equal(one.ring_offsets, other.ring_offsets)
-    assert is_mapped(other.xy)
+    for name in ("xy", "ring_offsets", "part_start", "part_stop", "kind", "counts_start"):
+        assert np.array_equal(getattr(one, name), getattr(other, name)), name
+        assert is_mapped(getattr(other, name)), name
+    # As they were given, before the files were joined.
+    together = read_coco(file).annotations
+    assert held.annotations.id.tolist() == together.id.tolist()
+    for place in range(len(together)):
+        rings = zip(
+            together.segmentation.rings(place), held.annotations.segmentation.rings(place),
+            strict=True,
+        )  # fmt: skip
+        assert all(np.array_equal(*pair) for pair in rings)
 
 
 @pytest.mark.parametrize("similarity", ["polygon", "mask", "pixel", "bbox"])
@@ -158,6 +168,19 @@ def test_memory_changes_no_result(file, similarity):
         return json.loads(found.output)
 
     assert summary("--memory", "0.1KB") == summary()
+
+
+@pytest.mark.parametrize("do", [read_coco, validate])
+def test_memory_that_cannot_do_is_refused(file, do, monkeypatch):
+    n = len(json.loads(file.read_text())["annotations"])
+    monkeypatch.setattr(module, "_OF_PROGRAM", 0)
+    with pytest.raises(OutputError) as error:
+        do(file, memory=200 * n - 1)
+    assert str(error.value) == (
+        f"{file}: {n} annotations need {200 * n / 1e9:.3g} GB of memory; allow as much with "
+        "--memory, or divide the file"
+    )
+    do(file, memory=200 * n)
 
 
 @pytest.mark.parametrize("text", ["", "2 XB", "GB", "-1MB", "1e3"])
