@@ -11,9 +11,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
-from bboxqa.batch.parcels import Parcel, Task, pack, unpack
+from bboxqa.batch.discovery import Project
+from bboxqa.batch.parcels import Parcel, Task, pack, unpack, validated_anywhere
 from bboxqa.batch.parts import count_in_parts
 from bboxqa.batch.pool import Died, Outcome
+from bboxqa.batch.validated import Validated
 from bboxqa.batch.work import Row, Settings
 from bboxqa.errors import BboxqaError, ConfigError
 from bboxqa.forked import cores
@@ -33,8 +35,8 @@ _GONE = "the scheduler is gone; what was done is kept: run the same again"
 _SECONDS_TO_ANSWER = 5
 # A cluster that grows on demand takes its time for the first worker.
 _SECONDS_TO_JOIN = 600
-# Projects with more bytes of json than this stay in memory while others match their parts, so
-# that no worker may have more than one of them.
+# Projects with more bytes of json than this stay in memory while others validate them and match
+# their parts, so that no worker may have more than one of them.
 _LARGE = 1 << 26
 
 
@@ -154,9 +156,59 @@ def _pack(task: Task, settings: Settings, version: str, part_size: int | None) -
 
     if version != __version__:
         raise ConfigError(f"the worker has bboxqa {__version__}, and this run is of {version}")
-    # What a killed worker leaves in its own folder is removed by Dask.
-    scratch = Path(get_worker().local_directory)
-    return pack(task, settings, scratch, partial(count_in_parts, part_size=part_size))
+    project, _ = task
+    shared_out = project.size > _LARGE or part_size is not None
+    return pack(
+        task,
+        settings,
+        # What a killed worker leaves in its own folder is removed by Dask.
+        Path(get_worker().local_directory),
+        partial(count_in_parts, part_size=part_size),
+        partial(_validate_beside, project, settings) if shared_out else None,
+    )
+
+
+@contextmanager
+def _validate_beside(
+    project: Project, settings: Settings, here: Callable[[], Validated]
+) -> Iterator[Callable[[], Validated]]:
+    """Validate a project on another worker, or here if there is none; yield what waits for it."""
+    from distributed import get_client, get_worker, worker_client
+
+    client = get_client()
+    others = client.nthreads().keys() - {get_worker().address}
+    if not others:
+        yield here
+        return
+    future = client.submit(
+        _validate,
+        project,
+        settings,
+        key=f"validate-{uuid4().hex}",
+        pure=False,
+        # Before other projects: what is begun is to end.
+        priority=1,
+        workers=sorted(others),
+        # They may be gone by then.
+        allow_other_workers=True,
+    )
+
+    def wait() -> Validated:
+        # The thread leaves the pool of its worker meanwhile: there may be no other one.
+        with worker_client():
+            found: Validated = future.result()
+        return found
+
+    try:
+        yield wait
+    finally:
+        future.cancel()
+
+
+def _validate(project: Project, settings: Settings) -> Validated:
+    from distributed import get_worker
+
+    return validated_anywhere(project, settings, Path(get_worker().local_directory))
 
 
 def run_on(

@@ -8,11 +8,12 @@ from pathlib import Path
 from bboxqa.batch.discovery import Project
 from bboxqa.batch.folders import FAILURE, filled, folder_of, note_failure
 from bboxqa.batch.remote import Stored, fetched
-from bboxqa.batch.work import Row, Settings, failed, run_project
+from bboxqa.batch.validated import Beside, Validated, validated
+from bboxqa.batch.work import Row, Settings, failed, run_project, settings_of
 from bboxqa.errors import BboxqaError, OutputError
 from bboxqa.pipeline import CountAll
 
-__all__ = ["Parcel", "pack", "run_task", "unpack"]
+__all__ = ["Parcel", "Task", "pack", "run_task", "unpack", "validated_anywhere"]
 
 Task = tuple[Project, str]
 """A project and the key of its result."""
@@ -47,7 +48,11 @@ def run_task(task: Task, settings: Settings, out: Path) -> Row:
 
 
 def pack(
-    task: Task, settings: Settings, scratch: Path, count_all: CountAll | None = None
+    task: Task,
+    settings: Settings,
+    scratch: Path,
+    count_all: CountAll | None = None,
+    validate_beside: Beside | None = None,
 ) -> Parcel:
     """Run a project in a folder that is removed afterwards, and keep its files.
 
@@ -57,8 +62,8 @@ def pack(
     settings : Settings
     scratch : Path
         Where the folder is made.
-    count_all : callable
-        As for `agree_with`.
+    count_all, validate_beside : callable
+        As for `run_project`.
 
     Returns
     -------
@@ -70,10 +75,10 @@ def pack(
             out = Path(folder)
             if isinstance(project, Stored):
                 with fetched(project, out, images=settings.images) as (local, root):
-                    row = run_project(local, settings, out, key, count_all)
+                    row = run_project(local, settings, out, key, count_all, validate_beside)
                 return _named(project, row, _files(out, project), root)
             _check_shared(project)
-            row = run_project(project, settings, out, key, count_all)
+            row = run_project(project, settings, out, key, count_all, validate_beside)
             return Parcel(project, row, _files(out, project))
     except (OSError, OutputError) as error:
         return Parcel(project, failed(project, error), ())
@@ -101,6 +106,7 @@ def unpack(parcel: Parcel, out: Path) -> Row:
 
 
 def _check_shared(project: Project) -> None:
+    """Refuse files that are not on a disk of this worker."""
     for file in project.files:
         if not file.exists():
             raise OutputError(
@@ -117,12 +123,31 @@ def _files(out: Path, project: Project) -> tuple[tuple[str, bytes], ...]:
 
 def _named(project: Stored, row: Row, files: tuple[tuple[str, bytes], ...], root: Path) -> Parcel:
     """Return what came of a fetched project with the names that its files have in the store."""
-    here, there = str(root), project.url
     return Parcel(
         project,
-        replace(row, message=row.message.replace(here, there)),
-        tuple(
-            (name, content.replace(here.encode("utf-8", "surrogateescape"), there.encode()))
-            for name, content in files
-        ),
+        replace(row, message=row.message.replace(str(root), project.url)),
+        tuple((name, _with_names(content, project, root)) for name, content in files),
     )
+
+
+def _with_names(content: bytes, project: Stored, root: Path) -> bytes:
+    """Return the content of a file with the names of the store."""
+    return content.replace(str(root).encode("utf-8", "surrogateescape"), project.url.encode())
+
+
+def validated_anywhere(project: Project, settings: Settings, scratch: Path) -> Validated:
+    """Validate a project on whatever worker; its files may have to be fetched.
+
+    Parameters and errors are as those of `pack` and `validated`.
+    """
+    if not isinstance(project, Stored):
+        _check_shared(project)
+        _, validate = settings_of(project, settings)
+        images = project.images if settings.images else None
+        return validated(project, validate, images, settings.memory)
+    with (
+        tempfile.TemporaryDirectory(prefix=".bboxqa-", dir=scratch) as folder,
+        fetched(project, Path(folder), images=settings.images) as (local, root),
+    ):
+        found = validated_anywhere(local, settings, scratch)
+        return replace(found, lines=_with_names(found.lines, project, root))

@@ -1,7 +1,6 @@
 """One project: validated, measured, and written into its folder."""
 
 import json
-import shutil
 import traceback
 from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -15,21 +14,21 @@ import msgspec
 
 from bboxqa.batch.discovery import SPLITS, Project
 from bboxqa.batch.folders import FAILURE, RECORD, filled, folder_of, note_failure
+from bboxqa.batch.validated import Beside, validated
 from bboxqa.config import AgreeSettings, ValidateSettings, settings_from, validate_settings_from
 from bboxqa.config_files import read_settings, read_validate_settings
 from bboxqa.errors import BboxqaError, ConfigError, NothingToCompareError, OutputError
-from bboxqa.findings import Report, Severity
+from bboxqa.findings import Severity
 from bboxqa.forked import beside, can_fork
 from bboxqa.geometry.checks import needs_segmentation
 from bboxqa.io.coco import read_coco
 from bboxqa.io.folder import write_folder
 from bboxqa.io.writers import write_atomically
 from bboxqa.pipeline import CountAll, agree_with
-from bboxqa.report.findings import FORMATS
 from bboxqa.report.summary import summary
+from bboxqa.result import AgreementResult
 from bboxqa.rules.registry import select
 from bboxqa.shards import count_in_turn
-from bboxqa.validation import validate_with
 from bboxqa.version import __version__
 from bboxqa.words import clean
 
@@ -55,11 +54,6 @@ LONG = 1 << 22
 
 # An annotation needs at least 75 bytes of json, and may need 200 of memory, in each process.
 _OF_JSON = 6
-
-# Where a result is written before it is complete.
-_MEASURED = ".measured"
-# Findings of one rule and file that are listed; all are counted.
-_LISTED = 1000
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +194,12 @@ def recorded(out: Path, project: str) -> tuple[str, Row] | None:
 
 
 def run_project(
-    project: Project, settings: Settings, out: Path, key: str, count_all: CountAll | None = None
+    project: Project,
+    settings: Settings,
+    out: Path,
+    key: str,
+    count_all: CountAll | None = None,
+    validate_beside: Beside | None = None,
 ) -> Row:
     """Validate and measure one project, and write its folder.
 
@@ -218,14 +217,19 @@ def run_project(
         What `key_of` returns.
     count_all : callable
         As for `agree_with`.
+    validate_beside : callable, optional
+        Validates elsewhere while this process measures; by default a second process does where
+        that saves time.
 
     Returns
     -------
     Row
     """
+    if validate_beside is None and count_all is None and can_fork():
+        validate_beside = beside if does_for_two(project.size, settings.memory) else None
     try:
         with filled(folder_of(out, project.name)) as scratch:
-            row, keep, log = _run(project, settings, scratch, count_all)
+            row, keep, log = _run(project, settings, scratch, count_all, validate_beside)
             name = "log.txt" if keep else FAILURE
             (scratch / name).write_text(log, "utf-8", "backslashreplace")
             if keep:
@@ -246,35 +250,40 @@ def failed(project: Project, error: OSError | OutputError) -> Row:
 
 
 def _run(
-    project: Project, settings: Settings, scratch: Path, count_all: CountAll | None
+    project: Project,
+    settings: Settings,
+    scratch: Path,
+    count_all: CountAll | None,
+    validate_beside: Beside | None,
 ) -> tuple[Row, bool, str]:
     """Return the row of a project, whether it will be the same next time, and its log."""
     row = Row(project.name, FAILED, len(project.files))
     try:
         agree, validate = settings_of(project, settings)
-        measured = scratch / _MEASURED
-        is_long = count_all is None and can_fork() and does_for_two(project.size, settings.memory)
+        images = project.images if settings.images else None
         memory = settings.memory
-        if is_long and memory is not None:
+        if validate_beside is not None and memory is not None:
             memory //= 2
-        measuring = partial(_measure_into, measured, project, memory, agree, count_all)
-        with beside(measuring) if is_long else nullcontext() as outcome:
-            images = project.images if settings.images else None
-            report = validate_with(project.files, validate, images, _LISTED, memory)
-            lines = "".join(f"{line}\n" for line in FORMATS["jsonl"](report))
-            write_atomically(scratch / "findings.jsonl", lines.encode("utf-8", "surrogateescape"))
-            row = _counted(row, report)
-            values = None
+        validating = partial(validated, project, validate, images, memory)
+        found = validating() if validate_beside is None else None
+        with validate_beside(validating) if validate_beside else nullcontext() as outcome:
+            measured = _measured(project, memory, agree, count_all)
             if outcome is not None:
                 # What went wrong there goes wrong here, too, and is told.
                 with suppress(EOFError, OSError):
-                    values = outcome()
-        row = replace(row, **(values or measuring()), status=MEASURED)
-        for file in sorted(measured.iterdir()):
-            file.rename(scratch / file.name)
-        row = _gated(row, agree, report)
+                    found = outcome()
+        found = found or validating()
+        write_atomically(scratch / "findings.jsonl", found.lines)
+        row = replace(
+            row, n_errors=found.n_errors, n_warnings=found.n_warnings, n_infos=found.n_infos
+        )
+        if isinstance(measured, Exception):
+            raise measured  # noqa: TRY301 - its findings had to be written first
+        values = summary(measured)
+        write_folder(measured, values, scratch)
+        row = _gated(replace(row, **_of_row(values), status=MEASURED), agree, validate)
     except NothingToCompareError as error:
-        row = _gated(replace(row, status=NOT_MEASURED, message=_line(error)), agree, report)
+        row = _gated(replace(row, status=NOT_MEASURED, message=_line(error)), agree, validate)
     except (OSError, OutputError, MemoryError):
         raise
     except BboxqaError as error:
@@ -282,9 +291,6 @@ def _run(
     except Exception as error:  # noqa: BLE001 - one project never stops the others
         message = f"{type(error).__name__}: {clean(str(error))}"
         return replace(row, passed=False, message=message), False, traceback.format_exc()
-    finally:
-        # What has not been moved is not complete.
-        shutil.rmtree(scratch / _MEASURED, ignore_errors=True)
     return row, True, f"{row.status}\n{row.message}\n" if row.message else f"{row.status}\n"
 
 
@@ -314,36 +320,27 @@ def _line(error: BboxqaError) -> str:
     return first if len(problems) == 1 else f"{first} (and {len(problems) - 1} more)"
 
 
-def _counted(row: Row, report: Report) -> Row:
-    return replace(
-        row,
-        n_errors=report.severities.get(Severity.ERROR, 0),
-        n_warnings=report.severities.get(Severity.WARNING, 0),
-        n_infos=report.severities.get(Severity.INFO, 0),
-    )
+def _measured(
+    project: Project, memory: int | None, agree: AgreeSettings, count_all: CountAll | None
+) -> AgreementResult | Exception:
+    """Return the result of a project, or why there is none: its findings come before that."""
+    try:
+        data = read_coco(
+            project.files,
+            annotator_key=agree.annotator_key,
+            attribution=agree.attribution or ("annotator-key" if _splits(project) else None),
+            segmentation=needs_segmentation(agree.similarity),
+            digest=True,
+            memory=memory,
+        )
+        in_turn = partial(count_in_turn, memory=memory)
+        return agree_with(data, agree, count_all=count_all or in_turn)
+    except Exception as error:  # noqa: BLE001 - raised where the findings are written
+        return error
 
 
-def _measure_into(
-    folder: Path,
-    project: Project,
-    memory: int | None,
-    agree: AgreeSettings,
-    count_all: CountAll | None,
-) -> dict[str, Any]:
-    """Measure a project, and write the result into a folder; return what its row says of it."""
-    shutil.rmtree(folder, ignore_errors=True)
-    data = read_coco(
-        project.files,
-        annotator_key=agree.annotator_key,
-        attribution=agree.attribution or ("annotator-key" if _splits(project) else None),
-        segmentation=needs_segmentation(agree.similarity),
-        digest=True,
-        memory=memory,
-    )
-    in_turn = partial(count_in_turn, memory=memory)
-    result = agree_with(data, agree, count_all=count_all or in_turn)
-    values = summary(result)
-    write_folder(result, values, folder)
+def _of_row(values: dict[str, Any]) -> dict[str, Any]:
+    """Return what the row of a project tells of its summary."""
     first = values["thresholds"][0]
     low, high = first["interval"] or (None, None)
     return {
@@ -358,7 +355,7 @@ def _measure_into(
     }
 
 
-def _gated(row: Row, agree: AgreeSettings, report: Report) -> Row:
+def _gated(row: Row, agree: AgreeSettings, validate: ValidateSettings) -> Row:
     """Return the row with the gates that it fails."""
     failed = []
     if row.status == NOT_MEASURED and agree.min_alpha is not None:
@@ -370,8 +367,14 @@ def _gated(row: Row, agree: AgreeSettings, report: Report) -> Row:
             failed.append(f"alpha is undefined, which does not reach {agree.min_alpha:g}")
         elif alpha < agree.min_alpha:
             failed.append(f"alpha {alpha:.4f} is below {agree.min_alpha:g}")
-    if report.at_least(report.fail_on):
-        failed.append(f"findings of severity {report.fail_on.name.lower()} or above")
+    counts = {
+        Severity.ERROR: row.n_errors,
+        Severity.WARNING: row.n_warnings,
+        Severity.INFO: row.n_infos,
+    }
+    least = Severity(validate.fail_on)
+    if any(number for severity, number in counts.items() if severity.rank >= least.rank):
+        failed.append(f"findings of severity {least.name.lower()} or above")
     if not failed:
         return row
     return replace(row, passed=False, message="; ".join(filter(None, [row.message, *failed])))

@@ -5,7 +5,6 @@ import json
 import os
 import sys
 import tempfile
-import time
 from dataclasses import asdict
 from errno import ENOSPC
 from pathlib import Path
@@ -436,17 +435,15 @@ class TestBesideValidating:
         return row, {file.name: file.read_bytes() for file in folder.iterdir()}
 
     def test_gives_the_same(self, tmp_path, monkeypatch):
-        here, measured = os.getpid(), []
-        real = work._measure_into
-        monkeypatch.setattr(
-            work, "_measure_into", lambda *g: measured.append(os.getpid()) or real(*g)
-        )
+        here, looked = os.getpid(), []
+        real = work.validated
+        monkeypatch.setattr(work, "validated", lambda *g: looked.append(os.getpid()) or real(*g))
         together = self.result(tmp_path / "together")
-        # Measured elsewhere.
-        assert measured == []
+        # Validated elsewhere.
+        assert looked == []
         monkeypatch.setattr(forked, "cores", lambda: 1)
         assert self.result(tmp_path / "one after the other") == together
-        assert measured == [here]
+        assert looked == [here]
         assert together[0].status == "measured"
 
     def test_where_memory_is_scarce_one_comes_first(self, tmp_path, monkeypatch):
@@ -459,29 +456,27 @@ class TestBesideValidating:
         size = write(tmp_path / "root/p/x.json", differing()).stat().st_size
         given = []
         real = work.beside
-        monkeypatch.setattr(work, "beside", lambda do: given.append(do.args[2]) or real(do))
-        validate = work.validate_with
+        monkeypatch.setattr(work, "beside", lambda do: given.append(do.args[-1]) or real(do))
+        read = work.read_coco
         monkeypatch.setattr(
-            work, "validate_with", lambda *args: given.append(args[-1]) or validate(*args)
+            work,
+            "read_coco",
+            lambda *g, **named: given.append(named["memory"]) or read(*g, **named),
         )
         row = done(tmp_path, differing(), Settings({}, {}, memory=6 * size))
         assert given == [3 * size, 3 * size]
         assert row == done(tmp_path / "other", differing())
 
-    @pytest.mark.parametrize("leaves", [True, False])
-    def test_a_process_that_dies_is_replaced(self, tmp_path, monkeypatch, leaves):
+    def test_a_process_that_dies_is_replaced(self, tmp_path, monkeypatch):
         plain = self.result(tmp_path / "plain")
-        here, real = os.getpid(), work._measure_into
+        here, real = os.getpid(), work.validated
 
-        def dies(folder, *given):
-            if os.getpid() == here:
-                return real(folder, *given)
-            if leaves:
-                folder.mkdir()
-                (folder / "half.csv").write_text("half")
-            os._exit(9)
+        def dies(*given):
+            if os.getpid() != here:
+                os._exit(9)
+            return real(*given)
 
-        monkeypatch.setattr(work, "_measure_into", dies)
+        monkeypatch.setattr(work, "validated", dies)
         assert self.result(tmp_path / "died") == plain
 
     @pytest.mark.parametrize("n_cores", [1, 2])
@@ -489,11 +484,9 @@ class TestBesideValidating:
         monkeypatch.setattr(forked, "cores", lambda: n_cores)
 
         def fails(*_):
-            # So that the other process has written its files.
-            time.sleep(1)
             raise ZeroDivisionError
 
-        monkeypatch.setattr(work, "validate_with", fails)
+        monkeypatch.setattr(work, "validated", fails)
         row, files = self.result(tmp_path / "out")
         assert (row.status, row.message) == ("failed", "ZeroDivisionError: ")
         assert list(files) == ["failed.txt"]

@@ -1,0 +1,74 @@
+"""What validating a project gives, here or on another worker."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+from bboxqa.batch.discovery import Project
+from bboxqa.config import ValidateSettings
+from bboxqa.findings import Severity
+from bboxqa.report.findings import FORMATS
+from bboxqa.validation import validate_with
+
+__all__ = ["Beside", "Validated", "validated"]
+
+# Findings of one rule and file that are listed; all are counted.
+_LISTED = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Validated:
+    """Findings of a project.
+
+    Attributes
+    ----------
+    lines : bytes
+        Those that are listed, as jsonl.
+    n_errors, n_warnings, n_infos : int
+        How many there are.
+    """
+
+    lines: bytes
+    n_errors: int
+    n_warnings: int
+    n_infos: int
+
+
+Beside = Callable[[Callable[[], Validated]], AbstractContextManager[Callable[[], Validated]]]
+"""Validates elsewhere, as `bboxqa.forked.beside` does: yields what waits for the findings."""
+
+
+def validated(
+    project: Project, settings: ValidateSettings, images: Path | None, memory: int | None
+) -> Validated:
+    """Validate the files of a project.
+
+    Parameters
+    ----------
+    project : Project
+    settings : ValidateSettings
+    images : Path, optional
+        The folder of the images; without it they are not looked at.
+    memory : int, optional
+        Bytes to get by with.
+
+    Returns
+    -------
+    Validated
+
+    Raises
+    ------
+    DatasetError
+        If a file is not there any more.
+    OutputError
+        If there is no room for temporary files, or so many annotations need more memory.
+    """
+    report = validate_with(project.files, settings, images, _LISTED, memory)
+    lines = "".join(f"{line}\n" for line in FORMATS["jsonl"](report))
+    return Validated(
+        lines.encode("utf-8", "surrogateescape"),
+        report.severities.get(Severity.ERROR, 0),
+        report.severities.get(Severity.WARNING, 0),
+        report.severities.get(Severity.INFO, 0),
+    )
