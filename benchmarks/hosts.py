@@ -38,9 +38,10 @@ HOSTS = {"bboxqa-client": 1, "bboxqa-one": 2, "bboxqa-two": 3}
 CLIENT, *WORKERS = HOSTS
 SCHEDULER = "tcp://10.77.0.1:8786"
 STORE = "http://10.77.0.1:5000"
-SECRETS = {
-    "AWS_ACCESS_KEY_ID": "a",
-    "AWS_SECRET_ACCESS_KEY": "b",
+OF_STORE = {
+    "AWS_ENDPOINT_URL": STORE,
+    "AWS_ACCESS_KEY_ID": "anybody",
+    "AWS_SECRET_ACCESS_KEY": "anything",
     "AWS_DEFAULT_REGION": "us-east-1",
 }
 
@@ -95,7 +96,7 @@ def started(host: str, command: Sequence[str], hidden: Path | None = None) -> It
         command = ["unshare", "--mount", "sh", "-c", shell, str(hidden), *command]
     process = subprocess.Popen(
         ["ip", "netns", "exec", host, *command],
-        env={**os.environ, **SECRETS, "AWS_ENDPOINT_URL": STORE},
+        env={**os.environ, **OF_STORE},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
@@ -138,7 +139,7 @@ def batch(root: str, out: Path, *options: str, host: str | None = None) -> float
     begun = time.perf_counter()
     done = subprocess.run(
         [*where, str(BIN / "bboxqa"), "batch", root, "--out", str(out), *options],
-        env={**os.environ, **SECRETS, "AWS_ENDPOINT_URL": STORE},
+        env={**os.environ, **OF_STORE},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         check=False,
@@ -174,7 +175,7 @@ def stored(root: Path) -> Iterator[str]:
     with started(CLIENT, server):
         subprocess.run(
             ["ip", "netns", "exec", CLIENT, sys.executable, "-c", copy, str(root)],
-            env={**os.environ, **SECRETS, "AWS_ENDPOINT_URL": STORE},
+            env={**os.environ, **OF_STORE},
             check=True,
         )
         yield "s3://projects/root"
@@ -185,6 +186,42 @@ def cut(host: str, seconds: float) -> threading.Timer:
     timer = threading.Timer(seconds, run, ("ip", "-n", host, "link", "set", "eth0", "down"))
     timer.start()
     return timer
+
+
+def measured(arguments: argparse.Namespace, case: str) -> list[str]:
+    """Measure one case on one host and on two, compare with a local run, return the lines."""
+    folder, n = make(arguments.data, case, arguments.images)
+    out = arguments.data / "hosts results"
+    batch(str(folder), out)
+    expected = results(out, str(folder))
+    hidden = folder if arguments.store else None
+    lines, medians = [], []
+    with ExitStack() as stack:
+        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        root = stack.enter_context(stored(folder)) if arguments.store else str(folder)
+        for n_hosts in (2,) if arguments.cut else (1, 2):
+            seconds, traffic = [], []
+            for _ in range(arguments.runs):
+                with cluster(n_hosts, scratch, hidden):
+                    before = moved()
+                    plug = cut(WORKERS[1], 8) if arguments.cut else None
+                    seconds.append(batch(root, out, "--scheduler", SCHEDULER, host=CLIENT))
+                    traffic.append((moved() - before) / 1e6)
+                    if plug is not None:
+                        plug.cancel()
+                        run("ip", "-n", WORKERS[1], "link", "set", "eth0", "up")
+                found = results(out, root)
+                differ = [name for name in expected if found.get(name) != expected[name]]
+                if differ or found.keys() != expected.keys():
+                    sys.exit(f"{case}, {n_hosts} hosts: not the local run: {differ[:5]}")
+            medians.append(statistics.median(seconds))
+            lines.append(
+                f"| {case} | {n:,} | {n_hosts} | {medians[-1]:.2f} "
+                f"| {min(seconds):.2f}-{max(seconds):.2f} | {len(seconds)} "
+                f"| {medians[0] / medians[-1]:.2f} | {statistics.median(traffic):.1f} |"
+            )
+            print(lines[-1], flush=True)
+    return lines
 
 
 def main() -> None:
@@ -204,42 +241,9 @@ def main() -> None:
         "| projects | annotations | hosts | median s | min-max s | runs | times one | MB moved |",
         "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
-    out = arguments.data / "hosts results"
-    for case in arguments.cases:
-        folder, n = make(arguments.data, case, arguments.images)
-        batch(str(folder), out)
-        expected = results(out, str(folder))
-        medians: list[float] = []
-        with (
-            tempfile.TemporaryDirectory() as scratch,
-            network(arguments.rate),
-            ExitStack() as stack,
-        ):
-            root = stack.enter_context(stored(folder)) if arguments.store else str(folder)
-            for n_hosts in (2,) if arguments.cut else (1, 2):
-                seconds, traffic = [], []
-                for _ in range(arguments.runs):
-                    hidden = folder if arguments.store else None
-                    with cluster(n_hosts, Path(scratch), hidden):
-                        before = moved()
-                        plug = cut(WORKERS[1], 8) if arguments.cut else None
-                        options = ("--scheduler", SCHEDULER)
-                        seconds.append(batch(root, out, *options, host=CLIENT))
-                        traffic.append((moved() - before) / 1e6)
-                        if plug is not None:
-                            plug.cancel()
-                            run("ip", "-n", WORKERS[1], "link", "set", "eth0", "up")
-                    found = results(out, root)
-                    differ = [name for name in expected if found.get(name) != expected[name]]
-                    if differ or found.keys() != expected.keys():
-                        sys.exit(f"{case}, {n_hosts} hosts: not the local run: {differ[:5]}")
-                medians.append(statistics.median(seconds))
-                lines.append(
-                    f"| {case} | {n:,} | {n_hosts} | {medians[-1]:.2f} "
-                    f"| {min(seconds):.2f}-{max(seconds):.2f} | {len(seconds)} "
-                    f"| {medians[0] / medians[-1]:.2f} | {statistics.median(traffic):.1f} |"
-                )
-                print(lines[-1], flush=True)
+    with network(arguments.rate):
+        for case in arguments.cases:
+            lines += measured(arguments, case)
     report = "\n".join([*machine_facts(), "", *lines]) + "\n"
     write_text(arguments.out, report)
     print(report)
