@@ -21,11 +21,10 @@ $(VENV)/.test: $(VENV)/.installed
 	$(PIP) --constraint constraints.txt --group test --group lint
 	@touch $@
 
-# A store as Azure has it, for tests; without npm they leave it out.
+# A store as Azure has it, for tests; where npm cannot bring it, they leave it out.
 $(VENV)/.azurite: $(BIN)/python
 	npm install --prefix $(VENV) --no-audit --no-fund --no-save --silent azurite@3.37.0 \
-	  || echo "Azurite is not there: the tests of az:// are left out"
-	@touch $@
+	  && touch $@ || echo "Azurite is not there: the tests of az:// are left out"
 
 demo: $(VENV)/.installed
 	$(BIN)/bboxqa example fruits --out demo/fruits --force

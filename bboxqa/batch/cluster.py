@@ -4,7 +4,7 @@ import logging
 import re
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -36,7 +36,7 @@ _SECONDS_TO_ANSWER = 5
 # A cluster that grows on demand takes its time for the first worker.
 _SECONDS_TO_JOIN = 600
 # Projects with more bytes of json than this stay in memory while others validate them and match
-# their parts, so that no worker may have more than one of them.
+# their parts, so that no worker may measure more than one of them.
 _LARGE = 1 << 26
 
 
@@ -152,38 +152,46 @@ def run_projects(
 
 
 def _pack(task: Task, settings: Settings, version: str, part_size: int | None) -> Parcel:
+    project, _ = task
+    # Sharing out a small one would cost more than it saves.
+    is_large = project.size > _LARGE or part_size is not None
+    return pack(
+        task,
+        settings,
+        _scratch(version),
+        partial(count_in_parts, part_size=part_size),
+        partial(_validate_beside, project, settings, version) if is_large else None,
+    )
+
+
+def _scratch(version: str) -> Path:
+    """Return the folder of this worker, if it is of the version that the run is of."""
     from distributed import get_worker
 
     if version != __version__:
         raise ConfigError(f"the worker has bboxqa {__version__}, and this run is of {version}")
-    project, _ = task
-    shared_out = project.size > _LARGE or part_size is not None
-    return pack(
-        task,
-        settings,
-        # What a killed worker leaves in its own folder is removed by Dask.
-        Path(get_worker().local_directory),
-        partial(count_in_parts, part_size=part_size),
-        partial(_validate_beside, project, settings) if shared_out else None,
-    )
+    # What a killed worker leaves in its own folder is removed by Dask.
+    return Path(get_worker().local_directory)
 
 
 @contextmanager
 def _validate_beside(
-    project: Project, settings: Settings, here: Callable[[], Validated]
+    project: Project, settings: Settings, version: str, here: Callable[[], Validated]
 ) -> Iterator[Callable[[], Validated]]:
     """Validate a project on another worker, or here if there is none; yield what waits for it."""
     from distributed import get_client, get_worker, worker_client
 
-    client = get_client()
-    others = client.nthreads().keys() - {get_worker().address}
+    client, worker = get_client(), get_worker()
+    others = client.nthreads().keys() - {worker.address, worker.contact_address}
     if not others:
-        yield here
+        found = here()
+        yield lambda: found
         return
     future = client.submit(
         _validate,
         project,
         settings,
+        version,
         key=f"validate-{uuid4().hex}",
         pure=False,
         # Before other projects: what is begun is to end.
@@ -195,9 +203,12 @@ def _validate_beside(
 
     def wait() -> Validated:
         # The thread leaves the pool of its worker meanwhile: there may be no other one.
-        with worker_client():
-            found: Validated = future.result()
-        return found
+        with nullcontext() if future.done() else worker_client():
+            try:
+                result: Validated = future.result()
+            except Exception as error:
+                raise EOFError from error
+        return result
 
     try:
         yield wait
@@ -205,10 +216,8 @@ def _validate_beside(
         future.cancel()
 
 
-def _validate(project: Project, settings: Settings) -> Validated:
-    from distributed import get_worker
-
-    return validated_anywhere(project, settings, Path(get_worker().local_directory))
+def _validate(project: Project, settings: Settings, version: str) -> Validated:
+    return validated_anywhere(project, settings, _scratch(version))
 
 
 def run_on(

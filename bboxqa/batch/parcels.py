@@ -145,9 +145,6 @@ def validated_anywhere(project: Project, settings: Settings, scratch: Path) -> V
         _, validate = settings_of(project, settings)
         images = project.images if settings.images else None
         return validated(project, validate, images, settings.memory)
-    with (
-        tempfile.TemporaryDirectory(prefix=".bboxqa-", dir=scratch) as folder,
-        fetched(project, Path(folder), images=settings.images) as (local, root),
-    ):
+    with fetched(project, scratch, images=settings.images) as (local, root):
         found = validated_anywhere(local, settings, scratch)
         return replace(found, lines=_with_names(found.lines, project, root))

@@ -79,7 +79,7 @@ def run_all(
     work: Callable[[_Task], _Result],
     module: str,
     jobs: int,
-    n_alone: int = 0,
+    n_wide: int = 0,
 ) -> Iterator[Outcome[_Task, _Result]]:
     """Do tasks in several processes; yield each with its result as it is done.
 
@@ -97,7 +97,7 @@ def run_all(
         The module to load before processes are forked.
     jobs : int
         How many processes there may be.
-    n_alone : int
+    n_wide : int
         How many of the first tasks take two cores each; the others begin where a core is left.
         With one job a task may use all cores, and where there are fewer tasks than jobs, the
         cores are shared out among them.
@@ -107,7 +107,7 @@ def run_all(
     task, result or Died
     """
     again = []
-    lanes = [_Lane(deque(tasks[:n_alone]), 2, 2), _Lane(deque(tasks[n_alone:]), 1, 1)]
+    lanes = [_Lane(deque(tasks[:n_wide]), 2, 2), _Lane(deque(tasks[n_wide:]), 1, 1)]
     if len(tasks) < jobs or jobs == 1:
         n_workers = min(jobs, max(1, len(tasks)))
         lanes = [_Lane(deque(tasks), 1, max(1, cores() // n_workers))]

@@ -15,7 +15,7 @@ from bboxqa.batch.discovery import Discovered, Project, discover, home_of
 from bboxqa.batch.folders import FAILURE, folder_of, note_failure
 from bboxqa.batch.history import Worse, append, became_worse, last_rows, names_of_last_run
 from bboxqa.batch.listing import find_projects
-from bboxqa.batch.order import count_alone
+from bboxqa.batch.order import count_wide
 from bboxqa.batch.output import WRITTEN, write_outputs
 from bboxqa.batch.parcels import Task, run_task
 from bboxqa.batch.pool import Died, Outcome, run_all
@@ -192,12 +192,17 @@ def _rows(
     # Hashing lets go of the lock of the interpreter.
     with ThreadPoolExecutor(jobs) as threads:
         all_known = threads.map(partial(_known, settings=settings, out=out), found.projects)
-        for project, (key, known) in zip(found.projects, all_known, strict=True):
-            if known is not None and (key is None or not fresh):
-                n_reused += key is not None
-                done(known, reused=key is not None)
-            elif key is not None:
-                pending.append((project, key))
+        try:
+            for project, (key, known) in zip(found.projects, all_known, strict=True):
+                if known is not None and (key is None or not fresh):
+                    n_reused += key is not None
+                    done(known, reused=key is not None)
+                elif key is not None:
+                    pending.append((project, key))
+        except BaseException:
+            # Nobody waits for the hashes of a run that is interrupted.
+            threads.shutdown(cancel_futures=True)
+            raise
     # The largest first: a long one at the end would leave the other processes idle.
     pending.sort(key=lambda task: (-task[0].size, task[0].name))
     if fail_fast and any(not row.passed for row in rows.values()):
@@ -281,10 +286,11 @@ def _engine(scheduler: str | None, jobs: int, part_size: int | None) -> Iterator
         def run(tasks: Sequence[Task], settings: Settings, out: Path) -> Iterator[Any]:
             work = partial(run_task, settings=settings, out=out)
             sizes = [project.size for project, _ in tasks]
-            # Where memory is scarce, or no process can be forked, a project keeps to one core.
+            # Where memory is scarce, or no process can be forked, a project keeps to one core. It
+            # is the largest ones that get two, so the largest decides.
             gains = tasks and can_fork() and does_for_two(sizes[0], settings.memory)
-            n_alone = count_alone(sizes, jobs, LONG) if gains else 0
-            return run_all(tasks, work, "bboxqa.batch.parcels", jobs, n_alone)
+            n_wide = count_wide(sizes, jobs, LONG) if gains else 0
+            return run_all(tasks, work, "bboxqa.batch.parcels", jobs, n_wide)
 
         yield run
         return

@@ -27,16 +27,22 @@ class Validated:
         Those that are listed, as jsonl.
     n_errors, n_warnings, n_infos : int
         How many there are.
+    failed : bool
+        Whether some are as bad as `fail_on` says, or worse.
     """
 
     lines: bytes
     n_errors: int
     n_warnings: int
     n_infos: int
+    failed: bool
 
 
 Beside = Callable[[Callable[[], Validated]], AbstractContextManager[Callable[[], Validated]]]
-"""Validates elsewhere, as `bboxqa.forked.beside` does: yields what waits for the findings."""
+"""Validates elsewhere: yields what waits for the findings, as `bboxqa.forked.beside` does.
+
+Whatever goes wrong there is an EOFError or an OSError: the one who waits then does it himself.
+"""
 
 
 def validated(
@@ -71,4 +77,5 @@ def validated(
         report.severities.get(Severity.ERROR, 0),
         report.severities.get(Severity.WARNING, 0),
         report.severities.get(Severity.INFO, 0),
+        report.at_least(report.fail_on) > 0,
     )

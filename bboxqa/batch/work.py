@@ -1,6 +1,7 @@
 """One project: validated, measured, and written into its folder."""
 
 import json
+import shutil
 import traceback
 from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, field, replace
@@ -14,11 +15,10 @@ import msgspec
 
 from bboxqa.batch.discovery import SPLITS, Project
 from bboxqa.batch.folders import FAILURE, RECORD, filled, folder_of, note_failure
-from bboxqa.batch.validated import Beside, validated
+from bboxqa.batch.validated import Beside, Validated, validated
 from bboxqa.config import AgreeSettings, ValidateSettings, settings_from, validate_settings_from
 from bboxqa.config_files import read_settings, read_validate_settings
 from bboxqa.errors import BboxqaError, ConfigError, NothingToCompareError, OutputError
-from bboxqa.findings import Severity
 from bboxqa.forked import beside, can_fork
 from bboxqa.geometry.checks import needs_segmentation
 from bboxqa.io.coco import read_coco
@@ -26,7 +26,6 @@ from bboxqa.io.folder import write_folder
 from bboxqa.io.writers import write_atomically
 from bboxqa.pipeline import CountAll, agree_with
 from bboxqa.report.summary import summary
-from bboxqa.result import AgreementResult
 from bboxqa.rules.registry import select
 from bboxqa.shards import count_in_turn
 from bboxqa.version import __version__
@@ -52,8 +51,10 @@ _BLOCK = 1 << 20
 LONG = 1 << 22
 """From here on, in bytes of json, it is quicker to measure beside validating."""
 
-# An annotation needs at least 75 bytes of json, and may need 200 of memory, in each process.
-_OF_JSON = 6
+# Where a result is written before it is complete.
+_MEASURED = ".measured"
+# An annotation has 50 bytes of json or more, and may need 200 of memory, in each process.
+_OF_JSON = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,15 +219,19 @@ def run_project(
     count_all : callable
         As for `agree_with`.
     validate_beside : callable, optional
-        Validates elsewhere while this process measures; by default a second process does where
-        that saves time.
+        Validates elsewhere while this process measures. Without it and `count_all`, a second
+        process does where that saves time.
 
     Returns
     -------
     Row
     """
-    if validate_beside is None and count_all is None and can_fork():
-        validate_beside = beside if does_for_two(project.size, settings.memory) else None
+    is_long = does_for_two(project.size, settings.memory)
+    if is_long and count_all is None and can_fork():
+        validate_beside = beside
+        # Each of the two processes gets by with half of it.
+        half = None if settings.memory is None else settings.memory // 2
+        settings = replace(settings, memory=half)
     try:
         with filled(folder_of(out, project.name)) as scratch:
             row, keep, log = _run(project, settings, scratch, count_all, validate_beside)
@@ -262,12 +267,10 @@ def _run(
         agree, validate = settings_of(project, settings)
         images = project.images if settings.images else None
         memory = settings.memory
-        if validate_beside is not None and memory is not None:
-            memory //= 2
         validating = partial(validated, project, validate, images, memory)
         found = validating() if validate_beside is None else None
         with validate_beside(validating) if validate_beside else nullcontext() as outcome:
-            measured = _measured(project, memory, agree, count_all)
+            measured = _measured_into(scratch / _MEASURED, project, memory, agree, count_all)
             if outcome is not None:
                 # What went wrong there goes wrong here, too, and is told.
                 with suppress(EOFError, OSError):
@@ -277,13 +280,15 @@ def _run(
         row = replace(
             row, n_errors=found.n_errors, n_warnings=found.n_warnings, n_infos=found.n_infos
         )
-        if isinstance(measured, Exception):
+        if isinstance(measured, NothingToCompareError):
+            row = replace(row, status=NOT_MEASURED, message=_line(measured))
+        elif isinstance(measured, Exception):
             raise measured  # noqa: TRY301 - its findings had to be written first
-        values = summary(measured)
-        write_folder(measured, values, scratch)
-        row = _gated(replace(row, **_of_row(values), status=MEASURED), agree, validate)
-    except NothingToCompareError as error:
-        row = _gated(replace(row, status=NOT_MEASURED, message=_line(error)), agree, validate)
+        else:
+            row = replace(row, **measured, status=MEASURED)
+            for file in sorted((scratch / _MEASURED).iterdir()):
+                file.rename(scratch / file.name)
+        row = _gated(row, agree, validate, found)
     except (OSError, OutputError, MemoryError):
         raise
     except BboxqaError as error:
@@ -291,6 +296,9 @@ def _run(
     except Exception as error:  # noqa: BLE001 - one project never stops the others
         message = f"{type(error).__name__}: {clean(str(error))}"
         return replace(row, passed=False, message=message), False, traceback.format_exc()
+    finally:
+        # What has not been moved is not complete.
+        shutil.rmtree(scratch / _MEASURED, ignore_errors=True)
     return row, True, f"{row.status}\n{row.message}\n" if row.message else f"{row.status}\n"
 
 
@@ -320,10 +328,17 @@ def _line(error: BboxqaError) -> str:
     return first if len(problems) == 1 else f"{first} (and {len(problems) - 1} more)"
 
 
-def _measured(
-    project: Project, memory: int | None, agree: AgreeSettings, count_all: CountAll | None
-) -> AgreementResult | Exception:
-    """Return the result of a project, or why there is none: its findings come before that."""
+def _measured_into(
+    folder: Path,
+    project: Project,
+    memory: int | None,
+    agree: AgreeSettings,
+    count_all: CountAll | None,
+) -> dict[str, Any] | Exception:
+    """Measure a project, and write the result into a folder.
+
+    Return what its row says of it, or why there is nothing to say: its findings come before that.
+    """
     try:
         data = read_coco(
             project.files,
@@ -334,13 +349,14 @@ def _measured(
             memory=memory,
         )
         in_turn = partial(count_in_turn, memory=memory)
-        return agree_with(data, agree, count_all=count_all or in_turn)
+        result = agree_with(data, agree, count_all=count_all or in_turn)
+        values = summary(result)
+        write_folder(result, values, folder)
+    except BboxqaError as error:
+        # Its frames would hold the annotations.
+        return error.with_traceback(None)
     except Exception as error:  # noqa: BLE001 - raised where the findings are written
         return error
-
-
-def _of_row(values: dict[str, Any]) -> dict[str, Any]:
-    """Return what the row of a project tells of its summary."""
     first = values["thresholds"][0]
     low, high = first["interval"] or (None, None)
     return {
@@ -355,7 +371,7 @@ def _of_row(values: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _gated(row: Row, agree: AgreeSettings, validate: ValidateSettings) -> Row:
+def _gated(row: Row, agree: AgreeSettings, validate: ValidateSettings, found: Validated) -> Row:
     """Return the row with the gates that it fails."""
     failed = []
     if row.status == NOT_MEASURED and agree.min_alpha is not None:
@@ -367,14 +383,8 @@ def _gated(row: Row, agree: AgreeSettings, validate: ValidateSettings) -> Row:
             failed.append(f"alpha is undefined, which does not reach {agree.min_alpha:g}")
         elif alpha < agree.min_alpha:
             failed.append(f"alpha {alpha:.4f} is below {agree.min_alpha:g}")
-    counts = {
-        Severity.ERROR: row.n_errors,
-        Severity.WARNING: row.n_warnings,
-        Severity.INFO: row.n_infos,
-    }
-    least = Severity(validate.fail_on)
-    if any(number for severity, number in counts.items() if severity.rank >= least.rank):
-        failed.append(f"findings of severity {least.name.lower()} or above")
+    if found.failed:
+        failed.append(f"findings of severity {validate.fail_on} or above")
     if not failed:
         return row
     return replace(row, passed=False, message="; ".join(filter(None, [row.message, *failed])))

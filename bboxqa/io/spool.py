@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from errno import EMFILE, ENFILE
 from functools import cache
+from math import ceil
 from typing import IO, Any, TypeVar
 
 import numpy as np
@@ -165,13 +166,13 @@ def check_memory(name: str, n_annotations: int, memory: int | None) -> None:
     >>> check_memory("a.json", 10_000_000, 2_000_000_000)
     >>> check_memory("a.json", 20_000_000, 2_000_000_000)
     Traceback (most recent call last):
-    bboxqa.errors.OutputError: a.json: 20,000,000 annotations need 4 GB of memory; allow as much ...
+    bboxqa.errors.OutputError: a.json: 20,000,000 annotations need 4.00 GB of memory; allow as ...
     """
     needed = _OF_ANNOTATION * n_annotations
     if memory is not None and needed > max(memory, _OF_PROGRAM):
         raise OutputError(
-            f"{name}: {n_annotations:,} annotations need {needed / 1e9:.3g} GB of memory; allow as "
-            "much with --memory, or divide the file"
+            f"{name}: {n_annotations:,} annotations need {ceil(needed / 1e7) / 100:.2f} GB of "
+            "memory; allow as much with --memory, or divide the file"
         )
 
 

@@ -8,9 +8,11 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import nullcontext
 from errno import ENOSPC
 from pathlib import Path
 from signal import SIGKILL
+from types import SimpleNamespace
 from unittest import mock
 
 import pytest
@@ -18,17 +20,28 @@ import pytest
 from bboxqa.batch.discovery import discover
 from bboxqa.batch.parcels import pack, unpack
 from bboxqa.batch.run import run_batch
-from bboxqa.batch.work import Settings
+from bboxqa.batch.validated import validated
+from bboxqa.batch.work import Settings, settings_of
 from bboxqa.cli import cli
-from bboxqa.errors import ConfigError
+from bboxqa.errors import ConfigError, OutputError
 
 distributed = pytest.importorskip("distributed", exc_type=ImportError)
 fsspec = pytest.importorskip("fsspec", exc_type=ImportError)
 from distributed.comm import CommClosedError  # noqa: E402
 from support import stores  # noqa: E402
-from support.cluster_work import DEADLY, square_or_die  # noqa: E402
+from support.cluster_work import (  # noqa: E402
+    DEADLY,
+    square_or_die,
+    validated_elsewhere,
+)
 
-from bboxqa.batch.cluster import connected, run_on, run_projects  # noqa: E402
+from bboxqa.batch.cluster import (  # noqa: E402
+    _validate,
+    _validate_beside,
+    connected,
+    run_on,
+    run_projects,
+)
 
 TESTS = Path(__file__).parents[1]
 SETTINGS = Settings({"iou_threshold": [0.5, 0.7], "bootstrap": 50}, {})
@@ -187,6 +200,58 @@ def test_one_worker_on_this_machine_gives_the_same(root, local, tmp_path):
     assert contents(tmp_path) == local
 
 
+def test_a_large_project_is_validated_by_another_worker(address, root):
+    project = next(each for each in discover(root).projects if each.name == "boxes")
+    with connected(address) as client:
+        found = client.submit(validated_elsewhere, project, SETTINGS, pure=False).result(60)
+    assert found == validated(project, settings_of(project, SETTINGS)[1], None, None)
+    assert found.n_warnings + found.n_infos > 0
+
+
+@pytest.fixture
+def told(monkeypatch):
+    """A worker of two, and the future of what the other one is asked to do."""
+    worker = SimpleNamespace(address="tcp://here:1", contact_address="tcp://here:1")
+    future = mock.Mock()
+    client = mock.Mock(nthreads=lambda: {"tcp://here:1": 1, "tcp://there:1": 1})
+    client.submit.return_value = future
+    monkeypatch.setattr(distributed, "get_client", lambda: client)
+    monkeypatch.setattr(distributed, "get_worker", lambda: worker)
+    monkeypatch.setattr(distributed, "worker_client", nullcontext)
+    return future
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        distributed.KilledWorker("validate", None, 1),
+        OutputError("no room"),
+        ConfigError("the worker has bboxqa 0.0"),
+        OSError(ENOSPC, "full"),
+    ],
+)
+def test_what_goes_wrong_elsewhere_is_done_here(told, error):
+    told.result.side_effect = error
+    with _validate_beside(None, SETTINGS, "", None) as wait, pytest.raises(EOFError):
+        wait()
+    told.cancel.assert_called_once_with()
+
+
+def test_a_worker_that_is_alone_validates_first(told, monkeypatch):
+    alone = mock.Mock(nthreads=lambda: {"tcp://here:1": 1})
+    monkeypatch.setattr(distributed, "get_client", lambda: alone)
+    done = []
+    with _validate_beside(None, SETTINGS, "", lambda: done.append(1) or "found") as wait:
+        assert done == [1]
+        assert wait() == "found"
+    assert done == [1]
+
+
+def test_another_version_validates_nothing():
+    with pytest.raises(ConfigError, match=r"the worker has bboxqa .+, and this run is of 0\.0"):
+        _validate(None, SETTINGS, "0.0")
+
+
 def test_a_worker_killed_at_work_changes_nothing(address, root, local, tmp_path):
     killed = []
 
@@ -309,8 +374,9 @@ def test_files_in_a_store_give_the_same(
     bucket, address, root, local, tmp_path, clustered, caplog, capfd
 ):
     caplog.set_level(logging.DEBUG)
-    scheduler = address if clustered else None
-    result = run_batch(bucket, tmp_path / "out", SETTINGS, scheduler=scheduler)
+    # Parts of so few make projects large: another worker fetches and validates them.
+    options = {"scheduler": address, "part_size": 10} if clustered else {}
+    result = run_batch(bucket, tmp_path / "out", SETTINGS, **options)
     assert all("cannot be the name of a file" in text for text in result.found.unreadable)
     ours, unreadable = without_unreadable(contents(tmp_path / "out", bucket, str(root)))
     theirs, _ = without_unreadable(local)
@@ -324,7 +390,7 @@ def test_files_in_a_store_give_the_same(
             assert ours[name] == theirs[name], name
     assert not list(tmp_path.rglob("escaped*"))
     assert not list((tmp_path / "out" / "projects").glob(".*"))
-    again = run_batch(bucket, tmp_path / "out", SETTINGS, scheduler=scheduler)
+    again = run_batch(bucket, tmp_path / "out", SETTINGS, **options)
     assert again.n_reused == len(result.rows) == 7
     shown = capfd.readouterr()
     written = b"".join(contents(tmp_path / "out").values())

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from threadpoolctl import threadpool_info
 
+from bboxqa import forked
 from bboxqa.batch.pool import Died, run_all
 from bboxqa.errors import OutputError
 from bboxqa.forked import cores
@@ -61,13 +62,30 @@ def test_two_tasks_run_beside_each_other(tmp_path):
     assert [together for _, together in done] == [True, True]
 
 
-@pytest.mark.parametrize("n_alone", [1, 2])
-def test_cores_that_are_left_over_are_used_at_once(tmp_path, n_alone):
+@pytest.mark.parametrize("n_wide", [1, 2])
+def test_cores_that_are_left_over_are_used_at_once(tmp_path, n_wide):
     # The third core has nothing to do with tasks of two cores, and need not wait for their end.
     work = partial(wait_for_the_other, folder=tmp_path)
-    done = list(run_all(range(5), work, "bboxqa.batch.work", 3, n_alone))
+    done = list(run_all(range(5), work, "bboxqa.batch.work", 3, n_wide))
     assert sorted(done) == [(task, True) for task in range(5)]
     assert len(list(tmp_path.iterdir())) == 5
+
+
+def count_others(task, folder):
+    """Return how many are at work at some time while this one is."""
+    note(task, folder)
+    time.sleep(0.6)
+    n = len(list(folder.iterdir()))
+    (folder / str(task)).unlink()
+    return n, forked.threads(), current_process().daemon
+
+
+def test_what_has_two_cores_has_them_alone(tmp_path):
+    work = partial(count_others, folder=tmp_path)
+    done = dict(run_all(range(4), work, "bboxqa.batch.work", 2, 1))
+    assert done[0] == (1, 2, False)
+    assert [done[task][1:] for task in (1, 2, 3)] == [(1, True)] * 3
+    assert max(done[task][0] for task in (1, 2, 3)) == 2
 
 
 def leave(task):

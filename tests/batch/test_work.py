@@ -413,7 +413,7 @@ def test_what_needs_more_memory_is_tried_again_with_more(tmp_path, monkeypatch):
     monkeypatch.setattr("bboxqa.io.spool._OF_PROGRAM", 0)
     row = done(tmp_path, differing(), Settings({}, {}, memory=2399))
     assert row.status == "failed"
-    assert "12 annotations need 2.4e-06 GB of memory; allow as much with --memory" in row.message
+    assert "12 annotations need 0.01 GB of memory; allow as much with --memory" in row.message
     project = only(tmp_path / "root")
     # It is not the input's fault, so that nothing is recorded.
     assert recorded(tmp_path / "out", project.name) is None
@@ -447,9 +447,12 @@ class TestBesideValidating:
         assert together[0].status == "measured"
 
     def test_where_memory_is_scarce_one_comes_first(self, tmp_path, monkeypatch):
-        monkeypatch.setattr(work, "beside", None)
+        def never(_):
+            raise AssertionError
+
+        monkeypatch.setattr(work, "beside", never)
         size = write(tmp_path / "root/p/x.json", differing()).stat().st_size
-        row = done(tmp_path, differing(), Settings({}, {}, memory=6 * size - 1))
+        row = done(tmp_path, differing(), Settings({}, {}, memory=8 * size - 1))
         assert row.status == "measured"
 
     def test_of_ample_memory_each_has_half(self, tmp_path, monkeypatch):
@@ -463,8 +466,8 @@ class TestBesideValidating:
             "read_coco",
             lambda *g, **named: given.append(named["memory"]) or read(*g, **named),
         )
-        row = done(tmp_path, differing(), Settings({}, {}, memory=6 * size))
-        assert given == [3 * size, 3 * size]
+        row = done(tmp_path, differing(), Settings({}, {}, memory=8 * size))
+        assert given == [4 * size, 4 * size]
         assert row == done(tmp_path / "other", differing())
 
     def test_a_process_that_dies_is_replaced(self, tmp_path, monkeypatch):

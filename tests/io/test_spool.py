@@ -17,7 +17,7 @@ from bboxqa.errors import OutputError
 from bboxqa.io import spool as module
 from bboxqa.io.coco import read_coco
 from bboxqa.io.some import some
-from bboxqa.io.spool import Column, Spool, column_limit, stored, vertex_limit
+from bboxqa.io.spool import Column, Spool, check_memory, column_limit, stored, vertex_limit
 from bboxqa.validation import validate
 
 numbers = st.lists(st.lists(st.floats(-1e9, 1e9), max_size=5), max_size=12)
@@ -177,10 +177,15 @@ def test_memory_that_cannot_do_is_refused(file, do, monkeypatch):
     with pytest.raises(OutputError) as error:
         do(file, memory=200 * n - 1)
     assert str(error.value) == (
-        f"{file}: {n} annotations need {200 * n / 1e9:.3g} GB of memory; allow as much with "
-        "--memory, or divide the file"
+        f"{file}: {n} annotations need 0.01 GB of memory; allow as much with --memory, or divide "
+        "the file"
     )
     do(file, memory=200 * n)
+
+
+def test_what_is_needed_is_rounded_up():
+    with pytest.raises(OutputError, match=r"10,020,000 annotations need 2\.01 GB of memory"):
+        check_memory("x.json", 10_020_000, 2_000_000_000)
 
 
 @pytest.mark.parametrize("text", ["", "2 XB", "GB", "-1MB", "1e3"])

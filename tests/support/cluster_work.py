@@ -4,7 +4,8 @@ import os
 from pathlib import Path
 from signal import SIGKILL
 
-from bboxqa.batch import parcels
+from bboxqa.batch import cluster, parcels
+from bboxqa.version import __version__
 
 DEADLY = "deadly"
 
@@ -20,6 +21,16 @@ def square_or_die(task):
     if number < 0:
         raise ValueError("below zero")
     return number**2
+
+
+def validated_elsewhere(project, settings):
+    """Return what another worker finds; this one must not look."""
+
+    def here():
+        raise AssertionError
+
+    with cluster._validate_beside(project, settings, __version__, here) as wait:
+        return wait()
 
 
 def dask_setup(worker):
