@@ -80,11 +80,11 @@ def table(rows: list[dict[str, Any]]) -> list[str]:
     ]
 
 
-def ratios(rows: list[dict[str, Any]], start: float) -> list[str]:
+def line(rows: list[dict[str, Any]], start: float) -> list[str]:
     """Say how far the times are from a line: so much to begin with, and so much an annotation.
 
-    The line is that of the least squares of relative errors. Of a time that grew with n^1.1 over
-    three decades, the largest would be 1.26 times what the line says.
+    The line is that of the least squares of relative errors, and begins no lower than a project
+    of one image.
     """
     import numpy as np
 
@@ -95,10 +95,14 @@ def ratios(rows: list[dict[str, Any]], start: float) -> list[str]:
         seconds = np.array([row["seconds"] for row in own])
         terms = np.stack([1 / seconds, n / seconds], axis=1)
         begin, each = np.linalg.lstsq(terms, np.ones(len(n)), rcond=None)[0]
+        if begin < start:
+            begin, slopes = start, terms[:, 1]
+            each = slopes @ (1 - start / seconds) / (slopes @ slopes)
         off = seconds / (begin + each * n)
         lines.append(
             f"- {case}, --jobs {jobs}: {begin:.2f} s and {1e6 * each:.1f} µs an annotation; "
-            f"measured {', '.join(f'{x:.2f}' for x in off)} times that"
+            f"measured {', '.join(f'{x:.2f}' for x in off)} times that, "
+            f"the most {off.max() / off.min():.2f} times the least"
         )
     return lines
 
@@ -158,7 +162,7 @@ def main() -> None:
         (row for row in rows if row["images"] > 1),
         key=lambda row: (row["case"], row["jobs"], row["n"]),
     )
-    report = "\n".join([*machine_facts(), "", *table(rows), "", *ratios(rows, start)]) + "\n"
+    report = "\n".join([*machine_facts(), "", *table(rows), "", *line(rows, start)]) + "\n"
     write_text(arguments.out, report)
     print(report)
     draw(rows, arguments.plot)

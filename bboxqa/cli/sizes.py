@@ -49,6 +49,6 @@ def memory_option(more: str = "") -> Callable[[_Command], _Command]:
     """
     text = (
         "Memory to get by with, such as 2GB: what is read then goes to temporary files, and the "
-        f"result is the same. Default no limit. {more}"
+        f"result is the same; files that need more are refused. Default no limit. {more}"
     )
     return click.option("--memory", type=Size(), metavar="SIZE", help=text.strip())
