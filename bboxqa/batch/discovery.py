@@ -65,7 +65,7 @@ class Discovered:
     left_alone : tuple of str
         Json files that are not COCO, below the root.
     unreadable : tuple of str
-        Files and folders that could not be read, each with the reason.
+        Files and folders that could not be read, and empty files, each with the reason.
     """
 
     projects: tuple[Project, ...]
@@ -98,7 +98,8 @@ def discover(root: Path, pattern: str | None = None, skip: Path | None = None) -
         If the root is not a folder.
     """
     if not root.is_dir():
-        raise DatasetError([f"{root}: no such folder"])
+        what = "is a file; expected a folder" if root.is_file() else "no such folder"
+        raise DatasetError([f"{root}: {what}"])
     found: dict[Path, list[Path]] = {}
     left_alone: list[str] = []
     unreadable: list[str] = []
@@ -106,6 +107,9 @@ def discover(root: Path, pattern: str | None = None, skip: Path | None = None) -
         if pattern is not None and not file.match(pattern):
             continue
         try:
+            if file.stat().st_size == 0:
+                unreadable.append(f"{_below(root, file)}: is empty")
+                continue
             coco = _is_coco(file)
         except OSError as error:
             unreadable.append(f"{_below(root, file)}: {error.strerror}")
@@ -129,12 +133,12 @@ def discover(root: Path, pattern: str | None = None, skip: Path | None = None) -
 
 
 def _json_files(root: Path, skip: Path | None, unreadable: list[str]) -> Iterator[Path]:
-    """Yield json files below a folder, each real folder once."""
+    """Yield json files below a folder, each real folder once, under its own name if it has one."""
     seen: set[tuple[int, int]] = set()
     skipped = None if skip is None else skip.resolve()
-    waiting = [root]
-    while waiting:
-        folder = waiting.pop()
+    waiting, links = [root], list[Path]()
+    while waiting or links:
+        folder = (waiting or links).pop()
         try:
             status = folder.stat()
             identity = status.st_dev, status.st_ino
@@ -155,9 +159,13 @@ def _json_files(root: Path, skip: Path | None, unreadable: list[str]) -> Iterato
                 continue
             try:
                 if entry.is_dir():
-                    waiting.append(Path(entry.path))
-                elif entry.name.lower().endswith(".json") and entry.is_file():
-                    yield Path(entry.path)
+                    (links if entry.is_symlink() else waiting).append(Path(entry.path))
+                elif entry.name.lower().endswith(".json"):
+                    if entry.is_file():
+                        yield Path(entry.path)
+                    else:
+                        below = _below(root, Path(entry.path))
+                        unreadable.append(f"{below}: is no file, or a link that leads nowhere")
             except OSError as error:
                 unreadable.append(f"{_below(root, Path(entry.path))}: {error.strerror}")
 

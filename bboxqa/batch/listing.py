@@ -48,7 +48,9 @@ def _discover_stored(url: str, pattern: str | None) -> Discovered:
     found: dict[Path, list[Content]] = {}
     left_alone = []
     for content, coco in zip(files, _are_coco(system, base, files), strict=True):
-        if isinstance(coco, Exception):
+        if content.size == 0:
+            unreadable.append(f"{content.name}: is empty")
+        elif isinstance(coco, Exception):
             unreadable.append(f"{content.name}: {told(coco)}")
         elif coco:
             found.setdefault(home_of(_HERE, Path(content.name)), []).append(content)

@@ -28,7 +28,7 @@ from bboxqa.batch.work import (
     does_for_two,
     recorded,
 )
-from bboxqa.errors import BboxqaError, OutputError
+from bboxqa.errors import BboxqaError, DatasetError, OutputError
 from bboxqa.forked import can_fork
 from bboxqa.io.writers import unfinished
 from bboxqa.version import __version__
@@ -149,14 +149,16 @@ def run_batch(
         _tidy(out)
         before = last_rows(out)
         spoiled = _spoiled(found, before)
+        names = {row.project for row in spoiled}
+        projects = [project for project in found.projects if project.name not in names]
         rows, n_reused = _rows(
-            run, found, spoiled, settings, out,
+            run, projects, spoiled, settings, out,
             jobs=jobs, fresh=fresh, fail_fast=fail_fast, tell=tell,
         )  # fmt: skip
         # What processes that died have left.
         _tidy(out)
-        n_left = len(found.projects) + len(spoiled) - len(rows)
-        worse = (*became_worse(before, rows), *_gone(root, out, rows))
+        n_left = len(projects) + len(spoiled) - len(rows)
+        worse = (*became_worse(before, rows), *_gone(root, out, rows, pattern))
         write_outputs(out, found, rows, worse)
         if not n_left:
             append(out, started, __version__, rows)
@@ -165,7 +167,7 @@ def run_batch(
 
 def _rows(
     run: _Engine,
-    found: Discovered,
+    projects: Sequence[Project],
     spoiled: Sequence[Row],
     settings: Settings,
     out: Path,
@@ -177,7 +179,7 @@ def _rows(
 ) -> tuple[tuple[Row, ...], int]:
     """Return what came of each project, sorted, and how many of them were unchanged."""
     rows: dict[str, Row] = {}
-    n_projects = len(found.projects) + len(spoiled)
+    n_projects = len(projects) + len(spoiled)
 
     def done(row: Row, *, reused: bool) -> None:
         rows[row.project] = row
@@ -191,9 +193,9 @@ def _rows(
     n_reused = 0
     # Hashing lets go of the lock of the interpreter.
     with ThreadPoolExecutor(jobs) as threads:
-        all_known = threads.map(partial(_known, settings=settings, out=out), found.projects)
+        all_known = threads.map(partial(_known, settings=settings, out=out), projects)
         try:
-            for project, (key, known) in zip(found.projects, all_known, strict=True):
+            for project, (key, known) in zip(projects, all_known, strict=True):
                 if known is not None and (key is None or not fresh):
                     n_reused += key is not None
                     done(known, reused=key is not None)
@@ -227,7 +229,10 @@ def _check_out(out: Path, root: str | Path) -> None:
 
 
 def _spoiled(found: Discovered, before: Mapping[str, Row]) -> list[Row]:
-    """Return projects that are none any more, since what is in their files is not COCO now."""
+    """Return projects that cannot be run as they are, and are not to be missed for that.
+
+    What is in their files is not COCO now, and was; or one of their files cannot be read.
+    """
     names = {clean(project.name) for project in found.projects}
     rows: dict[str, Row] = {}
     for file in found.left_alone:
@@ -235,20 +240,29 @@ def _spoiled(found: Discovered, before: Mapping[str, Row]) -> list[Row]:
         if clean(name) in before and clean(name) not in names:
             message = f"{file}: is not COCO json now, and was when the project was last looked at"
             rows[name] = Row(name, FAILED, 0, passed=False, message=message)
+    for message in found.unreadable:
+        path = Path(message.partition(": ")[0])
+        # A folder is that of the project, or a part of it.
+        inside = path if path.suffix.lower() == ".json" else path / "_"
+        name = home_of(Path(), inside).as_posix()
+        if clean(name) in before or clean(name) in names:
+            rows[name] = Row(name, FAILED, 0, passed=False, message=message)
     return list(rows.values())
 
 
-def _gone(root: str | Path, out: Path, rows: Sequence[Row]) -> list[Worse]:
-    """Return projects of the last run whose folder is not there any more."""
+def _gone(root: str | Path, out: Path, rows: Sequence[Row], pattern: str | None) -> Iterator[Worse]:
+    """Yield projects of the last run whose folder, or whose files, are not there any more."""
     if is_url(str(root)):
-        return []
+        return
     here = {clean(row.project) for row in rows}
-    return [
-        Worse(name, "it is gone: there is no such folder now")
-        for name in names_of_last_run(out)
+    for name in names_of_last_run(out):
         # A name with an escape in it is not that of the folder.
-        if name not in here and "\\" not in name and _is_gone(Path(root) / name)
-    ]
+        if name in here or "\\" in name:
+            continue
+        if _is_gone(Path(root) / name):
+            yield Worse(name, "it is gone: there is no such folder now")
+        elif pattern is None and _is_bare(Path(root) / name):
+            yield Worse(name, "it is gone: there is no COCO json in its folder now")
 
 
 def _is_gone(folder: Path) -> bool:
@@ -260,6 +274,15 @@ def _is_gone(folder: Path) -> bool:
     except OSError:
         return False
     return False
+
+
+def _is_bare(folder: Path) -> bool:
+    """Return whether there is no project in a folder; where it cannot be read nobody knows."""
+    try:
+        found = discover(folder)
+    except DatasetError:
+        return False
+    return not found.projects and not found.unreadable
 
 
 def _known(project: Project, settings: Settings, out: Path) -> tuple[str | None, Row | None]:

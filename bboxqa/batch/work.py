@@ -233,8 +233,10 @@ def run_project(
         half = None if settings.memory is None else settings.memory // 2
         settings = replace(settings, memory=half)
     try:
+        begun = _stamps(project)
         with filled(folder_of(out, project.name)) as scratch:
             row, keep, log = _run(project, settings, scratch, count_all, validate_beside)
+            _check_unchanged(project, begun)
             name = "log.txt" if keep else FAILURE
             (scratch / name).write_text(log, "utf-8", "backslashreplace")
             if keep:
@@ -246,6 +248,18 @@ def run_project(
         note_failure(out, project.name, traceback.format_exc())
         return failed(project, error)
     return row
+
+
+def _stamps(project: Project) -> list[tuple[int, int]]:
+    """Return what tells whether files have changed."""
+    return [(stat.st_size, stat.st_mtime_ns) for stat in (f.stat() for f in project.files)]
+
+
+def _check_unchanged(project: Project, begun: list[tuple[int, int]]) -> None:
+    """Refuse a result whose parts are of different contents."""
+    for file, now, before in zip(project.files, _stamps(project), begun, strict=True):
+        if now != before:
+            raise OutputError(f"{file}: changed while it was read; run the same again")
 
 
 def failed(project: Project, error: OSError | OutputError) -> Row:

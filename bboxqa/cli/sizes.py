@@ -36,7 +36,10 @@ class Size(click.ParamType):  # type: ignore[type-arg]
         factor = _UNITS[unit.upper()]
         if binary:
             factor = 1 << 10 * "KMGT".index(unit.upper()) + 10 if unit else 1
-        return int(float(number) * factor)
+        size = int(float(number) * factor)
+        if size == 0:
+            self.fail(f"{value!r} is nothing to get by with; expected more than 0", param, ctx)
+        return size
 
 
 def memory_option(more: str = "") -> Callable[[_Command], _Command]:

@@ -116,9 +116,10 @@ def test_other_json_is_left_alone(tmp_path):
     found = discover(tmp_path)
     assert shown(found) == {"a": ["x.json", "y.JSON"]}
     assert found.left_alone == (
-        "a/empty.json", "a/other.json", "a/x.fixed.json", "b/deep/other.json",
+        "a/other.json", "a/x.fixed.json", "b/deep/other.json",
     )  # fmt: skip
-    assert found.unreadable == ()
+    # Half an export, and half a project without it.
+    assert found.unreadable == ("a/empty.json: is empty",)
 
 
 def test_json_that_has_categories_only_by_name_is_left_alone(tmp_path):
@@ -179,7 +180,24 @@ def test_links(tmp_path):
         "x.json", "y.json", "y.json",
     ]  # fmt: skip
     assert set(shown(found)) - {"twice", "two"} == {"p", "p/sub"}
-    assert {line.split(":")[0] for line in found.unreadable} <= {"self", "self.json"}
+    assert "nowhere.json: is no file, or a link that leads nowhere" in found.unreadable
+    assert {line.split(":")[0] for line in found.unreadable} <= {
+        "self", "self.json", "nowhere.json",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("link", ["a", "z"])
+def test_a_folder_keeps_its_name_beside_links_to_it(tmp_path, link):
+    made(tmp_path, "p/x.json")
+    (tmp_path / link).symlink_to("p")
+    assert shown(discover(tmp_path)) == {"p": ["x.json"]}
+
+
+def test_a_pipe_is_told(tmp_path):
+    made(tmp_path, "p/x.json")
+    os.mkfifo(tmp_path / "p/y.json")
+    found = discover(tmp_path)
+    assert found.unreadable == ("p/y.json: is no file, or a link that leads nowhere",)
 
 
 def test_unreadable_folder(tmp_path, monkeypatch):
@@ -238,7 +256,7 @@ def test_many_files(tmp_path):
     for number in range(5000):
         folder = tmp_path / f"{number % 50}"
         folder.mkdir(exist_ok=True)
-        (folder / f"{number}.json").touch()
+        (folder / f"{number}.json").write_text("{}")
     made(tmp_path, "p/x.json")
     begun = time.monotonic()
     found = discover(tmp_path)
@@ -247,8 +265,10 @@ def test_many_files(tmp_path):
     assert len(found.left_alone) == 5000
 
 
-@pytest.mark.parametrize("name", ["gone", "file.json"])
-def test_wrong_root(tmp_path, name):
+@pytest.mark.parametrize(
+    ("name", "told"), [("gone", "no such folder"), ("file.json", "is a file; expected a folder")]
+)
+def test_wrong_root(tmp_path, name, told):
     made(tmp_path, "file.json")
-    with pytest.raises(DatasetError, match="no such folder"):
+    with pytest.raises(DatasetError, match=told):
         discover(tmp_path / name)

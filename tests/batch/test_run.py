@@ -356,11 +356,47 @@ def test_an_export_that_became_something_else_is_a_failure(ran, content):
         assert not result.passed
         assert result.rows[1].message == (
             "b/x.json: is not COCO json now, and was when the project was last looked at"
+            if content
+            else "b/x.json: is empty"
         )
         assert linked("b") == ["failed.txt"]
     assert [part.project for part in run(ran, pattern="y*.json").worse] == []
     shutil.rmtree(ran / "b")
     assert statuses(run(ran)) == {"a": "measured", "c": "measured"}
+
+
+@pytest.mark.parametrize("known", [True, False])
+@pytest.mark.parametrize("spoil", ["nowhere", "empty", "refused"])
+def test_what_cannot_be_read_is_not_left_out(ran, spoil, known):
+    """Two of three annotators agree well, and nobody would miss the third."""
+    if known:
+        write(ran / "b/other.json", noisy(3, 7))
+        run(ran)
+    if spoil == "nowhere":
+        (ran / "b/other.json").unlink(missing_ok=True)
+        (ran / "b/other.json").symlink_to("gone.json")
+    elif spoil == "empty":
+        write(ran / "b/other.json", "")
+    else:
+        (ran / "b/other.json").unlink(missing_ok=True)
+        (ran / "b/other.json").symlink_to("other.json")
+    told = {
+        "nowhere": "b/other.json: is no file, or a link that leads nowhere",
+        "empty": "b/other.json: is empty",
+        "refused": "b/other.json: Too many levels of symbolic links",
+    }
+    for _ in range(2):
+        result = run(ran)
+        assert statuses(result) == {"a": "measured", "b": "failed", "c": "measured"}
+        assert result.rows[1].message == told[spoil]
+        assert not result.passed
+
+
+def test_a_project_without_files_is_gone(ran):
+    (ran / "b/x.json").unlink()
+    told = Worse("b", "it is gone: there is no COCO json in its folder now")
+    assert run(ran).worse == (told,)
+    assert run(ran).worse == ()
 
 
 def test_nobody_knows_whether_what_cannot_be_looked_at_is_gone(ran, monkeypatch):

@@ -409,6 +409,23 @@ def test_rows_can_be_written_as_json():
     assert Row(**json.loads(json.dumps(asdict(row)))) == row
 
 
+def test_what_changes_while_it_is_read_is_not_kept(tmp_path, monkeypatch):
+    real = work.validated
+
+    def slow(project, *given):
+        found = real(project, *given)
+        project.files[0].write_text(json.dumps(differing(), indent=1))
+        return found
+
+    monkeypatch.setattr(work, "validated", slow)
+    row = done(tmp_path, differing())
+    assert row.status == "failed"
+    assert row.message.endswith("x.json: changed while it was read; run the same again")
+    assert recorded(tmp_path / "out", "p") is None
+    monkeypatch.undo()
+    assert done(tmp_path, differing()).status == "measured"
+
+
 def test_what_needs_more_memory_is_tried_again_with_more(tmp_path, monkeypatch):
     monkeypatch.setattr("bboxqa.io.spool._OF_PROGRAM", 0)
     row = done(tmp_path, differing(), Settings({}, {}, memory=2399))

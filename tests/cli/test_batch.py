@@ -113,9 +113,10 @@ def test_failed_projects(run, root):
     code, out, err = run("root")
     assert code == 1
     assert out[0] == "4 projects, 0 unchanged; 2 measured, 0 not measured, 2 failed"
-    assert out[1].startswith("  cut: ")
-    assert "is not json" in out[1]
-    assert out[2].startswith("  red \\x1b[31m: ")
+    assert out[1] == "  unreadable: red \\x1b[31m/x.json: is empty"
+    assert out[2].startswith("  cut: ")
+    assert "is not json" in out[2]
+    assert out[3].startswith("  red \\x1b[31m: ")
     assert not any("\x1b" in line for line in out + err)
 
 
@@ -304,7 +305,7 @@ def test_stopping_early_is_said_and_makes_no_history(run, root, tmp_path):
     ("arguments", "message"),
     [
         (("gone",), "Error: 1 problems:\n  gone: no such folder"),
-        (("root/good/x.json",), "root/good/x.json: no such folder"),
+        (("root/good/x.json",), "root/good/x.json: is a file; expected a folder"),
         (("gone", "--dry-run"), "gone: no such folder"),
         (("root", "--out", "root/good/x.json"), "is a file; name a folder with --out"),
         (("root", "--out", "root/good/x.json/deep"), "Not a directory"),
