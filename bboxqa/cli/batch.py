@@ -103,6 +103,9 @@ def batch(
 
     if jobs is not None and scheduler is not None:
         raise click.UsageError("--jobs is for this machine alone; with --scheduler, say local:N")
+    if not root:
+        # A variable that is not set must not mean the folder that one happens to be in.
+        raise click.UsageError("ROOT is empty; name a folder or a URL")
     settings = _settings(**options)
     if dry_run:
         _show_plan(find_projects(root, pattern, skip=out))

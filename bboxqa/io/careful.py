@@ -94,6 +94,10 @@ def _parse(name: str, text: bytes) -> object:
         )
     if text.startswith(b"\x1f\x8b"):
         raise DatasetError([f"{name}: is compressed (gzip), not json"], "Unpack it first.")
+    if text.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise DatasetError(
+            [f"{name}: is UTF-16; expected UTF-8"], "`bboxqa validate --fix` writes it anew."
+        )
     try:
         decoded = text.decode("utf-8-sig")
     except UnicodeDecodeError as error:

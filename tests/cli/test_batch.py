@@ -315,6 +315,7 @@ def test_stopping_early_is_said_and_makes_no_history(run, root, tmp_path):
         (("root", "--log-format", "xml"), "'xml' is not one of"),
         (("root", "--fail-on", "never"), "'never' is not one of"),
         ((), "Missing argument 'ROOT'"),
+        (("",), "ROOT is empty; name a folder or a URL"),
         (("root", "--nonsense"), "No such option"),
     ],
 )

@@ -103,6 +103,12 @@ def test_not_utf_8(tmp_path):
     assert problems(tmp_path, text) == [f"is not utf-8: byte {place} is 0xfc"]
 
 
+@pytest.mark.parametrize("mark", [b"\xff\xfe", b"\xfe\xff"])
+def test_utf_16_is_named(tmp_path, mark):
+    text = mark + '{"images": []}'.encode("utf-16-le" if mark[0] == 0xFF else "utf-16-be")
+    assert problems(tmp_path, text) == ["is UTF-16; expected UTF-8"]
+
+
 @pytest.mark.parametrize(
     ("text", "found"), [("[]", "a list"), ("7", "7"), ('"x"', '"x"'), ("null", "null")]
 )
