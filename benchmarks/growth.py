@@ -41,30 +41,42 @@ def make(data: Path, case: str, n_images: int) -> tuple[Path, int]:
     return root, int(known.read_text(encoding="utf-8"))
 
 
-def grown(
-    data: Path, case: str, n_images: int, all_jobs: list[int], n_runs: int, program: Path
-) -> list[dict[str, Any]]:
-    """Measure one size, the numbers of jobs in turns."""
-    if not all_jobs:
-        return []
-    root, n = make(data, case, n_images)
+def measured(data: Path, case: str, n_images: int, jobs: int, program: Path) -> float:
+    """Run one cold batch; return its seconds."""
+    root, _ = make(data, case, n_images)
     results = data / "growth results"
-    found: dict[int, list[float]] = {jobs: [] for jobs in all_jobs}
-    for _ in range(n_runs):
-        for jobs, seconds in found.items():
-            shutil.rmtree(results, ignore_errors=True)
-            command = [str(program), "batch", str(root), "--out", str(results)]
-            done = measure([*command, "--jobs", str(jobs)], 7200)
-            if done.exit_status not in (0, 1):
-                sys.exit(f"{case}, {n_images} images: exit status {done.exit_status}")
-            seconds.append(done.wall_seconds)
-    rows = [
-        {"case": case, "jobs": jobs, "images": n_images, "n": n, "runs": n_runs,
-         "seconds": statistics.median(seconds), "range": f"{min(seconds):.2f}-{max(seconds):.2f}"}
-        for jobs, seconds in found.items()
-    ]  # fmt: skip
-    print(*rows, sep="\n", flush=True)
-    return rows
+    shutil.rmtree(results, ignore_errors=True)
+    command = [str(program), "batch", str(root), "--out", str(results), "--jobs", str(jobs)]
+    done = measure(command, 7200)
+    if done.exit_status not in (0, 1):
+        sys.exit(f"{case}, {n_images} images: exit status {done.exit_status}")
+    return done.wall_seconds
+
+
+def in_turns(arguments: argparse.Namespace, kept: Path) -> list[dict[str, Any]]:
+    """Measure every size, case and number of jobs in turns, so that a slow hour is one of all."""
+    runs: list[dict[str, Any]] = json.loads(kept.read_text("utf-8")) if kept.exists() else []
+    known = {(run["case"], run["images"], run["jobs"]) for run in runs}
+    for n_images in (1, *arguments.images):
+        for case in arguments.cases[: 1 if n_images == 1 else None]:
+            runs += [
+                {"case": case, "images": n_images, "jobs": jobs, "seconds": [],
+                 "n": make(arguments.data, case, n_images)[1]}
+                for jobs in arguments.jobs if (case, n_images, jobs) not in known
+            ]  # fmt: skip
+    while True:
+        waiting = [
+            run for run in runs
+            if len(run["seconds"])
+            < (arguments.long_runs if run["images"] > 100_000 else arguments.runs)
+        ]  # fmt: skip
+        if not waiting:
+            return runs
+        run = min(waiting, key=lambda run: len(run["seconds"]))
+        facts = run["case"], run["images"], run["jobs"]
+        run["seconds"].append(measured(arguments.data, *facts, arguments.bboxqa))
+        print(*facts, f"{run['seconds'][-1]:.2f} s", flush=True)
+        write_text(kept, json.dumps(runs))
 
 
 def table(rows: list[dict[str, Any]]) -> list[str]:
@@ -148,15 +160,13 @@ def main() -> None:
     add("--out", type=Path, default=HERE / "results" / "growth.md", metavar="FILE")
     add("--plot", type=Path, default=HERE / "results" / "growth.png", metavar="FILE")
     arguments = parser.parse_args()
-    kept = arguments.out.with_suffix(".json")
-    rows: list[dict[str, Any]] = json.loads(kept.read_text("utf-8")) if kept.exists() else []
-    for n_images in (1, *arguments.images):
-        for case in arguments.cases[: 1 if n_images == 1 else None]:
-            known = {(row["case"], row["images"], row["jobs"]) for row in rows}
-            jobs = [each for each in arguments.jobs if (case, n_images, each) not in known]
-            n_runs = arguments.long_runs if n_images > 100_000 else arguments.runs
-            rows += grown(arguments.data, case, n_images, jobs, n_runs, arguments.bboxqa)
-            write_text(kept, json.dumps(rows))
+    rows = [
+        {
+            **run, "runs": len(run["seconds"]), "seconds": statistics.median(run["seconds"]),
+            "range": f"{min(run['seconds']):.2f}-{max(run['seconds']):.2f}",
+        }
+        for run in in_turns(arguments, arguments.out.with_suffix(".json"))
+    ]  # fmt: skip
     start = min(row["seconds"] for row in rows if row["images"] == 1)
     rows = sorted(
         (row for row in rows if row["images"] > 1),
