@@ -137,7 +137,7 @@ def draw(rows: list[dict[str, Any]], file: Path) -> None:
                 line, color=colour, marker=marker, label=f"{case}, --jobs {jobs}",
             )  # fmt: skip
     axes.set(
-        xscale="log", yscale="log", ylim=(3000, 100_000),
+        xscale="log", yscale="log", ylim=(10_000, 250_000),
         xlabel="annotations", ylabel="annotations per second",
     )  # fmt: skip
     axes.yaxis.set_major_formatter("{x:,.0f}")
