@@ -227,7 +227,7 @@ def test_wrong_use_is_explained(arguments, message, tmp_path):
         (b'{"images": [], "annot', "ends in the middle of a value at byte"),
         (b"<!DOCTYPE html><html>Sign in</html>", "is html or xml, not json"),
         (b"[]", "the top level is a list; expected an object"),
-        (b"\xff\xfe{\x00}\x00", "is not utf-8: byte 0 is 0xff"),
+        (b"\xff\xfe{\x00}\x00", "is UTF-16; expected UTF-8"),
         (
             b'{"images": [], "annotations": [], "categories": []}',
             "no annotations; nothing to measure",
