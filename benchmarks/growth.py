@@ -58,7 +58,7 @@ def in_turns(arguments: argparse.Namespace, kept: Path) -> list[dict[str, Any]]:
     runs: list[dict[str, Any]] = json.loads(kept.read_text("utf-8")) if kept.exists() else []
     known = {(run["case"], run["images"], run["jobs"]) for run in runs}
     for n_images in (1, *arguments.images):
-        for case in arguments.cases[: 1 if n_images == 1 else None]:
+        for case in CASES[:1] if n_images == 1 else arguments.cases:
             runs += [
                 {"case": case, "images": n_images, "jobs": jobs, "seconds": [],
                  "n": make(arguments.data, case, n_images)[1]}
