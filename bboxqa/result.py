@@ -41,8 +41,8 @@ class Labels:
 
     def decode(self) -> list[str]:
         """Return the text of each row; empty where there is none."""
-        names = (*self.names, "")
-        return [names[code] for code in self.code.tolist()]
+        names = self.names
+        return [names[code] if code >= 0 else "" for code in self.code.tolist()]
 
 
 Column = Labels | NDArray[Any]
@@ -88,14 +88,18 @@ class Table:
             }
         )
 
-    def rows(self) -> Iterator[tuple[Any, ...]]:
-        """Yield each row as plain values, None for what is undefined."""
+    def lists(self) -> Iterator[list[list[Any]]]:
+        """Yield the columns as plain values, some rows at a time; None for what is undefined."""
         for start in range(0, len(self), _CHUNK):
             part = self.take(np.arange(start, min(start + _CHUNK, len(self))))
-            columns = [
+            yield [
                 column.decode() if isinstance(column, Labels) else _plain(column)
                 for column in part.columns.values()
             ]
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """Yield each row as plain values, None for what is undefined."""
+        for columns in self.lists():
             yield from zip(*columns, strict=True)
 
     def records(self) -> list[dict[str, Any]]:

@@ -1,25 +1,27 @@
 """Writing a result into a folder: only complete files."""
 
-import csv
 import json
 import os
 import platform
+import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from itertools import chain, repeat
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from bboxqa.errors import OutputError
-from bboxqa.result import AgreementResult, Table
+from bboxqa.result import AgreementResult, Labels, Table
 
 __all__ = ["check_folder", "write_folder"]
 
+# What has to be quoted in a table.
+_SPECIAL = re.compile('[,"\r\n]')
 _TABLES = ("images", "units", "pairs", "categories")
 _LIBRARIES = ("bboxqa", "msgspec", "numpy", "pycocotools", "rasterio", "pillow", "scipy", "shapely")
 
@@ -126,14 +128,34 @@ def _json(path: Path, value: dict[str, Any]) -> None:
 def _csv(path: Path, parts: Sequence[tuple[float, Table]]) -> None:
     """Write tables of equal columns one below the other, each row with its threshold."""
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(["iou_threshold", *parts[0][1].columns])
+        file.write(",".join(["iou_threshold", *parts[0][1].columns]) + "\n")
         for threshold, table in parts:
-            writer.writerows(_with_threshold(threshold, table.rows()))
+            for cells in _cells(table):
+                lines = map(",".join, zip(repeat(str(threshold)), *cells, strict=False))
+                file.write("\n".join(lines) + "\n")
 
 
-def _with_threshold(threshold: float, rows: Iterable[tuple[Any, ...]]) -> Iterable[Iterable[Any]]:
-    return (chain(first, row) for first, row in zip(repeat((threshold,)), rows, strict=False))
+def _cells(table: Table) -> Iterator[list[list[str]]]:
+    """Yield the columns of a table as they are written, some rows at a time.
+
+    Texts repeat: each is quoted once, where the library would look at it in every row.
+    """
+    columns = {
+        name: Labels(column.code, tuple(map(_quoted, column.names)))
+        if isinstance(column, Labels) else column
+        for name, column in table.columns.items()
+    }  # fmt: skip
+    for part in Table(columns).lists():
+        yield [
+            values if isinstance(column, Labels)
+            else ["" if value is None else str(value) for value in values]
+            for column, values in zip(columns.values(), part, strict=True)
+        ]  # fmt: skip
+
+
+def _quoted(text: str) -> str:
+    """Return a text as the cell of a table, as RFC 4180 has it."""
+    return '"{}"'.format(text.replace('"', '""')) if _SPECIAL.search(text) else text
 
 
 def _manifest(result: AgreementResult) -> dict[str, Any]:
