@@ -5,6 +5,7 @@ from os import PathLike
 from pathlib import Path
 
 from bboxqa.arrays import give_back
+from bboxqa.collector import collector_off
 from bboxqa.errors import ConfigError, DatasetError
 from bboxqa.io.attribution import attribute
 from bboxqa.io.join import join
@@ -79,6 +80,7 @@ def _names_of(files: Sequence[Path]) -> list[str]:
     return names
 
 
+@collector_off()
 def read_coco(
     source: AnyPath | Sequence[AnyPath] | Mapping[str, AnyPath],
     *,

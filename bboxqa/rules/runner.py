@@ -8,6 +8,7 @@ from pathlib import PurePath
 
 import numpy as np
 
+from bboxqa.collector import collector_off
 from bboxqa.config import ValidateSettings
 from bboxqa.findings import Edit, FileReport, Finding, Report, Severity
 from bboxqa.rules.base import Found, Hits, ManyEdits, Rule
@@ -37,6 +38,8 @@ def chosen_rules(settings: ValidateSettings, name: str) -> tuple[Rule, ...]:
     return select(settings.select, ignored)
 
 
+# Lists of a million texts would be gone through again and again.
+@collector_off()
 def apply(
     document: Document,
     settings: ValidateSettings,
