@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any, Protocol
 
 import msgspec
+import numpy as np
 
 from bboxqa.forked import LONG, beside, can_fork
 from bboxqa.rules.collecting import AnnotationsBuilder
@@ -21,7 +22,8 @@ __all__ = ["Scanner"]
 
 _WINDOW = 1 << 20
 _BLANK = re.compile(rb"[ \t\n\r]*")
-_COLON = re.compile(rb'"\s*:')
+_ENDED_KEY = re.compile(rb'"\s*:')
+_COLON, _QUOTE, _SPACE = b':" '
 _KEY = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 # An error this near to the end of what was decoded can come from its end.
 _NEAR = 64
@@ -240,8 +242,10 @@ class Scanner:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return None
         # A key that is there twice is gone after decoding; their number tells.
-        spaced = any(blank + b":" in text for blank in (b" ", b"\t", b"\n", b"\r"))
-        n_keys = len(_COLON.findall(text)) if spaced else text.count(b'":')
+        signs = np.frombuffer(text, np.uint8)
+        before = signs[np.flatnonzero(signs == _COLON) - 1]
+        spaced = (before <= _SPACE).any()
+        n_keys = len(_ENDED_KEY.findall(text)) if spaced else np.count_nonzero(before == _QUOTE)
         same = n_keys == _n_keys(records, deep=False) or n_keys == _n_keys(records, deep=True)
         return records if same else None
 
