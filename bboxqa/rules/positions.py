@@ -4,6 +4,7 @@ import json
 import re
 from array import array
 from bisect import bisect_right
+from codecs import getincrementaldecoder
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from json.decoder import scanstring  # type: ignore[attr-defined]
@@ -294,11 +295,16 @@ def spots(text: Text, offsets: Iterable[int]) -> Iterator[Spot]:
     """
     last, line, column = 0, 1, 1
     for offset in offsets:
-        between = text[last:offset]
-        newline = between.rfind(b"\n")
-        if newline >= 0:
-            line, column = line + between.count(b"\n"), 1
-        column += len(between[newline + 1 :].decode("utf-8", "replace"))
+        decoder = getincrementaldecoder("utf-8")("replace")
+        # There may be gigabytes between two findings.
+        for start in range(last, offset, _SIZE):
+            between = text[start : min(start + _SIZE, offset)]
+            newline = between.rfind(b"\n")
+            if newline >= 0:
+                line, column = line + between.count(b"\n"), 1
+                decoder.reset()
+            column += len(decoder.decode(between[newline + 1 :]))
+            let_go(text)
+        column += len(decoder.decode(b"", final=True))
         last = offset
-        let_go(text)
         yield Spot(line, column, offset)

@@ -93,3 +93,24 @@ def test_lines_and_columns_count_signs_not_bytes():
     text = "ä\nöü x\r\ny".encode()
     places = [text.index(b"x"), text.index(b"y")]
     assert list(spots(text, places)) == [Spot(2, 4, places[0]), Spot(3, 1, places[1])]
+
+
+def test_columns_go_on_from_one_part_of_a_long_line_to_the_next():
+    # "€" has three bytes: one of them lies on each end of a megabyte.
+    text = ("x" + "€" * 700_000 + "\n" + "€y").encode()
+    last = text.index(b"y")
+    found = list(spots(text, [text.index(b"\n"), last, last + 1]))
+    assert found == [Spot(1, 700_002, last - 4), Spot(2, 2, last), Spot(2, 3, last + 1)]
+
+
+def test_what_lies_between_two_places_is_not_held_at_once():
+    class Large(bytes):
+        most = 0
+
+        def __getitem__(self, place):
+            part = super().__getitem__(place)
+            Large.most = max(Large.most, len(part))
+            return part
+
+    assert len(list(spots(Large(b" " * 5_000_000), [0, 4_999_999]))) == 2
+    assert 0 < Large.most <= 1 << 20
