@@ -74,6 +74,7 @@ def bootstrap(
         _table(row, column, amount, shape, dense=shape[0] * shape[1] * len(thresholds) <= _DENSE)
         for row, column, amount in _changes(thresholds, values, images)
     ]
+    means = [_amounts(alphas[images]) for alphas in image_alphas]
     pooled = np.full((len(thresholds), replicates), np.nan)
     mean = np.full((len(thresholds), replicates), np.nan)
     binary = np.full((len(thresholds), len(values), replicates), np.nan)
@@ -90,7 +91,7 @@ def bootstrap(
                 squares = (marginal**2).sum(0)
                 pooled[index, part] = nominal_alpha(total, diagonal.sum(0), squares)[0]
                 binary[index, :, part] = binary_alpha(marginal, diagonal, total)
-                mean[index, part] = _mean(image_alphas[index][images], weights)
+                mean[index, part] = _mean(means[index], weights)
             if progress is not None:
                 progress(part.stop, replicates)
     categories = np.full((len(thresholds), thresholds[0].n_values, 2), np.nan)
@@ -121,11 +122,16 @@ def _table(
     return csc_array((amount, (row, column)), shape=shape)
 
 
-def _mean(alphas: FloatArray, weights: FloatArray) -> FloatArray:
+def _amounts(alphas: FloatArray) -> FloatArray:
+    """Return (2, I) float64: the alphas, 0 where they are undefined, and whether they are not."""
+    return np.stack([np.nan_to_num(alphas), ~np.isnan(alphas)])
+
+
+def _mean(amounts: FloatArray, weights: FloatArray) -> FloatArray:
     """Return the weighted mean of the alphas that are defined, per replicate."""
-    defined = (~np.isnan(alphas)).astype(np.float64)
+    total, number = amounts @ weights
     with np.errstate(invalid="ignore"):
-        mean: FloatArray = (np.nan_to_num(alphas) @ weights) / (defined @ weights)
+        mean: FloatArray = total / number
     return mean
 
 

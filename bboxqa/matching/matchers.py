@@ -59,7 +59,7 @@ def _ranks(annotations: Annotations) -> IndexArray:
     new_author = new_image | (np.diff(annotations.annotator, prepend=-1) != 0)
     number = np.cumsum(new_author)
     starts = np.flatnonzero(new_image)
-    rank: IndexArray = number - np.repeat(number[starts], np.diff([*starts, len(number)]))
+    rank: IndexArray = number - np.repeat(number[starts], np.diff(starts, append=len(number)))
     return rank
 
 

@@ -142,9 +142,11 @@ def overlapping(
             yield index[first[~alone]], index[~alone]
         index = index[alone]
         del first, alone
-        order = index[np.lexsort((bbox[index, 0], group[index]))]
+        order = index[np.argsort(group[index], kind="stable")]
         for part in _whole_groups(group[order]):
             of = order[part]
+            # From left to right in each group; all rows at once would be read all over memory.
+            of = of[np.lexsort((bbox[of, 0], group[of]))]
             share = _MAX_WORK * len(of) // len(order)
             for left, right in _sweep(bbox[of], group[of], threshold, share):
                 pair = of[left], of[right]

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from bboxqa.arrays import BoolArray, IndexArray, IntArray
+from bboxqa.arrays import BoolArray, IndexArray, IntArray, compact
 from bboxqa.io.records import ASKED_KEYS, annotator_name
 from bboxqa.rules.document import Document
 
@@ -121,12 +121,10 @@ def unique_pairs(
     >>> pairs.tolist(), of_row.tolist(), number.tolist()
     ([[0, 7], [5, 2]], [1, 0, 1], [1, 2])
     """
-    width = 1 + int(right.max(initial=0))
-    # One number sorts many times faster than two.
-    key, of_row, number = np.unique(
-        left.astype(np.int64) * width + right, return_inverse=True, return_counts=True
-    )
-    return np.stack(np.divmod(key, width), 1), of_row, number
+    height, width = 1 + int(left.max(initial=0)), 1 + int(right.max(initial=0))
+    # One number is found many times faster than two.
+    key, of_row = compact(left.astype(np.int64) * width + right, height * width)
+    return np.stack(np.divmod(key, width), 1), of_row, np.bincount(of_row, minlength=len(key))
 
 
 def _people(document: Document) -> People:
