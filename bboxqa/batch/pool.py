@@ -4,6 +4,7 @@ import os
 import sys
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
@@ -26,6 +27,7 @@ __all__ = ["Died", "Outcome", "run_all"]
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
 
+_SAFE = "PYTHONSAFEPATH"
 # Libraries bring threads of their own; with several processes they would fight for the cores.
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -192,7 +194,8 @@ def _start(work: Callable[[_Task], Any], module: str, lane: _Lane[_Task]) -> _Wo
     # What has several cores may have processes of its own, which those of a daemon may not.
     process = context.Process(target=_serve, args=(work, theirs, n_threads), daemon=n_threads == 1)
     try:
-        process.start()
+        with _apart():
+            process.start()
     except (EOFError, OSError) as error:
         # Otherwise it would look as if somebody had interrupted the run.
         raise OutputError(
@@ -201,6 +204,23 @@ def _start(work: Callable[[_Task], Any], module: str, lane: _Lane[_Task]) -> _Wo
         ) from None
     theirs.close()
     return _Worker(process, ours, lane)
+
+
+@contextmanager
+def _apart() -> Iterator[None]:
+    """Start Python so that it takes no module from the folder that the user is in.
+
+    There may be anything, a file `numpy.py` among it.
+    """
+    before = os.environ.get(_SAFE)
+    os.environ[_SAFE] = "1"
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_SAFE]
+        else:
+            os.environ[_SAFE] = before
 
 
 def _serve(work: Callable[[Any], Any], pipe: Connection, n_threads: int) -> None:

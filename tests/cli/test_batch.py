@@ -2,9 +2,12 @@
 
 import csv
 import json
+import os
 import sqlite3
+import subprocess
 import sys
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 from support.datasets import annotation, document, image, two_annotators, write
@@ -113,11 +116,29 @@ def test_failed_projects(run, root):
     code, out, err = run("root")
     assert code == 1
     assert out[0] == "4 projects, 0 unchanged; 2 measured, 0 not measured, 2 failed"
-    assert out[1] == "  unreadable: red \\x1b[31m/x.json: is empty"
-    assert out[2].startswith("  cut: ")
-    assert "is not json" in out[2]
-    assert out[3].startswith("  red \\x1b[31m: ")
+    assert out[1].startswith("  cut: ")
+    assert "is not json" in out[1]
+    assert out[2] == "  red \\x1b[31m: red \\x1b[31m/x.json: is empty"
     assert not any("\x1b" in line for line in out + err)
+
+
+def test_an_export_that_is_empty_fails_though_nobody_knows_its_project(run, root):
+    write(root / "new/x.json", "")
+    code, out, _err = run("root")
+    assert code == 1
+    assert out[0] == "3 projects, 0 unchanged; 2 measured, 0 not measured, 1 failed"
+    assert out[1] == "  new: new/x.json: is empty"
+    assert not any("unreadable" in line for line in out)
+
+
+def test_of_a_root_with_nothing_else_an_empty_file_is_named(run, tmp_path):
+    write(tmp_path / "alone/new/x.json", "")
+    code, _out, err = run("alone")
+    assert code == 2
+    assert err == [
+        "Error: alone: no project below this folder has COCO json",
+        "unreadable: new/x.json: is empty",
+    ]
 
 
 def test_what_is_not_coco_is_told(run, root):
@@ -331,3 +352,15 @@ def test_help_and_the_list_of_commands(run):
     code, out, _ = run("--help")
     assert code == 0
     assert "--dry-run" in "\n".join(out)
+
+
+def test_no_module_is_taken_from_the_folder_that_the_user_is_in(root, tmp_path):
+    for name in ("numpy.py", "multiprocessing.py", "bboxqa/__init__.py"):
+        write(tmp_path / name, f"raise SystemExit({name!r} + ' of the user')")
+    command = [Path(sys.executable).with_name("bboxqa"), "batch", "root", "--jobs", "2"]
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    done = subprocess.run(
+        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, "of the user" in done.stdout + done.stderr) == (0, False)
+    assert done.stdout.startswith("2 projects, 0 unchanged; 2 measured")
