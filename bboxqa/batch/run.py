@@ -242,10 +242,12 @@ def _spoiled(found: Discovered, before: Mapping[str, Row]) -> list[Row]:
             rows[name] = Row(name, FAILED, 0, passed=False, message=message)
     for message in found.unreadable:
         path = Path(message.partition(": ")[0])
+        is_json = path.suffix.lower() == ".json"
         # A folder is that of the project, or a part of it.
-        inside = path if path.suffix.lower() == ".json" else path / "_"
-        name = home_of(Path(), inside).as_posix()
-        if clean(name) in before or clean(name) in names:
+        name = home_of(Path(), path if is_json else path / "_").as_posix()
+        # What leads out of a store is no export; of a folder nobody knows what is in it.
+        is_export = is_json and ".." not in path.parts
+        if is_export or clean(name) in before or clean(name) in names:
             rows[name] = Row(name, FAILED, 0, passed=False, message=message)
     return list(rows.values())
 

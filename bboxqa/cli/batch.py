@@ -11,7 +11,7 @@ import click
 from bboxqa.cli.sizes import memory_option
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
     from bboxqa.batch.discovery import Discovered
     from bboxqa.batch.run import BatchResult, Step
@@ -124,6 +124,7 @@ def batch(
         )
     if not result.found.projects:
         click.echo(f"Error: {root}: no project below this folder has COCO json", err=True)
+        _name(result.found.unreadable, "unreadable: ", err=True)
         return 2
     _show(result, out)
     return 0 if result.passed else 1
@@ -171,11 +172,18 @@ def _show_plan(found: "Discovered") -> None:
         images = ", images" if project.images else ""
         click.echo(f"{one_line(project.name)}: {one_line(files)}{images}{own}")
     click.echo(f"{count(len(found.projects), 'project')}")
-    for what, names in (("not COCO", found.left_alone), ("unreadable", found.unreadable)):
-        for name in names[:_SHOWN]:
-            click.echo(f"{what}: {one_line(name)}", err=True)
-        if len(names) > _SHOWN:
-            click.echo(f"{what}: … and {len(names) - _SHOWN:,} more", err=True)
+    _name(found.left_alone, "not COCO: ", err=True)
+    _name(found.unreadable, "unreadable: ", err=True)
+
+
+def _name(lines: "Sequence[str]", before: str, *, err: bool = False) -> None:
+    """Show the first of some lines, and how many there are more."""
+    from bboxqa.words import one_line
+
+    for line in lines[:_SHOWN]:
+        click.echo(f"{before}{one_line(line)}", err=err)
+    if len(lines) > _SHOWN:
+        click.echo(f"{before}… and {len(lines) - _SHOWN:,} more", err=err)
 
 
 @contextmanager
@@ -238,7 +246,7 @@ def _line_of(step: "Step", log_format: str) -> str:
 
 
 def _show(result: "BatchResult", out: Path) -> None:
-    from bboxqa.words import count, one_line
+    from bboxqa.words import count
 
     rows = result.rows
     click.echo(
@@ -250,18 +258,11 @@ def _show(result: "BatchResult", out: Path) -> None:
     )
     if result.n_left:
         click.echo(f"  stopped: {count(result.n_left, 'project')} not run")
-    unreadable = result.found.unreadable
-    for name in unreadable[:_SHOWN]:
-        click.echo(f"  unreadable: {one_line(name)}")
-    if len(unreadable) > _SHOWN:
-        click.echo(f"  … and {len(unreadable) - _SHOWN:,} more unreadable")
     bad = [row for row in rows if not row.passed]
-    for row in bad[:_SHOWN]:
-        click.echo(f"  {one_line(row.project)}: {one_line(row.message)}")
-    if len(bad) > _SHOWN:
-        click.echo(f"  … and {len(bad) - _SHOWN:,} more")
-    for part in result.worse[:_SHOWN]:
-        click.echo(f"  worse: {one_line(part.project)}: {part.what}")
+    told = {row.message for row in bad}
+    _name([name for name in result.found.unreadable if name not in told], "  unreadable: ")
+    _name([f"{row.project}: {row.message}" for row in bad], "  ")
+    _name([f"{part.project}: {part.what}" for part in result.worse], "  worse: ")
     if result.found.left_alone:
         n_files = count(len(result.found.left_alone), "json file")
         click.echo(f"  not COCO: {n_files} left alone, named in {out / 'summary.json'}")
