@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from bboxqa.words import one_line
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -106,4 +108,4 @@ def _cell(value: object) -> str:
         return "–"
     if isinstance(value, bool):
         return "below threshold" if value else ""
-    return f"{value:.4f}" if isinstance(value, float) else str(value)
+    return f"{value:.4f}" if isinstance(value, float) else one_line(str(value))

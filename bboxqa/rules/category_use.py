@@ -173,7 +173,7 @@ def gaps(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         parts.append("there is an id 0")
     if n_missing:
         place = int(np.flatnonzero(positive != np.arange(1, len(positive) + 1))[0])
-        parts.append(f"{n_missing:,} below {positive[-1]} are missing, such as {place + 1}")
+        parts.append(f"{n_missing:,} below {positive[-1]:,} are missing, such as {place + 1:,}")
     if parts:
         yield from listed([
             Found(

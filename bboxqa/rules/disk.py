@@ -1,6 +1,5 @@
 """Looking at the image files of a data set, once for all rules."""
 
-import ntpath
 import os
 import re
 import unicodedata
@@ -28,6 +27,7 @@ _SUFFIXES = {
     ".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".jp2",
     ".avif", ".heic", ".heif", ".ppm", ".pgm", ".tga",
 }  # fmt: skip
+_DRIVE = re.compile(r"[a-z]:", re.IGNORECASE)
 _URL = re.compile(r"(?:[a-z][a-z0-9+.-]*:/|data:)", re.IGNORECASE)
 _MAX_WORKERS = 8
 _MAX_SUGGESTIONS = 3
@@ -113,7 +113,7 @@ def is_foreign(name: str) -> bool:
     >>> [is_foreign(name) for name in ("/a.jpg", "C:\\a.jpg", "https://b.org/a.jpg", "a/b.jpg")]
     [True, True, True, False]
     """
-    return name[:1] in ("/", "\\") or bool(ntpath.splitdrive(name)[0] or _URL.match(name))
+    return name[:1] in ("/", "\\") or bool(_DRIVE.match(name) or _URL.match(name))
 
 
 def look(

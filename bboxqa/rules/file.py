@@ -85,6 +85,7 @@ def _encoding(document: Document, _settings: ValidateSettings) -> Iterator[Hits]
         [
             Found(
                 f"encoding is {reading.encoding}; expected UTF-8 without a byte order mark",
+                offset=0,
                 found=reading.encoding,
                 expected="UTF-8",
                 edits=(Edit("", "replace"),) if certain else (),

@@ -34,7 +34,8 @@ def new_ids(document: Document) -> IndexArray:
     given = np.flatnonzero(columns.whole["id"] & (again | (columns.id == 0)))
     largest = int(max(result.max(initial=0), 0))
     fits = largest + len(given) <= _LARGEST
-    result[given] = largest + 1 + np.arange(len(given)) if fits else 0
+    if len(given):
+        result[given] = largest + 1 + np.arange(len(given)) if fits else 0
     return result
 
 

@@ -216,3 +216,7 @@ def test_a_copy_of_less_quality_looks_the_same(tmp_path):
 def test_names_that_mean_one_file():
     assert folded("Photos\\E\u0301.JPG") == folded("photos/É.jpg")
     assert not is_foreign("a:/b.jpg"[2:].lstrip("/"))
+    # A drive is a letter; what else stands before a colon is a part of the name.
+    assert is_foreign("z:b.jpg")
+    assert not is_foreign('": b.jpg')
+    assert not is_foreign("1:b.jpg")

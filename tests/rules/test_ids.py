@@ -64,6 +64,12 @@ def test_no_new_id_is_given_where_numbers_end():
     assert findings(with_ids(2**63 - 1, 1, 1), code="I001")[0].edits == ()
 
 
+def test_the_largest_id_stands_beside_one_that_is_no_number_here():
+    found = findings(with_ids(2**63 - 1, 2**63, 2**63))
+    assert "I001" not in {finding.code for finding in found}
+    assert [finding.count for finding in found if finding.code == "S003"] == [2]
+
+
 @pytest.mark.parametrize("value", [None, [], {}, "a", 1.5, True, ABSENT])
 def test_what_is_no_number_is_no_repeated_id(value):
     assert not codes(with_ids(value, value, 3)) & {"I001", "I003"}
