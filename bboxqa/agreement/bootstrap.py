@@ -74,7 +74,7 @@ def bootstrap(
         _table(row, column, amount, shape, dense=shape[0] * shape[1] * len(thresholds) <= _DENSE)
         for row, column, amount in _changes(thresholds, values, images)
     ]
-    means = [_amounts(alphas[images]) for alphas in image_alphas]
+    means = [_defined(alphas[images]) for alphas in image_alphas]
     pooled = np.full((len(thresholds), replicates), np.nan)
     mean = np.full((len(thresholds), replicates), np.nan)
     binary = np.full((len(thresholds), len(values), replicates), np.nan)
@@ -91,7 +91,7 @@ def bootstrap(
                 squares = (marginal**2).sum(0)
                 pooled[index, part] = nominal_alpha(total, diagonal.sum(0), squares)[0]
                 binary[index, :, part] = binary_alpha(marginal, diagonal, total)
-                mean[index, part] = _mean(means[index], weights)
+                mean[index, part] = _mean(*means[index], weights)
             if progress is not None:
                 progress(part.stop, replicates)
     categories = np.full((len(thresholds), thresholds[0].n_values, 2), np.nan)
@@ -122,16 +122,15 @@ def _table(
     return csc_array((amount, (row, column)), shape=shape)
 
 
-def _amounts(alphas: FloatArray) -> FloatArray:
-    """Return (2, I) float64: the alphas, 0 where they are undefined, and whether they are not."""
-    return np.stack([np.nan_to_num(alphas), ~np.isnan(alphas)])
+def _defined(alphas: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return the alphas, 0 where they are undefined, and 1 where they are defined."""
+    return np.nan_to_num(alphas), (~np.isnan(alphas)).astype(np.float64)
 
 
-def _mean(amounts: FloatArray, weights: FloatArray) -> FloatArray:
+def _mean(alphas: FloatArray, defined: FloatArray, weights: FloatArray) -> FloatArray:
     """Return the weighted mean of the alphas that are defined, per replicate."""
-    total, number = amounts @ weights
     with np.errstate(invalid="ignore"):
-        mean: FloatArray = total / number
+        mean: FloatArray = (alphas @ weights) / (defined @ weights)
     return mean
 
 
