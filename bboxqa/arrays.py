@@ -143,8 +143,8 @@ def find(known: IndexArray, wanted: IndexArray) -> IndexArray:
     """
     if len(known) == 0:
         return np.full(len(wanted), -1)
+    # Nearly all files have their records in this order.
     if (known[1:] >= known[:-1]).all():
-        # As nearly all files have their records.
         place = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
     else:
         order = np.argsort(known, kind="stable")

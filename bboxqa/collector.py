@@ -9,7 +9,10 @@ __all__ = ["collector_off"]
 
 @contextmanager
 def collector_off() -> Iterator[None]:
-    """Switch the cyclic garbage collector off: records hold no cycles, and it doubles the time."""
+    """Switch the cyclic garbage collector off.
+
+    It would go through all records again and again, which hold no cycles, and double the time.
+    """
     was_on = isenabled()
     disable()
     try:

@@ -48,7 +48,7 @@ class Labels:
 Column = Labels | NDArray[Any]
 
 # Rows that are plain values at a time.
-_CHUNK = 1 << 18
+_CHUNK = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,8 +88,8 @@ class Table:
             }
         )
 
-    def lists(self) -> Iterator[list[list[Any]]]:
-        """Yield the columns as plain values, some rows at a time; None for what is undefined."""
+    def parts(self) -> Iterator[list[list[Any]]]:
+        """Yield some rows at a time, column by column, as plain values, None for undefined."""
         for start in range(0, len(self), _CHUNK):
             part = self.take(np.arange(start, min(start + _CHUNK, len(self))))
             yield [
@@ -99,7 +99,7 @@ class Table:
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """Yield each row as plain values, None for what is undefined."""
-        for columns in self.lists():
+        for columns in self.parts():
             yield from zip(*columns, strict=True)
 
     def records(self) -> list[dict[str, Any]]:

@@ -3,14 +3,15 @@
 from collections import Counter
 
 import numpy as np
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from bboxqa.arrays import compact, find
 from bboxqa.rules.people import unique_pairs
 
 FEW = st.lists(st.integers(-3, 12), max_size=12)
-IDS = FEW | FEW.map(sorted) | st.integers(0, 12).map(lambda n: list(range(n)))
+DOWN = FEW.map(lambda values: sorted(values, reverse=True))
+IDS = FEW | FEW.map(sorted) | DOWN | st.integers(0, 12).map(lambda n: list(range(n)))
 # Some far apart, so that a table of all of them is too large.
 SMALL = st.integers(0, 3) | st.integers(1000, 1003)
 
@@ -20,6 +21,8 @@ def whole(values):
 
 
 @given(IDS, FEW)
+@example([5, 3, 1], [5, 3, 1, 2])
+@example([1, 1, 3], [3, 1, 2])
 def test_a_number_is_found_where_it_stands_first(known, wanted):
     expected = [known.index(number) if number in known else -1 for number in wanted]
     assert find(whole(known), whole(wanted)).tolist() == expected
@@ -33,6 +36,7 @@ def test_keys_are_numbered_in_their_order(keys):
 
 
 @given(st.lists(st.tuples(SMALL, SMALL), max_size=20))
+@example([(number % 3, number % 5) for number in range(60)])
 def test_pairs_are_sorted_and_counted(rows):
     pairs, of_row, number = unique_pairs(*whole(rows).reshape(-1, 2).T)
     counts = Counter(rows)

@@ -80,6 +80,7 @@ def _names_of(files: Sequence[Path]) -> list[str]:
     return names
 
 
+# Joining goes through as many objects as reading leaves.
 @collector_off()
 def read_coco(
     source: AnyPath | Sequence[AnyPath] | Mapping[str, AnyPath],

@@ -20,8 +20,8 @@ from bboxqa.result import AgreementResult, Labels, Table
 
 __all__ = ["check_folder", "write_folder"]
 
-# What has to be quoted in a table.
-_SPECIAL = re.compile('[,"\r\n]')
+# Signs for which a cell has to be quoted.
+_TO_QUOTE = re.compile('[,"\r\n]')
 _TABLES = ("images", "units", "pairs", "categories")
 _LIBRARIES = ("bboxqa", "msgspec", "numpy", "pycocotools", "rasterio", "pillow", "scipy", "shapely")
 
@@ -130,22 +130,22 @@ def _csv(path: Path, parts: Sequence[tuple[float, Table]]) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         file.write(",".join(["iou_threshold", *parts[0][1].columns]) + "\n")
         for threshold, table in parts:
-            for cells in _cells(table):
-                lines = map(",".join, zip(repeat(str(threshold)), *cells, strict=False))
+            for columns in _written(table):
+                lines = map(",".join, zip(repeat(str(threshold)), *columns, strict=False))
                 file.write("\n".join(lines) + "\n")
 
 
-def _cells(table: Table) -> Iterator[list[list[str]]]:
+def _written(table: Table) -> Iterator[list[list[str]]]:
     """Yield the columns of a table as they are written, some rows at a time.
 
-    Texts repeat: each is quoted once, where the library would look at it in every row.
+    Texts are all in columns of labels, and repeat: the names are quoted, and not every cell.
     """
     columns = {
         name: Labels(column.code, tuple(map(_quoted, column.names)))
         if isinstance(column, Labels) else column
         for name, column in table.columns.items()
     }  # fmt: skip
-    for part in Table(columns).lists():
+    for part in Table(columns).parts():
         yield [
             values if isinstance(column, Labels)
             else ["" if value is None else str(value) for value in values]
@@ -155,7 +155,7 @@ def _cells(table: Table) -> Iterator[list[list[str]]]:
 
 def _quoted(text: str) -> str:
     """Return a text as the cell of a table, as RFC 4180 has it."""
-    return '"{}"'.format(text.replace('"', '""')) if _SPECIAL.search(text) else text
+    return '"{}"'.format(text.replace('"', '""')) if _TO_QUOTE.search(text) else text
 
 
 def _manifest(result: AgreementResult) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import msgspec
 
-from bboxqa.collector import collector_off
 from bboxqa.errors import DatasetError
 from bboxqa.io.careful import read_carefully
 from bboxqa.io.columns import Columns, ColumnsBuilder
@@ -89,7 +88,6 @@ def read_file(
     with (
         path.open("rb") as file,
         mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text,
-        collector_off(),
     ):
         try:
             images, categories, builder = _read_fast(text, new_builder, progress)

@@ -295,8 +295,8 @@ def spots(text: Text, offsets: Iterable[int]) -> Iterator[Spot]:
     """
     last, line, column = 0, 1, 1
     for offset in offsets:
+        # There may be gigabytes between two findings. Each begins anew: it may be inside of a sign.
         decoder = getincrementaldecoder("utf-8")("replace")
-        # There may be gigabytes between two findings.
         for start in range(last, offset, _SIZE):
             between = text[start : min(start + _SIZE, offset)]
             newline = between.rfind(b"\n")

@@ -38,7 +38,6 @@ def chosen_rules(settings: ValidateSettings, name: str) -> tuple[Rule, ...]:
     return select(settings.select, ignored)
 
 
-# Lists of a million texts would be gone through again and again.
 @collector_off()
 def apply(
     document: Document,

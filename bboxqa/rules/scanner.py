@@ -242,8 +242,9 @@ class Scanner:
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return None
         # A key that is there twice is gone after decoding; their number tells.
-        signs = np.frombuffer(text, np.uint8)
-        before = signs[np.flatnonzero(signs == _COLON) - 1]
+        content = np.frombuffer(text, np.uint8)
+        # What has been decoded does not begin with a colon.
+        before = content[np.flatnonzero(content == _COLON) - 1]
         spaced = (before <= _SPACE).any()
         n_keys = len(_ENDED_KEY.findall(text)) if spaced else np.count_nonzero(before == _QUOTE)
         same = n_keys == _n_keys(records, deep=False) or n_keys == _n_keys(records, deep=True)

@@ -95,12 +95,35 @@ def test_lines_and_columns_count_signs_not_bytes():
     assert list(spots(text, places)) == [Spot(2, 4, places[0]), Spot(3, 1, places[1])]
 
 
-def test_columns_go_on_from_one_part_of_a_long_line_to_the_next():
-    # "€" has three bytes: one of them lies on each end of a megabyte.
-    text = ("x" + "€" * 700_000 + "\n" + "€y").encode()
+SIZE = 1 << 20
+HALF = b"\xe2\x82"
+
+
+@pytest.mark.parametrize("before", range(4))
+def test_columns_go_on_from_one_part_of_a_long_line_to_the_next(before):
+    # "€" has three bytes: the end of a part is before, inside of, and after one.
+    text = b"x" * before + "€".encode() * 700_000 + "\n€y".encode()
     last = text.index(b"y")
     found = list(spots(text, [text.index(b"\n"), last, last + 1]))
-    assert found == [Spot(1, 700_002, last - 4), Spot(2, 2, last), Spot(2, 3, last + 1)]
+    assert found == [
+        Spot(1, 700_001 + before, last - 4), Spot(2, 2, last), Spot(2, 3, last + 1),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "spot"),
+    [
+        # Half a sign counts as one, before a finding and between two others.
+        (b"x" * 5 + HALF, Spot(1, 7, 7)),
+        (b"x" * (SIZE - 2) + HALF, Spot(1, SIZE, SIZE)),
+        (b"x" * (SIZE - 2) + HALF + b"y", Spot(1, SIZE + 1, SIZE + 1)),
+        # What was left of it does not go over to the next line.
+        (b"x" * (SIZE - 2) + HALF + b"\n\xac", Spot(2, 2, SIZE + 2)),
+        (b"x" * (SIZE - 2) + HALF + b"\n", Spot(2, 1, SIZE + 1)),
+    ],
+)
+def test_half_a_sign_at_the_end_of_a_part(text, spot):
+    assert list(spots(text, [len(text)])) == [spot]
 
 
 def test_what_lies_between_two_places_is_not_held_at_once():

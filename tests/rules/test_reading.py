@@ -124,6 +124,14 @@ def test_repeated_keys_are_found_in_every_window(window, monkeypatch):
     assert repeated == [(f"/annotations/{n}", "x") for n in range(0, 30, 7)]
 
 
+@pytest.mark.parametrize("blank", [" ", "\t", "\n", "\r"])
+def test_a_blank_before_one_colon_hides_no_repeated_key(blank, monkeypatch):
+    monkeypatch.setattr(module, "_WINDOW", 1)
+    plain, twice = '{"id":1,"x":2}', f'{{"id":1,"x":2,"x"{blank}:3}}'
+    repeated = read(f'{{"annotations":[{plain},{twice},{plain},{plain}]}}').repeated
+    assert repeated == [("/annotations/1", "x")]
+
+
 @settings(max_examples=60)
 @given(st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=4),
