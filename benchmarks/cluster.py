@@ -17,6 +17,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +27,12 @@ from bboxqa.batch import parts
 from bboxqa.config import settings_from
 from bboxqa.geometry.checks import needs_segmentation
 from bboxqa.io.coco import read_coco
+from bboxqa.io.folder import write_folder
 from bboxqa.model import Dataset
 from bboxqa.pipeline import agree_with
+from bboxqa.report.summary import summary
 from bboxqa.shards import Counted, Part, count_images, join_counted, split_images
+from bboxqa.validation import validate
 
 
 def resident() -> float:
@@ -83,8 +87,19 @@ def sizes(file: Path, similarity: str, annotator_key: str | None) -> dict[str, A
         return whole
 
     begun = time.process_time()
-    agree_with(data, settings, count_all=known)
-    return result | {"bootstrap_and_tables_s": time.process_time() - begun, "peak_mb": peak()}
+    measured = agree_with(data, settings, count_all=known)
+    result |= {"bootstrap_and_tables_s": time.process_time() - begun, "peak_mb": peak()}
+    with tempfile.TemporaryDirectory() as folder:
+        begun = time.process_time()
+        write_folder(measured, summary(measured), Path(folder) / "result")
+        return result | {"write_s": time.process_time() - begun}
+
+
+def validation(file: Path, *_: Any) -> dict[str, float]:
+    """Return what looking at the file costs, with as many findings as a batch lists."""
+    begun = time.process_time()
+    validate(file, max_findings=1000)
+    return {"validate_s": time.process_time() - begun, "validate_peak_mb": peak()}
 
 
 def part_memory(file: Path, similarity: str, annotator_key: str | None) -> dict[str, float]:
@@ -134,6 +149,15 @@ def whole(file: Path, similarity: str, scheduler: str | None) -> float:
         return time.perf_counter() - begun
 
 
+def in_worker(work: Callable[..., dict[str, Any]], *what: Any) -> None:
+    """Print what is measured in a process as a worker is: nothing beside it, and one thread."""
+    process = multiprocessing.get_context("fork").Process(
+        target=lambda: print(json.dumps(work(*what)), flush=True), daemon=True
+    )
+    process.start()
+    process.join()
+
+
 def main() -> None:
     """Print the measurements as json."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -148,10 +172,8 @@ def main() -> None:
             seconds = whole(given.file, given.similarity, None if name == "none" else name)
             print(json.dumps({"scheduler": name, "seconds": seconds}), flush=True)
         return
-    # As a worker is: no process beside it, and one thread.
-    multiprocessing.current_process()._config["daemon"] = True  # type: ignore[attr-defined]  # noqa: SLF001
-    print(json.dumps(part_memory(*what)), flush=True)
-    print(json.dumps(sizes(*what)), flush=True)
+    for work in (validation, part_memory, sizes):
+        in_worker(work, *what)
 
 
 if __name__ == "__main__":
