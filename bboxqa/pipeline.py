@@ -61,6 +61,8 @@ def agree(data: Dataset, *, progress: Progress | None = None, **settings: Any) -
         If a setting is not known, has a wrong type, or contradicts another.
     DatasetError
         If the annotations do not have what the similarity compares.
+    TypeError
+        If the data are no `Dataset`, but the name of a file.
 
     Examples
     --------
@@ -70,6 +72,10 @@ def agree(data: Dataset, *, progress: Progress | None = None, **settings: Any) -
     >>> round(bboxqa.agree(data, iou_threshold=0.5).alpha, 4)
     0.0222
     """
+    if not isinstance(data, Dataset):
+        raise TypeError(
+            f"data is a {type(data).__name__}; expected what `bboxqa.read_coco` returns"
+        )
     for name in _OF_READING:
         if settings.get(name) is not None:
             raise ConfigError(f"{name} is for `bboxqa.read_coco`; the data set is already read")

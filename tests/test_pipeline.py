@@ -604,3 +604,10 @@ def test_every_matcher_and_similarity_runs_on_the_images(name, tmp_path):
     )
     for similarity in ("giou", "centroid", "mask", "pixel", "raster"):
         assert -1 <= agree(data, similarity=similarity, bootstrap=0).alpha <= 1
+
+
+@pytest.mark.parametrize("data", ["export.json", {"images": []}])
+def test_data_that_were_not_read_are_refused(data):
+    kind = type(data).__name__
+    with pytest.raises(TypeError, match=f"data is a {kind}; expected what `bboxqa.read_coco`"):
+        agree(data)
