@@ -124,7 +124,7 @@ def batch(
         )
     if not result.found.projects:
         click.echo(f"Error: {root}: no project below this folder has COCO json", err=True)
-        _name(result.found.unreadable, "unreadable: ", err=True)
+        _show_some(result.found.unreadable, "unreadable: ", err=True)
         return 2
     _show(result, out)
     return 0 if result.passed else 1
@@ -172,11 +172,11 @@ def _show_plan(found: "Discovered") -> None:
         images = ", images" if project.images else ""
         click.echo(f"{one_line(project.name)}: {one_line(files)}{images}{own}")
     click.echo(f"{count(len(found.projects), 'project')}")
-    _name(found.left_alone, "not COCO: ", err=True)
-    _name(found.unreadable, "unreadable: ", err=True)
+    _show_some(found.left_alone, "not COCO: ", err=True)
+    _show_some(found.unreadable, "unreadable: ", err=True)
 
 
-def _name(lines: "Sequence[str]", before: str, *, err: bool = False) -> None:
+def _show_some(lines: "Sequence[str]", before: str, *, err: bool = False) -> None:
     """Show the first of some lines, and how many there are more."""
     from bboxqa.words import one_line
 
@@ -260,9 +260,9 @@ def _show(result: "BatchResult", out: Path) -> None:
         click.echo(f"  stopped: {count(result.n_left, 'project')} not run")
     bad = [row for row in rows if not row.passed]
     told = {row.message for row in bad}
-    _name([name for name in result.found.unreadable if name not in told], "  unreadable: ")
-    _name([f"{row.project}: {row.message}" for row in bad], "  ")
-    _name([f"{part.project}: {part.what}" for part in result.worse], "  worse: ")
+    _show_some([name for name in result.found.unreadable if name not in told], "  unreadable: ")
+    _show_some([f"{row.project}: {row.message}" for row in bad], "  ")
+    _show_some([f"{part.project}: {part.what}" for part in result.worse], "  worse: ")
     if result.found.left_alone:
         n_files = count(len(result.found.left_alone), "json file")
         click.echo(f"  not COCO: {n_files} left alone, named in {out / 'summary.json'}")
