@@ -27,6 +27,7 @@ __all__ = ["Died", "Outcome", "run_all"]
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
 
+# Tells Python to look for no modules in the current folder.
 _SAFE = "PYTHONSAFEPATH"
 # Libraries bring threads of their own; with several processes they would fight for the cores.
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
