@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     from bboxqa import stats
     from bboxqa.config import AgreeSettings, ValidateSettings
     from bboxqa.errors import BboxqaError, ConfigError, DatasetError, OutputError
-    from bboxqa.findings import Finding, Report
+    from bboxqa.findings import Finding
     from bboxqa.io.coco import read_coco
     from bboxqa.model import Dataset
     from bboxqa.pipeline import agree
+    from bboxqa.report.findings.report import Report
     from bboxqa.result import AgreementResult
     from bboxqa.validation import validate
     from bboxqa.version import __version__
@@ -48,7 +49,7 @@ _HOME = {
     "DatasetError": "bboxqa.errors",
     "Finding": "bboxqa.findings",
     "OutputError": "bboxqa.errors",
-    "Report": "bboxqa.findings",
+    "Report": "bboxqa.report.findings.report",
     "ValidateSettings": "bboxqa.config",
     "__version__": "bboxqa.version",
     "agree": "bboxqa.pipeline",

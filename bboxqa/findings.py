@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from hashlib import sha256
-from html import escape
 from pathlib import PurePath
 from typing import Any, Literal
 
@@ -14,7 +13,7 @@ from bboxqa.plain import plain
 from bboxqa.words import count
 
 __all__ = [
-    "Edit", "FileReport", "Finding", "Report", "RuleText", "Severity", "Spot", "identities",
+    "Edit", "FileReport", "Finding", "FoundReport", "RuleText", "Severity", "Spot", "identities",
     "identity",
 ]  # fmt: skip
 
@@ -166,7 +165,7 @@ class FileReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class FoundReport:
     """All that was found.
 
     Attributes
@@ -196,37 +195,6 @@ class Report:
     def __repr__(self) -> str:
         numbers = ", ".join(f"{self.severities[each]:,} {each}" for each in Severity)
         return f"<Report of {count(len(self.files), 'file')}: {numbers}>"
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{escape(self.render('text'))}</pre>"
-
-    def render(self, name: str) -> str:
-        """Return the report in a format of `bboxqa validate --output-format`.
-
-        Parameters
-        ----------
-        name : {"text", "concise", "json", "jsonl", "sarif", "github", "junit", "html"}
-
-        Raises
-        ------
-        KeyError
-            If there is no such format.
-
-        Examples
-        --------
-        >>> import bboxqa
-        >>> report = bboxqa.validate({"images": [{}], "annotations": [], "categories": []})
-        >>> report.render("concise").splitlines()[0]
-        'document:1:13: S002 error id is missing; expected a whole number'
-        """
-        from bboxqa.report.findings import FORMATS
-
-        return "".join(f"{line}\n" for line in FORMATS[name](self))
-
-    def to_sarif(self) -> dict[str, Any]:
-        """Return the report as SARIF 2.1.0, which code scanning takes."""
-        log: dict[str, Any] = json.loads(self.render("sarif"))
-        return log
 
     def at_least(self, severity: Severity) -> int:
         """Return how many findings are as bad as `severity` or worse."""

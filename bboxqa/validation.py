@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields
 from functools import partial
 from itertools import chain
 from os import PathLike
@@ -10,8 +11,9 @@ from typing import Any
 
 from bboxqa.config import ValidateSettings, validate_settings_from
 from bboxqa.errors import DatasetError
-from bboxqa.findings import Report
+from bboxqa.findings import FoundReport
 from bboxqa.io.coco import list_files
+from bboxqa.report.findings.report import Report
 from bboxqa.rules.content import Reading
 from bboxqa.rules.disk import look
 from bboxqa.rules.document import Document
@@ -74,7 +76,8 @@ def validate(
     checked = validate_settings_from(settings)
     if isinstance(source, Mapping):
         reading = read_bytes(_encoded(source), "document")
-        return validate_documents([_document(images, progress, (), reading)], checked, max_findings)
+        documents = [_document(images, progress, (), reading)]
+        return _report(validate_documents(documents, checked, max_findings))
     paths = [source] if isinstance(source, str | PathLike) else list(source)
     return validate_with(paths, checked, images, max_findings, memory, progress)
 
@@ -110,7 +113,12 @@ def validate_with(
     # A file that is named twice would be a copy of itself.
     files = list({file.resolve(): file for file in reversed(list_files(paths))}.values())[::-1]
     documents = _documents(files, images, memory, progress)
-    return validate_documents(documents, settings, max_findings, progress)
+    return _report(validate_documents(documents, settings, max_findings, progress))
+
+
+def _report(found: FoundReport) -> Report:
+    """Return what was found as a report that can show itself."""
+    return Report(**{each.name: getattr(found, each.name) for each in fields(found)})
 
 
 def _documents(

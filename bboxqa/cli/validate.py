@@ -12,7 +12,7 @@ from bboxqa.cli.sizes import memory_option
 
 if TYPE_CHECKING:
     from bboxqa.config import ValidateSettings
-    from bboxqa.findings import Report
+    from bboxqa.findings import FoundReport
     from bboxqa.rules.fixes import Fixed
 
 __all__ = ["validate"]
@@ -227,7 +227,7 @@ def _report(
     images: Path | None,
     limit: int,
     memory: int | None,
-) -> "Report":
+) -> "FoundReport":
     from bboxqa.cli.console import tracking
     from bboxqa.validation import validate_with
 
@@ -235,7 +235,7 @@ def _report(
         return validate_with(paths, settings, images, limit, memory, progress)
 
 
-def _show(report: "Report", options: dict[str, Any]) -> None:
+def _show(report: "FoundReport", options: dict[str, Any]) -> None:
     """Print a report, or write it."""
     from bboxqa.report.findings import FORMATS
 
@@ -274,7 +274,7 @@ def _is_terminal() -> bool:
     return bool(sys.stdout and sys.stdout.isatty()) and not environ.get("NO_COLOR")
 
 
-def _check_examined(report: "Report") -> None:
+def _check_examined(report: "FoundReport") -> None:
     """Refuse to call it a success where nothing was looked at."""
     from bboxqa.errors import DatasetError
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from bboxqa.errors import ConfigError
-from bboxqa.findings import Finding, Report, Severity, identity
+from bboxqa.findings import Finding, FoundReport, Severity, identity
 from bboxqa.io.writers import write_atomically
 from bboxqa.plain import as_json
 
@@ -35,13 +35,13 @@ class Baseline:
 _VERSION = 1
 
 
-def write(path: Path, report: Report) -> None:
+def write(path: Path, report: FoundReport) -> None:
     """Write all findings of a report as the baseline of later runs.
 
     Parameters
     ----------
     path : Path
-    report : Report
+    report : FoundReport
         One that lists all its findings.
 
     Raises
@@ -91,12 +91,12 @@ def read(path: Path) -> Baseline:
     return Baseline(path, known)
 
 
-def new(report: Report, baseline: Baseline, limit: int = 0) -> Report:
+def new(report: FoundReport, baseline: Baseline, limit: int = 0) -> FoundReport:
     """Return the report of the findings that are not known.
 
     Parameters
     ----------
-    report : Report
+    report : FoundReport
         One that lists all its findings.
     baseline : Baseline
     limit : int
@@ -104,7 +104,7 @@ def new(report: Report, baseline: Baseline, limit: int = 0) -> Report:
 
     Returns
     -------
-    Report
+    FoundReport
         Its counts are of the new findings, listed or not.
     """
     _check_complete(report)
@@ -148,6 +148,6 @@ def _first(findings: list[Finding], limit: int) -> list[Finding]:
     return listed
 
 
-def _check_complete(report: Report) -> None:
+def _check_complete(report: FoundReport) -> None:
     if sum(report.counts.values()) != len(report.findings):
         raise ValueError("a baseline needs a report that lists all its findings")

@@ -10,7 +10,7 @@ import numpy as np
 
 from bboxqa.collector import collector_off
 from bboxqa.config import ValidateSettings
-from bboxqa.findings import Edit, FileReport, Finding, Report, Severity
+from bboxqa.findings import Edit, FileReport, Finding, FoundReport, Severity
 from bboxqa.rules.base import Found, Hits, ManyEdits, Rule
 from bboxqa.rules.document import Document
 from bboxqa.rules.exporters import QUIRKS, exporter
@@ -215,7 +215,7 @@ def validate_documents(
     settings: ValidateSettings,
     limit: int,
     progress: Callable[[str, int, int], None] | None = None,
-) -> Report:
+) -> FoundReport:
     """Apply all rules and return what they found; see `bboxqa.validate`."""
     files, findings = [], []
     counts: Counter[str] = Counter()
@@ -244,7 +244,7 @@ def validate_documents(
     for number, (document, raw) in enumerate(zip(kept, together, strict=True)):
         add(raw)
         findings[number] += describe(document, raw, limit)
-    return Report(
+    return FoundReport(
         files=tuple(files),
         findings=tuple(finding for part in findings for finding in _ordered(part)),
         counts=dict(sorted(counts.items())),

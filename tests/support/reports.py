@@ -1,6 +1,6 @@
 """Reports made by hand, with all that is hard to write down."""
 
-from bboxqa.findings import FileReport, Finding, Report, RuleText, Severity, Spot
+from bboxqa.findings import FileReport, Finding, FoundReport, RuleText, Severity, Spot
 
 __all__ = ["HOSTILE", "finding", "report"]
 
@@ -41,7 +41,7 @@ def report(*findings, files=("export.json",), unlisted=None, exporter="CVAT"):
     for each in findings:
         counts[each.code] = counts.get(each.code, 0) + 1
         severities[each.severity] += 1
-    return Report(
+    return FoundReport(
         files=tuple(FileReport(name, exporter, "", 1500, 4784, 60) for name in files),
         findings=findings,
         counts=counts,

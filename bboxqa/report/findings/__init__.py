@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 
-from bboxqa.findings import Report
+from bboxqa.findings import FoundReport
 
 __all__ = ["FORMATS", "View"]
 
-View = Callable[[Report], Iterator[str]]
+View = Callable[[FoundReport], Iterator[str]]
 
 
 class _Formats(Mapping[str, View]):

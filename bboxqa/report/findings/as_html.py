@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from html import escape
 
-from bboxqa.findings import FileReport, Finding, Report
+from bboxqa.findings import FileReport, Finding, FoundReport
 from bboxqa.report.findings.phrases import (
     Group,
     groups,
@@ -49,12 +49,12 @@ code { font-size: 0.9em; }
 """
 
 
-def html_lines(report: Report) -> Iterator[str]:
+def html_lines(report: FoundReport) -> Iterator[str]:
     """Yield a page with the files, how much each rule found, and all findings that are listed.
 
     Parameters
     ----------
-    report : Report
+    report : FoundReport
 
     Yields
     ------

@@ -5,18 +5,18 @@ from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any
 
-from bboxqa.findings import FileReport, Finding, Report, Severity
+from bboxqa.findings import FileReport, Finding, FoundReport, Severity
 from bboxqa.plain import as_json
 
 __all__ = ["findings_schema", "json_lines", "jsonl_lines"]
 
 
-def json_lines(report: Report) -> Iterator[str]:
+def json_lines(report: FoundReport) -> Iterator[str]:
     """Yield one JSON object, with each finding on a line of its own.
 
     Parameters
     ----------
-    report : Report
+    report : FoundReport
 
     Yields
     ------
@@ -41,12 +41,12 @@ def json_lines(report: Report) -> Iterator[str]:
     yield "}"
 
 
-def jsonl_lines(report: Report) -> Iterator[str]:
+def jsonl_lines(report: FoundReport) -> Iterator[str]:
     """Yield each finding as a JSON object on one line.
 
     Parameters
     ----------
-    report : Report
+    report : FoundReport
 
     Yields
     ------
@@ -57,7 +57,7 @@ def jsonl_lines(report: Report) -> Iterator[str]:
         yield as_json(_finding(finding))
 
 
-def _exporter(report: Report) -> Any:
+def _exporter(report: FoundReport) -> Any:
     if len(report.files) == 1:
         return report.files[0].exporter
     return {file.name: file.exporter for file in report.files} or None

@@ -4,7 +4,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
-from bboxqa.findings import FileReport, Finding, Report, Severity
+from bboxqa.findings import FileReport, Finding, FoundReport, Severity
 from bboxqa.report.findings.phrases import (
     Group,
     content,
@@ -36,12 +36,12 @@ class _Painter:
         return f"\x1b[{';'.join(codes)}m{text}\x1b[0m" if self._colour and text else text
 
 
-def text_lines(report: Report, *, colour: bool = False, options: str = "") -> Iterator[str]:
+def text_lines(report: FoundReport, *, colour: bool = False, options: str = "") -> Iterator[str]:
     """Yield the files, what each rule found and what that breaks, and how to go on.
 
     Parameters
     ----------
-    report : Report
+    report : FoundReport
     colour : bool
         Whether to write ANSI codes.
     options : str
@@ -109,7 +109,7 @@ def _below(finding: Finding, *, first: bool) -> str:
     return excerpt if len(excerpt) <= _EXCERPT else excerpt[: _EXCERPT - 1] + "…"
 
 
-def _fixable(report: Report) -> Iterator[str]:
+def _fixable(report: FoundReport) -> Iterator[str]:
     safe, unsafe = _mended(report, "safe"), _mended(report, "unsafe")
     # What is not listed was not looked at closely enough to know.
     least = "at least " if missing(report) else ""
@@ -122,11 +122,11 @@ def _fixable(report: Report) -> Iterator[str]:
         yield ", ".join(parts)
 
 
-def _mended(report: Report, fix: str) -> list[Finding]:
+def _mended(report: FoundReport, fix: str) -> list[Finding]:
     return [finding for finding in report.findings if finding.fix == fix]
 
 
-def _next(report: Report, found: Sequence[Group], options: str) -> Iterator[str]:
+def _next(report: FoundReport, found: Sequence[Group], options: str) -> Iterator[str]:
     """Yield the command that is most useful now."""
     safe, unsafe = _mended(report, "safe"), _mended(report, "unsafe")
     if safe:

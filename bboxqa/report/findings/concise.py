@@ -2,18 +2,18 @@
 
 from collections.abc import Iterator
 
-from bboxqa.findings import Report
+from bboxqa.findings import FoundReport
 from bboxqa.report.findings.phrases import content, place
 
 __all__ = ["concise_lines"]
 
 
-def concise_lines(report: Report) -> Iterator[str]:
+def concise_lines(report: FoundReport) -> Iterator[str]:
     """Yield `file:line:column: CODE severity message` for each finding.
 
     Parameters
     ----------
-    report : Report
+    report : FoundReport
 
     Yields
     ------

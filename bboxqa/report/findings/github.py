@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from bboxqa.findings import Finding, Report, Severity
+from bboxqa.findings import Finding, FoundReport, Severity
 from bboxqa.report.findings.phrases import content, labelled, one_line, rule_text
 
 __all__ = ["github_lines"]
@@ -12,12 +12,12 @@ _MESSAGE_SIGNS = "%\r\n"
 _PROPERTY_SIGNS = "%\r\n:,"
 
 
-def github_lines(report: Report) -> Iterator[str]:
+def github_lines(report: FoundReport) -> Iterator[str]:
     """Yield `::error file=…,line=…,col=…,title=…::message` for each finding.
 
     Parameters
     ----------
-    report : Report
+    report : FoundReport
 
     Yields
     ------
@@ -34,7 +34,7 @@ def github_lines(report: Report) -> Iterator[str]:
         yield f"::{_COMMANDS[finding.severity]} {properties}::{message}"
 
 
-def _properties(report: Report, finding: Finding) -> dict[str, str]:
+def _properties(report: FoundReport, finding: Finding) -> dict[str, str]:
     properties = {"file": one_line(finding.file)}
     if finding.spot is not None:
         properties |= {"line": str(finding.spot.line), "col": str(finding.spot.column)}

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from html import escape
 
-from bboxqa.findings import FileReport, Finding, Report, Severity
+from bboxqa.findings import FileReport, Finding, FoundReport, Severity
 from bboxqa.report.findings.phrases import content, labelled, one_line, place, rule_text
 from bboxqa.words import count
 
@@ -13,7 +13,7 @@ __all__ = ["junit_lines"]
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def junit_lines(report: Report) -> Iterator[str]:
+def junit_lines(report: FoundReport) -> Iterator[str]:
     """Yield a suite for each file, with a test for each rule that was applied.
 
     A test fails where its rule found something as bad as what fails the run; what is milder is its
@@ -21,7 +21,7 @@ def junit_lines(report: Report) -> Iterator[str]:
 
     Parameters
     ----------
-    report : Report
+    report : FoundReport
 
     Yields
     ------
@@ -63,7 +63,7 @@ def _properties(file: FileReport | None) -> Iterator[str]:
         )
 
 
-def _case(report: Report, name: str, code: str, findings: list[Finding]) -> Iterator[str]:
+def _case(report: FoundReport, name: str, code: str, findings: list[Finding]) -> Iterator[str]:
     rule = rule_text(report, code)
     head = f'<testcase classname="{_xml(name)}" name="{_xml(labelled(rule))}"'
     if not findings:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bboxqa.findings import Finding, Report, RuleText, Severity
+from bboxqa.findings import Finding, FoundReport, RuleText, Severity
 from bboxqa.plain import as_json
 from bboxqa.words import clean, count
 
@@ -72,7 +72,7 @@ def content(finding: Finding) -> str:
     return f"{about}: {message}" if about else message
 
 
-def rule_text(report: Report, code: str) -> RuleText:
+def rule_text(report: FoundReport, code: str) -> RuleText:
     """Return the text of a rule, also of one that the report does not explain."""
     return report.rules.get(code) or RuleText(code, "", Severity.INFO, "", None)
 
@@ -102,7 +102,7 @@ class Group:
     listed: tuple[Finding, ...]
 
 
-def groups(report: Report) -> list[Group]:
+def groups(report: FoundReport) -> list[Group]:
     """Return what each rule found, the worst first."""
     listed: dict[str, list[Finding]] = {code: [] for code, n in report.counts.items() if n}
     for finding in report.findings:
@@ -116,12 +116,12 @@ def groups(report: Report) -> list[Group]:
     return sorted(result, key=lambda group: (-group.severity.rank, group.rule.code))
 
 
-def missing(report: Report) -> int:
+def missing(report: FoundReport) -> int:
     """Return how many findings are counted and not listed."""
     return max(sum(report.counts.values()) - len(report.findings), 0)
 
 
-def severity_counts(report: Report) -> str:
+def severity_counts(report: FoundReport) -> str:
     """Return how many findings of each severity there are, in words."""
     numbers = {severity: report.severities.get(severity, 0) for severity in Severity}
     return (

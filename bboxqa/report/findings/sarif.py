@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
 
-from bboxqa.findings import Finding, Report, RuleText, Severity, identities
+from bboxqa.findings import Finding, FoundReport, RuleText, Severity, identities
 from bboxqa.plain import plain
 from bboxqa.report.findings.phrases import content, missing
 
@@ -20,12 +20,12 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 _MOST = 5000
 
 
-def sarif_lines(report: Report) -> Iterator[str]:
+def sarif_lines(report: FoundReport) -> Iterator[str]:
     """Yield a SARIF log of one run, with at most 5,000 results, the worst first.
 
     Parameters
     ----------
-    report : Report
+    report : FoundReport
 
     Yields
     ------
@@ -36,7 +36,7 @@ def sarif_lines(report: Report) -> Iterator[str]:
     yield from json.dumps(plain(log), indent=1, allow_nan=False).split("\n")
 
 
-def _run(report: Report) -> dict[str, Any]:
+def _run(report: FoundReport) -> dict[str, Any]:
     index = {code: number for number, code in enumerate(report.rules)}
     named = list(zip(report.findings, identities(report.findings), strict=True))
     named.sort(key=lambda pair: -pair[0].severity.rank)

@@ -2,19 +2,19 @@
 
 from collections.abc import Iterator
 
-from bboxqa.findings import Report
+from bboxqa.findings import FoundReport
 from bboxqa.report.findings.phrases import Group, groups
 from bboxqa.words import count
 
 __all__ = ["statistics_lines"]
 
 
-def statistics_lines(report: Report) -> Iterator[str]:
+def statistics_lines(report: FoundReport) -> Iterator[str]:
     """Yield code, severity, number of findings, whether they can be mended, and title of rules.
 
     Parameters
     ----------
-    report : Report
+    report : FoundReport
 
     Yields
     ------

@@ -1,0 +1,45 @@
+"""The report that `bboxqa.validate` returns: what was found, with its views."""
+
+import json
+from html import escape
+from typing import Any
+
+from bboxqa.findings import FoundReport
+from bboxqa.report.findings import FORMATS
+
+__all__ = ["Report"]
+
+
+class Report(FoundReport):
+    """All that was found, which can show itself in every format."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(self.render('text'))}</pre>"
+
+    def render(self, name: str) -> str:
+        """Return the report in a format of `bboxqa validate --output-format`.
+
+        Parameters
+        ----------
+        name : {"text", "concise", "json", "jsonl", "sarif", "github", "junit", "html"}
+
+        Raises
+        ------
+        KeyError
+            If there is no such format.
+
+        Examples
+        --------
+        >>> import bboxqa
+        >>> report = bboxqa.validate({"images": [{}], "annotations": [], "categories": []})
+        >>> report.render("concise").splitlines()[0]
+        'document:1:13: S002 error id is missing; expected a whole number'
+        """
+        return "".join(f"{line}\n" for line in FORMATS[name](self))
+
+    def to_sarif(self) -> dict[str, Any]:
+        """Return the report as SARIF 2.1.0, which code scanning takes."""
+        log: dict[str, Any] = json.loads(self.render("sarif"))
+        return log

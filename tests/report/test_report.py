@@ -1,0 +1,72 @@
+"""The report that `bboxqa.validate` returns."""
+
+import json
+import pickle
+from dataclasses import FrozenInstanceError, replace
+
+import pytest
+
+import bboxqa
+from bboxqa.report.findings import FORMATS
+
+EMPTY_BOX = {
+    "images": [{"id": 1, "file_name": "a.png", "width": 100, "height": 100}],
+    "categories": [{"id": 1, "name": "<b>"}],
+    "annotations": [
+        {"id": 1, "image_id": 1, "category_id": 1, "bbox": [10, 10, 0, 20], "area": 0, "iscrowd": 0}
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def report():
+    return bboxqa.validate(EMPTY_BOX)
+
+
+@pytest.fixture(scope="module")
+def of_file(tmp_path_factory):
+    file = tmp_path_factory.mktemp("export") / "export.json"
+    file.write_text(json.dumps(EMPTY_BOX))
+    return bboxqa.validate(file)
+
+
+def test_validate_returns_the_public_report(report, of_file):
+    assert type(report) is type(of_file) is bboxqa.Report
+    assert "B001" in {finding.code for finding in report.findings}
+    assert report.counts == of_file.counts
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_each_format_is_rendered_with_whole_lines(report, name):
+    text = report.render(name)
+    assert "B001" in text
+    assert text == "\n".join([*FORMATS[name](report), ""])
+
+
+def test_an_unknown_format_is_a_key_error(report):
+    with pytest.raises(KeyError):
+        report.render("yaml")
+
+
+def test_to_sarif_is_a_log_of_the_findings(report):
+    log = report.to_sarif()
+    assert log["version"] == "2.1.0"
+    assert "B001" in {result["ruleId"] for result in log["runs"][0]["results"]}
+
+
+def test_a_notebook_shows_the_escaped_text(report):
+    hostile = replace(
+        report, findings=tuple(replace(each, message="<script>") for each in report.findings)
+    )
+    html = hostile._repr_html_()
+    assert html.startswith("<pre>")
+    assert html.endswith("</pre>")
+    assert "&lt;script&gt;" in html
+    assert "<script>" not in html
+
+
+def test_a_report_is_a_frozen_value(report):
+    assert replace(report) == pickle.loads(pickle.dumps(report)) == report  # noqa: S301
+    assert not hasattr(report, "__dict__")
+    with pytest.raises(FrozenInstanceError):
+        report.version = "2"
