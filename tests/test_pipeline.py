@@ -22,7 +22,7 @@ from support.datasets import (
 from support.reference import WORKED, shared_file
 
 from bboxqa import BboxqaError, ConfigError, agree, read_coco
-from bboxqa.agreement.krippendorff import NO_PAIR, NO_VARIATION, ONE_IMAGE
+from bboxqa.agreement.estimator import NO_PAIR, NO_VARIATION, ONE_IMAGE
 
 BOX = (10.0, 10.0, 20.0, 20.0)
 FIELDS = ("alpha", "status", "interval", "observed", "expected", "mean_image_alpha",

@@ -14,13 +14,16 @@ import numpy as np
 
 from bboxqa.agreement.counts import UnitCounts
 from bboxqa.agreement.estimator import (
+    NO_PAIR,
+    NO_VARIATION,
+    OK,
     Estimator,
     clustered_error,
     clusters_of,
     table_of,
     undefined,
 )
-from bboxqa.agreement.krippendorff import NO_PAIR, NO_VARIATION, OK, nominal_alpha
+from bboxqa.agreement.krippendorff import nominal_alpha
 from bboxqa.agreement.metrics import LEVELS, Distance, Metric, centred, midranks, pairwise_metric
 from bboxqa.agreement.value_pairs import value_pairs
 from bboxqa.arrays import FloatArray, sum_by

@@ -14,13 +14,15 @@ import numpy as np
 
 from bboxqa.agreement.counts import UnitCounts
 from bboxqa.agreement.estimator import (
+    NO_PAIR,
+    NO_VARIATION,
+    OK,
     Estimator,
     clustered_error,
     clusters_of,
     table_of,
     undefined,
 )
-from bboxqa.agreement.krippendorff import NO_PAIR, NO_VARIATION, OK
 from bboxqa.agreement.linear import NO_ERROR, fisher_interval
 from bboxqa.arrays import FloatArray, IndexArray, compact, freeze, sum_by
 

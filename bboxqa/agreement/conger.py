@@ -8,13 +8,15 @@ import numpy as np
 from bboxqa.agreement.chance import unit_agreement
 from bboxqa.agreement.counts import unit_counts
 from bboxqa.agreement.estimator import (
+    NO_PAIR,
+    NO_VARIATION,
+    OK,
     Estimator,
     clustered_error,
     clusters_of,
     table_of,
     undefined,
 )
-from bboxqa.agreement.krippendorff import NO_PAIR, NO_VARIATION, OK
 from bboxqa.arrays import FloatArray, sum_by
 from bboxqa.model import Cell, ReliabilityData
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bboxqa.agreement.krippendorff import NO_PAIR, NO_VARIATION, OK, Alpha, nominal_alpha
+from bboxqa.agreement.estimator import NO_PAIR, NO_VARIATION, OK
+from bboxqa.agreement.krippendorff import Alpha, nominal_alpha
 from bboxqa.agreement.pair_kappas import kappa_of
 from bboxqa.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from bboxqa.errors import ConfigError

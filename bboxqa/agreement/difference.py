@@ -5,8 +5,7 @@ from math import nan
 
 import numpy as np
 
-from bboxqa.agreement.estimator import Estimator
-from bboxqa.agreement.krippendorff import OK
+from bboxqa.agreement.estimator import OK, Estimator
 from bboxqa.agreement.resampling import drawn_weights, percentile_interval
 from bboxqa.arrays import FloatArray, IndexArray
 

@@ -10,12 +10,21 @@ import numpy as np
 from bboxqa.arrays import BoolArray, FloatArray, IndexArray, IntArray, freeze, sum_by
 
 __all__ = [
+    "NO_PAIR",
+    "NO_VARIATION",
+    "OK",
+    "ONE_IMAGE",
     "Estimator",
     "clustered_error",
     "clusters_of",
     "table_of",
     "undefined",
 ]
+
+OK = "ok"
+NO_PAIR = "undefined: no unit has two values to compare"
+NO_VARIATION = "undefined: only one value occurs, so no disagreement is possible"
+ONE_IMAGE = "one image only, and its annotators agree on everything"
 
 # Tables of so many cells are kept as they are; scipy is loaded for larger ones only.
 _DENSE = 1 << 22

@@ -10,8 +10,7 @@ from bboxqa.agreement.consistency import (
     cronbach_of_sums,
     cronbach_sums,
 )
-from bboxqa.agreement.estimator import Estimator, clusters_of, undefined
-from bboxqa.agreement.krippendorff import OK
+from bboxqa.agreement.estimator import OK, Estimator, clusters_of, undefined
 from bboxqa.arrays import FloatArray
 from bboxqa.model import Cell, ReliabilityData
 from bboxqa.words import count

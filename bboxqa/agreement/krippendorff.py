@@ -4,25 +4,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from bboxqa.agreement.estimator import NO_PAIR, NO_VARIATION, OK, ONE_IMAGE
 from bboxqa.arrays import sum_by
 from bboxqa.model import Coincidences, FloatArray
 
 __all__ = [
-    "NO_PAIR",
-    "NO_VARIATION",
-    "OK",
-    "ONE_IMAGE",
     "Alpha",
     "alpha_per_category",
     "alpha_per_group",
     "nominal_alpha",
     "pooled_alpha",
 ]
-
-OK = "ok"
-NO_PAIR = "undefined: no unit has two values to compare"
-NO_VARIATION = "undefined: only one value occurs, so no disagreement is possible"
-ONE_IMAGE = "one image only, and its annotators agree on everything"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,7 @@ from math import inf, nan
 
 import numpy as np
 
-from bboxqa.agreement.estimator import Estimator
-from bboxqa.agreement.krippendorff import OK
+from bboxqa.agreement.estimator import OK, Estimator
 from bboxqa.agreement.resampling import LEVEL, jackknife_error
 from bboxqa.arrays import FloatArray, IndexArray
 

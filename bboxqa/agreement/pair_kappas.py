@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from bboxqa.agreement.answers import AnswerPairs
-from bboxqa.agreement.estimator import Estimator, undefined
-from bboxqa.agreement.krippendorff import NO_PAIR, NO_VARIATION, OK
+from bboxqa.agreement.estimator import NO_PAIR, NO_VARIATION, OK, Estimator, undefined
 from bboxqa.agreement.linear import NO_ERROR, fisher_interval, linearised
 from bboxqa.arrays import BoolArray, FloatArray, IndexArray, IntArray, freeze, run_starts, sum_by
 from bboxqa.estimates import PairTable

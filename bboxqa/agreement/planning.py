@@ -5,8 +5,7 @@ from math import ceil, nan
 
 import numpy as np
 
-from bboxqa.agreement.estimator import Estimator
-from bboxqa.agreement.krippendorff import OK
+from bboxqa.agreement.estimator import OK, Estimator
 from bboxqa.agreement.resampling import percentile_interval, replicates_of
 from bboxqa.errors import ConfigError
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.agreement.estimator import Estimator, clusters_of, undefined
-from bboxqa.agreement.krippendorff import OK
+from bboxqa.agreement.estimator import OK, Estimator, clusters_of, undefined
 from bboxqa.agreement.linear import linearised
 from bboxqa.arrays import BoolArray, FloatArray, IndexArray, IntArray, run_starts, sum_by
 from bboxqa.model import Cell

@@ -5,7 +5,7 @@ from math import isnan, nan, sqrt
 
 import numpy as np
 
-from bboxqa.agreement.krippendorff import OK
+from bboxqa.agreement.estimator import OK
 from bboxqa.agreement.linear import fisher_interval
 from bboxqa.estimates import Estimate, TaskEstimates
 

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from bboxqa.agreement.coincidences import coincidence_matrix, coincidences
-from bboxqa.agreement.krippendorff import OK, Alpha, pooled_alpha
+from bboxqa.agreement.estimator import OK
+from bboxqa.agreement.krippendorff import Alpha, pooled_alpha
 from bboxqa.examples.walk_parts import MISSING, digits, hang, short, table
 from bboxqa.model import ReliabilityData
 

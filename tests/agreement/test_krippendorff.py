@@ -10,11 +10,8 @@ from support import brute
 from support.reference import WORKED
 
 from bboxqa.agreement.coincidences import coincidence_matrix, coincidences
+from bboxqa.agreement.estimator import NO_PAIR, NO_VARIATION, OK, ONE_IMAGE
 from bboxqa.agreement.krippendorff import (
-    NO_PAIR,
-    NO_VARIATION,
-    OK,
-    ONE_IMAGE,
     alpha_per_category,
     alpha_per_group,
     nominal_alpha,
