@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bboxqa.agreement.estimator import OK
 from bboxqa.agreement.linear import fisher_interval
 from bboxqa.agreement.resampling import LEVEL
 from bboxqa.arrays import FloatArray, IndexArray, freeze
 from bboxqa.errors import DatasetError
 from bboxqa.words import count
 
-__all__ = ["NOT_AGREEMENT", "NO_TABLE", "OK", "Independence", "cross_table", "independence"]
+__all__ = ["NOT_AGREEMENT", "NO_TABLE", "Independence", "cross_table", "independence"]
 
-OK = "ok"
 NO_TABLE = "undefined: a feature has fewer than two values that occur"
 NOT_AGREEMENT = (
     "Association is not agreement: annotators who always contradict each other are associated "

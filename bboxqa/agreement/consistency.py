@@ -6,6 +6,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from bboxqa.agreement.estimator import OK
 from bboxqa.arrays import BoolArray, FloatArray
 from bboxqa.errors import ConfigError, DatasetError
 from bboxqa.estimates import Estimate
@@ -15,7 +16,6 @@ __all__ = [
     "CONTRADICTION",
     "CRONBACH_WARNING",
     "NO_SPREAD",
-    "OK",
     "TOO_FEW",
     "centred_columns",
     "complete_units",
@@ -25,7 +25,6 @@ __all__ = [
     "f_quantiles",
 ]
 
-OK = "ok"
 TOO_FEW = "undefined: it needs two annotators, and two units that were rated by all of them"
 NO_SPREAD = "undefined: the units do not differ in what the annotators say together"
 CONTRADICTION = "undefined: covariances that come from different units contradict each other"

@@ -6,20 +6,19 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from bboxqa.agreement.estimator import OK
 from bboxqa.arrays import FloatArray, IntArray, freeze
 from bboxqa.errors import ConfigError, DatasetError
 from bboxqa.words import count
 
 __all__ = [
     "NO_CONTRAST",
-    "OK",
     "TIED",
     "WEAK",
     "Clusters",
     "cluster_annotators",
 ]
 
-OK = "ok"
 TIED = "another grouping fits equally well"
 WEAK = "the groups hardly separate: annotators are as close to other groups as to their own"
 NO_CONTRAST = "separation is undefined: it needs two groups, and one with two annotators"

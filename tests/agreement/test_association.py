@@ -12,10 +12,10 @@ from bboxqa.agreement.association import (
     NO_INTERVAL,
     NO_TABLE,
     NOT_AGREEMENT,
-    OK,
     cross_table,
     independence,
 )
+from bboxqa.agreement.estimator import OK
 from bboxqa.errors import DatasetError
 
 QUESTION = np.array([[5000, 2500], [3000, 1580]])

@@ -11,12 +11,12 @@ from bboxqa.agreement.consistency import (
     CONTRADICTION,
     CRONBACH_WARNING,
     NO_SPREAD,
-    OK,
     TOO_FEW,
     cronbach_alpha,
     cronbach_of_sums,
     cronbach_sums,
 )
+from bboxqa.agreement.estimator import OK
 from bboxqa.agreement.intraclass import intraclass_correlations
 from bboxqa.errors import ConfigError, DatasetError
 

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bboxqa.agreement.groups import NO_CONTRAST, OK, TIED, WEAK, cluster_annotators
+from bboxqa.agreement.estimator import OK
+from bboxqa.agreement.groups import NO_CONTRAST, TIED, WEAK, cluster_annotators
 from bboxqa.errors import ConfigError, DatasetError
 
 # Annotators 0, 3, 4 and 5 mostly say yes, the others mostly no.

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bboxqa.agreement.consistency import NO_SPREAD, OK, TOO_FEW
+from bboxqa.agreement.consistency import NO_SPREAD, TOO_FEW
+from bboxqa.agreement.estimator import OK
 from bboxqa.agreement.intraclass import FORMS, intraclass_correlations
 from bboxqa.errors import DatasetError
 
