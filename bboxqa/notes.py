@@ -6,7 +6,7 @@ from math import isnan
 import numpy as np
 
 from bboxqa.agreement.consistency import CRONBACH_WARNING
-from bboxqa.agreement.estimator import Estimator
+from bboxqa.agreement.estimator import ROUNDING, Estimator
 from bboxqa.agreement.linear import FEWEST
 from bboxqa.agreement.registry import COEFFICIENTS, Inputs
 from bboxqa.estimates import Estimate, PairTable
@@ -98,7 +98,7 @@ def _pair_notes(pairs: PairTable) -> Iterator[str]:
     """Yield what a reader of the kappas of several pairs has to know."""
     if len(pairs) < 2:
         return
-    certain = int((pairs.expected >= 1 - 1e-12).sum())
+    certain = int((pairs.expected >= 1 - ROUNDING).sum())
     if 0 < certain < len(pairs):
         yield f"{count(certain, 'pair')} could not but agree: kappa is 1 there by convention"
     # Without a number, so that tasks share one line.

@@ -17,6 +17,7 @@ from bboxqa.agreement.estimator import (
     NO_PAIR,
     NO_VARIATION,
     OK,
+    ROUNDING,
     Estimator,
     clustered_error,
     clusters_of,
@@ -30,8 +31,6 @@ from bboxqa.arrays import FloatArray, sum_by
 from bboxqa.errors import ConfigError
 
 __all__ = ["alpha", "pairable_marginal", "unit_disagreement"]
-
-_TINY = 1e-12
 
 
 def pairable_marginal(counts: UnitCounts) -> FloatArray:
@@ -145,7 +144,7 @@ def _interval(counts: UnitCounts, numbers: FloatArray) -> Estimator:
         with np.errstate(divide="ignore", invalid="ignore"):
             between = 2 * (n * second - first**2)
             result: FloatArray = 1 - within * (n - 1) / between
-        return np.where(between > _TINY * n * second, result, np.nan)
+        return np.where(between > ROUNDING * n * second, result, np.nan)
 
     mean = float(marginal @ place) / total
     mean_to = (place - mean) ** 2 + float(marginal @ (place - mean) ** 2) / total
@@ -244,7 +243,7 @@ def _estimator(
     # Compared with what any one value is from another, nothing may be left of a difference.
     chance = float(marginal @ mean_to) / total
     observed = float(paired @ unlike) / total
-    if not chance > _TINY * float(mean_to[marginal > 0].max()):
+    if not chance > ROUNDING * float(mean_to[marginal > 0].max()):
         return undefined(NO_VARIATION, observed * scale, 0.0)
     expected = chance * total / (total - 1)
     size = paired * counts.size

@@ -17,6 +17,7 @@ from bboxqa.agreement.estimator import (
     NO_PAIR,
     NO_VARIATION,
     OK,
+    ROUNDING,
     Estimator,
     clustered_error,
     clusters_of,
@@ -39,8 +40,6 @@ EXPECTATIONS = ("none", "fleiss", "uniform", "gwet")
 common distribution (Fleiss 1971; Scott 1955 for two annotators); that all values are equally
 likely (Brennan and Prediger 1981; Randolph 2005); that only the hard units are answered by
 chance (Gwet 2008)."""
-
-_TINY = 1e-12
 
 
 def unit_agreement(counts: UnitCounts, weights: FloatArray | None = None) -> FloatArray:
@@ -156,14 +155,14 @@ def chance_corrected(counts: UnitCounts, kind: str, weights: FloatArray | None =
             observed = column[1] / column[0]
             expected = _expected(kind, column[3:] / column[2], weights)[0]
             value: FloatArray = (observed - expected) / (1 - expected)
-        return np.where(expected < 1 - _TINY, value, np.nan)
+        return np.where(expected < 1 - ROUNDING, value, np.nan)
 
     total = np.array([paired.sum(), (paired * agreement).sum(), rated.sum()])
     observed = float(total[1] / total[0])
     shares = sum_by(counts.value, share, n_values)[:, None] / total[2]
     expected_array, slopes = _expected(kind, shares, weights)
     expected = float(expected_array[0])
-    if not expected < 1 - _TINY:
+    if not expected < 1 - ROUNDING:
         return undefined(NO_VARIATION, observed, expected)
     value = (observed - expected) / (1 - expected)
     # The slope of p_e along a unit's shares, less its mean over units.
@@ -254,12 +253,12 @@ def fleiss_per_value(counts: UnitCounts) -> ValueKappas:
             value, moved * (moved - 2 * (means[:, value] * every[:, cluster]).sum(0)), n_values
         )
         error = np.sqrt(np.maximum(squares, 0) * n_clusters / (n_clusters - 1))
-    known = chance > _TINY
+    known = chance > ROUNDING
     kappa[~known] = np.nan
-    error[~known | (unlike <= _TINY) | (n_clusters < 2) | ~(error > NO_ERROR)] = np.nan
+    error[~known | (unlike <= ROUNDING) | (n_clusters < 2) | ~(error > NO_ERROR)] = np.nan
     # A value that is rare, or nearly everywhere, says little however many clusters there are.
     given = np.bincount(value, minlength=n_values)
-    all_of_it = inside[1] >= every[1, cluster] - _TINY
+    all_of_it = inside[1] >= every[1, cluster] - ROUNDING
     missing = n_clusters - np.bincount(value[all_of_it], minlength=n_values)
     freedom = np.minimum(np.minimum(given, missing), n_clusters) - 1
     interval = fisher_interval(kappa, error, freedom)

@@ -11,6 +11,7 @@ from bboxqa.agreement.estimator import (
     NO_PAIR,
     NO_VARIATION,
     OK,
+    ROUNDING,
     Estimator,
     clustered_error,
     clusters_of,
@@ -21,8 +22,6 @@ from bboxqa.arrays import FloatArray, sum_by
 from bboxqa.model import Cell, ReliabilityData
 
 __all__ = ["conger_kappa"]
-
-_TINY = 1e-12
 
 
 def _expected(
@@ -94,12 +93,12 @@ def conger_kappa(data: ReliabilityData, weights: FloatArray | None = None) -> Es
         expected = _expected(column[2:].reshape(*shape, -1), weights)[0]
         with np.errstate(divide="ignore", invalid="ignore"):
             result: FloatArray = (column[1] / column[0] - expected) / (1 - expected)
-        return np.where(expected < 1 - _TINY, result, np.nan)
+        return np.where(expected < 1 - ROUNDING, result, np.nan)
 
     given = sum_by(place, weight[unit], shape[0] * shape[1]).reshape(*shape, 1)
     expected_array, share, slope = _expected(given, weights)
     observed, expected = float((paired * agreement).sum() / paired.sum()), float(expected_array[0])
-    if not expected < 1 - _TINY:
+    if not expected < 1 - ROUNDING:
         return undefined(NO_VARIATION, observed, expected)
     kappa = (observed - expected) / (1 - expected)
     rated = weight * (size >= 1)

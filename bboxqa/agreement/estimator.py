@@ -14,6 +14,7 @@ __all__ = [
     "NO_VARIATION",
     "OK",
     "ONE_IMAGE",
+    "ROUNDING",
     "Estimator",
     "clustered_error",
     "clusters_of",
@@ -25,6 +26,9 @@ OK = "ok"
 NO_PAIR = "undefined: no unit has two values to compare"
 NO_VARIATION = "undefined: only one value occurs, so no disagreement is possible"
 ONE_IMAGE = "one image only, and its annotators agree on everything"
+
+ROUNDING = 1e-12
+"""A difference below this share of the numbers subtracted is one of rounding."""
 
 # Tables of so many cells are kept as they are; scipy is loaded for larger ones only.
 _DENSE = 1 << 22

@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from bboxqa.agreement.estimator import OK
+from bboxqa.agreement.estimator import OK, ROUNDING
 from bboxqa.arrays import FloatArray, IntArray, freeze
 from bboxqa.errors import ConfigError, DatasetError
 from bboxqa.words import count
@@ -29,8 +29,6 @@ Method = Literal["kmeans", "hierarchical"]
 _WEAK = 0.25
 _STARTS = 30
 _STEPS = 30
-# Sums of squares that cancel leave about 1e-16 of what they were made of.
-_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -164,7 +162,7 @@ def _best_means(
         candidates.append(_numbered(labels))
     found = {tuple(labels.tolist()): _inertia(table, labels) for labels in candidates}
     least = min(found.values())
-    slack = _ROUNDING * float(((table - table.mean(0)) ** 2).sum())
+    slack = ROUNDING * float(((table - table.mean(0)) ** 2).sum())
     best = sorted(labels for labels, inertia in found.items() if inertia <= least + slack)
     return np.array(best[0], np.int32), len(best) > 1
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from bboxqa.agreement.alpha import alpha, pairable_marginal
 from bboxqa.agreement.counts import UnitCounts, unit_counts
+from bboxqa.agreement.estimator import ROUNDING
 from bboxqa.agreement.fixed_distances import FixedDistances, fixed_distances
 from bboxqa.agreement.leave_out_ranks import (
     ranked_without_annotators,
@@ -29,7 +30,6 @@ __all__ = ["alpha_without_annotators", "alpha_without_units", "alpha_without_val
 
 # What is left of a sum is counted anew below this share of it.
 _FEW = 1e-6
-_TINY = 1e-12
 
 
 def alpha_without_units(
@@ -172,7 +172,7 @@ def alpha_without_values(
     else:
         found = _values(marginal, pairs, amount, partial(fixed_distances, level, numbers))
     # Of one value or less, nothing is expected: D_e would be divided by n − 1.
-    return np.where(found.total > 1 + _TINY, _alpha(found)[0], np.nan)
+    return np.where(found.total > 1 + ROUNDING, _alpha(found)[0], np.nan)
 
 
 def _units(counts: UnitCounts, distances: FixedDistances) -> Rest:
@@ -227,7 +227,7 @@ def _values(
         kept = marginal.copy()
         kept[other[own]] -= lost[own]
         # Coincidences are fractions: what they leave of nothing is not always nothing.
-        kept[kept <= _TINY * marginal] = 0
+        kept[kept <= ROUNDING * marginal] = 0
         # Their unit may have been that of a value that is far from all others.
         left, stays = distances_of(kept), (first != value) & (second != value)
         within[value] = amount[stays] @ left.between(first[stays], second[stays])

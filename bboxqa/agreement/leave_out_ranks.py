@@ -10,6 +10,7 @@ import numpy as np
 
 from bboxqa.agreement.alpha import pairable_marginal
 from bboxqa.agreement.counts import UnitCounts
+from bboxqa.agreement.estimator import ROUNDING
 from bboxqa.agreement.lost_ratings import LostRatings, Rest
 from bboxqa.agreement.metrics import midranks
 from bboxqa.agreement.value_pairs import ValuePairs, value_pairs
@@ -19,7 +20,6 @@ __all__ = ["ranked_without_annotators", "ranked_without_units", "ranked_without_
 
 # Of more values than this, a table of each two is not held.
 _MOST_RANKED = 2000
-_TINY = 1e-12
 # Numbers of a table that are held at once.
 _CHUNK = 1 << 22
 
@@ -231,7 +231,7 @@ def ranked_without_values(marginal: FloatArray, pairs: ValuePairs, together: Flo
         here = slice(*np.searchsorted(out, [part.start, part.stop]))
         kept[other[here], out[here] - part.start] -= confused[here]
         # Coincidences are fractions: what they leave of nothing is not always nothing.
-        kept[kept <= _TINY * marginal[:, None]] = 0
+        kept[kept <= ROUNDING * marginal[:, None]] = 0
         kept[codes, codes - part.start] = 0
         without = np.tile(together[:, None], len(codes))
         without[(pairs.first[:, None] == codes) | (pairs.second[:, None] == codes)] = 0

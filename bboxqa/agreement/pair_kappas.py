@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from bboxqa.agreement.answers import AnswerPairs
-from bboxqa.agreement.estimator import NO_PAIR, NO_VARIATION, OK, Estimator, undefined
+from bboxqa.agreement.estimator import NO_PAIR, NO_VARIATION, OK, ROUNDING, Estimator, undefined
 from bboxqa.agreement.linear import NO_ERROR, fisher_interval, linearised
 from bboxqa.arrays import BoolArray, FloatArray, IndexArray, IntArray, freeze, run_starts, sum_by
 from bboxqa.estimates import PairTable
@@ -33,8 +33,6 @@ __all__ = [
 ]
 
 BY_CONVENTION = "1 by convention: each pair could not but agree, such as by one value only"
-
-_TINY = 1e-12
 
 Shares = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 """(S, N) sums of pairs → N shares of observed and of expected agreement."""
@@ -65,8 +63,8 @@ def kappa_of(observed: FloatArray, expected: FloatArray) -> FloatArray:
     kappa: FloatArray
     with np.errstate(divide="ignore", invalid="ignore"):
         kappa = (observed - expected) / (1 - expected)
-    kappa[~(expected < 1 - _TINY)] = np.nan
-    kappa[observed >= 1 - _TINY] = 1.0
+    kappa[~(expected < 1 - ROUNDING)] = np.nan
+    kappa[observed >= 1 - ROUNDING] = 1.0
     return kappa
 
 
@@ -253,7 +251,7 @@ def _table(block: PairBlock, shares: Shares, kappa_left: FloatArray) -> PairTabl
             less = np.where(block.independent, 1, n_clusters / (n_clusters - 1))
             error = np.sqrt(squares * less)
     # Where nothing varies, as at the ends of the scale, there is no slope.
-    error[(observed >= 1 - _TINY) | (n_clusters < 2) | ~(error > NO_ERROR)] = nan
+    error[(observed >= 1 - ROUNDING) | (n_clusters < 2) | ~(error > NO_ERROR)] = nan
     return PairTable(
         first=block.first,
         second=block.second,
@@ -309,7 +307,7 @@ def mean_of_pairs(
     value = float(part @ table.kappa / part.sum())
     if np.isnan(value):
         return undefined(nothing, observed, expected)
-    status = BY_CONVENTION if (table.expected >= 1 - _TINY).all() else OK
+    status = BY_CONVENTION if (table.expected >= 1 - ROUNDING).all() else OK
     if found.single is not None:
         return replace(found.single, status=status)
     return linearised(

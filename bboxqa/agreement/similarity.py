@@ -4,6 +4,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from bboxqa.agreement.estimator import ROUNDING
 from bboxqa.arrays import FloatArray, IndexArray
 from bboxqa.errors import ConfigError, DatasetError
 from bboxqa.model import Cell, ReliabilityData
@@ -11,9 +12,6 @@ from bboxqa.model import Cell, ReliabilityData
 __all__ = ["annotator_similarity"]
 
 Measure = Literal["agreement", "cosine", "correlation"]
-
-# Sums of squares that cancel leave about 1e-16 of what they were made of.
-_ROUNDING = 1e-12
 
 
 def annotator_similarity(
@@ -130,6 +128,6 @@ def _of_numbers(
             spread = squares - sums**2 / shared
         else:
             spread = squares
-        spread = np.where(spread > _ROUNDING * squares, spread, np.nan)
+        spread = np.where(spread > ROUNDING * squares, spread, np.nan)
         similarity: FloatArray = products / np.sqrt(spread) / np.sqrt(spread.T)
     return np.clip(similarity, -1, 1)
