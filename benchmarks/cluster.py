@@ -25,7 +25,7 @@ import numpy as np
 
 from bboxqa.batch import parts
 from bboxqa.config import settings_from
-from bboxqa.geometry.checks import needs_segmentation
+from bboxqa.geometry.similarities.needs import needs_segmentation
 from bboxqa.io.coco import read_coco
 from bboxqa.io.folder import write_folder
 from bboxqa.model import Dataset

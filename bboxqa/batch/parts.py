@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from bboxqa.config import AgreeSettings
 from bboxqa.errors import BboxqaError
-from bboxqa.geometry.checks import needs_segmentation
+from bboxqa.geometry.similarities.needs import needs_segmentation
 from bboxqa.shards import Counted, Part, count_images, join_counted, split_images
 
 __all__ = ["count_in_parts"]

@@ -131,7 +131,7 @@ def agree(
     Exit code 0: measured. 1: below --min-alpha. 2: could not run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
     from bboxqa.cli.console import show, tracking
-    from bboxqa.geometry.checks import needs_segmentation
+    from bboxqa.geometry.similarities.needs import needs_segmentation
     from bboxqa.io.coco import read_coco
     from bboxqa.pipeline import agree_with
     from bboxqa.shards import count_in_turn

@@ -59,7 +59,7 @@ def plan(
     from bboxqa.cli.console import tracking
     from bboxqa.config import settings_from
     from bboxqa.config_files import read_settings
-    from bboxqa.geometry.checks import needs_segmentation
+    from bboxqa.geometry.similarities.needs import needs_segmentation
     from bboxqa.io.coco import read_coco
     from bboxqa.planning import plan_images
 

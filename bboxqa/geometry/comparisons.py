@@ -10,8 +10,8 @@ import numpy as np
 
 from bboxqa.errors import DatasetError
 from bboxqa.geometry import boxes, masks, polygons, rasters
-from bboxqa.geometry.checks import describe
 from bboxqa.geometry.outlines import polygon_bounds, polygon_outlines
+from bboxqa.geometry.similarities.needs import describe
 from bboxqa.model import BoolArray, Dataset, FloatArray, IndexArray, SegmentationKind, Segmentations
 
 __all__ = ["ONE_THREAD", "SIMILARITIES", "Compare", "Comparison", "Options"]

@@ -10,9 +10,9 @@ import numpy as np
 from bboxqa.arrays import give_back, let_go
 from bboxqa.errors import ConfigError
 from bboxqa.forked import threads
-from bboxqa.geometry.checks import check_shapes
 from bboxqa.geometry.comparisons import ONE_THREAD, SIMILARITIES, Options
 from bboxqa.geometry.pairs import neighbours
+from bboxqa.geometry.similarities.needs import check_shapes
 from bboxqa.model import CandidatePairs, Dataset, FloatArray, IndexArray
 
 __all__ = ["TOLERANCE", "candidate_pairs"]
