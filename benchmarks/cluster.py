@@ -25,7 +25,7 @@ import numpy as np
 
 from bboxqa.batch import parts
 from bboxqa.config import settings_from
-from bboxqa.geometry.similarities.needs import needs_segmentation
+from bboxqa.geometry.similarities.registry import needs_outlines
 from bboxqa.io.coco import read_coco
 from bboxqa.io.folder import write_folder
 from bboxqa.model import Dataset
@@ -56,7 +56,7 @@ def whole_of(data: Dataset) -> Part:
 def sizes(file: Path, similarity: str, annotator_key: str | None) -> dict[str, Any]:
     """Return the cost of each stage, in this process and one thread."""
     settings = settings_from({"similarity": similarity, "bootstrap": 1000})
-    outlines = needs_segmentation(similarity)
+    outlines = needs_outlines(similarity)
     size = parts._OUTLINES if outlines else parts._BOXES  # noqa: SLF001
     begun = time.process_time()
     data = read_coco(file, annotator_key=annotator_key, segmentation=outlines)
@@ -105,7 +105,7 @@ def validation(file: Path, *_: Any) -> dict[str, float]:
 def part_memory(file: Path, similarity: str, annotator_key: str | None) -> dict[str, float]:
     """Return what one part takes of a process that has nothing else."""
     settings = settings_from({"similarity": similarity})
-    outlines = needs_segmentation(similarity)
+    outlines = needs_outlines(similarity)
     size = parts._OUTLINES if outlines else parts._BOXES  # noqa: SLF001
     data = read_coco(file, annotator_key=annotator_key, segmentation=outlines)
     part = next(split_images(whole_of(data), -(-len(data.annotations) // size)))

@@ -7,7 +7,7 @@ import pytest
 from bboxqa.config import AgreeSettings, settings_from
 from bboxqa.config_files import bundled_configs, read_settings
 from bboxqa.errors import ConfigError
-from bboxqa.geometry.comparisons import SIMILARITIES
+from bboxqa.geometry.similarities.registry import names
 from bboxqa.io.attribution import WAYS
 from bboxqa.matching import MATCHERS
 
@@ -27,7 +27,7 @@ def test_all_settings_come_with_the_package():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_each_bundled_file_loads(name):
-    assert settings_from(read_settings(name)).similarity in SIMILARITIES
+    assert settings_from(read_settings(name)).similarity in names()
 
 
 def test_default_file_is_the_default():
@@ -41,7 +41,7 @@ def test_bundled_files_differ_where_they_should():
 
 
 def test_choices_are_those_of_the_registries():
-    assert choices("similarity") == tuple(SIMILARITIES)
+    assert choices("similarity") == names()
     assert choices("matcher") == tuple(MATCHERS)
     assert choices("attribution") == WAYS
 

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from bboxqa.config import AgreeSettings
 from bboxqa.errors import BboxqaError
-from bboxqa.geometry.similarities.needs import needs_segmentation
+from bboxqa.geometry.similarities.registry import needs_outlines
 from bboxqa.shards import Counted, Part, count_images, join_counted, split_images
 
 __all__ = ["count_in_parts"]
@@ -31,7 +31,7 @@ def count_in_parts(
     The thread leaves the pool of its worker meanwhile, so that the parts find a place. A part
     goes from this worker straight to the one that matches it, and not through the scheduler.
     """
-    size = part_size or (_OUTLINES if needs_segmentation(settings.similarity) else _BOXES)
+    size = part_size or (_OUTLINES if needs_outlines(settings.similarity) else _BOXES)
     n_parts = -(-len(whole.data.annotations) // size)
     # Names are no part of the work.
     parts = list(map(_bare, split_images(whole, n_parts))) if n_parts > 1 else []

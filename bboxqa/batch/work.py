@@ -20,7 +20,7 @@ from bboxqa.config import AgreeSettings, ValidateSettings, settings_from, valida
 from bboxqa.config_files import read_settings, read_validate_settings
 from bboxqa.errors import BboxqaError, ConfigError, NothingToCompareError, OutputError
 from bboxqa.forked import beside, can_fork
-from bboxqa.geometry.similarities.needs import needs_segmentation
+from bboxqa.geometry.similarities.registry import needs_outlines
 from bboxqa.io.coco import read_coco
 from bboxqa.io.folder import write_folder
 from bboxqa.io.writers import write_atomically
@@ -358,7 +358,7 @@ def _measured_into(
             project.files,
             annotator_key=agree.annotator_key,
             attribution=agree.attribution or ("annotator-key" if _splits(project) else None),
-            segmentation=needs_segmentation(agree.similarity),
+            segmentation=needs_outlines(agree.similarity),
             digest=True,
             memory=memory,
         )

@@ -131,7 +131,7 @@ def agree(
     Exit code 0: measured. 1: below --min-alpha. 2: could not run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
     from bboxqa.cli.console import show, tracking
-    from bboxqa.geometry.similarities.needs import needs_segmentation
+    from bboxqa.geometry.similarities.registry import needs_outlines
     from bboxqa.io.coco import read_coco
     from bboxqa.pipeline import agree_with
     from bboxqa.shards import count_in_turn
@@ -147,7 +147,7 @@ def agree(
             source,
             annotator_key=settings.annotator_key,
             attribution=settings.attribution,
-            segmentation=needs_segmentation(settings.similarity),
+            segmentation=needs_outlines(settings.similarity),
             pattern=settings.filter,
             digest=out is not None,
             memory=memory,

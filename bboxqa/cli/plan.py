@@ -59,7 +59,7 @@ def plan(
     from bboxqa.cli.console import tracking
     from bboxqa.config import settings_from
     from bboxqa.config_files import read_settings
-    from bboxqa.geometry.similarities.needs import needs_segmentation
+    from bboxqa.geometry.similarities.registry import needs_outlines
     from bboxqa.io.coco import read_coco
     from bboxqa.planning import plan_images
 
@@ -72,7 +72,7 @@ def plan(
             paths,
             annotator_key=settings.annotator_key,
             attribution=settings.attribution,
-            segmentation=needs_segmentation(settings.similarity),
+            segmentation=needs_outlines(settings.similarity),
             pattern=settings.filter,
             progress=progress,
         )

@@ -8,10 +8,10 @@ from dataclasses import replace
 import numpy as np
 
 from bboxqa.arrays import give_back, let_go
-from bboxqa.errors import ConfigError
 from bboxqa.forked import threads
-from bboxqa.geometry.comparisons import ONE_THREAD, SIMILARITIES, Options
 from bboxqa.geometry.pairs import neighbours
+from bboxqa.geometry.similarities import registry
+from bboxqa.geometry.similarities.base import Options, Similarity
 from bboxqa.geometry.similarities.needs import check_shapes
 from bboxqa.model import CandidatePairs, Dataset, FloatArray, IndexArray
 
@@ -41,7 +41,7 @@ def candidate_pairs(
     dataset : Dataset
         N annotations.
     similarity : str
-        A name in `SIMILARITIES`.
+        One of `bboxqa.geometry.similarities.registry.names()`.
     iou_threshold : float
         The lowest similarity of interest; reached where at most 1e-9 is wanting.
     all_touched : bool
@@ -63,18 +63,15 @@ def candidate_pairs(
     DatasetError
         If the annotations do not have what the similarity compares.
     """
-    if similarity not in SIMILARITIES:
-        raise ConfigError(
-            f"similarity is {similarity!r}; expected one of {', '.join(SIMILARITIES)}"
-        )
-    check_shapes(dataset, similarity)
+    chosen = registry.similarity(similarity)
+    check_shapes(dataset, similarity, chosen.needs)
     options = Options(iou_threshold, all_touched)
     counts: Counter[str] = Counter()
     found: list[Found] = []
     shards = list(_shards(dataset))
     # Threads, not processes: numpy and GEOS let go of the lock, and nothing is copied.
-    with ThreadPoolExecutor(1 if similarity in ONE_THREAD else threads()) as pool:
-        jobs = [pool.submit(_compare, dataset, similarity, options, *shard) for shard in shards]
+    with ThreadPoolExecutor(threads() if chosen.threads else 1) as pool:
+        jobs = [pool.submit(_compare, dataset, chosen, options, *shard) for shard in shards]
         try:
             for (_, stop), job in zip(shards, jobs, strict=True):
                 part, of_part = job.result()
@@ -102,11 +99,11 @@ def _shards(dataset: Dataset) -> Iterator[tuple[int, int]]:
 
 
 def _compare(
-    dataset: Dataset, similarity: str, options: Options, start: int, stop: int
+    dataset: Dataset, similarity: Similarity, options: Options, start: int, stop: int
 ) -> tuple[list[Found], Counter[str]]:
     """Return the pairs of one part that reach the threshold."""
     part = replace(dataset, annotations=dataset.annotations.take(np.arange(start, stop)))
-    comparison = SIMILARITIES[similarity](part, options)
+    comparison = similarity.prepare(part, options)
     if part.annotations.segmentation is not None:
         # What was needed of a mapped file has been copied.
         let_go(part.annotations.segmentation.xy)

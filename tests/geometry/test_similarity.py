@@ -11,7 +11,8 @@ from bboxqa.errors import ConfigError, DatasetError
 from bboxqa.geometry import similarity
 from bboxqa.geometry.boxes import bbox_centroid, bbox_giou, corners
 from bboxqa.geometry.rasters import burn, draw_inclusive
-from bboxqa.geometry.similarity import SIMILARITIES, candidate_pairs
+from bboxqa.geometry.similarities.registry import names
+from bboxqa.geometry.similarity import candidate_pairs
 
 SIZE = (48, 50)
 SQUARE = [10.0, 10, 30, 10, 30, 30, 10, 30]
@@ -56,7 +57,7 @@ def slow(name, row_a, row_b, a, b, *, all_touched=False):
     return (p & q).sum() / max((p | q).sum(), 1)
 
 
-@pytest.mark.parametrize("name", SIMILARITIES)
+@pytest.mark.parametrize("name", names())
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("shard", [1 << 15, 1, 7])
 def test_equal_to_comparing_all(name, seed, shard, monkeypatch):

@@ -1,23 +1,22 @@
 """What the annotations must have before a similarity can compare them."""
 
+from typing import Literal
+
 import numpy as np
 
 from bboxqa.arrays import rows
 from bboxqa.errors import DatasetError
 from bboxqa.model import BoolArray, Dataset, SegmentationKind, Segmentations
 
-__all__ = ["check_shapes", "describe", "needs_segmentation"]
+__all__ = ["Needs", "check_shapes", "describe"]
 
-_BOXES = ("bbox", "giou", "centroid")
-_POLYGONS_ONLY = ("pixel", "raster")
+Needs = Literal["boxes", "polygons", "outlines", "masks"]
+"""What is compared: boxes; polygons only; polygons and masks, where polygons are drawn as masks if
+their image has a mask; or polygons and masks, where all polygons are drawn as masks."""
+
 # Drawing takes memory by the length of the outline, and run lengths have 32 bits.
 _MAX_SIDE = 100_000
 _MAX_MASK = 1 << 31
-
-
-def needs_segmentation(similarity: str) -> bool:
-    """Return whether a similarity compares outlines rather than boxes."""
-    return similarity not in _BOXES
 
 
 def describe(dataset: Dataset, index: int) -> str:
@@ -28,7 +27,7 @@ def describe(dataset: Dataset, index: int) -> str:
     return f"annotation {annotations.id[index]} of {annotator!r} in image {image!r}"
 
 
-def check_shapes(dataset: Dataset, similarity: str) -> None:
+def check_shapes(dataset: Dataset, similarity: str, needs: Needs) -> None:
     """Refuse annotations that a similarity cannot compare.
 
     Parameters
@@ -36,7 +35,9 @@ def check_shapes(dataset: Dataset, similarity: str) -> None:
     dataset : Dataset
         N annotations.
     similarity : str
-        The name of a similarity.
+        The name of a similarity, for the message.
+    needs : {"boxes", "polygons", "outlines", "masks"}
+        What it compares.
 
     Raises
     ------
@@ -44,14 +45,14 @@ def check_shapes(dataset: Dataset, similarity: str) -> None:
         With every annotation without an outline, or with one of the wrong kind or size, and every
         image whose size is needed and not known.
     """
-    if not needs_segmentation(similarity):
+    if needs == "boxes":
         return
-    segmentation = _require_outlines(dataset, similarity)
+    segmentation = _require_outlines(dataset, similarity, polygons_only=needs == "polygons")
     is_mask = segmentation.kind == SegmentationKind.RLE
-    if similarity in ("mask", "polygon") and (similarity == "mask" or is_mask.any()):
+    if needs == "masks" or (needs == "outlines" and is_mask.any()):
         # Polygons are drawn as masks where there is a mask in their image to compare with.
         image = dataset.annotations.image
-        drawn = ~is_mask if similarity == "mask" else ~is_mask & np.isin(image, image[is_mask])
+        drawn = ~is_mask if needs == "masks" else ~is_mask & np.isin(image, image[is_mask])
         _require_size(dataset, drawn, similarity)
         _check_drawing(dataset, segmentation, drawn)
     _check_mask_sizes(dataset, segmentation)
@@ -71,7 +72,7 @@ def _require_size(dataset: Dataset, needed: BoolArray, similarity: str) -> None:
         )
 
 
-def _require_outlines(dataset: Dataset, similarity: str) -> Segmentations:
+def _require_outlines(dataset: Dataset, similarity: str, *, polygons_only: bool) -> Segmentations:
     """Return the outlines if they are all there and of the right kind."""
     segmentation = dataset.annotations.segmentation
     if segmentation is None:
@@ -81,7 +82,6 @@ def _require_outlines(dataset: Dataset, similarity: str) -> Segmentations:
         )
     absent = np.flatnonzero(segmentation.kind == SegmentationKind.NONE)
     problems = [f"{describe(dataset, index)} has no segmentation" for index in absent.tolist()]
-    polygons_only = similarity in _POLYGONS_ONLY
     if polygons_only:
         rle = np.flatnonzero(segmentation.kind == SegmentationKind.RLE)
         problems += [f"{describe(dataset, index)} is RLE, not polygons" for index in rle.tolist()]

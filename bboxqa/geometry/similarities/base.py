@@ -1,0 +1,87 @@
+"""What a similarity is, and what several of them share."""
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from bboxqa.errors import DatasetError
+from bboxqa.geometry.similarities.needs import Needs
+from bboxqa.model import Dataset, FloatArray, IndexArray, Segmentations
+
+__all__ = ["ONE_PIXEL", "Compare", "Comparison", "Options", "Similarity", "packed_outlines"]
+
+ONE_PIXEL = np.array([-1.0, -1.0, 1.0, 1.0])
+"""Added to bounds, since rasterising can move an edge by up to a pixel."""
+ONE_PIXEL.setflags(write=False)
+
+Compare = Callable[[IndexArray, IndexArray], FloatArray]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a similarity has to know.
+
+    Attributes
+    ----------
+    iou_threshold : float
+        The lowest similarity of interest.
+    all_touched : bool
+        For `raster`: burn every pixel that a ring touches.
+    """
+
+    iou_threshold: float
+    all_touched: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Comparison:
+    """A similarity made ready for N annotations.
+
+    Attributes
+    ----------
+    compare : callable
+        Takes left and right, each (P,) int64 and sorted by left, and returns (P,) float64.
+    bounds : (N, 4) float64 or None
+        left, top, right, bottom; pairs whose bounds do not overlap are not similar. None where
+        distant annotations can be similar, too.
+    limit : callable or None
+        Like `compare`, cheap, and never below it.
+    counts : Counter
+        How many annotations are "flat" or "repaired", and how many rings "short".
+    """
+
+    compare: Compare
+    bounds: FloatArray | None
+    limit: Compare | None = None
+    counts: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True)
+class Similarity:
+    """One way to compare two annotations.
+
+    Attributes
+    ----------
+    prepare : callable
+        (dataset, options) → `Comparison`; the dataset holds whole images, and has what is needed.
+    needs : {"boxes", "polygons", "outlines", "masks"}
+        What every annotation must have; see `bboxqa.geometry.similarities.needs.Needs`.
+    threads : bool
+        Whether several threads can prepare and compare parts of a data set at once.
+    """
+
+    prepare: Callable[[Dataset, Options], Comparison]
+    needs: Needs
+    threads: bool = True
+
+
+def packed_outlines(dataset: Dataset) -> tuple[Segmentations, Counter[str]]:
+    """Return the outlines, which `check_shapes` has seen, and the count of short rings."""
+    segmentation = dataset.annotations.segmentation
+    if segmentation is None:
+        raise DatasetError(["the segmentations were not read"])
+    segmentation = segmentation.packed()
+    short = int((np.diff(segmentation.ring_offsets) < 3).sum())
+    return segmentation, Counter(short=short)

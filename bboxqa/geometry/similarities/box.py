@@ -1,0 +1,55 @@
+"""Similarities of boxes: IoU, generalised IoU, and the distance of their centres."""
+
+from collections import Counter
+
+import numpy as np
+
+from bboxqa.geometry import boxes
+from bboxqa.geometry.similarities.base import Comparison, Options, Similarity
+from bboxqa.model import Dataset, FloatArray
+
+__all__ = ["BBOX", "CENTROID", "GIOU"]
+
+
+def _corners(dataset: Dataset) -> tuple[FloatArray, Counter[str]]:
+    corners = boxes.corners(dataset.annotations.bbox)
+    flat = (dataset.annotations.bbox[:, 2:] == 0).any(1)
+    return corners, Counter(flat=int(flat.sum()))
+
+
+def _bbox(dataset: Dataset, options: Options) -> Comparison:
+    del options
+    corners, counts = _corners(dataset)
+    return Comparison(
+        compare=lambda left, right: boxes.bbox_iou(corners[left], corners[right]),
+        bounds=corners,
+        counts=counts,
+    )
+
+
+def _giou(dataset: Dataset, options: Options) -> Comparison:
+    corners, counts = _corners(dataset)
+    return Comparison(
+        compare=lambda left, right: boxes.bbox_giou(corners[left], corners[right]),
+        # Boxes that do not overlap have a GIoU of 0 at most.
+        bounds=corners if options.iou_threshold > 0 else None,
+        counts=counts,
+    )
+
+
+def _centroid(dataset: Dataset, options: Options) -> Comparison:
+    corners, counts = _corners(dataset)
+    centre = (corners[:, :2] + corners[:, 2:]) / 2
+    # Centres further apart than this share of the longer diagonal do not reach the threshold; a
+    # little more keeps what reaches it exactly.
+    reach = boxes.diagonals(corners)[:, None] * (1 - options.iou_threshold + 1e-6)
+    return Comparison(
+        compare=lambda left, right: boxes.bbox_centroid(corners[left], corners[right]),
+        bounds=np.concatenate([centre - reach, centre + reach], axis=1),
+        counts=counts,
+    )
+
+
+BBOX = Similarity(_bbox, needs="boxes")
+GIOU = Similarity(_giou, needs="boxes")
+CENTROID = Similarity(_centroid, needs="boxes")

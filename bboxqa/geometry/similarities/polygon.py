@@ -1,0 +1,63 @@
+"""Similarity of polygons: the IoU of their areas, or of pixels where one of the two is a mask."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from bboxqa.geometry import masks, polygons
+from bboxqa.geometry.outlines import polygon_outlines
+from bboxqa.geometry.similarities.base import (
+    ONE_PIXEL,
+    Compare,
+    Comparison,
+    Options,
+    Similarity,
+    packed_outlines,
+)
+from bboxqa.model import BoolArray, Dataset, FloatArray, IndexArray, SegmentationKind
+
+__all__ = ["POLYGON"]
+
+
+def _polygon(dataset: Dataset, options: Options) -> Comparison:
+    del options
+    segmentation, counts = packed_outlines(dataset)
+    outlines = polygon_outlines(segmentation)
+    counts["repaired"] = int(outlines.repaired.sum())
+    is_mask = segmentation.kind == SegmentationKind.RLE
+    counts["flat"] = int(((outlines.area <= 0) & ~is_mask).sum())
+    exact = partial(polygons.polygon_iou, outlines)
+    limit = partial(polygons.polygon_iou_limit, outlines)
+    if not is_mask.any():
+        return Comparison(exact, outlines.bounds, limit, counts)
+    image = dataset.annotations.image
+    drawn = np.flatnonzero(np.isin(image, image[is_mask]))
+    size = dataset.image_size[image[drawn]].astype(np.int64)
+    rles: list[dict[str, Any]] = [{} for _ in range(len(segmentation))]
+    for place, rle in zip(drawn.tolist(), masks.masks(segmentation.take(drawn), size), strict=True):
+        rles[place] = rle
+    bounds = outlines.bounds.copy()
+    bounds[drawn] = masks.mask_bounds([rles[place] for place in drawn.tolist()])
+    return Comparison(
+        compare=_split(is_mask, exact, partial(masks.mask_iou, rles)),
+        bounds=bounds + ONE_PIXEL,
+        limit=_split(is_mask, limit, lambda left, _: np.ones(len(left))),
+        counts=counts,
+    )
+
+
+def _split(is_mask: BoolArray, of_polygons: Compare, of_masks: Compare) -> Compare:
+    """Return what compares polygons in one way, and pairs with a mask in another."""
+
+    def compare(left: IndexArray, right: IndexArray) -> FloatArray:
+        result = np.zeros(len(left))
+        drawn = is_mask[left] | is_mask[right]
+        result[~drawn] = of_polygons(left[~drawn], right[~drawn])
+        result[drawn] = of_masks(left[drawn], right[drawn])
+        return result
+
+    return compare
+
+
+POLYGON = Similarity(_polygon, needs="outlines")

@@ -1,0 +1,35 @@
+"""Similarities by name."""
+
+import subprocess
+import sys
+
+import pytest
+
+from bboxqa.errors import ConfigError
+from bboxqa.geometry.similarities.registry import names, needs_outlines, similarity
+
+
+def test_boxes_alone_need_no_outlines():
+    boxes = [name for name in names() if not needs_outlines(name)]
+    assert boxes == ["bbox", "giou", "centroid"]
+
+
+def test_what_is_burnt_by_rasterio_is_compared_in_one_thread():
+    assert [name for name in names() if not similarity(name).threads] == ["raster"]
+
+
+@pytest.mark.parametrize("ask", [similarity, needs_outlines])
+def test_an_unknown_name(ask):
+    with pytest.raises(ConfigError, match="similarity is 'boxes'; expected one of bbox, giou,"):
+        ask("boxes")
+
+
+def test_the_registry_loads_no_library_of_geometry():
+    script = (
+        "import sys, bboxqa.geometry.similarities.registry\n"
+        "print(sorted({'shapely', 'rasterio', 'pycocotools', 'PIL', 'scipy'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
