@@ -151,7 +151,7 @@ def _document(
     if not folder.is_dir():
         raise DatasetError([f"{folder}: no such folder of images"])
     tell = None if progress is None else partial(progress, "looking at images")
-    return Document(reading, look(Document(reading), folder, tell, others=chain(*named)))
+    return Document(reading, look(reading.images, folder, tell, others=chain(*named)))
 
 
 def fix_file(

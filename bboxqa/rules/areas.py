@@ -11,6 +11,7 @@ from bboxqa.findings import Edit, Severity
 from bboxqa.rules.base import Found, Hits, ManyEdits, Rule, at, hits, listed
 from bboxqa.rules.clipping import number
 from bboxqa.rules.columns import Form
+from bboxqa.rules.diagnoses import diagnose
 from bboxqa.rules.document import Document
 from bboxqa.rules.ring_measures import ring_lengths
 from bboxqa.rules.shapes import crossing
@@ -84,7 +85,7 @@ def _boxed(document: Document) -> BoolArray:
     """Return the annotations whose box is all there is, and is as COCO has it."""
     form = document.annotations.form
     bare: BoolArray = document.has_box & np.isin(form, (Form.ABSENT, Form.EMPTY))
-    return bare if document.diagnosis is None else np.zeros_like(bare)
+    return bare if document.once(diagnose) is None else np.zeros_like(bare)
 
 
 def _off_box(

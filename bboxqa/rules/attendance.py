@@ -17,7 +17,7 @@ __all__ = ["incomplete", "uninvited"]
 
 def uninvited(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """Yield annotations by somebody who is not in the list of their image."""
-    known, key = people(document), document.annotator_key
+    known, key = document.once(people), document.annotator_key
     if key is None or not len(known.asked) or not document.complete("images"):
         return
     # Another spelling of a name is spoken of elsewhere.
@@ -60,7 +60,7 @@ def _mostly(first: Found, wrong: IndexArray, n_rows: int, key: str) -> Found:
 
 def incomplete(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """Yield images that miss annotators, and annotators who miss on images."""
-    known = people(document)
+    known = document.once(people)
     if not ((known.author >= 0).any() and document.complete("images")):
         return
     if not (document.complete("annotations") or len(known.asked)):

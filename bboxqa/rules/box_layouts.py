@@ -9,7 +9,7 @@ from bboxqa.config import ValidateSettings
 from bboxqa.findings import Edit, Severity
 from bboxqa.rules.base import Hits, ManyEdits, Rule, at, listed
 from bboxqa.rules.clipping import number, tidy
-from bboxqa.rules.diagnoses import Layout, swapped_images
+from bboxqa.rules.diagnoses import Layout, diagnose, swapped_images
 from bboxqa.rules.document import Document
 from bboxqa.rules.shared import about_all
 
@@ -23,7 +23,7 @@ def _layout(wanted: Layout) -> Check:
     """Return the check for one way of writing boxes."""
 
     def check(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-        diagnosis = document.diagnosis
+        diagnosis = document.once(diagnose)
         if diagnosis is None or diagnosis.layout is not wanted:
             return
 
@@ -50,7 +50,7 @@ def _layout(wanted: Layout) -> Check:
 
 def _scaled(document: Document) -> Iterator[Edit]:
     """Yield what turns areas and outlines into pixels where they are parts of the image too."""
-    diagnosis, rings = document.diagnosis, document.annotations.rings
+    diagnosis, rings = document.once(diagnose), document.annotations.rings
     if diagnosis is None:
         return
     areas = document.annotations.area

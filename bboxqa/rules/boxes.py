@@ -10,7 +10,7 @@ from bboxqa.findings import Edit, Severity
 from bboxqa.rules import areas, box_layouts
 from bboxqa.rules.base import Found, Hits, Rule, at, hits
 from bboxqa.rules.clipping import clipped, harms, highest, lowest, overshoot, tidy
-from bboxqa.rules.diagnoses import swapped_images
+from bboxqa.rules.diagnoses import diagnose, swapped_images
 from bboxqa.rules.document import Document
 from bboxqa.rules.some_rows import Selected, blocks, rows_where
 
@@ -65,7 +65,7 @@ def _beyond(document: Document) -> Selected:
         found = np.flatnonzero(np.any(beyond > 0, axis=1) & sound[rows])
         parts.append(Selected(rows.start + found, beyond[found]))
     result = Selected.joined(parts, 4)
-    if not some or document.diagnosis is not None:
+    if not some or document.once(diagnose) is not None:
         return result.where(np.zeros(len(result.rows), np.bool_))
     swapped = np.append(swapped_images(document), False)
     return result.where(~swapped[document.image[result.rows]])
@@ -165,7 +165,7 @@ def _distance(bbox: list[float], bounds: FloatArray) -> float:
 
 
 def _small(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
-    if document.diagnosis is not None:
+    if document.once(diagnose) is not None:
         return
     bbox = document.annotations.bbox
     small = document.has_box & rows_where(
@@ -182,7 +182,7 @@ def _small(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
 
 
 def _long(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
-    if document.diagnosis is not None:
+    if document.once(diagnose) is not None:
         return
     sides = document.annotations.bbox[:, 2:]
     long = document.has_box & rows_where(
@@ -201,7 +201,7 @@ def _long(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
 
 
 def _whole_image(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
-    if document.diagnosis is not None:
+    if document.once(diagnose) is not None:
         return
     sides, size = document.annotations.bbox[:, 2:], document.size
     with np.errstate(over="ignore", invalid="ignore"):

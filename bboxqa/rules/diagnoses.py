@@ -3,17 +3,14 @@
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from bboxqa.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.geometry.boxes import corners
 from bboxqa.rules.clipping import highest, lowest, overshoot
+from bboxqa.rules.document import Document
 from bboxqa.rules.some_rows import blocks, rows_where
-
-if TYPE_CHECKING:
-    from bboxqa.rules.document import Document
 
 __all__ = ["Diagnosis", "Layout", "diagnose", "swapped_images"]
 
@@ -71,7 +68,7 @@ def _read(bbox: FloatArray, layout: Layout | None) -> FloatArray:
     return np.hstack([first - second / 2, second])
 
 
-def diagnose(document: "Document") -> Diagnosis | None:
+def diagnose(document: Document) -> Diagnosis | None:
     """Return how the boxes of a file are written if it is not as COCO asks; else None.
 
     Outlines decide where there are some; else where the boxes lie in their images does.
@@ -95,7 +92,7 @@ def diagnose(document: "Document") -> Diagnosis | None:
         return _by_images(document, plain)
 
 
-def _normalised(document: "Document") -> Diagnosis | None:
+def _normalised(document: Document) -> Diagnosis | None:
     bbox, size = document.annotations.bbox, document.size
     sized = document.has_box & rows_where(
         len(bbox), lambda rows: lowest(size[rows]) >= _LARGER_THAN_ONE
@@ -116,7 +113,7 @@ def _normalised(document: "Document") -> Diagnosis | None:
     )
 
 
-def _fits(document: "Document", layout: Layout | None) -> tuple[BoolArray, BoolArray]:
+def _fits(document: Document, layout: Layout | None) -> tuple[BoolArray, BoolArray]:
     """Return where boxes, read in a layout, are bounds of outlines, and where there are both."""
     bounds, written = document.outline_bounds, document.annotations.bbox
     fits, known = np.zeros((2, len(written)), np.bool_)
@@ -129,7 +126,7 @@ def _fits(document: "Document", layout: Layout | None) -> tuple[BoolArray, BoolA
     return fits, known
 
 
-def _by_outlines(document: "Document", plain: BoolArray, known: BoolArray) -> Diagnosis | None:
+def _by_outlines(document: Document, plain: BoolArray, known: BoolArray) -> Diagnosis | None:
     """Compare each box, as read in a layout, with the bounds of its outline."""
     n_boxes, n_known = document.has_box.sum(), int(known.sum())
     for layout in (Layout.CORNERS, Layout.CENTRE):
@@ -145,7 +142,7 @@ def _by_outlines(document: "Document", plain: BoolArray, known: BoolArray) -> Di
     return None
 
 
-def _by_images(document: "Document", plain: BoolArray) -> Diagnosis | None:
+def _by_images(document: Document, plain: BoolArray) -> Diagnosis | None:
     """Compare where boxes leave their images when read in one way or the other."""
     bbox, size = document.annotations.bbox, document.size
     sized = _sized(document)
@@ -171,7 +168,7 @@ def _by_images(document: "Document", plain: BoolArray) -> Diagnosis | None:
     return None
 
 
-def _sized(document: "Document") -> BoolArray:
+def _sized(document: Document) -> BoolArray:
     """Return which annotations have a box, and an image whose size is known."""
     size = document.size
     return document.has_box & rows_where(
@@ -179,7 +176,7 @@ def _sized(document: "Document") -> BoolArray:
     )
 
 
-def _good(document: "Document", layout: Layout, rows: slice) -> BoolArray:
+def _good(document: Document, layout: Layout, rows: slice) -> BoolArray:
     """Return which of some boxes, read in a layout, are boxes and lie in their images."""
     read = _read(document.annotations.bbox[rows], layout)
     return (lowest(read[:, 2:]) > 0) & _inside(read, document.size[rows])
@@ -192,14 +189,14 @@ def _inside(bbox: FloatArray, size: FloatArray) -> BoolArray:
     return inside
 
 
-def _diagnosis(document: "Document", layout: Layout, sound: BoolArray, evidence: str) -> Diagnosis:
+def _diagnosis(document: Document, layout: Layout, sound: BoolArray, evidence: str) -> Diagnosis:
     """Return the diagnosis of all boxes that can be read so and are not sound as they are."""
     read = _read(document.annotations.bbox, layout)
     rows = np.flatnonzero((lowest(read[:, 2:]) > 0) & np.isfinite(read.sum(axis=1)) & ~sound)
     return Diagnosis(layout, rows, read[rows], evidence)
 
 
-def swapped_images(document: "Document") -> BoolArray:
+def swapped_images(document: Document) -> BoolArray:
     """Return the images whose width and height look swapped, since their boxes say so.
 
     Parameters
@@ -213,7 +210,7 @@ def swapped_images(document: "Document") -> BoolArray:
     """
     n_images = len(document.images)
     none = np.zeros(n_images, np.bool_)
-    if document.diagnosis is not None:
+    if document.once(diagnose) is not None:
         return none
     bbox, size, sized = document.annotations.bbox, document.size, _sized(document)
     with np.errstate(all="ignore"):

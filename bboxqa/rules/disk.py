@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,9 +17,6 @@ from numpy.typing import NDArray
 from bboxqa.arrays import BoolArray, ByteArray, IndexArray, freeze
 from bboxqa.forked import threads
 from bboxqa.rules.picture import Picture, read_picture
-
-if TYPE_CHECKING:
-    from bboxqa.rules.document import Document
 
 __all__ = ["Disk", "State", "folded", "is_foreign", "look"]
 
@@ -117,7 +114,7 @@ def is_foreign(name: str) -> bool:
 
 
 def look(
-    images: "Document | Sequence[Any]",
+    records: Sequence[Any],
     folder: Path,
     progress: Progress | None = None,
     workers: int | None = None,
@@ -128,8 +125,8 @@ def look(
 
     Parameters
     ----------
-    images : Document or sequence
-        A document, or its image records, of any type.
+    records : sequence
+        The image records of a document, of any type.
     folder : Path
         Where names begin; nothing outside of it is opened.
     progress : callable, optional
@@ -144,7 +141,6 @@ def look(
     Disk
     """
     root = folder.resolve()
-    records = images if isinstance(images, Sequence) else images.images.values
     names = [_name(record) for record in records]
     places = [_place(root, name) for name in names]
     wanted = sorted({path for state, path, _ in places if state == State.FOUND})

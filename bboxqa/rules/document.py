@@ -1,9 +1,9 @@
 """A file as the rules see it: its records, and what follows from them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar, TypeVarTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,16 +23,15 @@ from bboxqa.io.spool import column_limit, stored
 from bboxqa.rules.collecting import AnnotationsBuilder
 from bboxqa.rules.columns import Form
 from bboxqa.rules.content import Reading
+from bboxqa.rules.disk import Disk
 from bboxqa.rules.positions import Locator
 from bboxqa.rules.ring_measures import ring_areas, ring_bounds
-
-if TYPE_CHECKING:
-    from bboxqa.rules.diagnoses import Diagnosis
-    from bboxqa.rules.disk import Disk
 
 __all__ = ["Document", "Records"]
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
+_Value = TypeVar("_Value")
+_Key = TypeVarTuple("_Key")
 
 
 class Records:
@@ -91,12 +90,13 @@ class Document:
         What is known of its images on disk; without it the rules of scope "images" do not run.
     """
 
-    def __init__(self, reading: Reading, disk: "Disk | None" = None) -> None:
+    def __init__(self, reading: Reading, disk: Disk | None = None) -> None:
         self.reading = reading
         self.disk = disk
         self.name = reading.name
         self.annotations = reading.annotations
         self.locator = Locator(reading)
+        self._made: dict[tuple[Hashable, ...], Any] = {}
 
     def without_annotations(self) -> "Document":
         """Return the same file with its images and categories only, which need little memory."""
@@ -142,6 +142,21 @@ class Document:
             found["annotator"] = self.annotations.annotator_names[annotator]
         return found
 
+    def once(self, make: "Callable[[Document, *_Key], _Value]", *key: *_Key) -> _Value:
+        """Return ``make(document, *key)``, which is computed once and kept with the document.
+
+        Parameters
+        ----------
+        make : callable
+            Several rules ask for what it returns.
+        *key : hashable
+            Its further arguments; each combination is kept on its own.
+        """
+        if (make, *key) not in self._made:
+            self._made[make, *key] = make(self, *key)
+        value: _Value = self._made[make, *key]
+        return value
+
     def stored(self, array: NDArray[_Scalar]) -> NDArray[_Scalar]:
         """Keep what follows from the columns as they are kept themselves; nobody changes it."""
         array.setflags(write=False)
@@ -150,7 +165,7 @@ class Document:
     def let_go(self) -> None:
         """Let go of the pages of what is in files; who looks again maps them again."""
         self.annotations.let_go()
-        for value in vars(self).values():
+        for value in (*vars(self).values(), *self._made.values()):
             let_go(value)
 
     @cached_property
@@ -237,10 +252,3 @@ class Document:
         """(N,) bool: whether the box is four finite numbers with width and height above 0."""
         sound: BoolArray = self.annotations.bbox[:, 2:].min(axis=1) > 0
         return sound
-
-    @cached_property
-    def diagnosis(self) -> "Diagnosis | None":
-        """How the boxes are written if it is not as COCO asks; None for sound ones."""
-        from bboxqa.rules.diagnoses import diagnose
-
-        return diagnose(self)

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +15,7 @@ from bboxqa.findings import Edit, Severity
 from bboxqa.geometry.boxes import bbox_iou, corners
 from bboxqa.rules.base import Found, Hits, Rule, at, hits, short
 from bboxqa.rules.columns import Kind
+from bboxqa.rules.diagnoses import diagnose
 from bboxqa.rules.document import Document
 from bboxqa.rules.overlaps import Column, Columns, first_equal, overlapping
 from bboxqa.rules.people import people
@@ -41,19 +41,8 @@ class _Earlier:
     other: IndexArray
 
 
-_EXACT: WeakKeyDictionary[Document, IndexArray] = WeakKeyDictionary()
-_NEAR: WeakKeyDictionary[Document, tuple[float, _Earlier]] = WeakKeyDictionary()
-
-
 def _repeats(document: Document) -> IndexArray:
     """Return for each annotation the first that has the same record but for the id; or -1."""
-    # Three rules ask, and raw records are read for it.
-    if document not in _EXACT:
-        _EXACT[document] = document.stored(_find_repeats(document))
-    return _EXACT[document]
-
-
-def _find_repeats(document: Document) -> IndexArray:
     columns = document.annotations
 
     def side(place: int, rows: slice | IndexArray) -> FloatArray:
@@ -78,7 +67,7 @@ def _find_repeats(document: Document) -> IndexArray:
         record = {key: value for key, value in document.record(row).items() if key != "id"}
         earlier = known.setdefault(json.dumps(record, sort_keys=True), row)
         result[row] = -1 if earlier == row else earlier
-    return result
+    return document.stored(result)
 
 
 def _finite(column: Column, rows: slice) -> BoolArray:
@@ -102,15 +91,9 @@ def _with_equals(rows: IndexArray, columns: Columns) -> IndexArray:
 
 
 def _earlier(document: Document, threshold: float) -> _Earlier:
-    # Two rules ask for the two halves of one search.
-    if document not in _NEAR or _NEAR[document][0] != threshold:
-        _NEAR[document] = threshold, _search(document, threshold)
-    return _NEAR[document][1]
-
-
-def _search(document: Document, threshold: float) -> _Earlier:
+    """Return what each annotation repeats, exactly or with an IoU of at least a threshold."""
     columns = document.annotations
-    exact = _repeats(document)
+    exact = document.once(_repeats)
     none = len(columns)
     same, other = np.full(none, none), np.full(none, none)
     kind = columns.category_id
@@ -129,7 +112,7 @@ def _drawer(document: Document, exact: IndexArray) -> IndexArray:
     Where an image was given to several people and nobody says who drew what, two boxes can be
     two people's.
     """
-    columns, known = document.annotations, people(document)
+    columns, known = document.annotations, document.once(people)
     group = document.image * (len(known.names) + 1) + 1 + known.author
     shared = np.bincount(known.asked[:, 0], minlength=len(document.images) + 1) > 1
     unknown = (known.author < 0) & shared[document.image]
@@ -138,7 +121,7 @@ def _drawer(document: Document, exact: IndexArray) -> IndexArray:
 
 
 def _exact(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    earlier = _repeats(document)
+    earlier = document.once(_repeats)
 
     def describe(row: int) -> Found:
         ids = [document.record(each).get("id") for each in (int(earlier[row]), row)]
@@ -163,9 +146,9 @@ def _key(ids: Iterable[Any]) -> str:
 def _near(document: Document, settings: ValidateSettings, *, same: bool) -> Iterator[Hits]:
     """Yield boxes that are nearly the same, of the same or of different categories."""
     # What is not x, y, width, height overlaps by chance.
-    if document.diagnosis is not None:
+    if document.once(diagnose) is not None:
         return
-    found = _earlier(document, settings.duplicate_iou)
+    found = document.once(_earlier, settings.duplicate_iou)
     earlier = found.same if same else found.other
     limit = f"{settings.duplicate_iou:g}"
 

@@ -26,7 +26,7 @@ _MIN_COPIED = 3
 
 def copies(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """Yield pairs of annotators who drew exactly the same on several images."""
-    known = people(document)
+    known = document.once(people)
     if len(known.names) < 2:
         return
     rows = np.flatnonzero((known.author >= 0) & (document.image >= 0))
@@ -100,7 +100,7 @@ def _copied(names: list[str], images: IndexArray, shared: int) -> Found:
 
 def outliers(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """Yield annotators whose number of annotations, box size or classes are unlike the others'."""
-    known = people(document)
+    known = document.once(people)
     rows = np.flatnonzero((known.author >= 0) & (document.image >= 0))
     number = np.bincount(known.author[rows], minlength=len(known.names))
     chosen = np.flatnonzero(number >= MIN_ANNOTATIONS)

@@ -25,7 +25,7 @@ _MAKER = "created_by"
 
 def inconsistent(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """Yield the ways in which the naming of annotators contradicts itself, each once."""
-    known = people(document)
+    known = document.once(people)
     yield from listed(list(_two_names(document)))
     unnamed = list(_unnamed(document, known))
     maker = document.annotator_key == _MAKER

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,17 +49,6 @@ class People:
         numbers: dict[str, int] = {}
         folded = [numbers.setdefault(fold(name), len(numbers)) for name in self.names]
         return np.array(folded, np.int64)
-
-
-_KNOWN: WeakKeyDictionary[Document, People] = WeakKeyDictionary()
-
-
-def people(document: Document) -> People:
-    """Return who drew what in a document, and who was asked to."""
-    # Several rules ask, and images are looked at one by one.
-    if document not in _KNOWN:
-        _KNOWN[document] = _people(document)
-    return _KNOWN[document]
 
 
 def fold(name: str) -> str:
@@ -127,7 +115,8 @@ def unique_pairs(
     return np.stack(np.divmod(key, width), 1), of_row, np.bincount(of_row, minlength=len(key))
 
 
-def _people(document: Document) -> People:
+def people(document: Document) -> People:
+    """Return who drew what in a document, and who was asked to."""
     number = {name: code for code, name in enumerate(document.annotations.annotator_names)}
     n_images = len(document.images)
     picture = np.arange(n_images)

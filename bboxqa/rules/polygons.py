@@ -11,7 +11,7 @@ from bboxqa.findings import Edit, Severity
 from bboxqa.geometry.boxes import corners
 from bboxqa.rules.base import Found, Hits, ManyEdits, Rule, at, hits
 from bboxqa.rules.clipping import harms, highest, overshoot, tidy
-from bboxqa.rules.diagnoses import swapped_images
+from bboxqa.rules.diagnoses import diagnose, swapped_images
 from bboxqa.rules.document import Document
 from bboxqa.rules.shapes import crossing, flat, polygons_of, shapes, usable
 from bboxqa.rules.shared import about_all, each_or_all
@@ -149,7 +149,7 @@ def _cut(document: Document, settings: ValidateSettings, row: int) -> tuple[Edit
 
 
 def _not_bounds(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
-    if document.diagnosis is not None or len(document.annotations.rings.row) == 0:
+    if document.once(diagnose) is not None or len(document.annotations.rings.row) == 0:
         return
     bbox, bounds = document.annotations.bbox, document.outline_bounds
     n_known, parts = 0, [np.zeros(0, np.int64)]

@@ -7,6 +7,7 @@ import numpy as np
 from bboxqa.config import ValidateSettings
 from bboxqa.findings import Severity
 from bboxqa.rules.base import Found, Hits, Rule, at, hits, listed, short
+from bboxqa.rules.diagnoses import diagnose
 from bboxqa.rules.document import Document
 from bboxqa.rules.spread import deviations
 from bboxqa.words import count
@@ -65,7 +66,7 @@ def _balance(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 
 
 def _sizes(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    if document.diagnosis is not None:
+    if document.once(diagnose) is not None:
         return
     rows = np.flatnonzero(document.has_box & (document.category >= 0))
     category = document.category[rows]

@@ -4,7 +4,7 @@ import json
 
 import pytest
 from support.reference import shared_file
-from support.validation import document_of, findings
+from support.validation import as_corners, document_of, findings
 
 from bboxqa.config import ValidateSettings
 from bboxqa.findings import Edit
@@ -141,10 +141,10 @@ def test_the_threshold_is_a_setting():
 
 @pytest.mark.parametrize("code", ["D002", "D003"])
 def test_boxes_in_another_format_are_not_compared(code):
-    boxes = [{}, {"bbox": NEAR, "category_id": 2 if code == "D003" else 1}]
-    document = document_of({"annotations": boxes, "categories": TWO_CLASSES})
-    document.__dict__["diagnosis"] = "x1, y1, x2, y2"
-    assert not list(RULES[code].check(document, ValidateSettings()))
+    kind = 2 if code == "D003" else 1
+    boxes = [{"bbox": [10, 10, 20, 30]}, {"bbox": NEAR, "category_id": kind}]
+    assert found(code, *boxes, categories=TWO_CLASSES)
+    assert not found(code, *map(as_corners, boxes), categories=TWO_CLASSES)
 
 
 @pytest.mark.parametrize("text", ["{}", "[]", '{"annotations": [1, null, [], {}, {}]}', ""])

@@ -32,7 +32,7 @@ def many(names, **more):
 
 def seen(content, folder, name="export.json", others=()):
     plain = document_of(content, name)
-    return Document(plain.reading, look(plain, folder, others=others))
+    return Document(plain.reading, look(plain.images.values, folder, others=others))
 
 
 def found_in(content, folder, code):

@@ -8,7 +8,7 @@ from bboxqa.rules.examples import whole_file
 from bboxqa.rules.reading import read_bytes
 from bboxqa.rules.runner import validate_documents
 
-__all__ = ["codes", "document_of", "findings", "report_of"]
+__all__ = ["as_corners", "codes", "document_of", "findings", "report_of"]
 
 
 def document_of(content, name="export.json", disk=None):
@@ -43,3 +43,10 @@ def codes(*contents, **more):
 def exact(document):
     """Return a document as text, as it is: nothing is completed."""
     return json.dumps(document)
+
+
+def as_corners(annotation):
+    """Return an annotation with an outline of which its box is x1, y1, x2, y2."""
+    left, top, right, bottom = annotation["bbox"]
+    outline = [left, top, right, top, right, bottom, left, bottom]
+    return {**annotation, "segmentation": [outline]}
