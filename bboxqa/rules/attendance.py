@@ -7,15 +7,15 @@ import numpy as np
 from bboxqa.arrays import BoolArray, IndexArray
 from bboxqa.config import ValidateSettings
 from bboxqa.findings import Severity
-from bboxqa.rules.base import Found, Hits, at, hits, listed, short
+from bboxqa.rules.base import Found, Hits, Rule, at, hits, listed, short
 from bboxqa.rules.document import Document
 from bboxqa.rules.people import People, image_list, people, unique_pairs
 from bboxqa.words import count
 
-__all__ = ["incomplete", "uninvited"]
+__all__ = ["RULES"]
 
 
-def uninvited(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _uninvited(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """Yield annotations by somebody who is not in the list of their image."""
     known, key = document.once(people), document.annotator_key
     if key is None or not len(known.asked) or not document.complete("images"):
@@ -58,7 +58,7 @@ def _mostly(first: Found, wrong: IndexArray, n_rows: int, key: str) -> Found:
     )
 
 
-def incomplete(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _incomplete(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """Yield images that miss annotators, and annotators who miss on images."""
     known = document.once(people)
     if not ((known.author >= 0).any() and document.complete("images")):
@@ -155,3 +155,76 @@ def _quiet(
             count=len(empty),
             examples=pointers,
         )
+
+
+_TWO = {"rater_list": ["ann", "bob"]}
+
+RULES = (
+    Rule(
+        code="A002",
+        title="annotation by somebody who is not in the list of its image",
+        severity=Severity.ERROR,
+        scope="data set",
+        breaks=(
+            "Tools that go by the list drop the annotation; others count an annotator too many, "
+            "so that agreement on the image is wrong."
+        ),
+        explanation=(
+            "The rater_list or annotators of an image says who was asked about it, but an "
+            "annotation on it names somebody else. Either the list was not brought up to date, or "
+            "the annotation stands on the wrong image or under the wrong name. Complete the list, "
+            "or correct the annotation."
+        ),
+        bad={
+            "images": [_TWO],
+            "annotations": [
+                {"rater": "ann"},
+                {"rater": "eve", "bbox": [50, 10, 20, 30]},
+                {"rater": "bob"},
+            ],
+        },
+        good={
+            "images": [_TWO],
+            "annotations": [{"rater": "ann"}, {"rater": "bob", "bbox": [50, 10, 20, 30]}],
+        },
+        check=_uninvited,
+    ),
+    Rule(
+        code="A003",
+        title="image or annotator without annotations that were to be expected",
+        severity=Severity.WARNING,
+        scope="data set",
+        breaks=(
+            "Work that is missing looks like an annotator who saw nothing: every object of the "
+            "others becomes a disagreement."
+        ),
+        explanation=(
+            "In a file where most images have two annotators or more, it is a warning if some "
+            "have one only, and if somebody in the lists of annotators has no annotation in the "
+            "whole file: was the export complete? It is an info if an annotator drew nothing on "
+            "an image where another one did, since this is what happens if nothing was seen. Each "
+            "is reported once, with the number of cases. Name on each image those who have "
+            "looked at it, in rater_list, to tell the two apart."
+        ),
+        bad={
+            "images": [_TWO, _TWO, {"rater_list": ["ann"]}],
+            "annotations": [
+                {"image_id": 1, "rater": "ann"},
+                {"image_id": 1, "rater": "bob"},
+                {"image_id": 2, "rater": "ann"},
+                {"image_id": 2, "rater": "bob"},
+                {"image_id": 3, "rater": "ann"},
+            ],
+        },
+        good={
+            "images": [_TWO, _TWO],
+            "annotations": [
+                {"image_id": 1, "rater": "ann"},
+                {"image_id": 1, "rater": "bob"},
+                {"image_id": 2, "rater": "ann"},
+                {"image_id": 2, "rater": "bob"},
+            ],
+        },
+        check=_incomplete,
+    ),
+)

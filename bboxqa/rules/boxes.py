@@ -7,7 +7,6 @@ import numpy as np
 from bboxqa.arrays import BoolArray, FloatArray
 from bboxqa.config import ValidateSettings
 from bboxqa.findings import Edit, Severity
-from bboxqa.rules import areas, box_layouts
 from bboxqa.rules.base import Found, Hits, Rule, at, hits
 from bboxqa.rules.clipping import clipped, harms, highest, lowest, overshoot, tidy
 from bboxqa.rules.diagnoses import diagnose, swapped_images
@@ -222,7 +221,7 @@ def _whole_image(document: Document, settings: ValidateSettings) -> Iterator[Hit
     yield from hits(whole, describe)
 
 
-_OF_BOXES = (
+RULES = (
     Rule(
         code="B001",
         title="box without area",
@@ -353,5 +352,3 @@ _OF_BOXES = (
         check=_whole_image,
     ),
 )
-
-RULES = (*_OF_BOXES, *box_layouts.RULES, *areas.RULES)

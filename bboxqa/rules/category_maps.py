@@ -7,17 +7,17 @@ import numpy as np
 
 from bboxqa.config import ValidateSettings
 from bboxqa.findings import Severity
-from bboxqa.rules.base import Found, Hits, at, hits, listed, short
+from bboxqa.rules.base import Found, Hits, Rule, at, hits, listed, short
 from bboxqa.rules.category_use import ids_of, names_of
 from bboxqa.rules.document import Document
 
-__all__ = ["contradictions"]
+__all__ = ["RULES"]
 
 # More categories than this are told of in one go.
 _MANY = 10
 
 
-def contradictions(
+def _contradictions(
     documents: Sequence[Document], _settings: ValidateSettings
 ) -> Iterator[tuple[Document, Hits]]:
     """C007: ids or names that an earlier file joins with others."""
@@ -95,3 +95,30 @@ def _hits(document: Document, wrong: Mapping[int, str], *, is_related: bool) -> 
         ],
         None if is_related else Severity.INFO,
     )
+
+
+RULES = (
+    Rule(
+        code="C007",
+        title="category maps of files that contradict each other",
+        severity=Severity.ERROR,
+        scope="files",
+        breaks=(
+            "A model that was trained on one file is judged on the other by the wrong classes, "
+            "and AP falls without any message (HumanSignal/label-studio 9366)."
+        ),
+        explanation=(
+            "In an earlier file the same id has another name, or the same name has another id. "
+            "This comes about where each file was exported, or numbered, on its own. Give all "
+            "files of a data set one list of categories. In the example, the earlier file has "
+            "id 1 for cat. More than ten contradictions are one finding; files that have no name "
+            "in common may be of different data sets, and are told of as info only."
+        ),
+        bad={"categories": [{"id": 1, "name": "dog"}, {"id": 2, "name": "cat"}]},
+        good={
+            "categories": [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}],
+            "annotations": [{}, {"category_id": 2, "bbox": [50, 10, 20, 30]}],
+        },
+        check=_contradictions,
+    ),
+)

@@ -7,15 +7,15 @@ import numpy as np
 
 from bboxqa.config import ValidateSettings
 from bboxqa.findings import Edit, Severity
-from bboxqa.rules.base import Found, Hits, ManyEdits, at, hits, short
+from bboxqa.rules.base import Found, Hits, ManyEdits, Rule, at, hits, short
 from bboxqa.rules.category_use import ids_of, names_of, repeats, root_category, used_categories
 from bboxqa.rules.columns import Kind
 from bboxqa.rules.document import Document
 
-__all__ = ["empty_name", "nearly_repeated_name", "repeated_name"]
+__all__ = ["RULES"]
 
 
-def repeated_name(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _repeated_name(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """C002: names that an earlier category has."""
     names, root = names_of(document), root_category(document)
     repeated, first = repeats(names)
@@ -43,7 +43,7 @@ def _folded(name: str) -> str:
     return " ".join(unicodedata.normalize("NFC", name).split()).casefold()
 
 
-def nearly_repeated_name(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _nearly_repeated_name(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """C003: names that are another one but for case or blanks."""
     names, root, used = names_of(document), root_category(document), used_categories(document)
     groups: dict[str, list[int]] = {}
@@ -93,7 +93,7 @@ def _merge(document: Document, row: int, other: int) -> Sequence[Edit]:
     return ManyEdits(edits)
 
 
-def empty_name(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _empty_name(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """C008: names that are no text, or an empty one."""
     categories = document.categories
     wrong = [
@@ -112,3 +112,69 @@ def empty_name(document: Document, _settings: ValidateSettings) -> Iterator[Hits
         )
 
     yield from hits(np.array(wrong, np.bool_), describe)
+
+
+RULES = (
+    Rule(
+        code="C002",
+        title="category name used twice",
+        severity=Severity.WARNING,
+        scope="data set",
+        breaks=(
+            "A model learns to tell apart two classes that are one, and both get a poor AP; tools "
+            "that look classes up by name find one of them only."
+        ),
+        explanation=(
+            "Two categories have the same name and different ids. They come from joined files, "
+            "or from a class that was created again. Give their annotations one id, or the later "
+            "category another name. The root that Roboflow adds can have the name of a class; "
+            "this is told as info only."
+        ),
+        bad={"categories": [{"name": "cat"}, {"name": "cat"}]},
+        good={
+            "categories": [{"name": "cat"}, {"name": "cats"}],
+            "annotations": [{}, {"category_id": 2, "bbox": [50, 10, 20, 30]}],
+        },
+        check=_repeated_name,
+    ),
+    Rule(
+        code="C003",
+        title="category names that differ by case or blanks only",
+        severity=Severity.WARNING,
+        scope="data set",
+        breaks=(
+            "A model learns to tell apart two classes that are one, and both get a poor AP, each "
+            "having a part of the samples."
+        ),
+        explanation=(
+            "Two names are equal but for upper and lower case, blanks, or the Unicode form of "
+            "their letters. Annotators who type names themselves make such pairs. The unsafe fix "
+            "gives the annotations of the one category to the other and removes it; where two "
+            "categories share an id, or ids are no whole numbers, it waits until that is mended."
+        ),
+        bad={"categories": [{"name": "cat"}, {"name": "Cat "}]},
+        good={
+            "categories": [{"name": "cat"}, {"name": "cart"}],
+            "annotations": [{}, {"category_id": 2, "bbox": [50, 10, 20, 30]}],
+        },
+        check=_nearly_repeated_name,
+        fix="unsafe",
+    ),
+    Rule(
+        code="C008",
+        title="category name that is empty or no text",
+        severity=Severity.ERROR,
+        scope="record",
+        breaks=(
+            "Classes without a name cannot be told apart in tables and plots, and code that "
+            "sorts or joins names stops with a TypeError."
+        ),
+        explanation=(
+            "The name of a category is empty, only blanks, null, a number or something else "
+            "that is no text. Write the name that annotators know the class by."
+        ),
+        bad={"categories": [{"name": ""}]},
+        good={"categories": [{"name": "0"}]},
+        check=_empty_name,
+    ),
+)

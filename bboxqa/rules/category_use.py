@@ -6,21 +6,11 @@ import numpy as np
 
 from bboxqa.arrays import BoolArray, IndexArray
 from bboxqa.config import ValidateSettings
-from bboxqa.findings import Edit
-from bboxqa.rules.base import Found, Hits, at, hits, listed, short
+from bboxqa.findings import Edit, Severity
+from bboxqa.rules.base import Found, Hits, Rule, at, hits, listed, short
 from bboxqa.rules.document import Document
 
-__all__ = [
-    "gaps",
-    "ids_of",
-    "names_of",
-    "repeated_id",
-    "repeats",
-    "root_category",
-    "synthetic_root",
-    "unused",
-    "used_categories",
-]
+__all__ = ["RULES", "ids_of", "names_of", "repeats", "root_category", "used_categories"]
 
 # More unused categories than this are told of in one go.
 _MANY = 10
@@ -75,7 +65,7 @@ def root_category(document: Document) -> int:
     return root if is_above and not is_used else -1
 
 
-def repeated_id(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _repeated_id(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """C001: categories with the id of an earlier one."""
     categories = document.categories
     keys: list[Hashable | None] = []
@@ -100,7 +90,7 @@ def repeated_id(document: Document, _settings: ValidateSettings) -> Iterator[Hit
     yield from hits(repeated, describe)
 
 
-def unused(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _unused(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """C004: categories without annotations."""
     if not (document.complete("annotations") and document.complete("categories")):
         return
@@ -141,7 +131,7 @@ def unused(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     ])  # fmt: skip
 
 
-def synthetic_root(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _synthetic_root(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """C005: the category that Roboflow adds."""
     if (row := root_category(document)) < 0:
         return
@@ -158,7 +148,7 @@ def synthetic_root(document: Document, _settings: ValidateSettings) -> Iterator[
     ])  # fmt: skip
 
 
-def gaps(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _gaps(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """C006: ids that do not count from 1."""
     categories = document.categories
     if not document.complete("categories"):
@@ -183,3 +173,103 @@ def gaps(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
                 count=max(n_missing, 1),
             )
         ])  # fmt: skip
+
+
+RULES = (
+    Rule(
+        code="C001",
+        title="category id used twice",
+        severity=Severity.ERROR,
+        scope="data set",
+        breaks=(
+            "pycocotools keeps the last of two categories with one id: the other class is gone, "
+            "and its annotations count for the wrong one."
+        ),
+        explanation=(
+            "Two categories have the same id, mostly because lists were joined by hand or by a "
+            "script. Which of them an annotation means cannot be told from the file. Give the "
+            "later category an id of its own, and its annotations too."
+        ),
+        bad={"categories": [{"id": 1}, {"id": 1}]},
+        good={"categories": [{"id": 1}, {"id": 2}], "annotations": [{}, {"category_id": 2}]},
+        check=_repeated_id,
+    ),
+    Rule(
+        code="C004",
+        title="category without annotations",
+        severity=Severity.INFO,
+        scope="data set",
+        breaks=(
+            "Trainers that count categories give the model an output that it never learns; "
+            "COCOeval has no AP for the class and leaves it out of the mean."
+        ),
+        explanation=(
+            "A category is listed, but no annotation has it. In a part of a data set this can "
+            "be right: then all parts list the same categories. More than ten of them are one "
+            "finding. The unsafe fix removes the category; keep it where another file of the "
+            "data set uses it."
+        ),
+        bad={"categories": [{}, {}]},
+        good={
+            "categories": [{}, {}],
+            "annotations": [{}, {"category_id": 2, "bbox": [50, 10, 20, 30]}],
+        },
+        check=_unused,
+        fix="unsafe",
+    ),
+    Rule(
+        code="C005",
+        title="root category of a Roboflow export",
+        severity=Severity.INFO,
+        scope="data set",
+        breaks=(
+            "Tools that count categories give the model one class too many and shift the labels "
+            "of all others by one (roboflow/rf-detr 1303)."
+        ),
+        explanation=(
+            "The category with id 0 is the supercategory of all others, and no annotation has "
+            "it: Roboflow adds it to its exports, under the name of the project. The safe fix "
+            "removes it; the other categories keep their ids."
+        ),
+        bad={
+            "categories": [
+                {"id": 0, "name": "cells", "supercategory": "none"},
+                {"id": 1, "name": "rbc", "supercategory": "cells"},
+            ]
+        },
+        good={
+            "categories": [
+                {"id": 1, "name": "rbc", "supercategory": "cells"},
+                {"id": 2, "name": "wbc", "supercategory": "cells"},
+            ],
+            "annotations": [{}, {"category_id": 2, "bbox": [50, 10, 20, 30]}],
+        },
+        check=_synthetic_root,
+        fix="safe",
+    ),
+    Rule(
+        code="C006",
+        title="category ids that do not count from 1",
+        severity=Severity.INFO,
+        scope="data set",
+        breaks=(
+            "CVAT rejects category id 0 and Datumaro takes it for no label (roboflow/supervision "
+            "2276, open-edge-platform/datumaro 156); code that sizes a model by the number of "
+            "categories breaks on higher ids."
+        ),
+        explanation=(
+            "COCO does not forbid an id 0 or gaps, and its own ids have gaps, but many tools "
+            "take ids for class numbers. Number the categories from 1, or check that your tools "
+            "map ids to classes. An id 0 that is the root of a Roboflow export is C005."
+        ),
+        bad={
+            "categories": [{"id": 0}, {"id": 1}],
+            "annotations": [{"category_id": 0}, {"category_id": 1, "bbox": [50, 10, 20, 30]}],
+        },
+        good={
+            "categories": [{"id": 2}, {"id": 1}],
+            "annotations": [{"category_id": 2}, {"category_id": 1, "bbox": [50, 10, 20, 30]}],
+        },
+        check=_gaps,
+    ),
+)

@@ -7,7 +7,8 @@ import numpy as np
 
 from bboxqa.arrays import FloatArray, IndexArray, sum_by
 from bboxqa.config import ValidateSettings
-from bboxqa.rules.base import Found, Hits, at, listed, short
+from bboxqa.findings import Severity
+from bboxqa.rules.base import Found, Hits, Rule, at, listed, short
 from bboxqa.rules.document import Document
 from bboxqa.rules.overlaps import first_equal
 from bboxqa.rules.people import People, people, unique_pairs
@@ -15,16 +16,16 @@ from bboxqa.rules.some_rows import rows_where
 from bboxqa.rules.spread import deviations
 from bboxqa.words import count
 
-__all__ = ["MIN_ANNOTATIONS", "MIN_ANNOTATORS", "copies", "outliers"]
+__all__ = ["RULES"]
 
-MIN_ANNOTATORS = 4
-MIN_ANNOTATIONS = 20
+_MIN_ANNOTATORS = 4
+_MIN_ANNOTATIONS = 20
 """Of an annotator, so that the habits can be told from chance."""
 
 _MIN_COPIED = 3
 
 
-def copies(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _copies(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """Yield pairs of annotators who drew exactly the same on several images."""
     known = document.once(people)
     if len(known.names) < 2:
@@ -98,13 +99,13 @@ def _copied(names: list[str], images: IndexArray, shared: int) -> Found:
     )
 
 
-def outliers(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _outliers(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """Yield annotators whose number of annotations, box size or classes are unlike the others'."""
     known = document.once(people)
     rows = np.flatnonzero((known.author >= 0) & (document.image >= 0))
     number = np.bincount(known.author[rows], minlength=len(known.names))
-    chosen = np.flatnonzero(number >= MIN_ANNOTATIONS)
-    if len(chosen) < MIN_ANNOTATORS:
+    chosen = np.flatnonzero(number >= _MIN_ANNOTATIONS)
+    if len(chosen) < _MIN_ANNOTATORS:
         return
     founds = [
         *_by_number(document, known, rows, chosen),
@@ -143,9 +144,9 @@ def _by_size(
     order = np.lexsort((side, known.author[rows]))
     author, side = known.author[rows][order], side[order]
     first, stop = (np.searchsorted(author, chosen, end) for end in ("left", "right"))
-    enough = stop - first >= MIN_ANNOTATIONS
+    enough = stop - first >= _MIN_ANNOTATIONS
     chosen, first, stop = chosen[enough], first[enough], stop[enough]
-    if len(chosen) < MIN_ANNOTATORS:
+    if len(chosen) < _MIN_ANNOTATORS:
         return
     middle = (side[(first + stop - 1) // 2] + side[(first + stop) // 2]) / 2
     for place in _odd(middle, 0.1, np.log(2)):
@@ -203,3 +204,66 @@ def _unlike(known: People, code: int, what: str, found: float) -> Found:
         ids={"annotator": known.names[code]},
         count=int((known.author == code).sum()),
     )
+
+
+def _boxes(rater: str, shift: float, width: float = 20) -> list[dict[str, object]]:
+    return [{"bbox": [5 + 30 * place, 10 + shift, width, 30], "rater": rater} for place in range(3)]
+
+
+def _many(rater: str, width: float) -> list[dict[str, object]]:
+    return [
+        {"bbox": [5 + 4 * place, 5 + place, width + place / 9, 9], "rater": rater}
+        for place in range(20)
+    ]
+
+
+RULES = (
+    Rule(
+        code="A004",
+        title="two annotators with identical boxes",
+        severity=Severity.WARNING,
+        scope="data set",
+        breaks="Agreement is measured on copies: it is 1 there, whatever people would have drawn.",
+        explanation=(
+            "Two annotators have the same boxes with the same categories on an image, equal to "
+            "the last digit, though people who draw by themselves differ by some pixels. Counted "
+            "are images with at least 3 annotations of each of the two; it is reported if there "
+            "are 3 such images, or if they are more than half of those that both annotated. "
+            "Annotations were copied, imported for both, or proposed by a model and left as they "
+            "were. Leave such images out of the measurement of agreement, or annotate them anew."
+        ),
+        bad={"annotations": _boxes("ann", 0) + _boxes("bob", 0)},
+        good={"annotations": _boxes("ann", 0) + _boxes("bob", 0.5)},
+        check=_copies,
+    ),
+    Rule(
+        code="A005",
+        title="annotator who annotates unlike all others",
+        severity=Severity.INFO,
+        scope="data set",
+        breaks=(
+            "One person's habit lowers agreement everywhere, and a model that is trained on it "
+            "learns two ways of annotating."
+        ),
+        explanation=(
+            "Annotators with at least 20 annotations are compared where there are at least 4 of "
+            "them, by three numbers: annotations per image, the median of the box size √(w·h), "
+            "and how far the shares of their categories are from those of all others (total "
+            "variation distance, 0 to 1). Reported is who is more than 5 robust standard "
+            "deviations (1.4826 times the median absolute deviation) from the median annotator "
+            "and, for the first two, by a factor of more than 2; for the third, by more than "
+            "0.25. It can come from the images that somebody was given; if not, look at the "
+            "guidelines together."
+        ),
+        bad={
+            "annotations": _many("ann", 4)
+            + _many("bob", 4.2)
+            + _many("cat", 4.1)
+            + _many("eve", 20)
+        },
+        good={
+            "annotations": _many("ann", 4) + _many("bob", 4.2) + _many("cat", 4.1) + _many("eve", 5)
+        },
+        check=_outliers,
+    ),
+)

@@ -7,7 +7,6 @@ import numpy as np
 from bboxqa.arrays import BoolArray, IndexArray
 from bboxqa.config import ValidateSettings
 from bboxqa.findings import Edit, Severity
-from bboxqa.rules import references
 from bboxqa.rules.base import Found, Hits, ManyEdits, Rule, at, short
 from bboxqa.rules.document import Document
 from bboxqa.rules.numbering import new_ids
@@ -232,5 +231,4 @@ RULES: tuple[Rule, ...] = (
         },
         check=_names_again,
     ),
-    *references.RULES,
 )

@@ -6,17 +6,17 @@ import numpy as np
 
 from bboxqa.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.config import ValidateSettings
-from bboxqa.findings import Edit
-from bboxqa.rules.base import Found, Hits, at, hits, listed, short
+from bboxqa.findings import Edit, Severity
+from bboxqa.rules.base import Found, Hits, Rule, at, hits, listed, short
 from bboxqa.rules.disk import Disk, State
 from bboxqa.rules.document import Document
 from bboxqa.rules.image_names import ids_of, names_of, shared_by_most
 from bboxqa.words import count
 
-__all__ = ["missing", "other_size", "turned", "undecodable", "unnamed"]
+__all__ = ["RULES"]
 
 
-def missing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _missing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """M001: records whose file is not below the folder."""
     disk = document.disk
     if disk is None:
@@ -73,7 +73,7 @@ def _targets(document: Document, disk: Disk) -> list[str]:
     return [near[0] if len(near) == 1 == len(owners[near[0]]) else "" for near in disk.suggestions]
 
 
-def undecodable(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _undecodable(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """M002: files that cannot be decoded."""
     disk = document.disk
     if disk is None:
@@ -101,14 +101,14 @@ def _differing(document: Document, disk: Disk) -> tuple[BoolArray, BoolArray]:
     return differs, differs & (size == disk.shown[:, ::-1]).all(1)
 
 
-def other_size(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _other_size(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """M003: sizes that are not those of the files."""
     if document.disk is not None:
         differs, is_turned = _differing(document, document.disk)
         yield from _sizes(document, document.disk, np.flatnonzero(differs & ~is_turned))
 
 
-def turned(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _turned(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """M004: sizes whose width and height are those of the files the other way round."""
     if document.disk is not None:
         _, is_turned = _differing(document, document.disk)
@@ -188,7 +188,7 @@ def _extent(document: Document) -> FloatArray:
     return extent
 
 
-def unnamed(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _unnamed(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """M007: image files that no record names."""
     disk = document.disk
     if disk is None or not disk.unnamed or not document.complete("images"):
@@ -205,3 +205,107 @@ def unnamed(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
             count=n_files,
         )
     ])  # fmt: skip
+
+
+RULES = (
+    Rule(
+        code="M001",
+        title="image file missing",
+        severity=Severity.ERROR,
+        scope="images",
+        breaks=(
+            "Pillow stops training with a FileNotFoundError; OpenCV returns None in place of the "
+            "image."
+        ),
+        explanation=(
+            "There is no file of that name below the folder of the images, or the name, or a "
+            "link, leads out of that folder; such a file is never opened. Files whose name is "
+            "the same but for folder, case, slashes or Unicode form are suggested. The unsafe "
+            "fix writes the suggested name where exactly one file can be meant, and no other "
+            "record can mean it."
+        ),
+        bad={"images": [{"file_name": "C:\\photos\\A.JPG"}]},
+        good={"images": [{"file_name": "photos/a.jpg"}]},
+        check=_missing,
+        fix="unsafe",
+    ),
+    Rule(
+        code="M002",
+        title="image file that cannot be decoded",
+        severity=Severity.ERROR,
+        scope="images",
+        breaks=(
+            "Pillow stops training with an OSError in the middle of an epoch; OpenCV returns "
+            "None, or an image whose lower part is grey."
+        ),
+        explanation=(
+            "The file is empty, truncated, no image, or larger than what Pillow takes for a "
+            "decompression bomb; that is not decoded. Copy or download it again. For large "
+            "images that are meant so, ignore this rule."
+        ),
+        bad={"images": [{"file_name": "half-downloaded.jpg"}]},
+        good={"images": [{"file_name": "whole.jpg"}]},
+        check=_undecodable,
+    ),
+    Rule(
+        code="M003",
+        title="size differs from that of the image file",
+        severity=Severity.ERROR,
+        scope="images",
+        breaks=(
+            "Boxes lie beside the objects, and masks that pycocotools draws from polygons do not "
+            "have the size of the image."
+        ),
+        explanation=(
+            "Width and height of the record are not those of the file, after its EXIF "
+            "orientation. Mostly images were resized after they were annotated. The unsafe fix "
+            "writes the size of the file where all that is drawn fits into it; first make sure "
+            "that it was drawn on an image of this size."
+        ),
+        bad={"images": [{"file_name": "of-640-x-480.jpg", "width": 1280, "height": 960}]},
+        good={"images": [{"file_name": "of-640-x-480.jpg", "width": 640, "height": 480}]},
+        check=_other_size,
+        fix="unsafe",
+    ),
+    Rule(
+        code="M004",
+        title="width and height swapped against the image file",
+        severity=Severity.ERROR,
+        scope="images",
+        breaks=(
+            "OpenCV turns images as their EXIF orientation says, Pillow does not: with one of "
+            "them all boxes of the image lie in the wrong places."
+        ),
+        explanation=(
+            "Width and height of the record are those of the file the other way round, often "
+            "because a tool took the size before the EXIF orientation. The unsafe fix swaps "
+            "them where all that is drawn then fits; make sure that it was drawn on the upright "
+            "image. To be free of this, turn the pixels and drop the EXIF orientation."
+        ),
+        bad={"images": [{"file_name": "upright.jpg", "width": 4032, "height": 3024}]},
+        good={"images": [{"file_name": "upright.jpg", "width": 3024, "height": 4032}]},
+        check=_turned,
+        fix="unsafe",
+    ),
+    Rule(
+        code="M007",
+        title="image file without a record",
+        severity=Severity.INFO,
+        scope="images",
+        breaks=(
+            "Nothing fails, so nobody sees that the export left images out, or that they are not "
+            "annotated yet (HumanSignal/label-studio 5544)."
+        ),
+        explanation=(
+            "Image files below the folder are named by no image record. That is right for other "
+            "splits in the same folder; otherwise look whether the export is complete. All of "
+            "them are one finding."
+        ),
+        bad={"images": [{"file_name": "a.jpg"}]},
+        good={
+            "images": [{"file_name": "a.jpg"}, {"file_name": "b.jpg"}],
+            "annotations": [{}, {"image_id": 2}],
+        },
+        check=_unnamed,
+    ),
+)

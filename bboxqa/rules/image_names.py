@@ -8,12 +8,12 @@ import numpy as np
 
 from bboxqa.arrays import IndexArray
 from bboxqa.config import ValidateSettings
-from bboxqa.findings import Edit
-from bboxqa.rules.base import Found, Hits, at, hits, listed, short
+from bboxqa.findings import Edit, Severity
+from bboxqa.rules.base import Found, Hits, Rule, at, hits, listed, short
 from bboxqa.rules.disk import folded, is_foreign
 from bboxqa.rules.document import Document
 
-__all__ = ["bound_to_one_place", "ids_of", "names_of", "nearly_same", "shared_by_most"]
+__all__ = ["RULES", "ids_of", "names_of", "shared_by_most"]
 
 _FEW = 10
 
@@ -45,7 +45,7 @@ def _oddity(name: str) -> str:
     return "a path with backslashes" if "\\" in name else ""
 
 
-def bound_to_one_place(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _bound_to_one_place(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """M005: names that are no plain paths below a folder of images."""
     names = names_of(document)
     odd = [_oddity(name) for name in names]
@@ -88,7 +88,7 @@ def bound_to_one_place(document: Document, _settings: ValidateSettings) -> Itera
     ])  # fmt: skip
 
 
-def nearly_same(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _nearly_same(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """M006: names that are another one but for case, slashes or Unicode form."""
     names = names_of(document)
     first: dict[str, int] = {}
@@ -112,3 +112,47 @@ def nearly_same(document: Document, _settings: ValidateSettings) -> Iterator[Hit
 def _plain(name: str) -> str:
     plain = folded(name)
     return str(PurePosixPath(plain)) if "//" in plain or "./" in plain else plain
+
+
+RULES = (
+    Rule(
+        code="M005",
+        title="file name that is no plain path",
+        severity=Severity.WARNING,
+        scope="record",
+        breaks=(
+            "The images are found on one computer only: absolute paths do not exist elsewhere, "
+            "and a backslash is a letter of the name on Linux and macOS."
+        ),
+        explanation=(
+            'The file name is an absolute path, has "..", is a URL, or has backslashes. Write '
+            "paths below the folder of the images, with slashes. The unsafe fix turns "
+            "backslashes into slashes; the others have to be mended by hand, or by the fix of "
+            "M001. Where most names are such, they are one finding."
+        ),
+        bad={"images": [{"file_name": "photos\\a.jpg"}]},
+        good={"images": [{"file_name": "photos/a..b.jpg"}]},
+        check=_bound_to_one_place,
+        fix="unsafe",
+    ),
+    Rule(
+        code="M006",
+        title="file names that differ by case or Unicode form only",
+        severity=Severity.WARNING,
+        scope="data set",
+        breaks=(
+            "On Windows and macOS both names are one file: unpacking the images overwrites one "
+            "with the other, and its annotations lie on the wrong image."
+        ),
+        explanation=(
+            "Two file names are equal but for upper and lower case, slashes, or the Unicode form "
+            "of their letters. Rename one of the files, and its record."
+        ),
+        bad={"images": [{"file_name": "a.jpg"}, {"file_name": "A.jpg"}]},
+        good={
+            "images": [{"file_name": "a.jpg"}, {"file_name": "a.jpeg"}],
+            "annotations": [{}, {"image_id": 2}],
+        },
+        check=_nearly_same,
+    ),
+)

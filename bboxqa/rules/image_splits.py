@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from bboxqa.arrays import IndexArray, rows
 from bboxqa.config import ValidateSettings
 from bboxqa.findings import Severity
-from bboxqa.rules.base import Found, Hits, at, listed, short
+from bboxqa.rules.base import Found, Hits, Rule, at, listed, short
 from bboxqa.rules.document import Document
 from bboxqa.rules.image_names import ids_of, names_of
 
-__all__ = ["looking_alike", "shared_images"]
+__all__ = ["RULES", "looking_alike"]
 
 # Differing bits, of 64, of two pictures that look the same.
 _MAX_DISTANCE = 2
@@ -31,7 +31,7 @@ class _Twin:
     how: str
 
 
-def shared_images(
+def _shared_images(
     documents: Sequence[Document], _settings: ValidateSettings
 ) -> Iterator[tuple[Document, Hits]]:
     """M008: images that an earlier file has, too."""
@@ -188,3 +188,27 @@ def _hits(earlier: Document, later: Document, twins: Sequence[_Twin]) -> Iterato
         ],
         Severity.INFO if same_set else None,
     )
+
+
+RULES = (
+    Rule(
+        code="M008",
+        title="image in several files",
+        severity=Severity.WARNING,
+        scope="files",
+        breaks=(
+            "If the files are splits, the model is tested on images that it was trained on, and "
+            "its scores are too good."
+        ),
+        explanation=(
+            "An image is in an earlier file, too: by its content where the image files are "
+            "given, equal byte for byte or nearly equal to look at, otherwise by its name, or "
+            "the last part of it together with the size. Remove it from all files but one. "
+            "Files that share nearly all images are rather those of several annotators; this is "
+            "told as info only. In the example, the earlier file has a.jpg."
+        ),
+        bad={"images": [{"file_name": "a.jpg"}]},
+        good={"images": [{"file_name": "b.jpg"}]},
+        check=_shared_images,
+    ),
+)

@@ -11,19 +11,19 @@ from bboxqa.arrays import BoolArray, IndexArray, IntArray, run_starts
 from bboxqa.config import ValidateSettings
 from bboxqa.findings import Severity
 from bboxqa.io.records import ANNOTATOR_KEYS, annotator_name
-from bboxqa.rules.base import Found, Hits, at, listed, short
+from bboxqa.rules.base import Found, Hits, Rule, at, listed, short
 from bboxqa.rules.columns import Kind
 from bboxqa.rules.document import Document
 from bboxqa.rules.people import People, image_list, names_in, people
 from bboxqa.words import count
 
-__all__ = ["inconsistent"]
+__all__ = ["RULES"]
 
 # Who made a record need not be who drew the box.
 _MAKER = "created_by"
 
 
-def inconsistent(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _inconsistent(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """Yield the ways in which the naming of annotators contradicts itself, each once."""
     known = document.once(people)
     yield from listed(list(_two_names(document)))
@@ -279,3 +279,31 @@ def _nobody(document: Document, known: People) -> Iterator[Found]:
             ids={"image": document.images.get(int(rows[0]), "id")},
             **_of_images(rows.tolist(), key),
         )
+
+
+RULES = (
+    Rule(
+        code="A001",
+        title="annotators are named inconsistently",
+        severity=Severity.ERROR,
+        scope="data set",
+        breaks=(
+            "Annotations are counted for the wrong annotator or for none, so agreement and the "
+            'search for duplicates are wrong; pandas and dict look-ups take 1 and "1" for two '
+            "people."
+        ),
+        explanation=(
+            "Annotators are looked for under annotator, annotator_id, rater, rater_id, created_by "
+            "and attributes.annotator of an annotation, under annotator of an image, and in the "
+            "rater_list or annotators of an image. It is an error if two keys of one annotation "
+            "name different people, some records name nobody while others do, a list is neither a "
+            "list of names nor an object with names as keys, or a name is a number in one place "
+            "and text in another. It is a warning if names differ only in case or blanks, or if "
+            "images list several annotators while no annotation names one. Such files come from "
+            "merging exports. Write every name in one way, under one key, on every annotation."
+        ),
+        bad={"annotations": [{"rater": "ann"}, {"bbox": [50, 10, 20, 30]}]},
+        good={"annotations": [{"rater": "ann"}, {"rater": "bob", "bbox": [50, 10, 20, 30]}]},
+        check=_inconsistent,
+    ),
+)

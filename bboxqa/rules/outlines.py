@@ -11,7 +11,6 @@ import numpy as np
 from bboxqa.arrays import IndexArray, sum_by
 from bboxqa.config import ValidateSettings
 from bboxqa.findings import Edit, Severity
-from bboxqa.rules import polygons
 from bboxqa.rules.base import Found, Hits, ManyEdits, Rule, at, short
 from bboxqa.rules.columns import Form
 from bboxqa.rules.document import Document
@@ -223,12 +222,16 @@ RULES = (
             "unsafe fix drops the ring. Where it was the only one, it leaves an empty list if "
             "most annotations of the file are boxes only, and else nothing is changed."
         ),
-        bad={"annotations": [
-            {"segmentation": [[10, 10, 30, 10, 30, 40, 10, 40], [12, 12, 14, 14]]},
-        ]},
-        good={"annotations": [
-            {"segmentation": [[10, 10, 30, 10, 30, 40, 10, 40], [12, 12, 14, 12, 14, 14]]},
-        ]},
+        bad={
+            "annotations": [
+                {"segmentation": [[10, 10, 30, 10, 30, 40, 10, 40], [12, 12, 14, 14]]},
+            ]
+        },
+        good={
+            "annotations": [
+                {"segmentation": [[10, 10, 30, 10, 30, 40, 10, 40], [12, 12, 14, 12, 14, 14]]},
+            ]
+        },
         check=_too_short,
         fix="unsafe",
     ),
@@ -289,5 +292,4 @@ RULES = (
         check=_empty,
         fix="safe",
     ),
-    *polygons.RULES,
-)  # fmt: skip
+)

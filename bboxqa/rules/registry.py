@@ -6,6 +6,8 @@ from difflib import get_close_matches
 from bboxqa.errors import ConfigError
 from bboxqa.rules import (
     annotators,
+    areas,
+    box_layouts,
     boxes,
     categories,
     duplicates,
@@ -15,7 +17,12 @@ from bboxqa.rules import (
     keypoints,
     masks,
     outlines,
+    polygons,
+    references,
     schema,
+    schema_fields,
+    schema_ids,
+    schema_images,
     statistics,
 )
 from bboxqa.rules.base import Rule
@@ -23,14 +30,27 @@ from bboxqa.rules.base import Rule
 __all__ = ["RULES", "rule", "select"]
 
 _FAMILIES = (
-    file, schema, ids, images, boxes, outlines, masks, keypoints, categories, annotators,
+    file, schema, schema_fields, schema_images,
+    schema_ids, ids, references,
+    images,
+    boxes, box_layouts, areas,
+    outlines, polygons, masks, keypoints,
+    categories,
+    annotators,
     duplicates, statistics,
 )  # fmt: skip
+_LETTERS = "FSIMBPRKCADQ"
+
+
+def _place(rule: Rule) -> tuple[int, str]:
+    return _LETTERS.index(rule.code[0]), rule.code
+
 
 RULES: Mapping[str, Rule] = {
-    each.code: each for family in _FAMILIES for each in sorted(family.RULES, key=lambda r: r.code)
+    each.code: each
+    for each in sorted((each for family in _FAMILIES for each in family.RULES), key=_place)
 }
-"""Every rule, by its code, in the order of the families."""
+"""Every rule, by its code, in the order of the letters, then of the numbers."""
 
 
 def rule(code: str) -> Rule:

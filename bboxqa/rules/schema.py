@@ -8,7 +8,6 @@ import numpy as np
 from bboxqa.arrays import IndexArray
 from bboxqa.config import ValidateSettings
 from bboxqa.findings import Edit, Severity
-from bboxqa.rules import schema_fields, schema_ids, schema_images
 from bboxqa.rules.base import ABSENT, Found, Hits, Rule, at, listed, short
 from bboxqa.rules.columns import Form, Kind
 from bboxqa.rules.content import LISTS
@@ -121,7 +120,7 @@ def _about(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     yield from listed(founds)
 
 
-_DOCUMENT = (
+RULES: tuple[Rule, ...] = (
     Rule(
         code="S001",
         title="list of records is missing or no list",
@@ -190,11 +189,4 @@ _DOCUMENT = (
         good={"annotations": [{}, {"bbox": [40, 10, 20, 30]}]},
         check=_wrong_container,
     ),
-)
-
-RULES: tuple[Rule, ...] = (
-    *_DOCUMENT,
-    *schema_ids.RULES,
-    *schema_fields.RULES,
-    *schema_images.RULES,
 )

@@ -45,6 +45,12 @@ def test_a_rule_explains_itself(code):
     assert (rule.fix is not None) == ("fix" in rule.explanation.lower())
 
 
+def test_rules_are_sorted_by_letter_and_number():
+    letters = "FSIMBPRKCADQ"
+    assert "".join(dict.fromkeys(code[0] for code in RULES)) == letters
+    assert list(RULES) == sorted(RULES, key=lambda code: (letters.index(code[0]), code))
+
+
 def test_a_clean_file_gives_nothing_above_info():
     report = report_of({})
     assert report.severities[Severity.ERROR] == report.severities[Severity.WARNING] == 0

@@ -11,7 +11,7 @@ from bboxqa.config import ValidateSettings
 from bboxqa.findings import Edit, Severity
 from bboxqa.rules.base import ABSENT
 from bboxqa.rules.fixes import fix
-from bboxqa.rules.ids import RULES
+from bboxqa.rules.registry import RULES
 
 
 def only(content, code, **more):
@@ -37,7 +37,8 @@ def mended(content, *select, unsafe=False):
 
 
 def test_there_are_all_rules():
-    assert sorted(rule.code for rule in RULES) == [f"I{n:03}" for n in range(1, 8)]
+    codes = [code for code in RULES if code.startswith("I")]
+    assert codes == [f"I{n:03}" for n in range(1, 8)]
 
 
 def test_later_annotations_with_an_id_get_new_ones():

@@ -12,7 +12,7 @@ from bboxqa.config import ValidateSettings
 from bboxqa.findings import Edit, Severity
 from bboxqa.rules.base import ABSENT
 from bboxqa.rules.fixes import fix
-from bboxqa.rules.schema import RULES
+from bboxqa.rules.registry import RULES
 
 SQUARE = [[10, 10, 30, 10, 30, 40, 10, 40]]
 BOXES = [[5 + 20 * n, 10, 10, 10] for n in range(4)]
@@ -34,7 +34,8 @@ def mended(content, *select, unsafe=False):
 
 
 def test_there_are_all_rules():
-    assert sorted(rule.code for rule in RULES) == [f"S{n:03}" for n in range(1, 12)]
+    codes = [code for code in RULES if code.startswith("S")]
+    assert codes == [f"S{n:03}" for n in range(1, 12)]
 
 
 @pytest.mark.parametrize("name", ["images", "annotations", "categories"])
