@@ -12,7 +12,7 @@ from bboxqa.errors import BboxqaError
 from bboxqa.findings import Edit
 from bboxqa.rules.content import BYTE_ORDER_MARK, Reading, Text
 from bboxqa.rules.document import Document
-from bboxqa.rules.positions import Locator, Span, parts_of
+from bboxqa.rules.positions import BLANKS, Locator, Span, parts_of
 from bboxqa.rules.reading import read_bytes
 from bboxqa.rules.runner import apply
 
@@ -20,7 +20,6 @@ __all__ = ["Change", "Fixed", "edited", "fix"]
 
 # A fix can uncover what another one mends; this many times is more than any file has needed.
 _MAX_PASSES = 10
-_BLANKS = b" \t\n\r"
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,13 +224,13 @@ def _json(value: Any) -> bytes:
 
 
 def _forward(text: Text, place: int) -> int:
-    while text[place : place + 1] and text[place] in _BLANKS:
+    while text[place : place + 1] and text[place] in BLANKS:
         place += 1
     return place
 
 
 def _back(text: Text, place: int) -> int:
-    while place and text[place - 1] in _BLANKS:
+    while place and text[place - 1] in BLANKS:
         place -= 1
     return place
 

@@ -14,10 +14,12 @@ from bboxqa.arrays import let_go
 from bboxqa.findings import Spot
 from bboxqa.rules.content import BETWEEN_RECORDS, BYTE_ORDER_MARK, Reading, Text
 
-__all__ = ["Locator", "Span", "parts_of", "spots"]
+__all__ = ["BLANKS", "Locator", "Span", "parts_of", "spots"]
+
+BLANKS = b" \t\n\r"
+"""The bytes that json allows between values."""
 
 _SPACE = re.compile(r"[ \t\n\r]*")
-_BLANKS = b" \t\n\r"
 _SIZE = 1 << 20
 # Parts of a file that are kept as text: rules look at two records of different places at a time.
 _KEPT = 8
@@ -264,9 +266,9 @@ def _document(reading: Reading) -> Span:
     start, stop = 0, len(text) if reading.trailing is None else reading.trailing
     if text[:3] == BYTE_ORDER_MARK:
         start = 3
-    while start < stop and text[start] in _BLANKS:
+    while start < stop and text[start] in BLANKS:
         start += 1
-    while start < stop and text[stop - 1] in _BLANKS:
+    while start < stop and text[stop - 1] in BLANKS:
         stop -= 1
     return Span(None, start, stop)
 
