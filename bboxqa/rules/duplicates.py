@@ -13,32 +13,34 @@ from bboxqa.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.config import ValidateSettings
 from bboxqa.findings import Edit, Severity
 from bboxqa.geometry.boxes import bbox_iou, corners
-from bboxqa.rules.base import Found, Hits, Rule, at, hits, short
+from bboxqa.rules.base import Found, Hits, Rule, at, hits, listed, short
 from bboxqa.rules.columns import Kind
 from bboxqa.rules.diagnoses import diagnose
 from bboxqa.rules.document import Document
 from bboxqa.rules.overlaps import Column, Columns, first_equal, overlapping
 from bboxqa.rules.people import people
+from bboxqa.rules.shared import about_all
 from bboxqa.rules.some_rows import rows_where
+from bboxqa.words import count
 
 __all__ = ["RULES"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Earlier:
-    """What each annotation repeats: the row of an earlier one; -1 for none.
+    """The boxes that are nearly the same as an earlier one by the same annotator.
 
     Attributes
     ----------
-    exact : (N,) int64
-        The same record, but for its id.
     same, other : (N,) int64
-        A box that is nearly the same, of the same and of another category.
+        The row of an earlier box of the same and of another category; -1 for none.
+    unfinished : (U,) int64
+        The annotations of which not every pair was compared, in ascending order.
     """
 
-    exact: IndexArray
     same: IndexArray
     other: IndexArray
+    unfinished: IndexArray
 
 
 def _repeats(document: Document) -> IndexArray:
@@ -91,19 +93,23 @@ def _with_equals(rows: IndexArray, columns: Columns) -> IndexArray:
 
 
 def _earlier(document: Document, threshold: float) -> _Earlier:
-    """Return what each annotation repeats, exactly or with an IoU of at least a threshold."""
+    """Return which box each box repeats with an IoU of at least a threshold."""
     columns = document.annotations
     exact = document.once(_repeats)
     none = len(columns)
     same, other = np.full(none, none), np.full(none, none)
     kind = columns.category_id
-    for left, right in overlapping(columns.bbox, _drawer(document, exact), kind, threshold):
+    unfinished = [np.zeros(0, np.int64)]
+    for found in overlapping(columns.bbox, _drawer(document, exact), kind, threshold):
+        left, right = found.left, found.right
+        unfinished.append(found.unfinished)
         alike = kind[left] == kind[right]
         np.minimum.at(same, right[alike], left[alike])
         np.minimum.at(other, right[~alike], left[~alike])
     same[same == none] = -1
     other[other == none] = -1
-    return _Earlier(exact, document.stored(same), document.stored(other))
+    rows = np.sort(np.concatenate(unfinished))
+    return _Earlier(document.stored(same), document.stored(other), document.stored(rows))
 
 
 def _drawer(document: Document, exact: IndexArray) -> IndexArray:
@@ -175,6 +181,21 @@ def _near(document: Document, settings: ValidateSettings, *, same: bool) -> Iter
         )
 
     yield from hits(earlier >= 0, describe)
+    if len(found.unfinished):
+        yield from listed([_not_compared(document, found.unfinished)], Severity.INFO)
+
+
+def _not_compared(document: Document, rows: IndexArray) -> Found:
+    """Return what is said where the search ended before it compared all boxes."""
+    n_images = len(np.unique(document.image[rows]))
+    return about_all(
+        f"{count(len(rows), 'annotation')} of {count(n_images, 'image')} lie so close together "
+        "that not all pairs were compared; to compare more of them, raise duplicate_iou or "
+        "validate images in files of their own",
+        rows,
+        lambda row: at("annotations", row, "bbox"),
+        expected="fewer boxes in one place",
+    )
 
 
 def _category(document: Document, row: int) -> str:
@@ -227,7 +248,9 @@ RULES = (
             "(duplicate_iou). Mostly one object was drawn twice, or a pre-annotation was kept "
             "next to its correction. Boxes of two annotators are agreement and are not reported; "
             "nor are crowds, boxes on an image that was given to several people where nobody says "
-            "who drew what, and annotations that D001 reports. Look at both and delete one."
+            "who drew what, and annotations that D001 reports. Look at both and delete one. Where "
+            "thousands of boxes lie in one place the search ends early, and an info finding "
+            "says so."
         ),
         bad={"annotations": [{}, {"bbox": [10, 10, 20, 31]}]},
         good={"annotations": [{"rater": "ann"}, {"rater": "bob", "bbox": [10, 10, 20, 31]}]},
@@ -246,7 +269,9 @@ RULES = (
             "Two boxes of one image, one annotator and different categories have an IoU of at "
             "least 0.9 (duplicate_iou). Mostly the category was corrected by drawing anew, without "
             "deleting the first box; where objects may have several categories, or one hides "
-            "another, it is as it should be: ignore D003 then. Crowds are left out."
+            "another, it is as it should be: ignore D003 then. Crowds are left out. Where "
+            "thousands of boxes lie in one place the search ends early, and an info finding "
+            "says so."
         ),
         bad={**_DOG, "annotations": [{}, {"category_id": 2, "bbox": [10, 10, 20, 31]}]},
         good={**_DOG, "annotations": [{}, {"category_id": 2, "bbox": [10, 10, 20, 36]}]},

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from bboxqa.arrays import BoolArray, FloatArray, IndexArray, run_starts
 from bboxqa.geometry.boxes import bbox_iou, corners
 from bboxqa.rules.some_rows import blocks, rows_where
 
-__all__ = ["Column", "Columns", "first_equal", "overlapping"]
+__all__ = ["Column", "Columns", "Overlaps", "first_equal", "overlapping"]
 
 # Boxes that are compared at a time, if no image alone has more.
 _ROWS = 1 << 18
@@ -22,7 +22,21 @@ _SLACK = 1e-9
 # An odd number whose bits look random, so that all bits of a product depend on its factor.
 _MIXER = np.uint64(0x9E3779B97F4A7C15)
 
-Pairs = tuple[IndexArray, IndexArray]
+
+class Overlaps(NamedTuple):
+    """Part of what a search for overlapping boxes finds.
+
+    Attributes
+    ----------
+    left, right : (P,) int64
+        The rows of pairs, ``left < right``; in no order.
+    unfinished : (U,) int64
+        The rows of groups in which not every pair was compared, in no order.
+    """
+
+    left: IndexArray
+    right: IndexArray
+    unfinished: IndexArray
 
 
 Column = Callable[[slice | IndexArray], NDArray[Any]]
@@ -97,7 +111,7 @@ def _among(known: NDArray[np.uint64], keys: NDArray[np.uint64]) -> BoolArray:
 
 def overlapping(
     bbox: FloatArray, group: IndexArray, kind: NDArray[Any], threshold: float
-) -> Iterator[Pairs]:
+) -> Iterator[Overlaps]:
     """Yield the pairs of boxes of one group whose IoU is at least a threshold, part by part.
 
     Of boxes that are equal and of one kind, the first stands for all: the others are paired with
@@ -115,17 +129,17 @@ def overlapping(
 
     Yields
     ------
-    left, right : (P,) int64
-        Rows, ``left < right``; in no order. After hundreds of millions of comparisons the search
-        ends, when every box has been compared with its nearest neighbours.
+    Overlaps
+        After hundreds of millions of comparisons the search ends, when every box has been compared
+        with its nearest neighbours; the groups where pairs are left are named as unfinished.
 
     Examples
     --------
     >>> import numpy as np
     >>> boxes = np.array([[0.0, 0, 10, 10], [50, 0, 10, 10], [0.5, 0, 10, 10]])
-    >>> for left, right in overlapping(boxes, np.zeros(3), np.zeros(3), 0.9):
-    ...     print(left, right)
-    [0] [2]
+    >>> for found in overlapping(boxes, np.zeros(3), np.zeros(3), 0.9):
+    ...     print(found.left, found.right, found.unfinished)
+    [0] [2] []
     """
     with np.errstate(over="ignore", invalid="ignore"):
         sound = rows_where(
@@ -139,7 +153,7 @@ def overlapping(
         first = first_equal(len(index), [partial(_at, column, index) for column in columns])
         alone = first == np.arange(len(index))
         if not alone.all():
-            yield index[first[~alone]], index[~alone]
+            yield Overlaps(index[first[~alone]], index[~alone], index[:0])
         index = index[alone]
         del first, alone
         order = index[np.argsort(group[index], kind="stable")]
@@ -148,9 +162,9 @@ def overlapping(
             # From left to right in each group; all rows at once would be read all over memory.
             of = of[np.lexsort((bbox[of, 0], group[of]))]
             share = _MAX_WORK * len(of) // len(order)
-            for left, right in _sweep(bbox[of], group[of], threshold, share):
+            for left, right, unfinished in _sweep(bbox[of], group[of], threshold, share):
                 pair = of[left], of[right]
-                yield np.minimum(*pair), np.maximum(*pair)
+                yield Overlaps(np.minimum(*pair), np.maximum(*pair), of[unfinished])
 
 
 def _at(column: NDArray[Any], index: IndexArray, rows: slice | IndexArray) -> NDArray[Any]:
@@ -169,10 +183,10 @@ def _whole_groups(group: IndexArray) -> Iterator[slice]:
         first = last
 
 
-def _sweep(bbox: FloatArray, group: IndexArray, threshold: float, most: int) -> Iterator[Pairs]:
+def _sweep(bbox: FloatArray, group: IndexArray, threshold: float, most: int) -> Iterator[Overlaps]:
     """Yield the pairs of different boxes, going from left to right; they are sorted so.
 
-    After so many comparisons the search ends.
+    After so many comparisons the search ends, and what is left is yielded as unfinished.
 
     The IoU of two boxes is at most that of their extents along x. Let box a begin further left:
     it covers the way from its left edge to that of b, and then the intersection, whose width is
@@ -186,15 +200,19 @@ def _sweep(bbox: FloatArray, group: IndexArray, threshold: float, most: int) -> 
     drop = share * height + _SLACK * np.abs(top)
     here = np.arange(len(bbox))
     step = work = 0
-    while len(here) and work < most:
+    while True:
         step += 1
         here = here[here + step < len(bbox)]
         # Once a box is out of reach, so are all that follow.
         here = here[(group[here + step] == group[here]) & (left[here + step] <= reach[here])]
+        if not len(here) or work >= most:
+            break
         other = here + step
         work += len(here)
         near = np.abs(top[other] - top[here]) <= np.maximum(drop[here], drop[other])
         low, high = here[near], other[near]
         enough = bbox_iou(box[low], box[high]) >= threshold
         if enough.any():
-            yield low[enough], high[enough]
+            yield Overlaps(low[enough], high[enough], here[:0])
+    if len(here):
+        yield Overlaps(here[:0], here[:0], np.flatnonzero(np.isin(group, group[here])))

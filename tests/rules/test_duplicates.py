@@ -7,7 +7,8 @@ from support.reference import shared_file
 from support.validation import as_corners, document_of, findings
 
 from bboxqa.config import ValidateSettings
-from bboxqa.findings import Edit
+from bboxqa.findings import Edit, Severity
+from bboxqa.rules import overlaps
 from bboxqa.rules.fixes import fix
 from bboxqa.rules.registry import RULES
 
@@ -125,6 +126,23 @@ def test_repeated_image_records_are_different_annotators():
 def test_many_boxes_of_one_object_are_one_finding_less(step):
     boxes = [{"bbox": [10 + step * place, 10, 20, 30], "note": place} for place in range(9)]
     assert len(found("D002", *boxes)) == 8
+
+
+@pytest.mark.parametrize("code", ["D002", "D003"])
+def test_a_search_that_ends_early_says_so(code, monkeypatch):
+    heap = [{"bbox": [10, 10 + place / 100, 20, 30], "category_id": 1} for place in range(30)]
+    more = {"images": [{}, {}], "categories": TWO_CLASSES}
+    annotations = [{"image_id": 2}, {"image_id": 2, "bbox": [50, 10, 9, 9]}, *heap]
+    assert Severity.INFO not in {finding.severity for finding in found(code, *annotations, **more)}
+    monkeypatch.setattr(overlaps, "_MAX_WORK", 100)
+    *_, last = found(code, *annotations, **more)
+    assert last.severity == Severity.INFO
+    assert last.message == (
+        "30 annotations of 1 image lie so close together that not all pairs were compared; to "
+        "compare more of them, raise duplicate_iou or validate images in files of their own"
+    )
+    assert (last.pointer, last.count) == ("/annotations", 30)
+    assert last.examples[0] == "/annotations/2/bbox"
 
 
 def test_two_categories_of_one_box_are_found():

@@ -21,11 +21,15 @@ BOXES = st.lists(
 
 
 def pairs(bbox, group, kind, threshold):
+    return search(bbox, group, kind, threshold)[0]
+
+
+def search(bbox, group, kind, threshold):
+    """Return the pairs that are found, and the rows of groups whose search was not finished."""
     bbox = np.array(bbox, float).reshape(-1, 4)
-    found = overlapping(bbox, np.array(group), np.array(kind), threshold)
-    return sorted(
-        pair for left, right in found for pair in zip(left.tolist(), right.tolist(), strict=True)
-    )
+    parts = list(overlapping(bbox, np.array(group), np.array(kind), threshold))
+    found = [pair for part in parts for pair in zip(part.left, part.right, strict=True)]
+    return sorted(found), sorted(row for part in parts for row in part.unfinished)
 
 
 def all_pairs(bbox, group, kind, threshold):
@@ -50,6 +54,31 @@ def test_the_sweep_finds_the_pairs_that_a_search_of_all_pairs_finds(boxes, thres
     bbox = [list(box[:4]) for box in boxes]
     expected = all_pairs(bbox, columns[4], columns[5], threshold)
     assert pairs(bbox, columns[4], columns[5], threshold) == expected
+
+
+@given(BOXES, st.integers(0, 20))
+def test_pairs_are_missing_only_from_groups_that_are_unfinished(boxes, most):
+    columns = [list(column) for column in zip(*boxes, strict=True)] or [[]] * 6
+    bbox = [list(box[:4]) for box in boxes]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(overlaps, "_MAX_WORK", most)
+        found, unfinished = search(bbox, columns[4], columns[5], 0.5)
+    missing = set(all_pairs(bbox, columns[4], columns[5], 0.5)) - set(found)
+    assert {columns[4][row] for pair in missing for row in pair} <= {
+        columns[4][row] for row in unfinished
+    }
+
+
+def test_a_search_that_ends_early_names_the_whole_group_and_no_other(monkeypatch):
+    heap = [[0, 0.01 * place, 10, 10] for place in range(30)]
+    apart = [[0, 0, 10, 10], [50, 0, 10, 10]]
+    group = [1] * len(heap) + [2] * len(apart)
+    found, unfinished = search(heap + apart, group, [0] * len(group), 0.9)
+    assert (len(found), unfinished) == (30 * 29 // 2, [])
+    monkeypatch.setattr(overlaps, "_MAX_WORK", 100)
+    found, unfinished = search(heap + apart, group, [0] * len(group), 0.9)
+    assert 0 < len(found) < 30 * 29 // 2
+    assert unfinished == list(range(30))
 
 
 def test_a_pair_at_the_threshold_exactly_is_found():
@@ -111,6 +140,8 @@ def test_thousands_of_boxes_in_one_image_are_no_trouble(heap):
     place = np.arange(n) * {"equal": 0, "shifted": 1e-5, "column": 10}[heap]
     bbox = np.stack([np.zeros(n), place, np.full(n, 300), np.full(n, 9)], 1)
     start = time.perf_counter()
-    count = sum(len(left) for left, _ in overlapping(bbox, np.zeros(n, int), np.zeros(n, int), 0.9))
+    parts = list(overlapping(bbox, np.zeros(n, int), np.zeros(n, int), 0.9))
     assert time.perf_counter() - start < 20
+    assert not any(len(part.unfinished) for part in parts)
+    count = sum(len(part.left) for part in parts)
     assert count == {"equal": n - 1, "shifted": n * (n - 1) // 2, "column": 0}[heap]
