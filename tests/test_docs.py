@@ -2,18 +2,16 @@
 
 import doctest
 import math
-import os
 import re
 import shlex
 import shutil
-import subprocess
-import sys
 import tracemalloc
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pytest
+from support.cli import run
 from support.reference import shared_file
 
 from bboxqa import stats
@@ -50,15 +48,7 @@ def folder(tmp_path, monkeypatch):
 def printed(command):
     program, *arguments = shlex.split(command)
     assert program == "bboxqa"
-    result = subprocess.run(
-        [sys.executable, "-m", "bboxqa", *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        encoding="utf-8",
-        check=False,
-        env={**os.environ, "PYTHONUTF8": "1"},
-    )
-    return result.stdout
+    return run(*arguments).output
 
 
 def same(shown, found):

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import pytest
+from support.cli import python
 
 from bboxqa import forked
 
@@ -32,7 +33,7 @@ def test_where_there_is_no_poll_it_is_not_missed():
     program = (
         "import select; del select.poll; import bboxqa.forked, bboxqa.batch.run, bboxqa.pipeline"
     )
-    done = subprocess.run([sys.executable, "-c", program], check=False, capture_output=True)
+    done = python(program)
     assert done.returncode == 0, done.stderr
 
 

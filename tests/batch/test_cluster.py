@@ -16,13 +16,13 @@ from types import SimpleNamespace
 from unittest import mock
 
 import pytest
+from support.cli import run
 
 from bboxqa.batch.discovery import discover
 from bboxqa.batch.parcels import pack, unpack
 from bboxqa.batch.run import run_batch
 from bboxqa.batch.validated import validated
 from bboxqa.batch.work import Settings, settings_of
-from bboxqa.cli import cli
 from bboxqa.errors import ConfigError, OutputError
 
 distributed = pytest.importorskip("distributed", exc_type=ImportError)
@@ -424,11 +424,9 @@ def test_a_scheduler_that_is_not_there_is_told_at_once(tmp_path, root, scheduler
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     begun = time.monotonic()
-    result = subprocess.run(
-        [sys.executable, "-m", "bboxqa", "batch", str(root), "--out", str(tmp_path / "out"),
-         "--scheduler", scheduler.format(port=port)],
-        capture_output=True, encoding="utf-8", check=False,
-    )  # fmt: skip
+    result = run(
+        "batch", root, "--out", tmp_path / "out", "--scheduler", scheduler.format(port=port)
+    )
     assert result.returncode == 2
     assert result.stderr.startswith("Error: ")
     assert told in result.stderr
@@ -446,8 +444,6 @@ def test_without_dask_the_error_names_the_command(monkeypatch):
 
 
 def test_jobs_and_a_scheduler_exclude_each_other():
-    from click.testing import CliRunner
-
-    result = CliRunner().invoke(cli, ["batch", ".", "--jobs", "2", "--scheduler", "local"])
-    assert result.exit_code == 2
+    result = run("batch", ".", "--jobs", "2", "--scheduler", "local")
+    assert result.returncode == 2
     assert "local:N" in result.output

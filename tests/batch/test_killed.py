@@ -14,6 +14,7 @@ from uuid import uuid4
 
 import numpy as np
 import pytest
+from support.cli import process
 from support.datasets import annotation, document, image, write
 
 from bboxqa.batch.run import run_batch
@@ -163,7 +164,7 @@ def test_two_runs_at_once(top, tmp_path):
         assert first.stderr.readline().startswith(f"1/{N_PROJECTS} ")
         # It does not come to its end while the other one looks.
         first.send_signal(signal.SIGSTOP)
-        second = subprocess.run(command, check=False, **streams)
+        second = process(*command[3:], cwd=top)
         first.send_signal(signal.SIGCONT)
         assert second.returncode == 2
         told = "another run is at work here; wait for it, or choose another --out"

@@ -2,7 +2,6 @@
 
 import json
 import os
-import subprocess
 import sys
 import time
 from functools import partial
@@ -10,6 +9,7 @@ from multiprocessing import active_children, current_process
 from pathlib import Path
 
 import pytest
+from support.cli import python
 from threadpoolctl import threadpool_info
 
 from bboxqa import forked
@@ -181,7 +181,7 @@ def test_threads_of_libraries(runs, expected):
     script = f"""
 import json, os
 from bboxqa.batch.pool import run_all
-from tests.batch.test_pool import surroundings
+from batch.test_pool import surroundings
 before = dict(os.environ)
 for n_tasks, *jobs in {runs}:
     done = [*run_all(range(n_tasks), surroundings, "bboxqa.agreement.resampling", *jobs)]
@@ -189,13 +189,7 @@ assert dict(os.environ) == before
 print(json.dumps([result for _, result in done]))
 """
     own = {name: value for name, value in os.environ.items() if name not in THREADS}
-    done = subprocess.run(
-        [sys.executable, "-c", script],
-        env=own,
-        cwd=Path(__file__).parents[2],
-        stdout=subprocess.PIPE,
-        check=True,
-    )
+    done = python(script, env=own, cwd=Path(__file__).parents[1], check=True)
     assert json.loads(done.stdout) == expected
 
 

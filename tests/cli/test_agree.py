@@ -2,24 +2,13 @@
 
 import csv
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import jsonschema
 import pytest
+from support.cli import python, run, shell
 
 from bboxqa.report.summary import summary_schema
-
-
-def run(*arguments: object, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "bboxqa", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        check=False,
-    )
 
 
 def box(number, annotator, x, category=1, **more):
@@ -284,9 +273,7 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path):
         f"sys.argv = ['bboxqa', 'agree', 'x.json', '--out', {str(tmp_path / 'out')!r}]\n"
         "main()\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=False
-    )
+    done = python(script)
     assert (done.returncode, done.stderr.strip()) == (130, "Interrupted; nothing was written.")
     assert list(tmp_path.iterdir()) == []
 
@@ -299,13 +286,7 @@ def test_a_closed_pipe_is_no_error(export):
         {**box(i, "ab"[i % 2], 20 * (i // 100), i), "image_id": 1 + i % 3} for i in range(1, 5001)
     ]
     export.write_text(json.dumps(records))
-    done = subprocess.run(
-        f"{sys.executable} -m bboxqa agree {export} --bootstrap 0 --format json | head -n 1",
-        shell=True,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = shell(f"$BBOXQA agree {export} --bootstrap 0 --format json | head -n 1")
     assert done.stdout.strip() == "{"
     assert done.stderr == ""
 
@@ -318,18 +299,14 @@ def test_help_does_not_load_numpy():
         "try:\n    main()\nexcept SystemExit as stop:\n    assert stop.code == 0\n"
         "print(sorted({'numpy', 'rich', 'scipy', 'shapely', 'msgspec'} & set(sys.modules)))\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
+    done = python(script, check=True)
     assert done.stdout.splitlines()[-1] == "[]"
     assert "agree" in done.stdout
 
 
 def test_importing_the_package_loads_nothing():
     script = "import sys, bboxqa; print(sorted({'numpy', 'msgspec', 'click'} & set(sys.modules)))"
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
+    done = python(script, check=True)
     assert done.stdout.strip() == "[]"
 
 

@@ -10,25 +10,18 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from support import cli
 from support.datasets import annotation, document, image, two_annotators, write
-
-from bboxqa.cli import main
 
 
 @pytest.fixture
-def run(monkeypatch, capsys, tmp_path):
-    """Return what runs a command line in a folder, and returns its exit code and what it said."""
-    # Workers need not load pytest's own command.
-    monkeypatch.delattr(sys.modules["__main__"], "__file__", raising=False)
-    monkeypatch.chdir(tmp_path)
+def run(tmp_path):
+    """Return what runs a batch in a folder, and returns its exit code and its lines."""
 
     def call(*arguments):
         jobs = () if "--jobs" in arguments else ("--jobs", "1")
-        monkeypatch.setattr(sys, "argv", ["bboxqa", "batch", *arguments, *jobs])
-        with pytest.raises(SystemExit) as stop:
-            main()
-        said = capsys.readouterr()
-        return stop.value.code, said.out.splitlines(), said.err.splitlines()
+        done = cli.run("batch", *arguments, *jobs, cwd=tmp_path)
+        return done.returncode, done.stdout.splitlines(), done.stderr.splitlines()
 
     return call
 

@@ -1,36 +1,24 @@
 """What a user of `bboxqa example` reads and gets."""
 
-import subprocess
-import sys
-
 import pytest
-
-
-def run(*arguments, cwd):
-    return subprocess.run(
-        [sys.executable, "-m", "bboxqa", "example", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        check=False,
-    )
+from support.cli import run
 
 
 @pytest.mark.parametrize("name", ["fruits", "krippendorff"])
 def test_an_example_is_walked_through_and_written(name, tmp_path):
-    done = run(name, cwd=tmp_path)
+    done = run("example", name, cwd=tmp_path)
     assert done.returncode == 0
     assert "agrees" in done.stdout
     assert "DIFFERS" not in done.stdout
     folder = tmp_path / f"bboxqa-example-{name}"
     assert (folder / f"{name}.txt").read_text() in done.stdout + "\n"
-    again = run(name, cwd=tmp_path)
+    again = run("example", name, cwd=tmp_path)
     assert again.returncode == 2
     assert "is not empty; name another folder, or add --force" in again.stderr
 
 
 def test_an_unknown_example_names_the_known_ones(tmp_path):
-    done = run("fruit", cwd=tmp_path)
+    done = run("example", "fruit", cwd=tmp_path)
     assert done.returncode == 2
     assert "'fruits', 'smiling_fruits', 'landscape', 'matching', 'iou', 'krippendorff'" in (
         done.stderr

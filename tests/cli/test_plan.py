@@ -4,11 +4,10 @@ import json
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
+from support.cli import run
 from support.datasets import annotation, document, image, write
 from support.reference import shared_file
 
-from bboxqa.cli import cli
 from bboxqa.config import AgreeSettings
 from bboxqa.errors import ConfigError
 from bboxqa.io.coco import read_coco
@@ -36,13 +35,9 @@ def file(tmp_path):
     return write(tmp_path / "export.json", document(annotations, images, categories))
 
 
-def run(*arguments):
-    return CliRunner().invoke(cli, ["plan", *map(str, arguments)])
-
-
 def test_says_how_many_more(file):
-    found = run(file, "--target-width", 0.1)
-    assert found.exit_code == 0
+    found = run("plan", file, "--target-width", 0.1)
+    assert found.returncode == 0
     first, second, third = found.output.splitlines()
     assert first.startswith("40 images annotated by two or more: alpha ")
     assert second == "wanted: 0.1 wide"
@@ -51,7 +46,7 @@ def test_says_how_many_more(file):
 
 
 def test_empty_images_come_on_top(file):
-    values = json.loads(run(file, "--target-width", 0.1, "--format", "json").output)
+    values = json.loads(run("plan", file, "--target-width", 0.1, "--format", "json").output)
     with_a_say = 32 * (values["width"] / 0.1) ** 2
     assert values["n_needed"] == pytest.approx(with_a_say * 40 / 32, abs=2)
     assert values["n_more"] == values["n_needed"] - 40
@@ -59,14 +54,16 @@ def test_empty_images_come_on_top(file):
 
 
 def test_says_that_it_is_reached(file):
-    assert run(file, "--target-width", 1.9).output.splitlines()[-1].startswith("reached; ")
+    assert run("plan", file, "--target-width", 1.9).output.splitlines()[-1].startswith("reached; ")
 
 
 def test_nothing_to_plan_by(tmp_path):
     images = [image(number, rater_list=["a", "b"]) for number in (1, 2)]
     same = [annotation(number, 1 + number // 2, rater_id="ab"[number % 2]) for number in range(4)]
-    found = run(write(tmp_path / "same.json", document(same, images)), "--target-width", 0.1)
-    assert found.exit_code == 0
+    found = run(
+        "plan", write(tmp_path / "same.json", document(same, images)), "--target-width", 0.1
+    )
+    assert found.returncode == 0
     assert found.output == (
         "2 images annotated by two or more; nothing to plan by: "
         "undefined: only one value occurs, so no disagreement is possible\n"
@@ -90,8 +87,8 @@ def test_one_threshold_only(file):
     ],
 )
 def test_wrong_use(arguments, message):
-    found = run(*arguments)
-    assert found.exit_code == 2
+    found = run("plan", *arguments)
+    assert found.returncode == 2
     assert message in found.output
 
 
@@ -113,11 +110,11 @@ def test_few_images_are_said_to_be_few(tmp_path, n_images):
     ]
     categories = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
     path = write(tmp_path / "few.json", document(annotations, images, categories))
-    lines = run(path, "--target-width", 0.1).output.splitlines()
+    lines = run("plan", path, "--target-width", 0.1).output.splitlines()
     assert " by 3 annotators, as now (" in lines[2]
     said = ["note: with 19 images the width itself is unsure"] if n_images == 19 else []
     assert lines[3:] == said
-    values = json.loads(run(path, "--target-width", 0.1, "--format", "json").output)
+    values = json.loads(run("plan", path, "--target-width", 0.1, "--format", "json").output)
     assert values["n_annotators"] == 3
 
 
@@ -138,6 +135,6 @@ def test_annotators_of_a_plan_are_those_of_most_images(tmp_path):
 
 def test_real_annotations():
     path = shared_file("lvis_double_100.json")
-    values = json.loads(run(path, "--target-width", "0.05", "--format", "json").output)
+    values = json.loads(run("plan", path, "--target-width", "0.05", "--format", "json").output)
     assert values["n_images"] == 100
     assert values["n_needed"] == pytest.approx(100 * (values["width"] / 0.05) ** 2, abs=3)

@@ -3,9 +3,7 @@
 import json
 
 import pytest
-from click.testing import CliRunner
-
-from bboxqa.cli import cli
+from support.cli import run
 
 TRACKS = {
     "ann": "start_ms,end_ms,label\n0,1200,walk\n1500,4000,run\n6000,9000,sit\n",
@@ -24,13 +22,9 @@ def tracks(tmp_path):
     return paths
 
 
-def run(*arguments):
-    return CliRunner().invoke(cli, ["segments", *map(str, arguments)])
-
-
 def test_values_as_counted_by_the_millisecond(tracks):
-    found = run(*tracks, "--duration", 10000, "--format", "json")
-    assert found.exit_code == 0
+    found = run("segments", *tracks, "--duration", 10000, "--format", "json")
+    assert found.returncode == 0
     (tier,) = json.loads(found.output)
     coefficients = tier["coefficients"]
     assert coefficients["krippendorff_alpha"]["value"] == pytest.approx(0.5940121800406002)
@@ -48,7 +42,7 @@ def test_values_as_counted_by_the_millisecond(tracks):
 
 
 def test_text_has_labels_and_a_warning(tracks):
-    text = run(*tracks, "--duration", 10000).output
+    text = run("segments", *tracks, "--duration", 10000).output
     assert "segments  krippendorff_alpha  0.5940" in text
     assert "Time on which both of a pair say a label, of that on which either does" in text
     assert " segments  (nothing marked)     0.8246  9,400  11,400           1" in text.splitlines()
@@ -57,7 +51,7 @@ def test_text_has_labels_and_a_warning(tracks):
 
 
 def test_csv(tracks):
-    lines = run(*tracks, "--format", "csv").output.splitlines()
+    lines = run("segments", *tracks, "--format", "csv").output.splitlines()
     assert lines[0].startswith("task,n_units,n_annotators,n_ratings,coefficient,value")
     assert [line.split(",")[4] for line in lines[5:]] == [
         "label run", "label sit", "label walk", "label (nothing marked)",
@@ -72,14 +66,14 @@ def test_several_tiers_and_recordings(tmp_path):
             rows.append(f"{who},{recording},speech,1,{3 + shift},talk")
     path = tmp_path / "all.csv"
     path.write_text("\n".join(rows) + "\n")
-    tiers = json.loads(run(path, "--format", "json").output)
+    tiers = json.loads(run("segments", path, "--format", "json").output)
     assert [tier["task"] for tier in tiers] == ["posture", "speech", "all tiers"]
     assert [tier["coefficients"]["percent_agreement"]["value"] for tier in tiers] == [
         0.9, 0.9, 0.9,
     ]  # fmt: skip
     assert tiers[0]["coefficients"]["percent_agreement"]["interval"] == [0.9, 0.9]
     # All tiers together are measured, not added up.
-    shown = run(path).output
+    shown = run("segments", path).output
     assert " all tiers  cohen_kappa" in shown
     assert " total" not in shown
 
@@ -89,23 +83,23 @@ def test_overlaps_are_refused_or_resolved(tmp_path):
     path.write_text("start_ms,end_ms,label\n0,100,a\n50,200,b\n")
     other = tmp_path / "bob.csv"
     other.write_text("start_ms,end_ms,label\n0,200,a\n")
-    found = run(path, other)
-    assert found.exit_code == 1
-    assert "'b' from 50 ms to 200 ms" in str(found.exception)
-    resolved = run(path, other, "--overlaps", "first")
+    found = run("segments", path, other)
+    assert found.returncode == 2
+    assert "'b' from 50 ms to 200 ms" in found.stderr
+    resolved = run("segments", path, other, "--overlaps", "first")
     assert "1 overlap resolved: the first counts" in resolved.output
 
 
 @pytest.mark.parametrize("option", ["--duration", "--resolution"])
 def test_times_without_end_are_refused(tracks, option):
-    found = run(*tracks, option, 10**12 + 1)
-    assert found.exit_code == 2
+    found = run("segments", *tracks, option, 10**12 + 1)
+    assert found.returncode == 2
     assert f"Invalid value for '{option}'" in found.output
 
 
 def test_no_file():
-    found = run()
-    assert found.exit_code == 2
+    found = run("segments")
+    assert found.returncode == 2
     assert "no file given; try: bboxqa segments ann.csv bob.csv" in found.output
 
 
@@ -125,7 +119,7 @@ def recordings(tmp_path, n=12):
 def test_labels_and_cronbach_have_intervals_that_draw_recordings(tmp_path):
     path = recordings(tmp_path)
     tiers = {
-        kind: json.loads(run(path, "--interval", kind, "--format", "json").output)[0]
+        kind: json.loads(run("segments", path, "--interval", kind, "--format", "json").output)[0]
         for kind in ("percentile", "bca")
     }
     for tier in tiers.values():
@@ -143,7 +137,9 @@ def test_labels_and_cronbach_have_intervals_that_draw_recordings(tmp_path):
     assert low < tiers["percentile"]["coefficients"]["cronbach_alpha"]["value"] < high
     walks = [next(r for r in tier["labels"] if r["label"] == "walk") for tier in tiers.values()]
     assert walks[0]["interval"] != walks[1]["interval"]
-    line = next(line for line in run(path).output.splitlines() if " segments  walk " in line)
+    line = next(
+        line for line in run("segments", path).output.splitlines() if " segments  walk " in line
+    )
     low, high = walks[0]["interval"]
     assert f"[{low:.4f}, {high:.4f}]" in line
 
@@ -151,7 +147,8 @@ def test_labels_and_cronbach_have_intervals_that_draw_recordings(tmp_path):
 def test_one_seed_one_interval_also_of_labels(tmp_path):
     path = recordings(tmp_path)
     once, again, other = (
-        json.loads(run(path, "--seed", seed, "--format", "json").output)[0] for seed in (3, 3, 4)
+        json.loads(run("segments", path, "--seed", seed, "--format", "json").output)[0]
+        for seed in (3, 3, 4)
     )
     assert once == again
     assert once["labels"] != other["labels"]
@@ -162,7 +159,7 @@ def test_one_seed_one_interval_also_of_labels(tmp_path):
 
 def test_no_replicates_no_intervals_of_labels(tmp_path):
     path = recordings(tmp_path, 3)
-    (tier,) = json.loads(run(path, "--bootstrap", 0, "--format", "json").output)
+    (tier,) = json.loads(run("segments", path, "--bootstrap", 0, "--format", "json").output)
     assert [row["interval"] for row in tier["labels"]] == [None] * len(tier["labels"])
 
 
@@ -177,7 +174,7 @@ def test_rare_labels_are_said_to_be_rare(tmp_path):
             rows += [f"{who},r{number:02},700,800,jump" for who in ("ann", "bob")]
     path = tmp_path / "recordings.csv"
     path.write_text("\n".join(rows) + "\n")
-    (tier,) = json.loads(run(path, "--format", "json").output)
+    (tier,) = json.loads(run("segments", path, "--format", "json").output)
     labels = {row["label"]: row for row in tier["labels"]}
     assert {name: row["n_recordings"] for name, row in labels.items()} == {
         "walk": 30, "fall": 6, "jump": 1, "(nothing marked)": 30,
@@ -196,11 +193,11 @@ def test_a_tier_called_as_all_of_them(tmp_path):
     rows += [f"{who},speech,0,50,talk" for who in ("ann", "bob")]
     path = tmp_path / "tiers.csv"
     path.write_text("\n".join(rows) + "\n")
-    shown = run(path).output
+    shown = run("segments", path).output
     assert sum(" all tiers  walk" in line for line in shown.splitlines()) == 2
     assert sum(" speech     talk" in line for line in shown.splitlines()) == 1
 
 
 def test_a_resolution_longer_than_every_recording(tracks):
-    found = run(*tracks, "--resolution", 50_000)
-    assert "resolution is 50,000 ms, and the longest recording has 9,050 ms" in str(found.exception)
+    found = run("segments", *tracks, "--resolution", 50_000)
+    assert "resolution is 50,000 ms, and the longest recording has 9,050 ms" in found.stderr

@@ -3,26 +3,14 @@
 import csv
 import io
 import json
-import os
-import subprocess
-import sys
 
 import pytest
+from support.cli import run
 from support.reference import shared_file
 
 TABLE = "unit,annotator,value\n" + "".join(
     f"u{i},{name},{(i * step) % 3}\n" for i in range(20) for name, step in (("a", 1), ("b", 2))
 )
-
-
-def run(*arguments):
-    return subprocess.run(
-        [sys.executable, "-m", "bboxqa", "stats", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        check=False,
-        env={**os.environ, "PYTHONUTF8": "1"},
-    )
 
 
 @pytest.fixture
@@ -33,7 +21,7 @@ def table(tmp_path):
 
 
 def test_text_says_what_was_measured(table):
-    result = run(table, "--bootstrap", 40)
+    result = run("stats", table, "--bootstrap", 40)
     assert (result.returncode, result.stderr) == (0, "")
     assert "20 units, 2 annotators, 40 ratings" in result.stdout
     assert "krippendorff_alpha" in result.stdout
@@ -42,11 +30,11 @@ def test_text_says_what_was_measured(table):
 
 def test_json_and_csv_say_the_same(table, tmp_path):
     options = (table, "--coefficient", "krippendorff_alpha", "--bootstrap", 0)
-    (found,) = json.loads(run(*options, "--format", "json").stdout)
+    (found,) = json.loads(run("stats", *options, "--format", "json").stdout)
     assert (found["task"], found["n_ratings"]) == (None, 40)
     assert list(found["coefficients"]) == ["krippendorff_alpha"]
     output = tmp_path / "out.csv"
-    result = run(*options, "--format", "csv", "--output", output)
+    result = run("stats", *options, "--format", "csv", "--output", output)
     assert (result.returncode, result.stdout) == (0, "")
     (row,) = csv.DictReader(io.StringIO(output.read_text()))
     assert float(row["value"]) == found["coefficients"]["krippendorff_alpha"]["value"]
@@ -55,10 +43,10 @@ def test_json_and_csv_say_the_same(table, tmp_path):
 def test_three_annotators_are_shown_in_pairs_and_one_by_one(tmp_path):
     path = tmp_path / "labels.csv"
     path.write_text(TABLE + "".join(f"u{i},c,{i % 3}\n" for i in range(20)))
-    shown = run(path, "--bootstrap", 0).stdout
+    shown = run("stats", path, "--bootstrap", 0).stdout
     for titles in ("first  second  compared", "annotator  alpha without", "value  alpha without"):
         assert titles in shown
-    (found,) = json.loads(run(path, "--bootstrap", 0, "--format", "json").stdout)
+    (found,) = json.loads(run("stats", path, "--bootstrap", 0, "--format", "json").stdout)
     assert [(pair["first"], pair["second"], pair["n_shared"]) for pair in found["pairs"]] == [
         ("a", "b", 20), ("a", "c", 20), ("b", "c", 20),
     ]  # fmt: skip
@@ -68,7 +56,7 @@ def test_three_annotators_are_shown_in_pairs_and_one_by_one(tmp_path):
 
 def test_published_agreement_of_a_study():
     path = shared_file("preposition_selection.csv")
-    result = run(path, "--by", "task", "--bootstrap", 0)
+    result = run("stats", path, "--by", "task", "--bootstrap", 0)
     assert result.returncode == 0
     total = next(line for line in result.stdout.splitlines() if line.startswith(" total"))
     parts = total.split()
@@ -91,14 +79,14 @@ def test_published_agreement_of_a_study():
     ],
 )
 def test_what_is_wrong_is_said_without_a_traceback(table, arguments, message):
-    result = run(*(str(table) if argument == "{}" else argument for argument in arguments))
+    result = run("stats", *(str(table) if argument == "{}" else argument for argument in arguments))
     assert result.returncode == 2
     assert message in result.stderr
     assert "Traceback" not in result.stderr
 
 
 def test_the_help_begins_with_examples():
-    shown = run("--help").stdout
+    shown = run("stats", "--help").stdout
     assert "bboxqa stats labels.csv --by task" in shown
     for option in ("--layout", "--cluster", "--coefficient", "--interval", "--output"):
         assert option in shown

@@ -1,28 +1,16 @@
 """What a user of `bboxqa validate` reads, and what it writes."""
 
 import json
-import os
-import subprocess
 import sys
 
 import pytest
 from PIL import Image
+from support.cli import run, shell
 from support.mutants import clean, text
 from support.reference import shared_file
 
 CLEAN = text(clean(0))
 NOTHING = b'{"images": [], "annotations": [], "categories": []}'
-
-
-def run(*arguments, cwd=None):
-    return subprocess.run(
-        [sys.executable, "-m", "bboxqa", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        cwd=cwd,
-        check=False,
-        env={**os.environ, "PYTHONUTF8": "1"},
-    )
 
 
 @pytest.fixture
@@ -215,10 +203,7 @@ def test_a_file_that_is_no_coco_file_is_not_mended(tmp_path):
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell's pipe")
 def test_a_pipe_is_read(export):
-    result = subprocess.run(
-        f"cat {export} | {sys.executable} -m bboxqa validate /dev/stdin --output-format json",
-        shell=True, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+    result = shell(f"cat {export} | $BBOXQA validate /dev/stdin --output-format json")
     assert found(result) == found(run("validate", export, "--output-format", "json"))
 
 

@@ -2,17 +2,14 @@
 
 import json
 import mmap
-import subprocess
-import sys
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cli import python, run
 from support.datasets import annotation, document, image, write
 
-from bboxqa.cli import cli
 from bboxqa.errors import OutputError
 from bboxqa.io import spool as module
 from bboxqa.io.coco import read_coco
@@ -162,9 +159,8 @@ def test_outlines_of_several_files(file, tmp_path):
 @pytest.mark.parametrize("similarity", ["polygon", "mask", "pixel", "bbox"])
 def test_memory_changes_no_result(file, similarity):
     def summary(*options):
-        command = ["agree", str(file), "--similarity", similarity, "--format", "json", *options]
-        found = CliRunner().invoke(cli, command)
-        assert found.exit_code == 0, found.output
+        found = run("agree", file, "--similarity", similarity, "--format", "json", *options)
+        assert found.returncode == 0, found.output
         return json.loads(found.output)
 
     assert summary("--memory", "0.1KB") == summary()
@@ -190,8 +186,8 @@ def test_what_is_needed_is_rounded_up():
 
 @pytest.mark.parametrize("text", ["", "2 XB", "GB", "-1MB", "1e3"])
 def test_sizes_that_are_none(file, text):
-    found = CliRunner().invoke(cli, ["agree", str(file), "--memory", text])
-    assert found.exit_code == 2
+    found = run("agree", file, "--memory", text)
+    assert found.returncode == 2
     assert f"{text!r} is no size; expected a number and a unit, such as 2GB" in found.output
 
 
@@ -207,7 +203,5 @@ def test_many_files_are_opened():
         "print(sum(int(each.sum()) for each in kept))\n"
     )
     pytest.importorskip("resource")
-    done = subprocess.run(
-        [sys.executable, "-c", program], check=False, capture_output=True, text=True
-    )
+    done = python(program)
     assert done.stdout == "3600\n", done.stderr

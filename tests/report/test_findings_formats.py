@@ -1,12 +1,11 @@
 """What holds for every view of findings."""
 
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cli import python
 from support.reports import HOSTILE, finding, report
 from support.validation import report_of
 
@@ -45,7 +44,8 @@ def test_a_format_is_loaded_when_it_is_used():
         "assert not any(name.startswith('bboxqa.rules') for name in sys.modules)\n"
         "assert not {'click', 'rich', 'numpy'} & set(sys.modules)"
     )
-    subprocess.run([sys.executable, "-c", script], check=True)
+    done = python(script)
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("view", VIEWS)

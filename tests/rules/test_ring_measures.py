@@ -5,13 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
+from support.cli import run
 from support.mutants import MUTATIONS, mutant
 
 import bboxqa
-from bboxqa.cli import cli
 from bboxqa.rules import overlaps, ring_measures, scanner, shapes, some_rows
 from bboxqa.rules.columns import Rings
 from bboxqa.rules.ring_measures import ring_areas, ring_bounds, ring_lengths
@@ -87,13 +86,10 @@ def test_columns_in_files_are_looked_at_like_those_in_memory(code, tmp_path, mon
 def test_memory_on_the_command_line_changes_no_report(tmp_path):
     file = tmp_path / "export.json"
     file.write_bytes(mutant("P005", 0))
-    plain, bounded = (
-        CliRunner().invoke(cli, ["validate", str(file), *options])
-        for options in ([], ["--memory", "16B"])
-    )
+    plain, bounded = (run("validate", file, *options) for options in ([], ["--memory", "16B"]))
     assert "P005" in plain.output
     assert bounded.output == plain.output
-    assert bounded.exit_code == plain.exit_code
+    assert bounded.returncode == plain.returncode
 
 
 def test_a_ring_far_away_is_no_shape():
