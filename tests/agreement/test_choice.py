@@ -1,6 +1,5 @@
 """Choices among objects, by hand and as in the published study."""
 
-import json
 from fractions import Fraction
 
 import numpy as np
@@ -15,7 +14,7 @@ from support.ratings import (
     tables,
     without_clusters,
 )
-from support.reference import shared_file
+from support.study import AGREEMENT, TOTAL, write_comparison, write_selection
 
 from bboxqa import stats
 from bboxqa.agreement.choice import NO_CHANCE, choice_pairs
@@ -157,48 +156,38 @@ def test_one_object_that_cannot_be_picked_differently():
     assert mean.status.startswith("undefined")
 
 
-def published():
-    path = shared_file("README.md").parents[1] / "reference" / "preposition_agreement.json"
-    return json.loads(path.read_text("utf-8"))
-
-
 def check(found, expected):
-    assert found.n_shared == expected["shared"]
-    for name, value in (("expected", found.expected), ("observed", found.observed)):
-        assert value == pytest.approx(expected[name], abs=1e-9)
-    assert found.value == pytest.approx(expected["kappa"], abs=1e-9)
-    assert found.status == "ok"
+    assert found.n_shared == expected["n_shared"]
+    for name in ("expected", "observed", "value"):
+        assert getattr(found, name) == pytest.approx(expected[name], abs=1e-9)
 
 
-def test_selection_of_the_published_study():
-    expected = published()
-    tasks = stats.read_ratings(shared_file("preposition_selection.csv"), by="task")
-    assert set(tasks) == set(expected["selection"])
+def test_selection_of_the_published_study(tmp_path):
+    tasks = stats.read_ratings(write_selection(tmp_path), by="task")
+    assert set(tasks) == set(AGREEMENT["selection"])
     estimates = []
     for task, ratings in tasks.items():
         measured = stats.measure(ratings, bootstrap=0, task=task)
         # Answers are repeated, so that only the mean over pairs is measured by default.
         assert list(measured.coefficients) == ["cohen_kappa"]
         found = measured.coefficients["cohen_kappa"]
-        check(found, expected["selection"][task])
+        check(found, AGREEMENT["selection"][task])
+        assert found.status == "ok"
         assert measured.pairs.n_shared.sum() == found.n_shared
         estimates.append(measured)
-    total, found = expected["selection_total"], stats.totals(estimates)["cohen_kappa"]
-    assert found.n_shared == total["shared"] == 11_880
-    for name in ("expected", "observed"):
-        assert getattr(found, name) == pytest.approx(total[name], abs=1e-9)
-    assert found.value == pytest.approx(total["kappa"], abs=1e-9)
+    found = stats.totals(estimates)["cohen_kappa"]
+    check(found, TOTAL)
+    assert found.n_shared == 11_880
     assert found.value == pytest.approx(0.71795, abs=5e-6)
     low, high = found.interval
     assert low < found.value < high
 
 
-def test_comparison_of_the_published_study():
-    expected = published()["comparison"]
-    path = shared_file("preposition_comparison.csv")
-    tasks = stats.read_ratings(path, by="task", n_options="n_options")
-    assert set(tasks) == set(expected)
+def test_comparison_of_the_published_study(tmp_path):
+    tasks = stats.read_ratings(write_comparison(tmp_path), by="task", n_options="n_options")
+    assert set(tasks) == set(AGREEMENT["comparison"])
     for task, ratings in tasks.items():
         found = stats.measure(ratings, bootstrap=0, task=task)
         assert list(found.coefficients) == ["choice_kappa"]
-        check(found.coefficients["choice_kappa"], expected[task])
+        check(found.coefficients["choice_kappa"], AGREEMENT["comparison"][task])
+        assert found.coefficients["choice_kappa"].status == "ok"

@@ -7,14 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.ratings import at_total, jackknife_of, only_units, reliability
-from support.reference import shared_file
 
 from bboxqa.agreement.alpha import alpha
-from bboxqa.agreement.association import independence
-from bboxqa.agreement.cohen import cohen_pairs
-from bboxqa.agreement.consistency import cronbach_alpha
 from bboxqa.agreement.counts import unit_counts
-from bboxqa.agreement.intraclass import intraclass_correlations
 from bboxqa.agreement.registry import COEFFICIENTS, Inputs
 from bboxqa.agreement.reliability import from_table
 from bboxqa.agreement.resampling import (
@@ -23,22 +18,10 @@ from bboxqa.agreement.resampling import (
     percentile_interval,
     replicates_of,
 )
-from bboxqa.agreement.scales import SCALES, membership_probabilities
-from bboxqa.agreement.segments import sweep
 from bboxqa.io.rating_columns import from_array
-from bboxqa.segments import Segments
 
 _FILE = Path(__file__).parents[1] / "data" / "coefficients.json"
 CARRIED = json.loads(_FILE.read_text("utf-8"))
-
-LAYOUTS = {
-    "raters_x_units": "annotators",
-    "units_x_raters": "units",
-    "subjects_x_items": "units",
-    "units_x_category_counts": "counts",
-    "contingency_table": "contingency",
-}
-SAME = {"randolph_kappa": "brennan_prediger"}
 
 
 def by_annotator(rows_are, rows):
@@ -161,167 +144,3 @@ def test_pooled_alpha_is_not_the_mean_of_the_images():
     assert np.nanmean(each) == 0.5625
     pooled = alpha(unit_counts(reliability(np.concatenate(images, axis=1))))
     assert pooled.value == pytest.approx(47 / 78, abs=1e-9)
-
-
-# What follows reads the shared file itself.
-
-
-def _answers(case):
-    return by_annotator(LAYOUTS[case["layout"]], case["data"])
-
-
-def _settings(case):
-    settings = {"level": (case.get("params") or {}).get("level", "nominal")}
-    weights = (case.get("params") or {}).get("weights", "unweighted")
-    if case["coefficient"] == "krippendorff_alpha" and weights == "quadratic":
-        settings["level"] = "interval"
-    elif weights != "unweighted":
-        settings["weights"] = weights
-    if (case.get("params") or {}).get("missing") == "as_category":
-        settings["missing"] = "category"
-    return settings
-
-
-def one_number(case):
-    coefficient, answers = SAME.get(case["coefficient"], case["coefficient"]), _answers(case)
-    found = estimated(coefficient, answers, **_settings(case))
-    scale = error_scale(coefficient, LAYOUTS[case["layout"]], len(answers[0]))
-    # Errors of weights above 1 are not those of the paper.
-    error = None if isinstance(_settings(case).get("weights"), list) else case.get("se")
-    check(found, case["expected"], error, scale)
-
-
-def pairwise(case):
-    codes, n_values = coded(_answers(case))
-    pairs = cohen_pairs(reliability(codes, n_values), len(codes)).table
-    names = [f"{a}-{b}" for a, b in zip(pairs.first, pairs.second, strict=True)]
-    found = estimated("cohen_kappa", _answers(case))
-    if isinstance(case["expected"], dict):
-        assert dict(zip(names, pairs.kappa, strict=True)) == pytest.approx(
-            case["expected"], abs=1e-9
-        )
-        check(found, case["weighted_mean"])
-        return
-    check(found, case["expected"])
-    for place, name in enumerate(names):
-        assert pairs.kappa[place] == pytest.approx(case["pairs"][name]["kappa"], abs=1e-9)
-        assert pairs.n_shared[place] == case["pairs"][name]["n_shared"]
-        agreement = case["pairs"][name]["percent_agreement"]
-        assert pairs.observed[place] == pytest.approx(agreement, abs=1e-9)
-    check_without("cohen_kappa", _answers(case), found)
-    light = estimated("light_kappa", _answers(case))
-    check_without("light_kappa", _answers(case), light)
-    assert light.value == pytest.approx(case["unweighted_mean"], abs=1e-9)
-    assert found.n_shared == case["n_pairs_total"]
-
-
-def cronbach(case):
-    missing = (case.get("params") or {}).get("nan_policy", "listwise")
-    found = cronbach_alpha(np.array(case["data"], np.float64), missing)
-    assert found.value == pytest.approx(case["expected"], abs=1e-9)
-
-
-def intraclass(case):
-    found = intraclass_correlations(np.array(case["data"], np.float64))
-    for form, value in case["expected"].items():
-        assert found[form].value == pytest.approx(value, abs=1e-9)
-
-
-def chi_square(case):
-    settings, expected = case.get("params") or {}, case["expected"]
-    found = independence(np.array(case["data"]), **settings)
-    assert found.statistic == pytest.approx(expected["statistic"], abs=1e-9)
-    assert found.p_value == pytest.approx(expected["pvalue"], rel=1e-9)
-    assert found.degrees_of_freedom == expected["dof"]
-    if "cramers_v" in expected:
-        assert found.cramers_v == pytest.approx(expected["cramers_v"], abs=1e-9)
-    if "expected_freq" in expected:
-        assert found.expected == pytest.approx(np.array(expected["expected_freq"]))
-    if "cohen_kappa" in expected:
-        assert estimated("cohen_kappa", _answers(case)).value == expected["cohen_kappa"]
-
-
-def over_time(case):
-    rows = [(who, *piece) for who, own in case["data"].items() for piece in own]
-    names, labels = sorted(case["data"]), sorted({row[3] for row in rows})
-    nothing = np.zeros(len(rows), np.int32)
-    ratings = sweep(
-        Segments(
-            nothing,
-            np.array([names.index(row[0]) for row in rows], np.int32),
-            nothing,
-            np.array([row[1] for row in rows]),
-            np.array([row[2] for row in rows]),
-            np.array([labels.index(row[3]) for row in rows], np.int32),
-            ("recording",),
-            tuple(names),
-            ("tier",),
-            tuple(labels),
-            np.array([10_000]),
-            np.ones((1, len(names)), bool),
-        )
-    )
-    check(COEFFICIENTS["krippendorff_alpha"](Inputs(ratings)), case["expected"])
-    pairs = Inputs(ratings).pairs.table
-    for place, expected in enumerate(case["pairwise"].values()):
-        assert pairs.kappa[place] == pytest.approx(expected["kappa"], abs=1e-9)
-        assert pairs.observed[place] == pytest.approx(expected["agreement"], abs=1e-9)
-
-
-def of_images(case):
-    tables = [coded(by_annotator("annotators", image))[0] for image in case["data"]]
-    each = [alpha(unit_counts(reliability(table))).value for table in tables]
-    expected = case["expected"]
-    assert each[:2] == pytest.approx(expected["per_image"][:2])
-    assert np.isnan(each[2])
-    assert np.nanmean(each) == pytest.approx(expected["mean_skipping_undefined"])
-    assert np.nan_to_num(each, nan=1).mean() == pytest.approx(expected["mean_with_undefined_as_1"])
-    pooled = alpha(unit_counts(reliability(np.concatenate(tables, axis=1))))
-    assert pooled.value == pytest.approx(expected["pooled"], abs=1e-9)
-
-
-def several_errors(case):
-    found, expected = estimated("krippendorff_alpha", _answers(case)), case["expected"]
-    check(found, expected["alpha"], expected["se_linearised"])
-    assert jackknife_error(jackknife(found)) == pytest.approx(expected["se_jackknife"], abs=1e-9)
-    bounds = percentile_interval(replicates_of(found, 5000, 0)[None])[0]
-    assert bounds == pytest.approx(expected["bootstrap_unit_percentile_B5000"], abs=0.02)
-
-
-def benchmark(case):
-    for name, expected in case["expected"].items():
-        data = case["data"]
-        found = membership_probabilities(SCALES[name], data["coefficient"], data["se"])
-        assert found == pytest.approx(expected, abs=5e-6)
-
-
-CHECKS = {
-    **dict.fromkeys(
-        ["krippendorff_alpha", "percent_agreement", "fleiss_kappa", "scott_pi", "randolph_kappa",
-         "brennan_prediger", "gwet_ac1", "gwet_ac2", "conger_kappa", "cohen_kappa", "light_kappa"],
-        one_number,
-    ),
-    "cohen_kappa_pairwise": pairwise,
-    "cohen_kappa_pairwise_weighted": pairwise,
-    "cronbach_alpha": cronbach,
-    "icc": intraclass,
-    "chi2_independence": chi_square,
-    "krippendorff_alpha_time": over_time,
-    "krippendorff_alpha_pooled_and_mean": of_images,
-    "krippendorff_alpha_ci": several_errors,
-    "benchmark_cumulative_probability": benchmark,
-}  # fmt: skip
-
-
-def test_the_shared_reference():
-    path = shared_file("README.md").parents[1] / "reference" / "agreement_coefficients.json"
-    cases = json.loads(path.read_text("utf-8"))["cases"]
-    assert {case["coefficient"] for case in cases} == set(CHECKS)
-    wrong = []
-    for case in cases:
-        try:
-            CHECKS[case["coefficient"]](case)
-        except AssertionError as error:
-            wrong.append(f"{case['name']}: {error}")
-    assert len(cases) >= 84
-    assert not wrong, "\n".join(wrong)

@@ -1,6 +1,5 @@
 """Agreement over time, against a table with one column per millisecond."""
 
-import json
 from collections import Counter
 from fractions import Fraction
 from itertools import combinations, permutations
@@ -10,7 +9,6 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support import brute
-from support.reference import shared_file
 
 from bboxqa.agreement.overlaps import overlapping, without_overlaps
 from bboxqa.agreement.registry import COEFFICIENTS, Inputs
@@ -119,14 +117,6 @@ def test_coarser_sample_points(resolution, expected):
 def test_only_where_somebody_marked_something():
     ratings = sweep(tracks(WALKS, 10_000), support="marked")
     assert alpha(ratings) == pytest.approx(0.3701494544138181, abs=1e-12)
-
-
-def test_the_shared_reference():
-    path = shared_file("README.md").parents[1] / "reference" / "agreement_coefficients.json"
-    cases = json.loads(path.read_text("utf-8"))["cases"]
-    case = next(case for case in cases if case["name"] == "segments_ms_alpha")
-    assert {who: [tuple(row) for row in rows] for who, rows in case["data"].items()} == WALKS
-    assert alpha(sweep(tracks(WALKS, 10_000))) == pytest.approx(case["expected"], abs=1e-12)
 
 
 @st.composite

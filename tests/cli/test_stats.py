@@ -6,7 +6,7 @@ import json
 
 import pytest
 from support.cli import run
-from support.reference import shared_file
+from support.study import write_selection
 
 TABLE = "unit,annotator,value\n" + "".join(
     f"u{i},{name},{(i * step) % 3}\n" for i in range(20) for name, step in (("a", 1), ("b", 2))
@@ -54,8 +54,8 @@ def test_three_annotators_are_shown_in_pairs_and_one_by_one(tmp_path):
     assert list(found["values"]) == ["0", "1", "2"]
 
 
-def test_published_agreement_of_a_study():
-    path = shared_file("preposition_selection.csv")
+def test_published_agreement_of_a_study(tmp_path):
+    path = write_selection(tmp_path)
     result = run("stats", path, "--by", "task", "--bootstrap", 0)
     assert result.returncode == 0
     total = next(line for line in result.stdout.splitlines() if line.startswith(" total"))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.reference import shared_file
+from support.study import write_comparison, write_selection
 
 from bboxqa.coding import code, column_of
 from bboxqa.errors import ConfigError, DatasetError
@@ -466,13 +466,11 @@ def test_arrays_that_do_not_fit():
         from_array([[1]], n_options=[0])
 
 
-def test_the_study_of_prepositions():
-    tasks = read_ratings(
-        shared_file("preposition_comparison.csv"), by="task", n_options="n_options"
-    )
+def test_the_study_of_prepositions(tmp_path):
+    tasks = read_ratings(write_comparison(tmp_path), by="task", n_options="n_options")
     assert sum(len(ratings.data.value) for ratings in tasks.values()) == 480
     assert all("none" in ratings.value_names for ratings in tasks.values())
-    tasks = read_ratings(shared_file("preposition_selection.csv"), by="task")
+    tasks = read_ratings(write_selection(tmp_path), by="task")
     assert sum(len(ratings.data.value) for ratings in tasks.values()) == 5715
 
 
