@@ -42,7 +42,7 @@ lint: $(VENV)/.test
 	$(BIN)/lint-imports
 
 pictures: $(VENV)/.installed
-	$(BIN)/python -m bboxqa.examples.pictures readme_images
+	$(BIN)/python -m bboxqa.examples.write_pictures readme_images
 
 clean:
 	rm -rf $(VENV) demo dist bboxqa-example-*

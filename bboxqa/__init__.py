@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from bboxqa import stats
-    from bboxqa.config import AgreeSettings, ValidateSettings
-    from bboxqa.errors import BboxqaError, ConfigError, DatasetError, OutputError
-    from bboxqa.findings import Finding
-    from bboxqa.io.coco import read_coco
-    from bboxqa.model import Dataset
-    from bboxqa.pipeline import agree
+    from bboxqa.core.errors import BboxqaError, ConfigError, DatasetError, OutputError
+    from bboxqa.core.version import __version__
+    from bboxqa.formats.dataset.reader import read_coco
+    from bboxqa.model.annotations import Dataset
+    from bboxqa.model.findings import Finding
+    from bboxqa.model.results import AgreementResult
+    from bboxqa.model.settings import AgreeSettings, ValidateSettings
+    from bboxqa.pipelines.agree import agree
+    from bboxqa.pipelines.validate import validate
     from bboxqa.report.findings.report import Report
-    from bboxqa.result import AgreementResult
-    from bboxqa.validation import validate
-    from bboxqa.version import __version__
 
 __all__ = [
     "AgreeSettings",
@@ -41,20 +41,20 @@ __all__ = [
 ]
 
 _HOME = {
-    "AgreeSettings": "bboxqa.config",
-    "AgreementResult": "bboxqa.result",
-    "BboxqaError": "bboxqa.errors",
-    "ConfigError": "bboxqa.errors",
-    "Dataset": "bboxqa.model",
-    "DatasetError": "bboxqa.errors",
-    "Finding": "bboxqa.findings",
-    "OutputError": "bboxqa.errors",
+    "AgreeSettings": "bboxqa.model.settings",
+    "AgreementResult": "bboxqa.model.results",
+    "BboxqaError": "bboxqa.core.errors",
+    "ConfigError": "bboxqa.core.errors",
+    "Dataset": "bboxqa.model.annotations",
+    "DatasetError": "bboxqa.core.errors",
+    "Finding": "bboxqa.model.findings",
+    "OutputError": "bboxqa.core.errors",
     "Report": "bboxqa.report.findings.report",
-    "ValidateSettings": "bboxqa.config",
-    "__version__": "bboxqa.version",
-    "agree": "bboxqa.pipeline",
-    "read_coco": "bboxqa.io.coco",
-    "validate": "bboxqa.validation",
+    "ValidateSettings": "bboxqa.model.settings",
+    "__version__": "bboxqa.core.version",
+    "agree": "bboxqa.pipelines.agree",
+    "read_coco": "bboxqa.formats.dataset.reader",
+    "validate": "bboxqa.pipelines.validate",
 }
 _MODULES = ("stats",)
 

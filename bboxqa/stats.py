@@ -12,24 +12,24 @@
 from collections.abc import Mapping
 from typing import Any
 
-from bboxqa.agreement.association import cross_table, independence
-from bboxqa.agreement.consistency import cronbach_alpha
-from bboxqa.agreement.dense import alpha_of_codes, kappa_of_codes
-from bboxqa.agreement.difference import Difference
-from bboxqa.agreement.groups import cluster_annotators
-from bboxqa.agreement.intraclass import intraclass_correlations
+from bboxqa.agreement.code_tables import alpha_of_codes, kappa_of_codes
+from bboxqa.agreement.consistency.cronbach import cronbach_alpha
+from bboxqa.agreement.consistency.intraclass import intraclass_correlations
 from bboxqa.agreement.registry import COEFFICIENTS
 from bboxqa.agreement.scales import SCALES, label, membership_probabilities
-from bboxqa.agreement.similarity import annotator_similarity
-from bboxqa.agreement.totals import totals
-from bboxqa.contrasts import Contributions, contributions, difference, only_annotators
-from bboxqa.errors import ConfigError
-from bboxqa.estimates import Estimate, PairTable, TaskEstimates
-from bboxqa.io.rating_columns import from_array as ratings_from_table
-from bboxqa.io.rating_columns import from_columns as ratings_from_columns
-from bboxqa.io.ratings import read_ratings
-from bboxqa.measures import measure
-from bboxqa.ratings import Ratings
+from bboxqa.agreement.uncertainty.difference import Difference
+from bboxqa.agreement.uncertainty.totals import totals
+from bboxqa.core.errors import ConfigError
+from bboxqa.diagnostics.annotator_groups import cluster_annotators
+from bboxqa.diagnostics.annotator_similarity import annotator_similarity
+from bboxqa.diagnostics.association import cross_table, independence
+from bboxqa.formats.ratings.rating_columns import from_array as ratings_from_table
+from bboxqa.formats.ratings.rating_columns import from_columns as ratings_from_columns
+from bboxqa.formats.ratings.rating_files import read_ratings
+from bboxqa.model.estimates import Estimate, PairTable, TaskEstimates
+from bboxqa.model.ratings import Ratings
+from bboxqa.pipelines.contrasts import Contributions, contributions, difference, only_annotators
+from bboxqa.pipelines.measure import measure
 
 __all__ = [
     "COEFFICIENTS",

@@ -24,8 +24,10 @@ HERE = Path(__file__).resolve().parent
 ALONE = """
 import sys, time
 from pathlib import Path
-from bboxqa.batch.discovery import discover
-from bboxqa.batch.work import Settings, key_of, run_project
+from bboxqa.batch.projects.discovery import discover
+from bboxqa.batch.rows import Settings
+from bboxqa.batch.keys import key_of
+from bboxqa.batch.project import run_project
 root, out = map(Path, sys.argv[1:])
 settings = Settings({}, {})
 projects = discover(root).projects

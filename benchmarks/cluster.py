@@ -23,16 +23,16 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.batch import parts
-from bboxqa.config import settings_from
+from bboxqa.batch.workers import partition
+from bboxqa.formats.dataset.reader import read_coco
 from bboxqa.geometry.similarities.registry import needs_outlines
-from bboxqa.io.coco import read_coco
-from bboxqa.io.folder import write_folder
-from bboxqa.model import Dataset
-from bboxqa.pipeline import agree_with
-from bboxqa.report.summary import summary
-from bboxqa.shards import Counted, Part, count_images, join_counted, split_images
-from bboxqa.validation import validate
+from bboxqa.model.annotations import Dataset
+from bboxqa.model.settings import settings_from
+from bboxqa.pipelines.agree import agree_with
+from bboxqa.pipelines.counting import Counted, Part, count_images, join_counted, split_images
+from bboxqa.pipelines.validate import validate
+from bboxqa.report.agreement_summary import summary
+from bboxqa.report.result_files import write_folder
 
 
 def resident() -> float:
@@ -57,13 +57,13 @@ def sizes(file: Path, similarity: str, annotator_key: str | None) -> dict[str, A
     """Return the cost of each stage, in this process and one thread."""
     settings = settings_from({"similarity": similarity, "bootstrap": 1000})
     outlines = needs_outlines(similarity)
-    size = parts._OUTLINES if outlines else parts._BOXES  # noqa: SLF001
+    size = partition._OUTLINES if outlines else partition._BOXES  # noqa: SLF001
     begun = time.process_time()
     data = read_coco(file, annotator_key=annotator_key, segmentation=outlines)
     result: dict[str, Any] = {"read_s": time.process_time() - begun, "read_peak_mb": peak()}
     n = len(data.annotations)
     begun = time.process_time()
-    cut = [parts._bare(part) for part in split_images(whole_of(data), -(-n // size))]  # noqa: SLF001
+    cut = [partition._bare(part) for part in split_images(whole_of(data), -(-n // size))]  # noqa: SLF001
     result |= {"annotations": n, "parts": len(cut), "split_s": time.process_time() - begun}
     sent = [len(pickle.dumps(part, 5)) for part in cut]
     counted, times = [], []
@@ -106,7 +106,7 @@ def part_memory(file: Path, similarity: str, annotator_key: str | None) -> dict[
     """Return what one part takes of a process that has nothing else."""
     settings = settings_from({"similarity": similarity})
     outlines = needs_outlines(similarity)
-    size = parts._OUTLINES if outlines else parts._BOXES  # noqa: SLF001
+    size = partition._OUTLINES if outlines else partition._BOXES  # noqa: SLF001
     data = read_coco(file, annotator_key=annotator_key, segmentation=outlines)
     part = next(split_images(whole_of(data), -(-len(data.annotations) // size)))
     text = pickle.dumps(part, 5)
@@ -114,7 +114,7 @@ def part_memory(file: Path, similarity: str, annotator_key: str | None) -> dict[
         Path(stored.name).write_bytes(text)
         program = (
             "import pickle, sys; from benchmarks_cluster import *; "
-            "from bboxqa.shards import count_images; a = resident(); "
+            "from bboxqa.pipelines.counting import count_images; a = resident(); "
             f"part = pickle.loads(open({stored.name!r}, 'rb').read()); b = resident(); "
             f"count_images(part, settings_from({{'similarity': {similarity!r}}}), greedy=False); "
             "print(json.dumps({'empty_mb': a, 'part_mb': b - a, 'peak_mb': peak()}))"

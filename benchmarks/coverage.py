@@ -19,17 +19,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from bboxqa.agreement.registry import COEFFICIENTS, Inputs
-from bboxqa.agreement.resampling import (
+from bboxqa.agreement.uncertainty.resampling import (
     bca_interval,
     jackknife,
     percentile_interval,
     replicates_of,
 )
-from bboxqa.model import ReliabilityData
-from bboxqa.ratings import Ratings
+from bboxqa.model.ratings import Ratings
+from bboxqa.model.reliability import ReliabilityData
 
 if TYPE_CHECKING:
-    from bboxqa.agreement.estimator import Estimator
+    from bboxqa.agreement.uncertainty.estimator import Estimator
 
 PER_IMAGE = 3
 N_VALUES = 5

@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bboxqa.agreement.chance import fleiss_per_value
-from bboxqa.agreement.cohen import cohen_pairs
-from bboxqa.agreement.counts import unit_counts
-from bboxqa.agreement.reliability import from_table
+from bboxqa.agreement.counts.reliability_rows import from_table
+from bboxqa.agreement.counts.unit_counts import unit_counts
+from bboxqa.agreement.kappa.chance import fleiss_per_value
+from bboxqa.agreement.kappa.cohen import cohen_pairs
 from bboxqa.stats import independence
 
 Sample = Callable[[np.random.Generator, int], tuple[float, float]]

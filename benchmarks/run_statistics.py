@@ -62,10 +62,10 @@ def alpha_bboxqa(said: Any, n_values: int) -> Callable[[], float]:
 
 def bootstrap_bboxqa(said: Any, n_values: int) -> Callable[[], float]:
     """1,000 replicates of alpha, ten units an image, from ratings sorted by unit."""
-    from bboxqa.agreement.alpha import alpha
-    from bboxqa.agreement.counts import unit_counts
-    from bboxqa.agreement.resampling import percentile_interval, replicates_of
-    from bboxqa.model import ReliabilityData
+    from bboxqa.agreement.alpha.levels import alpha
+    from bboxqa.agreement.counts.unit_counts import unit_counts
+    from bboxqa.agreement.uncertainty.resampling import percentile_interval, replicates_of
+    from bboxqa.model.reliability import ReliabilityData
 
     unit, annotator = np.nonzero(said.T >= 0)
     n_units = said.shape[1]
@@ -88,7 +88,7 @@ def bootstrap_bboxqa(said: Any, n_values: int) -> Callable[[], float]:
 
 def labels_bboxqa(said: Any, n_values: int) -> Callable[[], float]:  # noqa: ARG001
     """Coding of labels by bboxqa."""
-    from bboxqa.coding import code, column_of
+    from bboxqa.model.labels import code, column_of
 
     names = [f"category {value}" for value in said.ravel().tolist()]
     return lambda: float(len(code(column_of(names, "value")).codes))
@@ -153,9 +153,9 @@ def pairs_statsmodels(said: Any, n_values: int) -> Callable[[], float]:
 
 def fleiss_bboxqa(said: Any, n_values: int) -> Callable[[], float]:
     """Fleiss' kappa by bboxqa, from ratings."""
-    from bboxqa.agreement.chance import chance_corrected
-    from bboxqa.agreement.counts import unit_counts
-    from bboxqa.agreement.reliability import from_table
+    from bboxqa.agreement.counts.reliability_rows import from_table
+    from bboxqa.agreement.counts.unit_counts import unit_counts
+    from bboxqa.agreement.kappa.chance import chance_corrected
 
     data = from_table(said, np.ones(said.shape, np.bool_), n_values)
     return lambda: chance_corrected(unit_counts(data), "fleiss").value

@@ -7,8 +7,8 @@ import pytest
 from support.ratings import jackknife_of
 
 from bboxqa import stats
-from bboxqa.agreement.consistency import CRONBACH_WARNING
-from bboxqa.errors import ConfigError
+from bboxqa.agreement.consistency.cronbach import CRONBACH_WARNING
+from bboxqa.core.errors import ConfigError
 
 RNG = np.random.default_rng(0)
 CODES = RNG.integers(1, 4, (3, 40))

@@ -7,21 +7,21 @@ from math import inf
 
 import numpy as np
 
-from bboxqa.agreement.alpha import alpha
-from bboxqa.agreement.chance import chance_corrected
-from bboxqa.agreement.choice import NO_CHANCE, choice_pairs
-from bboxqa.agreement.cohen import cohen_pairs
-from bboxqa.agreement.conger import conger_kappa
-from bboxqa.agreement.counts import UnitCounts, unit_counts
-from bboxqa.agreement.estimator import Estimator, undefined
-from bboxqa.agreement.internal import cronbach
-from bboxqa.agreement.metrics import Distance
-from bboxqa.agreement.pair_kappas import PairKappas, mean_of_pairs
-from bboxqa.agreement.weights import agreement_weights
-from bboxqa.arrays import FloatArray
-from bboxqa.errors import ConfigError
-from bboxqa.model import Cell, ReliabilityData
-from bboxqa.ratings import Ratings
+from bboxqa.agreement.alpha.distances import Distance
+from bboxqa.agreement.alpha.levels import alpha
+from bboxqa.agreement.consistency.cronbach import cronbach
+from bboxqa.agreement.counts.unit_counts import UnitCounts, unit_counts
+from bboxqa.agreement.kappa.chance import chance_corrected
+from bboxqa.agreement.kappa.choice import NO_CHANCE, choice_pairs
+from bboxqa.agreement.kappa.cohen import cohen_pairs
+from bboxqa.agreement.kappa.conger import conger_kappa
+from bboxqa.agreement.kappa.pair_kappas import PairKappas, mean_of_pairs
+from bboxqa.agreement.kappa.weights import agreement_weights
+from bboxqa.agreement.uncertainty.estimator import Estimator, undefined
+from bboxqa.core.arrays import FloatArray
+from bboxqa.core.errors import ConfigError
+from bboxqa.model.ratings import Ratings
+from bboxqa.model.reliability import Cell, ReliabilityData
 
 __all__ = ["COEFFICIENTS", "NONE", "Inputs", "default_coefficients", "named_coefficients"]
 

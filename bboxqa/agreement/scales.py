@@ -6,8 +6,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from bboxqa.arrays import FloatArray
-from bboxqa.errors import DatasetError
+from bboxqa.core.arrays import FloatArray
+from bboxqa.core.errors import DatasetError
 
 __all__ = ["SCALES", "Bin", "Scale", "label", "membership_probabilities"]
 

@@ -6,9 +6,9 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from bboxqa.batch.work import FAILED, Row
-from bboxqa.errors import OutputError
-from bboxqa.words import clean
+from bboxqa.batch.rows import FAILED, Row
+from bboxqa.core.errors import OutputError
+from bboxqa.core.text import clean
 
 __all__ = ["Worse", "append", "became_worse", "last_rows", "names_of_last_run"]
 

@@ -11,28 +11,23 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bboxqa.batch.discovery import Discovered, Project, discover, home_of
-from bboxqa.batch.folders import FAILURE, folder_of, note_failure
 from bboxqa.batch.history import Worse, append, became_worse, last_rows, names_of_last_run
-from bboxqa.batch.listing import find_projects
-from bboxqa.batch.order import count_wide
-from bboxqa.batch.output import WRITTEN, write_outputs
-from bboxqa.batch.parcels import Task, run_task
-from bboxqa.batch.pool import Died, Outcome, run_all
-from bboxqa.batch.remote import is_url, stamp_of
-from bboxqa.batch.work import (
-    FAILED,
-    LONG,
-    Row,
-    Settings,
-    does_for_two,
-    recorded,
-)
-from bboxqa.errors import BboxqaError, DatasetError, OutputError
-from bboxqa.forked import can_fork
-from bboxqa.io.writers import unfinished
-from bboxqa.version import __version__
-from bboxqa.words import clean
+from bboxqa.batch.keys import stamp_of
+from bboxqa.batch.outputs import WRITTEN, write_outputs
+from bboxqa.batch.project import LONG, does_for_two, recorded
+from bboxqa.batch.projects.discovery import Discovered, Project, discover, home_of
+from bboxqa.batch.projects.store import is_url
+from bboxqa.batch.projects.store_discovery import find_projects
+from bboxqa.batch.result_folders import FAILURE, folder_of, note_failure
+from bboxqa.batch.rows import FAILED, Row, Settings
+from bboxqa.batch.workers.pool import Died, Outcome, run_all
+from bboxqa.batch.workers.schedule import count_wide
+from bboxqa.batch.workers.transport import Task, run_task
+from bboxqa.core.errors import BboxqaError, DatasetError, OutputError
+from bboxqa.core.files import unfinished
+from bboxqa.core.parallel import can_fork
+from bboxqa.core.text import clean
+from bboxqa.core.version import __version__
 
 __all__ = ["BatchResult", "Step", "run_batch"]
 
@@ -315,11 +310,11 @@ def _engine(scheduler: str | None, jobs: int, part_size: int | None) -> Iterator
             # is the largest ones that get two, so the largest decides.
             gains = tasks and can_fork() and does_for_two(sizes[0], settings.memory)
             n_wide = count_wide(sizes, jobs, LONG) if gains else 0
-            return run_all(tasks, work, "bboxqa.batch.parcels", jobs, n_wide)
+            return run_all(tasks, work, "bboxqa.batch.workers.transport", jobs, n_wide)
 
         yield run
         return
-    from bboxqa.batch.cluster import connected, run_projects
+    from bboxqa.batch.workers.cluster import connected, run_projects
 
     with connected(scheduler) as client:
         yield partial(run_projects, client, part_size=part_size)

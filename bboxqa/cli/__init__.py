@@ -15,9 +15,9 @@ from bboxqa.cli.plan import plan
 from bboxqa.cli.segments import segments
 from bboxqa.cli.stats import stats
 from bboxqa.cli.validate import validate
-from bboxqa.errors import BboxqaError
-from bboxqa.version import __version__
-from bboxqa.words import clean
+from bboxqa.core.errors import BboxqaError
+from bboxqa.core.text import clean
+from bboxqa.core.version import __version__
 
 __all__ = ["main"]
 

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.sizes import memory_option
+from bboxqa.cli.options import memory_option
 
 if TYPE_CHECKING:
-    from bboxqa.config import AgreeSettings
-    from bboxqa.result import AgreementResult
+    from bboxqa.model.results import AgreementResult
+    from bboxqa.model.settings import AgreeSettings
 
 __all__ = ["agree"]
 
@@ -131,15 +131,15 @@ def agree(
     Exit code 0: measured. 1: below --min-alpha. 2: could not run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
     from bboxqa.cli.console import show, tracking
+    from bboxqa.formats.dataset.reader import read_coco
     from bboxqa.geometry.similarities.registry import needs_outlines
-    from bboxqa.io.coco import read_coco
-    from bboxqa.pipeline import agree_with
-    from bboxqa.shards import count_in_turn
+    from bboxqa.pipelines.agree import agree_with
+    from bboxqa.pipelines.counting import count_in_turn
 
     settings = _settings(config, options)
     source = _source(paths, named)
     if out is not None:
-        from bboxqa.io.folder import check_folder
+        from bboxqa.report.result_files import check_folder
 
         check_folder(out, force=force)
     with tracking() as progress:
@@ -157,8 +157,8 @@ def agree(
         result = agree_with(data, settings, progress, in_turn)
     written = []
     if out is not None:
-        from bboxqa.io.folder import write_folder
-        from bboxqa.report.summary import summary
+        from bboxqa.report.agreement_summary import summary
+        from bboxqa.report.result_files import write_folder
 
         written = write_folder(result, summary(result), out)
     show(result, output_format, written)
@@ -167,8 +167,8 @@ def agree(
 
 def _settings(config: str | None, options: dict[str, Any]) -> "AgreeSettings":
     """Return the settings of the file with those of the command line over them."""
-    from bboxqa.config import settings_from
-    from bboxqa.config_files import read_settings
+    from bboxqa.model.settings import settings_from
+    from bboxqa.model.settings_files import read_settings
 
     given = {key: value for key, value in options.items() if value not in (None, ())}
     return settings_from({**(read_settings(config) if config else {}), **given})

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.sizes import memory_option
+from bboxqa.cli.options import memory_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from bboxqa.batch.discovery import Discovered
+    from bboxqa.batch.projects.discovery import Discovered
+    from bboxqa.batch.rows import Settings
     from bboxqa.batch.run import BatchResult, Step
-    from bboxqa.batch.work import Settings
 
 __all__ = ["batch"]
 
@@ -97,9 +97,9 @@ def batch(
     \b
     Exit code 0: fine. 1: a project failed, or a gate did. 2: could not run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
-    from bboxqa.batch.listing import find_projects
+    from bboxqa.batch.projects.store_discovery import find_projects
     from bboxqa.batch.run import run_batch
-    from bboxqa.forked import cores
+    from bboxqa.core.parallel import cores
 
     if jobs is not None and scheduler is not None:
         raise click.UsageError("--jobs is for this machine alone; with --scheduler, say local:N")
@@ -150,9 +150,9 @@ def _settings(
     fail_on: str | None,
     memory: int | None,
 ) -> "Settings":
-    from bboxqa.batch.work import Settings
-    from bboxqa.config import settings_from, validate_settings_from
-    from bboxqa.config_files import read_settings, read_validate_settings
+    from bboxqa.batch.rows import Settings
+    from bboxqa.model.settings import settings_from, validate_settings_from
+    from bboxqa.model.settings_files import read_settings, read_validate_settings
 
     agree = dict(read_settings(config)) if config else {}
     validate = dict(read_validate_settings(config)) if config else {}
@@ -164,7 +164,7 @@ def _settings(
 
 
 def _show_plan(found: "Discovered") -> None:
-    from bboxqa.words import count, one_line
+    from bboxqa.core.text import count, one_line
 
     for project in found.projects:
         files = ", ".join(str(file.relative_to(project.folder)) for file in project.files)
@@ -178,7 +178,7 @@ def _show_plan(found: "Discovered") -> None:
 
 def _show_some(lines: "Sequence[str]", before: str, *, err: bool = False) -> None:
     """Show the first of some lines, and how many there are more."""
-    from bboxqa.words import one_line
+    from bboxqa.core.text import one_line
 
     for line in lines[:_SHOWN]:
         click.echo(f"{before}{one_line(line)}", err=err)
@@ -221,7 +221,7 @@ def _telling(log_format: str) -> "Iterator[Callable[[Step], None]]":
 
 
 def _line_of(step: "Step", log_format: str) -> str:
-    from bboxqa.words import clean, count, one_line
+    from bboxqa.core.text import clean, count, one_line
 
     row = step.row
     if log_format == "json":
@@ -246,7 +246,7 @@ def _line_of(step: "Step", log_format: str) -> str:
 
 
 def _show(result: "BatchResult", out: Path) -> None:
-    from bboxqa.words import count
+    from bboxqa.core.text import count
 
     rows = result.rows
     click.echo(

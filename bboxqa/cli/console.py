@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bboxqa.words import one_line
+from bboxqa.core.text import one_line
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from bboxqa.report.text import ShownTable
-    from bboxqa.result import AgreementResult
+    from bboxqa.model.results import AgreementResult
+    from bboxqa.report.agreement_text import ShownTable
 
 __all__ = ["show", "tracking"]
 
@@ -49,7 +49,7 @@ def show(result: "AgreementResult", output_format: str, written: list[Path]) -> 
     if output_format == "json":
         import msgspec
 
-        from bboxqa.report.summary import summary
+        from bboxqa.report.agreement_summary import summary
 
         click.echo(msgspec.json.format(msgspec.json.encode(summary(result)), indent=2))
     else:
@@ -61,7 +61,7 @@ def show(result: "AgreementResult", output_format: str, written: list[Path]) -> 
 def _show_text(result: "AgreementResult") -> None:
     from rich.console import Console
 
-    from bboxqa.report.text import summary_lines, tables_to_show
+    from bboxqa.report.agreement_text import summary_lines, tables_to_show
 
     # Lines are not broken where nobody sees them on a terminal.
     console = Console(highlight=False, width=None if sys.stdout and sys.stdout.isatty() else 200)

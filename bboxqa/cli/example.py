@@ -26,8 +26,8 @@ def example(name: str, out: Path | None, force: bool) -> int:
     Boxes, IoUs, matching, units, alpha: every number is computed here and compared with its
     expected value.
     """
-    from bboxqa.examples.walk import EXAMPLES, write_example
-    from bboxqa.io.folder import check_folder
+    from bboxqa.examples.write_example import EXAMPLES, write_example
+    from bboxqa.report.result_files import check_folder
 
     folder = out or Path(f"bboxqa-example-{name}")
     check_folder(folder, force=force)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from bboxqa.planning import ImagePlan
+    from bboxqa.pipelines.plan import ImagePlan
 
 __all__ = ["plan"]
 
@@ -57,11 +57,11 @@ def plan(
     Exit code 0: planned. 2: could not run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
     from bboxqa.cli.console import tracking
-    from bboxqa.config import settings_from
-    from bboxqa.config_files import read_settings
+    from bboxqa.formats.dataset.reader import read_coco
     from bboxqa.geometry.similarities.registry import needs_outlines
-    from bboxqa.io.coco import read_coco
-    from bboxqa.planning import plan_images
+    from bboxqa.model.settings import settings_from
+    from bboxqa.model.settings_files import read_settings
+    from bboxqa.pipelines.plan import plan_images
 
     if not paths:
         raise click.UsageError("no file given; try: bboxqa plan export.json --target-width 0.05")
@@ -91,7 +91,7 @@ def plan(
 
 def _lines(planned: "ImagePlan") -> list[str]:
     """Return the plan as a person reads it."""
-    from bboxqa.words import count
+    from bboxqa.core.text import count
 
     in_hand = count(planned.n_images, "image") + " annotated by two or more"
     if planned.n_more is None or planned.n_needed is None:

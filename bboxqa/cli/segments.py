@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from bboxqa.estimates import TaskEstimates
-    from bboxqa.timeline import TierAgreement
+    from bboxqa.model.estimates import TaskEstimates
+    from bboxqa.pipelines.timeline import TierAgreement
 
 __all__ = ["segments"]
 
@@ -90,7 +90,8 @@ def segments(
     Exit code 0: measured. 2: could not run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
     from bboxqa.cli.console import tracking
-    from bboxqa.timeline import measure_segments, read_segments
+    from bboxqa.formats.recordings.segment_files import read_segments
+    from bboxqa.pipelines.timeline import measure_segments
 
     if not paths:
         raise click.UsageError("no file given; try: bboxqa segments ann.csv bob.csv")
@@ -104,7 +105,7 @@ def segments(
 
 def _formatted(tiers: "list[TierAgreement]", output_format: str) -> str:
     from bboxqa.cli.stats import scale_label
-    from bboxqa.report.estimates import as_csv, as_json, label_lines, labels_json, text_lines
+    from bboxqa.report.coefficients import as_csv, as_json, label_lines, labels_json, text_lines
 
     estimates = [tier.estimates for tier in tiers]
     if output_format == "csv":

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from bboxqa.estimates import TaskEstimates
+    from bboxqa.model.estimates import TaskEstimates
 
 __all__ = ["scale_label", "stats"]
 
@@ -108,7 +108,7 @@ def stats(*, table: Path, output_format: str, output: Path | None, **options: An
     if output is None:
         click.echo(text, nl=False)
         return 0
-    from bboxqa.io.writers import write_atomically
+    from bboxqa.core.files import write_atomically
 
     write_atomically(output, text.encode("utf-8", "surrogateescape"))
     click.echo(f"Written: {output}", err=True)
@@ -117,7 +117,7 @@ def stats(*, table: Path, output_format: str, output: Path | None, **options: An
 
 def _measured(table: Path, options: dict[str, Any]) -> "list[TaskEstimates]":
     from bboxqa.cli.console import tracking
-    from bboxqa.io.ratings import read_ratings
+    from bboxqa.formats.ratings.rating_files import read_ratings
     from bboxqa.stats import measure
 
     columns = ("layout", "unit", "annotator", "value", "by", "cluster", "n_options")
@@ -137,7 +137,7 @@ def _measured(table: Path, options: dict[str, Any]) -> "list[TaskEstimates]":
 
 
 def _formatted(tasks: "list[TaskEstimates]", output_format: str) -> str:
-    from bboxqa.report.estimates import as_csv, as_json, text_lines
+    from bboxqa.report.coefficients import as_csv, as_json, text_lines
 
     if output_format == "csv":
         return as_csv(tasks)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.sizes import memory_option
+from bboxqa.cli.options import memory_option
 
 if TYPE_CHECKING:
-    from bboxqa.config import ValidateSettings
-    from bboxqa.findings import FoundReport
+    from bboxqa.model.findings import FoundReport
+    from bboxqa.model.settings import ValidateSettings
     from bboxqa.rules.fixes import Fixed
 
 __all__ = ["validate"]
@@ -173,7 +173,7 @@ def _check_options(options: dict[str, Any], *, diff: bool) -> None:
 def _spare(target: Path | None, paths: tuple[Path, ...]) -> None:
     """Refuse to write a report over what it is about."""
     if target is not None and target.exists():
-        from bboxqa.io.coco import list_files
+        from bboxqa.formats.inputs import list_files
 
         if any(target.samefile(file) for file in list_files(paths) if file.exists()):
             raise click.UsageError(f"{target} is one of the files to look at")
@@ -181,8 +181,8 @@ def _spare(target: Path | None, paths: tuple[Path, ...]) -> None:
 
 def _settings(config: str | None, options: dict[str, Any]) -> "ValidateSettings":
     """Return the settings of a file with those of the command line over them."""
-    from bboxqa.config import validate_settings_from
-    from bboxqa.config_files import project_settings, read_validate_settings
+    from bboxqa.model.settings import validate_settings_from
+    from bboxqa.model.settings_files import project_settings, read_validate_settings
 
     values = dict(read_validate_settings(config) if config else project_settings(Path.cwd()))
     for name in ("select", "ignore"):
@@ -229,7 +229,7 @@ def _report(
     memory: int | None,
 ) -> "FoundReport":
     from bboxqa.cli.console import tracking
-    from bboxqa.validation import validate_with
+    from bboxqa.pipelines.validate import validate_with
 
     with tracking() as progress:
         return validate_with(paths, settings, images, limit, memory, progress)
@@ -255,7 +255,7 @@ def _show(report: "FoundReport", options: dict[str, Any]) -> None:
         for line in lines:
             click.echo(line)
         return
-    from bboxqa.io.writers import write_atomically
+    from bboxqa.core.files import write_atomically
 
     write_atomically(output, "".join(f"{line}\n" for line in lines).encode())
     click.echo(f"Written: {output}", err=True)
@@ -276,7 +276,7 @@ def _is_terminal() -> bool:
 
 def _check_examined(report: "FoundReport") -> None:
     """Refuse to call it a success where nothing was looked at."""
-    from bboxqa.errors import DatasetError
+    from bboxqa.core.errors import DatasetError
 
     if not report.rules:
         raise DatasetError(
@@ -292,7 +292,7 @@ def _show_changes(
     paths: tuple[Path, ...], settings: "ValidateSettings", images: Path | None, *, unsafe: bool
 ) -> int:
     """Print what a fix would change; return 1 if there is something."""
-    from bboxqa.report.changes import change_lines
+    from bboxqa.report.findings.changes import change_lines
 
     changed = False
     for file, fixed in _fixed(paths, settings, images, unsafe=unsafe):
@@ -307,8 +307,8 @@ def _show_changes(
 def _fixed(
     paths: tuple[Path, ...], settings: "ValidateSettings", images: Path | None, *, unsafe: bool
 ) -> Iterator[tuple[Path, "Fixed"]]:
-    from bboxqa.io.coco import list_files
-    from bboxqa.validation import fix_file
+    from bboxqa.formats.inputs import list_files
+    from bboxqa.pipelines.validate import fix_file
 
     for file in list_files(paths):
         yield file, fix_file(file, settings, unsafe=unsafe, images=images)
@@ -324,8 +324,8 @@ def _write_fixed(
     force: bool,
 ) -> tuple[Path, ...]:
     """Write mended files; return what is to be looked at afterwards."""
-    from bboxqa.io.writers import check_fixed, write_fixed
-    from bboxqa.report.changes import change_summary
+    from bboxqa.core.files import check_fixed, write_fixed
+    from bboxqa.report.findings.changes import change_summary
 
     result = []
     for file, fixed in _fixed(paths, settings, images, unsafe=unsafe):

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from bboxqa.arrays import run_starts
-from bboxqa.model import BoolArray, IndexArray
+from bboxqa.core.arrays import BoolArray, IndexArray, run_starts
 
 __all__ = ["assign", "best_other", "connected_components"]
 

@@ -4,10 +4,12 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from bboxqa.errors import ConfigError
+from bboxqa.core.arrays import IndexArray
+from bboxqa.core.errors import ConfigError
 from bboxqa.matching.assignment import assign, connected_components
-from bboxqa.matching.weights import pair_weights
-from bboxqa.model import Annotations, CandidatePairs, IndexArray, UnitTable
+from bboxqa.matching.objective import pair_weights
+from bboxqa.model.annotations import Annotations
+from bboxqa.model.units import CandidatePairs, UnitTable
 
 __all__ = ["MATCHERS", "check_matcher", "match"]
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from bboxqa.errors import ConfigError
-from bboxqa.findings import Finding, FoundReport, Severity, identity
-from bboxqa.io.writers import write_atomically
-from bboxqa.plain import as_json
+from bboxqa.core.errors import ConfigError
+from bboxqa.core.files import write_atomically
+from bboxqa.core.json_values import as_json
+from bboxqa.model.findings import Finding, FoundReport, Severity, identity
 
 __all__ = ["Baseline", "identity", "new", "read", "write"]
 

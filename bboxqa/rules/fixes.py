@@ -7,13 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from bboxqa.config import ValidateSettings
-from bboxqa.errors import BboxqaError
-from bboxqa.findings import Edit
-from bboxqa.rules.content import BYTE_ORDER_MARK, Reading, Text
-from bboxqa.rules.document import Document
-from bboxqa.rules.positions import BLANKS, Locator, Span, parts_of
-from bboxqa.rules.reading import read_bytes
+from bboxqa.core.errors import BboxqaError
+from bboxqa.core.json_values import parts_of
+from bboxqa.formats.document.content import BYTE_ORDER_MARK, Reading, Text
+from bboxqa.formats.document.positions import BLANKS, Locator, Span
+from bboxqa.formats.document.tolerant import read_bytes
+from bboxqa.model.findings import Edit
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.facts.document import Document
 from bboxqa.rules.runner import apply
 
 __all__ = ["Change", "Fixed", "edited", "fix"]

@@ -10,10 +10,10 @@ from itertools import groupby
 from textwrap import wrap
 from typing import Any
 
-from bboxqa.rules.base import ABSENT, Example, Rule
-from bboxqa.rules.examples import records
+from bboxqa.core.text import clean
+from bboxqa.rules.base.example_files import records
+from bboxqa.rules.base.rule import ABSENT, Example, Rule
 from bboxqa.rules.registry import RULES
-from bboxqa.words import clean
 
 __all__ = ["example_lines", "list_lines", "markdown", "page_lines"]
 

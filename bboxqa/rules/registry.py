@@ -3,38 +3,23 @@
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
-from bboxqa.errors import ConfigError
-from bboxqa.rules import (
-    annotators,
-    areas,
-    box_layouts,
-    boxes,
-    categories,
-    duplicates,
-    file,
-    ids,
-    images,
-    keypoints,
-    masks,
-    outlines,
-    polygons,
-    references,
-    schema,
-    schema_fields,
-    schema_ids,
-    schema_images,
-    statistics,
-)
-from bboxqa.rules.base import Rule
+from bboxqa.core.errors import ConfigError
+from bboxqa.rules import annotators, categories, images
+from bboxqa.rules.base.rule import Rule
+from bboxqa.rules.boxes import areas, extents, layouts
+from bboxqa.rules.collection import duplicates, statistics
+from bboxqa.rules.ids import id_types, identifiers, references
+from bboxqa.rules.outlines import keypoints, ring_forms, ring_geometry, run_length_masks
+from bboxqa.rules.structure import annotation_fields, image_fields, json_text, top_level
 
 __all__ = ["RULES", "rule", "select"]
 
 _FAMILIES = (
-    file, schema, schema_fields, schema_images,
-    schema_ids, ids, references,
+    json_text, top_level, annotation_fields, image_fields,
+    id_types, identifiers, references,
     images,
-    boxes, box_layouts, areas,
-    outlines, polygons, masks, keypoints,
+    extents, layouts, areas,
+    ring_forms, ring_geometry, run_length_masks, keypoints,
     categories,
     annotators,
     duplicates, statistics,

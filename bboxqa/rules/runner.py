@@ -8,16 +8,17 @@ from pathlib import PurePath
 
 import numpy as np
 
-from bboxqa.collector import collector_off
-from bboxqa.config import ValidateSettings
-from bboxqa.findings import Edit, FileReport, Finding, FoundReport, Severity
-from bboxqa.rules.base import Found, Hits, ManyEdits, Rule
-from bboxqa.rules.document import Document
-from bboxqa.rules.exporters import QUIRKS, exporter
-from bboxqa.rules.positions import parts_of, spots
+from bboxqa.core.json_values import parts_of
+from bboxqa.core.memory import collector_off
+from bboxqa.core.text import count
+from bboxqa.core.version import __version__
+from bboxqa.formats.document.positions import spots
+from bboxqa.model.findings import Edit, FileReport, Finding, FoundReport, Severity
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.rule import Found, Hits, ManyEdits, Rule
+from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.exporters import QUIRKS, exporter
 from bboxqa.rules.registry import RULES, select
-from bboxqa.version import __version__
-from bboxqa.words import count
 
 __all__ = ["apply", "chosen_rules", "describe", "validate_documents"]
 

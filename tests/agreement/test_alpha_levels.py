@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from support import brute_statistics as brute
 from support.ratings import LEVELS, NUMBERS, at_total, reliability, tables, units_of
 
-from bboxqa.agreement.alpha import alpha
-from bboxqa.agreement.chance import chance_corrected
-from bboxqa.agreement.counts import unit_counts
-from bboxqa.agreement.metrics import midranks, pairwise_metric
-from bboxqa.agreement.resampling import jackknife, percentile_interval, replicates_of
-from bboxqa.agreement.weights import agreement_weights
-from bboxqa.errors import ConfigError
+from bboxqa.agreement.alpha.distances import midranks, pairwise_metric
+from bboxqa.agreement.alpha.levels import alpha
+from bboxqa.agreement.counts.unit_counts import unit_counts
+from bboxqa.agreement.kappa.chance import chance_corrected
+from bboxqa.agreement.kappa.weights import agreement_weights
+from bboxqa.agreement.uncertainty.resampling import jackknife, percentile_interval, replicates_of
+from bboxqa.core.errors import ConfigError
 
 K = 4
 levels = st.sampled_from(list(LEVELS))
@@ -249,11 +249,11 @@ def test_many_values_need_no_table_of_values(level):
 
 
 def test_ratio_looks_at_distances_in_chunks(monkeypatch):
-    from bboxqa.agreement import metrics
+    from bboxqa.agreement.alpha import distances
 
     metric, share = pairwise_metric("ratio", NUMBERS), np.arange(8.0).reshape(4, 2)
     expected = metric.mean_to(share)
-    monkeypatch.setattr(metrics, "_CHUNK", 5)
+    monkeypatch.setattr(distances, "_CHUNK", 5)
     assert np.array_equal(metric.mean_to(share), expected)
 
 

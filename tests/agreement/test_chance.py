@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 from support import brute_statistics as brute
 from support.ratings import at_total, reliability, tables, units_of
 
-from bboxqa.agreement.chance import (
+from bboxqa.agreement.counts.unit_counts import unit_counts
+from bboxqa.agreement.kappa.chance import (
     EXPECTATIONS,
     chance_corrected,
     fleiss_per_value,
     unit_agreement,
 )
-from bboxqa.agreement.conger import conger_kappa
-from bboxqa.agreement.counts import unit_counts
-from bboxqa.agreement.resampling import jackknife
-from bboxqa.agreement.weights import agreement_weights
-from bboxqa.errors import ConfigError
+from bboxqa.agreement.kappa.conger import conger_kappa
+from bboxqa.agreement.kappa.weights import agreement_weights
+from bboxqa.agreement.uncertainty.resampling import jackknife
+from bboxqa.core.errors import ConfigError
 
 K = 4
 IDENTITY = [[int(a == b) for b in range(K)] for a in range(K)]

@@ -8,17 +8,17 @@ import numpy as np
 import pytest
 from support.ratings import at_total, jackknife_of, only_units, reliability
 
-from bboxqa.agreement.alpha import alpha
-from bboxqa.agreement.counts import unit_counts
+from bboxqa.agreement.alpha.levels import alpha
+from bboxqa.agreement.counts.reliability_rows import from_table
+from bboxqa.agreement.counts.unit_counts import unit_counts
 from bboxqa.agreement.registry import COEFFICIENTS, Inputs
-from bboxqa.agreement.reliability import from_table
-from bboxqa.agreement.resampling import (
+from bboxqa.agreement.uncertainty.resampling import (
     jackknife,
     jackknife_error,
     percentile_interval,
     replicates_of,
 )
-from bboxqa.io.rating_columns import from_array
+from bboxqa.formats.ratings.rating_columns import from_array
 
 _FILE = Path(__file__).parents[1] / "data" / "coefficients.json"
 CARRIED = json.loads(_FILE.read_text("utf-8"))

@@ -17,15 +17,15 @@ from support.ratings import (
     without_clusters,
 )
 
-from bboxqa.agreement import answers as answers_module
-from bboxqa.agreement import cohen
-from bboxqa.agreement.answers import answers_in_turn
-from bboxqa.agreement.cohen import cohen_pairs
-from bboxqa.agreement.pair_cells import suits_cells
-from bboxqa.agreement.pair_kappas import BY_CONVENTION, kappa_of, mean_of_pairs
-from bboxqa.agreement.weights import agreement_weights
-from bboxqa.io.rating_columns import from_columns
-from bboxqa.model import Cell, ReliabilityData
+from bboxqa.agreement.kappa import answers as answers_module
+from bboxqa.agreement.kappa import cohen
+from bboxqa.agreement.kappa.answers import answers_in_turn
+from bboxqa.agreement.kappa.cohen import cohen_pairs
+from bboxqa.agreement.kappa.pair_cells import suits_cells
+from bboxqa.agreement.kappa.pair_kappas import BY_CONVENTION, kappa_of, mean_of_pairs
+from bboxqa.agreement.kappa.weights import agreement_weights
+from bboxqa.formats.ratings.rating_columns import from_columns
+from bboxqa.model.reliability import Cell, ReliabilityData
 
 K = 4
 IDENTITY = [[int(a == b) for b in range(K)] for a in range(K)]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bboxqa.agreement.consistency import (
+from bboxqa.agreement.consistency.cronbach import (
     CONTRADICTION,
     CRONBACH_WARNING,
     NO_SPREAD,
@@ -16,9 +16,9 @@ from bboxqa.agreement.consistency import (
     cronbach_of_sums,
     cronbach_sums,
 )
-from bboxqa.agreement.estimator import OK
-from bboxqa.agreement.intraclass import intraclass_correlations
-from bboxqa.errors import ConfigError, DatasetError
+from bboxqa.agreement.consistency.intraclass import intraclass_correlations
+from bboxqa.agreement.uncertainty.estimator import OK
+from bboxqa.core.errors import ConfigError, DatasetError
 
 BINARY = np.array(
     [[1, 0, 1], [1, 1, 0], [1, 1, 0], [1, 1, 1], [0, 0, 0], [0, 1, 0],

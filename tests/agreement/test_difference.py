@@ -6,11 +6,11 @@ from hypothesis import assume, given, settings
 from support.ratings import jackknife_of, reliability, tables
 
 from bboxqa import stats
-from bboxqa.agreement.alpha import alpha
-from bboxqa.agreement.counts import unit_counts
-from bboxqa.agreement.difference import APART, paired_difference
-from bboxqa.agreement.resampling import drawn_weights
-from bboxqa.errors import ConfigError
+from bboxqa.agreement.alpha.levels import alpha
+from bboxqa.agreement.counts.unit_counts import unit_counts
+from bboxqa.agreement.uncertainty.difference import APART, paired_difference
+from bboxqa.agreement.uncertainty.resampling import drawn_weights
+from bboxqa.core.errors import ConfigError
 
 
 def estimated(values):

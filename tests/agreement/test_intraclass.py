@@ -7,10 +7,10 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from bboxqa.agreement.consistency import NO_SPREAD, TOO_FEW
-from bboxqa.agreement.estimator import OK
-from bboxqa.agreement.intraclass import FORMS, intraclass_correlations
-from bboxqa.errors import DatasetError
+from bboxqa.agreement.consistency.cronbach import NO_SPREAD, TOO_FEW
+from bboxqa.agreement.consistency.intraclass import FORMS, intraclass_correlations
+from bboxqa.agreement.uncertainty.estimator import OK
+from bboxqa.core.errors import DatasetError
 
 # Shrout and Fleiss (1979), table 2.
 JUDGES = np.array(

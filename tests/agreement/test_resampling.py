@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from scipy.stats import bootstrap, norm
 from support.ratings import reliability, tables, without_clusters
 
-from bboxqa.agreement import estimator as estimators
-from bboxqa.agreement import resampling
-from bboxqa.agreement.estimator import Estimator, clustered_error, clusters_of, table_of
 from bboxqa.agreement.registry import COEFFICIENTS, Inputs
-from bboxqa.agreement.resampling import (
+from bboxqa.agreement.uncertainty import estimator as estimators
+from bboxqa.agreement.uncertainty import resampling
+from bboxqa.agreement.uncertainty.estimator import Estimator, clustered_error, clusters_of, table_of
+from bboxqa.agreement.uncertainty.resampling import (
     bca_interval,
     drawn_weights,
     jackknife,
@@ -22,7 +22,7 @@ from bboxqa.agreement.resampling import (
     replicates_of,
     replicates_of_all,
 )
-from bboxqa.ratings import Ratings
+from bboxqa.model.ratings import Ratings
 
 K = 4
 NAMES = [name for name in COEFFICIENTS if name not in ("choice_kappa", "gwet_ac2", "scott_pi")]
@@ -329,7 +329,13 @@ def test_estimators_are_read_only():
 @pytest.mark.parametrize("name", NAMES)
 def test_sums_are_made_once_and_when_asked_for(monkeypatch, name):
     made = []
-    for module in ("alpha", "chance", "cohen", "conger", "value_pairs"):
+    for module in (
+        "alpha.levels",
+        "kappa.chance",
+        "kappa.cohen",
+        "kappa.conger",
+        "alpha.value_pairs",
+    ):
         of = import_module(f"bboxqa.agreement.{module}")
         if hasattr(of, "table_of"):
             monkeypatch.setattr(of, "table_of", lambda *x: made.append(x) or table_of(*x))

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bboxqa.agreement.scales import SCALES, Bin, Scale, label, membership_probabilities
-from bboxqa.errors import DatasetError
+from bboxqa.core.errors import DatasetError
 
 names = st.sampled_from(sorted(SCALES))
 

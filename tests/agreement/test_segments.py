@@ -10,15 +10,15 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support import brute
 
-from bboxqa.agreement.overlaps import overlapping, without_overlaps
+from bboxqa.agreement.counts.reliability_rows import from_table
+from bboxqa.agreement.over_time.label_agreement import cronbach_of_points, label_agreement
+from bboxqa.agreement.over_time.segment_overlaps import overlapping, without_overlaps
+from bboxqa.agreement.over_time.sweep import BACKGROUND, overlapping_segments, sweep
 from bboxqa.agreement.registry import COEFFICIENTS, Inputs
-from bboxqa.agreement.reliability import from_table
-from bboxqa.agreement.segments import BACKGROUND, overlapping_segments, sweep
-from bboxqa.agreement.time_agreement import cronbach_of_points, label_agreement
-from bboxqa.errors import ConfigError, DatasetError
-from bboxqa.model import Source
-from bboxqa.ratings import Ratings
-from bboxqa.segments import Segments
+from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.model.annotations import Source
+from bboxqa.model.ratings import Ratings
+from bboxqa.model.recordings import Segments
 
 RULES = ["first", "last", "longest"]
 WALKS = {

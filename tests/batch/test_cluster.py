@@ -18,12 +18,12 @@ from unittest import mock
 import pytest
 from support.cli import run
 
-from bboxqa.batch.discovery import discover
-from bboxqa.batch.parcels import pack, unpack
+from bboxqa.batch.projects.discovery import discover
+from bboxqa.batch.rows import Settings, settings_of
 from bboxqa.batch.run import run_batch
-from bboxqa.batch.validated import validated
-from bboxqa.batch.work import Settings, settings_of
-from bboxqa.errors import ConfigError, OutputError
+from bboxqa.batch.validation import validated
+from bboxqa.batch.workers.transport import pack, unpack
+from bboxqa.core.errors import ConfigError, OutputError
 
 distributed = pytest.importorskip("distributed", exc_type=ImportError)
 fsspec = pytest.importorskip("fsspec", exc_type=ImportError)
@@ -35,7 +35,7 @@ from support.cluster_work import (  # noqa: E402
     validated_elsewhere,
 )
 
-from bboxqa.batch.cluster import (  # noqa: E402
+from bboxqa.batch.workers.cluster import (  # noqa: E402
     _validate,
     _validate_beside,
     connected,

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.datasets import two_annotators, write
 
-from bboxqa.batch.discovery import discover
+from bboxqa.batch.projects.discovery import discover
+from bboxqa.batch.rows import Settings
 from bboxqa.batch.run import run_batch
-from bboxqa.batch.work import Settings
-from bboxqa.errors import DatasetError
+from bboxqa.core.errors import DatasetError
 
 OTHER = {"version": 1, "shapes": [], "label": "images and annotations"}
 

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bboxqa.batch.history import Worse, append, became_worse, last_rows
-from bboxqa.batch.work import FAILED, MEASURED, NOT_MEASURED, Row
-from bboxqa.errors import OutputError
+from bboxqa.batch.rows import FAILED, MEASURED, NOT_MEASURED, Row
+from bboxqa.core.errors import OutputError
 
 SOUND = Row("a", MEASURED, 1, alpha=0.8, low=0.7, high=0.9, n_errors=0, n_warnings=3)
 WHEN = "2026-01-01T00:00:00+00:00"

@@ -17,8 +17,8 @@ import pytest
 from support.cli import process
 from support.datasets import annotation, document, image, write
 
+from bboxqa.batch.rows import Settings
 from bboxqa.batch.run import run_batch
-from bboxqa.batch.work import Settings
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 

@@ -12,10 +12,10 @@ import pytest
 from support.cli import python
 from threadpoolctl import threadpool_info
 
-from bboxqa import forked
-from bboxqa.batch.pool import Died, run_all
-from bboxqa.errors import OutputError
-from bboxqa.forked import cores
+from bboxqa.batch.workers.pool import Died, run_all
+from bboxqa.core import parallel
+from bboxqa.core.errors import OutputError
+from bboxqa.core.parallel import cores
 
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -28,7 +28,7 @@ def _importable(monkeypatch):
 
 
 def do(tasks, work, jobs=2):
-    return list(run_all(tasks, work, "bboxqa.batch.work", jobs))
+    return list(run_all(tasks, work, "bboxqa.batch.project", jobs))
 
 
 def double(task):
@@ -66,7 +66,7 @@ def test_two_tasks_run_beside_each_other(tmp_path):
 def test_cores_that_are_left_over_are_used_at_once(tmp_path, n_wide):
     # The third core has nothing to do with tasks of two cores, and need not wait for their end.
     work = partial(wait_for_the_other, folder=tmp_path)
-    done = list(run_all(range(5), work, "bboxqa.batch.work", 3, n_wide))
+    done = list(run_all(range(5), work, "bboxqa.batch.project", 3, n_wide))
     assert sorted(done) == [(task, True) for task in range(5)]
     assert len(list(tmp_path.iterdir())) == 5
 
@@ -77,12 +77,12 @@ def count_others(task, folder):
     time.sleep(0.6)
     n = len(list(folder.iterdir()))
     (folder / str(task)).unlink()
-    return n, forked.threads(), current_process().daemon
+    return n, parallel.threads(), current_process().daemon
 
 
 def test_what_has_two_cores_has_them_alone(tmp_path):
     work = partial(count_others, folder=tmp_path)
-    done = dict(run_all(range(4), work, "bboxqa.batch.work", 2, 1))
+    done = dict(run_all(range(4), work, "bboxqa.batch.project", 2, 1))
     assert done[0] == (1, 2, False)
     assert [done[task][1:] for task in (1, 2, 3)] == [(1, True)] * 3
     assert max(done[task][0] for task in (1, 2, 3)) == 2
@@ -180,11 +180,12 @@ def test_what_is_told_of_it():
 def test_threads_of_libraries(runs, expected):
     script = f"""
 import json, os
-from bboxqa.batch.pool import run_all
+from bboxqa.batch.workers.pool import run_all
 from batch.test_pool import surroundings
 before = dict(os.environ)
 for n_tasks, *jobs in {runs}:
-    done = [*run_all(range(n_tasks), surroundings, "bboxqa.agreement.resampling", *jobs)]
+    module = "bboxqa.agreement.uncertainty.resampling"
+    done = [*run_all(range(n_tasks), surroundings, module, *jobs)]
 assert dict(os.environ) == before
 print(json.dumps([result for _, result in done]))
 """
@@ -194,7 +195,7 @@ print(json.dumps([result for _, result in done]))
 
 
 def test_nothing_is_left_of_one_that_is_given_up():
-    outcomes = run_all([0, 60, 60, 60], dawdle, "bboxqa.batch.work", 2)
+    outcomes = run_all([0, 60, 60, 60], dawdle, "bboxqa.batch.project", 2)
     begun = time.monotonic()
     assert next(outcomes)[0] == 0
     outcomes.close()

@@ -16,12 +16,13 @@ import numpy as np
 import pytest
 from support.datasets import annotation, document, image, two_annotators, write
 
+from bboxqa.batch import keys
 from bboxqa.batch import run as module
-from bboxqa.batch import work
 from bboxqa.batch.history import Worse
+from bboxqa.batch.project import run_project
+from bboxqa.batch.rows import Settings
 from bboxqa.batch.run import run_batch
-from bboxqa.batch.work import Settings, run_project
-from bboxqa.errors import DatasetError, OutputError
+from bboxqa.core.errors import DatasetError, OutputError
 
 PLAIN = Settings({"bootstrap": 50}, {})
 ROOT, OUT = Path("root"), Path("out")
@@ -154,7 +155,7 @@ def test_other_settings_run_all_of_them(ran):
 
 
 def test_another_version_runs_all_of_them(ran, monkeypatch):
-    monkeypatch.setattr(work, "__version__", "99.0")
+    monkeypatch.setattr(keys, "__version__", "99.0")
     assert run(ran).n_reused == 0
 
 

@@ -8,7 +8,7 @@ import jsonschema
 import pytest
 from support.cli import python, run, shell
 
-from bboxqa.report.summary import summary_schema
+from bboxqa.report.agreement_summary import summary_schema
 
 
 def box(number, annotator, x, category=1, **more):
@@ -266,7 +266,7 @@ def test_names_from_a_file_are_text_and_not_markup(tmp_path):
 
 def test_ctrl_c_leaves_nothing_behind(tmp_path):
     script = (
-        "import sys, bboxqa.io.coco as coco\n"
+        "import sys, bboxqa.formats.dataset.reader as coco\n"
         "def interrupted(*_, **__): raise KeyboardInterrupt\n"
         "coco.read_coco = interrupted\n"
         "from bboxqa.cli import main\n"

@@ -263,8 +263,8 @@ def test_broken_history(run, root, tmp_path):
 
 def test_results_of_agree_are_no_project(run, root):
     import bboxqa
-    from bboxqa.io.folder import write_folder
-    from bboxqa.report.summary import summary
+    from bboxqa.report.agreement_summary import summary
+    from bboxqa.report.result_files import write_folder
 
     result = bboxqa.agree(bboxqa.read_coco(root / "good/x.json"))
     write_folder(result, summary(result), root / "good/results")

@@ -8,10 +8,10 @@ from support.cli import run
 from support.datasets import annotation, document, image, write
 from support.reference import shared_file
 
-from bboxqa.config import AgreeSettings
-from bboxqa.errors import ConfigError
-from bboxqa.io.coco import read_coco
-from bboxqa.planning import plan_images
+from bboxqa.core.errors import ConfigError
+from bboxqa.formats.dataset.reader import read_coco
+from bboxqa.model.settings import AgreeSettings
+from bboxqa.pipelines.plan import plan_images
 
 
 @pytest.fixture

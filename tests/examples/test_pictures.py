@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from bboxqa.examples.hungarian_picture import _BOXES, _CHOSEN
-from bboxqa.examples.labels import overlap, place_labels
-from bboxqa.examples.matching_parts import iou
-from bboxqa.examples.panels import _OVERLAY_SCALES, annotated_scene, tag_places
-from bboxqa.examples.pictures import matching_schematic, write_pictures
-from bboxqa.examples.records import SCENES, read_expected, read_scene
-from bboxqa.examples.recursive_picture import _UNITS
-from bboxqa.examples.scenes import draw_scene
+from bboxqa.examples.pictures.hungarian_picture import _BOXES, _CHOSEN
+from bboxqa.examples.pictures.matching_parts import iou
+from bboxqa.examples.pictures.panels import _OVERLAY_SCALES, annotated_scene, tag_places
+from bboxqa.examples.pictures.recursive_picture import _UNITS
+from bboxqa.examples.scenes.scene_records import SCENES, read_expected, read_scene
+from bboxqa.examples.scenes.scenes import draw_scene
+from bboxqa.examples.write_pictures import matching_schematic, write_pictures
+from bboxqa.report.drawing.label_placement import overlap, place_labels
 
 PICTURE_SIZES = {
     "fruits.png": (676, 576),

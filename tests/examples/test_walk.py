@@ -6,16 +6,16 @@ import json
 import pytest
 
 import bboxqa
-from bboxqa.errors import OutputError
+from bboxqa.core.errors import OutputError
+from bboxqa.core.files import write_atomically
 from bboxqa.examples import example_file
-from bboxqa.examples.records import SCENES, read_expected
-from bboxqa.examples.walk import EXAMPLES, Check, Step, Walk, write_example
-from bboxqa.examples.walk_image import walk_image
-from bboxqa.examples.walk_iou import walk_iou
-from bboxqa.examples.walk_krippendorff import walk_krippendorff
-from bboxqa.examples.walk_matching import walk_matching
-from bboxqa.examples.walk_parts import digits
-from bboxqa.io.writers import write_atomically
+from bboxqa.examples.scenes.scene_records import SCENES, read_expected
+from bboxqa.examples.walks.walk_image import walk_image
+from bboxqa.examples.walks.walk_iou import walk_iou
+from bboxqa.examples.walks.walk_krippendorff import walk_krippendorff
+from bboxqa.examples.walks.walk_matching import walk_matching
+from bboxqa.examples.walks.walk_parts import Check, Step, Walk, digits
+from bboxqa.examples.write_example import EXAMPLES, write_example
 
 N_CHECKS = {
     "fruits": 4 + 3 + 1 + 3 + 1,

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from support.brute import box_iou
 from support.reference import WORKED
 
-from bboxqa.geometry.boxes import bbox_centroid, bbox_giou, bbox_iou, corners, overlap
+from bboxqa.geometry.kernels.boxes import bbox_centroid, bbox_giou, bbox_iou, corners, overlap
 
 SIMILARITIES = [bbox_iou, bbox_giou, bbox_centroid]
 

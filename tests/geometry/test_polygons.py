@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from support.brute import fine_iou
 from support.datasets import segmentations
 
-from bboxqa.geometry.outlines import polygon_outlines
-from bboxqa.geometry.polygons import intersection_areas, polygon_iou, polygon_iou_limit
+from bboxqa.geometry.kernels.edges import polygon_outlines
+from bboxqa.geometry.kernels.polygons import intersection_areas, polygon_iou, polygon_iou_limit
 
 SQUARE = [0, 0, 10, 0, 10, 10, 0, 10]
 BOW_TIE = [0, 0, 10, 10, 10, 0, 0, 10]

@@ -7,7 +7,7 @@ import pytest
 from support.brute import even_odd
 from support.reference import WORKED
 
-from bboxqa.geometry.rasters import burn, draw_inclusive, raster_areas
+from bboxqa.geometry.kernels.rasters import burn, draw_inclusive, raster_areas
 
 
 def ring(flat):

@@ -1,4 +1,4 @@
-"""The pairs that reach a threshold, for every similarity, and what is refused."""
+"""The pairs that reach a threshold, for every candidates, and what is refused."""
 
 import numpy as np
 import pytest
@@ -7,12 +7,12 @@ from support import brute
 from support.datasets import boxes_as_outlines, dataset, random_rows
 from support.masks import decode, encode
 
-from bboxqa.errors import ConfigError, DatasetError
-from bboxqa.geometry import similarity
-from bboxqa.geometry.boxes import bbox_centroid, bbox_giou, corners
-from bboxqa.geometry.rasters import burn, draw_inclusive
+from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.geometry import candidates
+from bboxqa.geometry.candidates import candidate_pairs
+from bboxqa.geometry.kernels.boxes import bbox_centroid, bbox_giou, corners
+from bboxqa.geometry.kernels.rasters import burn, draw_inclusive
 from bboxqa.geometry.similarities.registry import names
-from bboxqa.geometry.similarity import candidate_pairs
 
 SIZE = (48, 50)
 SQUARE = [10.0, 10, 30, 10, 30, 30, 10, 30]
@@ -61,7 +61,7 @@ def slow(name, row_a, row_b, a, b, *, all_touched=False):
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("shard", [1 << 15, 1, 7])
 def test_equal_to_comparing_all(name, seed, shard, monkeypatch):
-    monkeypatch.setattr(similarity, "_SHARD", shard)
+    monkeypatch.setattr(candidates, "_SHARD", shard)
     rows, outlines = made(seed)
     data = dataset(rows, outlines, size=SIZE)
     everything = {

@@ -12,13 +12,13 @@ from support import brute
 from support.datasets import dataset, document, image, random_rows, write
 from support.reference import WORKED
 
-from bboxqa.errors import ConfigError
-from bboxqa.geometry.similarity import candidate_pairs
-from bboxqa.io.coco import read_coco
+from bboxqa.core.errors import ConfigError
+from bboxqa.formats.dataset.reader import read_coco
+from bboxqa.geometry.candidates import candidate_pairs
 from bboxqa.matching import MATCHERS, match
-from bboxqa.matching.weights import pair_weights
-from bboxqa.model import CandidatePairs
-from bboxqa.pipeline import agree
+from bboxqa.matching.objective import pair_weights
+from bboxqa.model.units import CandidatePairs
+from bboxqa.pipelines.agree import agree
 
 seeds = st.integers(0, 2**32)
 SIMILARITY_OF = {"bbox": 0.3, "giou": -0.2, "centroid": 0.5}

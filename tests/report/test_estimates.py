@@ -7,9 +7,9 @@ from math import nan
 
 import numpy as np
 
-from bboxqa.agreement.totals import totals
-from bboxqa.estimates import Estimate, PairTable, TaskEstimates
-from bboxqa.report.estimates import as_csv, as_json, text_lines
+from bboxqa.agreement.uncertainty.totals import totals
+from bboxqa.model.estimates import Estimate, PairTable, TaskEstimates
+from bboxqa.report.coefficients import as_csv, as_json, text_lines
 
 UNDEFINED = "undefined: only one value occurs, so no disagreement is possible"
 

@@ -7,7 +7,7 @@ from html.parser import HTMLParser
 import pytest
 from support.reports import HOSTILE, finding, report
 
-from bboxqa.findings import Severity
+from bboxqa.model.findings import Severity
 from bboxqa.report.findings import FORMATS
 
 VOID = {"meta", "br"}

@@ -8,7 +8,7 @@ from jsonschema import Draft7Validator
 from support.reports import HOSTILE, finding, report
 from support.validation import report_of
 
-from bboxqa.findings import Severity
+from bboxqa.model.findings import Severity
 from bboxqa.report.findings import FORMATS
 
 # As in the schema of SARIF 2.1.0, without the properties that are not used; like there, none

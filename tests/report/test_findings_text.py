@@ -4,7 +4,7 @@ import re
 
 from support.reports import finding, report
 
-from bboxqa.findings import Severity
+from bboxqa.model.findings import Severity
 from bboxqa.report.findings import FORMATS
 from bboxqa.report.findings.as_text import text_lines
 from bboxqa.report.findings.statistics import statistics_lines

@@ -7,8 +7,8 @@ import pytest
 from support.reference import shared_file
 from support.validation import document_of, findings
 
-from bboxqa.findings import Severity
-from bboxqa.rules.people import people
+from bboxqa.model.findings import Severity
+from bboxqa.rules.facts.authorship import people
 
 
 def boxes(rater, number=3, *, shift=0.0, side=10.0, image=1, category=1):

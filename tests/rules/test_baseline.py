@@ -7,8 +7,8 @@ import pytest
 from support.reports import HOSTILE, finding, report
 from support.validation import report_of
 
-from bboxqa.errors import ConfigError
-from bboxqa.findings import Severity
+from bboxqa.core.errors import ConfigError
+from bboxqa.model.findings import Severity
 from bboxqa.rules.baseline import Baseline, identity, new, read, write
 
 BROKEN = [{"id": 7, "bbox": [10, 10, 0, 20]}, {"id": 8, "bbox": [5, 5, -1, 2]}]

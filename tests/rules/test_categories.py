@@ -5,11 +5,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.validation import codes, document_of, exact, findings, report_of
 
-from bboxqa.config import ValidateSettings
-from bboxqa.findings import Edit, Severity
-from bboxqa.rules.base import ABSENT
+from bboxqa.formats.document.tolerant import read_bytes
+from bboxqa.model.findings import Edit, Severity
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.rule import ABSENT
 from bboxqa.rules.fixes import fix
-from bboxqa.rules.reading import read_bytes
 from bboxqa.rules.registry import RULES
 
 ONLY_C = {"select": ("C",)}

@@ -7,8 +7,8 @@ import pytest
 from PIL import Image
 from support.pictures import picture, save
 
-from bboxqa.rules.disk import State, folded, is_foreign, look
-from bboxqa.rules.picture import read_picture
+from bboxqa.rules.facts.image_content import read_picture
+from bboxqa.rules.facts.image_folder import State, folded, is_foreign, look
 
 
 def records(*names):

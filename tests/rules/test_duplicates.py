@@ -6,9 +6,9 @@ import pytest
 from support.reference import shared_file
 from support.validation import as_corners, document_of, findings
 
-from bboxqa.config import ValidateSettings
-from bboxqa.findings import Edit, Severity
-from bboxqa.rules import overlaps
+from bboxqa.model.findings import Edit, Severity
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.facts import box_overlaps
 from bboxqa.rules.fixes import fix
 from bboxqa.rules.registry import RULES
 
@@ -134,7 +134,7 @@ def test_a_search_that_ends_early_says_so(code, monkeypatch):
     more = {"images": [{}, {}], "categories": TWO_CLASSES}
     annotations = [{"image_id": 2}, {"image_id": 2, "bbox": [50, 10, 9, 9]}, *heap]
     assert Severity.INFO not in {finding.severity for finding in found(code, *annotations, **more)}
-    monkeypatch.setattr(overlaps, "_MAX_WORK", 100)
+    monkeypatch.setattr(box_overlaps, "_MAX_WORK", 100)
     *_, last = found(code, *annotations, **more)
     assert last.severity == Severity.INFO
     assert last.message == (

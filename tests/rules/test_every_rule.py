@@ -5,7 +5,7 @@ import json
 import pytest
 from support.validation import codes, findings, report_of
 
-from bboxqa.findings import Severity
+from bboxqa.model.findings import Severity
 from bboxqa.rules.registry import RULES
 
 # What is large depends on the settings; see test_file.py.

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from support.validation import document_of, exact
 
-from bboxqa.rules.exporters import QUIRKS, exporter
+from bboxqa.rules.facts.exporters import QUIRKS, exporter
 
 EXPORTS = Path(__file__).parents[2].parent / "shared" / "data"
 

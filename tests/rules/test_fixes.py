@@ -8,12 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.validation import codes, document_of
 
-from bboxqa.config import ValidateSettings
-from bboxqa.findings import Edit
-from bboxqa.rules.base import at
+from bboxqa.core.json_values import at, parts_of
+from bboxqa.formats.document.tolerant import read_bytes
+from bboxqa.model.findings import Edit
+from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.fixes import edited, fix
-from bboxqa.rules.positions import parts_of
-from bboxqa.rules.reading import read_bytes
 from bboxqa.rules.registry import RULES
 
 FIXED = [

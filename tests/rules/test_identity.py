@@ -8,7 +8,7 @@ from support.mutants import MUTATIONS, mutant
 from support.reference import shared_file
 from support.validation import report_of
 
-from bboxqa.findings import identities
+from bboxqa.model.findings import identities
 
 
 def shuffled(text, seed):

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.validation import codes, document_of, findings
 
-from bboxqa.config import ValidateSettings
-from bboxqa.findings import Edit, Severity
-from bboxqa.rules.base import ABSENT
+from bboxqa.model.findings import Edit, Severity
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.rule import ABSENT
 from bboxqa.rules.fixes import fix
 from bboxqa.rules.registry import RULES
 

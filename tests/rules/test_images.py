@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 from support.pictures import picture, save
 from support.validation import codes, document_of, exact, findings, report_of
 
-from bboxqa.config import ValidateSettings
-from bboxqa.findings import Edit, Severity
-from bboxqa.rules.disk import look
-from bboxqa.rules.document import Document
+from bboxqa.formats.document.tolerant import read_bytes
+from bboxqa.model.findings import Edit, Severity
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.image_folder import look
 from bboxqa.rules.fixes import fix
-from bboxqa.rules.image_splits import looking_alike
-from bboxqa.rules.reading import read_bytes
+from bboxqa.rules.images.image_splits import looking_alike
 from bboxqa.rules.registry import RULES
 from bboxqa.rules.runner import validate_documents
 

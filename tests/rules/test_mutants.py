@@ -7,8 +7,8 @@ import pytest
 from support.mutants import MUTATIONS, clean, mutant, text
 from support.validation import codes, document_of, report_of
 
-from bboxqa.config import ValidateSettings
-from bboxqa.findings import Severity
+from bboxqa.model.findings import Severity
+from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.fixes import fix
 from bboxqa.rules.registry import RULES
 

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.validation import codes, document_of, findings
 
-from bboxqa.config import ValidateSettings
+from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.fixes import fix
 
 SQUARE = [10, 10, 30, 10, 30, 40, 10, 40]

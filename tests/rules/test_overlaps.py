@@ -8,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bboxqa.geometry.boxes import bbox_iou, corners
-from bboxqa.rules import overlaps, some_rows
-from bboxqa.rules.overlaps import first_equal, overlapping
-from bboxqa.rules.some_rows import Selected
+from bboxqa.core import blocks
+from bboxqa.core.blocks import Selected
+from bboxqa.geometry.kernels.boxes import bbox_iou, corners
+from bboxqa.rules.facts import box_overlaps
+from bboxqa.rules.facts.box_overlaps import first_equal, overlapping
 
 NUMBER = st.sampled_from([0.0, 1.0, 1.5, 2.0, 9.0, 9.5, 10.0, 10.5, 11.0])
 SIDE = st.sampled_from([-1.0, 0.0, 8.5, 9.0, 9.5, 10.0, 10.5, float("nan")])
@@ -61,7 +62,7 @@ def test_pairs_are_missing_only_from_groups_that_are_unfinished(boxes, most):
     columns = [list(column) for column in zip(*boxes, strict=True)] or [[]] * 6
     bbox = [list(box[:4]) for box in boxes]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(overlaps, "_MAX_WORK", most)
+        patch.setattr(box_overlaps, "_MAX_WORK", most)
         found, unfinished = search(bbox, columns[4], columns[5], 0.5)
     missing = set(all_pairs(bbox, columns[4], columns[5], 0.5)) - set(found)
     assert {columns[4][row] for pair in missing for row in pair} <= {
@@ -75,7 +76,7 @@ def test_a_search_that_ends_early_names_the_whole_group_and_no_other(monkeypatch
     group = [1] * len(heap) + [2] * len(apart)
     found, unfinished = search(heap + apart, group, [0] * len(group), 0.9)
     assert (len(found), unfinished) == (30 * 29 // 2, [])
-    monkeypatch.setattr(overlaps, "_MAX_WORK", 100)
+    monkeypatch.setattr(box_overlaps, "_MAX_WORK", 100)
     found, unfinished = search(heap + apart, group, [0] * len(group), 0.9)
     assert 0 < len(found) < 30 * 29 // 2
     assert unfinished == list(range(30))
@@ -109,8 +110,8 @@ def test_the_first_equal_row_is_the_first_with_the_same_values(rows):
 def test_groups_stay_whole(sizes, most):
     group = np.repeat(np.arange(len(sizes)), sizes)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(overlaps, "_ROWS", most)
-        parts = [group[part] for part in overlaps._whole_groups(group)]
+        patch.setattr(box_overlaps, "_ROWS", most)
+        parts = [group[part] for part in box_overlaps._whole_groups(group)]
     assert np.concatenate([group[:0], *parts]).tolist() == group.tolist()
     for part, following in pairwise([*parts, group[:0]]):
         assert len(part) <= most or len(set(part.tolist())) == 1
@@ -121,10 +122,10 @@ def test_groups_stay_whole(sizes, most):
 def test_conditions_and_what_is_found_block_by_block(n, most, seed):
     values = np.random.default_rng(seed).integers(0, 5, (n, 2)).astype(float)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(some_rows, "_ROWS", most)
-        where = some_rows.rows_where(n, lambda rows: values[rows, 0] > 2)
+        patch.setattr(blocks, "_ROWS", most)
+        where = blocks.rows_where(n, lambda rows: values[rows, 0] > 2)
         parts = []
-        for rows in some_rows.blocks(n):
+        for rows in blocks.blocks(n):
             found = np.flatnonzero(values[rows, 0] > 2)
             parts.append(Selected(rows.start + found, values[rows][found]))
     assert where.tolist() == (values[:, 0] > 2).tolist()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bboxqa.rules.base import ABSENT
+from bboxqa.rules.base.rule import ABSENT
 from bboxqa.rules.pages import example_lines, list_lines, markdown, page_lines
 from bboxqa.rules.registry import RULES
 

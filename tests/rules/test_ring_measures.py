@@ -11,9 +11,11 @@ from support.cli import run
 from support.mutants import MUTATIONS, mutant
 
 import bboxqa
-from bboxqa.rules import overlaps, ring_measures, scanner, shapes, some_rows
-from bboxqa.rules.columns import Rings
-from bboxqa.rules.ring_measures import ring_areas, ring_bounds, ring_lengths
+from bboxqa.core import blocks
+from bboxqa.formats.document import scanner
+from bboxqa.formats.document.annotation_columns import Rings
+from bboxqa.rules.facts import box_overlaps, ring_measures, ring_shapes
+from bboxqa.rules.facts.ring_measures import ring_areas, ring_bounds, ring_lengths
 
 OUTLINES = [code for code in MUTATIONS if code[0] in "PBK"]
 points = st.tuples(st.integers(-50, 50), st.integers(-50, 50))
@@ -74,11 +76,11 @@ def test_columns_in_files_are_looked_at_like_those_in_memory(code, tmp_path, mon
         file.write_bytes(mutant(code, seed))
         held = bboxqa.validate(file)
         with monkeypatch.context() as patch:
-            patch.setattr(shapes, "_CHUNK", 2)
+            patch.setattr(ring_shapes, "_CHUNK", 2)
             # Image records come from many windows, and are decoded again where they are looked at.
             patch.setattr(scanner, "_WINDOW", 150)
-            patch.setattr(some_rows, "_ROWS", 3)
-            patch.setattr(overlaps, "_ROWS", 3)
+            patch.setattr(blocks, "_ROWS", 3)
+            patch.setattr(box_overlaps, "_ROWS", 3)
             assert told(bboxqa.validate(file, memory=16)) == told(held)
         assert code in held.counts or code not in OUTLINES
 
@@ -96,5 +98,5 @@ def test_a_ring_far_away_is_no_shape():
     """Only what is looked at decides: the others stay shapes."""
     crossed = [(0, 0), (4, 4), (4, 0), (0, 4)]
     rings = rings_of([crossed, [(0, 0), (1e10, 0), (0, 1)], [(0, 0), (1, 1)]])
-    assert shapes.usable(rings, np.array([0, 1, 2])).tolist() == [0]
-    assert shapes.crossing(rings, np.array([2, 1, 0])).tolist() == [False, False, True]
+    assert ring_shapes.usable(rings, np.array([0, 1, 2])).tolist() == [0]
+    assert ring_shapes.crossing(rings, np.array([2, 1, 0])).tolist() == [False, False, True]

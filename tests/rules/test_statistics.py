@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from support.validation import as_corners, findings
 
-from bboxqa.findings import Severity
-from bboxqa.rules.spread import deviations
+from bboxqa.model.findings import Severity
+from bboxqa.rules.facts.robust import deviations
 
 
 def found(code, annotations, **more):

@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 from signal import SIGKILL
 
-from bboxqa.batch import cluster, parcels
-from bboxqa.version import __version__
+from bboxqa.batch.workers import cluster, transport
+from bboxqa.core.version import __version__
 
 DEADLY = "deadly"
 
@@ -34,11 +34,11 @@ def validated_elsewhere(project, settings):
 
 
 def dask_setup(worker):
-    run_project = parcels.run_project
+    run_project = transport.run_project
 
     def deadly(project, *args):
         if project.name == DEADLY:
             os.kill(os.getpid(), SIGKILL)
         return run_project(project, *args)
 
-    parcels.run_project = deadly
+    transport.run_project = deadly

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from bboxqa.model import Annotations, Dataset, SegmentationKind, Segmentations
+from bboxqa.model.annotations import Annotations, Dataset
+from bboxqa.model.outlines import SegmentationKind, Segmentations
 
 
 def segmentations(outlines):

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 from hypothesis import strategies as st
 
-from bboxqa.agreement.reliability import from_table
-from bboxqa.agreement.resampling import jackknife
+from bboxqa.agreement.counts.reliability_rows import from_table
+from bboxqa.agreement.uncertainty.resampling import jackknife
 
 NUMBERS = np.array([0.0, 0.5, 2.0, 7.0])
 LEVELS = {

@@ -1,6 +1,6 @@
 """Reports made by hand, with all that is hard to write down."""
 
-from bboxqa.findings import FileReport, Finding, FoundReport, RuleText, Severity, Spot
+from bboxqa.model.findings import FileReport, Finding, FoundReport, RuleText, Severity, Spot
 
 __all__ = ["HOSTILE", "finding", "report"]
 

@@ -2,17 +2,17 @@
 
 import json
 
-from bboxqa.config import ValidateSettings
-from bboxqa.rules.document import Document
-from bboxqa.rules.examples import whole_file
-from bboxqa.rules.reading import read_bytes
+from bboxqa.formats.document.tolerant import read_bytes
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.example_files import whole_file
+from bboxqa.rules.facts.document import Document
 from bboxqa.rules.runner import validate_documents
 
 __all__ = ["as_corners", "codes", "document_of", "findings", "report_of"]
 
 
 def document_of(content, name="export.json", disk=None):
-    """Return a document of bytes, of text, of an example (see `bboxqa.rules.examples`)."""
+    """Return a document of bytes, of text, or of an example of a rule."""
     if isinstance(content, dict):
         content = whole_file(content)
     if isinstance(content, str):

@@ -6,9 +6,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from bboxqa.errors import DatasetError
+from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.core.errors import DatasetError
 from bboxqa.geometry.similarities.needs import Needs
-from bboxqa.model import Dataset, FloatArray, IndexArray, Segmentations
+from bboxqa.model.annotations import Dataset
+from bboxqa.model.outlines import Segmentations
 
 __all__ = ["ONE_PIXEL", "Compare", "Comparison", "Options", "Similarity", "packed_outlines"]
 

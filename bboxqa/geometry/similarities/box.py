@@ -4,9 +4,10 @@ from collections import Counter
 
 import numpy as np
 
-from bboxqa.geometry import boxes
+from bboxqa.core.arrays import FloatArray
+from bboxqa.geometry.kernels import boxes
 from bboxqa.geometry.similarities.base import Comparison, Options, Similarity
-from bboxqa.model import Dataset, FloatArray
+from bboxqa.model.annotations import Dataset
 
 __all__ = ["BBOX", "CENTROID", "GIOU"]
 

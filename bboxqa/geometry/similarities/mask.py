@@ -4,9 +4,9 @@ from functools import partial
 
 import numpy as np
 
-from bboxqa.geometry import masks
+from bboxqa.geometry.kernels import masks
 from bboxqa.geometry.similarities.base import Comparison, Options, Similarity, packed_outlines
-from bboxqa.model import Dataset
+from bboxqa.model.annotations import Dataset
 
 __all__ = ["MASK"]
 

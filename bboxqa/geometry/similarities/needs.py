@@ -4,9 +4,10 @@ from typing import Literal
 
 import numpy as np
 
-from bboxqa.arrays import rows
-from bboxqa.errors import DatasetError
-from bboxqa.model import BoolArray, Dataset, SegmentationKind, Segmentations
+from bboxqa.core.arrays import BoolArray, rows
+from bboxqa.core.errors import DatasetError
+from bboxqa.model.annotations import Dataset
+from bboxqa.model.outlines import SegmentationKind, Segmentations
 
 __all__ = ["Needs", "check_shapes", "describe"]
 

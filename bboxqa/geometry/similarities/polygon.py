@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.geometry import masks, polygons
-from bboxqa.geometry.outlines import polygon_outlines
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
+from bboxqa.geometry.kernels import masks, polygons
+from bboxqa.geometry.kernels.edges import polygon_outlines
 from bboxqa.geometry.similarities.base import (
     ONE_PIXEL,
     Compare,
@@ -15,7 +16,8 @@ from bboxqa.geometry.similarities.base import (
     Similarity,
     packed_outlines,
 )
-from bboxqa.model import BoolArray, Dataset, FloatArray, IndexArray, SegmentationKind
+from bboxqa.model.annotations import Dataset
+from bboxqa.model.outlines import SegmentationKind
 
 __all__ = ["POLYGON"]
 

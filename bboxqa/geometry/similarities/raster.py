@@ -4,9 +4,10 @@ from functools import partial
 
 import numpy as np
 
-from bboxqa.errors import DatasetError
-from bboxqa.geometry import rasters
-from bboxqa.geometry.outlines import polygon_bounds
+from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.core.errors import DatasetError
+from bboxqa.geometry.kernels import rasters
+from bboxqa.geometry.kernels.edges import polygon_bounds
 from bboxqa.geometry.similarities.base import (
     ONE_PIXEL,
     Comparison,
@@ -15,7 +16,7 @@ from bboxqa.geometry.similarities.base import (
     packed_outlines,
 )
 from bboxqa.geometry.similarities.needs import describe
-from bboxqa.model import Dataset, FloatArray, IndexArray
+from bboxqa.model.annotations import Dataset
 
 __all__ = ["PIXEL", "RASTER"]
 

@@ -1,6 +1,6 @@
 """Similarities by name; a new one is a module of this folder and one line here."""
 
-from bboxqa.errors import ConfigError
+from bboxqa.core.errors import ConfigError
 from bboxqa.geometry.similarities import box, mask, polygon, raster
 from bboxqa.geometry.similarities.base import Similarity
 

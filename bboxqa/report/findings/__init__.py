@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 
-from bboxqa.findings import FoundReport
+from bboxqa.model.findings import FoundReport
 
 __all__ = ["FORMATS", "View"]
 

@@ -3,15 +3,8 @@
 from collections.abc import Iterator
 from html import escape
 
-from bboxqa.findings import FileReport, Finding, FoundReport
-from bboxqa.report.findings.phrases import (
-    Group,
-    groups,
-    one_line,
-    place,
-    severity_counts,
-    subject,
-)
+from bboxqa.model.findings import FileReport, Finding, FoundReport
+from bboxqa.report.findings.phrases import Group, groups, one_line, place, severity_counts, subject
 
 __all__ = ["html_lines"]
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any
 
-from bboxqa.findings import FileReport, Finding, FoundReport, Severity
-from bboxqa.plain import as_json
+from bboxqa.core.json_values import as_json
+from bboxqa.model.findings import FileReport, Finding, FoundReport, Severity
 
 __all__ = ["findings_schema", "json_lines", "jsonl_lines"]
 

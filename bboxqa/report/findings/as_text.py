@@ -4,7 +4,8 @@ import shlex
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
-from bboxqa.findings import FileReport, Finding, FoundReport, Severity
+from bboxqa.core.text import count
+from bboxqa.model.findings import FileReport, Finding, FoundReport, Severity
 from bboxqa.report.findings.phrases import (
     Group,
     content,
@@ -14,7 +15,6 @@ from bboxqa.report.findings.phrases import (
     place,
     severity_counts,
 )
-from bboxqa.words import count
 
 __all__ = ["text_lines"]
 

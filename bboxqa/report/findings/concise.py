@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from bboxqa.findings import FoundReport
+from bboxqa.model.findings import FoundReport
 from bboxqa.report.findings.phrases import content, place
 
 __all__ = ["concise_lines"]

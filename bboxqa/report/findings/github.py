@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from bboxqa.findings import Finding, FoundReport, Severity
+from bboxqa.model.findings import Finding, FoundReport, Severity
 from bboxqa.report.findings.phrases import content, labelled, one_line, rule_text
 
 __all__ = ["github_lines"]

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bboxqa.findings import Finding, FoundReport, RuleText, Severity
-from bboxqa.plain import as_json
-from bboxqa.words import clean, count
+from bboxqa.core.json_values import as_json
+from bboxqa.core.text import clean, count
+from bboxqa.model.findings import Finding, FoundReport, RuleText, Severity
 
 __all__ = [
     "Group", "content", "groups", "labelled", "missing", "one_line", "place", "rule_text",

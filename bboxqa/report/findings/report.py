@@ -4,7 +4,7 @@ import json
 from html import escape
 from typing import Any
 
-from bboxqa.findings import FoundReport
+from bboxqa.model.findings import FoundReport
 from bboxqa.report.findings import FORMATS
 
 __all__ = ["Report"]

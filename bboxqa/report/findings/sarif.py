@@ -8,8 +8,8 @@ from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
 
-from bboxqa.findings import Finding, FoundReport, RuleText, Severity, identities
-from bboxqa.plain import plain
+from bboxqa.core.json_values import plain
+from bboxqa.model.findings import Finding, FoundReport, RuleText, Severity, identities
 from bboxqa.report.findings.phrases import content, missing
 
 __all__ = ["sarif_lines"]

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from bboxqa.findings import FoundReport
+from bboxqa.core.text import count
+from bboxqa.model.findings import FoundReport
 from bboxqa.report.findings.phrases import Group, groups
-from bboxqa.words import count
 
 __all__ = ["statistics_lines"]
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from bboxqa.errors import ConfigError
+from bboxqa.core.errors import ConfigError
 from bboxqa.geometry.similarities.registry import names, needs_outlines, similarity
 
 

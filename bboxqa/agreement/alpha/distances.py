@@ -1,0 +1,182 @@
+"""Distances between values at the levels of measurement: what makes alpha nominal or not."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.core.errors import ConfigError
+
+__all__ = ["LEVELS", "Distance", "Metric", "centred", "midranks", "pairwise_metric"]
+
+LEVELS = ("nominal", "ordinal", "interval", "ratio")
+
+Distance = Callable[[FloatArray, FloatArray], FloatArray]
+"""(N,) and (N,) values → (N,) distances δ, 0 for equal values, symmetric."""
+
+_MOST_VALUES = 5000
+# Differences of larger numbers can be too large.
+_LARGE = 1e307
+# Distances looked at in one go.
+_CHUNK = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """The distance δ of each two of K values (δ² in the papers of Krippendorff).
+
+    Attributes
+    ----------
+    between : callable
+        (N,) and (N,) codes → (N,) distances.
+    mean_to : callable
+        (K, B) shares of the values → (K, B), the distance of each value to the others on
+        average, Σ_k share_k δ(c, k).
+    """
+
+    between: Callable[[IndexArray, IndexArray], FloatArray]
+    mean_to: Callable[[FloatArray], FloatArray]
+
+
+def centred(numbers: FloatArray, marginal: FloatArray) -> tuple[FloatArray, float]:
+    """Return interval data around their median, in units that keep squares within bounds.
+
+    Alpha does not change with either. What is far from 0 keeps its digits: a value that occurs is
+    subtracted before anything is divided, and the unit is a power of two.
+
+    Parameters
+    ----------
+    numbers : (K,) float64
+        In rising order.
+    marginal : (K,) float64
+        How often each occurs among what is compared; others are of no matter.
+
+    Returns
+    -------
+    (K,) float64
+        Between −1 and 1; 0 where a value does not occur.
+    float
+        The unit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> centred(np.array([1e12, 1e12 + 1, 1e12 + 3]), np.ones(3))
+    (array([-0.25,  0.  ,  0.5 ]), 4.0)
+    """
+    occurring = marginal > 0
+    largest = float(np.abs(numbers[occurring]).max(initial=0))
+    # Two numbers that nothing is beyond have no difference.
+    shrunk = 0.25 if largest > _LARGE else 1.0
+    number = np.where(occurring, numbers, 0) * shrunk
+    middle = np.searchsorted(np.cumsum(marginal), marginal.sum() / 2)
+    place = np.where(occurring, number - number[middle], 0)
+    exponent = int(np.frexp(np.abs(place).max(initial=0))[1])
+    with np.errstate(over="ignore"):
+        return np.ldexp(place, -exponent), float(np.ldexp(1 / shrunk, exponent))
+
+
+def pairwise_metric(distance: str | Distance, numbers: FloatArray) -> Metric:
+    """Return the metric of a level, or of an own distance, that has no shorter form.
+
+    Parameters
+    ----------
+    distance : "ratio" or callable
+        ((c − k) / (c + k))² for ratio data (Krippendorff 2011); or (N,), (N,) values → (N,).
+    numbers : (K,) float64
+        The values.
+
+    Returns
+    -------
+    Metric
+
+    Raises
+    ------
+    ConfigError
+        If ratio data are negative, or an own distance is not symmetric, not 0 for equal values,
+        negative or not finite, as far as a look at some values shows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> metric = pairwise_metric("ratio", np.array([1.0, 3.0]))
+    >>> metric.between(np.array([0]), np.array([1]))
+    array([0.25])
+    """
+    if len(numbers) > _MOST_VALUES:
+        name = f"level {distance}" if isinstance(distance, str) else "own metric"
+        raise ConfigError(
+            f"{name}: {len(numbers):,} different values are too many, since each is compared with "
+            f"each (at most {_MOST_VALUES:,}); round them, or use level interval"
+        )
+    if isinstance(distance, str):
+        if (numbers < 0).any():
+            raise ConfigError(
+                f"level ratio: found {numbers.min():g}, expected values of 0 or more; "
+                "for values around 0 use level interval"
+            )
+        return _tabled(lambda c, k: _ratio(numbers[c], numbers[k]), len(numbers))
+    some = np.arange(min(len(numbers), 200))
+    row, column = numbers[np.repeat(some, len(some))], numbers[np.tile(some, len(some))]
+    found = np.asarray(distance(row, column), np.float64)
+    if found.shape != row.shape:
+        raise ConfigError(f"own metric: found shape {found.shape}, expected {row.shape}")
+    square = found.reshape(len(some), len(some))
+    if not np.isfinite(square).all() or (square < 0).any():
+        raise ConfigError("own metric: expected finite distances of 0 or more")
+    if np.diagonal(square).any() or not np.allclose(square, square.T, rtol=1e-12, atol=0):
+        raise ConfigError("own metric: expected 0 for equal values, and no order of the two")
+    return _tabled(lambda c, k: np.asarray(distance(numbers[c], numbers[k])), len(numbers))
+
+
+def _tabled(between: Callable[[IndexArray, IndexArray], FloatArray], n_values: int) -> Metric:
+    """Return the metric of distances that are looked at one by one.
+
+    The K × K of them are never held at once.
+    """
+
+    def mean_to(share: FloatArray) -> FloatArray:
+        result = np.empty(share.shape)
+        codes = np.arange(n_values)
+        step = max(1, _CHUNK // max(n_values, 1))
+        for start in range(0, n_values, step):
+            part = codes[start : start + step]
+            row, column = np.repeat(part, n_values), np.tile(codes, len(part))
+            result[part] = between(row, column).reshape(len(part), -1) @ share
+        return result
+
+    return Metric(between, mean_to)
+
+
+def _ratio(left: FloatArray, right: FloatArray) -> FloatArray:
+    # Two zeros are equal; the sum of others is above 0.
+    total = np.maximum(left + right, np.finfo(np.float64).tiny)
+    quotient: FloatArray = (left - right) / total
+    return quotient * quotient
+
+
+def midranks(marginal: FloatArray) -> FloatArray:
+    """Return the mean rank of each value among all pairable ones.
+
+    The ordinal metric (Σ_{g=c}^{k} n_g − (n_c + n_k) / 2)² of Krippendorff (2011) is the square
+    of the difference of two of them, so that ordinal data are interval data of mid-ranks.
+
+    Parameters
+    ----------
+    marginal : (K, B) float64
+        How often each value occurs, from the lowest to the highest.
+
+    Returns
+    -------
+    (K, B) float64
+        Centred: the mean over all pairable values is 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> midranks(np.array([[2.0], [1.0], [1.0]])).ravel()
+    array([-1. ,  0.5,  1.5])
+    """
+    ranks: FloatArray = np.cumsum(marginal, axis=0) - marginal / 2 - marginal.sum(0) / 2
+    return ranks

@@ -1,0 +1,266 @@
+"""Krippendorff's alpha at every level of measurement, ready to be resampled.
+
+alpha = 1 − D_o / D_e with D_o = Σ_ck o_ck δ_ck / n and D_e = Σ_ck n_c n_k δ_ck / (n (n − 1)),
+o_ck the coincidences of values c and k within units, n_c the pairable values c, n their number
+(Krippendorff 2011, "Computing Krippendorff's alpha-reliability"). Neither sum needs a table of
+values × values for nominal, interval and ordinal data.
+"""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from bboxqa.agreement.alpha.distances import (
+    LEVELS,
+    Distance,
+    Metric,
+    centred,
+    midranks,
+    pairwise_metric,
+)
+from bboxqa.agreement.alpha.nominal import nominal_alpha
+from bboxqa.agreement.alpha.value_pairs import value_pairs
+from bboxqa.agreement.counts.unit_counts import UnitCounts
+from bboxqa.agreement.uncertainty.estimator import (
+    NO_PAIR,
+    NO_VARIATION,
+    OK,
+    ROUNDING,
+    Estimator,
+    clustered_error,
+    clusters_of,
+    table_of,
+    undefined,
+)
+from bboxqa.core.arrays import FloatArray, sum_by
+from bboxqa.core.errors import ConfigError
+
+__all__ = ["alpha", "pairable_marginal", "unit_disagreement"]
+
+
+def pairable_marginal(counts: UnitCounts) -> FloatArray:
+    """Return how often each value occurs in units of two ratings or more, (K,) float64."""
+    entry = counts.size[counts.unit] >= 2
+    amount = counts.weight[counts.unit] * counts.count * entry
+    return sum_by(counts.value, amount, counts.n_values)
+
+
+def alpha(
+    counts: UnitCounts, level: str | Distance = "nominal", numbers: FloatArray | None = None
+) -> Estimator:
+    """Return Krippendorff's alpha.
+
+    Parameters
+    ----------
+    counts : UnitCounts
+        Of U units in G clusters.
+    level : {"nominal", "ordinal", "interval", "ratio"} or callable
+        Or an own distance: (N,), (N,) values → (N,) distances, 0 for equal values, symmetric.
+    numbers : (K,) float64, optional
+        The values as numbers, in rising order; for nominal and ordinal data not needed.
+
+    Returns
+    -------
+    Estimator
+        `observed` and `expected` are D_o and D_e. The standard error is linearised with the
+        distances, and for ordinal data the ranks, taken as given (Gwet 2014, ch. 6).
+
+    Raises
+    ------
+    ConfigError
+        If the level is not known, or its values are not numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bboxqa.agreement.counts.unit_counts import unit_counts
+    >>> from bboxqa.agreement.counts.reliability_rows import from_table
+    >>> table = from_table(np.array([[0, 1, 2], [0, 2, 2]]), np.ones((2, 3), bool), 3)
+    >>> counted = unit_counts(table)
+    >>> round(alpha(counted).value, 4)
+    0.5455
+    >>> round(alpha(counted, "interval", np.arange(3.0)).value, 4)
+    0.8276
+    """
+    if not callable(level) and level not in LEVELS:
+        raise ConfigError(f"level: found {level!r}, expected one of {', '.join(LEVELS)}")
+    if counts.n_values == 0:
+        return undefined(NO_PAIR)
+    if level == "nominal":
+        return _nominal(counts)
+    if level == "ordinal":
+        return _ordinal(counts)
+    if numbers is None:
+        raise ConfigError(f"level {level}: some values are not numbers; expected numbers only")
+    if level == "interval":
+        return _interval(counts, numbers)
+    return _by_metric(counts, pairwise_metric(level, numbers))
+
+
+def _nominal(counts: UnitCounts) -> Estimator:
+    unlike = unit_disagreement(counts)
+    marginal = pairable_marginal(counts)
+    entry = np.flatnonzero(counts.size[counts.unit] >= 2)
+    unit = counts.unit[entry]
+    n_units = len(counts.size)
+
+    @cache
+    def sums() -> Any:
+        return table_of(
+            np.concatenate([np.zeros(n_units, np.int64), 1 + counts.value[entry]]),
+            np.concatenate([counts.group, counts.group[unit]]),
+            np.concatenate([counts.weight * unlike, counts.weight[unit] * counts.count[entry]]),
+            (1 + counts.n_values, counts.n_groups),
+        )
+
+    def evaluate(column: FloatArray) -> FloatArray:
+        total = column[1:].sum(0)
+        # Sums of fractions: what is left of nothing is not always nothing.
+        return nominal_alpha(total, total - column[0], (column[1:] ** 2).sum(0))[0]
+
+    total = marginal.sum()
+    if total == 0:
+        return undefined(NO_PAIR)
+    return _estimator(counts, unlike, 1 - marginal / total, marginal, sums, evaluate)
+
+
+def _interval(counts: UnitCounts, numbers: FloatArray) -> Estimator:
+    marginal = pairable_marginal(counts)
+    total = marginal.sum()
+    if total == 0:
+        return undefined(NO_PAIR)
+    place, unit = centred(numbers, marginal)
+    unlike = unit_disagreement(counts, place)
+    count = counts.count * (counts.size[counts.unit] >= 2) * counts.weight[counts.unit]
+    n_units = len(counts.size)
+    parts = [
+        sum_by(counts.unit, count, n_units),
+        sum_by(counts.unit, count * place[counts.value], n_units),
+        sum_by(counts.unit, count * place[counts.value] ** 2, n_units),
+        counts.weight * unlike,
+    ]
+
+    @cache
+    def sums() -> Any:
+        return np.stack([sum_by(counts.group, part, counts.n_groups) for part in parts])
+
+    def evaluate(column: FloatArray) -> FloatArray:
+        n, first, second, within = column
+        with np.errstate(divide="ignore", invalid="ignore"):
+            between = 2 * (n * second - first**2)
+            result: FloatArray = 1 - within * (n - 1) / between
+        return np.where(between > ROUNDING * n * second, result, np.nan)
+
+    mean = float(marginal @ place) / total
+    mean_to = (place - mean) ** 2 + float(marginal @ (place - mean) ** 2) / total
+    return _estimator(counts, unlike, mean_to, marginal, sums, evaluate, unit * unit)
+
+
+def _ordinal(counts: UnitCounts) -> Estimator:
+    """Return alpha of interval data of mid-ranks; resamples have other ranks."""
+    marginal = pairable_marginal(counts)
+    total = marginal.sum()
+    if total == 0:
+        return undefined(NO_PAIR)
+    rank = midranks(marginal[:, None])[:, 0]
+    pairs = cache(lambda: value_pairs(counts))
+
+    def evaluate(column: FloatArray) -> FloatArray:
+        each, together = column[: counts.n_values], column[counts.n_values :]
+        ranks = midranks(each)
+        within = (together * (ranks[pairs().first] - ranks[pairs().second]) ** 2).sum(0)
+        return _of_parts(each.sum(0), within, 2 * each.sum(0) * (each * ranks**2).sum(0))
+
+    unlike = unit_disagreement(counts, rank)
+    mean_to = rank**2 + float(marginal @ rank**2) / total
+    sums = cache(lambda: pairs().sums(counts))
+    return _estimator(counts, unlike, mean_to, marginal, sums, evaluate)
+
+
+def _by_metric(counts: UnitCounts, metric: Metric) -> Estimator:
+    """Return alpha of a distance that has no shorter form: ratio data and own metrics."""
+    marginal = pairable_marginal(counts)
+    total = marginal.sum()
+    if total == 0:
+        return undefined(NO_PAIR)
+    pairs = value_pairs(counts)
+    distance = metric.between(pairs.first, pairs.second)
+
+    def evaluate(column: FloatArray) -> FloatArray:
+        each, together = column[: counts.n_values], column[counts.n_values :]
+        between = (each * metric.mean_to(each)).sum(0)
+        return _of_parts(each.sum(0), distance @ together, between)
+
+    unlike = sum_by(pairs.unit, pairs.amount * distance[pairs.pair], len(counts.size))
+    mean_to = metric.mean_to(marginal[:, None])[:, 0] / total
+    sums = cache(lambda: pairs.sums(counts))
+    return _estimator(counts, unlike, mean_to, marginal, sums, evaluate)
+
+
+def _of_parts(n: FloatArray, within: FloatArray, between: FloatArray) -> FloatArray:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        result: FloatArray = 1 - within * (n - 1) / between
+    return np.where(between > 0, result, np.nan)
+
+
+def unit_disagreement(counts: UnitCounts, place: FloatArray | None = None) -> FloatArray:
+    """Return what each unit adds to n D_o: Σ_{i≠j} δ(x_i, x_j) / (m − 1) over its m ratings.
+
+    Parameters
+    ----------
+    counts : UnitCounts
+        Of U units.
+    place : (K,) float64, optional
+        The values, for δ the square of their difference; nominal without.
+
+    Returns
+    -------
+    (U,) float64
+        0 where a unit has fewer than two ratings.
+    """
+    n_units, size = len(counts.size), counts.size
+    if place is None:
+        unlike = sum_by(counts.unit, counts.count * (size[counts.unit] - counts.count), n_units)
+    else:
+        # From the mean of each unit: differences of large squares would lose digits.
+        mean = sum_by(counts.unit, counts.count * place[counts.value], n_units)
+        mean /= np.maximum(size, 1)
+        away = place[counts.value] - mean[counts.unit]
+        unlike = 2 * size * sum_by(counts.unit, counts.count * away**2, n_units)
+    return unlike / np.maximum(size - 1, 1) * (size >= 2)
+
+
+def _estimator(
+    counts: UnitCounts,
+    unlike: FloatArray,
+    mean_to: FloatArray,
+    marginal: FloatArray,
+    sums: Callable[[], Any],
+    evaluate: Callable[[FloatArray], FloatArray],
+    scale: float = 1.0,
+) -> Estimator:
+    """Return alpha from the disagreement of each unit and the mean distance of each value.
+
+    Distances are in units of `scale`.
+    """
+    n_units, total = len(counts.size), float(marginal.sum())
+    paired = counts.weight * (counts.size >= 2)
+    # Compared with what any one value is from another, nothing may be left of a difference.
+    chance = float(marginal @ mean_to) / total
+    observed = float(paired @ unlike) / total
+    if not chance > ROUNDING * float(mean_to[marginal > 0].max()):
+        return undefined(NO_VARIATION, observed * scale, 0.0)
+    expected = chance * total / (total - 1)
+    size = paired * counts.size
+    from_unit = sum_by(counts.unit, counts.count * mean_to[counts.value], n_units) * paired
+    influence = -(paired * unlike - size * observed)
+    influence += 2 * observed / chance * (from_unit - size * chance)
+    influence /= total * chance
+    error = clustered_error(influence, counts.group, paired > 0, counts.n_groups)
+    value = 1 - observed / expected
+    clusters = clusters_of(counts.group, paired > 0)
+    # Nothing stays nothing, also in units that are beyond numbers.
+    observed, expected = observed * scale if observed else 0.0, expected * scale
+    return Estimator(value, observed, expected, OK, sums, evaluate, clusters, error)

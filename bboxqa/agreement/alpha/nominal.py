@@ -1,0 +1,219 @@
+"""Krippendorff's nominal alpha from coincidences: pooled, per image, per category."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bboxqa.agreement.counts.pair_counts import PairCounts
+from bboxqa.agreement.uncertainty.estimator import NO_PAIR, NO_VARIATION, OK, ONE_IMAGE
+from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, sum_by
+from bboxqa.model.reliability import Coincidences
+
+__all__ = [
+    "Alpha",
+    "alpha_per_category",
+    "alpha_per_group",
+    "alpha_per_pair",
+    "nominal_alpha",
+    "pooled_alpha",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Alpha:
+    """A coefficient with what it is made of.
+
+    Attributes
+    ----------
+    value : float
+        NaN where undefined.
+    observed, expected : float
+        The disagreements D_o and D_e, as shares in [0, 1].
+    status : str
+        Why it is undefined, or "ok".
+    """
+
+    value: float
+    observed: float
+    expected: float
+    status: str
+
+
+def nominal_alpha(
+    total: FloatArray, agreeing: FloatArray, squares: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return alpha, observed and expected disagreement.
+
+    alpha = 1 − D_o / D_e with D_o = 1 − Σ o_cc / n and D_e = 1 − Σ n_c (n_c − 1) / (n (n − 1))
+    (Krippendorff 2011, "Computing Krippendorff's alpha-reliability", nominal data).
+
+    Parameters
+    ----------
+    total : (K,) float64
+        n, the number of pairable values.
+    agreeing : (K,) float64
+        Σ o_cc.
+    squares : (K,) float64
+        Σ n_c².
+
+    Returns
+    -------
+    alpha, observed, expected : (K,) float64
+        NaN where there is no pairable value; alpha also where only one value occurs.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> alpha, observed, expected = nominal_alpha(
+    ...     np.array([4.0]), np.array([2.0]), np.array([6.0]))
+    >>> alpha.round(4), observed, expected.round(4)
+    (array([0.4]), array([0.5]), array([0.8333]))
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        observed = (total - agreeing) / total
+        expected = (total * total - squares) / (total * (total - 1))
+        alpha = 1 - observed / expected
+    # With several values, squares is below n² by at least 2 (n − 1).
+    alpha[~(expected > 0)] = np.nan
+    return alpha, observed, expected
+
+
+def _sums(data: Coincidences) -> tuple[FloatArray, FloatArray]:
+    """Return the marginal and the diagonal of each value over all groups."""
+    return (
+        sum_by(data.value, data.marginal, data.n_values),
+        sum_by(data.value, data.diagonal, data.n_values),
+    )
+
+
+def pooled_alpha(data: Coincidences, n_groups: int | None = None) -> Alpha:
+    """Return alpha over all units together.
+
+    Parameters
+    ----------
+    data : Coincidences
+        Of any number of groups.
+    n_groups : int, optional
+        How many groups were measured, if not all of them.
+
+    Returns
+    -------
+    Alpha
+        1 where everything agrees and there is one group only; undefined where only one value
+        occurs over several groups.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> one = np.array([0, 0], np.int32), np.array([0, 1], np.int32)
+    >>> pooled_alpha(Coincidences(*one, np.array([2.0, 2]), np.array([2.0, 0]), 1, 2)).value
+    0.25
+    """
+    marginal, diagonal = _sums(data)
+    total, agreeing = marginal.sum(), diagonal.sum()
+    one = (np.array([x]) for x in (total, agreeing, (marginal**2).sum()))
+    value, observed, expected = (float(x[0]) for x in nominal_alpha(*one))
+    if total == 0:
+        return Alpha(np.nan, np.nan, np.nan, NO_PAIR)
+    if expected > 0:
+        return Alpha(value, observed, expected, OK)
+    if (data.n_groups if n_groups is None else n_groups) == 1:
+        return Alpha(1.0, observed, expected, ONE_IMAGE)
+    return Alpha(np.nan, observed, expected, NO_VARIATION)
+
+
+def alpha_per_group(data: Coincidences) -> FloatArray:
+    """Return alpha of each group for itself.
+
+    Parameters
+    ----------
+    data : Coincidences
+        Of G groups.
+
+    Returns
+    -------
+    (G,) float64
+        1 where a group agrees on everything, though it be one value only; NaN where nothing in
+        it can be compared.
+    """
+    marginal = sum_by(data.group, data.marginal, data.n_groups)
+    diagonal = sum_by(data.group, data.diagonal, data.n_groups)
+    squares = sum_by(data.group, data.marginal**2, data.n_groups)
+    alpha, observed, _ = nominal_alpha(marginal, diagonal, squares)
+    alpha[observed == 0] = 1.0
+    return alpha
+
+
+def binary_alpha(
+    marginal: FloatArray, diagonal: FloatArray, total: FloatArray | float
+) -> FloatArray:
+    """Return alpha of one value against all others, elementwise.
+
+    With a = n_c and b = n − n_c, the value c disagrees with the rest 2 (n_c − o_cc) times among
+    n pairs, and by chance 2 a b / (n (n − 1)).
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        alpha: FloatArray = 1 - (total - 1) * (marginal - diagonal) / (
+            marginal * (total - marginal)
+        )
+    alpha[~(marginal * (total - marginal) > 0)] = np.nan
+    return alpha
+
+
+def alpha_per_category(data: Coincidences) -> tuple[FloatArray, FloatArray]:
+    """Return alpha of each category against all other values taken together.
+
+    Parameters
+    ----------
+    data : Coincidences
+        With K values, the last of which stands for what is missing.
+
+    Returns
+    -------
+    alpha : (K,) float64
+        NaN where the category, or everything else, does not occur (Krippendorff 2019, ch. 12:
+        the distinction of one value from the rest).
+    marginal : (K,) float64
+        How many pairable values there are.
+    """
+    marginal, diagonal = _sums(data)
+    return binary_alpha(marginal, diagonal, float(marginal.sum())), marginal
+
+
+def alpha_per_pair(
+    counts: PairCounts,
+) -> tuple[IntArray, IntArray, FloatArray, IndexArray]:
+    """Return alpha of each pair of annotators who were asked about some unit together.
+
+    Parameters
+    ----------
+    counts : PairCounts
+        What `count_pairs` returns.
+
+    Returns
+    -------
+    first, second : (P,) int32
+        The annotators, ``first < second``, sorted.
+    alpha : (P,) float64
+        NaN where undefined.
+    n_units : (P,) int64
+        Units that were compared.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bboxqa.agreement.counts.reliability_rows import from_table
+    >>> from bboxqa.agreement.counts.pair_counts import count_pairs
+    >>> table = from_table(np.array([[0, 1], [0, -1]]), np.ones((2, 2), bool), 2)
+    >>> alpha_per_pair(count_pairs(table, 2, "category"))[2].round(4)
+    array([0.4])
+    """
+    keys, n_units = counts.unit_pair, counts.n_units
+    total = (2 * n_units).astype(np.float64)
+    place = np.searchsorted(keys, counts.agreeing_pair)
+    same = sum_by(place, 2 * counts.n_agreeing, len(keys))
+    owner = np.searchsorted(keys, counts.pair_value // counts.n_values)
+    squares = sum_by(owner, counts.n_given * counts.n_given, len(keys))
+    alpha = nominal_alpha(total, same, squares)[0]
+    first, second = (side.astype(np.int32) for side in np.divmod(keys, counts.n_annotators))
+    return first, second, alpha, n_units

@@ -1,0 +1,82 @@
+"""Different values that coincide within units: what metrics without a shorter form need."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bboxqa.agreement.counts.unit_counts import UnitCounts
+from bboxqa.agreement.uncertainty.estimator import table_of
+from bboxqa.core.arrays import FloatArray, IndexArray, freeze, rows, run_starts
+
+__all__ = ["ValuePairs", "value_pairs"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ValuePairs:
+    """E times that two different values coincide in a unit, and the P kinds of pairs there are.
+
+    Attributes
+    ----------
+    unit, pair : (E,) int64
+        The unit, and which of the pairs it is.
+    amount : (E,) float64
+        o_ck + o_kc of the unit.
+    first, second : (P,) int64
+        The values of each pair, ``first < second``.
+    """
+
+    unit: IndexArray
+    pair: IndexArray
+    amount: FloatArray
+    first: IndexArray
+    second: IndexArray
+
+    def __post_init__(self) -> None:
+        freeze(self)
+
+    def sums(self, counts: UnitCounts) -> Any:
+        """Return the marginals of each cluster, and below them its coincidences, (K + P, G)."""
+        entry = np.flatnonzero(counts.size[counts.unit] >= 2)
+        of = counts.unit[entry]
+        weight = counts.weight
+        return table_of(
+            np.concatenate([counts.value[entry], counts.n_values + self.pair]),
+            np.concatenate([counts.group[of], counts.group[self.unit]]),
+            np.concatenate([weight[of] * counts.count[entry], weight[self.unit] * self.amount]),
+            (counts.n_values + len(self.first), counts.n_groups),
+        )
+
+
+def value_pairs(counts: UnitCounts) -> ValuePairs:
+    """Return every two different values of each unit.
+
+    Parameters
+    ----------
+    counts : UnitCounts
+
+    Returns
+    -------
+    ValuePairs
+
+    Examples
+    --------
+    >>> from bboxqa.agreement.counts.unit_counts import unit_counts
+    >>> from bboxqa.agreement.counts.reliability_rows import from_table
+    >>> table = from_table(np.array([[0, 1], [2, 1]]), np.ones((2, 2), bool), 3)
+    >>> found = value_pairs(unit_counts(table))
+    >>> found.first, found.second, found.amount
+    (array([0]), array([2]), array([2.]))
+    """
+    starts = run_starts(counts.unit)
+    stops = np.append(starts[1:], len(counts.unit))[: len(starts)]
+    entry = np.arange(len(counts.unit))
+    stop = np.repeat(stops, stops - starts)
+    partner, _ = rows(entry + 1, stop)
+    entry = np.repeat(entry, stop - entry - 1)
+    unit = counts.unit[entry]
+    amount = 2 * counts.count[entry] * counts.count[partner] / (counts.size[unit] - 1)
+    key = counts.value[entry] * counts.n_values + counts.value[partner]
+    keys, pair = np.unique(key, return_inverse=True)
+    first, second = np.divmod(keys, max(counts.n_values, 1))
+    return ValuePairs(unit, pair, amount, first, second)

@@ -1,0 +1,172 @@
+"""The same coefficients from a dense table of codes, where every annotator rates most units.
+
+Comparing whole rows takes a fraction of the time of sorting ratings by unit.
+"""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bboxqa.agreement.alpha.nominal import Alpha, nominal_alpha
+from bboxqa.agreement.kappa.pair_kappas import kappa_of
+from bboxqa.agreement.uncertainty.estimator import NO_PAIR, NO_VARIATION, OK
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray
+from bboxqa.core.errors import ConfigError
+from bboxqa.model.estimates import PairTable
+
+__all__ = ["alpha_of_codes", "kappa_of_codes"]
+
+# Units looked at together: their rows stay in the cache.
+_CHUNK = 1 << 15
+
+
+def _checked(codes: NDArray[Any], n_values: int) -> IntArray | IndexArray:
+    """Return the codes in a type that has room for one more."""
+    codes = np.asarray(codes)
+    if not isinstance(n_values, int | np.integer) or not 0 <= n_values < 1 << 31:
+        raise ConfigError(f"n_values: found {n_values!r}, expected a whole number, 0 or more")
+    if codes.ndim != 2 or codes.dtype.kind not in "iu":
+        raise ConfigError(
+            f"codes: found shape {codes.shape} of {codes.dtype}, expected annotators x units of "
+            "integers; for other values use ratings_from_table"
+        )
+    if codes.dtype.kind == "u" and int(codes.max(initial=0)) >= n_values:
+        raise ConfigError(f"codes: found {int(codes.max())}, expected 0 to {n_values - 1}")
+    wide: IntArray | IndexArray = codes
+    if codes.dtype not in (np.dtype(np.int32), np.dtype(np.int64)):
+        wide = codes.astype(np.int64)
+    highest = int(wide.max(initial=-1))
+    if highest >= n_values:
+        raise ConfigError(f"codes: found {highest}, expected -1 (missing) to {n_values - 1}")
+    return wide
+
+
+def alpha_of_codes(codes: NDArray[Any], n_values: int) -> Alpha:
+    """Return Krippendorff's nominal alpha of a table of codes.
+
+    Parameters
+    ----------
+    codes : (A, U) integers
+        0 to ``n_values - 1``, or negative where missing.
+    n_values : int
+        K.
+
+    Returns
+    -------
+    Alpha
+        As `bboxqa.agreement.alpha.levels.alpha` finds it; time grows with A² U. Memory is that of a
+        part of the units at a time.
+
+    Raises
+    ------
+    ConfigError
+        If the table is not two-dimensional, not of integers, or holds a code of K or more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(alpha_of_codes(np.array([[0, 1, 1, -1], [0, 1, 0, 1]]), 2).value, 4)
+    0.4444
+    """
+    codes = _checked(codes, n_values)
+    n_annotators, n_units = codes.shape
+    kept = np.zeros(n_values + 1, np.int64)
+    most = n_annotators * (n_annotators - 1) // 2 + 1
+    agreeing = 0.0
+    for start in range(0, n_units, _CHUNK):
+        part = codes[:, start : start + _CHUNK]
+        given = part >= 0
+        size = given.sum(0, dtype=np.int32)
+        alike = np.zeros(part.shape[1], np.int32)
+        for row in range(1, n_annotators):
+            for other in range(row):
+                alike += (part[row] == part[other]) & given[row]
+        shown = np.where(given & (size >= 2), part, -1)
+        kept += np.bincount(shown.ravel() + 1, minlength=n_values + 1)
+        # Units of one size with as many equal pairs are counted, not added up one by one.
+        found, times = np.unique(size.astype(np.int64) * most + alike, return_counts=True)
+        sizes, alikes = np.divmod(found, most)
+        agreeing += float((times * 2 * alikes / np.maximum(sizes - 1, 1)).sum())
+    marginal = kept[1:].astype(np.float64)
+    total = np.array([marginal.sum()])
+    if not total[0]:
+        return Alpha(np.nan, np.nan, np.nan, NO_PAIR)
+    squares = np.array([float(marginal @ marginal)])
+    value, observed, expected = nominal_alpha(total, np.array([agreeing]), squares)
+    status = OK if expected[0] > 0 else NO_VARIATION
+    return Alpha(float(value[0]), float(observed[0]), float(expected[0]), status)
+
+
+def kappa_of_codes(codes: NDArray[Any], n_values: int) -> PairTable:
+    """Return Cohen's kappa of each pair of annotators of a table of codes.
+
+    Parameters
+    ----------
+    codes : (A, U) integers
+        0 to ``n_values - 1``, or negative where missing.
+    n_values : int
+        K.
+
+    Returns
+    -------
+    PairTable
+        Of the pairs that share a unit, as `bboxqa.agreement.kappa.cohen.cohen_pairs` finds it,
+        without standard errors and intervals: `bboxqa.stats.measure` has these.
+
+    Raises
+    ------
+    ConfigError
+        If the table is not two-dimensional, not of integers, or holds a code of K or more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> kappa_of_codes(np.array([[0, 1, 1, -1], [0, 1, 0, 1]]), 2).kappa.round(4)
+    array([0.4])
+    """
+    codes = _checked(codes, n_values)
+    n_annotators = len(codes)
+    given = codes >= 0
+    # A missing code of its own for each annotator equals nothing; narrow rows compare fast.
+    narrow = np.int16 if n_values + n_annotators < np.iinfo(np.int16).max else np.int32
+    marked = np.where(given, codes, n_values + np.arange(n_annotators)[:, None]).astype(narrow)
+    gaps = [np.flatnonzero(~row) for row in given]
+    total = [_tally(row, n_values) for row in marked]
+    first, second = np.triu_indices(n_annotators, 1)
+    agreeing, chance = np.empty(len(first)), np.empty(len(first))
+    shared = np.empty(len(first))
+    for place, (left, right) in enumerate(zip(first, second, strict=True)):
+        agreeing[place] = np.count_nonzero(marked[left] == marked[right])
+        ours = _margin(marked[left], total[left], gaps[right], given[right])
+        theirs = _margin(marked[right], total[right], gaps[left], given[left])
+        shared[place] = ours.sum()
+        chance[place] = ours @ theirs
+    kept = np.flatnonzero(shared)
+    observed = agreeing[kept] / shared[kept]
+    expected = chance[kept] / shared[kept] ** 2
+    return PairTable(
+        first=first[kept].astype(np.int32),
+        second=second[kept].astype(np.int32),
+        n_shared=shared[kept].astype(np.int64),
+        observed=observed,
+        expected=expected,
+        kappa=kappa_of(observed, expected),
+        standard_error=np.full(len(kept), np.nan),
+        interval=np.full((len(kept), 2), np.nan),
+    )
+
+
+def _tally(marked: IntArray, n_values: int) -> FloatArray:
+    """Return how often each value occurs among the codes that are not missing."""
+    return np.bincount(marked, minlength=n_values)[:n_values].astype(np.float64)
+
+
+def _margin(marked: IntArray, total: FloatArray, gaps: IndexArray, given: BoolArray) -> FloatArray:
+    """Return how often each value occurs where the other annotator rated too.
+
+    Counted from the few units that the other left out, or from the few that they did not.
+    """
+    if 2 * len(gaps) < len(marked):
+        return total - _tally(marked[gaps], len(total)) if len(gaps) else total
+    return _tally(marked[given], len(total))

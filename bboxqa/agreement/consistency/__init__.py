@@ -1,0 +1,1 @@
+"""Consistency of ratings: Cronbach's alpha and intraclass correlation."""

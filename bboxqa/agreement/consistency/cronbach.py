@@ -1,0 +1,355 @@
+"""Whether annotators rank units alike: Cronbach's alpha."""
+
+from math import nan
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bboxqa.agreement.uncertainty.estimator import OK, Estimator, clusters_of, undefined
+from bboxqa.core.arrays import BoolArray, FloatArray
+from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.core.text import count
+from bboxqa.model.estimates import Estimate
+from bboxqa.model.reliability import Cell, ReliabilityData
+
+__all__ = [
+    "CONTRADICTION",
+    "CRONBACH_WARNING",
+    "NO_SPREAD",
+    "TOO_FEW",
+    "centred_columns",
+    "complete_units",
+    "cronbach",
+    "cronbach_alpha",
+    "cronbach_of_sums",
+    "cronbach_sums",
+    "f_quantiles",
+]
+
+TOO_FEW = "undefined: it needs two annotators, and two units that were rated by all of them"
+NO_SPREAD = "undefined: the units do not differ in what the annotators say together"
+CONTRADICTION = "undefined: covariances that come from different units contradict each other"
+CRONBACH_WARNING = (
+    "Cronbach's alpha says nothing about agreement: with 300,000 points of a recording as items it "
+    "can exceed 0.9 even for opposite annotations"
+)
+
+# Sums of squares that cancel leave about 1e-16 of what they were made of.
+_ROUNDING = 1e-13
+
+
+def _table(scores: NDArray[Any]) -> FloatArray:
+    """Return the scores, if they are a table of numbers."""
+    table = np.asarray(scores, np.float64)
+    if table.ndim != 2:
+        found = f"scores have {count(table.ndim, 'dimension')}"
+        raise DatasetError([f"{found}; expected one row per unit and one column per annotator"])
+    infinite = np.argwhere(np.isinf(table)).tolist()
+    if infinite:
+        raise DatasetError(
+            [
+                f"scores: row {row}, column {column}: score is {table[row, column]}; "
+                "expected a finite number, or NaN where it is missing"
+                for row, column in infinite
+            ]
+        )
+    return table
+
+
+def complete_units(scores: NDArray[Any]) -> tuple[FloatArray, str]:
+    """Return the units that everybody rated, and what to say about the others.
+
+    Parameters
+    ----------
+    scores : (N, J) float64
+        N units, J annotators; NaN where a score is missing.
+
+    Returns
+    -------
+    scores : (M, J) float64
+        The rows without NaN.
+    status : str
+        "ok", or how many were left out.
+
+    Raises
+    ------
+    DatasetError
+        The scores are not a table of finite numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> complete_units(np.array([[1.0, np.nan], [2.0, 3.0]]))
+    (array([[2., 3.]]), '1 of 2 units left out: a rating is missing')
+    """
+    table = _table(scores)
+    whole = ~np.isnan(table).any(1)
+    left_out = int((~whole).sum())
+    if not left_out:
+        return table, OK
+    units = count(len(table), "unit")
+    return table[whole], f"{left_out:,} of {units} left out: a rating is missing"
+
+
+def centred_columns(table: FloatArray) -> FloatArray:
+    """Return columns with mean 0; a constant column becomes zeros, without rounding.
+
+    Parameters
+    ----------
+    table : (N, J) float64
+        Nothing missing; N is 1 or more.
+
+    Returns
+    -------
+    (N, J) float64
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> centred_columns(np.array([[0.1, 1.0], [0.1, 2.0]]))
+    array([[ 0. , -0.5],
+           [ 0. ,  0.5]])
+    """
+    shifted = table - table[0]
+    centred: FloatArray = shifted - shifted.mean(0)
+    return centred
+
+
+def cronbach_sums(scores: NDArray[Any]) -> FloatArray:
+    """Return what each unit adds to Cronbach's alpha.
+
+    Columns may be added in any number and with any weights, as a bootstrap does; see
+    `cronbach_of_sums`.
+
+    Parameters
+    ----------
+    scores : (N, J) float64
+        N units (subjects), J annotators (items), nothing missing; N may be 0.
+
+    Returns
+    -------
+    (J + 3, N) float64
+        Of each unit: 1, the square of its total, the sum of its squares, and its J scores, all
+        from scores with the column means taken off.
+
+    Raises
+    ------
+    DatasetError
+        The scores are not a table of numbers, or some are missing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> scores = np.array([[1.0, 2.0], [2.0, 2.0], [3.0, 5.0]])
+    >>> cronbach_of_sums(cronbach_sums(scores).sum(1, keepdims=True), 2).round(4)
+    array([0.8571])
+    """
+    table = _table(scores)
+    missing = np.argwhere(np.isnan(table)).tolist()
+    if missing:
+        raise DatasetError(
+            [
+                f"scores: row {row}, column {column}: score is missing; expected a number"
+                for row, column in missing
+            ],
+            "Leave out units that not everybody rated.",
+        )
+    if not len(table):
+        return np.zeros((table.shape[1] + 3, 0))
+    centred = centred_columns(table)
+    own = (np.ones(len(table)), centred.sum(1) ** 2, (centred**2).sum(1))
+    return np.concatenate([np.stack(own), centred.T])
+
+
+def cronbach_of_sums(sums: FloatArray, n_items: int) -> FloatArray:
+    """Return Cronbach's alpha of samples of units.
+
+    Parameters
+    ----------
+    sums : (J + 3, B) float64
+        What the units of each sample add to, by `cronbach_sums`.
+    n_items : int
+        J.
+
+    Returns
+    -------
+    (B,) float64
+        NaN where a sample has fewer than two units, or these have equal totals.
+    """
+    units, squared_totals, squares, scores = sums[0], sums[1], sums[2], sums[3:]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        of_totals = squared_totals - scores.sum(0) ** 2 / units
+        of_items = squares - (scores**2).sum(0) / units
+        alpha: FloatArray = n_items / np.float64(n_items - 1) * (1 - of_items / of_totals)
+    alpha[~((of_totals > _ROUNDING * n_items * squares) & (units > 1) & (n_items > 1))] = np.nan
+    return alpha
+
+
+def f_quantiles(above: float, below: float) -> tuple[float, float]:
+    """Return the 2.5 % and 97.5 % quantiles of the F distribution.
+
+    Parameters
+    ----------
+    above, below : float
+        Degrees of freedom of the numerator and the denominator.
+
+    Returns
+    -------
+    tuple of float
+        NaN where degrees of freedom are NaN or not above 0.
+
+    Examples
+    --------
+    >>> [round(quantile, 4) for quantile in f_quantiles(5, 15)]
+    [0.1556, 3.5764]
+    """
+    from scipy.special import fdtri
+
+    return float(fdtri(above, below, 0.025)), float(fdtri(above, below, 0.975))
+
+
+def _feldt_interval(alpha: float, n_units: int, n_items: int) -> tuple[float, float]:
+    """Return the interval in which (1 − α) / (1 − alpha) is between quantiles of F."""
+    low, high = f_quantiles(n_units - 1, (n_units - 1) * (n_items - 1))
+    return 1 - (1 - alpha) * high, 1 - (1 - alpha) * low
+
+
+def cronbach_alpha(
+    scores: NDArray[Any], missing: Literal["listwise", "pairwise"] = "listwise"
+) -> Estimate:
+    """Return Cronbach's alpha, which is not a measure of agreement: see `CRONBACH_WARNING`.
+
+    α = J / (J − 1) · (1 − Σ s_j² / s_T²), s_j² the variance of an annotator's scores, s_T² that
+    of the totals of the units (Cronbach 1951, Coefficient alpha and the internal structure of
+    tests, eq. 2). The interval is exact for normal scores: (1 − α) / (1 − α̂) is distributed as
+    F with N − 1 and (N − 1)(J − 1) degrees of freedom (Feldt 1965, Psychometrika 30(3)).
+
+    Parameters
+    ----------
+    scores : (N, J) float64
+        N units (subjects), J annotators (items); NaN where a score is missing.
+    missing : {"listwise", "pairwise"}
+        Leave out units that not everybody rated; or take each covariance of two annotators from
+        the units that both rated, s_T² being the sum of all covariances.
+
+    Returns
+    -------
+    Estimate
+        At most 1, with no lower limit; it has no standard error, observed or expected part.
+
+    Raises
+    ------
+    ConfigError
+        `missing` has another name.
+    DatasetError
+        The scores are not a table of finite numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> found = cronbach_alpha(np.array([[1.0, 2.0], [2.0, 2.0], [3.0, 5.0]]))
+    >>> round(found.value, 4), found.status
+    (0.8571, 'ok')
+    """
+    if missing not in ("listwise", "pairwise"):
+        raise ConfigError(f"missing is {missing!r}; expected 'listwise' or 'pairwise'")
+    table = _table(scores)
+    if missing == "pairwise":
+        table = table[~np.isnan(table).all(1)]
+        if np.isnan(table).any():
+            return _pairwise_alpha(table)
+    table, status = complete_units(table)
+    n_units, n_items = table.shape
+    if min(n_units, n_items) < 2:
+        return Estimate(nan, status=TOO_FEW)
+    value = float(cronbach_of_sums(cronbach_sums(table).sum(1, keepdims=True), n_items)[0])
+    if np.isnan(value):
+        return Estimate(nan, status=NO_SPREAD)
+    return Estimate(value, _feldt_interval(value, n_units, n_items), status=status)
+
+
+def _covariances(table: FloatArray) -> FloatArray:
+    """Return the (J, J) covariances of columns, each from the rows that two columns share."""
+    there: BoolArray = ~np.isnan(table)
+    shifted = np.where(there, table - np.nanmean(table, axis=0), 0)
+    shared = there.T.astype(np.float64) @ there
+    sums = shifted.T @ there
+    with np.errstate(divide="ignore", invalid="ignore"):
+        products = shifted.T @ shifted - sums * sums.T / shared
+        return np.where(shared > 1, products / (shared - 1), np.nan)
+
+
+def _pairwise_alpha(table: FloatArray) -> Estimate:
+    n_units, n_items = table.shape
+    if min(n_units, n_items) < 2 or np.isnan(table).all(0).any():
+        return Estimate(nan, status=TOO_FEW)
+    covariances = _covariances(table)
+    if np.isnan(covariances).any():
+        return Estimate(nan, status=TOO_FEW)
+    of_items, of_totals = float(np.trace(covariances)), float(covariances.sum())
+    if abs(of_totals) <= _ROUNDING * n_items * of_items:
+        return Estimate(nan, status=NO_SPREAD)
+    value = n_items / (n_items - 1) * (1 - of_items / of_totals)
+    # Proper covariances sum to at least 0, and to at most J times their diagonal.
+    if of_totals < 0 or value > 1 + _ROUNDING:
+        return Estimate(nan, status=CONTRADICTION)
+    return Estimate(value, _feldt_interval(value, n_units, n_items))
+
+
+NOT_NUMBERS = "undefined: some values are not numbers"
+
+
+def cronbach(data: ReliabilityData, numbers: FloatArray | None) -> Estimator:
+    """Return Cronbach's alpha with annotators as items and units as subjects.
+
+    Parameters
+    ----------
+    data : ReliabilityData
+        M ratings, no annotator twice in a unit. Units that not everybody rated are left out, and
+        so are annotators who rated none.
+    numbers : (K,) float64, optional
+        The values as numbers.
+
+    Returns
+    -------
+    Estimator
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bboxqa.agreement.counts.reliability_rows import from_table
+    >>> table = from_table(np.array([[0, 1, 2], [1, 1, 3]]), np.ones((2, 3), bool), 4)
+    >>> round(cronbach(table, np.arange(1.0, 5)).value, 4)
+    0.9231
+    """
+    if numbers is None:
+        return undefined(NOT_NUMBERS)
+    drawn = np.flatnonzero(data.state == Cell.CATEGORY)
+    size = np.bincount(data.unit[drawn], minlength=len(data.group))
+    n_annotators = len(np.unique(data.annotator[drawn]))
+    complete = np.flatnonzero((size == n_annotators) & (n_annotators > 1))
+    if len(complete) < 2:
+        return undefined(TOO_FEW)
+    cells = drawn[size[data.unit[drawn]] == n_annotators]
+    scores = numbers[data.value[cells]].reshape(len(complete), n_annotators)
+    parts = cronbach_sums(scores)
+    if data.weight is not None:
+        parts = parts * data.weight[complete]
+    group = data.group[complete]
+    order = np.argsort(group, kind="stable")
+    starts = np.flatnonzero(np.diff(group[order], prepend=-1))
+    clusters = clusters_of(group, np.ones(len(group), np.bool_))
+    sums = np.zeros((len(parts), data.n_groups))
+    sums[:, clusters] = np.add.reduceat(parts[:, order], starts, axis=1)
+
+    def evaluate(column: FloatArray) -> FloatArray:
+        return cronbach_of_sums(column, n_annotators)
+
+    rated = int(np.count_nonzero(size))
+    left_out = rated - len(complete)
+    status = f"{left_out:,} of {count(rated, 'unit')} left out: a rating is missing"
+    value = float(evaluate(parts.sum(1, keepdims=True))[0])
+    if np.isnan(value):
+        return undefined(NO_SPREAD)
+    return Estimator(value, nan, nan, status if left_out else OK, lambda: sums, evaluate, clusters)

@@ -1,0 +1,1 @@
+"""Counts that coefficients are computed from; they add over parts."""

@@ -1,0 +1,151 @@
+"""Coincidences of values within units: what a nominal alpha is made of."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from bboxqa.agreement.counts.unit_counts import unit_counts
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, run_starts
+from bboxqa.model.reliability import Cell, Coincidences, ReliabilityData
+
+__all__ = ["coincidence_matrix", "coincidences", "join_coincidences"]
+
+
+def _pairable(data: ReliabilityData, missing: str) -> tuple[IndexArray, IndexArray, IndexArray]:
+    """Return unit, value and number of values in the unit of every value that has a partner."""
+    unit, value = data.unit, data.value.astype(np.int64)
+    is_missing: BoolArray = data.state == Cell.MISSING
+    if missing == "category":
+        value = np.where(is_missing, data.n_values, value)
+    else:
+        unit, value = unit[~is_missing], value[~is_missing]
+    size = np.bincount(unit, minlength=len(data.group))[unit]
+    keep = size >= 2
+    return unit[keep], value[keep], size[keep]
+
+
+def coincidences(data: ReliabilityData, missing: str) -> Coincidences:
+    """Count the coincidences of each value with itself, and all of its pairable values.
+
+    A unit with m ≥ 2 values, n_c of them c, adds n_c to the marginal of c and
+    n_c (n_c − 1) / (m − 1) to its diagonal (Krippendorff 2011, step B). The work and the memory
+    grow with the number of values, not with units × categories.
+
+    Parameters
+    ----------
+    data : ReliabilityData
+        M cells.
+    missing : {"category", "ignore"}
+        Whether a missing annotation is a value of its own, or none.
+
+    Returns
+    -------
+    Coincidences
+        One value more than there are categories, for what is missing.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bboxqa.agreement.counts.reliability_rows import from_table
+    >>> table = from_table(np.array([[0, 1], [0, -1]]), np.ones((2, 2), bool), 2)
+    >>> counted = coincidences(table, "category")
+    >>> counted.value, counted.marginal, counted.diagonal
+    (array([0, 1, 2], dtype=int32), array([2., 1., 1.]), array([2., 0., 0.]))
+    """
+    counted = unit_counts(data, missing)
+    n_values = data.n_values + 1
+    keep = np.flatnonzero(counted.size[counted.unit] >= 2)
+    unit, value, count = counted.unit[keep], counted.value[keep], counted.count[keep]
+    diagonal = count * (count - 1) / (counted.size[unit] - 1)
+    key = data.group[unit].astype(np.int64) * n_values + value
+    order = np.argsort(key, kind="stable")
+    starts = run_starts(key[order])
+    if len(starts) == 0:
+        empty: FloatArray = np.zeros(0)
+        none = np.zeros(0, np.int32)
+        return Coincidences(none, none, empty, empty, data.n_groups, n_values)
+    first = key[order][starts]
+    weight = counted.weight[unit]
+    return Coincidences(
+        group=(first // n_values).astype(np.int32),
+        value=(first % n_values).astype(np.int32),
+        marginal=np.add.reduceat((weight * count)[order], starts),
+        diagonal=np.add.reduceat((weight * diagonal)[order], starts),
+        n_groups=data.n_groups,
+        n_values=n_values,
+    )
+
+
+def join_coincidences(parts: Sequence[Coincidences]) -> Coincidences:
+    """Return the coincidences of all groups of several parts.
+
+    Parameters
+    ----------
+    parts : sequence of Coincidences
+        One at least, of the same values; the groups of each come behind those of the one before.
+
+    Returns
+    -------
+    Coincidences
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> zero, one = np.zeros(1, np.int32), np.ones(1)
+    >>> part = Coincidences(zero, zero, one, one, n_groups=1, n_values=2)
+    >>> join_coincidences([part, part]).group
+    array([0, 1], dtype=int32)
+    """
+    before = np.cumsum([0, *(part.n_groups for part in parts)]).astype(np.int32)
+    return Coincidences(
+        group=np.concatenate([p.group + n for p, n in zip(parts, before, strict=False)]),
+        value=np.concatenate([part.value for part in parts]),
+        marginal=np.concatenate([part.marginal for part in parts]),
+        diagonal=np.concatenate([part.diagonal for part in parts]),
+        n_groups=int(before[-1]),
+        n_values=parts[0].n_values,
+    )
+
+
+def coincidence_matrix(data: ReliabilityData, missing: str) -> tuple[IndexArray, FloatArray]:
+    """Return the coincidence matrix of the values that occur.
+
+    Parameters
+    ----------
+    data : ReliabilityData
+        M cells.
+    missing : {"category", "ignore"}
+        Whether a missing annotation is a value of its own, or none.
+
+    Returns
+    -------
+    values : (K,) int64
+        The values that occur in pairs, sorted; ``data.n_values`` stands for missing.
+    matrix : (K, K) float64
+        o_ck; symmetric, and its sum is the number of pairable values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bboxqa.agreement.counts.reliability_rows import from_table
+    >>> table = from_table(np.array([[0, 1], [0, -1]]), np.ones((2, 2), bool), 2)
+    >>> coincidence_matrix(table, "category")[1].tolist()
+    [[2.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
+    """
+    unit, value, size = _pairable(data, missing)
+    values, code = np.unique(value, return_inverse=True)
+    starts = run_starts(unit)
+    counts = np.diff(np.append(starts, len(unit)))
+    # Every value of a unit beside every value of the same unit.
+    left = np.repeat(np.arange(len(unit)), size)
+    first = np.repeat(starts, counts)
+    right = np.repeat(first, size) + (
+        np.arange(len(left)) - np.repeat(np.cumsum(size) - size, size)
+    )
+    other = left != right
+    matrix = np.zeros((len(values), len(values)))
+    weight = 1 / (size[left[other]] - 1)
+    if data.weight is not None:
+        weight *= data.weight[unit[left[other]]]
+    np.add.at(matrix, (code[left[other]], code[right[other]]), weight)
+    return values, matrix

@@ -1,0 +1,167 @@
+"""Alpha of every pair of annotators, from the units that both were asked about."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, IndexArray, freeze, rows, sum_by
+from bboxqa.model.reliability import Cell, ReliabilityData
+
+__all__ = ["PairCounts", "count_pairs", "join_pairs", "partners"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairCounts:
+    """What the alphas of pairs of annotators are made of; counts of two shards add.
+
+    Attributes
+    ----------
+    unit_pair, agreeing_pair : (P,) and (Q,) int64
+        Pairs, as ``first * n_annotators + second``; sorted, each once.
+    n_units, n_agreeing : (P,) and (Q,) int64
+        Units that the pair was compared on, and on which they agree.
+    pair_value : (R,) int64
+        A pair and a value, as ``pair * n_values + value``; sorted, each once.
+    n_given : (R,) int64
+        How often one of the pair gave that value in these units.
+    n_annotators, n_values : int
+    """
+
+    unit_pair: IndexArray
+    n_units: IndexArray
+    agreeing_pair: IndexArray
+    n_agreeing: IndexArray
+    pair_value: IndexArray
+    n_given: IndexArray
+    n_annotators: int
+    n_values: int
+
+    def __post_init__(self) -> None:
+        freeze(self)
+
+
+def count_pairs(data: ReliabilityData, n_annotators: int, missing: str) -> PairCounts:
+    """Count what each pair of annotators said of the units that both were asked about.
+
+    Parameters
+    ----------
+    data : ReliabilityData
+        M cells of any number of annotators.
+    n_annotators : int
+        How many there are.
+    missing : {"category", "ignore"}
+        Whether a missing annotation is a value of its own, or none.
+
+    Returns
+    -------
+    PairCounts
+        Of units that at least one of the pair drew; the units are those of all annotators.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bboxqa.agreement.counts.reliability_rows import from_table
+    >>> table = from_table(np.array([[0, 1], [0, -1]]), np.ones((2, 2), bool), 2)
+    >>> count_pairs(table, 2, "category").n_units
+    array([2])
+    """
+    n_values = data.n_values + 1
+    drawn = data.state == Cell.CATEGORY
+    code = np.where(drawn, data.value, data.n_values).astype(np.int64)
+    units, agreeing, values = _Tally(), _Tally(), _Tally()
+    for left, right in partners(data.unit, drawn, missing):
+        ends = np.sort(data.annotator[np.stack([left, right])].astype(np.int64), axis=0)
+        pair = ends[0] * n_annotators + ends[1]
+        units.add(pair)
+        agreeing.add(pair[code[left] == code[right]])
+        values.add(np.concatenate([pair * n_values + code[left], pair * n_values + code[right]]))
+    return PairCounts(*units.done(), *agreeing.done(), *values.done(), n_annotators, n_values)
+
+
+def join_pairs(parts: Sequence[PairCounts]) -> PairCounts:
+    """Return the counts of all parts together.
+
+    Parameters
+    ----------
+    parts : sequence of PairCounts
+        One at least, of the same annotators and values.
+
+    Returns
+    -------
+    PairCounts
+    """
+    units, agreeing, values = _Tally(), _Tally(), _Tally()
+    for part in parts:
+        units.add(part.unit_pair, part.n_units)
+        agreeing.add(part.agreeing_pair, part.n_agreeing)
+        values.add(part.pair_value, part.n_given)
+    return PairCounts(
+        *units.done(), *agreeing.done(), *values.done(), parts[0].n_annotators, parts[0].n_values
+    )
+
+
+class _Tally:
+    """Counts keys that come in parts, and keeps only the counts."""
+
+    def __init__(self) -> None:
+        self._keys: IndexArray = np.zeros(0, np.int64)
+        self._counts: IndexArray = np.zeros(0, np.int64)
+
+    def add(self, keys: IndexArray, counts: IndexArray | None = None) -> None:
+        """Take in keys, each once, or as often as is said."""
+        new = keys
+        if counts is None:
+            new, counts = np.unique(keys, return_counts=True)
+        all_keys = np.concatenate([self._keys, new])
+        self._keys, place = np.unique(all_keys, return_inverse=True)
+        amount = np.concatenate([self._counts, counts])
+        self._counts = sum_by(place, amount, len(self._keys)).astype(np.int64)
+
+    def done(self) -> tuple[IndexArray, IndexArray]:
+        """Return the keys, sorted, and how often each came."""
+        return self._keys, self._counts
+
+
+# Pairs of cells looked at in one go.
+_CHUNK = 1 << 22
+
+
+def partners(
+    unit: IndexArray, drawn: BoolArray, missing: str
+) -> Iterator[tuple[IndexArray, IndexArray]]:
+    """Yield every two cells of one unit of which at least one was drawn, in chunks.
+
+    Two cells that are missing tell nothing of their annotators, and there are most of those.
+
+    Parameters
+    ----------
+    unit : (M,) int64
+        Sorted.
+    drawn : (M,) bool
+        Which cells hold a category.
+    missing : {"category", "ignore"}
+        Whether cells that hold none are partners too.
+
+    Yields
+    ------
+    left, right : (P,) int64
+        Places of cells; each two come once.
+    """
+    cells = np.arange(len(unit)) if missing == "category" else np.flatnonzero(drawn)
+    of = unit[cells]
+    begins = np.searchsorted(of, of[drawn[cells]])
+    ends = np.searchsorted(of, of[drawn[cells]], side="right")
+    sources = cells[drawn[cells]]
+    total = np.concatenate([[0], np.cumsum(ends - begins)])
+    start = 0
+    while start < len(sources):
+        stop = int(np.searchsorted(total, total[start] + _CHUNK, side="right")) - 1
+        stop = max(stop, start + 1)
+        place, _ = rows(begins[start:stop], ends[start:stop])
+        left = np.repeat(sources[start:stop], np.diff(total[start : stop + 1]))
+        right = cells[place]
+        # Two who drew find each other twice; the first finding is enough.
+        once = np.flatnonzero(~drawn[right] | (left < right))
+        yield left[once], right[once]
+        start = stop

@@ -1,0 +1,93 @@
+"""How often each value was given in each unit: what coefficients of many annotators need."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, freeze, run_starts
+from bboxqa.model.reliability import Cell, ReliabilityData
+
+__all__ = ["UnitCounts", "unit_counts"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnitCounts:
+    """E different values of U units.
+
+    Attributes
+    ----------
+    unit : (E,) int64
+        Sorted.
+    value : (E,) int64
+        Sorted within a unit.
+    count : (E,) float64
+        How many ratings of the unit have the value; 1 or more.
+    size : (U,) float64
+        How many ratings the unit has.
+    group : (U,) int32
+        The cluster of each unit.
+    weight : (U,) float64
+        How many equal units it stands for.
+    n_values, n_groups : int
+    """
+
+    unit: IndexArray
+    value: IndexArray
+    count: FloatArray
+    size: FloatArray
+    group: IntArray
+    weight: FloatArray
+    n_values: int
+    n_groups: int
+
+    def __post_init__(self) -> None:
+        freeze(self)
+
+
+def unit_counts(data: ReliabilityData, missing: str = "ignore") -> UnitCounts:
+    """Count the values of each unit.
+
+    Parameters
+    ----------
+    data : ReliabilityData
+        M cells.
+    missing : {"category", "ignore"}
+        Whether a missing annotation is a value of its own, the last one, or none.
+
+    Returns
+    -------
+    UnitCounts
+        With one value more than the data where missing counts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bboxqa.agreement.counts.reliability_rows import from_table
+    >>> counted = unit_counts(from_table(np.array([[0, 1], [0, -1]]), np.ones((2, 2), bool), 2))
+    >>> counted.value, counted.count, counted.size
+    (array([0, 1]), array([2., 1.]), array([2., 1.]))
+    """
+    unit, value = data.unit, data.value.astype(np.int64)
+    is_missing = data.state == Cell.MISSING
+    n_values = data.n_values
+    if missing == "category":
+        value = np.where(is_missing, n_values, value)
+        n_values += 1
+    elif is_missing.any():
+        unit, value = unit[~is_missing], value[~is_missing]
+    size = np.bincount(unit, minlength=len(data.group)).astype(np.float64)
+    key = unit * n_values + value
+    key.sort(kind="stable")
+    starts = run_starts(key)
+    unit, value = np.divmod(key[starts], max(n_values, 1))
+    weight = np.ones(len(data.group)) if data.weight is None else data.weight.astype(np.float64)
+    return UnitCounts(
+        unit=unit,
+        value=value,
+        count=np.diff(np.append(starts, len(key))).astype(np.float64),
+        size=size,
+        group=data.group,
+        weight=weight,
+        n_values=n_values,
+        n_groups=data.n_groups,
+    )

@@ -1,0 +1,1 @@
+"""Chance-corrected coefficients beside alpha."""

@@ -1,0 +1,161 @@
+"""Every two answers on one unit: what coefficients of pairs of annotators are made of."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from bboxqa.core.arrays import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    IntArray,
+    compact,
+    freeze,
+    rows,
+    run_starts,
+    sum_by,
+)
+from bboxqa.model.reliability import ReliabilityData
+
+__all__ = ["AnswerPairs", "answers_in_turn"]
+
+# Pairs of answers that are held at once, if no annotator alone has more.
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AnswerPairs:
+    """C times that two annotators answered one unit.
+
+    Attributes
+    ----------
+    first, second : (P,) int32
+        The pairs of annotators, ``first < second``, sorted.
+    pair : (C,) int64
+        Index of the pair.
+    left, right : (C,) int64
+        The values of the first and of the second annotator.
+    unit : (C,) int64
+        Sorted.
+    weight : (C,) float64
+        How many equal ones it stands for.
+    group : (U,) int32
+        The cluster of each unit.
+    units_alone : bool
+        Whether each unit is one of its kind, and a cluster of its own.
+    n_values, n_groups : int
+    """
+
+    first: IntArray
+    second: IntArray
+    pair: IndexArray
+    left: IndexArray
+    right: IndexArray
+    unit: IndexArray
+    weight: FloatArray
+    group: IntArray
+    units_alone: bool
+    n_values: int
+    n_groups: int
+
+    def __post_init__(self) -> None:
+        freeze(self)
+
+    def runs(self) -> tuple[IndexArray, IndexArray, IndexArray]:
+        """Return every cluster and pair that occur together, and which they are of each answer.
+
+        Returns
+        -------
+        cluster, pair : (E,) int64
+            Sorted.
+        run : (C,) int64
+        """
+        n_pairs = len(self.first)
+        keys, run = _runs(self.group[self.unit].astype(np.int64) * n_pairs + self.pair)
+        cluster, pair = np.divmod(keys, n_pairs)
+        return cluster, pair, run
+
+    def independent(self, pair: IndexArray) -> BoolArray:
+        """Return of which pairs each unit is a cluster of its own, (P,); takes those of `runs`."""
+        n_pairs = len(self.first)
+        if self.units_alone:
+            return np.ones(n_pairs, np.bool_)
+        units, _ = _runs(self.unit * n_pairs + self.pair)
+        times, clusters = (np.bincount(of, minlength=n_pairs) for of in (units % n_pairs, pair))
+        # Units that stand for several are clusters of these.
+        several = sum_by(self.pair, self.weight - 1, n_pairs) > 0
+        same: BoolArray = (times == clusters) & ~several
+        return same
+
+
+def _runs(key: IndexArray) -> tuple[IndexArray, IndexArray]:
+    """Return the keys that occur, sorted, and the place of each key among them."""
+    if (key[1:] < key[:-1]).any():
+        keys, place = np.unique(key, return_inverse=True)
+        return keys, place
+    start = run_starts(key)
+    return key[start], np.repeat(np.arange(len(start)), np.diff(start, append=len(key)))
+
+
+def answers_in_turn(data: ReliabilityData, n_annotators: int) -> Iterator[AnswerPairs]:
+    """Yield every answer of an annotator beside every answer of another on the same unit.
+
+    An annotator may have answered a unit several times: each answer pairs with each of the
+    other's.
+
+    Parameters
+    ----------
+    data : ReliabilityData
+        M ratings, sorted. Missing ones are left out.
+    n_annotators : int
+
+    Yields
+    ------
+    AnswerPairs
+        Of some annotators with all who come after them: pairs are whole, and sorted over all
+        that is yielded. Nothing where there is no pair.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bboxqa.agreement.counts.reliability_rows import from_table
+    >>> table = from_table(np.array([[0, 1], [0, 0]]), np.ones((2, 2), bool), 2)
+    >>> [(answers.left, answers.right) for answers in answers_in_turn(table, 2)]
+    [(array([0, 1]), array([0, 0]))]
+    """
+    drawn = data.counted
+    key = data.unit[drawn] * n_annotators + data.annotator[drawn]
+    unit, annotator = data.unit[drawn], data.annotator[drawn].astype(np.int64)
+    value = data.value[drawn].astype(np.int64)
+    # Those who come later in a unit begin where one's own answers end.
+    begins = np.searchsorted(key, key, side="right")
+    ends = np.searchsorted(unit, unit, side="right")
+    units_alone = data.units_alone
+    total = np.cumsum(sum_by(annotator, ends - begins, n_annotators))
+    start = 0
+    while start < n_annotators:
+        before = total[start - 1] if start else 0.0
+        stop = int(np.searchsorted(total, before + _CHUNK, side="right"))
+        stop = max(stop, start + 1)
+        here = np.flatnonzero((annotator >= start) & (annotator < stop) & (begins < ends))
+        right, offsets = rows(begins[here], ends[here])
+        left = np.repeat(here, np.diff(offsets))
+        pairs = (annotator[left] - start) * n_annotators + annotator[right]
+        keys, pair = compact(pairs, (stop - start) * n_annotators)
+        of = unit[left]
+        if len(keys):
+            yield AnswerPairs(
+                first=(start + keys // n_annotators).astype(np.int32),
+                second=(keys % n_annotators).astype(np.int32),
+                pair=pair,
+                left=value[left],
+                right=value[right],
+                unit=of,
+                weight=np.ones(len(of)) if data.weight is None else data.weight[of].astype(float),
+                group=data.group,
+                units_alone=units_alone,
+                n_values=data.n_values,
+                n_groups=data.n_groups,
+            )
+        start = stop

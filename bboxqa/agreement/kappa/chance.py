@@ -1,0 +1,276 @@
+"""Agreement of many annotators, corrected for chance: Fleiss, Scott, Brennan–Prediger, Gwet.
+
+All of them are (p_a − p_e) / (1 − p_e). They share the observed agreement p_a, the mean over
+units with two ratings or more of the share of pairs of ratings that agree, and differ in the
+agreement p_e that they expect by chance (Gwet 2014, Handbook of Inter-Rater Reliability, ch. 2, 3
+and 5, there with weights and with missing ratings).
+"""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from bboxqa.agreement.counts.unit_counts import UnitCounts
+from bboxqa.agreement.uncertainty.estimator import (
+    NO_PAIR,
+    NO_VARIATION,
+    OK,
+    ROUNDING,
+    Estimator,
+    clustered_error,
+    clusters_of,
+    table_of,
+    undefined,
+)
+from bboxqa.agreement.uncertainty.linear import NO_ERROR, fisher_interval
+from bboxqa.core.arrays import FloatArray, IndexArray, compact, freeze, sum_by
+
+__all__ = [
+    "EXPECTATIONS",
+    "ValueKappas",
+    "chance_corrected",
+    "fleiss_per_value",
+    "unit_agreement",
+]
+
+EXPECTATIONS = ("none", "fleiss", "uniform", "gwet")
+"""What is expected by chance: nothing (percent agreement); that annotators draw values from the
+common distribution (Fleiss 1971; Scott 1955 for two annotators); that all values are equally
+likely (Brennan and Prediger 1981; Randolph 2005); that only the hard units are answered by
+chance (Gwet 2008)."""
+
+
+def unit_agreement(counts: UnitCounts, weights: FloatArray | None = None) -> FloatArray:
+    """Return the share of pairs of ratings that agree, of each unit.
+
+    Parameters
+    ----------
+    counts : UnitCounts
+        Of U units.
+    weights : (K, K) float64, optional
+        Agreement of unequal values.
+
+    Returns
+    -------
+    (U,) float64
+        0 where a unit has fewer than two ratings.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bboxqa.agreement.counts.unit_counts import unit_counts
+    >>> from bboxqa.agreement.counts.reliability_rows import from_table
+    >>> table = from_table(np.array([[0, 1], [0, 0], [1, 1]]), np.ones((3, 2), bool), 2)
+    >>> unit_agreement(unit_counts(table)).round(4)
+    array([0.3333, 0.3333])
+    """
+    size = counts.size
+    if weights is None:
+        alike = sum_by(counts.unit, counts.count * (counts.count - 1), len(size))
+    else:
+        # Rows of counts in chunks, times the weights: a unit has few of many values.
+        alike = np.zeros(len(size))
+        step = max(1, (1 << 22) // counts.n_values)
+        for start in range(0, len(size), step):
+            stop = min(start + step, len(size))
+            part = slice(*np.searchsorted(counts.unit, [start, stop]))
+            dense = np.zeros((stop - start, counts.n_values))
+            dense[counts.unit[part] - start, counts.value[part]] = counts.count[part]
+            own = dense * np.diagonal(weights)
+            alike[start:stop] = ((dense @ weights) * dense - own).sum(1)
+    return alike / np.maximum(size * (size - 1), 1)
+
+
+def _expected(
+    kind: str, share: FloatArray, weights: FloatArray | None
+) -> tuple[FloatArray, FloatArray]:
+    """Return the agreement expected by chance, and half its slope along each share.
+
+    Shares are (K, B); so are the slopes.
+    """
+    n_values = len(share)
+    if kind == "fleiss":
+        slope = share if weights is None else (weights + weights.T) @ share / 2
+        return (share * slope).sum(0), slope
+    total = float(n_values) if weights is None else float(weights.sum())
+    if kind == "gwet":
+        factor = total / (n_values * (n_values - 1)) if n_values > 1 else np.nan
+        return factor * (share * (1 - share)).sum(0), factor * (1 - 2 * share) / 2
+    constant = 0.0 if kind == "none" else total / n_values**2
+    return np.full(share.shape[1], constant), np.zeros(share.shape)
+
+
+def chance_corrected(counts: UnitCounts, kind: str, weights: FloatArray | None = None) -> Estimator:
+    """Return an agreement of any number of annotators, corrected for chance.
+
+    Parameters
+    ----------
+    counts : UnitCounts
+        Of U units in G clusters. Units may have different numbers of ratings: each counts once
+        in the observed agreement, if it has two or more, and once in the distribution of values,
+        whatever their number (Gwet 2014, eq. 2.11 and following).
+    kind : str
+        One of `EXPECTATIONS`.
+    weights : (K, K) float64, optional
+        Agreement of unequal values, as `agreement_weights` returns it.
+
+    Returns
+    -------
+    Estimator
+        With the linearised standard error, for which the number of units with two ratings is
+        taken as given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bboxqa.agreement.counts.unit_counts import unit_counts
+    >>> from bboxqa.agreement.counts.reliability_rows import from_table
+    >>> table = from_table(np.array([[0, 1, 1], [0, 1, 0]]), np.ones((2, 3), bool), 2)
+    >>> round(chance_corrected(unit_counts(table), "fleiss").value, 4)
+    0.3333
+    """
+    weight, size = counts.weight, counts.size
+    paired = weight * (size >= 2)
+    rated = weight * (size >= 1)
+    if not paired.any():
+        return undefined(NO_PAIR)
+    agreement = unit_agreement(counts, weights)
+    share = weight[counts.unit] * counts.count / size[counts.unit]
+    n_values, n_units = counts.n_values, len(size)
+    unit_row = np.repeat(np.arange(3), n_units)
+
+    @cache
+    def sums() -> Any:
+        return table_of(
+            np.concatenate([unit_row, 3 + counts.value]),
+            np.concatenate([counts.group, counts.group, counts.group, counts.group[counts.unit]]),
+            np.concatenate([paired, paired * agreement, rated, share]),
+            (3 + n_values, counts.n_groups),
+        )
+
+    def evaluate(column: FloatArray) -> FloatArray:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            observed = column[1] / column[0]
+            expected = _expected(kind, column[3:] / column[2], weights)[0]
+            value: FloatArray = (observed - expected) / (1 - expected)
+        return np.where(expected < 1 - ROUNDING, value, np.nan)
+
+    total = np.array([paired.sum(), (paired * agreement).sum(), rated.sum()])
+    observed = float(total[1] / total[0])
+    shares = sum_by(counts.value, share, n_values)[:, None] / total[2]
+    expected_array, slopes = _expected(kind, shares, weights)
+    expected = float(expected_array[0])
+    if not expected < 1 - ROUNDING:
+        return undefined(NO_VARIATION, observed, expected)
+    value = (observed - expected) / (1 - expected)
+    # The slope of p_e along a unit's shares, less its mean over units.
+    chance = sum_by(counts.unit, share * slopes[counts.value, 0], n_units)
+    chance -= rated * float(shares[:, 0] @ slopes[:, 0])
+    observing = (
+        paired * (agreement - expected) / total[0] - rated * (observed - expected) / total[2]
+    )
+    influence = (observing - 2 * (1 - value) * chance / total[2]) / (1 - expected)
+    clusters = clusters_of(counts.group, rated > 0)
+    error = clustered_error(influence, counts.group, rated > 0, counts.n_groups)
+    return Estimator(value, observed, expected, OK, sums, evaluate, clusters, error)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ValueKappas:
+    """A kappa of each of K values against all others.
+
+    Attributes
+    ----------
+    kappa : (K,) float64
+        NaN where a value, or everything else, does not occur.
+    standard_error : (K,) float64
+        Linearised; NaN where kappa is, and where all agree on the value.
+    interval : (K, 2) float64
+        The 95 % interval that goes with it (`fisher_interval`), without draws; NaN likewise, and
+        where the value, or another one, is in too few clusters.
+    """
+
+    kappa: FloatArray
+    standard_error: FloatArray
+    interval: FloatArray
+
+    def __post_init__(self) -> None:
+        freeze(self)
+
+
+def fleiss_per_value(counts: UnitCounts) -> ValueKappas:
+    """Return Fleiss' kappa of each value against all others (Fleiss 1971, eq. 17 and following).
+
+    Parameters
+    ----------
+    counts : UnitCounts
+        With K values; units may have different numbers of ratings.
+
+    Returns
+    -------
+    ValueKappas
+        Its standard errors are not those of Fleiss (1971), which hold where kappa is 0 only, but
+        as of `chance_corrected`: with two values both are the same.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bboxqa.agreement.counts.unit_counts import unit_counts
+    >>> from bboxqa.agreement.counts.reliability_rows import from_table
+    >>> table = from_table(np.array([[0, 1, 2], [0, 1, 1]]), np.ones((2, 3), bool), 3)
+    >>> fleiss_per_value(unit_counts(table)).kappa.round(4)
+    array([ 1.    ,  0.3333, -0.2   ])
+    """
+    weight, size, n_values = counts.weight, counts.size, counts.n_values
+    paired, rated = weight * (size >= 2), weight * (size >= 1)
+    entry_size = size[counts.unit]
+    split = counts.count * (entry_size - counts.count) / np.maximum(entry_size - 1, 1)
+    of_entry = np.stack(
+        [
+            paired[counts.unit] * 2 * split / entry_size,
+            weight[counts.unit] * counts.count / entry_size,
+        ]
+    )
+    cluster, value, inside = _by_cluster_and_value(counts, of_entry)
+    every = np.stack([sum_by(counts.group, part, counts.n_groups) for part in (paired, rated)])
+    total = every.sum(1)
+    n_clusters = len(clusters_of(counts.group, rated > 0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        unlike, share = (
+            sum_by(value, part, n_values) / size for part, size in zip(inside, total, strict=True)
+        )
+        chance = 2 * share * (1 - share)
+        kappa: FloatArray = 1 - unlike / chance
+        # What an unlike pair, and a share of ratings, change kappa by.
+        slope = np.stack([-1 / chance, 2 * (1 - 2 * share) * unlike / chance**2]) / total[:, None]
+        moved = (slope[:, value] * inside).sum(0)
+        # Every cluster also moves the means, whether the value occurs in it or not.
+        means = np.stack([np.full(n_values, -1 / total[0]), slope[1] * share + kappa / total[1]])
+        squares = np.einsum("av,bv,ab->v", means, means, every @ every.T)
+        squares += sum_by(
+            value, moved * (moved - 2 * (means[:, value] * every[:, cluster]).sum(0)), n_values
+        )
+        error = np.sqrt(np.maximum(squares, 0) * n_clusters / (n_clusters - 1))
+    known = chance > ROUNDING
+    kappa[~known] = np.nan
+    error[~known | (unlike <= ROUNDING) | (n_clusters < 2) | ~(error > NO_ERROR)] = np.nan
+    # A value that is rare, or nearly everywhere, says little however many clusters there are.
+    given = np.bincount(value, minlength=n_values)
+    all_of_it = inside[1] >= every[1, cluster] - ROUNDING
+    missing = n_clusters - np.bincount(value[all_of_it], minlength=n_values)
+    freedom = np.minimum(np.minimum(given, missing), n_clusters) - 1
+    interval = fisher_interval(kappa, error, freedom)
+    return ValueKappas(kappa, error, interval)
+
+
+def _by_cluster_and_value(
+    counts: UnitCounts, of_entry: FloatArray
+) -> tuple[IndexArray, IndexArray, FloatArray]:
+    """Return every cluster and value that come together, and the sums of their entries."""
+    key = counts.group[counts.unit].astype(np.int64) * counts.n_values + counts.value
+    keys, place = compact(key, counts.n_groups * counts.n_values)
+    inside = np.stack([sum_by(place, part, len(keys)) for part in of_entry])
+    cluster, value = np.divmod(keys, max(counts.n_values, 1))
+    return cluster, value, inside

@@ -1,0 +1,116 @@
+"""Agreement in choice tasks: an annotator picks one of several objects, or none."""
+
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+from bboxqa.agreement.kappa.answers import AnswerPairs, answers_in_turn
+from bboxqa.agreement.kappa.pair_kappas import (
+    PairBlock,
+    PairKappas,
+    pair_kappas,
+    sum_by_cluster,
+    with_single,
+)
+from bboxqa.agreement.uncertainty.estimator import table_of
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, sum_by
+from bboxqa.model.reliability import ReliabilityData
+
+__all__ = ["NO_CHANCE", "choice_pairs"]
+
+NO_CHANCE = "undefined: a pair would have to agree by chance on everything, and does not"
+
+
+def choice_pairs(
+    data: ReliabilityData, n_annotators: int, is_none: BoolArray, n_options: IndexArray
+) -> PairKappas:
+    """Return the kappa of each pair of annotators, with chance as it is where one picks objects.
+
+    Two annotators agree by chance if both pick none, or if both pick something and it is the
+    same object: P(none)₁ P(none)₂ + n (1 − P(none)₁)(1 − P(none)₂) / Σ options, with n the
+    answers that they share, and the sum over the options of these (the convention of the
+    spatial-preposition study of Richard-Bollans et al., 2019).
+
+    Parameters
+    ----------
+    data : ReliabilityData
+        M answers; several of one annotator on a unit each pair with each of the other's.
+    n_annotators : int
+    is_none : (K,) bool
+        The values that mean that no object was picked.
+    n_options : (U,) int64
+        How many objects there were to choose from in each unit.
+
+    Returns
+    -------
+    PairKappas
+        kappa is 1 where everything agrees. Standard errors are by the jackknife.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bboxqa.agreement.counts.reliability_rows import from_table
+    >>> table = from_table(np.array([[0, 1], [0, 2]]), np.ones((2, 2), bool), 3)
+    >>> none = np.array([True, False, False])
+    >>> choice_pairs(table, 2, none, np.array([2, 2])).table.expected
+    array([0.375])
+    """
+    blocks = (
+        _block(answers, _columns(answers, is_none, n_options))
+        for answers in answers_in_turn(data, n_annotators)
+    )
+    found = pair_kappas(blocks, data, _shares)
+    if len(found.table) != 1:
+        return found
+    (answers,) = answers_in_turn(data, n_annotators)
+
+    @cache
+    def sums() -> Any:
+        columns, group = _columns(answers, is_none, n_options), answers.group[answers.unit]
+        rows = np.repeat(np.arange(len(columns)), len(group))
+        shape = len(columns), answers.n_groups
+        return table_of(rows, np.tile(group, len(columns)), columns.ravel(), shape)
+
+    return with_single(found, answers, sums, _shares)
+
+
+def _columns(answers: AnswerPairs, is_none: BoolArray, n_options: IndexArray) -> FloatArray:
+    """Return what each two answers add: one, agreeing, first and second none, options."""
+    weight = answers.weight
+    return np.stack(
+        [
+            weight,
+            weight * (answers.left == answers.right),
+            weight * is_none[answers.left],
+            weight * is_none[answers.right],
+            weight * n_options[answers.unit],
+        ]
+    )
+
+
+def _shares(sums: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return observed and expected agreement from the five sums in the first axis."""
+    shared, agreeing, first, second, options = sums
+    with np.errstate(divide="ignore", invalid="ignore"):
+        observed: FloatArray = agreeing / shared
+        first, second = first / shared, second / shared
+        expected: FloatArray = first * second + shared * (1 - first) * (1 - second) / options
+    return observed, expected
+
+
+def _block(answers: AnswerPairs, columns: FloatArray) -> PairBlock:
+    cluster, pair, run = answers.runs()
+    inside = np.stack([sum_by(run, column, len(pair)) for column in columns])
+    whole = np.stack([sum_by(pair, column, len(answers.first)) for column in inside])
+    return PairBlock(
+        first=answers.first,
+        second=answers.second,
+        pair=pair,
+        times=np.ones(len(pair)),
+        whole=whole,
+        left=whole[:, pair] - inside,
+        by_cluster=partial(sum_by_cluster, cluster=cluster, n_groups=answers.n_groups),
+        moved=None,
+        independent=answers.independent(pair),
+    )

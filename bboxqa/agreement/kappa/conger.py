@@ -1,0 +1,113 @@
+"""Conger's kappa: the form for many annotators of Cohen's, each with an own distribution."""
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from bboxqa.agreement.counts.unit_counts import unit_counts
+from bboxqa.agreement.kappa.chance import unit_agreement
+from bboxqa.agreement.uncertainty.estimator import (
+    NO_PAIR,
+    NO_VARIATION,
+    OK,
+    ROUNDING,
+    Estimator,
+    clustered_error,
+    clusters_of,
+    table_of,
+    undefined,
+)
+from bboxqa.core.arrays import FloatArray, sum_by
+from bboxqa.model.reliability import Cell, ReliabilityData
+
+__all__ = ["conger_kappa"]
+
+
+def _expected(
+    given: FloatArray, weights: FloatArray | None
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Return the expected agreement, each annotator's shares, and half its slope along them.
+
+    The mean over pairs of different annotators of the agreement of two independent draws, one
+    from the distribution of each. `given` is (A, K, B): how often who gave what.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = np.nan_to_num(given / given.sum(1, keepdims=True))
+    # A resample can leave an annotator without a rating: the others are compared.
+    n_annotators = (given.sum(1) > 0).sum(0)
+    others = share.sum(0) - share
+    if weights is not None:
+        others = np.einsum("kl,alb->akb", (weights + weights.T) / 2, others)
+    slope = others / np.maximum(n_annotators * (n_annotators - 1), 1)
+    return (share * slope).sum((0, 1)), share, slope
+
+
+def conger_kappa(data: ReliabilityData, weights: FloatArray | None = None) -> Estimator:
+    """Return Conger's kappa (Conger 1980).
+
+    Parameters
+    ----------
+    data : ReliabilityData
+        M ratings of A annotators, no annotator twice in a unit. Missing ones are left out.
+    weights : (K, K) float64, optional
+        Agreement of unequal values, as `agreement_weights` returns it.
+
+    Returns
+    -------
+    Estimator
+        With missing ratings, the distribution of each annotator is that of the units that they
+        rated (Gwet 2014, ch. 2); the standard error is linearised.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bboxqa.agreement.counts.reliability_rows import from_table
+    >>> table = from_table(np.array([[0, 1, 1], [0, 1, 0]]), np.ones((2, 3), bool), 2)
+    >>> round(conger_kappa(table).value, 4)
+    0.4
+    """
+    counts = unit_counts(data)
+    drawn = np.flatnonzero(data.state == Cell.CATEGORY)
+    unit, annotator = data.unit[drawn], data.annotator[drawn].astype(np.int64)
+    value = data.value[drawn]
+    present, annotator = np.unique(annotator, return_inverse=True)
+    weight, size = counts.weight, counts.size
+    paired = weight * (size >= 2)
+    if not paired.any():
+        return undefined(NO_PAIR)
+    agreement = unit_agreement(counts, weights)
+    shape = len(present), counts.n_values
+    place = annotator * shape[1] + value
+
+    @cache
+    def sums() -> Any:
+        return table_of(
+            np.concatenate([np.repeat(np.arange(2), len(size)), 2 + place]),
+            np.concatenate([counts.group, counts.group, counts.group[unit]]),
+            np.concatenate([paired, paired * agreement, weight[unit]]),
+            (2 + shape[0] * shape[1], counts.n_groups),
+        )
+
+    def evaluate(column: FloatArray) -> FloatArray:
+        expected = _expected(column[2:].reshape(*shape, -1), weights)[0]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            result: FloatArray = (column[1] / column[0] - expected) / (1 - expected)
+        return np.where(expected < 1 - ROUNDING, result, np.nan)
+
+    given = sum_by(place, weight[unit], shape[0] * shape[1]).reshape(*shape, 1)
+    expected_array, share, slope = _expected(given, weights)
+    observed, expected = float((paired * agreement).sum() / paired.sum()), float(expected_array[0])
+    if not expected < 1 - ROUNDING:
+        return undefined(NO_VARIATION, observed, expected)
+    kappa = (observed - expected) / (1 - expected)
+    rated = weight * (size >= 1)
+    # What a rating changes in the share of its annotator, less the mean of that.
+    centred = (slope - (share * slope).sum(1, keepdims=True))[annotator, value, 0]
+    chance = sum_by(unit, weight[unit] * centred / given.sum(1)[annotator, 0], len(size))
+    observing = paired * (agreement - expected) / paired.sum()
+    observing -= rated * (observed - expected) / rated.sum()
+    influence = (observing - 2 * (1 - kappa) * chance) / (1 - expected)
+    clusters = clusters_of(counts.group, rated > 0)
+    error = clustered_error(influence, counts.group, rated > 0, counts.n_groups)
+    return Estimator(kappa, observed, expected, OK, sums, evaluate, clusters, error)

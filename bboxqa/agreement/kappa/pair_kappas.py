@@ -1,0 +1,332 @@
+"""Kappas of pairs of annotators, how sure they are, and their means.
+
+The mean without a cluster is that of all, with the kappas of the pairs that it touches taken out
+and put in again: exact, in time that grows with the answers.
+Replicates are made of these values too (`linearised`). Drawn anew, pairs that share little come to
+agree on everything, which moves a mean of their kappas away from its value; leaving out one cluster
+does not.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields, replace
+from math import inf, nan
+from typing import Any
+
+import numpy as np
+
+from bboxqa.agreement.kappa.answers import AnswerPairs
+from bboxqa.agreement.uncertainty.estimator import (
+    NO_PAIR,
+    NO_VARIATION,
+    OK,
+    ROUNDING,
+    Estimator,
+    undefined,
+)
+from bboxqa.agreement.uncertainty.linear import NO_ERROR, fisher_interval, linearised
+from bboxqa.core.arrays import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    IntArray,
+    freeze,
+    run_starts,
+    sum_by,
+)
+from bboxqa.model.estimates import PairTable
+from bboxqa.model.reliability import ReliabilityData
+
+__all__ = [
+    "BY_CONVENTION",
+    "PairBlock",
+    "PairKappas",
+    "kappa_of",
+    "mean_of_pairs",
+    "pair_kappas",
+    "sum_by_cluster",
+    "with_single",
+]
+
+BY_CONVENTION = "1 by convention: each pair could not but agree, such as by one value only"
+
+Shares = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
+"""(S, N) sums of pairs → N shares of observed and of expected agreement."""
+
+
+def kappa_of(observed: FloatArray, expected: FloatArray) -> FloatArray:
+    """Return (p_o − p_e) / (1 − p_e), and 1 where everything agrees.
+
+    Two annotators who agree on everything have kappa 1, also where they only ever gave one
+    value, so that agreement was certain by chance: the convention of the published
+    studies of pairwise agreement that weight pairs by what they share.
+
+    Parameters
+    ----------
+    observed, expected : (N,) float64
+
+    Returns
+    -------
+    (N,) float64
+        NaN where either is, or where chance leaves nothing to agree on and they do not agree.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> kappa_of(np.array([0.75, 1.0]), np.array([0.5, 1.0]))
+    array([0.5, 1. ])
+    """
+    kappa: FloatArray
+    with np.errstate(divide="ignore", invalid="ignore"):
+        kappa = (observed - expected) / (1 - expected)
+    kappa[~(expected < 1 - ROUNDING)] = np.nan
+    kappa[observed >= 1 - ROUNDING] = 1.0
+    return kappa
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairBlock:
+    """The sums of P pairs, and of what clusters leave of them.
+
+    Attributes
+    ----------
+    first, second : (P,) int32
+        The annotators, ``first < second``, sorted.
+    pair : (E,) int64
+        Of each entry: a cluster, or several that are alike.
+    times : (E,) float64
+        How many clusters the entry stands for.
+    whole : (S, P) float64
+        Sums of each pair; the first is the number of answers that were compared.
+    left : (S, E) float64
+        Of the pair without one of these clusters.
+    by_cluster : callable
+        (N, E) amounts of entries → (N, G), the same added up for each cluster.
+    moved : (E,) float64, optional
+        By how much one of these clusters moves the kappa of the pair, where a formula is known.
+    independent : (P,) bool
+        Whether each unit of the pair is a cluster of its own.
+    """
+
+    first: IntArray
+    second: IntArray
+    pair: IndexArray
+    times: FloatArray
+    whole: FloatArray
+    left: FloatArray
+    by_cluster: Callable[[FloatArray], FloatArray]
+    moved: FloatArray | None
+    independent: BoolArray
+
+    def __post_init__(self) -> None:
+        freeze(self)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairKappas:
+    """The kappa of every pair, and what it takes to resample their means.
+
+    Attributes
+    ----------
+    table : PairTable
+        Of P pairs.
+    clusters : (C,) int64
+        Those in which some pair was compared, sorted.
+    without : (2, C) float64
+        The mean of the kappas without each cluster, pairs weighted by the answers compared and
+        all alike; NaN where nothing is left.
+    n_groups : int
+    single : Estimator, optional
+        Of the one pair, if there is one only.
+    """
+
+    table: PairTable
+    clusters: IndexArray
+    without: FloatArray
+    n_groups: int
+    single: Estimator | None = None
+
+    def __post_init__(self) -> None:
+        freeze(self)
+
+
+def pair_kappas(blocks: Iterable[PairBlock], data: ReliabilityData, shares: Shares) -> PairKappas:
+    """Return the kappa of every pair of annotators with its uncertainty.
+
+    Parameters
+    ----------
+    blocks : iterable of PairBlock
+        All pairs of the data, one after the other.
+    data : ReliabilityData
+        M ratings, sorted by unit.
+    shares : callable
+        Observed and expected agreement from sums of pairs.
+
+    Returns
+    -------
+    PairKappas
+        With the standard error of each pair from the moves of the clusters, else by the
+        jackknife; without `single`.
+    """
+    change, total, tables = np.zeros((4, data.n_groups)), np.zeros(4), []
+    for block in blocks:
+        kappa_left = kappa_of(*shares(block.left))
+        table = _table(block, shares, kappa_left)
+        tables.append(table)
+        part = _parts(block.whole, table.kappa)
+        total += part.sum(1)
+        change += block.by_cluster(_parts(block.left, kappa_left) - part[:, block.pair])
+    clusters = _compared(data)
+    left = total[:, None] + change[:, clusters]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        without = left[1::2] / left[::2]
+    # What is left of a sum of counts is 0, or 1 at least.
+    without[left[::2] < 0.5] = nan
+    return PairKappas(_joined(tables), clusters, without, data.n_groups)
+
+
+def sum_by_cluster(amounts: FloatArray, cluster: IndexArray, n_groups: int) -> FloatArray:
+    """Return the sums of each cluster, for entries that are of one cluster each.
+
+    Parameters
+    ----------
+    amounts : (N, E) float64
+    cluster : (E,) int64
+    n_groups : int
+        G.
+
+    Returns
+    -------
+    (N, G) float64
+    """
+    return np.stack([sum_by(cluster, row, n_groups) for row in amounts])
+
+
+def _compared(data: ReliabilityData) -> IndexArray:
+    """Return the clusters in which two annotators answered one unit, sorted."""
+    drawn = data.counted
+    unit, annotator = data.unit[drawn], data.annotator[drawn]
+    if len(unit) == 0:
+        return np.zeros(0, np.int64)
+    start = run_starts(unit)
+    several = np.maximum.reduceat(annotator, start) > np.minimum.reduceat(annotator, start)
+    return np.unique(data.group[unit[start[several]]]).astype(np.int64)
+
+
+def with_single(
+    found: PairKappas, answers: AnswerPairs, make_sums: Callable[[], Any], shares: Shares
+) -> PairKappas:
+    """Return kappas of pairs, of which there is one only, with what it takes to draw it anew.
+
+    Parameters
+    ----------
+    found : PairKappas
+    answers : AnswerPairs
+        Of the pair.
+    make_sums : callable
+        Returns what each cluster adds.
+    shares : callable
+        Observed and expected agreement from sums of that.
+
+    Returns
+    -------
+    PairKappas
+    """
+    table = found.table
+    single = Estimator(
+        float(table.kappa[0]), float(table.observed[0]), float(table.expected[0]), OK, make_sums,
+        lambda sums: kappa_of(*shares(sums)),
+        np.unique(answers.group[answers.unit]).astype(np.int64),
+        float(table.standard_error[0]), int(table.n_shared[0]),
+    )  # fmt: skip
+    return replace(found, single=single)
+
+
+def _parts(sums: FloatArray, kappa: FloatArray) -> FloatArray:
+    """Return what pairs add to their means: weights and weighted kappas, by answers and alike."""
+    shared = sums[0]
+    alike = (shared > 0).astype(np.float64)
+    return np.stack(
+        [shared, np.where(shared > 0, shared * kappa, 0), alike, np.where(shared > 0, kappa, 0)]
+    )
+
+
+def _table(block: PairBlock, shares: Shares, kappa_left: FloatArray) -> PairTable:
+    n_pairs, pair, times = len(block.first), block.pair, block.times
+    observed, expected = shares(block.whole)
+    kappa = kappa_of(observed, expected)
+    n_clusters = sum_by(pair, times, n_pairs)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        if block.moved is None:
+            mean = sum_by(pair, times * kappa_left, n_pairs) / n_clusters
+            squares = sum_by(pair, times * (kappa_left - mean[pair]) ** 2, n_pairs)
+            error = np.sqrt((n_clusters - 1) / n_clusters * squares)
+        else:
+            squares = sum_by(pair, times * block.moved**2, n_pairs)
+            # Of independent units Fleiss, Cohen and Everitt divide by their number, not one less.
+            less = np.where(block.independent, 1, n_clusters / (n_clusters - 1))
+            error = np.sqrt(squares * less)
+    # Where nothing varies, as at the ends of the scale, there is no slope.
+    error[(observed >= 1 - ROUNDING) | (n_clusters < 2) | ~(error > NO_ERROR)] = nan
+    return PairTable(
+        first=block.first,
+        second=block.second,
+        n_shared=block.whole[0].astype(np.int64),
+        observed=observed,
+        expected=expected,
+        kappa=kappa,
+        standard_error=error,
+        interval=fisher_interval(kappa, error, n_clusters - 1),
+    )
+
+
+def _joined(tables: list[PairTable]) -> PairTable:
+    if not tables:
+        nobody, nothing = np.zeros(0, np.int32), np.zeros(0)
+        count, bounds = np.zeros(0, np.int64), np.zeros((0, 2))
+        return PairTable(nobody, nobody, count, nothing, nothing, nothing, nothing, bounds)
+    return PairTable(
+        *(
+            np.concatenate([getattr(table, field.name) for table in tables])
+            for field in fields(PairTable)
+        )
+    )
+
+
+def mean_of_pairs(
+    found: PairKappas, *, by_shared: bool = True, lowest: float = -inf, nothing: str = NO_VARIATION
+) -> Estimator:
+    """Return the mean of the kappas of pairs; with two annotators, their kappa itself.
+
+    Parameters
+    ----------
+    found : PairKappas
+    by_shared : bool
+        Whether each pair counts by the number of answers that were compared, or all alike
+        (Light 1971).
+    lowest : float
+        The end of the scale of kappa.
+    nothing : str
+        What it means where the kappa of a pair is undefined.
+
+    Returns
+    -------
+    Estimator
+        The standard error of a mean over several is by the jackknife.
+    """
+    table = found.table
+    if len(table) == 0:
+        return undefined(NO_PAIR)
+    part = table.n_shared if by_shared else np.ones(len(table))
+    observed = float(part @ table.observed / part.sum())
+    expected = float(part @ table.expected / part.sum())
+    value = float(part @ table.kappa / part.sum())
+    if np.isnan(value):
+        return undefined(nothing, observed, expected)
+    status = BY_CONVENTION if (table.expected >= 1 - ROUNDING).all() else OK
+    if found.single is not None:
+        return replace(found.single, status=status)
+    return linearised(
+        value, found.clusters, found.without[0 if by_shared else 1], found.n_groups,
+        observed=observed, expected=expected, status=status, n_shared=int(table.n_shared.sum()),
+        lowest=lowest,
+    )  # fmt: skip

@@ -1,0 +1,99 @@
+"""Agreement weights: how much of an agreement two different values still are."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from bboxqa.core.arrays import FloatArray
+from bboxqa.core.errors import ConfigError
+
+__all__ = ["WEIGHTS", "agreement_weights"]
+
+WEIGHTS = ("identity", "linear", "quadratic")
+
+# A table of this many values squared takes 200 MB.
+_MOST_VALUES = 5000
+
+
+def agreement_weights(
+    weights: str | Sequence[Sequence[float]] | FloatArray,
+    n_values: int,
+    numbers: FloatArray | None = None,
+) -> FloatArray | None:
+    """Return the agreement of each two values, from 0 to 1.
+
+    Linear weights are 1 − |x_k − x_l| / (x_max − x_min), quadratic ones 1 − the square of that
+    (Cohen 1968; Fleiss and Cohen 1973), over the values as numbers; where some value is not a
+    number, over their places 0 to K − 1.
+
+    Parameters
+    ----------
+    weights : {"identity", "linear", "quadratic"} or (K, K) array
+        Own weights are agreements with 1 on the diagonal, or disagreements with 0 there
+        (Cohen 1968); these are divided by the largest, which changes no kappa. Rows are the values
+        of the first annotator of a pair, so that the order matters where they are not symmetric.
+    n_values : int
+        K.
+    numbers : (K,) float64, optional
+
+    Returns
+    -------
+    (K, K) float64 or None
+        None for identity: only equal values agree.
+
+    Raises
+    ------
+    ConfigError
+        If the weights are not known, or no such matrix.
+
+    Examples
+    --------
+    >>> agreement_weights("linear", 3).tolist()
+    [[1.0, 0.5, 0.0], [0.5, 1.0, 0.5], [0.0, 0.5, 1.0]]
+    >>> agreement_weights([[0, 1], [2, 0]], 2).tolist()
+    [[1.0, 0.5], [0.0, 1.0]]
+    """
+    if isinstance(weights, str):
+        return _named(weights, n_values, numbers)
+    try:
+        own = np.array(weights, np.float64)
+    except (TypeError, ValueError):
+        raise ConfigError(
+            f"weights: expected {', '.join(WEIGHTS)}, or {n_values} x {n_values} numbers"
+        ) from None
+    if own.shape != (n_values, n_values):
+        found = " x ".join(map(str, own.shape)) or repr(weights)
+        raise ConfigError(
+            f"weights: found {found}, expected {n_values} x {n_values}, one row per value"
+        )
+    if not np.isfinite(own).all() or (own < 0).any():
+        raise ConfigError("weights: expected finite numbers, 0 or more")
+    diagonal = np.diagonal(own)
+    largest = float(own.max(initial=0))
+    if (diagonal == 1).all() and largest <= 1:
+        return own
+    if (diagonal == 0).all() and largest > 0:
+        own /= -largest
+        own += 1
+        return own
+    raise ConfigError(
+        "weights: expected agreements from 0 to 1 with 1 on the diagonal, "
+        "or disagreements with 0 on the diagonal"
+    )
+
+
+def _named(weights: str, n_values: int, numbers: FloatArray | None) -> FloatArray | None:
+    if weights not in WEIGHTS:
+        raise ConfigError(f"weights: found {weights!r}, expected one of {', '.join(WEIGHTS)}")
+    if weights == "identity":
+        return None
+    if n_values > _MOST_VALUES:
+        raise ConfigError(
+            f"weights: {n_values:,} different values are too many for {weights} weights "
+            f"(at most {_MOST_VALUES:,}); for measurements use Krippendorff's alpha of intervals"
+        )
+    place = np.arange(n_values, dtype=np.float64) if numbers is None else numbers
+    distance = np.abs(place[:, None] - place)
+    distance /= max(float(distance.max(initial=0)), np.finfo(np.float64).tiny)
+    agreement: FloatArray = 1 - (distance if weights == "linear" else distance**2)
+    return agreement

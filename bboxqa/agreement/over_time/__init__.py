@@ -1,0 +1,1 @@
+"""Agreement on segments in time."""

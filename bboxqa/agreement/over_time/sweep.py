@@ -1,0 +1,290 @@
+"""Agreement over time: segments become stretches on which no annotator changes their mind."""
+
+from dataclasses import dataclass, replace
+from math import isfinite
+from typing import Literal
+
+import numpy as np
+
+from bboxqa.agreement.over_time.segment_overlaps import Overlaps, overlapping, without_overlaps
+from bboxqa.core.arrays import BoolArray, IndexArray, IntArray
+from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.core.text import clean
+from bboxqa.model.ratings import Ratings
+from bboxqa.model.recordings import Segments, describe, segment_problems
+from bboxqa.model.reliability import Cell, ReliabilityData
+
+__all__ = [
+    "BACKGROUND",
+    "overlapping_segments",
+    "sweep",
+]
+
+BACKGROUND = "(nothing marked)"
+_ADVICE = (
+    "Correct them, put what may happen together into different tiers, or choose which segment "
+    "wins with --overlaps: the first, the last or the longest."
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Line:
+    """Pieces of time of every annotator and block, one after the other.
+
+    A block is a recording in a tier. All blocks lie on one line of time, so that one search
+    finds a moment in any of them.
+    """
+
+    block_start: IndexArray
+    block_recording: IntArray
+    length: int
+    segment: IndexArray
+    annotator: IntArray
+    start: IndexArray
+    end: IndexArray
+    label: IntArray
+
+    def take(self, piece: IndexArray, start: IndexArray, end: IndexArray) -> "_Line":
+        return replace(
+            self,
+            segment=self.segment[piece],
+            annotator=self.annotator[piece],
+            start=start,
+            end=end,
+            label=self.label[piece],
+        )
+
+
+def sweep(
+    segments: Segments,
+    tier: str | None = None,
+    *,
+    resolution_ms: int = 1,
+    support: Literal["all", "marked"] = "all",
+    overlaps: Overlaps = "refuse",
+) -> Ratings:
+    """Return what each annotator said about each stretch of time between two boundaries.
+
+    Work and memory grow with the number of boundaries, never with the length of time.
+
+    Parameters
+    ----------
+    segments : Segments
+        N segments; N may be 0.
+    tier : str, optional
+        Which tier to measure; None for all of them, one after the other. A label that occurs in
+        several tiers is one value, and the background is one value for all.
+    resolution_ms : int
+        A sample point stands in the middle of every R milliseconds of each recording, at ⌊R/2⌋,
+        ⌊R/2⌋ + R, …; the weight of a stretch is how many fall into it, and a stretch without any
+        is left out.
+    support : {"all", "marked"}
+        Whether to keep the stretches on which nobody marked anything.
+    overlaps : {"refuse", "first", "last", "longest"}
+        Who wins where an annotator has several segments at a time in one tier: the one that
+        started first or last, where they start together the one that comes first or last in the
+        files; or the longest, where equally long the first.
+
+    Returns
+    -------
+    Ratings
+        A unit is a stretch, its group the recording, its weight the number of sample points. The
+        values are the labels that occur, and last `BACKGROUND` where it occurs: an annotator who
+        was asked about a recording marked nothing there. Who was not asked has no cell.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such tier, or a setting has a wrong value.
+    DatasetError
+        If a segment is impossible, or overlaps are to be refused and there are any.
+
+    Notes
+    -----
+    The continuum as units of equal length, the gaps a category of their own: the simplest of the
+    unitizing designs of Krippendorff (2019), "Content Analysis", 4th ed., ch. 12, which counts
+    neighbouring points as independent; intervals have to draw recordings, not stretches.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> zero, time = np.zeros(2, np.int32), np.array([0, 40])
+    >>> ratings = sweep(Segments(
+    ...     zero, np.array([0, 1]), zero, time, np.array([100, 100]), zero,
+    ...     ("talk",), ("ann", "bob"), ("posture",), ("sit",),
+    ...     np.array([100]), np.ones((1, 2), bool)))
+    >>> ratings.value_names, ratings.data.weight.tolist()
+    (('sit', '(nothing marked)'), [40, 60])
+    >>> ratings.data.value.reshape(2, 2).tolist()
+    [[0, 1], [0, 0]]
+    """
+    _check_settings(segments, tier, resolution_ms, support, overlaps)
+    if problems := segment_problems(segments):
+        raise DatasetError(problems, "Correct the segments and try again.")
+    line = _on_one_line(segments, tier)
+    if overlaps == "refuse":
+        _refuse_overlaps(segments, line)
+    else:
+        line = line.take(*without_overlaps(line.annotator, line.start, line.end, overlaps))
+    boundaries = np.unique(np.concatenate([line.block_start, line.start, line.end, [line.length]]))
+    begin, end = boundaries[:-1], boundaries[1:]
+    block = np.searchsorted(line.block_start, begin, side="right") - 1
+    offset = line.block_start[block]
+    weight = _points_before(end - offset, resolution_ms)
+    weight -= _points_before(begin - offset, resolution_ms)
+    recording = line.block_recording[block]
+    said = np.stack([_said(line, begin, each) for each in range(len(segments.annotator_names))], 1)
+    asked = segments.asked[recording]
+    keep = weight > 0
+    if support == "marked":
+        keep &= (asked & (said >= 0)).any(axis=1)
+    return _ratings(segments, said[keep], asked[keep], weight[keep], recording[keep])
+
+
+def _points_before(time: IndexArray, resolution_ms: int) -> IndexArray:
+    """Return how many sample points stand before each time, in whole numbers throughout."""
+    return -((resolution_ms // 2 - time) // resolution_ms)
+
+
+def _check_settings(
+    segments: Segments, tier: str | None, resolution_ms: int, support: str, overlaps: str
+) -> None:
+    if tier is not None and tier not in segments.tier_names:
+        known = ", ".join(map(repr, segments.tier_names)) or "none"
+        raise ConfigError(f"there is no tier {tier!r}; expected one of: {known}")
+    if resolution_ms < 1:
+        raise ConfigError(f"the resolution is {resolution_ms} ms; expected 1 ms or more")
+    for name, found, allowed in (
+        ("support", support, ("all", "marked")),
+        ("overlaps", overlaps, ("refuse", "first", "last", "longest")),
+    ):
+        if found not in allowed:
+            raise ConfigError(f"{name} is {found!r}; expected one of: {', '.join(allowed)}")
+    if BACKGROUND in segments.label_names:
+        raise DatasetError(
+            [f"the label {BACKGROUND!r} occurs; it is the name of time without any segment"],
+            "Leave those segments out, or name the label otherwise.",
+        )
+
+
+def _on_one_line(segments: Segments, tier: str | None) -> _Line:
+    segment = np.arange(len(segments))
+    tiers = np.arange(len(segments.tier_names))
+    if tier is not None:
+        tiers = np.array([segments.tier_names.index(tier)])
+        segment = np.flatnonzero(segments.tier == tiers[0])
+    n_recordings = len(segments.recording_names)
+    lengths = np.tile(segments.duration, len(tiers))
+    starts = np.cumsum(lengths) - lengths
+    block = np.searchsorted(tiers, segments.tier[segment]) * n_recordings
+    offset = starts[block + segments.recording[segment]]
+    # The order in the files decides between equal starts.
+    order = np.lexsort((segment, offset + segments.start[segment], segments.annotator[segment]))
+    segment, offset = segment[order], offset[order]
+    # The start of a recording of no length would hide that of the next one.
+    real = np.flatnonzero(lengths > 0)
+    return _Line(
+        block_start=starts[real],
+        block_recording=np.tile(np.arange(n_recordings, dtype=np.int32), len(tiers))[real],
+        length=int(lengths.sum()),
+        segment=segment,
+        annotator=segments.annotator[segment],
+        start=offset + segments.start[segment],
+        end=offset + segments.end[segment],
+        label=segments.label[segment],
+    )
+
+
+def overlapping_segments(
+    segments: Segments, tier: str | None = None
+) -> tuple[IndexArray, IndexArray]:
+    """Return the segments that overlap an earlier one of their annotator.
+
+    Parameters
+    ----------
+    segments : Segments
+        N segments, each possible by itself.
+    tier : str, optional
+        None for those of every tier; segments of different tiers never overlap.
+
+    Returns
+    -------
+    earlier, later : (P,) int64
+        Indices of segments. Each that starts before an earlier one has ended appears once as
+        `later`, beside the one that reaches furthest.
+    """
+    line = _on_one_line(segments, tier)
+    earlier, later = overlapping(line.annotator, line.start, line.end)
+    return line.segment[earlier], line.segment[later]
+
+
+def _refuse_overlaps(segments: Segments, line: _Line) -> None:
+    earlier, later = overlapping(line.annotator, line.start, line.end)
+    problems = []
+    for pair in zip(line.segment[earlier].tolist(), line.segment[later].tolist(), strict=True):
+        (where, first), (other, second) = (describe(segments, place) for place in pair)
+        annotator = clean(segments.annotator_names[segments.annotator[pair[0]]])
+        problems.append(
+            f"{other}: {second} overlaps {first} ({where}); "
+            f"expected one segment of {annotator} at a time"
+        )
+    if problems:
+        raise DatasetError(problems, _ADVICE)
+
+
+def _said(line: _Line, begin: IndexArray, annotator: int) -> IntArray:
+    """Return the label of an annotator at each moment, -1 where there is none."""
+    first, last = np.searchsorted(line.annotator, [annotator, annotator + 1])
+    if first == last:
+        return np.full(len(begin), -1, np.int32)
+    own = slice(first, last)
+    place = np.searchsorted(line.start[own], begin, side="right") - 1
+    inside = (place >= 0) & (line.end[own][place] > begin)
+    return np.where(inside, line.label[own][place], -1).astype(np.int32)
+
+
+def _ratings(
+    segments: Segments,
+    said: IntArray,
+    asked: BoolArray,
+    weight: IndexArray,
+    recording: IntArray,
+) -> Ratings:
+    unit, annotator = np.nonzero(asked)
+    codes = said[unit, annotator]
+    used = np.unique(codes)
+    names = ["" if code < 0 else segments.label_names[code] for code in used.tolist()]
+    numbers = _numbers([name for code, name in zip(used, names, strict=True) if code >= 0])
+    background = bool(len(used)) and used[0] < 0
+    keys = names[1:] if background else names
+    order = sorted(range(len(keys)), key=numbers.__getitem__ if numbers else keys.__getitem__)
+    place = np.empty(len(used), np.int32)
+    place[np.array(order, np.int64) + background] = np.arange(len(keys))
+    if background:
+        place[0] = len(keys)
+    data = ReliabilityData(
+        unit=unit,
+        annotator=annotator.astype(np.int32),
+        value=place[np.searchsorted(used, codes)],
+        state=np.full(len(unit), Cell.CATEGORY, np.uint8),
+        group=recording,
+        n_values=len(used),
+        n_groups=len(segments.recording_names),
+        weight=weight,
+    )
+    return Ratings(
+        data=data,
+        unit_names=(),
+        annotator_names=segments.annotator_names,
+        value_names=(*(keys[i] for i in order), *([BACKGROUND] if background else [])),
+        numbers=None if background or not numbers else np.array(sorted(numbers)),
+    )
+
+
+def _numbers(names: list[str]) -> list[float]:
+    """Return the labels as numbers, or nothing where one is not a number."""
+    try:
+        numbers = [float(name) for name in names]
+    except ValueError:
+        return []
+    return numbers if all(map(isfinite, numbers)) and len(set(numbers)) == len(numbers) else []

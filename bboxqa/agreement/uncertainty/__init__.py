@@ -1,0 +1,1 @@
+"""Intervals, standard errors and sample sizes."""

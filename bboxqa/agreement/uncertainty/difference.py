@@ -1,0 +1,96 @@
+"""The difference of two coefficients, with an interval by resampling both together."""
+
+from dataclasses import dataclass
+from math import nan
+
+import numpy as np
+
+from bboxqa.agreement.uncertainty.estimator import OK, Estimator
+from bboxqa.agreement.uncertainty.resampling import drawn_weights, percentile_interval
+from bboxqa.core.arrays import FloatArray, IndexArray
+
+__all__ = ["APART", "Difference", "paired_difference"]
+
+APART = "drawn apart: no unit or cluster of one is called as one of the other"
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One coefficient less another.
+
+    Attributes
+    ----------
+    value : float
+        NaN where either is undefined.
+    interval : tuple of float
+        The 95 % interval; NaN where there is none.
+    standard_error : float
+        Of the replicates; NaN where there are none.
+    status : str
+        "ok", or why the value is undefined, or that nothing was drawn together.
+    n_clusters : int
+        How many clusters were drawn from.
+    n_common : int
+        How many of these both coefficients have.
+    """
+
+    value: float
+    interval: tuple[float, float]
+    standard_error: float
+    status: str
+    n_clusters: int
+    n_common: int
+
+
+def paired_difference(
+    first: Estimator,
+    second: Estimator,
+    first_names: IndexArray,
+    second_names: IndexArray,
+    replicates: int,
+    seed: int,
+) -> Difference:
+    """Return the difference first − second.
+
+    Clusters that both have are drawn together (paired resampling: Efron and Tibshirani 1993,
+    ch. 8), so that what is hard about an image is hard for both and cancels.
+
+    Parameters
+    ----------
+    first, second : Estimator
+        The same coefficient of two groups of annotators, or under two guidelines.
+    first_names, second_names : (G,) int64
+        A number for each cluster of either, equal where it is the same image or unit.
+    replicates : int
+        How many times to draw.
+    seed : int
+        Of the random numbers.
+
+    Returns
+    -------
+    Difference
+    """
+    value = first.value - second.value
+    ours, theirs = first_names[first.clusters], second_names[second.clusters]
+    names = np.union1d(ours, theirs)
+    n_common = len(np.intersect1d(ours, theirs))
+    for which, estimator in (("first", first), ("second", second)):
+        if np.isnan(estimator.value):
+            status = f"{which}: {estimator.status}"
+            return Difference(nan, (nan, nan), nan, status, len(names), n_common)
+    places = np.searchsorted(names, ours), np.searchsorted(names, theirs)
+    sums = first.drawn_sums(), second.drawn_sums()
+    parts: list[FloatArray] = [np.zeros(0)]
+    if len(names) > 1:
+        for weights in drawn_weights(len(names), replicates, seed):
+            left, right = (
+                estimator.evaluate(np.asarray(table @ weights[place]))
+                for estimator, table, place in zip((first, second), sums, places, strict=True)
+            )
+            parts.append(left - right)
+    drawn = np.concatenate(parts)
+    low, high = percentile_interval(drawn[None])[0] if len(drawn) else (nan, nan)
+    defined = drawn[~np.isnan(drawn)]
+    error = float(defined.std(ddof=1)) if not np.isnan(low) and len(defined) > 1 else nan
+    status = OK if n_common or not replicates else APART
+    return Difference(value, (float(low), float(high)), error, status, len(names), n_common)

@@ -1,0 +1,190 @@
+"""A coefficient as a function of sums over clusters: one form, for every kind of interval."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import nan
+from typing import Any
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, freeze, sum_by
+
+__all__ = [
+    "NO_PAIR",
+    "NO_VARIATION",
+    "OK",
+    "ONE_IMAGE",
+    "ROUNDING",
+    "Estimator",
+    "clustered_error",
+    "clusters_of",
+    "table_of",
+    "undefined",
+]
+
+OK = "ok"
+NO_PAIR = "undefined: no unit has two values to compare"
+NO_VARIATION = "undefined: only one value occurs, so no disagreement is possible"
+ONE_IMAGE = "one image only, and its annotators agree on everything"
+
+ROUNDING = 1e-12
+"""A difference below this share of the numbers subtracted is one of rounding."""
+
+# Tables of so many cells are kept as they are; scipy is loaded for larger ones only.
+_DENSE = 1 << 22
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Estimator:
+    """A coefficient, and what it takes to resample it.
+
+    Attributes
+    ----------
+    value, observed, expected : float
+        NaN where undefined.
+    status : str
+        "ok", or why the value is undefined, or what its reader has to know.
+    make_sums : callable
+        Returns a (D, G) array or sparse array: what each cluster adds to the D sums that the
+        coefficient is a function of. They add: the columns of two shards side by side are the
+        statistics of both. Made when first asked for.
+    evaluate : callable
+        (D, B) sums → (B,) values, NaN where undefined.
+    clusters : (C,) int64
+        The clusters that have a say: only these are drawn, so that a unit that nothing is
+        compared in changes no interval.
+    standard_error : float
+        By linearisation; NaN where there is no formula.
+    n_shared : int, optional
+        Of means over pairs.
+    without : (C,) float64, optional
+        The coefficient without each cluster, where the sums are made of it: those of
+        `linearised`, which do not add over shards.
+    bias : float
+        By how much the coefficient is expected to lie beside what it is of, if replicates do not
+        show it (the jackknife's: Efron and Tibshirani 1993, eq. 10.17).
+    """
+
+    value: float
+    observed: float
+    expected: float
+    status: str
+    make_sums: Callable[[], Any]
+    evaluate: Callable[[FloatArray], FloatArray]
+    clusters: IndexArray
+    standard_error: float = nan
+    n_shared: int | None = None
+    without: FloatArray | None = None
+    bias: float = 0.0
+
+    def __post_init__(self) -> None:
+        freeze(self)
+
+    @property
+    def sums(self) -> Any:
+        """What each cluster adds, (D, G)."""
+        return self.make_sums()
+
+    def drawn_sums(self) -> Any:
+        """Return the sums of the clusters that have a say, (D, C)."""
+        sums = self.sums
+        return sums if len(self.clusters) == sums.shape[1] else sums[:, self.clusters]
+
+
+def undefined(status: str, observed: float = nan, expected: float = nan) -> Estimator:
+    """Return a coefficient that the data do not define.
+
+    Examples
+    --------
+    >>> undefined("undefined: no ratings").value
+    nan
+    """
+
+    def no_value(sums: FloatArray) -> FloatArray:
+        return np.full(sums.shape[1], nan)
+
+    nobody = np.zeros(0, np.int64)
+    return Estimator(nan, observed, expected, status, lambda: np.zeros((0, 0)), no_value, nobody)
+
+
+def table_of(
+    row: IndexArray, column: IntArray | IndexArray, amount: FloatArray, shape: tuple[int, int]
+) -> Any:
+    """Return the table with the amounts added up at their places, dense where it is small.
+
+    Parameters
+    ----------
+    row, column : (E,) integers
+    amount : (E,) float64
+    shape : tuple of int
+
+    Returns
+    -------
+    array or scipy.sparse.csc_array
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> table_of(np.array([0, 0]), np.array([1, 1]), np.array([2.0, 3.0]), (1, 2)).tolist()
+    [[0.0, 5.0]]
+    """
+    if shape[0] * shape[1] <= _DENSE:
+        place = row * shape[1] + column
+        dense = sum_by(place, amount, shape[0] * shape[1]).reshape(shape)
+        dense.setflags(write=False)
+        return dense
+    from scipy.sparse import csc_array
+
+    # By columns: the sums stay in the cache while the weights stream by.
+    table = csc_array((amount, (row, column)), shape=shape)
+    table.data.setflags(write=False)
+    return table
+
+
+def clusters_of(group: IntArray, counted: BoolArray) -> IndexArray:
+    """Return the clusters of the units that have a say, sorted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> clusters_of(np.array([0, 2, 2]), np.array([False, True, True]))
+    array([2])
+    """
+    return np.unique(group[counted]).astype(np.int64)
+
+
+def clustered_error(
+    influence: FloatArray, group: IntArray, counted: BoolArray, n_groups: int
+) -> float:
+    """Return the standard error of a coefficient from the influence of its units.
+
+    The influences of the units of a cluster are added before they are squared, so that units of
+    one image or recording are not taken for independent. With clusters of one unit this is the
+    linearised standard error of Gwet (2014, Handbook of Inter-Rater Reliability, ch. 5-6).
+
+    Parameters
+    ----------
+    influence : (U,) float64
+        By how much each unit moves the coefficient; the sum is about 0.
+    group : (U,) int32
+        The cluster of each unit.
+    counted : (U,) bool
+        The units that have a say.
+    n_groups : int
+
+    Returns
+    -------
+    float
+        NaN with fewer than two clusters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> clustered_error(np.array([0.1, -0.1]), np.arange(2), np.ones(2, bool), 2)
+    0.2
+    """
+    total = sum_by(group, influence * counted, n_groups)
+    n_clusters = np.count_nonzero(np.bincount(group, counted, n_groups))
+    if n_clusters < 2:
+        return nan
+    return float(np.sqrt((total**2).sum() * n_clusters / (n_clusters - 1)))

@@ -1,0 +1,123 @@
+"""Uncertainty of coefficients along the straight line that they follow near their value."""
+
+from math import inf, nan
+
+import numpy as np
+
+from bboxqa.agreement.uncertainty.estimator import OK, Estimator
+from bboxqa.agreement.uncertainty.resampling import LEVEL, jackknife_error
+from bboxqa.core.arrays import FloatArray, IndexArray
+
+__all__ = ["FEWEST", "NO_ERROR", "fisher_interval", "linearised"]
+
+FEWEST = 10
+"""With fewer clusters than this, an interval without draws covers too rarely to be shown."""
+NO_ERROR = 1e-12
+"""A standard error below this is one of rounding: nothing varied."""
+
+
+def linearised(
+    value: float,
+    clusters: IndexArray,
+    without: FloatArray,
+    n_groups: int,
+    *,
+    observed: float = nan,
+    expected: float = nan,
+    status: str = OK,
+    n_shared: int | None = None,
+    lowest: float = -inf,
+) -> Estimator:
+    """Return a coefficient of which a replicate is a mean of pseudo-values.
+
+    Those of the clusters that were drawn, as the jackknife has them (Efron and Tibshirani 1993,
+    ch. 11.5: the linear part of the bootstrap), moved so that all clusters together give the value
+    itself. What they were moved by is kept as the bias.
+
+    Parameters
+    ----------
+    value : float
+        Of the coefficient.
+    clusters : (C,) int64
+        Those that have a say.
+    without : (C,) float64
+        The coefficient without each of them.
+    n_groups : int
+        G.
+    observed, expected, status, n_shared
+        As in `Estimator`.
+    lowest : float
+        The end of the scale; the other is 1. With few clusters a straight line may lead beyond.
+
+    Returns
+    -------
+    Estimator
+        Its standard error is that of the jackknife.
+
+    Examples
+    --------
+    >>> found = linearised(0.5, np.arange(3), np.array([0.4, 0.5, 0.6]), 3)
+    >>> found.evaluate(found.sums @ np.array([[1, 2], [1, 1], [1, 0]])).round(3).tolist()
+    [0.5, 0.633]
+    """
+    n_clusters = len(clusters)
+    table = np.zeros((2, n_groups))
+    bias = 0.0
+    if n_clusters > 1:
+        table[0, clusters] = (n_clusters - 1) * (without.mean() - without)
+        bias = float((n_clusters - 1) * (without.mean() - value))
+    table[1, clusters] = 1
+    table.setflags(write=False)
+
+    def evaluate(sums: FloatArray) -> FloatArray:
+        with np.errstate(invalid="ignore"):
+            moved: FloatArray = value + sums[0] / sums[1]
+        return np.clip(moved, lowest, 1.0)
+
+    return Estimator(
+        value, observed, expected, status, lambda: table, evaluate, clusters,
+        jackknife_error(without), n_shared, without, bias,
+    )  # fmt: skip
+
+
+def fisher_interval(
+    value: FloatArray,
+    error: FloatArray,
+    freedom: FloatArray | IndexArray,
+    middle: FloatArray | None = None,
+) -> FloatArray:
+    """Return intervals from standard errors, without draws, that end where the scale does.
+
+    tanh(artanh θ ± t · error / (1 − θ²)): Fisher's (1921) transformation, under which errors
+    near the ends of the scale are lopsided, with the quantile t of Student's distribution.
+
+    Parameters
+    ----------
+    value, error : (N,) float64
+        Coefficients between -1 and 1, and their standard errors.
+    freedom : (N,) numbers
+        Degrees of freedom: the number of clusters less one; `FEWEST` clusters at least.
+    middle : (N,) float64, optional
+        What the intervals are about, where that is not the value.
+
+    Returns
+    -------
+    (N, 2) float64
+        Of 95 %. NaN where the error is NaN or 0, with too few clusters, and from the ends of the
+        scale on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> fisher_interval(np.array([0.8]), np.array([0.1]), np.array([49])).round(3)
+    array([[0.493, 0.93 ]])
+    """
+    from scipy.special import stdtrit
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        reach = stdtrit(freedom, (1 + LEVEL) / 2) * error / (1 - value**2)
+        about = np.arctanh(value if middle is None else middle)
+        bounds: FloatArray = np.tanh(np.stack([about - reach, about + reach], axis=1))
+    known = (error > NO_ERROR) & (np.abs(value) < 1) & (freedom > FEWEST - 1.5)
+    bounds[~known] = nan
+    return bounds

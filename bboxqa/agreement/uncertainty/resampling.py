@@ -1,0 +1,271 @@
+"""Replicates of a coefficient by resampling its clusters, and intervals from them."""
+
+from collections.abc import Callable, Iterator, Mapping
+from math import nan, sqrt
+from statistics import NormalDist
+
+import numpy as np
+
+from bboxqa.agreement.uncertainty.estimator import Estimator
+from bboxqa.core.arrays import FloatArray
+
+__all__ = [
+    "LEVEL",
+    "bca_interval",
+    "drawn_weights",
+    "jackknife",
+    "jackknife_error",
+    "percentile_interval",
+    "replicates_of",
+    "replicates_of_all",
+]
+
+LEVEL = 0.95
+"""The share of replicates that an interval spans."""
+
+# Replicates drawn together, and how many weights of theirs there may be.
+_CHUNK = 100
+_WEIGHTS = 1 << 23
+# Replicates that differ by less are equal.
+_TIE = 1e-12
+# An interval stands on the replicates in which the coefficient is defined: nearly all of them.
+_DEFINED = 0.95
+
+
+def percentile_interval(replicates: FloatArray, level: float = LEVEL) -> FloatArray:
+    """Return the percentile interval of each row (Efron 1979).
+
+    Parameters
+    ----------
+    replicates : (K, B) float64
+        NaN where a replicate leaves the coefficient undefined.
+    level : float
+        The share of replicates to span.
+
+    Returns
+    -------
+    (K, 2) float64
+        NaN where more than 5 % of the replicates are NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> percentile_interval(np.arange(1001.0)[None])
+    array([[ 25., 975.]])
+    """
+    return _quantiles(replicates, ((1 - level) / 2, (1 + level) / 2))
+
+
+def _quantiles(replicates: FloatArray, shares: tuple[float, float]) -> FloatArray:
+    result = np.full((len(replicates), 2), np.nan)
+    # NaN comes last when sorted.
+    ordered = np.sort(replicates, axis=1)
+    defined = np.sum(~np.isnan(ordered), axis=1)
+    rows = np.flatnonzero(defined >= max(1, _DEFINED * replicates.shape[1]))
+    for side, share in enumerate(shares):
+        place = share * (defined[rows] - 1)
+        low = np.floor(place).astype(np.int64)
+        high = np.minimum(low + 1, defined[rows] - 1)
+        a, b = ordered[rows, low], ordered[rows, high]
+        result[rows, side] = a + (b - a) * (place - low)
+    return result
+
+
+def drawn_weights(n_clusters: int, replicates: int, seed: int) -> Iterator[FloatArray]:
+    """Yield how often each cluster is drawn in each replicate, in chunks of replicates.
+
+    Parameters
+    ----------
+    n_clusters : int
+        G.
+    replicates : int
+        B in all.
+    seed : int
+        Of the random numbers.
+
+    Yields
+    ------
+    (G, b) float64
+        The same numbers however they are cut into chunks.
+
+    Examples
+    --------
+    >>> [weights.sum(0).tolist() for weights in drawn_weights(3, 2, seed=0)]
+    [[3.0, 3.0]]
+    """
+    generator = np.random.default_rng(seed)
+    step = int(np.clip(_WEIGHTS // max(n_clusters, 1), 1, _CHUNK))
+    for start in range(0, replicates, step):
+        # Written row by row: columns would lie far apart in memory.
+        counts = np.empty((min(step, replicates - start), n_clusters))
+        for row in counts:
+            row[:] = np.bincount(
+                generator.integers(0, n_clusters, n_clusters), minlength=n_clusters
+            )
+        yield np.ascontiguousarray(counts.T)
+
+
+def replicates_of_all(
+    estimators: Mapping[str, Estimator],
+    replicates: int,
+    seed: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> dict[str, FloatArray]:
+    """Return the replicates of several coefficients; what has the same clusters has one draw.
+
+    Parameters
+    ----------
+    estimators : mapping of str to Estimator
+    replicates, seed, progress
+        As for `replicates_of`, whose numbers these are.
+
+    Returns
+    -------
+    dict of str to (B,) float64
+    """
+    kinds: dict[bytes, list[str]] = {}
+    for name, estimator in estimators.items():
+        kinds.setdefault(estimator.clusters.tobytes(), []).append(name)
+    found: dict[str, list[FloatArray]] = {name: [np.zeros(0)] for name in estimators}
+    done, total = 0, replicates * len(kinds)
+    for names in kinds.values():
+        tables = {name: estimators[name].drawn_sums() for name in names}
+        n_clusters = len(estimators[names[0]].clusters)
+        for weights in drawn_weights(n_clusters, replicates, seed):
+            for name, table in tables.items():
+                found[name].append(estimators[name].evaluate(np.asarray(table @ weights)))
+            done += weights.shape[1]
+            if progress is not None:
+                progress(done, total)
+    return {name: np.concatenate(parts) for name, parts in found.items()}
+
+
+def replicates_of(
+    estimator: Estimator,
+    replicates: int,
+    seed: int,
+    progress: Callable[[int, int], None] | None = None,
+) -> FloatArray:
+    """Return the coefficient of each resample of the clusters, drawn with replacement.
+
+    Parameters
+    ----------
+    estimator : Estimator
+        With G clusters that have a say.
+    replicates : int
+        B.
+    seed : int
+        Of the random numbers; two coefficients over the same clusters see the same draws.
+    progress : callable, optional
+        Is told how many replicates of how many are done.
+
+    Returns
+    -------
+    (B,) float64
+        NaN where undefined.
+    """
+    return replicates_of_all({"": estimator}, replicates, seed, progress)[""]
+
+
+def jackknife(estimator: Estimator) -> FloatArray:
+    """Return the coefficient without each cluster (Quenouille 1949; Tukey 1958).
+
+    Parameters
+    ----------
+    estimator : Estimator
+        With G clusters.
+
+    Returns
+    -------
+    (G,) float64
+        NaN where the coefficient is undefined without the cluster.
+    """
+    if estimator.without is not None:
+        return estimator.without
+    sums = estimator.drawn_sums()
+    depth, n_clusters = sums.shape
+    total = np.asarray(sums.sum(1), np.float64).reshape(depth, 1)
+    step = max(1, _WEIGHTS // max(depth, 1))
+    parts = [np.zeros(0)]
+    for start in range(0, n_clusters, step):
+        part = sums[:, start : start + step]
+        dense = part if isinstance(part, np.ndarray) else part.toarray()
+        parts.append(estimator.evaluate(total - dense))
+    return np.concatenate(parts)
+
+
+def jackknife_error(without: FloatArray) -> float:
+    """Return the standard error from the values without each cluster.
+
+    sqrt((G − 1) / G · Σ (θ_g − mean)²) (Efron and Tibshirani 1993, eq. 11.5).
+
+    Parameters
+    ----------
+    without : (G,) float64
+        What `jackknife` returns.
+
+    Returns
+    -------
+    float
+        NaN with fewer than two clusters, or where one of the values is undefined.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(jackknife_error(np.array([1.0, 2.0, 3.0])), 4)
+    1.1547
+    """
+    n_clusters = len(without)
+    if n_clusters < 2 or np.isnan(without).any():
+        return nan
+    deviation = without - without.mean()
+    return sqrt((n_clusters - 1) / n_clusters * float(deviation @ deviation))
+
+
+def bca_interval(
+    value: float, replicates: FloatArray, without: FloatArray, level: float = LEVEL
+) -> FloatArray:
+    """Return the bias-corrected and accelerated interval (Efron 1987).
+
+    Parameters
+    ----------
+    value : float
+        The coefficient.
+    replicates : (B,) float64
+        What `replicates_of` returns.
+    without : (G,) float64
+        What `jackknife` returns.
+    level : float
+        The share that the interval spans.
+
+    Returns
+    -------
+    (2,) float64
+        NaN where more than 5 % of the replicates are NaN, where all of them lie on one side of
+        the value, or where the jackknife is undefined.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bca_interval(500.0, np.arange(1001.0), np.array([1.0, 2.0, 3.0]))
+    array([ 25., 975.])
+    """
+    nothing = np.full(2, np.nan)
+    defined = replicates[~np.isnan(replicates)]
+    # Ties count half, so that a coarse coefficient is not called biased; sums of the same numbers
+    # in another order differ by rounding.
+    apart = defined - value
+    below = float(np.sum(apart < -_TIE) + np.sum(np.abs(apart) <= _TIE) / 2)
+    if np.isnan(value) or np.isnan(without).any() or not 0 < below < len(defined):
+        return nothing
+    normal = NormalDist()
+    bias = normal.inv_cdf(below / len(defined))
+    deviation = without.mean() - without
+    spread = float((deviation**2).sum()) ** 1.5
+    acceleration = float((deviation**3).sum()) / (6 * spread) if spread else 0.0
+    shares = []
+    for tail in ((1 - level) / 2, (1 + level) / 2):
+        z = bias + normal.inv_cdf(tail)
+        shares.append(normal.cdf(bias + z / (1 - acceleration * z)))
+    bounds: FloatArray = _quantiles(replicates[None], (shares[0], shares[1]))[0]
+    return bounds

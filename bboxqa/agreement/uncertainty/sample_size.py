@@ -1,0 +1,105 @@
+"""How many more clusters have to be rated for an interval as narrow as wanted."""
+
+from dataclasses import dataclass
+from math import ceil, nan
+
+import numpy as np
+
+from bboxqa.agreement.uncertainty.estimator import OK, Estimator
+from bboxqa.agreement.uncertainty.resampling import percentile_interval, replicates_of
+from bboxqa.core.errors import ConfigError
+
+__all__ = ["Plan", "plan_clusters"]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What it takes to be surer of a coefficient.
+
+    Attributes
+    ----------
+    value : float
+        The coefficient of the data in hand.
+    n_clusters : int
+        How many clusters (images, recordings, units) have a say in it.
+    width : float
+        Of its 95 % interval, from end to end.
+    target_width : float
+        What is wanted.
+    n_needed : int
+        How many clusters give that; 0 where it cannot be told.
+    n_more : int
+        How many more than in hand; 0 if it is reached.
+    status : str
+        "ok", or why nothing can be planned.
+    """
+
+    value: float
+    n_clusters: int
+    width: float
+    target_width: float
+    n_needed: int
+    n_more: int
+    status: str
+
+
+def plan_clusters(
+    estimator: Estimator, target_width: float, replicates: int = 1000, seed: int = 0
+) -> Plan:
+    """Return how many clusters give an interval of a width, if the rest is like those in hand.
+
+    The width of the bootstrap interval falls with the square root of the number of clusters
+    (Efron and Tibshirani 1993, ch. 6), so that half the width takes four times as many.
+
+    Parameters
+    ----------
+    estimator : Estimator
+        A coefficient of the data in hand.
+    target_width : float
+        From end to end, in units of the coefficient.
+    replicates, seed : int
+        Of the resampling.
+
+    Returns
+    -------
+    Plan
+
+    Raises
+    ------
+    ConfigError
+        If the target is not above 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bboxqa.agreement.alpha.levels import alpha
+    >>> from bboxqa.agreement.counts.unit_counts import unit_counts
+    >>> from bboxqa.agreement.counts.reliability_rows import from_table
+    >>> said = np.array([[0, 1, 1, 0, 2, 0, 1, 2], [0, 1, 0, 0, 2, 1, 1, 2]])
+    >>> counts = unit_counts(from_table(said, np.ones(said.shape, bool), 3))
+    >>> plan = plan_clusters(alpha(counts), 2 * plan_clusters(alpha(counts), 1.0).width)
+    >>> plan.n_clusters, plan.n_needed, plan.n_more
+    (8, 2, 0)
+    """
+    if not target_width > 0:
+        raise ConfigError(f"target width: found {target_width:g}, expected more than 0, as 0.05")
+    n_clusters = len(estimator.clusters)
+
+    def nothing(status: str, width: float = nan) -> Plan:
+        value = estimator.value
+        return Plan(value, n_clusters, width, target_width, 0, 0, status)
+
+    if np.isnan(estimator.value):
+        return nothing(estimator.status)
+    width = nan
+    if n_clusters > 1:
+        low, high = percentile_interval(replicates_of(estimator, replicates, seed)[None])[0]
+        width = float(high - low)
+    if np.isnan(width):
+        return nothing("too few clusters to tell how sure the coefficient is")
+    if width == 0:
+        return nothing("everything agrees in the data in hand: they show no spread to plan by", 0.0)
+    # Less a rounding, so that a target that is reached exactly takes no more.
+    needed = max(2, ceil(n_clusters * (width / target_width) ** 2 * (1 - 1e-12)))
+    more = max(0, needed - n_clusters)
+    return Plan(estimator.value, n_clusters, width, target_width, needed, more, OK)

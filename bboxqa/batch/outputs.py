@@ -1,0 +1,144 @@
+"""What a run leaves behind for people and programs: a table, a summary, a page."""
+
+import csv
+import io
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from html import escape
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import msgspec
+
+from bboxqa.batch.history import Worse
+from bboxqa.batch.project import recorded
+from bboxqa.batch.projects.discovery import Discovered
+from bboxqa.batch.result_folders import FAILURE, folder_of
+from bboxqa.batch.rows import FAILED, MEASURED, NOT_MEASURED, Row
+from bboxqa.core.files import write_atomically
+from bboxqa.core.text import clean, count
+from bboxqa.core.version import __version__
+
+__all__ = ["WRITTEN", "write_outputs"]
+
+WRITTEN = ("projects.csv", "summary.json", "index.html")
+"""What a run writes beside the folders of its projects, in this order."""
+
+_STYLE = (
+    "body{font:15px/1.5 system-ui,sans-serif;margin:2rem;color:#1c1c1c;background:#fff}"
+    "table{border-collapse:collapse}th,td{padding:.3rem .8rem;text-align:right;"
+    "border-bottom:1px solid #ddd}td:not(.text),th{white-space:nowrap}"
+    "th:first-child,td:first-child,td.text,th.text{text-align:left}"
+    "tr.bad td{background:#fdeceb}thead th{position:sticky;top:0;background:#fff}"
+)
+_LINKS = (
+    ("summary.json", "agreement"),
+    ("images.csv", "images"),
+    ("findings.jsonl", "findings"),
+    ("log.txt", "log"),
+)
+
+
+def write_outputs(
+    out: Path, found: Discovered, rows: Sequence[Row], worse: Sequence[Worse]
+) -> None:
+    """Write projects.csv, summary.json and index.html, each as a whole.
+
+    Parameters
+    ----------
+    out : Path
+    found : Discovered
+    rows : sequence of Row
+        Sorted by project.
+    worse : sequence of Worse
+
+    Raises
+    ------
+    OutputError
+        If one cannot be written; those written before it stay.
+    """
+    texts = (_table(rows), _summary(found, rows, worse), _page(out, rows, worse))
+    for name, text in zip(WRITTEN, texts, strict=True):
+        write_atomically(out / name, text.encode("utf-8", "surrogateescape"))
+
+
+def _table(rows: Sequence[Row]) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([field.name for field in fields(Row)])
+    writer.writerows([*asdict(row).values()] for row in rows)
+    return text.getvalue()
+
+
+def _summary(found: Discovered, rows: Sequence[Row], worse: Sequence[Worse]) -> str:
+    value: dict[str, Any] = {
+        "version": __version__,
+        "n_projects": len(rows),
+        "n_measured": sum(row.status == MEASURED for row in rows),
+        "n_not_measured": sum(row.status == NOT_MEASURED for row in rows),
+        "n_failed": sum(row.status == FAILED for row in rows),
+        "passed": all(row.passed for row in rows),
+        "worse": [asdict(part) | {"project": clean(part.project)} for part in worse],
+        "left_alone": [clean(name) for name in found.left_alone],
+        "unreadable": [clean(name) for name in found.unreadable],
+        "projects": [
+            asdict(row) | {"project": clean(row.project), "message": clean(row.message)}
+            for row in rows
+        ],
+    }
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
+
+
+def _page(out: Path, rows: Sequence[Row], worse: Sequence[Worse]) -> str:
+    """Return a page that links what there is of each project."""
+    head = ("project", "status", "alpha", "95 % interval", "images", "errors", "warnings", "note")
+    body = "".join(_line(out, row) for row in sorted(rows, key=_urgency))
+    fell = "".join(f"<li>{escape(clean(part.project))}: {escape(part.what)}</li>" for part in worse)
+    heads = "".join(
+        f'<th class="text">{name}</th>' if name in {"status", "note"} else f"<th>{name}</th>"
+        for name in head
+    )
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width"><title>bboxqa batch</title>'
+        f"<style>{_STYLE}</style></head><body><h1>{count(len(rows), 'project')}</h1>"
+        + (f"<h2>Worse than in the last run</h2><ul>{fell}</ul>" if worse else "")
+        + f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></body></html>\n"
+    )
+
+
+def _urgency(row: Row) -> tuple[bool, float, str]:
+    """Return what sorts first what has to be looked at first."""
+    return row.passed, 2.0 if row.alpha is None else row.alpha, row.project
+
+
+def _links(out: Path, row: Row) -> tuple[tuple[str, str], ...]:
+    """Return the files of a project that tell of its last run, with what they are called."""
+    known = recorded(out, row.project)
+    if row.status != FAILED or (known is not None and known[1] == row):
+        return _LINKS
+    # What else is there belongs to an earlier run.
+    return ((FAILURE, "log"),)
+
+
+def _line(out: Path, row: Row) -> str:
+    folder = folder_of(out, row.project)
+    links = [
+        f'<a href="projects/{quote(os.fsencode(folder.name), safe="")}/{name}">{shown}</a>'
+        for name, shown in _links(out, row)
+        if (folder / name).is_file()
+    ]
+    interval = "" if row.low is None or row.high is None else f"{row.low:.4f} – {row.high:.4f}"
+    numbers = (row.n_images, row.n_errors, row.n_warnings)
+    cells = (
+        f"<td>{escape(clean(row.project))}<br><small>{' · '.join(links)}</small></td>",
+        f'<td class="text">{escape(row.status)}</td>',
+        f"<td>{'' if row.alpha is None else f'{row.alpha:.4f}'}</td>",
+        f"<td>{interval}</td>",
+        *(f"<td>{'' if number is None else f'{number:,}'}</td>" for number in numbers),
+        f'<td class="text">{escape(clean(row.message))}</td>',
+    )
+    kind = "" if row.passed else ' class="bad"'
+    return f"<tr{kind}>{''.join(cells)}</tr>"

@@ -1,0 +1,261 @@
+"""One project: validated, measured, and written into its folder."""
+
+import json
+import shutil
+import traceback
+from contextlib import nullcontext, suppress
+from dataclasses import asdict, replace
+from functools import partial
+from math import isnan
+from pathlib import Path
+from typing import Any
+
+from bboxqa.batch.projects.discovery import SPLITS, Project
+from bboxqa.batch.result_folders import FAILURE, RECORD, filled, folder_of, note_failure
+from bboxqa.batch.rows import FAILED, MEASURED, NOT_MEASURED, Row, Settings, settings_of
+from bboxqa.batch.validation import Beside, Validated, validated
+from bboxqa.core.errors import BboxqaError, NothingToCompareError, OutputError
+from bboxqa.core.files import write_atomically
+from bboxqa.core.parallel import beside, can_fork
+from bboxqa.core.text import clean
+from bboxqa.formats.dataset.reader import read_coco
+from bboxqa.geometry.similarities.registry import needs_outlines
+from bboxqa.model.settings import (
+    AgreeSettings,
+    ValidateSettings,
+)
+from bboxqa.pipelines.agree import CountAll, agree_with
+from bboxqa.pipelines.counting import count_in_turn
+from bboxqa.report.agreement_summary import summary
+from bboxqa.report.result_files import write_folder
+
+__all__ = ["LONG", "does_for_two", "failed", "run_project"]
+LONG = 1 << 22
+"""From here on, in bytes of json, it is quicker to measure beside validating."""
+
+# Where a result is written before it is complete.
+_MEASURED = ".measured"
+# An annotation has 50 bytes of json or more, and may need 200 of memory, in each process.
+_OF_JSON = 8
+
+
+def recorded(out: Path, project: str) -> tuple[str, Row] | None:
+    """Return the key and the row of a project's last result; None if there is no complete one."""
+    try:
+        folder = folder_of(out, project)
+        record = json.loads((folder / RECORD).read_bytes())
+        # What somebody took away is made again.
+        complete = set(record["files"]) <= {file.name for file in folder.iterdir()}
+        return (str(record["key"]), Row(**record["row"])) if complete else None
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+
+
+def run_project(
+    project: Project,
+    settings: Settings,
+    out: Path,
+    key: str,
+    count_all: CountAll | None = None,
+    validate_beside: Beside | None = None,
+) -> Row:
+    """Validate and measure one project, and write its folder.
+
+    The folder is complete before it appears under its name. What fails because of the input is
+    recorded; what fails because of the machine is not, and is tried again by the next run. Why
+    is in ``failed.txt``.
+
+    Parameters
+    ----------
+    project : Project
+    settings : Settings
+    out : Path
+        The folder of the run.
+    key : str
+        What `key_of` returns.
+    count_all : callable
+        As for `agree_with`.
+    validate_beside : callable, optional
+        Validates elsewhere while this process measures. Without it and `count_all`, a second
+        process does where that saves time.
+
+    Returns
+    -------
+    Row
+    """
+    is_long = does_for_two(project.size, settings.memory)
+    if is_long and count_all is None and can_fork():
+        validate_beside = beside
+        # Each of the two processes gets by with half of it.
+        half = None if settings.memory is None else settings.memory // 2
+        settings = replace(settings, memory=half)
+    try:
+        begun = _stamps(project)
+        with filled(folder_of(out, project.name)) as scratch:
+            row, keep, log = _run(project, settings, scratch, count_all, validate_beside)
+            _check_unchanged(project, begun)
+            name = "log.txt" if keep else FAILURE
+            (scratch / name).write_text(log, "utf-8", "backslashreplace")
+            if keep:
+                files = sorted(file.name for file in scratch.iterdir())
+                record = {"key": key, "row": asdict(row), "files": files}
+                # Names that are no UTF-8 come back as they are.
+                (scratch / RECORD).write_text(json.dumps(record), encoding="ascii")
+    except (OSError, OutputError) as error:
+        note_failure(out, project.name, traceback.format_exc())
+        return failed(project, error)
+    return row
+
+
+def _stamps(project: Project) -> list[tuple[int, int]]:
+    """Return what tells whether files have changed."""
+    return [(stat.st_size, stat.st_mtime_ns) for stat in (f.stat() for f in project.files)]
+
+
+def _check_unchanged(project: Project, begun: list[tuple[int, int]]) -> None:
+    """Refuse a result whose parts are of different contents."""
+    for file, now, before in zip(project.files, _stamps(project), begun, strict=True):
+        if now != before:
+            raise OutputError(f"{file}: changed while it was read; run the same again")
+
+
+def failed(project: Project, error: OSError | OutputError) -> Row:
+    """Return the row of a project that could not be run, or written, here and now."""
+    reason = error.strerror or str(error) if isinstance(error, OSError) else str(error)
+    return Row(project.name, FAILED, len(project.files), passed=False, message=reason)
+
+
+def _run(
+    project: Project,
+    settings: Settings,
+    scratch: Path,
+    count_all: CountAll | None,
+    validate_beside: Beside | None,
+) -> tuple[Row, bool, str]:
+    """Return the row of a project, whether it will be the same next time, and its log."""
+    row = Row(project.name, FAILED, len(project.files))
+    try:
+        agree, validate = settings_of(project, settings)
+        images = project.images if settings.images else None
+        memory = settings.memory
+        validating = partial(validated, project, validate, images, memory)
+        found = validating() if validate_beside is None else None
+        with validate_beside(validating) if validate_beside else nullcontext() as outcome:
+            measured = _measured_into(scratch / _MEASURED, project, memory, agree, count_all)
+            if outcome is not None:
+                # What went wrong there goes wrong here, too, and is told.
+                with suppress(EOFError, OSError):
+                    found = outcome()
+        found = found or validating()
+        write_atomically(scratch / "findings.jsonl", found.lines)
+        row = replace(
+            row, n_errors=found.n_errors, n_warnings=found.n_warnings, n_infos=found.n_infos
+        )
+        if isinstance(measured, NothingToCompareError):
+            row = replace(row, status=NOT_MEASURED, message=_line(measured))
+        elif isinstance(measured, Exception):
+            raise measured  # noqa: TRY301 - its findings had to be written first
+        else:
+            row = replace(row, **measured, status=MEASURED)
+            for file in sorted((scratch / _MEASURED).iterdir()):
+                file.rename(scratch / file.name)
+        row = _gated(row, agree, validate, found)
+    except (OSError, OutputError, MemoryError):
+        raise
+    except BboxqaError as error:
+        return replace(row, passed=False, message=_line(error)), True, f"{error}\n"
+    except Exception as error:  # noqa: BLE001 - one project never stops the others
+        message = f"{type(error).__name__}: {clean(str(error))}"
+        return replace(row, passed=False, message=message), False, traceback.format_exc()
+    finally:
+        # What has not been moved is not complete.
+        shutil.rmtree(scratch / _MEASURED, ignore_errors=True)
+    return row, True, f"{row.status}\n{row.message}\n" if row.message else f"{row.status}\n"
+
+
+def does_for_two(size: int, memory: int | None) -> bool:
+    """Return whether a project is worth two processes, and the memory does for both.
+
+    Parameters
+    ----------
+    size : int
+        Of its json, in bytes.
+    memory : int, optional
+        Bytes that it is to get by with.
+    """
+    return size >= LONG and (memory is None or _OF_JSON * size <= memory)
+
+
+def _splits(project: Project) -> bool:
+    """Return whether files stand in several folders: splits of one data set, not annotators."""
+    folders = {file.parent.name.lower() for file in project.files}
+    return len(folders) > 1 and folders <= SPLITS
+
+
+def _line(error: BboxqaError) -> str:
+    """Return the first line of an error's text, with how many there are more."""
+    problems = getattr(error, "problems", (str(error),))
+    first = clean(problems[0]).replace("\n", " ")
+    return first if len(problems) == 1 else f"{first} (and {len(problems) - 1} more)"
+
+
+def _measured_into(
+    folder: Path,
+    project: Project,
+    memory: int | None,
+    agree: AgreeSettings,
+    count_all: CountAll | None,
+) -> dict[str, Any] | Exception:
+    """Measure a project, and write the result into a folder.
+
+    Return what its row says of it, or why there is nothing to say: its findings come before that.
+    """
+    try:
+        data = read_coco(
+            project.files,
+            annotator_key=agree.annotator_key,
+            attribution=agree.attribution or ("annotator-key" if _splits(project) else None),
+            segmentation=needs_outlines(agree.similarity),
+            digest=True,
+            memory=memory,
+        )
+        in_turn = partial(count_in_turn, memory=memory)
+        result = agree_with(data, agree, count_all=count_all or in_turn)
+        values = summary(result)
+        write_folder(result, values, folder)
+    except BboxqaError as error:
+        # Its frames would hold the annotations.
+        return error.with_traceback(None)
+    except Exception as error:  # noqa: BLE001 - raised where the findings are written
+        return error
+    first = values["thresholds"][0]
+    low, high = first["interval"] or (None, None)
+    return {
+        "n_images": values["n_images"],
+        "n_annotators": values["n_annotators"],
+        "n_annotations": values["n_annotations"],
+        "alpha": first["alpha"],
+        "low": low,
+        "high": high,
+        "mean_image_alpha": first["mean_image_alpha"],
+        "message": "" if first["status"] == "ok" else first["status"],
+    }
+
+
+def _gated(row: Row, agree: AgreeSettings, validate: ValidateSettings, found: Validated) -> Row:
+    """Return the row with the gates that it fails."""
+    failed = []
+    if row.status == NOT_MEASURED and agree.min_alpha is not None:
+        # An annotator key that was renamed must not turn a gate green.
+        failed.append(f"there is no alpha, which does not reach {agree.min_alpha:g}")
+    if row.status == MEASURED and agree.min_alpha is not None:
+        alpha = float("nan") if row.alpha is None else row.alpha
+        if isnan(alpha):
+            failed.append(f"alpha is undefined, which does not reach {agree.min_alpha:g}")
+        elif alpha < agree.min_alpha:
+            failed.append(f"alpha {alpha:.4f} is below {agree.min_alpha:g}")
+    if found.failed:
+        failed.append(f"findings of severity {validate.fail_on} or above")
+    if not failed:
+        return row
+    return replace(row, passed=False, message="; ".join(filter(None, [row.message, *failed])))

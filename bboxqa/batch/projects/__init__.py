@@ -1,0 +1,1 @@
+"""Finding projects, on disk and in stores."""

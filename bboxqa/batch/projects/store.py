@@ -1,0 +1,259 @@
+"""Projects whose files are in a store: fetched through fsspec where they are run."""
+
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bboxqa.batch.projects.discovery import Project
+from bboxqa.core.errors import ConfigError, OutputError
+from bboxqa.core.text import clean
+
+__all__ = [
+    "AT_A_TIME",
+    "Content",
+    "Stored",
+    "contents_of",
+    "fetched",
+    "is_url",
+    "system_of",
+    "told",
+]
+
+# What a store knows of a file that changes with its content.
+_STAMPS = ("size", "ETag", "etag", "md5", "md5Hash", "mtime", "LastModified", "last_modified")
+_STAMPS_OF_OTHERS = ("updated", "created", "generation")
+# Those of them that say more than a time.
+_VERSIONS = {"ETag", "etag", "md5", "md5Hash", "generation"}
+_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://(?P<rest>.*)")
+AT_A_TIME = 256
+"""Files asked for at a time: stores answer in parallel."""
+
+
+@dataclass(frozen=True, slots=True)
+class Content:
+    """A file of a store.
+
+    Attributes
+    ----------
+    name : str
+        Below the root.
+    size : int
+        Bytes.
+    stamps : tuple of (str, str)
+        What tells its versions apart, each with the name that the store has for it.
+    """
+
+    name: str
+    size: int
+    stamps: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stored(Project):
+    """A project in a store; its paths are relative to the root.
+
+    Attributes
+    ----------
+    url : str
+        The root.
+    contents : tuple of Content
+        Its COCO files and settings.
+    pictures : tuple of Content
+        The files of its images.
+    """
+
+    url: str = ""
+    contents: tuple[Content, ...] = ()
+    pictures: tuple[Content, ...] = field(default=(), repr=False)
+
+
+def contents_of(listed: dict[str, Any], base: str) -> tuple[dict[str, Content], list[str]]:
+    """Return the files of a listing that are not hidden, by name, and what cannot be one.
+
+    Parameters
+    ----------
+    listed : dict
+        Path to what the store tells of it.
+    base : str
+        The path of the root.
+
+    Returns
+    -------
+    contents : dict of str to Content
+        Sorted by name.
+    unreadable : list of str
+        Names that are those of no file, each with why.
+
+    Examples
+    --------
+    >>> listed = {"bucket/a/x.json": {"type": "file", "size": 3, "ETag": "9e1"}}
+    >>> contents_of(listed, "bucket")[0]["a/x.json"].stamps
+    (('size', '3'), ('ETag', '9e1'))
+    """
+    contents, unreadable = {}, []
+    for path, info in listed.items():
+        name = path[len(base) :].removeprefix("/")
+        if info.get("type") != "file" or not name or name.endswith("/"):
+            continue
+        if not _is_path(name):
+            unreadable.append(f"{name}: cannot be the name of a file")
+        elif not any(part.startswith(".") for part in name.split("/")):
+            stamps = _stamps(info, _STAMPS)
+            if len(stamps) < 2:
+                stamps |= _stamps(info, _STAMPS_OF_OTHERS)
+            contents[name] = Content(name, int(info.get("size") or 0), tuple(stamps.items()))
+    return dict(sorted(contents.items())), unreadable
+
+
+def _stamps(info: dict[str, Any], keys: Sequence[str]) -> dict[str, str]:
+    """Return what the store tells of a file under some names."""
+    return {key: str(info[key]) for key in keys if key in info}
+
+
+def is_url(root: str) -> bool:
+    """Return whether a root is a URL rather than a path.
+
+    Examples
+    --------
+    >>> is_url("s3://bucket/prefix"), is_url("C:/projects")
+    (True, False)
+    """
+    return _URL.fullmatch(root) is not None
+
+
+@contextmanager
+def fetched(project: Stored, scratch: Path, *, images: bool) -> Iterator[tuple[Project, Path]]:
+    """Fetch the files of a project into a folder that is removed afterwards.
+
+    Parameters
+    ----------
+    project : Stored
+    scratch : Path
+        Where the folder is made.
+    images : bool
+        Fetch the image files as well.
+
+    Yields
+    ------
+    project : Project
+        With paths in the folder.
+    root : Path
+        What stands for the URL there.
+
+    Raises
+    ------
+    OutputError
+        If a file cannot be fetched, has changed since it was found, or there is no room for it.
+    """
+    # In a folder of its own, the last name of the root is there as it is for a local run.
+    folder = Path(tempfile.mkdtemp(prefix=".bboxqa-", dir=scratch)).resolve()
+    root = folder / (re.sub(r"[^\w.-]", "_", project.url.rpartition("/")[2]).strip(".") or "root")
+    try:
+        _fetch(project, _wanted(project, images=images), root)
+        yield (
+            Project(
+                name=project.name,
+                folder=root / project.folder,
+                files=tuple(root / file for file in project.files),
+                images=root / project.images if images and project.images else None,
+                settings=root / project.settings if project.settings else None,
+                size=project.size,
+            ),
+            root,
+        )
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _wanted(project: Stored, *, images: bool) -> tuple[Content, ...]:
+    return (*project.contents, *project.pictures) if images else project.contents
+
+
+def _fetch(project: Stored, wanted: Sequence[Content], root: Path) -> None:
+    system, base = system_of(project.url)
+    root.mkdir(parents=True)
+    size, free = sum(content.size for content in wanted), shutil.disk_usage(root).free
+    if size > free:
+        raise OutputError(f"{size:,} bytes are to be fetched and the disk has room for {free:,}")
+    for start in range(0, len(wanted), AT_A_TIME):
+        part = wanted[start : start + AT_A_TIME]
+        targets = [_inside(root, content.name) for content in part]
+        try:
+            for target in targets:
+                target.parent.mkdir(parents=True, exist_ok=True)
+            system.get([f"{base}/{content.name}" for content in part], [*map(str, targets)])
+        except Exception as error:  # noqa: BLE001 - each store has errors of its own
+            raise OutputError(f"could not be fetched: {told(error)}") from None
+    for content in wanted:
+        target = _inside(root, content.name)
+        if not target.is_file() or target.stat().st_size != content.size:
+            raise OutputError(f"{content.name}: has changed since it was found")
+    _check_unchanged(system, base, project.contents)
+
+
+def _check_unchanged(system: Any, base: str, contents: Sequence[Content]) -> None:
+    """Refuse files of another version, also of the same size: a result is kept for the one."""
+    try:
+        system.invalidate_cache()
+        infos = [system.info(f"{base}/{content.name}") for content in contents]
+    except Exception as error:  # noqa: BLE001 - each store has errors of its own
+        raise OutputError(f"could not be fetched: {told(error)}") from None
+    for content, info in zip(contents, infos, strict=True):
+        if not _is_same(content, _stamps(info, (*_STAMPS, *_STAMPS_OF_OTHERS))):
+            raise OutputError(f"{content.name}: has changed since it was found")
+
+
+def _is_same(content: Content, now: dict[str, str]) -> bool:
+    """Return whether what a store tells of one file fits what its list has told."""
+    before = dict(content.stamps)
+    shared = before.keys() & now.keys()
+    # A list can have times to the millisecond, and tags without their quotation marks.
+    told_apart_by = shared & _VERSIONS or shared
+    return all(before[key].strip('"') == now[key].strip('"') for key in told_apart_by)
+
+
+def _inside(root: Path, name: str) -> Path:
+    """Return the place of a file, which is never outside of the folder."""
+    target = root / name
+    if not _is_path(name) or not target.resolve().is_relative_to(root):
+        raise OutputError(f"{name}: leads out of its folder")
+    return target
+
+
+def _is_path(name: str) -> bool:
+    """Return whether the name of an object is that of a file below a folder, on any system."""
+    parts = name.split("/")
+    return not any(part in {"", ".", ".."} for part in parts) and not re.search(r"[\\:\0]", name)
+
+
+def told(error: Exception) -> str:
+    """Return an error in words, without queries of addresses: they can hold a signature."""
+    text = clean(re.sub(r"\?\S+", "?…", str(error))).replace("\n", " ")
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def system_of(url: str) -> tuple[Any, str]:
+    """Return the file system of a URL, and the path in it."""
+    match = _URL.fullmatch(url)
+    rest = "" if match is None else match["rest"]
+    if "::" in url or "?" in rest or ":" in rest.partition("/")[0].rpartition("@")[0]:
+        raise ConfigError(
+            "the address of ROOT may have no password, query or chain; give credentials to the "
+            "library of the store, in its variables or files"
+        )
+    try:
+        from fsspec.core import url_to_fs
+    except ImportError:
+        raise ConfigError(
+            f"{url}: files that are not local need fsspec: pip install 'bboxqa[dask]'"
+        ) from None
+    try:
+        system, base = url_to_fs(url)
+    except (ImportError, ValueError) as error:
+        raise ConfigError(f"{url}: {told(error)}") from None
+    return system, str(base).rstrip("/")

@@ -1,0 +1,121 @@
+"""Finding projects in a store, through fsspec."""
+
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from bboxqa.batch.projects.discovery import (
+    LOOKED_AT,
+    RESULT_FILES,
+    SETTINGS_FILE,
+    Discovered,
+    discover,
+    home_of,
+    is_coco,
+)
+from bboxqa.batch.projects.store import (
+    AT_A_TIME,
+    Content,
+    Stored,
+    contents_of,
+    is_url,
+    system_of,
+    told,
+)
+from bboxqa.core.errors import DatasetError
+
+__all__ = ["find_projects"]
+
+_IMAGES = "images"
+_HERE = Path()
+
+
+def find_projects(root: str | Path, pattern: str | None, skip: Path | None) -> Discovered:
+    """Find every project below a folder or a URL; see `discover`."""
+    if isinstance(root, str) and is_url(root):
+        return _discover_stored(root.rstrip("/"), pattern)
+    return discover(Path(root), pattern, skip)
+
+
+def _discover_stored(url: str, pattern: str | None) -> Discovered:
+    system, base = system_of(url)
+    try:
+        system.invalidate_cache()
+        listed = system.find(base, detail=True)
+    except Exception as error:  # noqa: BLE001 - each store has errors of its own
+        raise DatasetError([f"{url}: cannot be listed: {told(error)}"]) from None
+    contents, unreadable = contents_of(listed, base)
+    if not contents:
+        raise DatasetError([f"{url}: no such folder, or nothing in it"])
+    files = [
+        content
+        for content in contents.values()
+        if content.name.lower().endswith(".json") and not _is_result(content.name, contents)
+        if pattern is None or PurePosixPath(content.name).match(pattern)
+    ]
+    found: dict[Path, list[Content]] = {}
+    left_alone = []
+    for content, coco in zip(files, _are_coco(system, base, files), strict=True):
+        if content.size == 0:
+            unreadable.append(f"{content.name}: is empty")
+        elif isinstance(coco, Exception):
+            unreadable.append(f"{content.name}: {told(coco)}")
+        elif coco:
+            found.setdefault(home_of(_HERE, Path(content.name)), []).append(content)
+        else:
+            left_alone.append(content.name)
+    projects = [_project(url, contents, *item) for item in found.items()]
+    return Discovered(
+        tuple(sorted(projects, key=lambda project: project.name)),
+        tuple(sorted(left_alone)),
+        tuple(sorted(unreadable)),
+    )
+
+
+def _is_result(name: str, contents: dict[str, Content]) -> bool:
+    """Return whether a file was written by `agree`."""
+    path = PurePosixPath(name)
+    beside = {str(path.with_name(other)) for other in RESULT_FILES}
+    return path.name in RESULT_FILES and beside <= contents.keys()
+
+
+def _are_coco(system: Any, base: str, files: Sequence[Content]) -> list[bool | Exception]:
+    """Return of each file whether its first or its last bytes are those of COCO json."""
+    result: list[bool | Exception] = [False] * len(files)
+    for last in (False, True):
+        asked = [place for place, known in enumerate(result) if known is False]
+        asked = [place for place in asked if files[place].size > (LOOKED_AT if last else 0)]
+        for begin in range(0, len(asked), AT_A_TIME):
+            places = asked[begin : begin + AT_A_TIME]
+            sizes = [files[place].size for place in places]
+            ends = system.cat_ranges(
+                [f"{base}/{files[place].name}" for place in places],
+                [max(0, size - LOOKED_AT) if last else 0 for size in sizes],
+                [size if last else min(size, LOOKED_AT) for size in sizes],
+                on_error="return",
+            )
+            for place, end in zip(places, ends, strict=True):
+                failed = isinstance(end, Exception)
+                result[place] = end if failed else is_coco(files[place].name, bytes(end))
+    return result
+
+
+def _project(
+    url: str, contents: dict[str, Content], folder: Path, files: Sequence[Content]
+) -> Stored:
+    below = "" if folder == _HERE else f"{folder.as_posix()}/"
+    settings = contents.get(f"{below}{SETTINGS_FILE}")
+    pictures = tuple(
+        content for name, content in contents.items() if name.startswith(f"{below}{_IMAGES}/")
+    )
+    return Stored(
+        name=folder.as_posix(),
+        folder=folder,
+        files=tuple(sorted(Path(content.name) for content in files)),
+        images=folder / _IMAGES if pictures else None,
+        settings=Path(settings.name) if settings else None,
+        size=sum(content.size for content in files),
+        url=url,
+        contents=(*files, *((settings,) if settings else ())),
+        pictures=pictures,
+    )

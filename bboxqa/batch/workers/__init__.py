@@ -1,0 +1,1 @@
+"""Running projects on processes and clusters."""

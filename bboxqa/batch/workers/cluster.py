@@ -1,0 +1,328 @@
+"""The same plan on a cluster of Dask: projects are tasks, and so are parts of large ones."""
+
+import logging
+import re
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext, suppress
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+from uuid import uuid4
+
+from bboxqa.batch.projects.discovery import Project
+from bboxqa.batch.rows import Row, Settings
+from bboxqa.batch.validation import Validated
+from bboxqa.batch.workers.partition import count_in_parts
+from bboxqa.batch.workers.pool import Died, Outcome
+from bboxqa.batch.workers.transport import Parcel, Task, pack, unpack, validated_anywhere
+from bboxqa.core.errors import BboxqaError, ConfigError
+from bboxqa.core.parallel import cores
+from bboxqa.core.version import __version__
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+__all__ = ["Lost", "connected", "run_on", "run_projects"]
+
+_Task = TypeVar("_Task")
+_Result = TypeVar("_Result")
+
+_ADDRESS = re.compile(r"(tcp|tls|ucx|ws|wss)://[^\s/]+:\d+")
+_LOCAL = re.compile(r"local(?::([1-9]\d*))?")
+_GONE = "the scheduler is gone; what was done is kept: run the same again"
+_SECONDS_TO_ANSWER = 5
+# A cluster that grows on demand takes its time for the first worker.
+_SECONDS_TO_JOIN = 600
+# Projects with more bytes of json than this stay in memory while others validate them and match
+# their parts, so that no worker may measure more than one of them.
+_LARGE = 1 << 26
+
+
+@dataclass(frozen=True, slots=True)
+class Lost(Died):
+    """A task that no worker has brought to an end.
+
+    Attributes
+    ----------
+    reason : str
+        Why, in words.
+    """
+
+    reason: str = ""
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+@contextmanager
+def connected(scheduler: str) -> "Iterator[Client]":
+    """Connect to a cluster, or start one on this machine.
+
+    Parameters
+    ----------
+    scheduler : str
+        ``tcp://host:port`` (or ``tls://``), ``local``, or ``local:N`` for N processes.
+
+    Yields
+    ------
+    Client
+
+    Raises
+    ------
+    ConfigError
+        If Dask is not installed, the address is none, or nobody answers there.
+    """
+    local = _LOCAL.fullmatch(scheduler)
+    if local is None and _ADDRESS.fullmatch(scheduler) is None:
+        raise ConfigError(
+            f"scheduler is {scheduler!r}; expected tcp://host:port, local, or local:N"
+        )
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError:
+        raise ConfigError(
+            "a scheduler needs Dask, which is not installed: pip install 'bboxqa[dask]'"
+        ) from None
+    if local is not None:
+        with (
+            LocalCluster(  # type: ignore[no-untyped-call,unused-ignore]
+                n_workers=int(local[1] or cores()),
+                threads_per_worker=1,
+                host="127.0.0.1",
+                # A port that is free, whoever else has a cluster here.
+                dashboard_address="127.0.0.1:0",
+                silence_logs="ERROR",
+            ) as cluster,
+            Client(cluster, set_as_default=False) as client,
+        ):
+            yield client
+        return
+    try:
+        client = Client(scheduler, timeout=_SECONDS_TO_ANSWER, set_as_default=False)
+    except (OSError, TimeoutError):
+        raise ConfigError(
+            f"{scheduler}: no Dask scheduler answers; start one with `dask scheduler`"
+        ) from None
+    with _quiet(), client:
+        yield client
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep what Dask logs of a lost connection off the screen: the error says it."""
+    handlers = logging.getLogger("distributed").handlers
+    before = [handler.level for handler in handlers]
+    for handler in handlers:
+        handler.setLevel(logging.CRITICAL)
+    try:
+        yield
+    finally:
+        for handler, level in zip(handlers, before, strict=True):
+            handler.setLevel(level)
+
+
+def run_projects(
+    client: "Client",
+    tasks: Sequence[Task],
+    settings: Settings,
+    out: Path,
+    part_size: int | None = None,
+) -> Iterator[Outcome[Task, Row]]:
+    """Run projects on a cluster; write the folder of each here as it is done.
+
+    Parameters
+    ----------
+    client : Client
+    tasks : sequence of (Project, str)
+    settings : Settings
+    out : Path
+        The folder of the run; workers need not see it.
+    part_size : int, optional
+        Annotations of a part; by default what takes about half a second.
+
+    Yields
+    ------
+    task, Row or Died
+    """
+    work = partial(_pack, settings=settings, version=__version__, part_size=part_size)
+    for task, outcome in run_on(client, tasks, work, large=lambda task: task[0].size > _LARGE):
+        yield task, outcome if isinstance(outcome, Died) else unpack(outcome, out)
+
+
+def _pack(task: Task, settings: Settings, version: str, part_size: int | None) -> Parcel:
+    project, _ = task
+    # Sharing out a small one would cost more than it saves.
+    is_large = project.size > _LARGE or part_size is not None
+    return pack(
+        task,
+        settings,
+        _scratch(version),
+        partial(count_in_parts, part_size=part_size),
+        partial(_validate_beside, project, settings, version) if is_large else None,
+    )
+
+
+def _scratch(version: str) -> Path:
+    """Return the folder of this worker, if it is of the version that the run is of."""
+    from distributed import get_worker
+
+    if version != __version__:
+        raise ConfigError(f"the worker has bboxqa {__version__}, and this run is of {version}")
+    # What a killed worker leaves in its own folder is removed by Dask.
+    return Path(get_worker().local_directory)
+
+
+@contextmanager
+def _validate_beside(
+    project: Project, settings: Settings, version: str, here: Callable[[], Validated]
+) -> Iterator[Callable[[], Validated]]:
+    """Validate a project on another worker, or here if there is none; yield what waits for it."""
+    from distributed import get_client, get_worker, worker_client
+
+    client, worker = get_client(), get_worker()
+    others = client.nthreads().keys() - {worker.address, worker.contact_address}
+    if not others:
+        found = here()
+        yield lambda: found
+        return
+    future = client.submit(
+        _validate,
+        project,
+        settings,
+        version,
+        key=f"validate-{uuid4().hex}",
+        pure=False,
+        # Before other projects: what is begun is to end.
+        priority=1,
+        workers=sorted(others),
+        # They may be gone by then.
+        allow_other_workers=True,
+    )
+
+    def wait() -> Validated:
+        # The thread leaves the pool of its worker meanwhile: there may be no other one.
+        with nullcontext() if future.done() else worker_client():
+            try:
+                result: Validated = future.result()
+            except Exception as error:
+                raise EOFError from error
+        return result
+
+    try:
+        yield wait
+    finally:
+        future.cancel()
+
+
+def _validate(project: Project, settings: Settings, version: str) -> Validated:
+    return validated_anywhere(project, settings, _scratch(version))
+
+
+def run_on(
+    client: "Client",
+    tasks: Sequence[_Task],
+    work: Callable[[_Task], _Result],
+    *,
+    large: Callable[[_Task], bool] = lambda task: False,  # noqa: ARG005
+) -> Iterator[Outcome[_Task, _Result]]:
+    """Do tasks on a cluster; yield each with its result as it is done.
+
+    A worker that dies takes nothing with it: Dask does its tasks again elsewhere. A task whose
+    workers die time and again (``distributed.scheduler.allowed-failures``), or that raises, is
+    tried once more at the end, alone, since another one may have ended those workers; then it is
+    yielded with `Died`.
+
+    Parameters
+    ----------
+    client : Client
+    tasks : sequence
+        Whatever can be pickled; they are begun in this order.
+    work : callable
+        A function of a module, or a partial of one: it is pickled.
+    large : callable
+        Tells tasks of which there may be only one a worker.
+
+    Yields
+    ------
+    task, result or Died
+
+    Raises
+    ------
+    ConfigError
+        If no worker joins, or the scheduler is gone.
+    """
+    from distributed.comm import CommClosedError
+
+    again = []
+    try:
+        for task, result in _run(client, tasks, work, large):
+            if isinstance(result, Died):
+                again.append(task)
+            else:
+                yield task, result
+        for task in again:
+            yield from _run(client, [task], work, large)
+    except CommClosedError:
+        raise ConfigError(_GONE) from None
+
+
+def _run(
+    client: "Client",
+    tasks: Sequence[_Task],
+    work: Callable[[_Task], _Result],
+    large: Callable[[_Task], bool],
+) -> Iterator[Outcome[_Task, _Result]]:
+    from distributed import as_completed
+
+    waiting = {size: deque(task for task in tasks if large(task) == size) for size in (True, False)}
+    given: dict[bool, dict[Any, tuple[Future, _Task]]] = {True: {}, False: {}}
+    done = as_completed([], loop=client.loop)
+    try:
+        while any(waiting.values()) or any(given.values()):
+            slots = list(client.nthreads().values())
+            # Each has one to go on with; more would only be a burden to the scheduler.
+            room = {True: max(1, len(slots)), False: max(2, 2 * sum(slots))}
+            for size, queue in waiting.items():
+                while queue and len(given[size]) < room[size]:
+                    task = queue.popleft()
+                    key = f"project-{uuid4().hex}"
+                    future = client.submit(work, task, key=key, pure=False)
+                    given[size][key] = future, task
+                    done.add(future)
+            if not slots:
+                _wait_for_worker(client)
+            finished = next(done)
+            size = finished.key in given[True]
+            _, task = given[size].pop(finished.key)
+            yield task, _result_of(finished)
+    finally:
+        with suppress(OSError):
+            client.cancel([future for part in given.values() for future, _ in part.values()])
+
+
+def _wait_for_worker(client: "Client") -> None:
+    try:
+        client.wait_for_workers(1, timeout=_SECONDS_TO_JOIN)
+    except TimeoutError:
+        raise ConfigError(
+            f"no worker has joined the scheduler in {_SECONDS_TO_JOIN // 60} minutes; "
+            "start some with `dask worker`"
+        ) from None
+
+
+def _result_of(future: "Future") -> Any:
+    from distributed import KilledWorker
+
+    if future.cancelled():
+        raise ConfigError(_GONE)
+    try:
+        return future.result()
+    except KilledWorker as error:
+        times = error.allowed_failures + 1
+        return Lost(None, f"its workers died {times} times while they ran it (out of memory?)")
+    except BboxqaError as error:
+        return Lost(None, str(error))
+    except Exception as error:  # noqa: BLE001 - one project never stops the others
+        return Lost(None, f"{type(error).__name__}: {error}")

@@ -1,0 +1,65 @@
+"""A project too large for one worker to be quick: its images are measured in parts by all."""
+
+from dataclasses import replace
+from functools import partial
+from typing import Any
+from uuid import uuid4
+
+from bboxqa.core.errors import BboxqaError
+from bboxqa.geometry.similarities.registry import needs_outlines
+from bboxqa.model.settings import AgreeSettings
+from bboxqa.pipelines.counting import Counted, Part, count_images, join_counted, split_images
+
+__all__ = ["count_in_parts"]
+
+# Annotations of a part: about half a second of work, against which sending it is little.
+_BOXES, _OUTLINES = 200_000, 50_000
+# Parts joined by one task.
+_FAN_IN = 8
+
+
+def count_in_parts(
+    whole: Part,
+    settings: AgreeSettings,
+    *,
+    greedy: bool,
+    progress: Any = None,
+    part_size: int | None = None,
+) -> Counted:
+    """Count what agrees in parts on the workers of a cluster; called on one of them.
+
+    The thread leaves the pool of its worker meanwhile, so that the parts find a place. A part
+    goes from this worker straight to the one that matches it, and not through the scheduler.
+    """
+    size = part_size or (_OUTLINES if needs_outlines(settings.similarity) else _BOXES)
+    n_parts = -(-len(whole.data.annotations) // size)
+    # Names are no part of the work.
+    parts = list(map(_bare, split_images(whole, n_parts))) if n_parts > 1 else []
+    if len(parts) < 2:
+        return count_images(whole, settings, greedy=greedy, progress=progress)
+    from distributed import worker_client
+
+    work = partial(count_images, settings=settings, greedy=greedy)
+    with worker_client() as client:
+        sent = client.scatter(parts, hash=False)
+        del parts
+        # Before other projects: what is begun is to end.
+        submit = partial(client.submit, pure=False, priority=1)
+        level = [submit(work, part, key=f"part-{uuid4().hex}") for part in sent]
+        while len(level) > 1:
+            level = [
+                submit(join_counted, level[start : start + _FAN_IN], key=f"join-{uuid4().hex}")
+                for start in range(0, len(level), _FAN_IN)
+            ]
+        try:
+            counted: Counted = level[0].result()
+        except BboxqaError:
+            # All problems are told, with their names, as by a run in one part.
+            return count_images(whole, settings, greedy=greedy, progress=progress)
+    return counted
+
+
+def _bare(part: Part) -> Part:
+    nameless = ("",) * len(part.data.image_names)
+    data = replace(part.data, image_names=nameless, sources=(), notes=(), attribution="")
+    return replace(part, data=data)

@@ -1,0 +1,1 @@
+"""Arrays, memory, processes, files and text: nothing here knows of annotations."""

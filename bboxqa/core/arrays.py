@@ -1,0 +1,159 @@
+"""Types of arrays, and steps on them that recur everywhere."""
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = [
+    "BoolArray",
+    "ByteArray",
+    "FloatArray",
+    "IndexArray",
+    "IntArray",
+    "compact",
+    "find",
+    "freeze",
+    "rows",
+    "run_starts",
+    "sum_by",
+]
+
+BoolArray = NDArray[np.bool_]
+ByteArray = NDArray[np.uint8]
+FloatArray = NDArray[np.float64]
+IndexArray = NDArray[np.int64]
+IntArray = NDArray[np.int32]
+
+
+# A table of so many cells for each key takes less time than sorting them.
+_SPARSE = 4
+
+
+def freeze(holder: Any) -> None:
+    """Make the arrays of a frozen dataclass read-only, since `frozen` alone does not."""
+    for field in fields(holder):
+        value = getattr(holder, field.name)
+        if isinstance(value, np.ndarray):
+            value.setflags(write=False)
+
+
+def rows(start: IndexArray, stop: IndexArray) -> tuple[IndexArray, IndexArray]:
+    """Return the places of the rows start:stop one after the other, and where each row begins.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rows(np.array([5, 2]), np.array([7, 3]))
+    (array([5, 6, 2]), array([0, 2, 3]))
+    """
+    counts = stop - start
+    offsets = np.concatenate([[0], np.cumsum(counts)])
+    return np.arange(offsets[-1]) + np.repeat(start - offsets[:-1], counts), offsets
+
+
+def compact(key: IndexArray, size: int) -> tuple[IndexArray, IndexArray]:
+    """Return the keys that occur, sorted, and the place of each key among them.
+
+    As `numpy.unique` does, without sorting where keys are dense.
+
+    Parameters
+    ----------
+    key : (N,) int64
+        0 to ``size - 1``.
+    size : int
+
+    Returns
+    -------
+    keys : (K,) int64
+    place : (N,) int64
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> compact(np.array([7, 2, 7]), 10)
+    (array([2, 7]), array([1, 0, 1]))
+    """
+    if size > _SPARSE * len(key):
+        keys, place = np.unique(key, return_inverse=True)
+        return keys, place
+    occurs = np.zeros(size, np.bool_)
+    occurs[key] = True
+    number = np.cumsum(occurs) - 1
+    return np.flatnonzero(occurs), number[key]
+
+
+def find(known: IndexArray, wanted: IndexArray) -> IndexArray:
+    """Return where each wanted number stands among the known ones.
+
+    Parameters
+    ----------
+    known : (K,) int64
+        In any order; K may be 0.
+    wanted : (N,) int64
+
+    Returns
+    -------
+    (N,) int64
+        -1 where it is not known.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> find(np.array([30, 10, 20]), np.array([10, 11]))
+    array([ 1, -1])
+    """
+    if len(known) == 0:
+        return np.full(len(wanted), -1)
+    # Nearly all files have their records in this order.
+    if (known[1:] >= known[:-1]).all():
+        place = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
+    else:
+        order = np.argsort(known, kind="stable")
+        place = order[np.minimum(np.searchsorted(known[order], wanted), len(known) - 1)]
+    return np.where(known[place] == wanted, place, -1)
+
+
+def run_starts(key: NDArray[Any]) -> IndexArray:
+    """Return where each run of equal keys begins.
+
+    Parameters
+    ----------
+    key : (N,) integers, 0 or more
+        Sorted, or at least with equal keys side by side; N may be 0.
+
+    Returns
+    -------
+    (R,) int64
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> run_starts(np.array([0, 0, 7, 9, 9]))
+    array([0, 2, 3])
+    """
+    return np.flatnonzero(np.diff(key, prepend=-1))
+
+
+def sum_by(key: NDArray[Any], amount: NDArray[Any], size: int) -> FloatArray:
+    """Return the sum of the amounts of each key.
+
+    Parameters
+    ----------
+    key : (N,) integers, 0 to ``size - 1``
+    amount : (N,) numbers
+    size : int
+        How many keys there are.
+
+    Returns
+    -------
+    (size,) float64
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> sum_by(np.array([0, 2, 2]), np.array([1.5, 1, 1]), 4)
+    array([1.5, 0. , 2. , 0. ])
+    """
+    return np.bincount(key, amount, size).astype(np.float64, copy=False)

@@ -1,0 +1,80 @@
+"""Conditions on millions of rows, looked at some at a time, and what is kept of those found."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bboxqa.core.arrays import BoolArray, IndexArray, freeze
+
+__all__ = ["Selected", "blocks", "rows_where"]
+
+_ROWS = 1 << 18
+
+
+def blocks(n_rows: int) -> Iterator[slice]:
+    """Yield all rows, some at a time: what is worked out of them then stays small.
+
+    Examples
+    --------
+    >>> [*blocks(3)]
+    [slice(0, 3, None)]
+    """
+    for start in range(0, n_rows, _ROWS):
+        yield slice(start, min(start + _ROWS, n_rows))
+
+
+def rows_where(n_rows: int, condition: Callable[[slice], BoolArray | np.bool_]) -> BoolArray:
+    """Return (N,) bool: a condition that is worked out from some rows at a time.
+
+    Examples
+    --------
+    >>> side = np.array([3, 9, 4])
+    >>> rows_where(3, lambda rows: side[rows] > 3)
+    array([False,  True,  True])
+    """
+    result = np.zeros(n_rows, np.bool_)
+    for rows in blocks(n_rows):
+        result[rows] = condition(rows)
+    return result
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Selected:
+    """Values of some rows, looked up by their number.
+
+    Attributes
+    ----------
+    rows : (S,) int64
+        Sorted.
+    values : (S, …) array
+
+    Examples
+    --------
+    >>> Selected(np.array([2, 7]), np.array([0.5, 0.25]))[7].item()
+    0.25
+    """
+
+    rows: IndexArray
+    values: NDArray[Any]
+
+    def __post_init__(self) -> None:
+        freeze(self)
+
+    def __getitem__(self, row: int) -> Any:
+        return self.values[np.searchsorted(self.rows, row)]
+
+    def where(self, kept: BoolArray) -> "Selected":
+        """Return some of them."""
+        return Selected(self.rows[kept], self.values[kept])
+
+    @staticmethod
+    def joined(parts: Sequence["Selected"], width: int) -> "Selected":
+        """Return the values of consecutive blocks together; `width` numbers a row."""
+        none = Selected(np.zeros(0, np.int64), np.zeros((0, width)))
+        return Selected(
+            np.concatenate([part.rows for part in (none, *parts)]),
+            np.concatenate([part.values for part in (none, *parts)]),
+        )

@@ -1,0 +1,150 @@
+"""Writing files so that a killed run leaves no half of one."""
+
+import glob
+import mmap
+import os
+import secrets
+import stat
+from pathlib import Path
+
+from bboxqa.core.errors import OutputError
+
+__all__ = ["check_fixed", "unfinished", "write_atomically", "write_fixed"]
+
+_DIGITS = 16
+# Names of files have at most 255 bytes, on encrypted disks 143.
+_LONGEST = 100
+
+
+def unfinished(name: str) -> str:
+    """Return a pattern of what a process that was killed while it wrote a file has left.
+
+    Examples
+    --------
+    >>> from fnmatch import fnmatchcase
+    >>> fnmatchcase(".index.html.0123456789abcdef.part", unfinished("index.html"))
+    True
+    """
+    return f"{glob.escape(_beginning(name))}.{'[0-9a-f]' * _DIGITS}.part"
+
+
+def _beginning(name: str) -> str:
+    """Return what the name of a file that is not complete begins with."""
+    # A character that is cut in two is no name on some systems.
+    return "." + os.fsencode(name)[:_LONGEST].decode("utf-8", "ignore")
+
+
+def check_fixed(source: Path, *, in_place: bool, force: bool) -> None:
+    """Refuse to mend a file where that would replace another one.
+
+    Parameters
+    ----------
+    source : Path
+        ``NAME.json``.
+    in_place : bool
+        Whether ``NAME.json.bak`` would be written; otherwise ``NAME.fixed.json``.
+    force : bool
+        Whether a mended file may be replaced; what was there before a fix never is.
+
+    Raises
+    ------
+    OutputError
+        If what would be written is there already.
+    """
+    if in_place and _copy_of(source).exists():
+        raise OutputError(f"{_copy_of(source)}: is there already; move it away")
+    if not in_place and _beside(source).exists() and not force:
+        raise OutputError(f"{_beside(source)}: is there already; move it away, or give --force")
+
+
+def write_fixed(source: Path, text: bytes | mmap.mmap, *, in_place: bool) -> Path:
+    """Write a mended file beside its source, or in its place with a copy of what was there.
+
+    Parameters
+    ----------
+    source : Path
+        ``NAME.json``; of a link, what it leads to.
+    text : bytes-like
+        What it should be.
+    in_place : bool
+        Write ``NAME.json`` and keep ``NAME.json.bak``; otherwise write ``NAME.fixed.json``.
+
+    Returns
+    -------
+    Path
+        What was written.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written.
+    """
+    if not in_place:
+        write_atomically(_beside(source), text)
+        return _beside(source)
+    target = source.resolve()
+    rights = target.stat().st_mode
+    write_atomically(_copy_of(source), target.read_bytes())
+    write_atomically(target, text)
+    for path in (_copy_of(source), target):
+        path.chmod(rights)
+    return source
+
+
+def _copy_of(source: Path) -> Path:
+    real = source.resolve()
+    return real.with_name(real.name + ".bak")
+
+
+def _beside(source: Path) -> Path:
+    return source.with_name(source.stem + ".fixed" + source.suffix)
+
+
+def write_atomically(path: Path, data: bytes | mmap.mmap) -> None:
+    """Write a file beside its place, then move it there.
+
+    Parameters
+    ----------
+    path : Path
+        Where the file goes; its folder exists. A file of that name is replaced, and keeps its
+        rights; of a link, what it leads to. What is no file, such as a pipe, is written to.
+    data : bytes-like
+        What it holds.
+
+    Raises
+    ------
+    OutputError
+        If it cannot be written; nothing is left behind, and what was there stays.
+    """
+    if path.is_dir():
+        raise OutputError(f"{path}: cannot be written: is a folder; name a file")
+    try:
+        path = path.resolve() if path.is_symlink() else path
+    except (OSError, RuntimeError):
+        raise OutputError(f"{path}: cannot be written: is a link that leads to itself") from None
+    if path.exists() and not path.is_file():
+        _write_through(path, data)
+        return
+    # A plain open, unlike `tempfile`, gives the file the rights that the user's umask asks for.
+    beside = path.with_name(f"{_beginning(path.name)}.{secrets.token_hex(_DIGITS // 2)}.part")
+    try:
+        with beside.open("xb") as file:
+            file.write(data)
+        if path.exists():
+            beside.chmod(stat.S_IMODE(path.stat().st_mode))
+        beside.replace(path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from None
+    except BaseException:
+        beside.unlink(missing_ok=True)
+        raise
+
+
+def _write_through(path: Path, data: bytes | mmap.mmap) -> None:
+    """Write to a pipe or a device, which nothing may take the place of."""
+    try:
+        with path.open("wb") as stream:
+            stream.write(data)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from None

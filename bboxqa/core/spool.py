@@ -1,0 +1,275 @@
+"""What grows: in memory up to a limit, and from then on in a file without a name."""
+
+import mmap
+import tempfile
+from collections.abc import Iterable
+from contextlib import suppress
+from errno import EMFILE, ENFILE
+from functools import cache
+from math import ceil
+from typing import IO, Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bboxqa.core.arrays import IndexArray
+from bboxqa.core.errors import OutputError
+from bboxqa.core.memory import in_file, let_go
+
+__all__ = [
+    "Column",
+    "Spool",
+    "check_memory",
+    "column_limit",
+    "one_after_other",
+    "stored",
+    "taken",
+    "vertex_limit",
+]
+
+# Points, or bytes, that are copied at a time.
+_CHUNK = 1 << 20
+# Vertices get a quarter of the memory, and the few dozen columns of a file as much together: what
+# else is needed, such as for sorting, grows with the file and is in memory.
+_SHARES = 4
+_COLUMNS = 64
+_FILES = 1 << 16
+# What an annotation needs all the same, in bytes, and what the program needs.
+_OF_ANNOTATION = 200
+_OF_PROGRAM = 500_000_000
+_Scalar = TypeVar("_Scalar", bound=np.generic)
+
+
+@cache
+def _allow_files() -> None:
+    """Allow as many open files as this process may have: each column is one."""
+    with suppress(ImportError, OSError, ValueError):
+        from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit, setrlimit
+
+        soft, hard = getrlimit(RLIMIT_NOFILE)
+        most = _FILES if hard == RLIM_INFINITY else min(hard, _FILES)
+        if soft != RLIM_INFINITY and soft < most:
+            setrlimit(RLIMIT_NOFILE, (most, hard))
+
+
+class Spool:
+    """Collects bytes for one array.
+
+    Parameters
+    ----------
+    limit : int, optional
+        Bytes that may be held in memory; without one, all of them.
+
+    Examples
+    --------
+    >>> spool = Spool(8)
+    >>> for number in (1.0, 2.0, 3.0):
+    ...     spool.add(np.array([number]).tobytes())
+    >>> spool.done(np.dtype(np.float64)).tolist()
+    [1.0, 2.0, 3.0]
+    """
+
+    def __init__(self, limit: int | None) -> None:
+        self._limit = limit
+        # Grows in place: a list of parts would be there twice while it is joined.
+        self._held = bytearray()
+        self._file: IO[bytes] | None = None
+        self._written = 0
+
+    def add(self, data: bytes | memoryview) -> None:
+        """Take in bytes.
+
+        Raises
+        ------
+        OutputError
+            If there is no room for the file.
+        """
+        self._held += data
+        if self._limit is not None and len(self._held) > self._limit:
+            self._spill()
+
+    def _spill(self) -> None:
+        try:
+            if self._file is None:
+                _allow_files()
+                self._file = tempfile.TemporaryFile(prefix="bboxqa-")  # noqa: SIM115
+            self._file.write(self._held)
+            self._file.flush()
+        except OSError as error:
+            raise _no_room(error) from None
+        self._written += len(self._held)
+        self._held = bytearray()
+
+    def done(self, dtype: np.dtype[_Scalar], *, scattered: bool = False) -> NDArray[_Scalar]:
+        """Return what was taken in, as a flat array; of a file, it is mapped and read-only.
+
+        Scattered is what will be read in places that are no neighbours.
+        """
+        if self._file is None:
+            return np.frombuffer(self._held, dtype)
+        self._spill()
+        try:
+            mapped = mmap.mmap(self._file.fileno(), self._written, access=mmap.ACCESS_READ)
+        except OSError as error:
+            raise _no_room(error) from None
+        self._file.close()
+        with suppress(AttributeError, OSError):
+            if scattered:
+                mapped.madvise(mmap.MADV_RANDOM)
+        return np.frombuffer(mapped, dtype)
+
+
+def _no_room(error: OSError) -> OutputError:
+    """Return what to tell of a temporary file that cannot be made, or not be filled."""
+    if error.errno in (EMFILE, ENFILE):
+        return OutputError(
+            "too many open files for what is read; allow more with `ulimit -n`, or with --memory"
+        )
+    try:
+        place = tempfile.gettempdir()
+    except OSError:
+        place = "no folder for temporary files"
+    return OutputError(
+        f"{place}: no room for what is read: {error.strerror}; set TMPDIR to a folder on a larger "
+        "disk, or allow more with --memory"
+    )
+
+
+def vertex_limit(memory: int | None) -> int | None:
+    """Return how much of the memory vertices, or run lengths, may take."""
+    return None if memory is None else memory // _SHARES
+
+
+def column_limit(memory: int | None) -> int | None:
+    """Return how much of the memory any other column may take."""
+    return None if memory is None else memory // (_SHARES * _COLUMNS)
+
+
+def check_memory(name: str, n_annotations: int, memory: int | None) -> None:
+    """Refuse what cannot be done with so little memory, however much goes to files.
+
+    Parameters
+    ----------
+    name : str
+        Of the file, or the first of several.
+    n_annotations : int
+    memory : int, optional
+        Bytes to get by with.
+
+    Raises
+    ------
+    OutputError
+        If the annotations need more. Below 500 MB nothing is refused: the program itself needs
+        as much.
+
+    Examples
+    --------
+    >>> check_memory("a.json", 10_000_000, 2_000_000_000)
+    >>> check_memory("a.json", 20_000_000, 2_000_000_000)
+    Traceback (most recent call last):
+    bboxqa.core.errors.OutputError: a.json: 20,000,000 annotations need 4.00 GB of memory; ...
+    """
+    needed = _OF_ANNOTATION * n_annotations
+    if memory is not None and needed > max(memory, _OF_PROGRAM):
+        raise OutputError(
+            f"{name}: {n_annotations:,} annotations need {ceil(needed / 1e7) / 100:.2f} GB of "
+            "memory; allow as much with --memory, or divide the file"
+        )
+
+
+class Column:
+    """Collects the numbers of one column, window by window.
+
+    Parameters
+    ----------
+    dtype : type
+    width : int
+        Numbers of a row; 0 for a flat array.
+    limit : int, optional
+        Bytes that may be held in memory.
+
+    Examples
+    --------
+    >>> column = Column(np.int64)
+    >>> column.add([1, 2])
+    >>> column.add(np.array([3]))
+    >>> column.done().tolist()
+    [1, 2, 3]
+    """
+
+    def __init__(self, dtype: type, width: int = 0, limit: int | None = None) -> None:
+        self._shape = (-1, width) if width else (-1,)
+        self._dtype = dtype
+        self._data = Spool(limit)
+
+    def add(self, values: Iterable[Any] | NDArray[Any]) -> None:
+        """Take in rows."""
+        array = values if isinstance(values, np.ndarray) else np.array(list(values))
+        self._data.add(np.ascontiguousarray(array, self._dtype).tobytes())
+
+    def done(self, *, scattered: bool = False) -> NDArray[Any]:
+        """Return what was taken in; see `Spool.done`."""
+        return self._data.done(np.dtype(self._dtype), scattered=scattered).reshape(self._shape)
+
+
+def stored(
+    array: NDArray[_Scalar], limit: int | None, rows: IndexArray | None = None
+) -> NDArray[_Scalar]:
+    """Return an array, or some of its rows, from a file if that has more bytes than the limit.
+
+    Examples
+    --------
+    >>> stored(np.arange(4).reshape(2, 2), 8).tolist()
+    [[0, 1], [2, 3]]
+    >>> stored(np.arange(4), None, np.array([3, 0])).tolist()
+    [3, 0]
+    """
+    n_rows = len(array) if rows is None else len(rows)
+    of_row = array.nbytes // max(len(array), 1)
+    if limit is None or n_rows * of_row <= limit:
+        return array if rows is None else array[rows]
+    spool = Spool(limit)
+    step = max(1, _CHUNK // of_row)
+    for start in range(0, n_rows, step):
+        part = slice(start, start + step)
+        spool.add(np.ascontiguousarray(array[part if rows is None else rows[part]]).tobytes())
+    return spool.done(array.dtype).reshape(n_rows, *array.shape[1:])
+
+
+def taken(array: NDArray[_Scalar], rows: IndexArray) -> NDArray[_Scalar]:
+    """Return some rows of an array, from a file if the array is."""
+    return stored(array, _CHUNK if in_file(array) else None, rows)
+
+
+def one_after_other(
+    parts: Iterable[NDArray[_Scalar]], limit: int | None, *, scattered: bool = False
+) -> NDArray[_Scalar]:
+    """Return the rows of several arrays as one, in a file if they are more than the limit.
+
+    Parameters
+    ----------
+    parts : iterable of (N, …) array
+        Of one type, one at least; each is let go of before the next is asked for.
+    limit : int, optional
+        Bytes that may be held in memory.
+    scattered : bool
+        Whether rows will be read in places that are no neighbours.
+
+    Returns
+    -------
+    (sum of N, …) array
+
+    Examples
+    --------
+    >>> one_after_other([np.zeros((1, 2)), np.ones((1, 2))], 0).tolist()
+    [[0.0, 0.0], [1.0, 1.0]]
+    """
+    if limit is None:
+        return np.concatenate(list(parts))
+    spool = Spool(limit)
+    for part in parts:
+        step = max(1, _CHUNK // max(part[:1].nbytes, 1))
+        for start in range(0, len(part), step):
+            spool.add(np.ascontiguousarray(part[start : start + step]).tobytes())
+            let_go(part)
+    return spool.done(part.dtype, scattered=scattered).reshape(-1, *part.shape[1:])

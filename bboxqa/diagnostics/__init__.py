@@ -1,0 +1,1 @@
+"""Who, what and where: what lowers agreement, and who is alike."""

@@ -1,0 +1,1 @@
+"""Coefficients without one annotator, unit or rating."""

@@ -1,0 +1,282 @@
+"""Alpha without one unit, annotator or value: who and what lowers it.
+
+Each is found from the totals and what the one left out has put into them, without counting the
+rest again; of ordinal data see `bboxqa.diagnostics.influence.leave_out_ranks`. The rest is counted
+only where nearly everything goes with it, so that a difference of sums would have no digits left.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from bboxqa.agreement.alpha.distances import Distance
+from bboxqa.agreement.alpha.levels import alpha, pairable_marginal
+from bboxqa.agreement.alpha.value_pairs import ValuePairs, value_pairs
+from bboxqa.agreement.counts.unit_counts import UnitCounts, unit_counts
+from bboxqa.agreement.uncertainty.estimator import ROUNDING
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, sum_by
+from bboxqa.diagnostics.influence.fixed_distances import FixedDistances, fixed_distances
+from bboxqa.diagnostics.influence.leave_out_ranks import (
+    ranked_without_annotators,
+    ranked_without_units,
+    ranked_without_values,
+)
+from bboxqa.diagnostics.influence.lost_ratings import LostRatings, Rest, lost_ratings
+from bboxqa.model.reliability import ReliabilityData
+
+__all__ = ["alpha_without_annotators", "alpha_without_units", "alpha_without_values"]
+
+# What is left of a sum is counted anew below this share of it.
+_FEW = 1e-6
+
+
+def alpha_without_units(
+    counts: UnitCounts, level: str | Distance = "nominal", numbers: FloatArray | None = None
+) -> FloatArray:
+    """Return alpha without each unit.
+
+    Parameters
+    ----------
+    counts : UnitCounts
+        Of U units.
+    level : {"nominal", "ordinal", "interval", "ratio"} or callable
+        Nominal and interval data take a step for each value of a unit, others for each two; very
+        many different values of ordinal data take more, see `ranked_without_units`.
+    numbers : (K,) float64, optional
+        The values, in rising order; for nominal and ordinal data not needed.
+
+    Returns
+    -------
+    (U,) float64
+        NaN where alpha is undefined without the unit. A unit that stands for several is left out
+        with all of them.
+
+    Raises
+    ------
+    ConfigError
+        As `alpha`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bboxqa.agreement.counts.reliability_rows import from_table
+    >>> table = from_table(np.array([[0, 1, 1], [0, 1, 0]]), np.ones((2, 3), bool), 2)
+    >>> alpha_without_units(unit_counts(table)).round(4)
+    array([0., 0., 1.])
+    """
+    paired = counts.weight * (counts.size >= 2)
+    if level == "ordinal":
+        found = ranked_without_units(counts)
+    else:
+        found = _units(counts, fixed_distances(level, numbers, pairable_marginal(counts)))
+    result, few = _alpha(found)
+    for unit in np.flatnonzero(few & (paired > 0)):
+        weight = counts.weight.copy()
+        weight[unit] = 0
+        result[unit] = alpha(replace(counts, weight=weight), level, numbers).value
+    return result
+
+
+def alpha_without_annotators(
+    data: ReliabilityData,
+    n_annotators: int,
+    level: str | Distance = "nominal",
+    numbers: FloatArray | None = None,
+) -> FloatArray:
+    """Return alpha without each annotator; alpha with all of them less this is their vitality.
+
+    Parameters
+    ----------
+    data : ReliabilityData
+        M cells, no annotator twice in a unit. Missing ones are left out.
+    n_annotators : int
+        A.
+    level : {"nominal", "ordinal", "interval", "ratio"} or callable
+        Ordinal data take a step for each annotator and each two values that coincide anywhere.
+    numbers : (K,) float64, optional
+        The values, in rising order; for nominal and ordinal data not needed.
+
+    Returns
+    -------
+    (A,) float64
+        NaN where alpha is undefined without the annotator. Units that only one of the others
+        rated are not compared any more.
+
+    Raises
+    ------
+    ConfigError
+        As `alpha`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bboxqa.agreement.counts.reliability_rows import from_table
+    >>> table = np.array([[0, 1, 1], [0, 1, 1], [0, 1, 0]])
+    >>> alpha_without_annotators(from_table(table, np.ones((3, 3), bool), 2), 3).round(4)
+    array([0.4444, 0.4444, 1.    ])
+    """
+    counts = unit_counts(data)
+    marginal, lost = pairable_marginal(counts), lost_ratings(data, counts, n_annotators)
+    if level == "ordinal":
+        found = ranked_without_annotators(counts, marginal, lost)
+    else:
+        found = _annotators(counts, marginal, lost, fixed_distances(level, numbers, marginal))
+    result, few = _alpha(found)
+    for out in np.flatnonzero(few):
+        result[out] = _recounted(data, int(out), level, numbers)
+    return result
+
+
+def alpha_without_values(
+    counts: UnitCounts, level: str | Distance = "nominal", numbers: FloatArray | None = None
+) -> FloatArray:
+    """Return alpha without the row and the column of each value in the coincidence matrix.
+
+    What the value is confused with no longer counts, while the coincidences of the others stay as
+    they are (Krippendorff 2019, Content Analysis, ch. 12: leaving out a category).
+
+    Parameters
+    ----------
+    counts : UnitCounts
+        With K values.
+    level : {"nominal", "ordinal", "interval", "ratio"} or callable
+        Ordinal data are ranked again without each value, which takes K steps for each two values
+        that coincide; ratio data and own distances take K³.
+    numbers : (K,) float64, optional
+        The values, in rising order; for nominal and ordinal data not needed.
+
+    Returns
+    -------
+    (K,) float64
+        NaN where alpha is undefined without the value.
+
+    Raises
+    ------
+    ConfigError
+        As `alpha`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bboxqa.agreement.counts.reliability_rows import from_table
+    >>> table = from_table(np.array([[0, 1, 1, 2], [0, 1, 0, 2]]), np.ones((2, 4), bool), 3)
+    >>> alpha_without_values(unit_counts(table)).round(4)
+    array([1.    , 1.    , 0.4444])
+    """
+    marginal, pairs = pairable_marginal(counts), value_pairs(counts)
+    amount = sum_by(pairs.pair, pairs.amount * counts.weight[pairs.unit], len(pairs.first))
+    if level == "ordinal":
+        found = ranked_without_values(marginal, pairs, amount)
+    else:
+        found = _values(marginal, pairs, amount, partial(fixed_distances, level, numbers))
+    # Of one value or less, nothing is expected: D_e would be divided by n − 1.
+    return np.where(found.total > 1 + ROUNDING, _alpha(found)[0], np.nan)
+
+
+def _units(counts: UnitCounts, distances: FixedDistances) -> Rest:
+    n_units, size = len(counts.size), counts.size
+    paired = counts.weight * (size >= 2)
+    marginal = pairable_marginal(counts)
+    mean_to = distances.mean_to(marginal[:, None])[:, 0]
+    of_unit = sum_by(counts.unit, counts.count * distances.to_unit(counts), n_units)
+    apart = paired * of_unit / np.maximum(size - 1, 1)
+    own = sum_by(counts.unit, counts.count * mean_to[counts.value], n_units) * paired
+    within, between = float(apart.sum()), float(marginal @ mean_to)
+    return Rest(
+        total=float(marginal.sum()) - paired * size,
+        within=within - apart,
+        between=between - 2 * own + paired**2 * of_unit,
+        whole=(within, between),
+    )
+
+
+def _annotators(
+    counts: UnitCounts, marginal: FloatArray, lost: LostRatings, distances: FixedDistances
+) -> Rest:
+    to_unit = distances.to_unit(counts)
+    of_unit = sum_by(counts.unit, counts.count * to_unit, len(counts.size))
+    within = float((counts.weight * of_unit / np.maximum(counts.size - 1, 1)).sum())
+    change = lost.change(of_unit[lost.unit], to_unit[lost.entry])
+    n_annotators = lost.n_annotators
+    found = _expected(marginal, lost.who, lost.what, lost.amount, n_annotators, distances)
+    left = within + sum_by(lost.annotator, change, n_annotators)
+    return replace(found, within=left, whole=(within, found.whole[1]))
+
+
+def _values(
+    marginal: FloatArray,
+    pairs: ValuePairs,
+    amount: FloatArray,
+    distances_of: Callable[[FloatArray], FixedDistances],
+) -> Rest:
+    n_values, first, second = len(marginal), pairs.first, pairs.second
+    distances = distances_of(marginal)
+    apart = amount * distances.between(first, second)
+    whole = float(apart.sum())
+    within = whole - sum_by(first, apart, n_values) - sum_by(second, apart, n_values)
+    each = np.arange(n_values)
+    out = np.concatenate([each, first, second])
+    other = np.concatenate([each, second, first])
+    lost = np.concatenate([marginal, amount / 2, amount / 2])
+    found = _expected(marginal, out, other, lost, n_values, distances)
+    total, between = found.total.copy(), found.between.copy()
+    for value in np.flatnonzero(_few(within, whole) | _few(between, found.whole[1])):
+        own = out == value
+        kept = marginal.copy()
+        kept[other[own]] -= lost[own]
+        # Coincidences are fractions: what they leave of nothing is not always nothing.
+        kept[kept <= ROUNDING * marginal] = 0
+        # Their unit may have been that of a value that is far from all others.
+        left, stays = distances_of(kept), (first != value) & (second != value)
+        within[value] = amount[stays] @ left.between(first[stays], second[stays])
+        total[value] = kept.sum()
+        between[value] = kept @ left.mean_to(kept[:, None])[:, 0]
+    return Rest(total, within, between, (whole, found.whole[1]))
+
+
+def _expected(
+    marginal: FloatArray,
+    column: IndexArray,
+    value: IndexArray,
+    lost: FloatArray,
+    n_columns: int,
+    distances: FixedDistances,
+) -> Rest:
+    """Return n and n (n − 1) D_e without what each column loses."""
+    mean_to = distances.mean_to(marginal[:, None])[:, 0]
+    whole = float(marginal @ mean_to)
+    between = whole - 2 * sum_by(column, lost * mean_to[value], n_columns)
+    between += distances.spread(column, value, lost, n_columns)
+    total = float(marginal.sum()) - sum_by(column, lost, n_columns)
+    return Rest(total, np.zeros(n_columns), between, (0.0, whole))
+
+
+def _recounted(
+    data: ReliabilityData, out: int, level: str | Distance, numbers: FloatArray | None
+) -> float:
+    """Return alpha of what the other annotators said."""
+    kept = np.flatnonzero(data.annotator != out)
+    rest = replace(
+        data,
+        unit=data.unit[kept],
+        annotator=data.annotator[kept],
+        value=data.value[kept],
+        state=data.state[kept],
+    )
+    return alpha(unit_counts(rest), level, numbers).value
+
+
+def _few(rest: FloatArray, whole: float) -> BoolArray:
+    """Return where a difference of sums is too small to have digits left."""
+    result: BoolArray = rest < _FEW * whole
+    return result
+
+
+def _alpha(found: Rest) -> tuple[FloatArray, BoolArray]:
+    """Return 1 − D_o / D_e, and where it has to be counted instead."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        result: FloatArray = 1 - found.within * (found.total - 1) / found.between
+    few = _few(found.within, found.whole[0]) | _few(found.between, found.whole[1])
+    return np.where(found.between > 0, result, np.nan), few

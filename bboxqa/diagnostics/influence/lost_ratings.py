@@ -1,0 +1,132 @@
+"""What goes with each annotator: ratings, and what they were compared with."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bboxqa.agreement.counts.unit_counts import UnitCounts
+from bboxqa.core.arrays import FloatArray, IndexArray, freeze, sum_by
+from bboxqa.model.reliability import Cell, ReliabilityData
+
+__all__ = ["LostRatings", "Rest", "lost_ratings"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rest:
+    """What alpha is made of without each of B things.
+
+    Attributes
+    ----------
+    total : (B,) float64
+        n, the number of pairable values.
+    within : (B,) float64
+        n D_o.
+    between : (B,) float64
+        n (n − 1) D_e.
+    whole : (float, float)
+        The last two when nothing is left out.
+    """
+
+    total: FloatArray
+    within: FloatArray
+    between: FloatArray
+    whole: tuple[float, float]
+
+    def __post_init__(self) -> None:
+        freeze(self)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LostRatings:
+    """M ratings, sorted by annotator, and the L pairable values that go with each annotator.
+
+    Attributes
+    ----------
+    unit, annotator, entry : (M,) int64
+        Of each rating; `entry` is the place of its value among those of its unit.
+    size, weight : (M,) float64
+        Ratings of its unit, and how many units it stands for.
+    who, what : (L,) int64
+        Annotator and value, each two once, sorted. With one of two ratings the other goes too.
+    amount : (L,) float64
+        How many there are.
+    n_annotators : int
+    """
+
+    unit: IndexArray
+    annotator: IndexArray
+    entry: IndexArray
+    size: FloatArray
+    weight: FloatArray
+    who: IndexArray
+    what: IndexArray
+    amount: FloatArray
+    n_annotators: int
+
+    def __post_init__(self) -> None:
+        freeze(self)
+
+    def change(self, of_unit: FloatArray, of_rating: FloatArray) -> FloatArray:
+        """Return by how much n D_o changes without each rating.
+
+        Parameters
+        ----------
+        of_unit : (M,) float64
+            The distances of each two ratings of its unit, in both orders, added up.
+        of_rating : (M,) float64
+            Those from the rating to all of its unit.
+        """
+        left = (of_unit - 2 * of_rating) / np.maximum(self.size - 2, 1) * (self.size > 2)
+        before = of_unit / np.maximum(self.size - 1, 1)
+        return self.weight * np.where(self.size >= 2, left - before, 0)
+
+
+def lost_ratings(data: ReliabilityData, counts: UnitCounts, n_annotators: int) -> LostRatings:
+    """Return what goes with each annotator.
+
+    Parameters
+    ----------
+    data : ReliabilityData
+        No annotator twice in a unit. Missing ones are left out.
+    counts : UnitCounts
+        Of the same.
+    n_annotators : int
+
+    Returns
+    -------
+    LostRatings
+
+    Examples
+    --------
+    >>> from bboxqa.agreement.counts.unit_counts import unit_counts
+    >>> from bboxqa.agreement.counts.reliability_rows import from_table
+    >>> table = from_table(np.array([[0, 1], [0, 1], [0, 2]]), np.ones((3, 2), bool), 3)
+    >>> lost = lost_ratings(table, unit_counts(table), 3)
+    >>> lost.who, lost.what
+    (array([0, 0, 1, 1, 2, 2]), array([0, 1, 0, 1, 0, 2]))
+    """
+    cells = np.flatnonzero(data.state == Cell.CATEGORY)
+    cells = cells[np.argsort(data.annotator[cells], kind="stable")]
+    unit, value = data.unit[cells], data.value[cells].astype(np.int64)
+    annotator, n_values = data.annotator[cells].astype(np.int64), counts.n_values
+    size, weight = counts.size[unit], counts.weight[unit]
+    two, several = np.flatnonzero(size == 2), size >= 2
+    # The other value of a unit of two: the sum of both less this one.
+    both = sum_by(counts.unit, counts.count * counts.value, len(counts.size))
+    other = (both[unit[two]] - value[two]).astype(np.int64)
+    key = np.concatenate(
+        [(annotator * n_values + value)[several], annotator[two] * n_values + other]
+    )
+    keys, place = np.unique(key, return_inverse=True)
+    who, what = np.divmod(keys, max(n_values, 1))
+    return LostRatings(
+        unit=unit,
+        annotator=annotator,
+        entry=np.searchsorted(counts.unit * n_values + counts.value, unit * n_values + value),
+        size=size,
+        weight=weight,
+        who=who,
+        what=what,
+        amount=sum_by(place, np.concatenate([weight[several], weight[two]]), len(keys)),
+        n_annotators=n_annotators,
+    )

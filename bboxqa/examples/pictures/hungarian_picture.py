@@ -1,0 +1,107 @@
+"""Hungarian matching of two annotators, on a case where the best single pair misleads."""
+
+from PIL import Image
+
+from bboxqa.examples.pictures.matching_parts import (
+    COLOURS,
+    STROKES,
+    THRESHOLD,
+    Look,
+    draw_edge,
+    draw_key,
+    draw_node,
+    draw_units,
+    iou,
+)
+from bboxqa.report.drawing.label_placement import place_labels
+from bboxqa.report.drawing.sheet import Point, Rectangle, Sheet
+
+__all__ = ["draw_hungarian"]
+
+_BOXES: dict[str, dict[int, Rectangle]] = {
+    "A": {1: (2, 0.5, 10, 8), 2: (5.2, 1.5, 10, 8), 3: (0, 12, 7, 4.5)},
+    "B": {4: (0, 0, 10, 8), 5: (3.2, 1, 10, 8), 6: (3.5, 12.4, 8, 4.5)},
+}
+_CHOSEN = ((1, 4), (2, 5))
+_SCALE = 20
+_PLACES: dict[int, Point] = {
+    1: (430, 104), 2: (430, 224), 3: (430, 344), 4: (740, 104), 5: (740, 224), 6: (740, 344),
+}  # fmt: skip
+
+
+def draw_hungarian() -> Image.Image:
+    """Draw two annotators' boxes, the graph of their pairs and the units that result.
+
+    Returns
+    -------
+    PIL.Image.Image
+        RGB, 1100 x 490 pixels.
+    """
+    sheet = Sheet(1100, 490)
+    sheet.text((20, 20), "1  Two annotators box one image", 18)
+    _image(sheet, (28, 76))
+    sheet.text((400, 20), "2  Pairs that overlap, with their IoU", 18)
+    _graph(sheet)
+    draw_key(sheet, (412, 408), ("chosen", "candidate", "inadmissible"), down=27)
+    sheet.text((820, 20), "3  The units", 18)
+    draw_units(sheet, (820, 70), "AB", [*_CHOSEN, (3, None), (None, 6)])
+    for line, text in enumerate(_reason()):
+        sheet.text((820, 312 + 25 * line), text, 16)
+    return sheet.finish()
+
+
+def _value(first: int, second: int) -> float:
+    return iou(_BOXES["A"][first], _BOXES["B"][second])
+
+
+def _reason() -> tuple[str, ...]:
+    total = sum(_value(*pair) for pair in _CHOSEN)
+    parts = " + ".join(f"{_value(*pair):.2f}" for pair in _CHOSEN)
+    return (
+        "Taking the best pair first, 1 and",
+        "5, would leave 2 and 4 without",
+        f"a partner: a total of {_value(1, 5):.2f}.",
+        "Hungarian matching finds the",
+        f"greatest total: {parts} = {total:.2f}.",
+    )
+
+
+def _image(sheet: Sheet, origin: Point) -> None:
+    whose = {number: annotator for annotator, own in _BOXES.items() for number in own}
+    placed: list[Rectangle] = [
+        (
+            origin[0] + x * _SCALE,
+            origin[1] + y * _SCALE,
+            origin[0] + (x + width) * _SCALE,
+            origin[1] + (y + height) * _SCALE,
+        )
+        for own in _BOXES.values()
+        for x, y, width, height in own.values()
+    ]
+    colours = [COLOURS[annotator] for annotator in whose.values()]
+    sheet.boxes(placed, colours, [STROKES[annotator] for annotator in whose.values()], 3)
+    tags = place_labels(placed, [(28, 20)] * len(placed), (10, 50, 380, 446), gap=3)
+    for place, number, colour in zip(tags, whose, colours, strict=True):
+        if place is not None:
+            sheet.tag(place, str(number), colour, 15)
+    for number, annotator in enumerate(_BOXES):
+        x = 28 + 165 * number
+        sheet.stroke([(x, 462), (x + 40, 462)], COLOURS[annotator], 3, STROKES[annotator])
+        sheet.text((x + 52, 462), f"annotator {annotator}", 16, anchor="lm")
+
+
+def _graph(sheet: Sheet) -> None:
+    for annotator, x in (("A", 430), ("B", 740)):
+        sheet.text((x, 70), annotator, 18, COLOURS[annotator], "mm")
+    for first in _BOXES["A"]:
+        for second in _BOXES["B"]:
+            value = _value(first, second)
+            if value == 0:
+                continue
+            look: Look = "candidate" if value >= THRESHOLD else "inadmissible"
+            if (first, second) in _CHOSEN:
+                look = "chosen"
+            draw_edge(sheet, _PLACES[first], _PLACES[second], value, look)
+    for annotator, own in _BOXES.items():
+        for number in own:
+            draw_node(sheet, _PLACES[number], annotator, number)

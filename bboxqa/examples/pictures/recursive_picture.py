@@ -1,0 +1,115 @@
+"""Recursive matching of three annotators: who is matched against whom, and in which order."""
+
+from dataclasses import dataclass
+
+from PIL import Image
+
+from bboxqa.examples.pictures.matching_parts import (
+    COLOURS,
+    THRESHOLD,
+    Look,
+    draw_edge,
+    draw_key,
+    draw_node,
+    draw_units,
+    iou,
+)
+from bboxqa.examples.scenes.scene_records import read_expected
+from bboxqa.report.drawing.sheet import PALE, Point, Rectangle, Sheet
+
+__all__ = ["draw_recursive"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One step: the annotators compared, the boxes already in a common unit, and a caption."""
+
+    title: str
+    annotators: str
+    settled: frozenset[int]
+    caption: tuple[str, ...]
+
+
+# Boxes of the worked matching cases, by annotator; equal places in a column lie near each other.
+_NUMBERS = {"A": (1, 15), "B": (2, 4), "C": (23, 24, 25)}
+_UNITS = ((1, 2, 23), (15, None, None), (None, 4, 24), (None, None, 25))
+_STEPS = (
+    _Step("1  A comes first", "A", frozenset(), ("Each box of A", "opens a unit.")),
+    _Step(
+        "2  B against A",
+        "AB",
+        frozenset(),
+        ("2 joins the unit of 1.", "4 stays unmatched", "and opens a unit."),
+    ),
+    _Step("3  C against A", "AC", frozenset(), ("23 joins the unit of", "1 and 2.")),
+    _Step(
+        "4  C against B",
+        "BC",
+        frozenset({2, 23}),
+        ("24 joins the unit of 4.", "25 stays unmatched", "and opens a unit."),
+    ),
+)
+
+
+def draw_recursive() -> Image.Image:
+    """Draw the four steps of placing three annotators, and the units that result.
+
+    Returns
+    -------
+    PIL.Image.Image
+        RGB, 1100 x 430 pixels.
+    """
+    sheet = Sheet(1100, 430)
+    boxes = _boxes()
+    for number, step in enumerate(_STEPS):
+        left = 20 + 197 * number
+        sheet.text((left, 20), step.title, 18)
+        _step(sheet, left, step, boxes)
+        for line, text in enumerate(step.caption):
+            sheet.text((left, 290 + 24 * line), text, 16)
+        sheet.stroke([(left + 184, 20), (left + 184, 354)], PALE, 1)
+    sheet.text((824, 20), "5  The units", 18)
+    draw_units(sheet, (824, 70), "ABC", _UNITS)
+    for line, text in enumerate(
+        ("No annotator is in a unit twice.", "Grey: already in a unit together.")
+    ):
+        sheet.text((824, 300 + 24 * line), text, 16)
+    sheet.stroke([(20, 378), (1080, 378)], PALE, 1)
+    draw_key(sheet, (24, 404), ("chosen", "inadmissible"), across=230)
+    return sheet.finish()
+
+
+def _boxes() -> dict[int, Rectangle]:
+    stored = read_expected()["matching"]["boxes"]
+    numbers = (number for own in _NUMBERS.values() for number in own)
+    return {number: tuple(stored[str(number)]["bbox"]) for number in numbers}
+
+
+def _step(sheet: Sheet, left: float, step: _Step, boxes: dict[int, Rectangle]) -> None:
+    columns = (
+        {"A": left + 84}
+        if len(step.annotators) == 1
+        else {
+            step.annotators[0]: left + 22,
+            step.annotators[1]: left + 150,
+        }
+    )
+    places: dict[int, Point] = {
+        number: (x, 116 + 62 * row)
+        for annotator, x in columns.items()
+        for row, number in enumerate(_NUMBERS[annotator])
+    }
+    for annotator, x in columns.items():
+        sheet.text((x, 70), annotator, 18, COLOURS[annotator], "mm")
+        for number in _NUMBERS[annotator]:
+            faded = number in step.settled
+            draw_node(sheet, places[number], annotator, number, faded=faded)
+    if len(step.annotators) == 1:
+        return
+    first_column, second_column = (_NUMBERS[annotator] for annotator in step.annotators)
+    for first in first_column:
+        for second in second_column:
+            value = iou(boxes[first], boxes[second])
+            if value > 0 and not step.settled & {first, second}:
+                look: Look = "chosen" if value >= THRESHOLD else "inadmissible"
+                draw_edge(sheet, places[first], places[second], value, look)

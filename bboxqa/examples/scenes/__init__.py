@@ -1,0 +1,1 @@
+"""Scenes that are annotated."""

@@ -1,0 +1,35 @@
+"""The example images: one entry to all scenes, in their own size or scaled."""
+
+from PIL import Image
+
+from bboxqa.examples.scenes.fruit_scene import draw_fruits, draw_smiling_fruits
+from bboxqa.examples.scenes.landscape_scene import draw_landscape
+from bboxqa.examples.scenes.scene_records import read_scene
+
+__all__ = ["draw_scene"]
+
+_FINE = 4
+
+
+def draw_scene(scene: str, scale: float = 1) -> Image.Image:
+    """Draw an example scene.
+
+    Parameters
+    ----------
+    scene
+        One of `bboxqa.examples.scenes.scene_records.SCENES`.
+    scale
+        Pixels of the picture per pixel of the scene. The fruit scenes are smooth at any scale;
+        the landscape shows its pixels as squares.
+
+    Returns
+    -------
+    PIL.Image.Image
+        RGB, the scene's width and height times `scale`, rounded; the same on every call.
+    """
+    record = read_scene(scene)
+    size = (round(record.width * scale), round(record.height * scale))
+    if scene == "landscape":
+        return draw_landscape().resize(size, Image.Resampling.NEAREST)
+    draw = draw_fruits if scene == "fruits" else draw_smiling_fruits
+    return draw(record, _FINE * scale).resize(size, Image.Resampling.BOX)

@@ -1,0 +1,1 @@
+"""Worked examples, step by step."""

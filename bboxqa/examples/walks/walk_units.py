@@ -1,0 +1,45 @@
+"""Units as rows: which annotation of each annotator shows one object."""
+
+from collections.abc import Sequence
+
+from bboxqa.geometry.candidates import candidate_pairs
+from bboxqa.matching import match
+from bboxqa.model.annotations import Dataset
+from bboxqa.model.units import UnitTable
+
+__all__ = ["NOBODY", "Row", "braces", "match_boxes", "unit_rows"]
+
+Row = tuple[int | None, ...]
+"""One unit: an annotation id per annotator, or None."""
+
+NOBODY = "-"
+"""Stands for the annotation of an annotator who drew none."""
+
+
+def match_boxes(data: Dataset, matcher: str, iou_threshold: float) -> UnitTable:
+    """Match boxes that reach a threshold; see `bboxqa.matching.match`."""
+    pairs, _ = candidate_pairs(data, "bbox", iou_threshold)
+    return match(data.annotations, pairs, matcher, iou_threshold)
+
+
+def unit_rows(data: Dataset, units: UnitTable) -> list[Row]:
+    """Return the units with the ids of their annotations, a column per annotator."""
+    rows: list[list[int | None]] = [[None] * len(data.annotator_names) for _ in range(len(units))]
+    annotations = data.annotations
+    for unit, annotator, number in zip(
+        units.unit.tolist(), annotations.annotator.tolist(), annotations.id.tolist(), strict=True
+    ):
+        rows[unit][annotator] = number
+    return [tuple(row) for row in rows]
+
+
+def braces(rows: Sequence[Sequence[int | None]]) -> str:
+    """Return units in one line.
+
+    Examples
+    --------
+    >>> braces([(1, 6), (2, None)])
+    '{1,6} {2,-}'
+    """
+    units = (",".join(NOBODY if one is None else str(one) for one in row) for row in rows)
+    return " ".join(f"{{{unit}}}" for unit in units)

@@ -1,0 +1,86 @@
+"""All worked examples: each as a walk-through, and as files to look at."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+from PIL import Image
+
+from bboxqa.core.errors import OutputError
+from bboxqa.core.files import write_atomically
+from bboxqa.examples import example_file
+from bboxqa.examples.pictures.iou_picture import iou_schematic
+from bboxqa.examples.pictures.panels import annotated_scene
+from bboxqa.examples.scenes.scene_records import SCENES
+from bboxqa.examples.scenes.scenes import draw_scene
+from bboxqa.examples.walks.walk_image import walk_image
+from bboxqa.examples.walks.walk_iou import walk_iou
+from bboxqa.examples.walks.walk_krippendorff import walk_krippendorff
+from bboxqa.examples.walks.walk_matching import walk_matching
+from bboxqa.examples.walks.walk_parts import Check, Step, Walk
+from bboxqa.examples.write_pictures import matching_schematic, png
+
+__all__ = ["EXAMPLES", "Check", "Step", "Walk", "write_example"]
+
+EXAMPLES: dict[str, Callable[[], Walk]] = {
+    **{scene: partial(walk_image, scene) for scene in SCENES},
+    "matching": walk_matching,
+    "iou": walk_iou,
+    "krippendorff": walk_krippendorff,
+}
+"""Each worked example by its name; calling it computes everything and compares it."""
+
+_PICTURES: dict[str, dict[str, Callable[[], Image.Image]]] = {
+    **{
+        scene: {
+            scene: partial(draw_scene, scene),
+            f"{scene}_annotators": partial(annotated_scene, scene),
+        }
+        for scene in SCENES
+    },
+    "matching": {
+        "matching_hungarian": partial(matching_schematic, "hungarian"),
+        "matching_recursive": partial(matching_schematic, "recursive"),
+    },
+    "iou": {"iou": iou_schematic},
+    "krippendorff": {},
+}
+
+
+def write_example(name: str, folder: Path) -> list[Path]:
+    """Write an example: its annotations where it has any, its pictures, and its walk-through.
+
+    Parameters
+    ----------
+    name : str
+        One of `EXAMPLES`.
+    folder : Path
+        Made if it is not there; files of the same names in it are replaced.
+
+    Returns
+    -------
+    list of Path
+        What was written.
+
+    Raises
+    ------
+    ValueError
+        If there is no such example.
+    OutputError
+        If the folder cannot be written.
+    """
+    if name not in EXAMPLES:
+        raise ValueError(f"no example is called {name!r}; choose one of {', '.join(EXAMPLES)}")
+    contents: dict[str, bytes] = {}
+    if name in SCENES:
+        contents[f"{name}.json"] = example_file(name).read_bytes()
+    for picture, draw in _PICTURES[name].items():
+        contents[f"{picture}.png"] = png(draw())
+    contents[f"{name}.txt"] = EXAMPLES[name]().text().encode()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be made: {error.strerror or error}") from None
+    for file_name, content in contents.items():
+        write_atomically(folder / file_name, content)
+    return [folder / file_name for file_name in contents]

@@ -1,0 +1,107 @@
+"""All example pictures, and a command that writes them into a folder.
+
+Run `python -m bboxqa.examples.write_pictures FOLDER`.
+"""
+
+import io
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Literal
+
+from PIL import Image
+
+from bboxqa.core.files import write_atomically
+from bboxqa.examples.pictures.hungarian_picture import draw_hungarian
+from bboxqa.examples.pictures.iou_picture import iou_schematic
+from bboxqa.examples.pictures.panels import annotated_scene, overlay_scene
+from bboxqa.examples.pictures.recursive_picture import draw_recursive
+from bboxqa.examples.scenes.scene_records import SCENES
+from bboxqa.examples.scenes.scenes import draw_scene
+from bboxqa.report.drawing.label_placement import place_labels
+
+__all__ = [
+    "annotated_scene",
+    "iou_schematic",
+    "matching_schematic",
+    "overlay_scene",
+    "place_labels",
+    "png",
+    "write_pictures",
+]
+
+_SCENE_SCALES = {"fruits": 1.5, "smiling_fruits": 1.5, "landscape": 10}
+
+
+def matching_schematic(kind: Literal["hungarian", "recursive"]) -> Image.Image:
+    """Draw how boxes are matched into units.
+
+    Parameters
+    ----------
+    kind
+        `"hungarian"` for two annotators, `"recursive"` for three.
+
+    Returns
+    -------
+    PIL.Image.Image
+        RGB, 1100 pixels wide.
+
+    Raises
+    ------
+    ValueError
+        If there is no such kind.
+    """
+    drawings = {"hungarian": draw_hungarian, "recursive": draw_recursive}
+    if kind not in drawings:
+        raise ValueError(f"no schematic is called {kind!r}; choose 'hungarian' or 'recursive'")
+    return drawings[kind]()
+
+
+def write_pictures(folder: Path) -> list[Path]:
+    """Write every example picture as PNG.
+
+    Parameters
+    ----------
+    folder
+        Where to write; made if it does not exist. Pictures of the same names are replaced.
+
+    Returns
+    -------
+    list of Path
+        The files written, in order of their making.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name, draw in _drawings().items():
+        written.append(folder / f"{name}.png")
+        write_atomically(written[-1], png(draw()))
+    return written
+
+
+def _drawings() -> dict[str, Callable[[], Image.Image]]:
+    drawings: dict[str, Callable[[], Image.Image]] = {}
+    for scene in SCENES:
+        drawings[scene] = partial(draw_scene, scene, _SCENE_SCALES[scene])
+        drawings[f"{scene}_annotators"] = partial(annotated_scene, scene)
+        drawings[f"{scene}_overlay"] = partial(overlay_scene, scene)
+    drawings["matching_hungarian"] = draw_hungarian
+    drawings["matching_recursive"] = draw_recursive
+    drawings["iou"] = iou_schematic
+    return drawings
+
+
+def png(image: Image.Image) -> bytes:
+    """Return a picture as a PNG file of at most 256 colours."""
+    # A palette halves the size; without dithering the flat areas stay flat.
+    flat = image.quantize(256, Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    content = io.BytesIO()
+    flat.save(content, "PNG", optimize=True)
+    return content.getvalue()
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: python -m bboxqa.examples.write_pictures FOLDER")
+    for written in write_pictures(Path(sys.argv[1])):
+        sys.stdout.write(f"{written}\n")

@@ -1,0 +1,1 @@
+"""Readers: files become values."""

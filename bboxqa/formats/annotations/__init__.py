@@ -1,0 +1,1 @@
+"""Records of annotations as columns, whatever format they come from."""

@@ -1,0 +1,204 @@
+"""From decoded records to columns, one window of the file at a time."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import chain
+from operator import attrgetter
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray
+from bboxqa.core.spool import Column, column_limit
+from bboxqa.formats.annotations.outline_columns import OutlinesBuilder
+from bboxqa.formats.annotations.records import (
+    ANNOTATOR_KEYS,
+    Annotation,
+    Category,
+    Image,
+    OutlinedAnnotation,
+    annotation_type,
+    annotator_name,
+    author_field,
+    whole_number,
+)
+from bboxqa.model.annotations import Source
+from bboxqa.model.outlines import Segmentations
+
+__all__ = ["Authors", "CocoFile", "Columns", "ColumnsBuilder"]
+
+_IDS = ("id", "image_id", "category_id")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Authors:
+    """Who annotated what, according to one key.
+
+    Attributes
+    ----------
+    code : (N,) int32
+        Into `names`; -1 where the key is absent.
+    names : tuple of str
+        Each once.
+    """
+
+    code: IntArray
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Columns:
+    """The annotations of one file, in its order, with ids as in the file.
+
+    Attributes
+    ----------
+    id, image_id, category_id : (N,) int64
+    bbox : (N, 4) float64
+        x, y, width, height in pixels.
+    iscrowd : (N,) bool
+    authors : dict of str to Authors
+        By annotator key.
+    segmentation : Segmentations or None
+        None where they were not asked for.
+    """
+
+    id: IndexArray
+    image_id: IndexArray
+    category_id: IndexArray
+    bbox: FloatArray
+    iscrowd: BoolArray
+    authors: dict[str, Authors]
+    segmentation: Segmentations | None
+
+
+class _AuthorsBuilder:
+    """Collects the annotators under one key, and numbers their names."""
+
+    def __init__(self, key: str, limit: int | None) -> None:
+        self._rest = key.split(".")[1:]
+        self._get = attrgetter(author_field(key))
+        self._codes = Column(np.int32, limit=limit)
+        self._known: dict[object, int] = {None: -1, "": -1}
+        self._numbers: dict[str, int] = {}
+
+    def add(self, records: Sequence[Annotation]) -> None:
+        values: list[object] = list(map(self._get, records))
+        if values.count(None) == len(values):
+            self._codes.add(np.full(len(values), -1, np.int32))
+            return
+        for part in self._rest:
+            values = [_inside(value, part) for value in values]
+        try:
+            distinct = set(values)
+        except TypeError:
+            values = [None if value is None else annotator_name(value) for value in values]
+            distinct = set(values)
+        for value in distinct.difference(self._known):
+            number = self._numbers.setdefault(annotator_name(value), len(self._numbers))
+            self._known[value] = number
+        codes = map(self._known.__getitem__, values)
+        self._codes.add(np.fromiter(codes, np.int32, len(values)))
+
+    def absorb(self, authors: Authors) -> None:
+        numbers = [self._numbers.setdefault(name, len(self._numbers)) for name in authors.names]
+        self._codes.add(np.array([*numbers, -1], np.int32)[authors.code])
+
+    def done(self) -> Authors:
+        return Authors(self._codes.done(), tuple(self._numbers))
+
+
+def _inside(value: object, key: str) -> object:
+    return value.get(key) if isinstance(value, dict) else getattr(value, key, None)
+
+
+class ColumnsBuilder:
+    """Collects the columns of a file; what does not fit is kept as a problem.
+
+    Parameters
+    ----------
+    name : str
+        Of the file, for the problems.
+    keys : tuple of str
+        The annotator keys to look at.
+    segmentation : bool
+        Whether to keep the outlines.
+    memory : int, optional
+        Bytes to get by with; columns that take too much of it go to files.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        keys: tuple[str, ...],
+        *,
+        segmentation: bool,
+        memory: int | None = None,
+    ) -> None:
+        self.bounded = memory is not None
+        self.name = name
+        own = next((key for key in keys if key not in ANNOTATOR_KEYS), None)
+        self.type = annotation_type(own, segmentation=segmentation)
+        self.problems: list[str] = []
+        limit = column_limit(memory)
+        self._ids = {key: Column(np.int64, limit=limit) for key in _IDS}
+        self._bbox = Column(np.float64, 4, limit)
+        self._iscrowd = Column(np.bool_, limit=limit)
+        self._authors = {key: _AuthorsBuilder(key, limit) for key in keys}
+        self.outlines = OutlinesBuilder(name, self.problems, memory) if segmentation else None
+
+    def add(self, records: Sequence[Annotation]) -> None:
+        """Take in the records of one window."""
+        n = len(records)
+        for key, column in self._ids.items():
+            column.add(self._whole_numbers(records, key))
+        flat = chain.from_iterable([record.bbox for record in records])
+        self._bbox.add(np.fromiter(flat, np.float64, 4 * n).reshape(n, 4))
+        self._iscrowd.add(np.fromiter(map(attrgetter("iscrowd"), records), np.bool_, n))
+        for author in self._authors.values():
+            author.add(records)
+        if self.outlines is not None:
+            self.outlines.add([r for r in records if isinstance(r, OutlinedAnnotation)])
+
+    def _whole_numbers(self, records: Sequence[Annotation], column: str) -> IndexArray:
+        values = list(map(attrgetter(column), records))
+        if set(map(type, values)) - {int}:
+            for place, value in enumerate(values):
+                values[place] = number = whole_number(value)
+                if number is None:
+                    values[place] = 0
+                    self.problems.append(
+                        f"{self.name}: annotation {records[place].id!r}: {column} is {value!r}; "
+                        "expected a whole number"
+                    )
+        return np.fromiter(values, np.int64, len(values))
+
+    def absorb(self, columns: Columns, problems: Sequence[str]) -> None:
+        """Take in what another builder of the same file has collected after this one."""
+        for key, column in self._ids.items():
+            column.add(getattr(columns, key))
+        self._bbox.add(columns.bbox)
+        self._iscrowd.add(columns.iscrowd)
+        for key, author in self._authors.items():
+            author.absorb(columns.authors[key])
+        if self.outlines is not None and columns.segmentation is not None:
+            self.outlines.absorb(columns.segmentation)
+        self.problems += problems
+
+    def done(self) -> Columns:
+        """Return what has been taken in."""
+        return Columns(
+            **{key: column.done() for key, column in self._ids.items()},
+            bbox=self._bbox.done(),
+            iscrowd=self._iscrowd.done(),
+            authors={key: author.done() for key, author in self._authors.items()},
+            segmentation=None if self.outlines is None else self.outlines.done(),
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CocoFile:
+    """One file: its records of images and categories, and its annotations as columns."""
+
+    source: Source
+    images: list[Image]
+    categories: list[Category]
+    columns: Columns

@@ -1,0 +1,167 @@
+"""The shape of COCO records, as far as they are read; unknown keys are skipped."""
+
+import json
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from bboxqa.core.text import clean
+
+__all__ = [
+    "ANNOTATOR_KEYS",
+    "ASKED_KEYS",
+    "Annotation",
+    "Attributes",
+    "Category",
+    "Image",
+    "OutlinedAnnotation",
+    "Rle",
+    "TopLevel",
+    "annotation_type",
+    "annotator_name",
+    "author_field",
+    "whole_number",
+]
+
+ANNOTATOR_KEYS = (
+    "annotator",
+    "annotator_id",
+    "rater",
+    "rater_id",
+    "created_by",
+    "attributes.annotator",
+)
+"""Where the annotator of an annotation is looked for, in this order."""
+
+ASKED_KEYS = ("rater_list", "annotators")
+"""Where the annotators who were asked about an image are looked for, in this order."""
+
+Id = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)] | str
+# What stands under a key that may not be meant for us is taken as it is.
+Loose = int | float | str | bool | list[Any] | dict[str, Any] | None
+
+
+class TopLevel(msgspec.Struct):
+    """A whole file; its lists stay text until they are needed."""
+
+    images: msgspec.Raw
+    annotations: msgspec.Raw
+    categories: msgspec.Raw
+
+
+class Image(msgspec.Struct, gc=False):
+    """An image record."""
+
+    id: Id
+    file_name: str | None = None
+    width: float | None = None
+    height: float | None = None
+    annotator: Loose = None
+    rater_list: list[Any] | dict[str, Any] | None = None
+    annotators: list[Any] | dict[str, Any] | None = None
+
+
+class Category(msgspec.Struct, gc=False):
+    """A category record."""
+
+    id: Id
+    name: str
+
+
+class Attributes(msgspec.Struct, gc=False):
+    """The part of an annotation where some tools put attributes."""
+
+    annotator: Loose = None
+
+
+class Annotation(msgspec.Struct, gc=False):
+    """An annotation record without its outline."""
+
+    id: Id
+    image_id: Id
+    category_id: Id
+    bbox: tuple[float, float, float, float]
+    iscrowd: Literal[0, 1] | bool | None = 0
+    annotator: Loose = None
+    annotator_id: Loose = None
+    rater: Loose = None
+    rater_id: Loose = None
+    created_by: Loose = None
+    attributes: Attributes | list[Any] | str | int | float | bool | None = None
+
+
+class Rle(msgspec.Struct, gc=False):
+    """A mask as run lengths, compressed or as a list."""
+
+    size: tuple[int, int]
+    counts: str | list[int]
+
+
+class OutlinedAnnotation(Annotation, gc=False):
+    """An annotation record with its outline."""
+
+    segmentation: list[list[float]] | Rle | None = None
+
+
+def whole_number(value: object) -> int | None:
+    """Return an id as a whole number, or None if it is not one.
+
+    Examples
+    --------
+    >>> whole_number(7), whole_number("7"), whole_number(7.0), whole_number("a"), whole_number(True)
+    (7, 7, 7, None, None)
+    """
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, str) and value.isascii() and value.removeprefix("-").isdigit():
+        value = int(value) if len(value) < 20 else None
+    if isinstance(value, int) and not isinstance(value, bool) and -(2**63) <= value < 2**63:
+        return value
+    return None
+
+
+def annotator_name(value: object) -> str:
+    """Return the name of an annotator as text, however the file writes it.
+
+    Examples
+    --------
+    >>> annotator_name("ann"), annotator_name(3), annotator_name(3.0)
+    ('ann', '3', '3')
+    """
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    return clean(json.dumps(value, ensure_ascii=False))
+
+
+def annotation_type(key: str | None, *, segmentation: bool) -> type[Annotation]:
+    """Return the type of annotation records that holds what an annotator key begins with.
+
+    Parameters
+    ----------
+    key : str or None
+        A key of the user's own, or None; "a.b" means b inside of a.
+    segmentation : bool
+        Whether outlines are read.
+
+    Returns
+    -------
+    type
+        `Annotation` or a subclass of it. What stands under the user's key is the field that
+        `author_field` names.
+    """
+    base = OutlinedAnnotation if segmentation else Annotation
+    first = (key or "").partition(".")[0]
+    field = author_field(key) if key else ""
+    if key is None or key in ANNOTATOR_KEYS or (field == first and field != "attributes"):
+        return base
+    own = (field, Loose, msgspec.field(default=None, name=first))
+    own_type: Any = msgspec.defstruct("OwnAnnotation", [own], bases=(base,), gc=False)
+    return own_type  # type: ignore[no-any-return]
+
+
+def author_field(key: str) -> str:
+    """Return the field of an annotation record that an annotator key begins with."""
+    first = key.partition(".")[0]
+    return first if first in OutlinedAnnotation.__struct_fields__ else "own_author"

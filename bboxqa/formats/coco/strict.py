@@ -1,0 +1,165 @@
+"""Reading one COCO file: fast where it is sound, and slowly where it is not, to say why."""
+
+import hashlib
+import mmap
+import re
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from bboxqa.core.errors import DatasetError
+from bboxqa.formats.annotations.columns import CocoFile, ColumnsBuilder
+from bboxqa.formats.annotations.records import (
+    ANNOTATOR_KEYS,
+    Category,
+    Image,
+    TopLevel,
+    whole_number,
+)
+from bboxqa.formats.coco.fallback import read_carefully
+from bboxqa.formats.coco.windows import decode_list
+from bboxqa.model.annotations import Source
+
+__all__ = ["read_file"]
+
+_ANNOTATIONS = re.compile(rb'"annotations"\s*:\s*\[')
+_END = re.compile(rb"\s*\]")
+# Stands first in what is left of the list, to know it again.
+_MARK = b'"the list that was cut"'
+
+
+class _MalformedError(Exception):
+    """The fast reader met something it does not take."""
+
+
+def read_file(
+    path: Path,
+    *,
+    keys: tuple[str, ...] = ANNOTATOR_KEYS,
+    segmentation: bool,
+    digest: bool = True,
+    memory: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> CocoFile:
+    """Read a COCO file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    keys : tuple of str
+        The annotator keys to look at.
+    segmentation : bool
+        Whether to keep the outlines.
+    digest : bool
+        Whether to compute the digest of the file.
+    memory : int, optional
+        Bytes to get by with; columns that take too much of it go to files.
+    progress : callable, optional
+        Is told how many bytes of how many are read.
+
+    Returns
+    -------
+    CocoFile
+
+    Raises
+    ------
+    DatasetError
+        If the file is not there, is not json, or has records that cannot be read; with all of
+        them.
+    """
+    name = str(path)
+    size = _size(path)
+    new_builder = partial(ColumnsBuilder, name, keys, segmentation=segmentation, memory=memory)
+    # A mapped file is read where it lies; the system takes the pages back when it needs them.
+    with (
+        path.open("rb") as file,
+        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text,
+    ):
+        try:
+            images, categories, builder = _read_fast(text, new_builder, progress)
+        except _MalformedError:
+            builder = new_builder()
+            images, categories = read_carefully(name, bytes(text), builder)
+        builder.problems += [
+            *_number("images", name, images),
+            *_number("categories", name, categories),
+        ]
+        if builder.problems:
+            raise DatasetError(builder.problems)
+        source = Source(name, size, _blake2b(path) if digest else None)
+    return CocoFile(source, images, categories, builder.done())
+
+
+def _number(key: str, name: str, records: Sequence[Image | Category]) -> Iterator[str]:
+    """Turn ids that are written as text into numbers, in place; yield what cannot be one."""
+    for place, record in enumerate(records):
+        if type(record.id) is not int:
+            number = whole_number(record.id)
+            if number is None:
+                yield f"{name}: {key}[{place}]: id is {record.id!r}; expected a whole number"
+            else:
+                record.id = number
+
+
+def _size(path: Path) -> int:
+    """Return the size of a file that can be read, or say why it cannot."""
+    try:
+        if path.is_dir():
+            raise DatasetError([f"{path}: is a folder; expected a COCO json file"])
+        if path.exists() and not path.is_file():
+            raise DatasetError(
+                [f"{path}: is a pipe or a device; expected a file"], "Write it to a file first."
+            )
+        size = path.stat().st_size
+        with path.open("rb"):
+            pass
+    except FileNotFoundError:
+        raise DatasetError(
+            [f"{path}: no such file"],
+            f"Looked from {Path.cwd()}." if not path.is_absolute() else "",
+        ) from None
+    except OSError as error:
+        raise DatasetError([f"{path}: cannot be read: {error.strerror}"]) from None
+    if size == 0:
+        raise DatasetError([f"{path}: the file is empty"], "Export it again.")
+    return size
+
+
+def _blake2b(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "blake2b").hexdigest()
+
+
+def _read_fast(
+    text: mmap.mmap,
+    new_builder: Callable[[], ColumnsBuilder],
+    progress: Callable[[int, int], None] | None,
+) -> tuple[list[Image], list[Category], ColumnsBuilder]:
+    """Decode the annotations window by window, then what is around them.
+
+    What is left of the list after the last window that decodes is decoded together with the
+    beginning of the file, as one document.
+    """
+    opening = _ANNOTATIONS.search(text)
+    if opening is None:
+        raise _MalformedError
+    first = opening.end()
+    builder, place = decode_list(text, first, new_builder, progress)
+    try:
+        mark = _MARK if _END.match(text, place) else _MARK + b","
+        document = text[:first] + mark + text[place:]
+        top = msgspec.json.decode(document, type=TopLevel)
+        rest = bytes(top.annotations)
+        # A list of the same name deeper inside is not the one at the top.
+        if not rest.startswith(b"[" + mark):
+            raise _MalformedError
+        last = msgspec.json.decode(b"[" + rest[1 + len(mark) :], type=list[builder.type])  # type: ignore[name-defined]
+        builder.add(last)
+        images = msgspec.json.decode(top.images, type=list[Image])
+        categories = msgspec.json.decode(top.categories, type=list[Category])
+    except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
+        raise _MalformedError from None
+    return images, categories, builder

@@ -1,0 +1,234 @@
+"""Who annotated what: three ways in which files say it."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bboxqa.core.arrays import IntArray, find
+from bboxqa.core.errors import ConfigError, DatasetError, NothingToCompareError
+from bboxqa.formats.annotations.columns import CocoFile
+from bboxqa.formats.annotations.records import ANNOTATOR_KEYS, ASKED_KEYS, Image, annotator_name
+
+__all__ = ["WAYS", "Attribution", "attribute"]
+
+WAYS = ("annotator-key", "image-records", "files")
+"""The ways to find out who annotated what, in the order in which they are tried."""
+
+EXPLANATION = """\
+Agreement needs at least two annotators. They are found in one of these ways:
+  1. a key on each annotation, such as {"id": 7, "image_id": 1, "annotator": "ann", ...};
+     name it with --annotator-key if it is none of:
+     KEYS
+  2. one image record per annotator, with the same file_name:
+     {"id": 1, "file_name": "a.jpg", "annotator": "ann"},
+     {"id": 2, "file_name": "a.jpg", "annotator": "bob"}
+  3. one file per annotator: bboxqa agree ann.json bob.json
+     or with names of your choice: bboxqa agree --annotator ann=1.json --annotator bob=2.json\
+""".replace("KEYS", ", ".join(ANNOTATOR_KEYS))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Attribution:
+    """Who annotated what in several files.
+
+    Attributes
+    ----------
+    way : str
+        In words, for the user.
+    author : list of (N,) int32
+        Per file and annotation, an index into `names`; -1 where nobody is named.
+    asked : list of list of (tuple of str or None)
+        Per file and image record, who was asked; None where the record does not say.
+    names : tuple of str
+        The annotators.
+    """
+
+    way: str
+    author: list[IntArray]
+    asked: list[list[tuple[str, ...] | None]]
+    names: tuple[str, ...]
+
+
+def attribute(
+    files: Sequence[CocoFile],
+    file_names: Sequence[str],
+    *,
+    annotator_key: str | None,
+    way: str | None,
+) -> Attribution:
+    """Find out who annotated what.
+
+    Parameters
+    ----------
+    files : sequence of CocoFile
+        All files.
+    file_names : sequence of str
+        Whom each file belongs to, if files stand for annotators.
+    annotator_key : str or None
+        The key on annotations that names the annotator, if the user said so.
+    way : {"annotator-key", "image-records", "files"} or None
+        The way to take; None tries them in this order.
+
+    Returns
+    -------
+    Attribution
+
+    Raises
+    ------
+    DatasetError
+        If fewer than two annotators are found, with all the ways in which they can be named.
+    ConfigError
+        If there is no such way.
+    """
+    if way is not None and way not in WAYS:
+        raise ConfigError(f"attribution is {way!r}; expected one of {', '.join(WAYS)}")
+    if annotator_key is not None:
+        way = way or "annotator-key"
+    if not any(len(file.columns.id) for file in files):
+        raise NothingToCompareError([f"{_listed(files)}: no annotations; nothing to measure"])
+    found = []
+    for candidate in WAYS if way is None else (way,):
+        if candidate == "annotator-key":
+            found += _by_key(files, annotator_key, chosen=way is not None)
+        elif candidate == "image-records":
+            found += _by_records(files, chosen=way is not None)
+        elif len(files) > 1:
+            found += _by_file(files, file_names)
+    for attribution in found:
+        if len(attribution.names) >= 2:
+            return attribution
+    raise NothingToCompareError([_too_few(files, found, annotator_key)], EXPLANATION)
+
+
+def _listed(files: Sequence[CocoFile]) -> str:
+    named = ", ".join(file.source.name for file in files[:3])
+    return named if len(files) <= 3 else f"{named} and {len(files) - 3} more"
+
+
+def _too_few(
+    files: Sequence[CocoFile], found: Sequence[Attribution], annotator_key: str | None
+) -> str:
+    named = _listed(files)
+    if annotator_key is not None and not found:
+        return f"{named}: no annotation has the key {annotator_key!r}"
+    if found:
+        return f"{named}: one annotator only, {found[0].names[0]!r}, by {found[0].way}"
+    return f"{named}: nothing says who annotated what"
+
+
+def _by_key(
+    files: Sequence[CocoFile], annotator_key: str | None, *, chosen: bool
+) -> list[Attribution]:
+    """Return what each annotator key says, in the order of the keys."""
+    keys = ANNOTATOR_KEYS if annotator_key is None else (annotator_key,)
+    result = []
+    for key in keys:
+        authors = [file.columns.authors[key] for file in files]
+        used = [bool(author.names) for author in authors]
+        # Several files are taken for shards of one only if all of them name annotators.
+        if not any(used) or not (all(used) or chosen):
+            continue
+        names = tuple(sorted({name for author in authors for name in author.names}))
+        number = {name: place for place, name in enumerate(names)}
+        codes = []
+        for author in authors:
+            table = np.array([number[name] for name in author.names] + [-1], np.int32)
+            codes.append(table[author.code])
+        asked = [_asked(file.images) for file in files]
+        names = (*names, *sorted(_named(asked) - set(names)))
+        result.append(Attribution(f"the key {key!r} on annotations", codes, asked, names))
+    return result
+
+
+def _named(asked: Sequence[Sequence[tuple[str, ...] | None]]) -> set[str]:
+    return {name for images in asked for names in images for name in names or ()}
+
+
+def _asked(images: Sequence[Image]) -> list[tuple[str, ...] | None]:
+    """Return who was asked about each image: the names in a list, or the keys of a dict."""
+    # Most images have the same list, which is made into names once.
+    known: dict[str, tuple[str, ...]] = {}
+    result: list[tuple[str, ...] | None] = []
+    for image in images:
+        # An empty list says nothing: some tools write one on every image.
+        value = next((value for key in ASKED_KEYS if (value := getattr(image, key))), None)
+        text = repr(value)
+        if value is not None and text not in known:
+            known[text] = tuple(sorted({annotator_name(name) for name in value}))
+        result.append(known.get(text))
+    return result
+
+
+def _by_records(files: Sequence[CocoFile], *, chosen: bool) -> list[Attribution]:
+    """Return what repeated image records say."""
+    repeated = [
+        any(count > 1 for name, count in Counter(i.file_name for i in file.images).items() if name)
+        for file in files
+    ]
+    named = [all(image.annotator is not None for image in file.images) for file in files]
+    if not chosen and not (repeated[0] if len(files) == 1 else all(named)):
+        return []
+    _check_records(files)
+    labels: list[list[str]] = []
+    for file in files:
+        counter: Counter[str | None] = Counter()
+        label = {}
+        for place in sorted(range(len(file.images)), key=lambda place: file.images[place].id):
+            image = file.images[place]
+            counter[image.file_name] += 1
+            label[place] = (
+                f"annotator {counter[image.file_name]}"
+                if image.annotator is None
+                else annotator_name(image.annotator)
+            )
+        labels.append([label[place] for place in range(len(file.images))])
+    names = tuple(sorted({label for part in labels for label in part}))
+    number = {name: place for place, name in enumerate(names)}
+    authors = []
+    for file, part in zip(files, labels, strict=True):
+        ids = np.array([image.id for image in file.images], np.int64)
+        code = np.array([number[label] for label in part] + [-1], np.int32)
+        authors.append(code[find(ids, file.columns.image_id)])
+    asked: list[list[tuple[str, ...] | None]] = [[(label,) for label in part] for part in labels]
+    way = "repeated image records with one file_name"
+    if not all(named):
+        way += ", numbered, since they do not name their annotator"
+    return [Attribution(way, authors, asked, names)]
+
+
+def _check_records(files: Sequence[CocoFile]) -> None:
+    """Refuse records of which some name their annotator and some do not, or two name the same."""
+    problems = []
+    for file in files:
+        name = file.source.name
+        named = [image for image in file.images if image.annotator is not None]
+        if named and len(named) < len(file.images):
+            problems += [
+                f"{name}: image {image.id}: does not name its annotator; other records do"
+                for image in file.images
+                if image.annotator is None
+            ]
+        authors = Counter((image.file_name, annotator_name(image.annotator)) for image in named)
+        problems += [
+            f"{name}: image {label!r}: {count} records of it name the annotator {author!r}; "
+            "expected one"
+            for (label, author), count in authors.items()
+            if label and count > 1
+        ]
+    if problems:
+        raise DatasetError(problems, "Name every annotator by the key `annotator` on its records.")
+
+
+def _by_file(files: Sequence[CocoFile], file_names: Sequence[str]) -> list[Attribution]:
+    """Return one annotator per file."""
+    names = tuple(sorted(set(file_names)))
+    authors = [
+        np.full(len(file.columns.id), names.index(name), np.int32)
+        for file, name in zip(files, file_names, strict=True)
+    ]
+    asked: list[list[tuple[str, ...] | None]] = [
+        [(name,)] * len(file.images) for file, name in zip(files, file_names, strict=True)
+    ]
+    return [Attribution("one file per annotator", authors, asked, names)]

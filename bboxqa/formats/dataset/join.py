@@ -1,0 +1,382 @@
+"""Joining files to one data set: images by file name, categories by name."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, find
+from bboxqa.core.errors import DatasetError, NothingToCompareError
+from bboxqa.core.memory import let_go
+from bboxqa.core.spool import column_limit, one_after_other, stored
+from bboxqa.core.text import clean, count
+from bboxqa.formats.annotations.columns import CocoFile
+from bboxqa.formats.annotations.records import Image, whole_number
+from bboxqa.formats.dataset.attribution import Attribution
+from bboxqa.model.annotations import Annotations, Dataset
+from bboxqa.model.outlines import Segmentations
+from bboxqa.model.selection import OF_ANNOTATIONS, all_outlines
+
+__all__ = ["join"]
+
+# Beyond this, areas lose their pixels to rounding; nothing real is as large.
+_MAX_COORDINATE = 1e9
+_CHUNK = 1 << 20
+
+
+@dataclass(slots=True)
+class _Joined:
+    """What the files have in common, while it is put together."""
+
+    images: dict[str, int] = field(default_factory=dict)
+    sizes: dict[str, tuple[int, int]] = field(default_factory=dict)
+    categories: dict[str, int] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Indexed:
+    """The annotations of one file that can be used, with indices in place of ids."""
+
+    place: IndexArray
+    image: IntArray
+    category: IntArray
+    image_of_record: IntArray
+
+
+def join(files: Sequence[CocoFile], attribution: Attribution, memory: int | None = None) -> Dataset:
+    """Return one data set from all files.
+
+    Parameters
+    ----------
+    files : sequence of CocoFile
+        At least one.
+    attribution : Attribution
+        Who annotated what in them.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    DatasetError
+        With every orphan reference, duplicate id, negative size, annotation by somebody who was
+        not asked, and contradiction between the files.
+    """
+    joined = _Joined()
+    labels = [[_label(image) for image in file.images] for file in files]
+    for file, own in zip(files, labels, strict=True):
+        _add_tables(joined, file, own, several=len(files) > 1)
+    _check_categories(joined, files)
+    image_names = sorted(joined.images)
+    category_names = sorted(joined.categories)
+    annotator_names = _sort_annotators(attribution.names)
+    joined.images = {name: place for place, name in enumerate(image_names)}
+    joined.categories = {name: place for place, name in enumerate(category_names)}
+    number = {name: place for place, name in enumerate(annotator_names)}
+    code = np.array([number[name] for name in attribution.names] + [-1], np.int32)
+    indexed = [_index(joined, file, own) for file, own in zip(files, labels, strict=True)]
+    authors = [
+        code[author[part.place]] for author, part in zip(attribution.author, indexed, strict=True)
+    ]
+    assigned = np.zeros((len(image_names), len(annotator_names)), np.bool_)
+    parts = zip(files, indexed, authors, attribution.asked, strict=True)
+    for file, part, author, asked in parts:
+        _assign(joined, assigned, file, part, author, asked, number)
+    if joined.problems:
+        raise DatasetError(joined.problems)
+    if assigned.sum(1).max() < 2:
+        raise NothingToCompareError(
+            [
+                (
+                    f"{', '.join(file.source.name for file in files[:3])}: "
+                    f"{len(annotator_names)} annotators by {attribution.way}, "
+                    "but no image has two of them"
+                )
+            ],
+            "Images are joined by file_name; check that the names are the same in all files."
+            if len(files) > 1
+            else "Who was asked about an image stands in its list `annotators`, if it has one.",
+        )
+    return Dataset(
+        image_names=tuple(image_names),
+        image_size=_sizes(joined, image_names),
+        category_names=tuple(category_names),
+        annotator_names=annotator_names,
+        annotations=_merge(files, indexed, authors, memory),
+        assigned=assigned,
+        attribution=attribution.way,
+        sources=tuple(file.source for file in files),
+        notes=_notes(files, attribution, assigned),
+    )
+
+
+def _sort_annotators(names: Sequence[str]) -> tuple[str, ...]:
+    """Sort by name, or by number where all names are whole numbers."""
+    numbers = [whole_number(name) for name in names]
+    if None in numbers:
+        return tuple(sorted(names))
+    return tuple(sorted(names, key=lambda name: (int(name), name)))
+
+
+def _duplicates(values: IndexArray) -> list[int]:
+    ordered = np.sort(values)
+    return np.unique(ordered[1:][ordered[1:] == ordered[:-1]]).tolist()  # type: ignore[no-any-return]
+
+
+def _ids(joined: _Joined, file: CocoFile, key: str, ids: Sequence[int | str]) -> IndexArray:
+    """Return the ids of images or categories, and report those that are there twice."""
+    result = np.array(ids, np.int64)
+    joined.problems += [
+        f"{file.source.name}: {key}: id {value} is there more than once; expected once"
+        for value in _duplicates(result)
+    ]
+    return result
+
+
+def _add_tables(joined: _Joined, file: CocoFile, labels: Sequence[str], *, several: bool) -> None:
+    """Take in the images and the categories of one file."""
+    name = file.source.name
+    for image, label in zip(file.images, labels, strict=True):
+        if not image.file_name and several:
+            joined.problems.append(
+                f"{name}: image {image.id!r} has no file_name; expected one, since images of "
+                "several files are joined by it"
+            )
+        joined.images[label] = 0
+        for key, side in (("width", image.width), ("height", image.height)):
+            if side is not None and not 0 <= side <= _MAX_COORDINATE:
+                joined.problems.append(
+                    f"{name}: image {image.id}: {key} is {side:g}; expected 0 or more, and at most "
+                    f"{_MAX_COORDINATE:g} px"
+                )
+        width, height = int(image.width or 0), int(image.height or 0)
+        if not width or not height:
+            continue
+        known = joined.sizes.setdefault(label, (width, height))
+        if known != (width, height):
+            joined.problems.append(
+                f"{name}: image {label!r} is {width} × {height}; "
+                f"another record of it says {known[0]} × {known[1]}"
+            )
+    for category in file.categories:
+        joined.categories.setdefault(clean(category.name), 0)
+
+
+def _label(image: Image) -> str:
+    """Return how an image is called: by its file, or by its id where it has none."""
+    return clean(image.file_name or f"(id {image.id})")
+
+
+def _check_categories(joined: _Joined, files: Sequence[CocoFile]) -> None:
+    """Report ids that name different things, neither of which is known to the other file."""
+    tables: list[tuple[str, dict[int | str, str]]] = []
+    for file in files:
+        table = {category.id: clean(category.name) for category in file.categories}
+        for name, before in tables:
+            names, names_before = set(table.values()), set(before.values())
+            joined.problems += [
+                f"{file.source.name}: category {number} is {label!r}; in {name} it is "
+                f"{before[number]!r}, and neither file has both names"
+                for number, label in table.items()
+                if label not in names_before and before.get(number, label) not in names | {label}
+            ]
+        if all(table != before for _, before in tables):
+            tables.append((file.source.name, table))
+
+
+def _index(joined: _Joined, file: CocoFile, labels: Sequence[str]) -> _Indexed:
+    """Replace ids by indices, and report what cannot be."""
+    columns, name = file.columns, file.source.name
+    image_ids = _ids(joined, file, "images", [image.id for image in file.images])
+    category_ids = _ids(joined, file, "categories", [c.id for c in file.categories])
+    joined.problems += [
+        f"{name}: annotations: id {value} is there more than once; expected once"
+        for value in _duplicates(columns.id)
+    ]
+    image = find(image_ids, columns.image_id)
+    category = find(category_ids, columns.category_id)
+    for column, place, values in (
+        ("image_id", image, columns.image_id),
+        ("category_id", category, columns.category_id),
+    ):
+        what = "an image" if column == "image_id" else "a category"
+        joined.problems += [
+            f"{name}: annotation {columns.id[row]}: {column} is {values[row]}; "
+            f"expected the id of {what}"
+            for row in np.flatnonzero(place < 0).tolist()
+        ]
+    joined.problems += _bad_boxes(name, columns.id, columns.bbox)
+    if columns.segmentation is not None:
+        joined.problems += _bad_outlines(name, columns.id, columns.segmentation)
+    of_image = np.array([joined.images[label] for label in labels], np.int32)
+    of_category = np.array([joined.categories[clean(c.name)] for c in file.categories], np.int32)
+    usable = np.flatnonzero((image >= 0) & (category >= 0))
+    return _Indexed(usable, of_image[image[usable]], of_category[category[usable]], of_image)
+
+
+def _bad_boxes(name: str, ids: IndexArray, bbox: FloatArray) -> Iterator[str]:
+    wrong: BoolArray = (bbox[:, 2:] < 0) | (np.abs(bbox[:, 2:]) > _MAX_COORDINATE)
+    far = (np.abs(bbox[:, :2]) > _MAX_COORDINATE).any(1)
+    for row, side in np.argwhere(wrong).tolist():
+        yield (
+            f"{name}: annotation {ids[row]}: bbox {('width', 'height')[side]} is "
+            f"{bbox[row, 2 + side]:g}; expected 0 or more, and at most {_MAX_COORDINATE:g} px"
+        )
+    for row in np.flatnonzero(far).tolist():
+        yield (
+            f"{name}: annotation {ids[row]}: bbox begins at {bbox[row, 0]:g}, {bbox[row, 1]:g}; "
+            f"expected at most {_MAX_COORDINATE:g} px from 0"
+        )
+
+
+def _bad_outlines(name: str, ids: IndexArray, segmentation: Segmentations) -> Iterator[str]:
+    far = np.concatenate([np.zeros(0, np.int64), *_far(segmentation.xy)])
+    ring = np.searchsorted(segmentation.ring_offsets, far, side="right") - 1
+    owner = np.searchsorted(segmentation.part_stop, ring, side="right")
+    for row in np.unique(owner).tolist():
+        yield (
+            f"{name}: annotation {ids[row]}: a polygon has a point more than "
+            f"{_MAX_COORDINATE:g} px from 0"
+        )
+
+
+def _far(xy: FloatArray) -> Iterator[IndexArray]:
+    """Yield which points are too far away, in chunks: there can be more than fit beside them."""
+    for start in range(0, len(xy), _CHUNK):
+        part = xy[start : start + _CHUNK]
+        yield start + np.flatnonzero((np.abs(part) > _MAX_COORDINATE).any(1))
+        let_go(part)
+
+
+def _assign(
+    joined: _Joined,
+    assigned: BoolArray,
+    file: CocoFile,
+    part: _Indexed,
+    author: IntArray,
+    asked: Sequence[tuple[str, ...] | None],
+    number: dict[str, int],
+) -> None:
+    """Mark who was asked about which image of one file, in place."""
+    name, ids = file.source.name, file.columns.id[part.place]
+    joined.problems += [
+        f"{name}: annotation {ids[row]}: does not name its annotator; the others do"
+        for row in np.flatnonzero(author < 0).tolist()
+    ]
+    listed = np.zeros(len(assigned), np.bool_)
+    lists: dict[tuple[str, ...], list[int]] = {}
+    for image, names in zip(part.image_of_record.tolist(), asked, strict=True):
+        if names is not None:
+            lists.setdefault(names, []).append(image)
+    for names, images in lists.items():
+        listed[images] = True
+        assigned[np.ix_(images, [number[label] for label in names])] = True
+    known = author >= 0
+    uninvited = known & listed[part.image] & ~assigned[part.image, author]
+    labels = {place: label for label, place in number.items()}
+    joined.problems += [
+        f"{name}: annotation {ids[row]}: is by {labels[int(author[row])]!r}, who is not in the "
+        "list of annotators of its image"
+        for row in np.flatnonzero(uninvited).tolist()
+    ]
+    free = known & ~listed[part.image]
+    assigned[part.image[free], author[free]] = True
+
+
+def _sizes(joined: _Joined, image_names: Sequence[str]) -> IntArray:
+    sizes = [joined.sizes.get(name, (0, 0)) for name in image_names]
+    return np.array(sizes, np.int32).reshape(-1, 2)
+
+
+def _notes(
+    files: Sequence[CocoFile], attribution: Attribution, assigned: BoolArray
+) -> tuple[str, ...]:
+    notes = []
+    by_digest: dict[str, str] = {}
+    for file in files:
+        other = by_digest.setdefault(file.source.blake2b or file.source.name, file.source.name)
+        if other != file.source.name:
+            notes.append(f"{other} and {file.source.name} are the same byte for byte")
+    if "numbered" in attribution.way:
+        notes.append(
+            "annotators are numbered image by image, so figures per annotator mean nothing"
+        )
+    single = int((assigned.sum(1) < 2).sum())
+    if single:
+        notes.append(f"{count(single, 'image')} with fewer than two annotators left out")
+    return tuple(notes)
+
+
+def _merge(
+    files: Sequence[CocoFile],
+    indexed: Sequence[_Indexed],
+    authors: Sequence[IntArray],
+    memory: int | None,
+) -> Annotations:
+    """Put the annotations of all files in order: image, annotator, place, id."""
+    columns = [file.columns for file in files]
+    limit = column_limit(memory)
+    if len(files) == 1:
+        # Not copied before they are put in order.
+        place = indexed[0].place
+        ids, bbox, iscrowd = columns[0].id, columns[0].bbox, columns[0].iscrowd
+        segmentation = columns[0].segmentation
+    else:
+        used = [part.place for part in indexed]
+        ids, bbox, iscrowd = (
+            one_after_other(
+                (getattr(c, name)[own] for c, own in zip(columns, used, strict=True)), limit
+            )
+            for name in ("id", "bbox", "iscrowd")
+        )
+        outlines = [c.segmentation for c in columns if c.segmentation is not None]
+        segmentation = all_outlines(outlines, used, memory) if outlines else None
+        place = np.arange(len(ids))
+    image = np.concatenate([part.image for part in indexed])
+    category = np.concatenate([part.category for part in indexed])
+    annotator = np.concatenate(authors).astype(np.int32)
+    order = _order(image, annotator, bbox, category, ids, place)
+    rows = place[order]
+    if segmentation is not None:
+        segmentation = replace(
+            segmentation,
+            **{name: stored(getattr(segmentation, name), limit, rows) for name in OF_ANNOTATIONS},
+        )
+    return Annotations(
+        id=stored(ids, limit, rows),
+        image=stored(image, limit, order),
+        annotator=stored(annotator, limit, order),
+        category=stored(category, limit, order),
+        bbox=stored(bbox, limit, rows),
+        iscrowd=stored(iscrowd, limit, rows),
+        segmentation=segmentation,
+    )
+
+
+def _order(
+    image: IntArray,
+    annotator: IntArray,
+    bbox: FloatArray,
+    category: IntArray,
+    ids: IndexArray,
+    place: IndexArray,
+) -> IndexArray:
+    """Return the order by image, annotator, box, category and id; `place` is of box and id.
+
+    Box and category decide before the id does, so that new ids give the same result.
+    """
+    n_annotators = int(annotator.max(initial=0)) + 1
+    group = image.astype(np.int64) * n_annotators + annotator
+    x = bbox[place, 0]
+    order = np.lexsort((x, group))
+    same = np.diff(x[order]) == 0
+    same &= np.diff(group[order]) == 0
+    # Few annotations of one annotator begin at one x: only those need the other keys.
+    tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
+    rows = order[tied]
+    x, y, width, height = bbox[place[rows]].T
+    keys = (ids[place[rows]], category[rows], height, width, y, x, group[rows])
+    order[tied] = rows[np.lexsort(keys)]
+    return order

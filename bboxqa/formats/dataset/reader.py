@@ -1,0 +1,130 @@
+"""From COCO files to a data set: joined, ordered, and free of what would falsify a result."""
+
+from collections.abc import Callable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+
+from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.core.memory import collector_off, give_back
+from bboxqa.core.spool import check_memory
+from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
+from bboxqa.formats.coco.strict import read_file
+from bboxqa.formats.dataset.attribution import attribute
+from bboxqa.formats.dataset.join import join
+from bboxqa.formats.inputs import AnyPath, list_files
+from bboxqa.model.annotations import Dataset
+
+__all__ = ["read_coco"]
+
+
+def _names_of(files: Sequence[Path]) -> list[str]:
+    """Return a name per file: its stem, or as many folders as make it the only one."""
+    depth = 1
+    while True:
+        names = ["/".join((*file.parent.parts, file.stem)[-depth:]) for file in files]
+        if len(set(names)) == len(names) or depth > max(len(file.parts) for file in files):
+            break
+        depth += 1
+    # annotators/ann/instances.json and annotators/bob/instances.json are ann and bob.
+    if depth > 1 and len({file.stem for file in files}) == 1:
+        names = [name.rpartition("/")[0] for name in names]
+    return names
+
+
+# Joining goes through as many objects as reading leaves.
+@collector_off()
+def read_coco(
+    source: AnyPath | Sequence[AnyPath] | Mapping[str, AnyPath],
+    *,
+    annotator_key: str | None = None,
+    attribution: str | None = None,
+    segmentation: bool = True,
+    pattern: str | None = None,
+    digest: bool = True,
+    memory: int | None = None,
+    progress: Callable[[str, int, int], None] | None = None,
+) -> Dataset:
+    """Read images annotated by several annotators.
+
+    Parameters
+    ----------
+    source : path, sequence of paths, or mapping of annotator to path
+        COCO json files, or folders of them.
+    annotator_key : str, optional
+        The key on annotations that names the annotator; ``"a.b"`` means b inside of a.
+    attribution : {"annotator-key", "image-records", "files"}, optional
+        How to find out who annotated what. By default the first way that finds two annotators.
+    segmentation : bool
+        Whether to read the outlines; boxes alone are read much faster.
+    pattern : str, optional
+        A glob that the names of files in folders have to match.
+    digest : bool
+        Whether to compute the digest of the file, if it is only one; of several always.
+    memory : int, optional
+        Bytes to get by with: a quarter for vertices, and as much for all columns together. What
+        is more goes to files without names in the folder for temporary files. The result is the
+        same.
+    progress : callable, optional
+        Is told a stage, and how much of how much of it is done.
+
+    Returns
+    -------
+    Dataset
+
+    Raises
+    ------
+    DatasetError
+        With everything that would falsify a result.
+    OutputError
+        If there is no room for temporary files, or so many annotations need more memory.
+
+    Examples
+    --------
+    >>> from bboxqa.examples import example_file
+    >>> data = read_coco(example_file("fruits"))
+    >>> data.annotator_names, len(data.annotations)
+    (('Ann1', 'Ann2', 'Ann3'), 9)
+    """
+    if isinstance(source, Mapping):
+        if attribution not in (None, "files"):
+            raise ConfigError(f"named files are one annotator each, not {attribution!r}")
+        attribution = "files"
+        files, names = [Path(path) for path in source.values()], list(source)
+    else:
+        paths = [source] if isinstance(source, str | PathLike) else list(source)
+        files = list_files(paths, pattern)
+        names = _names_of(files)
+    if not files:
+        raise DatasetError(["no file given"])
+    if len({file.resolve() for file in files}) < len(files):
+        raise DatasetError(["a file is given twice: " + ", ".join(map(str, files))])
+    keys = ANNOTATOR_KEYS if annotator_key is None else (annotator_key,)
+
+    def tell(done: int, total: int) -> None:
+        if progress is not None:
+            progress("reading", done, total)
+
+    problems: list[str] = []
+    read = []
+    for file in files:
+        try:
+            part = read_file(
+                file,
+                keys=keys,
+                segmentation=segmentation,
+                digest=digest or len(files) > 1,
+                memory=None if memory is None else memory // len(files),
+                progress=tell,
+            )
+            read.append(part)
+        except DatasetError as error:
+            if len(files) == 1:
+                raise
+            problems += error.problems
+    if problems:
+        raise DatasetError(problems)
+    check_memory(str(files[0]), sum(len(each.columns.id) for each in read), memory)
+    data = join(read, attribute(read, names, annotator_key=annotator_key, way=attribution), memory)
+    del read, part
+    give_back()
+    return data

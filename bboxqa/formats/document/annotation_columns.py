@@ -1,0 +1,178 @@
+"""The annotations of a file as columns, whatever is wrong with them."""
+
+from dataclasses import dataclass, fields
+from enum import IntEnum
+
+from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, IntArray, freeze
+from bboxqa.core.memory import let_go
+
+__all__ = ["AnnotationColumns", "Form", "Keypoints", "Kind", "Rings", "Rles"]
+
+
+class Kind(IntEnum):
+    """What stands under a key."""
+
+    MISSING = 0
+    NULL = 1
+    BOOL = 2
+    INT = 3
+    FLOAT = 4
+    TEXT = 5
+    LIST = 6
+    DICT = 7
+
+
+class Form(IntEnum):
+    """How an outline is written."""
+
+    ABSENT = 0
+    EMPTY = 1
+    """null, an empty list or an empty text"""
+    RINGS = 2
+    """[[x, y, x, y, …], …], as COCO has it"""
+    RLE = 3
+    FLAT = 4
+    """[x, y, x, y, …]"""
+    PAIRS = 5
+    """[[x, y], [x, y], …]"""
+    NESTED = 6
+    """[[[x, y], [x, y], …], …]"""
+    TEXT = 7
+    OTHER = 8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rings:
+    """The rings of all outlines that are lists of lists of numbers.
+
+    Attributes
+    ----------
+    row : (R,) int64
+        The annotation of each ring.
+    place : (R,) int64
+        Which ring of its annotation it is.
+    n_numbers : (R,) int64
+        How many numbers it has; the last of an odd number is not in `xy`.
+    offsets : (R + 1,) int64
+        Ring r has the vertices ``xy[offsets[r]:offsets[r + 1]]``.
+    xy : (V, 2) float64
+        In pixels.
+    """
+
+    row: IndexArray
+    place: IndexArray
+    n_numbers: IndexArray
+    offsets: IndexArray
+    xy: FloatArray
+
+    def __post_init__(self) -> None:
+        freeze(self)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rles:
+    """Masks that are run lengths.
+
+    Attributes
+    ----------
+    row : (M,) int64
+        The annotation of each.
+    size : (M, 2) int64
+        Height and width in pixels; -1 where they are not two whole numbers.
+    total : (M,) int64
+        The sum of all run lengths; -1 where they cannot be read.
+    area : (M,) int64
+        Pixels in the mask.
+    compressed : (M,) bool
+    problem : (M,) int32
+        Why it cannot be read, as a place in `problems`; 0 where it can.
+    problems : tuple of str
+        The first is empty.
+    """
+
+    row: IndexArray
+    size: IndexArray
+    total: IndexArray
+    area: IndexArray
+    compressed: BoolArray
+    problem: IntArray
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Keypoints:
+    """Annotations with a list of keypoints or a number of them.
+
+    Attributes
+    ----------
+    row : (K,) int64
+    n_numbers : (K,) int64
+        Of the list; -1 where it is none, or holds something else than numbers.
+    n_visible : (K,) int64
+        Points whose third number is above 0.
+    """
+
+    row: IndexArray
+    n_numbers: IndexArray
+    n_visible: IndexArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AnnotationColumns:
+    """The annotations of a file in its order, whatever is wrong with them.
+
+    Attributes
+    ----------
+    record : (N,) uint8
+        The `Kind` of each record; anything but DICT has no keys.
+    kind : dict of str to (N,) uint8
+        Key to the `Kind` of what stands there.
+    id, image_id, category_id : (N,) int64
+        As a whole number, also where it is written as "7" or 7.0; 0 where it is none.
+    whole : dict of str to (N,) bool
+        Whether each of the three is a whole number, however written.
+    bbox : (N, 4) float64
+        x, y, width, height in pixels; NaN where they are not 4 finite numbers.
+    area : (N,) float64
+        NaN where it is no finite number.
+    iscrowd : (N,) int8
+        -1 where it is not 0 or 1.
+    num_keypoints : (N,) int64
+        -1 where it is no whole number.
+    form : (N,) uint8
+        The `Form` of the outline.
+    rings : Rings
+    rles : Rles
+    keypoints : Keypoints
+    annotator : dict of str to (N,) int32
+        Annotator key to an index into `annotator_names`; -1 where nobody is named.
+    annotator_names : tuple of str
+    """
+
+    record: ByteArray
+    kind: dict[str, ByteArray]
+    id: IndexArray
+    image_id: IndexArray
+    category_id: IndexArray
+    whole: dict[str, BoolArray]
+    bbox: FloatArray
+    area: FloatArray
+    iscrowd: IntArray
+    num_keypoints: IndexArray
+    form: ByteArray
+    rings: Rings
+    rles: Rles
+    keypoints: Keypoints
+    annotator: dict[str, IntArray]
+    annotator_names: tuple[str, ...]
+
+    def let_go(self) -> None:
+        """Let go of the pages of columns that are in files; who looks again maps them again."""
+        for holder in (self, self.rings, self.rles, self.keypoints):
+            for field in fields(holder):
+                value = getattr(holder, field.name)
+                for column in value.values() if isinstance(value, dict) else (value,):
+                    let_go(column)
+
+    def __len__(self) -> int:
+        return len(self.record)

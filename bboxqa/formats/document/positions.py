@@ -1,0 +1,302 @@
+"""Where the values of a document stand in its text."""
+
+import json
+import re
+from array import array
+from bisect import bisect_right
+from codecs import getincrementaldecoder
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from json.decoder import scanstring  # type: ignore[attr-defined]
+from typing import Any
+
+from bboxqa.core.json_values import parts_of
+from bboxqa.core.memory import let_go
+from bboxqa.formats.document.content import BETWEEN_RECORDS, BYTE_ORDER_MARK, Reading, Text
+from bboxqa.model.findings import Spot
+
+__all__ = ["BLANKS", "Locator", "Span", "spots"]
+
+BLANKS = b" \t\n\r"
+"""The bytes that json allows between values."""
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+_SIZE = 1 << 20
+# Parts of a file that are kept as text: rules look at two records of different places at a time.
+_KEPT = 8
+_Part = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The bytes of a value, and of the key before it if it has one.
+
+    Attributes
+    ----------
+    key : int or None
+        Where the key begins.
+    start, stop : int
+        Where the value begins and ends.
+    """
+
+    key: int | None
+    start: int
+    stop: int
+
+
+class _Chunk:
+    """A part of a list as text, and where the records that were passed in it begin."""
+
+    def __init__(self, text: Text, row: int, place: int, size: int) -> None:
+        self.text = _decode(text, place, place + size)
+        self.place = place
+        self.whole = place + size >= len(text)
+        # A part can begin with the blanks before a record.
+        begin = _skip(self.text, 0)
+        self._found = {row: (begin, begin)}
+        self.first = self._last = row
+        self._decoder = json.JSONDecoder(strict=False)
+        self._ascii = self.text.isascii()
+
+    def find(self, row: int) -> tuple[int, int, int] | None:
+        """Return the byte and the index at which a record begins, and the index of its end.
+
+        None where the chunk ends before.
+        """
+        while True:
+            known = min(row, self._last)
+            if known not in self._found:
+                return None
+            byte, index = self._found[known]
+            try:
+                end = self._decoder.raw_decode(self.text, index)[1]
+            except ValueError:
+                return None
+            # A number can go on behind the end of what was decoded.
+            if end == len(self.text):
+                return None
+            if known == row:
+                return self.place + byte, index, end
+            comma = _skip(self.text, end)
+            if comma == len(self.text):
+                return None
+            following = _skip(self.text, comma + 1)
+            passed = following - index
+            if not self._ascii:
+                passed = len(_encode(self.text[index:following]))
+            self._last += 1
+            self._found[self._last] = byte + passed, following
+
+    @property
+    def last(self) -> tuple[int, int]:
+        """The last record that is known, and the byte at which it begins."""
+        return self._last, self.place + self._found[self._last][0]
+
+
+class Locator:
+    """Finds values by their pointers; what was looked at last is found again at once.
+
+    Parameters
+    ----------
+    reading : Reading
+    """
+
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        self._decoder = json.JSONDecoder(strict=False)
+        self._chunks: dict[tuple[str, int], _Chunk] = {}
+        self._starts: dict[tuple[str, int], array[int] | None] = {}
+        self._record_of: tuple[str, int] = ("", -1)
+        self._record: tuple[int, str, int, int] = (0, "", 0, 0)
+        self._parsed: Any = None
+        self._inner: dict[int, dict[str, tuple[int, int]]] = {}
+
+    def span(self, pointer: str) -> Span | None:
+        """Return where a value stands; None where there is no such value."""
+        reading = self._reading
+        parts = parts_of(pointer)
+        if not parts:
+            return _document(reading)
+        try:
+            if parts[0] in reading.sections and len(parts) > 1 and parts[1].isdecimal():
+                begin, text, index, end = self._find(parts[0], int(parts[1]))
+                inner, rest = self._inner, parts[2:]
+                if not rest:
+                    return Span(None, begin, begin + len(_encode(text[index:end])))
+            elif parts[0] in reading.spans:
+                key, begin, stop = reading.spans[parts[0]]
+                if len(parts) == 1:
+                    return Span(key, begin, stop)
+                text, index, rest = _decode(reading.text, begin, stop), 0, parts[1:]
+                inner = {}
+            else:
+                return None
+            key_at, start, end = self._walk(text, index, rest, inner)
+        except (ValueError, IndexError, KeyError, RecursionError):
+            return None
+
+        def byte(place: int) -> int:
+            return begin + len(_encode(text[index:place]))
+
+        return Span(None if key_at < 0 else byte(key_at), byte(start), byte(end))
+
+    def value(self, name: str, row: int) -> Any:
+        """Return a record; None where there is none."""
+        if name not in self._reading.sections:
+            span = self.span(f"/{name}/{row}")
+            if span is None:
+                return None
+            return json.loads(_decode(self._reading.text, span.start, span.stop), strict=False)
+        try:
+            _, text, index, _ = self._find(name, row)
+            if self._parsed is None:
+                self._parsed = self._decoder.raw_decode(text, index)[0]
+        except (ValueError, IndexError, KeyError, RecursionError):
+            return None
+        return self._parsed
+
+    def _find(self, name: str, row: int) -> tuple[int, str, int, int]:
+        """Return the byte at which a record begins, a text that holds it, and its place there."""
+        if self._record_of != (name, row):
+            section = self._reading.sections[name]
+            if row >= section.n:
+                raise IndexError(row)
+            known = bisect_right(section.rows, row) - 1
+            if (name, known) not in self._starts:
+                self._starts[name, known] = self._split(name, known)
+            starts, parsed = self._starts[name, known], None
+            if starts is None:
+                found = self._search(name, known, row)
+            else:
+                start, stop = starts[row - section.rows[known] :][:2]
+                text = _decode(self._reading.text, start, stop)
+                index = _skip(text, 0)
+                parsed, end = self._decoder.raw_decode(text, index)
+                found = start + index, text, index, end
+            self._record_of, self._record = (name, row), found
+            self._parsed, self._inner = parsed, {}
+        return self._record
+
+    def _split(self, name: str, known: int) -> "array[int] | None":
+        """Return where the records from a known one to the next begin, and where the last ends.
+
+        None where the signs between records do not tell: they are in a text, or between objects
+        inside of a record, or there is something else than objects.
+        """
+        reading = self._reading
+        section = reading.sections[name]
+        first, start = section.rows[known], section.offsets[known]
+        last = known + 1 == len(section.rows)
+        stop_row = section.n if last else section.rows[known + 1]
+        stop = reading.spans[name][2] if last else section.offsets[known + 1]
+        if not reading.are_objects(name, first, stop_row):
+            return None
+        starts = array("q", [start])
+        text = reading.text[start:stop]
+        starts.extend(start + match.end() - 1 for match in BETWEEN_RECORDS.finditer(text))
+        starts.append(stop)
+        let_go(reading.text)
+        return starts if len(starts) == stop_row - first + 1 else None
+
+    def _search(self, name: str, known: int, row: int) -> tuple[int, str, int, int]:
+        section, text = self._reading.sections[name], self._reading.text
+        key = name, known
+        chunk = self._chunks.pop(key, None)
+        # Chunks that do not reach the record are of no use for it.
+        if chunk is None or row < chunk.first:
+            chunk = _Chunk(text, section.rows[known], section.offsets[known], _SIZE)
+        size = _SIZE
+        while (found := chunk.find(row)) is None:
+            if chunk.whole:
+                raise IndexError(row)
+            last, place = chunk.last
+            # What did not fit at all is tried with twice as much.
+            size = 2 * size if place == chunk.place else _SIZE
+            chunk = _Chunk(text, last, place, size)
+        self._chunks[key] = chunk
+        while len(self._chunks) > _KEPT:
+            del self._chunks[next(iter(self._chunks))]
+        byte, index, end = found
+        return byte, chunk.text, index, end
+
+    def _walk(
+        self, text: str, index: int, parts: list[str], known: dict[int, dict[str, tuple[int, int]]]
+    ) -> _Part:
+        """Follow keys and places from the value at `index`."""
+        key, start = -1, index
+        for part in parts:
+            if start not in known:
+                # The last of equal keys counts, as for every reader.
+                known[start] = {name: (at, value) for name, at, value in self._inside(text, start)}
+            key, start = known[start][part]
+        return key, start, self._decoder.raw_decode(text, start)[1]
+
+    def _inside(self, text: str, start: int) -> Iterator[tuple[str, int, int]]:
+        """Yield the name, key place and value place of what an object or a list holds."""
+        is_object = text[start] == "{"
+        if not is_object and text[start] != "[":
+            return
+        place, number = _skip(text, start + 1), 0
+        while text[place] not in "}]":
+            key, name = -1, str(number)
+            if is_object:
+                key = place
+                name, place = scanstring(text, place + 1, False)
+                place = _skip(text, _skip(text, place) + 1)
+            end = self._decoder.raw_decode(text, place)[1]
+            yield name, key, place
+            place, number = _skip(text, end), number + 1
+            if text[place] == ",":
+                place = _skip(text, place + 1)
+
+
+def _document(reading: Reading) -> Span:
+    """Return where the document itself stands, without what is around it."""
+    text = reading.text
+    start, stop = 0, len(text) if reading.trailing is None else reading.trailing
+    if text[:3] == BYTE_ORDER_MARK:
+        start = 3
+    while start < stop and text[start] in BLANKS:
+        start += 1
+    while start < stop and text[stop - 1] in BLANKS:
+        stop -= 1
+    return Span(None, start, stop)
+
+
+def _skip(text: str, place: int) -> int:
+    match = _SPACE.match(text, place)
+    return match.end() if match else place
+
+
+def _decode(text: Text, start: int, stop: int) -> str:
+    """Decode bytes so that every one of them can be found again."""
+    return text[start:stop].decode("utf-8", "surrogateescape")
+
+
+def _encode(text: str) -> bytes:
+    return text.encode("utf-8", "surrogateescape")
+
+
+def spots(text: Text, offsets: Iterable[int]) -> Iterator[Spot]:
+    r"""Yield line and column of bytes that are in ascending order.
+
+    Examples
+    --------
+    >>> list(spots(b"ab\ncd", [1, 4]))
+    [Spot(line=1, column=2, offset=1), Spot(line=2, column=2, offset=4)]
+    """
+    last, line, column = 0, 1, 1
+    for offset in offsets:
+        # There may be gigabytes between two findings. Each begins anew: it may be inside of a sign.
+        decoder = getincrementaldecoder("utf-8")("replace")
+        for start in range(last, offset, _SIZE):
+            between = text[start : min(start + _SIZE, offset)]
+            newline = between.rfind(b"\n")
+            if newline >= 0:
+                line, column = line + between.count(b"\n"), 1
+                decoder.reset()
+            column += len(decoder.decode(between[newline + 1 :]))
+            let_go(text)
+        column += len(decoder.decode(b"", final=True))
+        last = offset
+        yield Spot(line, column, offset)

@@ -1,0 +1,117 @@
+"""Records of a list that are decoded again where they are looked at, so that none is held."""
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from typing import Any, overload
+
+import msgspec
+
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.memory import let_go
+from bboxqa.formats.document.content import Text
+
+__all__ = ["RecordList", "decoded"]
+
+
+def decoded(part: bytes) -> list[Any]:
+    """Return the records of a part of a list.
+
+    Raises
+    ------
+    msgspec.DecodeError, UnicodeDecodeError, RecursionError
+        If they are not plain.
+
+    Examples
+    --------
+    >>> decoded(b'{"id": 1}, {"id": 2}')
+    [{'id': 1}, {'id': 2}]
+    """
+    records: list[Any] = msgspec.json.decode(b"".join((b"[", part, b"]")))
+    return records
+
+
+class RecordList(Sequence[Any]):
+    """Records of any type, of which those of one window are held at a time.
+
+    Going through them in order decodes each once; so do single ones that are near each other.
+
+    Parameters
+    ----------
+    text : bytes or mmap
+        What they stand in.
+    name : str
+        How messages call it.
+
+    Examples
+    --------
+    >>> records = RecordList(b'[{"id": 1}, {"id": 2}, {"id": 3}]')
+    >>> records.add_text(1, 21, 2)
+    >>> records.add([{"id": 3}])
+    >>> records[1], records[-1], [record["id"] for record in records]
+    ({'id': 2}, {'id': 3}, [1, 2, 3])
+    """
+
+    def __init__(self, text: Text, name: str = "") -> None:
+        self._text = text
+        self._name = name
+        self._n = 0
+        self._first: list[int] = []
+        self._parts: list[tuple[int, int] | list[Any]] = []
+        self._now = -1
+        self._held: list[Any] = []
+
+    def add(self, records: Sequence[Any]) -> None:
+        """Take in records that cannot be decoded in one go: they are held."""
+        self._add([*records], len(records))
+
+    def add_text(self, start: int, stop: int, n_records: int) -> None:
+        """Take in the records between two places of the text."""
+        self._add((start, stop), n_records)
+
+    def _add(self, part: tuple[int, int] | list[Any], n_records: int) -> None:
+        self._first.append(self._n)
+        self._parts.append(part)
+        self._n += n_records
+
+    def _part(self, number: int) -> list[Any]:
+        part = self._parts[number]
+        if isinstance(part, list):
+            return part
+        if number != self._now:
+            # Not both windows at a time.
+            self._held, self._now = [], -1
+            self._held, self._now = self._decoded(number, *part), number
+        return self._held
+
+    def _decoded(self, number: int, start: int, stop: int) -> list[Any]:
+        following = self._first[number + 1] if number + 1 < len(self._first) else self._n
+        try:
+            records = decoded(self._text[start:stop])
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            records = []
+        let_go(self._text)
+        if len(records) != following - self._first[number]:
+            raise DatasetError(
+                [f"{self._name}: was changed while it was looked at"], "Run the same again."
+            )
+        return records
+
+    def __len__(self) -> int:
+        return self._n
+
+    def __iter__(self) -> Iterator[Any]:
+        for number in range(len(self._parts)):
+            yield from self._part(number)
+
+    @overload
+    def __getitem__(self, row: int) -> Any: ...
+
+    @overload
+    def __getitem__(self, row: slice) -> list[Any]: ...
+
+    def __getitem__(self, row: int | slice) -> Any:
+        if isinstance(row, slice):
+            return [self[place] for place in range(self._n)[row]]
+        place = range(self._n)[row]
+        number = bisect_right(self._first, place) - 1
+        return self._part(number)[place - self._first[number]]

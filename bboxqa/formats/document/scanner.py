@@ -1,0 +1,448 @@
+"""Going through a document once: fast where it is plain, value by value where it is not."""
+
+import json
+import math
+import mmap
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any, Protocol
+
+import msgspec
+import numpy as np
+
+from bboxqa.core.parallel import LONG, beside, can_fork
+from bboxqa.formats.document.annotation_columns import AnnotationColumns
+from bboxqa.formats.document.builder import AnnotationsBuilder
+from bboxqa.formats.document.content import BETWEEN_RECORDS, LISTS, Reading, Section, Text
+from bboxqa.formats.document.record_list import RecordList, decoded
+
+__all__ = ["Scanner"]
+
+_WINDOW = 1 << 20
+_BLANK = re.compile(rb"[ \t\n\r]*")
+_ENDED_KEY = re.compile(rb'"\s*:')
+_COLON, _QUOTE, _SPACE = b':" '
+_KEY = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+# An error this near to the end of what was decoded can come from its end.
+_NEAR = 64
+
+
+class _Sink(Protocol):
+    def add(self, values: Sequence[Any], /) -> None: ...
+
+
+class _ListSink:
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+
+    def add(self, values: Sequence[Any], /) -> None:
+        self.values += values
+
+
+class _NoSink:
+    def add(self, values: Sequence[Any], /) -> None:
+        pass
+
+
+class _StopError(Exception):
+    """The text is not json from here on."""
+
+
+class Scanner:
+    """Goes through a document once: fast where it is plain, value by value where it is not."""
+
+    def __init__(
+        self,
+        reading: Reading,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> None:
+        self._out = reading
+        self._progress = progress
+        self._text = reading.text
+        self._repeated: list[str] = []
+        hooks: dict[str, Any] = {
+            "object_pairs_hook": self._object, "parse_constant": self._constant,
+        }  # fmt: skip
+        self._strict = json.JSONDecoder(**hooks)
+        self._loose = json.JSONDecoder(strict=False, **hooks)
+
+    def read(self, start: int) -> None:
+        """Read the whole document."""
+        out = self._out
+        place = self._blank(start)
+        try:
+            if self._text[place : place + 1] == b"{":
+                out.top = {}
+                place = self._top(place + 1)
+            elif self._text[place : place + 1] == b"[":
+                out.top = []
+                place = self._list("", place + 1, _NoSink())
+            else:
+                out.top, place = self._value(place, "")
+            place = self._blank(place)
+            if place < len(self._text):
+                out.trailing = place
+        except _StopError:
+            out.stopped = True
+
+    def _blank(self, place: int) -> int:
+        match = _BLANK.match(self._text, place)
+        return match.end() if match else place
+
+    def _stop(self, place: int, why: str) -> _StopError:
+        if place >= len(self._text):
+            why = "the file ends here"
+        self._out.broken.append((place, why))
+        return _StopError()
+
+    def _top(self, place: int) -> int:
+        """Read the keys and values of the document; return where it ends."""
+        out, sinks = self._out, self._sinks()
+        comma = None
+        try:
+            while True:
+                place = self._blank(place)
+                if self._text[place : place + 1] == b"}":
+                    if comma is not None:
+                        out.broken.append((comma, "a comma before '}'"))
+                    return place + 1
+                key_place, (key, place) = place, self._key(place)
+                if key in out.spans:
+                    out.repeated.append(("", key))
+                value_place = place
+                if self._text[place : place + 1] == b"[":
+                    if key in LISTS:
+                        sinks[key] = self._sinks()[key]
+                        out.sections[key] = Section()
+                    out.spans[key] = (key_place, value_place, len(self._text))
+                    place = self._list(key, place + 1, sinks.get(key, _NoSink()))
+                    out.top[key] = []
+                else:
+                    out.top[key], place = self._value(place, f"/{key}")
+                    # What stood under the key before is gone, as for every reader.
+                    if out.sections.pop(key, None):
+                        sinks[key] = self._sinks()[key]
+                out.spans[key] = (key_place, value_place, place)
+                place = self._blank(place)
+                sign, comma = self._text[place : place + 1], None
+                if sign == b",":
+                    comma, place = place, place + 1
+                elif sign != b"}":
+                    raise self._stop(place, "expected ',' or '}'")
+        finally:
+            images = sinks["images"]
+            out.images = images if isinstance(images, RecordList) else images.values
+            out.categories = sinks["categories"].values
+            out.annotations = sinks["annotations"].done()
+
+    def _sinks(self) -> dict[str, Any]:
+        bounded = self._out.memory is not None
+        return {
+            "images": RecordList(self._text, self._out.name) if bounded else _ListSink(),
+            "categories": _ListSink(),
+            "annotations": AnnotationsBuilder(self._out.memory),
+        }
+
+    def _key(self, place: int) -> tuple[str, int]:
+        match = _KEY.match(self._text, place)
+        if match is None:
+            raise self._stop(place, "expected a key or '}'")
+        try:
+            key = json.loads(match[0].decode("utf-8", "replace"), strict=False)
+        except ValueError:
+            raise self._stop(place, "expected a key") from None
+        place = self._blank(match.end())
+        if self._text[place : place + 1] != b":":
+            raise self._stop(place, "expected ':'")
+        return key, self._blank(place + 1)
+
+    def _list(self, name: str, place: int, sink: _Sink) -> int:
+        """Read the records of a list; return where it ends."""
+        place = self._blank(place)
+        section = self._out.sections.get(name, Section())
+        middle = BETWEEN_RECORDS.search(self._text, (place + len(self._text)) // 2)
+        long = len(self._text) - place >= LONG and can_fork()
+        # Where memory is bounded: what a second process sends is there twice for a while.
+        if not isinstance(sink, AnnotationsBuilder) or sink.bounded or middle is None or not long:
+            return self._windows(name, place, None, section, sink)[0]
+        with beside(partial(self._rest, middle.end() - 1)) as receive:
+            place, ended = self._windows(name, place, middle, section, sink)
+            if place == middle.end() - 1 and not ended:
+                # A process that dies sends nothing, or a part.
+                with suppress(EOFError, OSError):
+                    columns, rest, place = receive()
+                    section.rows += [section.n + row for row in rest.rows]
+                    section.offsets += rest.offsets
+                    section.n += rest.n
+                    sink.absorb(columns)
+        return place if ended else self._windows(name, place, None, section, sink)[0]
+
+    def _rest(self, place: int) -> tuple[AnnotationColumns, Section, int]:
+        """Read plain records from the middle of a list on; for another process."""
+        section, builder = Section(), AnnotationsBuilder()
+        while cut := BETWEEN_RECORDS.search(self._text, place + _WINDOW):
+            records = self._window(place, cut.start() + 1)
+            if records is None:
+                break
+            place = self._add(records, place, cut, section, builder)
+        return builder.done(), section, place
+
+    def _windows(
+        self, name: str, place: int, last: re.Match[bytes] | None, section: Section, sink: _Sink
+    ) -> tuple[int, bool]:
+        """Read records up to a cut, or to the end of the list.
+
+        Return where the next one begins and False, or where the list ends and True.
+        """
+        while last is None or place < last.start():
+            cut = BETWEEN_RECORDS.search(self._text, place + _WINDOW)
+            if last is not None and (cut is None or cut.end() > last.end()):
+                cut = last
+            if cut is None:
+                return self._step(name, place, len(self._text), section, sink)
+            records = self._window(place, cut.start() + 1)
+            if records is None:
+                place, ended = self._step(name, place, cut.end() - 1, section, sink)
+                if ended:
+                    return place, True
+                continue
+            place = self._add(records, place, cut, section, sink)
+            if self._progress is not None:
+                self._progress(place, len(self._text) if last is None else last.end())
+        return place, False
+
+    def _add(
+        self,
+        records: list[Any],
+        place: int,
+        cut: re.Match[bytes],
+        section: Section,
+        sink: _Sink,
+    ) -> int:
+        """Take in the records of a window; return where the next one begins."""
+        section.rows.append(section.n)
+        section.offsets.append(place)
+        section.n += len(records)
+        if isinstance(sink, RecordList):
+            sink.add_text(place, cut.start() + 1, len(records))
+        else:
+            sink.add(records)
+        place = cut.end() - 1
+        if isinstance(self._text, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+            self._text.madvise(mmap.MADV_DONTNEED, 0, place)
+        return place
+
+    def _window(self, place: int, stop: int) -> list[Any] | None:
+        """Decode a part of a list in one go; None where it has to be looked at more closely."""
+        text = self._text[place:stop]
+        try:
+            records = decoded(text)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            return None
+        # A key that is there twice is gone after decoding; their number tells.
+        content = np.frombuffer(text, np.uint8)
+        # What has been decoded does not begin with a colon.
+        before = content[np.flatnonzero(content == _COLON) - 1]
+        spaced = (before <= _SPACE).any()
+        n_keys = len(_ENDED_KEY.findall(text)) if spaced else np.count_nonzero(before == _QUOTE)
+        same = n_keys == _n_keys(records, deep=False) or n_keys == _n_keys(records, deep=True)
+        return records if same else None
+
+    def _step(
+        self, name: str, place: int, until: int, section: Section, sink: _Sink
+    ) -> tuple[int, bool]:
+        """Read value after value up to a place or the end of the list.
+
+        Return where the next one begins and False, or where the list ends and True.
+        """
+        for chunk in self._chunks(place):
+            section.rows.append(section.n)
+            section.offsets.append(chunk.place)
+            records: list[Any] = []
+            try:
+                whole, ended = self._records(name, chunk, until, section.n, records)
+            finally:
+                section.n += len(records)
+                if records:
+                    sink.add(records)
+            if whole:
+                return chunk.place + ended, ended
+        raise AssertionError
+
+    def _records(
+        self, name: str, chunk: "_Chunk", until: int, row: int, records: list[Any]
+    ) -> tuple[bool, bool]:
+        """Add the values of a chunk to `records`.
+
+        Return whether it holds all that are wanted, and whether the list ends there.
+        """
+        text, comma = self._text, None
+        while chunk.place < until:
+            if text[chunk.place : chunk.place + 1] == b"]":
+                if comma is not None:
+                    self._out.broken.append((comma, "a comma before ']'"))
+                return True, True
+            value = chunk.decode(self)
+            if value is _AGAIN:
+                return False, False
+            number = row + len(records)
+            self._note(value, f"/{name}/{number}" if name else f"/{number}")
+            records.append(value)
+            place, comma = self._blank(chunk.place), None
+            sign = text[place : place + 1]
+            if sign == b",":
+                comma, place = place, self._blank(place + 1)
+            elif sign != b"]":
+                raise self._stop(place, "expected ',' or ']'")
+            chunk.move(place)
+        if chunk.place >= len(text):
+            raise self._stop(len(text), "")
+        return True, False
+
+    def _value(self, place: int, pointer: str) -> tuple[Any, int]:
+        """Read one value that is no list of records."""
+        for chunk in self._chunks(place):
+            value = chunk.decode(self)
+            if value is not _AGAIN:
+                self._note(value, pointer)
+                return value, chunk.place
+        raise AssertionError
+
+    def _chunks(self, place: int) -> Iterator["_Chunk"]:
+        """Yield more and more of the text from a place on."""
+        size = 2 * _WINDOW
+        while True:
+            chunk = _Chunk(self._text, place, size, self._out)
+            yield chunk
+            place, size = chunk.place, 2 * size
+
+    def _note(self, value: Any, pointer: str) -> None:
+        """Keep what the hooks have seen in a value."""
+        self._out.repeated += [(pointer, key) for key in self._repeated]
+        self._repeated.clear()
+        self._out.not_finite += _not_finite(value, pointer)
+
+    def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        result = dict(pairs)
+        if len(result) < len(pairs):
+            seen: set[str] = set()
+            for key, _ in pairs:
+                if key in seen and key not in self._repeated:
+                    self._repeated.append(key)
+                seen.add(key)
+        return result
+
+    @staticmethod
+    def _constant(name: str) -> float:
+        return float(name)
+
+    def decoded(self, text: str, start: int, offset: int) -> tuple[Any, int]:
+        """Decode the value at a place of a text; note what only a loose reader takes."""
+        try:
+            return self._strict.raw_decode(text, start)
+        except json.JSONDecodeError as error:
+            if not error.msg.startswith("Invalid control character"):
+                raise
+        self._repeated.clear()
+        result = self._loose.raw_decode(text, start)
+        self._out.broken.append((offset, "a control character in a text"))
+        return result
+
+
+_AGAIN = object()
+
+
+class _Chunk:
+    """A part of the text, decoded, in which values are read one after the other."""
+
+    def __init__(self, text: Text, place: int, size: int, out: Reading) -> None:
+        self.place = place
+        self._begin = place
+        self._text = text
+        raw = text[place : place + size]
+        self._last = place + size >= len(text)
+        self._encoding = "utf-8"
+        try:
+            self._decoded = raw.decode()
+        except UnicodeDecodeError as error:
+            if not self._last and error.start > len(raw) - 4:
+                raw = raw[: error.start]
+                self._decoded = raw.decode()
+            else:
+                self._encoding = "latin-1"
+                self._decoded = raw.decode("latin-1")
+                out.encoding = out.encoding or (
+                    f"not UTF-8 (byte {place + error.start:,} is 0x{raw[error.start]:02x})"
+                )
+        self._one_byte = self._encoding == "latin-1" or self._decoded.isascii()
+        self._index = 0
+
+    def move(self, place: int) -> None:
+        """Go on at a byte of the text, which is not before the present one."""
+        between = self._text[self.place : place]
+        self._index += len(between.decode(self._encoding))
+        self.place = place
+
+    def decode(self, reader: Scanner) -> Any:
+        """Return the value here and go behind it; `_AGAIN` where a longer chunk is needed."""
+        try:
+            value, end = reader.decoded(self._decoded, self._index, self.place)
+        except json.JSONDecodeError as error:
+            cut = error.pos > len(self._decoded) - _NEAR or error.msg.startswith("Unterminated")
+            if cut and not self._last:
+                reader._repeated.clear()  # noqa: SLF001 - of the same module
+                return _AGAIN
+            offset = self.place + self._bytes(self._index, error.pos)
+            ends = error.pos >= len(self._decoded.rstrip()) or error.msg.startswith("Unterminated")
+            why = "the file ends here" if ends and self._last else error.msg
+            raise reader._stop(offset, why) from None  # noqa: SLF001
+        except (RecursionError, ValueError) as error:
+            # Values nested a thousand deep, and numbers of thousands of digits.
+            deep = isinstance(error, RecursionError)
+            why = "lists nested too deep" if deep else "a number of too many digits"
+            raise reader._stop(self.place, why) from None  # noqa: SLF001
+        if end == len(self._decoded) and not self._last:
+            return _AGAIN
+        self.place += self._bytes(self._index, end)
+        self._index = end
+        return value
+
+    def _bytes(self, start: int, stop: int) -> int:
+        if self._one_byte:
+            return stop - start
+        return len(self._decoded[start:stop].encode(self._encoding, "surrogatepass"))
+
+
+def _n_keys(values: Any, *, deep: bool) -> int:
+    """Return how many keys the objects in a list have, those inside of them too if `deep`."""
+    try:
+        total = sum(map(len, values))
+    except TypeError:
+        return -1
+    if deep:
+        stack = list(values)
+        total = 0
+        while stack:
+            value = stack.pop()
+            if type(value) is dict:
+                total += len(value)
+                stack += [v for v in value.values() if type(v) is dict or type(v) is list]
+            elif type(value) is list and value and type(value[0]) is not float:
+                stack += [v for v in value if type(v) is dict or type(v) is list]
+    return total
+
+
+def _not_finite(value: Any, pointer: str) -> Iterator[tuple[str, str]]:
+    """Yield every number below a value that is infinite or none."""
+    if type(value) is float:
+        if not math.isfinite(value):
+            yield pointer, "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"  # noqa: PLR0124
+    elif type(value) is list:
+        for place, inner in enumerate(value):
+            yield from _not_finite(inner, f"{pointer}/{place}")
+    elif type(value) is dict:
+        for key, inner in value.items():
+            escaped = key.replace("~", "~0").replace("/", "~1")
+            yield from _not_finite(inner, f"{pointer}/{escaped}")

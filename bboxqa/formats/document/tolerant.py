@@ -1,0 +1,97 @@
+"""Reading a COCO file for the rules: whatever it holds, and as far as it can be read."""
+
+import mmap
+from collections.abc import Callable
+from pathlib import Path
+
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.memory import collector_off, give_back
+from bboxqa.core.spool import check_memory
+from bboxqa.formats.document.content import BYTE_ORDER_MARK, Reading, Text
+from bboxqa.formats.document.scanner import Scanner
+
+__all__ = ["read_bytes", "read_path"]
+
+_MARKS = (
+    (BYTE_ORDER_MARK, "utf-8-sig", "UTF-8 with a byte order mark"),
+    (b"\xff\xfe\x00\x00", "utf-32", "UTF-32"),
+    (b"\x00\x00\xfe\xff", "utf-32", "UTF-32"),
+    (b"\xff\xfe", "utf-16", "UTF-16"),
+    (b"\xfe\xff", "utf-16", "UTF-16"),
+)
+
+
+def read_path(
+    path: Path,
+    name: str,
+    progress: Callable[[int, int], None] | None = None,
+    memory: int | None = None,
+) -> Reading:
+    """Read a file, however broken.
+
+    Parameters
+    ----------
+    path : Path
+    name : str
+        How messages call it.
+    progress : callable, optional
+        Is told how many bytes of how many are read.
+    memory : int, optional
+        Bytes to get by with; columns that take too much of it go to files.
+
+    Returns
+    -------
+    Reading
+
+    Raises
+    ------
+    DatasetError
+        If there is no such file, or it cannot be opened.
+    OutputError
+        If there is no room for temporary files, or so many annotations need more memory.
+    """
+    try:
+        with path.open("rb") as file:
+            # A pipe has no size and cannot be mapped.
+            if not path.is_file() or path.stat().st_size == 0:
+                return read_bytes(file.read(), name)
+            text = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            return read_bytes(text, name, progress, memory)
+    except FileNotFoundError:
+        raise DatasetError([f"{name}: no such file"]) from None
+    except (OSError, ValueError) as error:
+        raise DatasetError([f"{name}: cannot be read: {error}"]) from None
+
+
+def read_bytes(
+    text: Text,
+    name: str,
+    progress: Callable[[int, int], None] | None = None,
+    memory: int | None = None,
+) -> Reading:
+    """Read the content of a file, however broken; see `read_path`."""
+    reading = Reading(name, text, len(text), memory=memory)
+    start = _decode(reading)
+    with collector_off():
+        Scanner(reading, progress).read(start)
+    give_back()
+    check_memory(name, len(reading.annotations), memory)
+    return reading
+
+
+def _decode(reading: Reading) -> int:
+    """Turn other encodings into UTF-8; return where the document begins."""
+    head = reading.text[:4]
+    for mark, encoding, named in _MARKS:
+        if head.startswith(mark):
+            reading.encoding = named
+            if encoding == "utf-8-sig":
+                return len(mark)
+            reading.text = reading.text[:].decode(encoding, "replace").encode()
+            return 0
+    # Json begins with a sign of ASCII, so zeros show how wide the others are.
+    if len(head) > 1 and 0 in head[:2] and any(head[:2]):
+        encoding = "utf-16-le" if head[1] == 0 else "utf-16-be"
+        reading.encoding = encoding.upper()
+        reading.text = reading.text[:].decode(encoding, "replace").encode()
+    return 0

@@ -1,0 +1,58 @@
+"""Which files a command reads."""
+
+from collections.abc import Sequence
+from os import PathLike
+from pathlib import Path
+
+from bboxqa.core.errors import DatasetError
+
+__all__ = ["list_files"]
+
+AnyPath = str | PathLike[str]
+
+
+def list_files(paths: Sequence[AnyPath], pattern: str | None = None) -> list[Path]:
+    """Return files, and the json files below folders, sorted.
+
+    Parameters
+    ----------
+    paths : sequence of path
+        Files and folders.
+    pattern : str, optional
+        A glob that the names of files in folders have to match.
+
+    Returns
+    -------
+    list of Path
+
+    Raises
+    ------
+    DatasetError
+        If a folder has no such file.
+    """
+    result: list[Path] = []
+    for path in map(Path, paths):
+        if not path.is_dir():
+            result.append(path)
+            continue
+        inside = sorted(
+            file
+            for file in path.rglob("*.json")
+            if file.match(pattern or "*") and not file.name.startswith(".")
+            if file.is_file() and not _is_result(file)
+        )
+        if not inside:
+            what = f"no json file that matches {pattern!r}" if pattern else "no json file"
+            raise DatasetError([f"{path}: {what} in this folder"])
+        result += inside
+    return result
+
+
+def _is_result(file: Path) -> bool:
+    """Return whether a file was written by `agree --out` or by `validate --fix`."""
+    if file.name.endswith(".fixed.json"):
+        return file.with_name(file.name.removesuffix(".fixed.json") + ".json").is_file()
+    names = ("manifest.json", "summary.json")
+    return file.name in names and all(
+        file.with_name(name).is_file() for name in (*names, "units.csv")
+    )

@@ -1,0 +1,279 @@
+"""Tables of ratings with one annotator, or one unit, in each row."""
+
+from collections import Counter
+from dataclasses import dataclass
+
+import numpy as np
+
+from bboxqa.core.arrays import IndexArray
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import count
+from bboxqa.formats.ratings.header_names import (
+    are_names,
+    looks_like_annotators,
+    looks_like_units,
+    names_of_annotators,
+    names_of_units,
+)
+from bboxqa.formats.ratings.rating_columns import from_cells, reliability
+from bboxqa.formats.tables.table_files import TableFile
+from bboxqa.model.labels import Column, code, number_of
+from bboxqa.model.ratings import Ratings
+
+__all__ = ["answers", "is_counts", "read_wide"]
+
+_MISSING = {"-", "#N/A", "N/A", "n/a", "NA", "NAN", "NaN", "nan", "NULL", "Null", "null"}
+_FAR = 10
+_MOST_COUNTS = 10**7
+
+
+@dataclass(frozen=True, slots=True)
+class _Wide:
+    """The R × C cells of a table, and the names of its rows and columns."""
+
+    cells: Column
+    row_names: tuple[str, ...]
+    column_names: tuple[str, ...]
+    corner: str
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        width = len(self.column_names)
+        return len(self.cells) // width, width
+
+
+def answers(column: Column) -> Column:
+    """Return ratings without the signs that people write where there is none.
+
+    Parameters
+    ----------
+    column : Column
+
+    Returns
+    -------
+    Column
+        ``-`` stays where ``+`` is an answer, too.
+    """
+    signs = _MISSING - {"-"} if "+" in column.labels else _MISSING
+    return Column(column.codes, tuple(None if x in signs else x for x in column.labels))
+
+
+def is_counts(table: TableFile) -> bool:
+    """Return whether all cells below the header and after the first column are 0 or more.
+
+    An empty cell leaves that open.
+    """
+    cells, width = table.grid()
+    if len(cells) == 0:
+        return False
+    inner = cells.codes.reshape(-1, width)[:, 1:].ravel()
+    known = [label is not None and label not in _MISSING for label in cells.labels]
+    there = np.array(known, np.bool_)
+    inner = inner[(inner >= 0) & there[inner]]
+    return bool((_counts(Column(inner, cells.labels)) >= 0).all())
+
+
+def read_wide(table: TableFile, layout: str) -> Ratings:
+    """Return the ratings of a table with one annotator or one unit a row.
+
+    Parameters
+    ----------
+    table : TableFile
+        The first row may name the columns, and the first column the rows.
+    layout : str
+        ``"raters-x-units"``, ``"units-x-raters"`` or ``"counts"``.
+
+    Returns
+    -------
+    Ratings
+        Units and annotators in the order of the table.
+
+    Raises
+    ------
+    DatasetError
+        If it cannot be told what is a name and what a rating, if names occur twice, if the table
+        lies on its side, or if counts are none.
+    """
+    wide = _split(table, counts=layout == "counts")
+    if layout != "counts":
+        _refuse_transposed(table, wide, layout)
+    problems = [
+        f"{table.name}: {what} {name!r} occurs several times; expected each once"
+        for what, names in (("row", wide.row_names), ("column", wide.column_names))
+        for name, times in Counter(names).items()
+        if times > 1
+    ]
+    if problems:
+        raise DatasetError(problems, "Every annotator and every unit has one row or column.")
+    if layout == "counts":
+        return _from_counts(table, wide)
+    values = answers(wide.cells) if not table.header_is_certain else wide.cells
+    n_rows, n_columns = wide.shape
+    row_names = wide.row_names or tuple(str(row) for row in range(1, n_rows + 1))
+    if layout == "units-x-raters":
+        return from_cells(code(values), wide.column_names, n_rows, row_names)
+    across = values.codes.reshape(n_rows, n_columns).T.ravel()
+    return from_cells(code(Column(across, values.labels)), row_names, n_columns, wide.column_names)
+
+
+def _split(table: TableFile, *, counts: bool) -> _Wide:
+    """Tell names from ratings."""
+    cells, width = table.grid()
+    codes = cells.codes.reshape(-1, width)
+    header: list[str | None] = [name or None for name in table.header]
+    corner = table.header[0]
+    peopled = looks_like_annotators(table.header)
+    titled = corner == "" or names_of_annotators(corner) or names_of_units(corner)
+    titled = titled or peopled or looks_like_annotators(table.header[1:])
+    below = _labels(codes, cells)
+    has_header: bool | None = True
+    if not table.header_is_certain and not (titled and None not in header[1:]):
+        has_header = _heads_counts(header, codes, cells) if counts else are_names(header, below)
+    if has_header and len(codes) == 0:
+        raise DatasetError([f"{table.name}: has a header only; expected ratings below it"])
+    if has_header is False:
+        cells, codes = _with_row(cells, codes, header)
+    first = [cells.label(row * width) for row in range(len(codes))]
+    has_names: bool | None = bool(has_header and titled and None not in first)
+    if width == 1 or peopled:
+        has_names = False
+    elif counts and not has_names:
+        has_names = any(name is not None and number_of(name) is None for name in first)
+    elif not has_names:
+        has_names = are_names(first, _labels(codes[:, 1:], cells))
+    _refuse_unclear(table, has_header, has_names)
+    names = [name or "" for name in header] if has_header else [str(i + 1) for i in range(width)]
+    if not has_names:
+        return _Wide(Column(codes.ravel(), cells.labels), (), tuple(names), "")
+    columns = names[1:] if has_header else [str(i) for i in range(1, width)]
+    inner = Column(codes[:, 1:].ravel(), cells.labels)
+    rows = tuple(name or "" for name in first)
+    return _Wide(inner, rows, tuple(columns), corner if has_header else "")
+
+
+def _refuse_unclear(table: TableFile, has_header: bool | None, has_names: bool | None) -> None:
+    """Refuse to guess what is a name and what a rating."""
+    if has_header is None or has_names is None:
+        where = "line 1" if has_header is None else "the first column"
+        raise DatasetError(
+            [f"{table.name}: {where}: can be names as well as ratings"],
+            "Give every row and every column a name, and begin the first line with the word "
+            "annotator (one annotator a row) or unit (one unit a row).",
+        )
+
+
+def _labels(codes: IndexArray, cells: Column) -> set[str]:
+    """Return the labels that occur, without what is missing."""
+    found = (None if place < 0 else cells.labels[place] for place in np.unique(codes).tolist())
+    return {label for label in found if label is not None and label not in _MISSING}
+
+
+def _with_row(cells: Column, codes: IndexArray, row: list[str | None]) -> tuple[Column, IndexArray]:
+    """Return the table with one row more at its top."""
+    start = len(cells.labels)
+    whole = np.concatenate([[np.arange(start, start + len(row))], codes])
+    return Column(whole.ravel(), (*cells.labels, *row)), whole
+
+
+def _heads_counts(header: list[str | None], codes: IndexArray, cells: Column) -> bool | None:
+    """Return whether the first row names the categories of counts; None where it cannot be told."""
+    numbers = [None if cell is None else number_of(cell) for cell in header]
+    if any(number is None for number in numbers):
+        return True
+    first = [float(number or 0) for number in numbers]
+    sums = _counts(Column(codes.ravel(), cells.labels)).reshape(codes.shape).sum(axis=1)
+    steps = set(np.diff(first).tolist())
+    if steps == {1.0} and first[0] in {0, 1} and not (sums == sum(first)).all():
+        return None
+    return False
+
+
+def _refuse_transposed(table: TableFile, wide: _Wide, layout: str) -> None:
+    """Refuse a table whose rows are what its columns should be."""
+    n_rows, n_columns = wide.shape
+    by_annotator = layout == "raters-x-units"
+    other = "units-x-raters" if by_annotator else "raters-x-units"
+    n_annotators, n_units = (n_rows, n_columns) if by_annotator else (n_columns, n_rows)
+    titled, against = names_of_annotators(wide.corner), names_of_units(wide.corner)
+    across, down = wide.column_names, wide.row_names
+    if not by_annotator:
+        titled, against, across, down = against, titled, down, across
+    reason = ""
+    if against:
+        reason = f"its first column is called {wide.corner!r}"
+    elif looks_like_annotators(across) and not looks_like_annotators(down):
+        reason = f"its {'columns' if by_annotator else 'rows'} are called {across[0]!r}, …"
+    elif looks_like_units(down) and not looks_like_units(across):
+        reason = f"its {'rows' if by_annotator else 'columns'} are called {down[0]!r}, …"
+    elif n_annotators > n_units and not titled and not looks_like_annotators(down):
+        reason = f"it would be {n_annotators:,} annotators of {count(n_units, 'unit')}"
+    if reason:
+        word = "annotator" if by_annotator else "unit"
+        raise DatasetError(
+            [f"{table.name}: does not look like {layout}: {reason}"],
+            f"Give --layout {other} if the table is the other way round; if it is not, begin its "
+            f"first line with the word {word}, above names of the rows.",
+        )
+
+
+def _counts(cells: Column) -> IndexArray:
+    """Return cells as counts, -1 where they are none."""
+    known = []
+    for label in (*cells.labels, None):
+        number = None if label is None else number_of(label)
+        fits = number is not None and number >= 0 and float(number).is_integer()
+        known.append(int(number) if fits and number is not None and number < 2**40 else -1)
+    return np.array(known, np.int64)[cells.codes]
+
+
+def _from_counts(table: TableFile, wide: _Wide) -> Ratings:
+    """Return one rating per count; who gave which nobody knows, so annotators have no names."""
+    amounts = _counts(wide.cells).reshape(wide.shape)
+    _refuse_no_counts(table, wide, amounts)
+    n_units, n_values = amounts.shape
+    ratings = np.repeat(np.arange(amounts.size), amounts.ravel())
+    units, values = np.divmod(ratings, n_values)
+    per_unit = amounts.sum(axis=1)
+    starts = np.cumsum(per_unit) - per_unit
+    annotators = np.arange(len(units)) - starts[units]
+    # A category that nobody chose is one of those that could be chosen.
+    every = np.concatenate([np.arange(n_values), values])
+    coded = code(Column(every, wide.column_names))
+    coded = type(coded)(coded.codes[n_values:], coded.names, coded.numbers)
+    data = reliability(units, annotators, coded, np.arange(n_units), n_units)
+    unit_names = wide.row_names or tuple(str(row) for row in range(1, n_units + 1))
+    return Ratings(data, unit_names, (), coded.names, coded.numbers)
+
+
+def _refuse_no_counts(table: TableFile, wide: _Wide, amounts: IndexArray) -> None:
+    n_rows, n_columns = wide.shape
+    problems = []
+    for place in np.flatnonzero(amounts.ravel() < 0).tolist():
+        row, column = divmod(place, n_columns)
+        shown = wide.cells.label(place)
+        named = repr(wide.row_names[row]) if wide.row_names else f"{row + 1}"
+        problems.append(
+            f"{table.name}: row {named}, column {wide.column_names[column]!r}: is "
+            f"{'missing' if shown is None else repr(shown)}; expected a count, 0 or more"
+        )
+    advice = "Ratings themselves are of --layout units-x-raters or raters-x-units."
+    if not problems and looks_like_annotators(wide.column_names):
+        problems = [f"{table.name}: columns are called {wide.column_names[0]!r}, …, as annotators"]
+    if (
+        not problems
+        and looks_like_units(wide.column_names)
+        and not looks_like_units(wide.row_names)
+    ):
+        problems = [f"{table.name}: columns are called {wide.column_names[0]!r}, …, as units"]
+        advice = "Transpose the table: one unit a row, and one category a column."
+    if not problems and amounts.sum() > _MOST_COUNTS:
+        problems = [f"{table.name}: counts add up to {amounts.sum():,}; expected ratings of people"]
+    if not problems and n_columns >= max(_FAR, n_rows) and n_rows > 1:
+        down, across = amounts.sum(axis=0), amounts.sum(axis=1)
+        if len(set(down.tolist())) == 1 and len(set(across.tolist())) > 1:
+            problems = [
+                f"{table.name}: columns add up to {down[0]} each, and rows do not; transposed?"
+            ]
+            advice = "Transpose the table."
+    if problems:
+        raise DatasetError(problems, advice)

@@ -1,0 +1,277 @@
+"""Reading segments: tables of start, end and label, one or several annotators in each."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from bboxqa.core.arrays import IndexArray, IntArray
+from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.core.text import count
+from bboxqa.formats.recordings.segment_records import Reading, Record
+from bboxqa.formats.recordings.segment_tables import Table, read_table
+from bboxqa.formats.recordings.times import TimeUnit, fraction, is_number
+from bboxqa.model.recordings import Segments, segment_problems
+
+__all__ = ["read_segments"]
+
+_NOTHING_SAYS = "nothing says whether the times are"
+_CORRECT = "Correct the file and try again."
+_UNIT_ADVICE = (
+    "Give --unit s or --unit ms, or name the columns start_s and end_s, or start_ms and end_ms."
+)
+_SECONDS_NOTE = "times with decimals are taken as seconds; give --unit ms if they are not"
+_LENGTH_NOTE = (
+    "a recording is taken to end with its last segment; give its duration where it goes on"
+)
+
+
+def read_segments(
+    paths: Sequence[str | Path],
+    *,
+    unit: Literal["auto", "ms", "s"] = "auto",
+    duration_ms: int | Mapping[str, int] | None = None,
+) -> Segments:
+    """Read segments from tables with a column each for start, end and label.
+
+    Columns for tier, annotator and recording are used where there are any. Without them, each
+    file is one annotator, named as the file, and all files are about one recording. Both forms of
+    ELAN's tab-delimited export are known by their content; a column of file names tells
+    recordings apart where some file holds several.
+
+    Parameters
+    ----------
+    paths : sequence of str or Path
+        CSV or TSV files; one at least.
+    unit : {"auto", "ms", "s"}
+        What times without a colon count. "auto" takes the unit from the columns' names, such as
+        start_ms; else seconds where some time has decimals. Times are converted to whole
+        milliseconds exactly; what is finer is rounded half to even, and a note says so.
+    duration_ms : int or mapping of str to int, optional
+        The length of every recording, or of some by name; where not given, the largest end.
+
+    Returns
+    -------
+    Segments
+        An annotator with a file was asked about every recording in it, or about the one there
+        is, though the file has no rows; one in a column, about the recordings beside the name.
+
+    Raises
+    ------
+    ConfigError
+        If the unit contradicts a file, or the duration is of an unknown recording.
+    DatasetError
+        With everything that is wrong with the files.
+    """
+    if unit not in ("auto", "ms", "s"):
+        raise ConfigError(f"unit is {unit!r}; expected one of: auto, ms, s")
+    tables = _tables([Path(path) for path in paths])
+    recording_columns = _recording_columns(tables)
+    problems = [problem for table in tables for problem in table.problems]
+    records: list[Record] = []
+    asked: set[tuple[str, str]] = set()
+    n_rounded = 0
+    n_guessed = 0
+    names = _file_names([table.path for table in tables])
+    for number, table in enumerate(tables):
+        counted = _unit(table, unit)
+        if counted is None:
+            problems.append(_unknown_unit(table))
+            continue
+        n_guessed += unit == "auto" and table.layout.unit is None and counted == "s"
+        reading = Reading(table, number, names[number], recording_columns[number], counted)
+        for row in table.rows:
+            records += reading.records(row)
+        problems += reading.problems
+        asked |= reading.asked
+        n_rounded += reading.n_rounded
+    if problems:
+        unknown = any(_NOTHING_SAYS in problem for problem in problems)
+        raise DatasetError(problems, _UNIT_ADVICE if unknown else _CORRECT)
+    if not records:
+        listed = ", ".join(table.source.name for table in tables)
+        raise DatasetError([f"no file has a segment: {listed}"], "Export them again.")
+    return _assembled(tables, records, sorted(asked), duration_ms, n_rounded, n_guessed)
+
+
+def _tables(paths: Sequence[Path]) -> list[Table]:
+    """Read all files, or say what is wrong with any of them."""
+    tables, problems, advice = [], [], []
+    if not paths:
+        raise DatasetError(["no files are given"], "Name one file of segments at least.")
+    for path in dict.fromkeys(paths):
+        if paths.count(path) > 1:
+            problems.append(f"{path}: is given {paths.count(path)} times; expected once")
+        try:
+            tables.append(read_table(path))
+        except DatasetError as error:
+            problems += error.problems
+            advice.append(error.advice)
+    if problems:
+        raise DatasetError(problems, " ".join(filter(None, dict.fromkeys(advice))))
+    tiered = [table.layout.tier is not None or table.layout.labels[0][0] is not None
+              for table in tables]  # fmt: skip
+    _refuse_mixture(tables, tiered, "tier")
+    return tables
+
+
+def _recording_columns(tables: Sequence[Table]) -> list[int | None]:
+    """Return which column of each table names the recording."""
+    columns = [table.layout.recording for table in tables]
+    if not any(column is not None for column in columns) and any(
+        _has_several(table, table.layout.file) for table in tables
+    ):
+        columns = [table.layout.file for table in tables]
+    _refuse_mixture(tables, [column is not None for column in columns], "recording")
+    return columns
+
+
+def _has_several(table: Table, column: int | None) -> bool:
+    return column is not None and len({row.fields[column] for row in table.rows}) > 1
+
+
+def _refuse_mixture(tables: Sequence[Table], has: Sequence[bool], what: str) -> None:
+    """Refuse tables of which only some name what would be compared with nothing."""
+    if len(set(has)) > 1:
+        names = [table.source.name for table in tables]
+        raise DatasetError(
+            [
+                (
+                    f"{names[has.index(True)]}: has a column for the {what}, "
+                    f"and {names[has.index(False)]} has none; expected it in all files or in none"
+                )
+            ],
+            f"Add the column '{what}' where it is missing, or drop it.",
+        )
+
+
+def _file_names(paths: Sequence[Path]) -> list[str]:
+    """Return the name of each file without its ending, with its folder where that is needed."""
+    stems = [path.stem for path in paths]
+    if len(set(stems)) == len(stems):
+        return stems
+    longer = [path.with_suffix("").as_posix() for path in paths]
+    return longer if len(set(longer)) == len(longer) else [path.as_posix() for path in paths]
+
+
+def _unit(table: Table, given: str) -> TimeUnit | None:
+    """Return what the times of a table count, None where nothing says it."""
+    named = table.layout.unit
+    if given in ("ms", "s"):
+        if named not in (None, given):
+            raise ConfigError(
+                f"the unit is {given!r}, but {table.source.name} says that its times are in {named}"
+            )
+        return "ms" if given == "ms" else "s"
+    times = _numbers(table)
+    if named is None and fraction(times):
+        return "s"
+    # Where no time is a bare number, either will do.
+    return named or (None if times else "ms")
+
+
+def _numbers(table: Table) -> list[str]:
+    columns = table.layout.start, table.layout.end
+    times = (row.fields[column] for row in table.rows for column in columns)
+    return [time for time in times if is_number(time)]
+
+
+def _unknown_unit(table: Table) -> str:
+    return (
+        f"{table.source.name}: {_NOTHING_SAYS} seconds or milliseconds: "
+        f"none has decimals; found such as '{_numbers(table)[0]}'"
+    )
+
+
+def _assembled(
+    tables: Sequence[Table],
+    records: Sequence[Record],
+    asked: Sequence[tuple[str, str]],
+    duration_ms: int | Mapping[str, int] | None,
+    n_rounded: int,
+    n_guessed: int,
+) -> Segments:
+    recordings = sorted({recording for recording, _ in asked})
+    annotators = sorted({annotator for _, annotator in asked}, key=_by_number)
+    tiers = sorted({record.tier for record in records})
+    labels = sorted({record.label for record in records})
+    recording = _codes((record.recording for record in records), recordings)
+    end = np.array([record.end for record in records], np.int64)
+    duration, guessed = _durations(recordings, recording, end, duration_ms)
+    matrix = np.zeros((len(recordings), len(annotators)), np.bool_)
+    matrix[_codes((pair[0] for pair in asked), recordings),
+           _codes((pair[1] for pair in asked), annotators)] = True  # fmt: skip
+    segments = Segments(
+        recording=recording,
+        annotator=_codes((record.annotator for record in records), annotators),
+        tier=_codes((record.tier for record in records), tiers),
+        start=np.array([record.start for record in records], np.int64),
+        end=end,
+        label=_codes((record.label for record in records), labels),
+        recording_names=tuple(recordings),
+        annotator_names=tuple(annotators),
+        tier_names=tuple(tiers),
+        label_names=tuple(labels),
+        duration=duration,
+        asked=matrix,
+        file=np.array([record.file for record in records], np.int32),
+        line=np.array([record.line for record in records], np.int64),
+        sources=tuple(table.source for table in tables),
+    )
+    if problems := segment_problems(segments):
+        raise DatasetError(problems, _CORRECT)
+    notes = [f"{count(n_rounded, 'time')} finer than 1 ms, rounded half to even"]
+    notes = (notes if n_rounded else []) + ([_SECONDS_NOTE] if n_guessed else [])
+    notes += ([_LENGTH_NOTE] if guessed else []) + _silent(segments)
+    return replace(segments, notes=tuple(notes))
+
+
+def _by_number(name: str) -> tuple[bool, int, str]:
+    number = name.isascii() and name.isdigit()
+    return (not number, int(name) if number else 0, name)
+
+
+def _codes(values: Iterable[str], names: Sequence[str]) -> IntArray:
+    place = {name: number for number, name in enumerate(names)}
+    return np.array([place[value] for value in values], np.int32)
+
+
+def _durations(
+    names: Sequence[str],
+    recording: IntArray,
+    end: IndexArray,
+    given: int | Mapping[str, int] | None,
+) -> tuple[IndexArray, bool]:
+    """Return the length of each recording, and whether any was taken from the segments."""
+    duration = np.zeros(len(names), np.int64)
+    np.maximum.at(duration, recording, end)
+    known = dict.fromkeys(names, given) if isinstance(given, int) else dict(given or {})
+    for name, length in known.items():
+        if name not in names:
+            listed = ", ".join(map(repr, names)) or "none"
+            raise ConfigError(f"there is no recording {name!r}; expected one of: {listed}")
+        if length < 1:
+            raise ConfigError(f"the duration of {name!r} is {length} ms; expected 1 ms or more")
+        duration[names.index(name)] = length
+    return duration, len(known) < len(names)
+
+
+def _silent(segments: Segments) -> list[str]:
+    """Return notes on what cannot be compared, or is compared with nothing."""
+    alone = np.flatnonzero(segments.asked.sum(axis=1) == 1).tolist()
+    notes = []
+    if alone:
+        names = ", ".join(segments.recording_names[place] for place in alone)
+        notes.append(
+            f"{count(len(alone), 'recording')} of one annotator only, not compared: {names}"
+        )
+    marked = np.zeros((len(segments.annotator_names), len(segments.tier_names)), np.bool_)
+    marked[segments.annotator, segments.tier] = True
+    notes += [
+        f"{segments.annotator_names[annotator]} has no segment in the tier "
+        f"{segments.tier_names[tier]!r}: taken to have marked nothing"
+        for annotator, tier in np.argwhere(~marked).tolist()
+    ]
+    return notes

@@ -1,0 +1,299 @@
+"""Which column of a table of segments is what: named by a header, or as ELAN writes them."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import clean
+from bboxqa.formats.recordings.times import TimeUnit, clock_time, is_number, milliseconds
+
+__all__ = ["Layout", "elan_layout", "headed_layout", "is_elan_header"]
+
+_ALIASES = {
+    "start": ("begin", "onset", "from", "start time", "begin time", "time start", "tmin", "xmin"),
+    "end": ("stop", "offset", "to", "until", "end time", "stop time", "time end", "tmax", "xmax"),
+    "label": ("category", "value", "annotation", "annotation value", "code", "text", "class",
+              "behavior", "behaviour", "event", "tag"),
+    "tier": ("tier name", "track", "layer"),
+    "annotator": ("rater", "coder", "observer"),
+    "recording": ("video", "session", "media", "clip", "audio"),
+    "file": ("filename", "file name", "file path"),
+}  # fmt: skip
+_UNIT = re.compile(r"(.*[^\W_])[\W_]+(ms|msec|millis|milliseconds|s|sec|secs|seconds)\W*")
+_ELAN_TIME = re.compile(r"(.+) - (\S+)")
+# In the order of preference: whole milliseconds say the same as the others, and shortest.
+_ELAN_FORMATS: dict[str, TimeUnit] = {"msec": "ms", "ss.msec": "s", "hh:mm:ss.ms": "s"}
+_DURATION = ("duration", "durée", "dauer", "duur", "duración", "duração")
+_FRAMES = re.compile(r"\d\d:\d\d:\d\d[:;]\d\d")
+_SAMPLE = 50
+_ADVICE = "The first line has to name the columns: start, end and label at least."
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """What the columns of one table are.
+
+    Attributes
+    ----------
+    start, end : int
+        Places of columns, counted from 0.
+    labels : tuple of (str or None, int)
+        Columns of labels. With a name each is a tier of its own, and an empty field says that
+        nothing was marked; without, each row says its tier, if any.
+    names : tuple of str
+        What to call each column in a message.
+    tier, annotator, recording, file : int, optional
+        Places of columns that not every table has.
+    unit : {"ms", "s"}, optional
+        What the times count; None where the header does not say.
+    headed : bool
+        Whether the first row is a header.
+    """
+
+    start: int
+    end: int
+    labels: tuple[tuple[str | None, int], ...]
+    names: tuple[str, ...]
+    tier: int | None = None
+    annotator: int | None = None
+    recording: int | None = None
+    file: int | None = None
+    unit: TimeUnit | None = None
+    headed: bool = True
+
+
+def headed_layout(name: str, line: int, header: Sequence[str]) -> Layout:
+    """Return the layout that a header names.
+
+    Parameters
+    ----------
+    name : str
+        Of the file.
+    line : int
+        Where the header stands.
+    header : sequence of str
+        Its fields.
+
+    Returns
+    -------
+    Layout
+
+    Raises
+    ------
+    DatasetError
+        If a column is missing, or several could be it.
+    """
+    where = f"{name}: line {line}"
+    if is_elan_header(header):
+        return _headed_by_elan(where, header)
+    found, units, problems = _named_columns(where, header)
+    listed = ", ".join(repr(clean(field)) for field in header)
+    problems += [
+        f"{where}: has no column {key!r}; found {listed}; expected {key!r}"
+        + (f" or one of: {', '.join(_ALIASES[key])}" if _ALIASES[key] else "")
+        for key in ("start", "end", "label")
+        if key not in found
+    ]
+    if len(set(units.values())) > 1:
+        problems.append(f"{where}: the columns of start and end name different units")
+    if problems:
+        raise DatasetError(problems, _ADVICE)
+    return Layout(
+        start=found["start"],
+        end=found["end"],
+        labels=((None, found["label"]),),
+        names=tuple(header),
+        unit=next(iter(units.values()), None),
+        tier=found.get("tier"),
+        annotator=found.get("annotator"),
+        recording=found.get("recording"),
+        file=found.get("file"),
+    )
+
+
+def _named_columns(
+    where: str, header: Sequence[str]
+) -> tuple[dict[str, int], dict[str, TimeUnit], list[str]]:
+    """Return the place of each known column, the units of times, and what is ambiguous.
+
+    A column that has the name itself wins over one with another name for it.
+    """
+    found: dict[str, int] = {}
+    units: dict[str, TimeUnit] = {}
+    problems = []
+    plain = [_plain(field) for field in header]
+    for key, aliases in _ALIASES.items():
+        timed = key in ("start", "end")
+        bases = [base if timed or unit is None else "" for base, unit in plain]
+        places = [place for place, base in enumerate(bases) if base == key]
+        places = places or [place for place, base in enumerate(bases) if base in aliases]
+        if len(places) > 1:
+            several = " and ".join(repr(clean(header[place])) for place in places)
+            problems.append(
+                f"{where}: the columns {several} could each be the {key}; "
+                f"expected one of them; rename it to {key!r}, or drop the other"
+            )
+        if places:
+            found[key] = places[0]
+            unit = plain[places[0]][1]
+            if timed and unit is not None:
+                units[key] = unit
+    return found, units, problems
+
+
+def _plain(field: str) -> tuple[str, TimeUnit | None]:
+    """Return the name of a column in small letters without a unit, and the unit.
+
+    >>> _plain("Start_Time (ms)"), _plain("end")
+    (('start time', 'ms'), ('end', None))
+    """
+    field = field.strip().lower()
+    match = _UNIT.fullmatch(field)
+    base = re.sub(r"[\W_]+", " ", match[1] if match else field).strip()
+    if match is None:
+        return base, None
+    return base, "ms" if match[2].startswith("m") else "s"
+
+
+def is_elan_header(header: Sequence[str]) -> bool:
+    """Return whether a header names times as ELAN does, such as "Begin Time - ss.msec"."""
+    matches = [_ELAN_TIME.fullmatch(field.strip()) for field in header]
+    return any(match is not None and match[2] in _ELAN_FORMATS for match in matches)
+
+
+def _headed_by_elan(where: str, header: Sequence[str]) -> Layout:
+    """Return the layout of an export with a header; ELAN translates all of it but the formats."""
+    places: dict[tuple[str, str], int] = {}
+    times = set()
+    for place, field in enumerate(header):
+        match = _ELAN_TIME.fullmatch(field.strip())
+        if match:
+            times.add(place)
+            places[match[1].strip().lower(), match[2]] = place
+    kinds = list(dict.fromkeys(kind for kind, _ in places))
+    if len(kinds) < 2 or kinds[1].startswith(_DURATION) or kinds[0].startswith(_DURATION):
+        raise DatasetError(
+            [f"{where}: has no begin and end time; found {', '.join(map(repr, kinds))}"],
+            "Export again from ELAN with the begin time and the end time selected.",
+        )
+    both = [form for form in _ELAN_FORMATS if all((kind, form) in places for kind in kinds[:2])]
+    if not both:
+        raise DatasetError(
+            [f"{where}: begin and end time have no format in common"],
+            "Export again from ELAN with the times in msec.",
+        )
+    others = {
+        place: field.strip()
+        for place, field in enumerate(header)
+        if place not in times and field.strip().lower() != "participant"
+    }
+    found, _, _ = _named_columns(where, ["" if p in times else f for p, f in enumerate(header)])
+    named = {key: found[key] for key in ("tier", "file") if key in found}
+    rest = [place for place in others if place not in named.values()]
+    if "tier" in named and len(rest) != 1:
+        rest = [found["label"]] if "label" in found else []
+    if not rest:
+        raise DatasetError(
+            [f"{where}: has no column of annotations beside the times"],
+            "Export again from ELAN with at least one tier selected.",
+        )
+    return Layout(
+        start=places[kinds[0], both[0]],
+        end=places[kinds[1], both[0]],
+        labels=tuple((None if "tier" in named else others[place], place) for place in rest),
+        names=tuple(header),
+        tier=named.get("tier"),
+        file=named.get("file"),
+        unit=_ELAN_FORMATS[both[0]],
+    )
+
+
+def elan_layout(rows: Sequence[Sequence[str]]) -> Layout | None:
+    """Return the layout of ELAN's export without a header, told by what the fields hold.
+
+    It writes the name of the tier and the participant, each unless left out; then begin, end and
+    duration, each in up to four formats (hours, seconds, milliseconds, frames), or begin and end
+    only; then the annotation, and where asked the name of the file.
+
+    Parameters
+    ----------
+    rows : sequence of rows
+        At least one.
+
+    Returns
+    -------
+    Layout or None
+        None where the rows hold no such times.
+
+    Examples
+    --------
+    >>> row = ["posture", "K", "00:00:01.000", "1.0", "00:00:02.500", "2.5",
+    ...        "00:00:01.500", "1.5", "sit"]
+    >>> found = elan_layout([row])
+    >>> found.tier, found.start, found.end, found.labels, found.unit
+    (0, 3, 5, ((None, 8),), 's')
+    """
+    sample = rows[:_SAMPLE]
+    for parts in (3, 2):
+        for formats in (4, 3, 2, 1):
+            for first in (0, 1, 2):
+                label = first + parts * formats
+                if all(_are_times(row, first, formats, parts) for row in sample):
+                    found = _without_header(sample, first, formats, label)
+                    # Two bare whole numbers may count anything.
+                    vague = parts == 2 and formats == 1 and found.unit == "ms"
+                    return replace(found, unit=None) if vague else found
+    return None
+
+
+def _are_times(row: Sequence[str], first: int, formats: int, parts: int) -> bool:
+    """Return whether fields are begin, end and perhaps duration, in the same distinct formats."""
+    label = first + parts * formats
+    if len(row) <= label:
+        return False
+    blocks = [row[start : start + formats] for start in range(first, label, formats)]
+    kinds = [[_kind(field) for field in block] for block in blocks]
+    if None in kinds[0] or len(set(kinds[0])) < formats or any(kind != kinds[0] for kind in kinds):
+        return False
+    if kinds[0] == ["frames"]:
+        return False
+    for kind, *fields in zip(kinds[0], *blocks, strict=True):
+        times = [milliseconds(field, "ms" if kind == "ms" else "s") for field in fields]
+        known = [time[0] for time in times if time is not None]
+        if kind != "frames" and (
+            known[0] > known[1] or (parts == 3 and known[1] - known[0] != known[2])
+        ):
+            return False
+    return True
+
+
+def _kind(field: str) -> str | None:
+    if _FRAMES.fullmatch(field):
+        return "frames"
+    if clock_time(field) is not None:
+        return "clock"
+    if not is_number(field):
+        return None
+    return "s" if "." in field else "ms"
+
+
+def _without_header(
+    sample: Sequence[Sequence[str]], first: int, formats: int, label: int
+) -> Layout:
+    kinds = [_kind(field) for field in sample[0][first : first + formats]]
+    chosen = next(place for kind in ("ms", "s", "clock") for place in range(formats)
+                  if kinds[place] == kind)  # fmt: skip
+    width = len(sample[0])
+    filed = width > label + 1 and all(row[-1].lower().endswith(".eaf") for row in sample)
+    names = [f"column {place + 1}" for place in range(width)]
+    return Layout(
+        start=first + chosen,
+        end=first + formats + chosen,
+        labels=((None, label),),
+        names=tuple(names),
+        tier=0 if first else None,
+        file=width - 1 if filed else None,
+        unit="ms" if kinds[chosen] == "ms" else "s",
+        headed=False,
+    )

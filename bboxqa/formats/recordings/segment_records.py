@@ -1,0 +1,113 @@
+"""From the rows of a table of segments to segments by names."""
+
+from typing import NamedTuple
+
+from bboxqa.core.text import clean
+from bboxqa.formats.recordings.segment_tables import Row, Table
+from bboxqa.formats.recordings.times import TimeUnit, milliseconds
+
+__all__ = ["ONE_RECORDING", "ONE_TIER", "Reading", "Record"]
+
+ONE_RECORDING = "recording"
+ONE_TIER = "segments"
+
+
+class Record(NamedTuple):
+    """A segment by names, in milliseconds, and where it stands."""
+
+    recording: str
+    annotator: str
+    tier: str
+    label: str
+    start: int
+    end: int
+    file: int
+    line: int
+
+
+class Reading:
+    """Turns the rows of one table into records, and keeps what is wrong with them.
+
+    Parameters
+    ----------
+    table : Table
+    number : int
+        Which of the files it is.
+    name : str
+        The annotator, where no column says it.
+    recording_column : int or None
+        None where there is one recording only.
+    unit : {"ms", "s"}
+        What times without a colon count.
+
+    Attributes
+    ----------
+    problems : list of str
+        One per field that cannot be used.
+    asked : set of (str, str)
+        The recordings and annotators that occur.
+    n_rounded : int
+        How many times were finer than 1 ms.
+    """
+
+    def __init__(
+        self, table: Table, number: int, name: str, recording_column: int | None, unit: TimeUnit
+    ) -> None:
+        self._layout = table.layout
+        self._file = table.source.name
+        self._number = number
+        self._annotator = name
+        self._recording_column = recording_column
+        self._unit = unit
+        self.problems: list[str] = []
+        self.asked: set[tuple[str, str]] = set()
+        self.n_rounded = 0
+        if recording_column is None and table.layout.annotator is None:
+            self.asked.add((ONE_RECORDING, name))
+
+    def records(self, row: Row) -> list[Record]:
+        """Return the segments of a row: one, or one for each tier with a column of its own."""
+        before = len(self.problems)
+        layout = self._layout
+        recording = self._text(row, self._recording_column, "the name of a recording")
+        annotator = self._text(row, layout.annotator, "the name of an annotator")
+        tier = self._text(row, layout.tier, "the name of a tier")
+        start, end = self._time(row, layout.start), self._time(row, layout.end)
+        labels = []
+        for name, column in layout.labels:
+            label = row.fields[column]
+            if not label and name is None:
+                self._problem(row, column, "a label")
+            if label:
+                labels.append((name or tier or ONE_TIER, label))
+        if len(self.problems) > before:
+            return []
+        where = recording or ONE_RECORDING, annotator or self._annotator
+        self.asked.add(where)
+        return [
+            Record(*where, name, label, start, end, self._number, row.line)
+            for name, label in labels
+        ]
+
+    def _text(self, row: Row, column: int | None, expected: str) -> str:
+        if column is None:
+            return ""
+        if not row.fields[column]:
+            self._problem(row, column, expected)
+        return row.fields[column]
+
+    def _time(self, row: Row, column: int) -> int:
+        time = milliseconds(row.fields[column], self._unit)
+        if time is None:
+            words = "seconds" if self._unit == "s" else "milliseconds"
+            self._problem(row, column, f"a number of {words}, or hh:mm:ss.mmm")
+            return 0
+        self.n_rounded += time[1]
+        return time[0]
+
+    def _problem(self, row: Row, column: int, expected: str) -> None:
+        found = repr(clean(row.fields[column])) if row.fields[column] else "empty"
+        name = clean(self._layout.names[column])
+        self.problems.append(
+            f"{self._file}: line {row.line}: column '{name}' is {found}; expected {expected}"
+        )

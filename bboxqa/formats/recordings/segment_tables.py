@@ -1,0 +1,164 @@
+"""One table of segments: its bytes, its encoding, its delimiter, its rows and its layout."""
+
+import codecs
+import csv
+import hashlib
+import io
+from dataclasses import dataclass
+from pathlib import Path
+
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import clean, count
+from bboxqa.formats.recordings.segment_layouts import (
+    Layout,
+    elan_layout,
+    headed_layout,
+    is_elan_header,
+)
+from bboxqa.model.annotations import Source
+
+__all__ = ["Row", "Table", "read_table"]
+
+# The mark of utf-32 begins with that of utf-16.
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The fields of a row without spaces around them, and the line it begins on."""
+
+    line: int
+    fields: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """A file: where it is from, what its columns are, and its rows without the header.
+
+    Rows with another number of fields than the first are in `problems` instead.
+    """
+
+    path: Path
+    source: Source
+    layout: Layout
+    rows: tuple[Row, ...]
+    problems: tuple[str, ...]
+
+
+def read_table(path: Path) -> Table:
+    """Read a table of segments, comma, semicolon or tab between its fields.
+
+    Parameters
+    ----------
+    path : Path
+        In utf-8, or any Unicode encoding that begins with a byte order mark. Lines before the
+        first row that begin with "#" are skipped, as are rows of empty fields only.
+
+    Returns
+    -------
+    Table
+
+    Raises
+    ------
+    DatasetError
+        If the file cannot be read, is empty, or has no columns of start, end and label.
+    """
+    name, data = str(path), _read(path)
+    rows = _rows(name, _decoded(name, data))
+    if not rows:
+        raise DatasetError([f"{name}: the file is empty"], "Export it again.")
+    first = rows[0]
+    layout = None if is_elan_header(first.fields) else elan_layout([row.fields for row in rows])
+    layout = layout or headed_layout(name, first.line, first.fields)
+    width = len(first.fields)
+    as_where = "in the header" if layout.headed else "in the first row"
+    body = rows[1:] if layout.headed else rows
+    return Table(
+        path=path,
+        source=Source(name, len(data), hashlib.blake2b(data).hexdigest()),
+        layout=layout,
+        rows=tuple(row for row in body if len(row.fields) == width),
+        problems=tuple(
+            f"{name}: line {row.line}: has {count(len(row.fields), 'field')}; "
+            f"expected {width}, as {as_where}"
+            for row in body
+            if len(row.fields) != width
+        ),
+    )
+
+
+def _read(path: Path) -> bytes:
+    try:
+        if path.is_dir():
+            raise DatasetError([f"{path}: is a folder; expected a table of segments"])
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise DatasetError(
+            [f"{path}: no such file"],
+            f"Looked from {Path.cwd()}." if not path.is_absolute() else "",
+        ) from None
+    except OSError as error:
+        raise DatasetError([f"{path}: cannot be read: {error.strerror}"]) from None
+
+
+def _decoded(name: str, data: bytes) -> str:
+    mark, encoding = next(
+        ((mark, encoding) for mark, encoding in _MARKS if data.startswith(mark)), (b"", "utf-8")
+    )
+    try:
+        return data[len(mark) :].decode(encoding)
+    except UnicodeDecodeError as error:
+        found = f"byte {error.start + len(mark)} is {error.object[error.start]:#04x}"
+        raise DatasetError(
+            [f"{name}: is not {encoding}: {found}"], "Save the file as utf-8."
+        ) from None
+
+
+def _rows(name: str, text: str) -> list[Row]:
+    lines = io.StringIO(text, newline="").readlines()
+    skipped = 0
+    while skipped < len(lines) and (
+        not lines[skipped].strip() or lines[skipped].lstrip(' "').startswith("#")
+    ):
+        skipped += 1
+    if skipped == len(lines):
+        return []
+    delimiter = next((mark for mark in "\t;" if mark in lines[skipped]), ",")
+    quoted = not _is_raw(lines[skipped:], delimiter)
+    try:
+        return _parse("".join(lines[skipped:]), delimiter, skipped, quoted=quoted)
+    except csv.Error as error:
+        raise DatasetError(
+            [f"{name}: is not a table that can be read: {clean(str(error))}"],
+            "Look for a quotation mark that opens and never closes.",
+        ) from None
+
+
+def _is_raw(lines: list[str], delimiter: str) -> bool:
+    """Return whether ELAN wrote the lines, which has no quoting: a quotation mark is a sign."""
+    if delimiter != "\t":
+        return False
+    fields = [[field.strip() for field in line.split(delimiter)] for line in lines[:50]]
+    return is_elan_header(fields[0]) or elan_layout([row for row in fields if any(row)]) is not None
+
+
+def _parse(text: str, delimiter: str, skipped: int, *, quoted: bool) -> list[Row]:
+    reader = csv.reader(
+        io.StringIO(text, newline=""),
+        delimiter=delimiter,
+        quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
+        strict=True,
+    )
+    rows = []
+    line = skipped + 1
+    for fields in reader:
+        if any(field.strip() for field in fields):
+            rows.append(Row(line, tuple(field.strip() for field in fields)))
+        line = skipped + reader.line_num + 1
+    return rows

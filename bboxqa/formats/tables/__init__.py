@@ -1,0 +1,1 @@
+"""Delimited text, Parquet and typed tables."""

@@ -1,0 +1,172 @@
+"""Tables that know numbers from texts: json lines and Parquet."""
+
+import io
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from bboxqa.core.arrays import IndexArray
+from bboxqa.core.errors import DatasetError
+from bboxqa.model.labels import Coder, Column, label_of
+
+__all__ = ["JsonLines", "Parquet"]
+
+# So few rows that they stay in the cache of a processor.
+_CHUNK = 4096
+
+
+class JsonLines:
+    """One json object a line, in memory; see `TableFile`."""
+
+    header_is_certain = True
+
+    def __init__(self, name: str, text: str) -> None:
+        self.name = name
+        self._text = text
+        if text.lstrip()[0] == "[":
+            raise DatasetError(
+                [f"{name}: begins with a list; expected one object a line"],
+                f"Convert it: jq -c '.[]' {name} > table.jsonl",
+            )
+        first = next(self._chunks())
+        self.header = tuple(dict.fromkeys(key for record in first for key in record))
+
+    def _lines(self) -> Iterator[tuple[int, str]]:
+        lines = enumerate(io.StringIO(self._text, newline=""), start=1)
+        return ((number, line) for number, line in lines if not line.isspace())
+
+    def _chunks(self) -> Iterator[list[dict[str, Any]]]:
+        decode = msgspec.json.Decoder(dict[str, Any]).decode
+        lines = (line for line in io.StringIO(self._text, newline="") if not line.isspace())
+        while chunk := list(itertools.islice(lines, _CHUNK)):
+            try:
+                records = [decode(line) for line in chunk]
+            except (msgspec.DecodeError, RecursionError):
+                raise DatasetError(self._broken(), "Write one json object on each line.") from None
+            yield records
+
+    def _broken(self) -> list[str]:
+        problems = []
+        decode = msgspec.json.Decoder(dict[str, Any]).decode
+        for number, line in self._lines():
+            try:
+                decode(line)
+            except (msgspec.DecodeError, RecursionError) as error:
+                found = line.strip() if len(line) <= 40 else f"{line.strip()[:37]}..."
+                problems.append(
+                    f"{self.name}: line {number}: is {found!r}; expected a json object ({error})"
+                )
+        return problems
+
+    def columns(self, names: Sequence[str]) -> dict[str, Column]:
+        """Return some columns below the header."""
+        coders = {name: Coder() for name in names}
+        for chunk in self._chunks():
+            for name, coder in coders.items():
+                try:
+                    coder.add([record.get(name) for record in chunk])
+                except TypeError:
+                    raise DatasetError(self._nested(name)) from None
+        return {name: _texts(*coder.finish()) for name, coder in coders.items()}
+
+    def _nested(self, name: str) -> list[str]:
+        numbers = (number for number, _ in self._lines())
+        records = itertools.chain.from_iterable(self._chunks())
+        return [
+            f"{self.name}: line {number}: {name} is {_kind(record.get(name))}; expected a text or "
+            "a number"
+            for number, record in zip(numbers, records, strict=True)
+            if isinstance(record.get(name), dict | list)
+        ]
+
+    def grid(self) -> tuple[Column, int]:
+        """Return all cells below the header row by row, and how many make a row."""
+        return _side_by_side(self.columns(self.header)), len(self.header)
+
+    def places(self, rows: IndexArray) -> list[str]:
+        """Return file and line of rows below the header, 0 the first."""
+        if len(rows) == 0:
+            return []
+        lines = [number for number, _ in self._lines()]
+        return [f"{self.name}: line {lines[row]}" for row in rows.tolist()]
+
+
+def _kind(value: object) -> str:
+    return "an object" if isinstance(value, dict) else "a list"
+
+
+def _texts(codes: IndexArray, labels: list[Any]) -> Column:
+    return Column(codes, tuple((label_of(label) or "").strip() or None for label in labels))
+
+
+def _side_by_side(columns: dict[str, Column]) -> Column:
+    """Return the cells of columns row by row."""
+    offsets = np.cumsum([0, *(len(column.labels) for column in columns.values())])
+    cells = [
+        np.where(column.codes < 0, -1, column.codes + offset)
+        for column, offset in zip(columns.values(), offsets[:-1], strict=True)
+    ]
+    labels = itertools.chain.from_iterable(column.labels for column in columns.values())
+    return Column(np.stack(cells, axis=1).ravel(), tuple(labels))
+
+
+class Parquet:
+    """A Parquet file in memory; see `TableFile`."""
+
+    header_is_certain = True
+
+    def __init__(self, name: str, data: bytes) -> None:
+        try:
+            import pyarrow as pa
+            from pyarrow import parquet
+        except ImportError:
+            raise DatasetError(
+                [f"{name}: is Parquet, for which pyarrow is needed"],
+                'Install it: pip install "bboxqa[parquet]"; or save the table as CSV.',
+            ) from None
+        self.name = name
+        try:
+            self._file = parquet.ParquetFile(pa.BufferReader(data))
+        except (pa.ArrowException, OSError) as error:
+            raise DatasetError(
+                [f"{name}: is not Parquet that can be read: {error}"], "Export it again."
+            ) from None
+        self.header = tuple(self._file.schema_arrow.names)
+        if self._file.metadata.num_rows == 0:
+            raise DatasetError([f"{name}: has no rows; expected ratings"])
+
+    def columns(self, names: Sequence[str]) -> dict[str, Column]:
+        """Return some columns below the header."""
+        import pyarrow as pa
+
+        schema = self._file.schema_arrow
+        wrong = [
+            f"{self.name}: {name} is of type {schema.field(name).type}; expected texts or numbers"
+            for name in names
+            if pa.types.is_nested(schema.field(name).type)
+        ]
+        if wrong:
+            raise DatasetError(wrong)
+        table = self._file.read(columns=list(names))
+        return {name: self._column(table.column(name)) for name in names}
+
+    @staticmethod
+    def _column(cells: Any) -> Column:
+        import pyarrow as pa
+
+        if pa.types.is_dictionary(cells.type):
+            cells = cells.cast(cells.type.value_type)
+        coded = pa.concat_arrays(cells.chunks).dictionary_encode()
+        codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        return _texts(codes, coded.dictionary.to_pylist())
+
+    def grid(self) -> tuple[Column, int]:
+        """Return all cells below the header row by row, and how many make a row."""
+        return _side_by_side(self.columns(self.header)), len(self.header)
+
+    def places(self, rows: IndexArray) -> list[str]:
+        """Return file and line of rows below the header, 0 the first."""
+        return [f"{self.name}: row {row + 1}" for row in rows.tolist()]

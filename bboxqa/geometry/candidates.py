@@ -1,0 +1,125 @@
+"""The pairs of annotations that reach a threshold under a similarity."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import numpy as np
+
+from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.core.memory import give_back, let_go
+from bboxqa.core.parallel import threads
+from bboxqa.geometry.neighbours import neighbours
+from bboxqa.geometry.similarities import registry
+from bboxqa.geometry.similarities.base import Options, Similarity
+from bboxqa.geometry.similarities.needs import check_shapes
+from bboxqa.model.annotations import Dataset
+from bboxqa.model.units import CandidatePairs
+
+__all__ = ["TOLERANCE", "candidate_pairs"]
+
+TOLERANCE = 1e-9
+"""An IoU this little below the threshold still reaches it, so that identical shapes match at 1."""
+
+# Annotations compared in one go: their outlines stay small however large the data set is.
+_SHARD = 1 << 13
+
+Found = tuple[IndexArray, IndexArray, FloatArray]
+
+
+def candidate_pairs(
+    dataset: Dataset,
+    similarity: str,
+    iou_threshold: float,
+    *,
+    all_touched: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> tuple[CandidatePairs, Counter[str]]:
+    """Return the pairs of one image and two annotators that reach a threshold.
+
+    Parameters
+    ----------
+    dataset : Dataset
+        N annotations.
+    similarity : str
+        One of `bboxqa.geometry.similarities.registry.names()`.
+    iou_threshold : float
+        The lowest similarity of interest; reached where at most 1e-9 is wanting.
+    all_touched : bool
+        For `raster`: burn every pixel that a ring touches.
+    progress : callable, optional
+        Is told how many annotations of how many have been compared.
+
+    Returns
+    -------
+    pairs : CandidatePairs
+        Sorted by left, then right.
+    counts : Counter
+        How many annotations are "flat" or "repaired", and how many rings "short".
+
+    Raises
+    ------
+    ConfigError
+        If there is no such similarity.
+    DatasetError
+        If the annotations do not have what the similarity compares.
+    """
+    chosen = registry.similarity(similarity)
+    check_shapes(dataset, similarity, chosen.needs)
+    options = Options(iou_threshold, all_touched)
+    counts: Counter[str] = Counter()
+    found: list[Found] = []
+    shards = list(_shards(dataset))
+    # Threads, not processes: numpy and GEOS let go of the lock, and nothing is copied.
+    with ThreadPoolExecutor(threads() if chosen.threads else 1) as pool:
+        jobs = [pool.submit(_compare, dataset, chosen, options, *shard) for shard in shards]
+        try:
+            for (_, stop), job in zip(shards, jobs, strict=True):
+                part, of_part = job.result()
+                found += part
+                counts += of_part
+                if progress is not None:
+                    progress(stop, len(dataset.annotations))
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+    none: Found = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
+    left, right, iou = (np.concatenate(parts) for parts in zip(none, *found, strict=True))
+    give_back()
+    return CandidatePairs(left, right, iou), counts
+
+
+def _shards(dataset: Dataset) -> Iterator[tuple[int, int]]:
+    """Cut the annotations into parts of whole images."""
+    n = len(dataset.annotations)
+    ends = np.append(np.flatnonzero(np.diff(dataset.annotations.image)) + 1, n)
+    start = 0
+    while start < n:
+        stop = int(ends[np.searchsorted(ends, min(start + _SHARD, n))])
+        yield start, stop
+        start = stop
+
+
+def _compare(
+    dataset: Dataset, similarity: Similarity, options: Options, start: int, stop: int
+) -> tuple[list[Found], Counter[str]]:
+    """Return the pairs of one part that reach the threshold."""
+    part = replace(dataset, annotations=dataset.annotations.take(np.arange(start, stop)))
+    comparison = similarity.prepare(part, options)
+    if part.annotations.segmentation is not None:
+        # What was needed of a mapped file has been copied.
+        let_go(part.annotations.segmentation.xy)
+    lowest = options.iou_threshold - TOLERANCE
+
+    def reaching(left: IndexArray, right: IndexArray, iou: FloatArray) -> Found:
+        keep = np.flatnonzero(iou >= lowest)
+        return left[keep], right[keep], iou[keep]
+
+    measure = comparison.limit or comparison.compare
+    found = [
+        reaching(*pair, measure(*pair)) for pair in neighbours(part.annotations, comparison.bounds)
+    ]
+    if comparison.limit is not None and found:
+        left, right, _ = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        found = [reaching(left, right, comparison.compare(left, right))]
+    return [(left + start, right + start, iou) for left, right, iou in found], comparison.counts

@@ -1,0 +1,1 @@
+"""Similarities of arrays of shapes."""

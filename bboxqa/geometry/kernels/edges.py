@@ -1,0 +1,253 @@
+"""Rings of polygons as arrays: areas, bounds, edges, and what is not valid.
+
+Rings follow COCO: each ring is filled by the even-odd rule, and the rings of one annotation unite.
+A ring inside another one is therefore no hole; holes come as RLE, or as a ring that leads inside
+and back again.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, rows, run_starts, sum_by
+from bboxqa.model.outlines import Segmentations
+
+__all__ = ["BLOCK", "Edges", "Outlines", "polygon_bounds", "polygon_outlines"]
+
+# Edges are compared in blocks first; this size was the fastest for real outlines.
+BLOCK = 8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Edges:
+    """The edges of N polygons, in order along their rings, padded to whole blocks.
+
+    Attributes
+    ----------
+    low, high, slope, intercept, sign : (E,) float64
+        The x range of each edge, its line, and whether it bounds its polygon from above (1) or
+        from below (-1). Padding has an empty range.
+    block_offsets : (N + 1,) int64
+        Polygon n has the blocks ``block_offsets[n]:block_offsets[n + 1]``.
+    """
+
+    low: FloatArray
+    high: FloatArray
+    slope: FloatArray
+    intercept: FloatArray
+    sign: FloatArray
+    block_offsets: IndexArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outlines:
+    """N polygons, ready for intersecting.
+
+    Attributes
+    ----------
+    area : (N,) float64
+        In square pixels.
+    bounds : (N, 4) float64
+        left, top, right, bottom in pixels; zeros where there is no ring.
+    edges : Edges
+        After repair: no ring crosses itself or another one of its polygon.
+    repaired : (N,) bool
+        Where a ring crossed itself.
+    """
+
+    area: FloatArray
+    bounds: FloatArray
+    edges: Edges
+    repaired: BoolArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rings:
+    """Rings of N polygons, in their order, that nowhere cross.
+
+    Attributes
+    ----------
+    xy : (V, 2) float64
+    offsets : (R + 1,) int64
+        Ring r has the vertices ``xy[offsets[r]:offsets[r + 1]]``.
+    owner : (R,) int64
+        The polygon of each ring; sorted.
+    hole : (R,) bool
+        Which rings cut out what another one encloses.
+    """
+
+    xy: FloatArray
+    offsets: IndexArray
+    owner: IndexArray
+    hole: BoolArray
+
+
+def _given_rings(segmentations: Segmentations) -> _Rings:
+    """Return the rings that enclose something, as they are."""
+    counts = segmentations.part_stop - segmentations.part_start
+    owner = np.repeat(np.arange(len(segmentations)), counts)
+    ring, _ = rows(segmentations.part_start, segmentations.part_stop)
+    first, last = segmentations.ring_offsets[:-1][ring], segmentations.ring_offsets[1:][ring]
+    usable = np.flatnonzero(last - first >= 3)
+    vertices, offsets = rows(first[usable], last[usable])
+    hole = np.zeros(len(usable), np.bool_)
+    return _Rings(segmentations.xy[vertices], offsets, owner[usable], hole)
+
+
+def _mended_rings(rings: _Rings, n: int) -> tuple[_Rings, BoolArray]:
+    """Return rings that nowhere cross, and which of the n polygons had one that crossed itself."""
+    import shapely
+
+    repaired = np.zeros(n, np.bool_)
+    if len(rings.owner) == 0:
+        return rings, repaired
+    index = np.repeat(np.arange(len(rings.owner)), np.diff(rings.offsets))
+    shapes = shapely.polygons(shapely.linearrings(rings.xy, indices=index))
+    valid = shapely.is_valid(shapes)
+    repaired[rings.owner[~valid]] = True
+    starts = run_starts(rings.owner)
+    stops = np.append(starts[1:], len(rings.owner))
+    sound = np.logical_and.reduceat(valid, starts)
+    # The rings of one polygon have to be valid together, too: apart from each other.
+    several = np.flatnonzero(sound & (stops - starts > 1))
+    parts = [shapely.multipolygons(shapes[starts[i] : stops[i]]) for i in several.tolist()]
+    sound[several] = shapely.is_valid(parts)
+    crossing = np.flatnonzero(~sound)
+    mended = []
+    for first, last in zip(starts[crossing].tolist(), stops[crossing].tolist(), strict=True):
+        shape = shapely.make_valid(shapes[first:last])
+        mended.append(shapely.union_all(shape) if last - first > 1 else shape[0])
+    keep = np.repeat(sound, stops - starts)
+    return _with_shapes(rings, keep, rings.owner[starts[crossing]], mended), repaired
+
+
+def _with_shapes(rings: _Rings, keep: BoolArray, owner: IndexArray, shapes: list[Any]) -> _Rings:
+    """Return the rings to keep together with those of shapely geometries, in order of owners."""
+    import shapely
+
+    if not shapes:
+        return rings
+    pieces, shape_of = shapely.get_parts(shapes, return_index=True)
+    # What has no area, such as the line that a flat part leaves, is no polygon.
+    solid = shapely.get_dimensions(pieces) == 2
+    pieces, piece_of = shapely.get_parts(pieces[solid], return_index=True)
+    owner = owner[shape_of[solid][piece_of]]
+    loops, piece_of = shapely.get_rings(pieces, return_index=True)
+    xy, loop_of = shapely.get_coordinates(loops, return_index=True)
+    counts = np.concatenate([np.diff(rings.offsets), np.bincount(loop_of, minlength=len(loops))])
+    stops = np.cumsum(counts)
+    all_owners = np.concatenate([rings.owner, owner[piece_of]])
+    # Of the rings of one polygon with holes, the first is the outer one.
+    hole = np.concatenate([rings.hole, np.diff(piece_of, prepend=-1) == 0])
+    used = np.flatnonzero(np.concatenate([keep, np.ones(len(loops), np.bool_)]))
+    order = used[np.argsort(all_owners[used], kind="stable")]
+    vertices, offsets = rows(stops[order] - counts[order], stops[order])
+    xy = np.concatenate([rings.xy, xy])
+    return _Rings(xy[vertices], offsets, all_owners[order], hole[order])
+
+
+def _edges(rings: _Rings, n: int) -> tuple[Edges, FloatArray]:
+    """Return the edges and the areas of n polygons."""
+    n_rings = len(rings.owner)
+    ring_of = np.repeat(np.arange(n_rings), np.diff(rings.offsets))
+    x, y = rings.xy.T
+    following = np.arange(1, len(x) + 1)
+    following[rings.offsets[1:] - 1] = rings.offsets[:-1]
+    run = x - x[following]
+    ring_area = sum_by(ring_of, run * (y + y[following]) / 2, n_rings)
+    # A ring may go either way round; from here on outer rings go one way, holes the other.
+    turned = np.where((ring_area < 0) != rings.hole, -1.0, 1.0)
+    area = sum_by(rings.owner, ring_area * turned, n)
+    used = np.flatnonzero(run != 0)
+    start, stop = x[used], x[following[used]]
+    slope = (y[following[used]] - y[used]) / (stop - start)
+    columns = (
+        np.minimum(start, stop),
+        np.maximum(start, stop),
+        slope,
+        y[used] - slope * start,
+        np.sign(run[used]) * turned[ring_of[used]],
+    )
+    return _pad(columns, rings.owner[ring_of[used]], n), area
+
+
+def _pad(columns: tuple[FloatArray, ...], polygon: IndexArray, n: int) -> Edges:
+    """Fill up the edges of each polygon, which come in order of polygons, to whole blocks."""
+    counts = np.bincount(polygon, minlength=n)
+    blocks = -(-counts // BLOCK)
+    offsets = np.concatenate([[0], np.cumsum(blocks)])
+    shift = offsets[:-1] * BLOCK - (np.cumsum(counts) - counts)
+    place = np.arange(len(polygon)) + np.repeat(shift, counts)
+
+    def padded(column: FloatArray, filler: float) -> FloatArray:
+        result = np.full(offsets[-1] * BLOCK, filler)
+        result[place] = column
+        return result
+
+    low, high, slope, intercept, sign = columns
+    return Edges(
+        low=padded(low, np.inf),
+        high=padded(high, -np.inf),
+        slope=padded(slope, 0.0),
+        intercept=padded(intercept, 0.0),
+        sign=padded(sign, 0.0),
+        block_offsets=offsets,
+    )
+
+
+def polygon_outlines(segmentations: Segmentations) -> Outlines:
+    """Return areas, bounds and edges of polygons.
+
+    Parameters
+    ----------
+    segmentations : Segmentations
+        N outlines; those that are not polygons have no area here.
+
+    Returns
+    -------
+    Outlines
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bboxqa.model.outlines import Segmentations
+    >>> empty = np.zeros(0, np.uint8)
+    >>> square = Segmentations(
+    ...     kind=np.array([1], np.uint8), xy=np.array([[0.0, 0], [4, 0], [4, 4], [0, 4]]),
+    ...     ring_offsets=np.array([0, 4]), part_start=np.array([0]), part_stop=np.array([1]),
+    ...     counts=empty, counts_start=np.array([0]), counts_stop=np.array([0]),
+    ...     size=np.zeros((1, 2), np.int32))
+    >>> polygon_outlines(square).area
+    array([16.])
+    """
+    n = len(segmentations)
+    rings, repaired = _mended_rings(_given_rings(segmentations), n)
+    edges, area = _edges(rings, n)
+    return Outlines(area, _bounds(rings, n), edges, repaired)
+
+
+def polygon_bounds(segmentations: Segmentations) -> FloatArray:
+    """Return the bounds of polygons as they are given, without repairing them.
+
+    Parameters
+    ----------
+    segmentations : Segmentations
+        N outlines.
+
+    Returns
+    -------
+    (N, 4) float64
+        left, top, right, bottom in pixels; zeros where there is no ring of three points.
+    """
+    return _bounds(_given_rings(segmentations), len(segmentations))
+
+
+def _bounds(rings: _Rings, n: int) -> FloatArray:
+    bounds = np.zeros((n, 4))
+    first = run_starts(rings.owner)
+    if len(first):
+        polygon, vertex = rings.owner[first], rings.offsets[first]
+        bounds[polygon, :2] = np.minimum.reduceat(rings.xy, vertex)
+        bounds[polygon, 2:] = np.maximum.reduceat(rings.xy, vertex)
+    return bounds

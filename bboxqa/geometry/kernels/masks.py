@@ -1,0 +1,76 @@
+"""Masks as COCO's run lengths: checking, making them from polygons, and their IoU."""
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bboxqa.core.arrays import FloatArray, IndexArray, run_starts
+from bboxqa.model.outlines import SegmentationKind, Segmentations
+
+__all__ = ["mask_bounds", "mask_iou", "masks"]
+
+
+def masks(segmentations: Segmentations, image_size: NDArray[np.int64]) -> list[dict[str, Any]]:
+    """Return every outline as a mask, polygons rasterised by COCO's rule.
+
+    Parameters
+    ----------
+    segmentations : Segmentations
+        N outlines.
+    image_size : (N, 2) int64
+        Width and height of each image in pixels, for the polygons.
+
+    Returns
+    -------
+    list of dict
+        N masks with `size` and `counts`, as pycocotools takes them.
+    """
+    from pycocotools import mask
+
+    result = []
+    for index, (width, height) in enumerate(image_size.tolist()):
+        if segmentations.kind[index] == SegmentationKind.RLE:
+            result.append(segmentations.rle(index))
+            continue
+        # A ring of two points would be taken for a box.
+        shapes: list[Any] = [r.ravel() for r in segmentations.rings(index) if len(r) >= 3]
+        shapes = shapes or [{"size": [height, width], "counts": [height * width]}]
+        result.append(mask.merge(mask.frPyObjects(shapes, height, width)))
+    return result
+
+
+def mask_bounds(rles: list[dict[str, Any]]) -> FloatArray:
+    """Return the left, top, right and bottom of N masks as (N, 4) float64 in pixels."""
+    from pycocotools import mask
+
+    if not rles:
+        return np.zeros((0, 4))
+    bounds: FloatArray = np.asarray(mask.toBbox(rles), np.float64).reshape(-1, 4)
+    bounds[:, 2:] += bounds[:, :2]
+    return bounds
+
+
+def mask_iou(rles: list[dict[str, Any]], left: IndexArray, right: IndexArray) -> FloatArray:
+    """Return the IoU of each pair of masks.
+
+    Parameters
+    ----------
+    rles : list of dict
+        N masks.
+    left, right : (P,) int64
+        Which to compare, sorted by `left`; both masks of a pair have one size. P may be 0.
+
+    Returns
+    -------
+    (P,) float64
+        In [0, 1]; 0 for empty masks.
+    """
+    from pycocotools import mask
+
+    result = np.zeros(len(left))
+    for start, stop in pairwise([*run_starts(left).tolist(), len(left)]):
+        others = [rles[index] for index in right[start:stop].tolist()]
+        result[start:stop] = mask.iou([rles[int(left[start])]], others, [0] * len(others))[0]
+    return result

@@ -1,0 +1,163 @@
+"""Exact areas of the intersections of polygons, without building the intersections.
+
+Where the rings of two polygons A and B neither cross themselves nor each other's siblings, the
+area of A ∩ B is a sum over pairs of edges, one of each polygon, that share a range of x:
+
+    −½ Σ s_e s_f ∫ |y_e(x) − y_f(x)| dx
+
+with s = +1 for an edge that bounds its polygon from above and −1 for one from below. (The area is
+the integral of the product of both winding numbers; each is a sum of s over the edges above a
+point, and min(a, b) = (a + b − |a − b|) / 2, whose linear part cancels because s sums to 0 on
+every vertical line.) Polygons that shapely finds invalid are repaired by it first.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from bboxqa.core.arrays import FloatArray, IndexArray, rows, sum_by
+from bboxqa.geometry.kernels.boxes import overlap
+from bboxqa.geometry.kernels.edges import BLOCK, Edges, Outlines
+
+__all__ = ["intersection_areas", "polygon_iou", "polygon_iou_limit"]
+
+# Pairs of blocks in one go: their temporary arrays stay in the cache of one core.
+_CHUNK = 1 << 12
+# Keeps 0 / 0 at 0 without a mask; far below any distance in pixels.
+_TINY = 1e-300
+
+
+def _parts(total: IndexArray, size: int) -> Iterator[tuple[int, int]]:
+    """Cut rows with the running sum of work `total` into parts of about `size`."""
+    start = 0
+    while start < len(total) - 1:
+        stop = int(np.searchsorted(total, total[start] + size, side="right")) - 1
+        stop = max(stop, start + 1)
+        yield start, stop
+        start = stop
+
+
+def _by_edges(edges: Edges, left: IndexArray, right: IndexArray) -> FloatArray:
+    """Return the areas of the intersections of valid polygons."""
+    # One row per place within a block: the long axis is then the contiguous one.
+    low = np.ascontiguousarray(edges.low.reshape(-1, BLOCK).T)
+    high = np.ascontiguousarray(edges.high.reshape(-1, BLOCK).T)
+    block_low, block_high = low.min(0, initial=np.inf), high.max(0, initial=-np.inf)
+    blocks = np.diff(edges.block_offsets)
+    # A row is a block of the left polygon, beside all blocks of the right one.
+    block, _ = rows(edges.block_offsets[left], edges.block_offsets[left + 1])
+    pair = np.repeat(np.arange(len(left)), blocks[left])
+    first, last = edges.block_offsets[right[pair]], edges.block_offsets[right[pair] + 1]
+    total = np.concatenate([[0], np.cumsum(last - first)])
+    result = np.zeros(len(left))
+    for start, stop in _parts(total, _CHUNK):
+        b, offsets = rows(first[start:stop], last[start:stop])
+        row = np.repeat(np.arange(start, stop), np.diff(offsets))
+        a = block[row]
+        near = np.flatnonzero((block_low[a] < block_high[b]) & (block_low[b] < block_high[a]))
+        a, b, row = a[near], b[near], row[near]
+        meets = low[:, a][:, None] < high[:, b][None]
+        meets &= low[:, b][None] < high[:, a][:, None]
+        hits = np.flatnonzero(meets)
+        within, which = np.divmod(hits, max(len(near), 1))
+        e, f = a[which] * BLOCK + within // BLOCK, b[which] * BLOCK + within % BLOCK
+        of_pair = pair[row[which]]
+        low_pair, high_pair = int(pair[start]), int(pair[stop - 1]) + 1
+        result[low_pair:high_pair] += sum_by(
+            of_pair - low_pair, _shared(edges, e, f), high_pair - low_pair
+        )
+    return result
+
+
+def _shared(edges: Edges, e: IndexArray, f: IndexArray) -> FloatArray:
+    """Return what each pair of edges adds to the area: −½ s_e s_f ∫ |y_e − y_f| dx."""
+    start = np.maximum(edges.low[e], edges.low[f])
+    stop = np.minimum(edges.high[e], edges.high[f])
+    slope = edges.slope[e] - edges.slope[f]
+    intercept = edges.intercept[e] - edges.intercept[f]
+    first = slope * start
+    first += intercept
+    last = slope * stop
+    last += intercept
+    # With S = |first| + |last| and D = first + last, ∫ |y_e − y_f| dx is the length times
+    # (S + D² / S) / 4, whether the edges cross or not.
+    difference = first + last
+    np.abs(first, out=first)
+    np.abs(last, out=last)
+    size = first
+    size += last
+    difference *= difference
+    difference /= np.add(size, _TINY, out=last)
+    difference += size
+    stop -= start
+    difference *= stop
+    difference *= edges.sign[e]
+    difference *= edges.sign[f]
+    difference *= -0.125
+    return difference
+
+
+def intersection_areas(outlines: Outlines, left: IndexArray, right: IndexArray) -> FloatArray:
+    """Return the area that each pair of polygons shares.
+
+    Parameters
+    ----------
+    outlines : Outlines
+        N polygons.
+    left, right : (P,) int64
+        Which to intersect; P may be 0.
+
+    Returns
+    -------
+    (P,) float64
+        Square pixels. Equal to the area of shapely's intersection to about 1e-9 of the areas.
+    """
+    shared = _by_edges(outlines.edges, left, right)
+    # Rounding can leave a trace below 0 or above the smaller polygon.
+    return np.clip(shared, 0, np.minimum(outlines.area[left], outlines.area[right]))
+
+
+def polygon_iou(outlines: Outlines, left: IndexArray, right: IndexArray) -> FloatArray:
+    """Return the exact intersection over union of each pair of polygons.
+
+    Parameters
+    ----------
+    outlines : Outlines
+        N polygons.
+    left, right : (P,) int64
+        Which to compare; P may be 0.
+
+    Returns
+    -------
+    (P,) float64
+        In [0, 1]; 0 for a polygon without area.
+    """
+    shared = intersection_areas(outlines, left, right)
+    return _iou(outlines, left, right, shared)
+
+
+def polygon_iou_limit(outlines: Outlines, left: IndexArray, right: IndexArray) -> FloatArray:
+    """Return what the IoU of each pair of polygons cannot exceed, from areas and bounds alone.
+
+    Parameters
+    ----------
+    outlines : Outlines
+        N polygons.
+    left, right : (P,) int64
+        Which to compare; P may be 0.
+
+    Returns
+    -------
+    (P,) float64
+        In [0, 1], and at least the IoU.
+    """
+    shared = overlap(outlines.bounds[left], outlines.bounds[right])
+    shared = np.minimum(shared, np.minimum(outlines.area[left], outlines.area[right]))
+    return _iou(outlines, left, right, shared)
+
+
+def _iou(outlines: Outlines, left: IndexArray, right: IndexArray, shared: FloatArray) -> FloatArray:
+    union = outlines.area[left] + outlines.area[right] - shared
+    result = np.zeros(len(left))
+    np.divide(shared, union, out=result, where=union > 0)
+    return result

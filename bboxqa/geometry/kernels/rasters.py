@@ -1,0 +1,119 @@
+"""Polygons as pixels, by the rules of Pillow and of rasterio, and the IoU of these pixels."""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, FloatArray
+
+__all__ = ["Draw", "burn", "draw_inclusive", "raster_areas"]
+
+Ring = FloatArray
+Draw = Callable[[list[Ring], int, int], BoolArray]
+"""Draws rings in pixels of a canvas of a width and a height, as (height, width) bool."""
+
+
+def draw_inclusive(rings: list[Ring], width: int, height: int) -> BoolArray:
+    """Draw rings with Pillow, each with its boundary.
+
+    Parameters
+    ----------
+    rings : list of (V, 2) float64
+        Vertices in pixels of the canvas.
+    width, height : int
+        Of the canvas in pixels.
+
+    Returns
+    -------
+    (height, width) bool
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> square = np.array([[0.0, 0], [3, 0], [3, 3], [0, 3]])
+    >>> int(draw_inclusive([square], 5, 5).sum())
+    16
+    """
+    from PIL import Image, ImageDraw
+
+    canvas = Image.new("1", (width, height))
+    draw = ImageDraw.Draw(canvas)
+    for ring in rings:
+        draw.polygon(ring.ravel().tolist(), fill=1, outline=1)
+    return np.asarray(canvas, np.bool_)
+
+
+def burn(rings: list[Ring], width: int, height: int, *, all_touched: bool = False) -> BoolArray:
+    """Burn rings with rasterio: pixels whose centre is inside, or all that are touched.
+
+    Parameters
+    ----------
+    rings : list of (V, 2) float64
+        Vertices in pixels of the canvas.
+    width, height : int
+        Of the canvas in pixels.
+    all_touched : bool
+        Burn every pixel that a ring touches. Where an edge lies exactly on the grid, which pixels
+        these are depends on the canvas.
+
+    Returns
+    -------
+    (height, width) bool
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> square = np.array([[0.0, 0], [3, 0], [3, 3], [0, 3]])
+    >>> int(burn([square], 5, 5).sum())
+    9
+    """
+    from rasterio.features import rasterize
+
+    shapes = [
+        ({"type": "Polygon", "coordinates": [np.concatenate([ring, ring[:1]]).tolist()]}, 1)
+        for ring in rings
+    ]
+    burnt = rasterize(shapes, (height, width), all_touched=all_touched, dtype="uint8")
+    return np.asarray(burnt, np.bool_)
+
+
+def raster_areas(
+    left: list[Ring], right: list[Ring], size: tuple[int, int], draw: Draw
+) -> tuple[int, int]:
+    """Return how many pixels two annotations share and cover together.
+
+    Both are drawn on their common extent, cut off at the edge of the image where that is known.
+
+    Parameters
+    ----------
+    left, right : list of (V, 2) float64
+        The rings of each annotation in pixels of the image.
+    size : tuple of int
+        Width and height of the image in pixels; (0, 0) where unknown.
+    draw : callable
+        `draw_inclusive` or `burn`.
+
+    Returns
+    -------
+    intersection, union : int
+        Pixels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> square = np.array([[0.0, 0], [3, 0], [3, 3], [0, 3]])
+    >>> kite = np.array([[0.0, 0], [3, 0], [5, 2], [0, 3]])
+    >>> raster_areas([square], [kite], (0, 0), draw_inclusive)
+    (13, 19)
+    """
+    vertices = np.concatenate([*left, *right])
+    first = np.floor(vertices.min(0)) - 1
+    last = np.ceil(vertices.max(0)) + 2
+    if size != (0, 0):
+        first, last = np.maximum(first, 0), np.minimum(last, size)
+    width, height = np.maximum(last - first, 0).astype(int).tolist()
+    if width == 0 or height == 0:
+        return 0, 0
+    a = draw([ring - first for ring in left], width, height)
+    b = draw([ring - first for ring in right], width, height)
+    return int((a & b).sum()), int((a | b).sum())

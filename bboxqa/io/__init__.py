@@ -1,1 +1,0 @@
-"""Reading COCO json into columns, finding out who annotated what, and writing results."""

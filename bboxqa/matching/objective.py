@@ -1,0 +1,58 @@
+"""What a matching maximises: whole numbers made of the IoU and of equal categories."""
+
+import numpy as np
+
+from bboxqa.core.arrays import IndexArray, IntArray
+from bboxqa.model.units import CandidatePairs
+
+__all__ = ["pair_weights"]
+
+_IOU_STEPS = 1 << 30
+_TIE_STEPS = 1 << 10
+
+
+def pair_weights(
+    pairs: CandidatePairs,
+    category: IntArray,
+    iou_threshold: float,
+    *,
+    category_lenient: bool = False,
+) -> IndexArray:
+    """Return the weight of each pair.
+
+    IoUs are compared in steps of 2⁻³⁰, so that rounding decides nothing; of two matchings with
+    the same total IoU, the one with more pairs of equal category is preferred.
+
+    Parameters
+    ----------
+    pairs : CandidatePairs
+        P pairs that reach the threshold.
+    category : (N,) int32
+        The category of each annotation.
+    iou_threshold : float
+        The threshold. Where it admits similarities of 0 and less, 1 is added to all of them, so
+        that a pair is worth more than none.
+    category_lenient : bool
+        Add 1 to the IoU of a pair of equal category: such pairs are preferred, and others are
+        still admitted.
+
+    Returns
+    -------
+    (P,) int64
+        Positive.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pairs = CandidatePairs(np.array([0, 1]), np.array([2, 2]), np.array([0.5, 0.5]))
+    >>> same, other = pair_weights(pairs, np.array([7, 8, 7], np.int32), 0.5)
+    >>> int(same - other)
+    1
+    """
+    same = category[pairs.left] == category[pairs.right]
+    similarity = pairs.iou + (1.0 if iou_threshold <= 0 else 0.0)
+    if category_lenient:
+        similarity = similarity + same
+    steps = np.maximum(np.rint(similarity * _IOU_STEPS), 1).astype(np.int64)
+    weight: IndexArray = steps * _TIE_STEPS + same
+    return weight

@@ -1,0 +1,1 @@
+"""Values that travel between the folders, settings and results."""

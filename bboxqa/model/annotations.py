@@ -1,0 +1,114 @@
+"""The values that travel between packages: frozen holders of numpy arrays."""
+
+from dataclasses import dataclass
+
+from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, IntArray, freeze
+from bboxqa.model.outlines import SegmentationKind, Segmentations
+
+__all__ = [
+    "Annotations",
+    "BoolArray",
+    "ByteArray",
+    "Dataset",
+    "FloatArray",
+    "IndexArray",
+    "IntArray",
+    "SegmentationKind",
+    "Segmentations",
+    "Source",
+]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Annotations:
+    """N annotations as columns, ordered by image, then annotator.
+
+    Attributes
+    ----------
+    id : (N,) int64
+        The id in the file.
+    image, annotator, category : (N,) int32
+        Indices into the tables of the `Dataset`.
+    bbox : (N, 4) float64
+        Boxes as x, y, width, height in pixels.
+    iscrowd : (N,) bool
+        Marks a group of objects drawn as one.
+    segmentation : Segmentations or None
+        Outlines; None where they were not read.
+    """
+
+    id: IndexArray
+    image: IntArray
+    annotator: IntArray
+    category: IntArray
+    bbox: FloatArray
+    iscrowd: BoolArray
+    segmentation: Segmentations | None = None
+
+    def __post_init__(self) -> None:
+        freeze(self)
+
+    def __len__(self) -> int:
+        return len(self.id)
+
+    def take(self, index: IndexArray) -> "Annotations":
+        """Return the annotations at `index`, in that order."""
+        return Annotations(
+            id=self.id[index],
+            image=self.image[index],
+            annotator=self.annotator[index],
+            category=self.category[index],
+            bbox=self.bbox[index],
+            iscrowd=self.iscrowd[index],
+            segmentation=None if self.segmentation is None else self.segmentation.take(index),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """An input file: its name as the user gave it, its size in bytes and its BLAKE2b digest.
+
+    The digest is None where it was not asked for: a run that writes nothing has no use for it.
+    """
+
+    name: str
+    size: int
+    blake2b: str | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dataset:
+    """Images annotated by several annotators.
+
+    Attributes
+    ----------
+    image_names : tuple of str
+        One per image, sorted; the file name, or the id where there is none.
+    image_size : (I, 2) int32
+        Width and height in pixels; 0 where unknown.
+    category_names, annotator_names : tuple of str
+        Sorted by name; annotators that are all whole numbers are sorted by number.
+    annotations : Annotations
+        All annotations, ordered by image, then annotator.
+    assigned : (I, A) bool
+        Who was asked to annotate what.
+    attribution : str
+        How it was found who annotated what, in words.
+    sources : tuple of Source
+        The files that were read.
+    notes : tuple of str
+        What the reader of a result has to know about the data.
+    """
+
+    image_names: tuple[str, ...]
+    image_size: IntArray
+    category_names: tuple[str, ...]
+    annotator_names: tuple[str, ...]
+    annotations: Annotations
+    assigned: BoolArray
+    attribution: str = ""
+    sources: tuple[Source, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        freeze(self)

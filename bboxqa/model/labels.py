@@ -1,0 +1,273 @@
+"""Labels of any kind as codes: the same label the same number, in an order that can be told."""
+
+import math
+from collections import defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, freeze
+from bboxqa.core.errors import DatasetError
+
+__all__ = ["Coded", "Coder", "Column", "code", "column_of", "label_of", "number_of"]
+
+
+# A number of fewer digits is finite as a float.
+_DIGITS = 300
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Column:
+    """N cells as they were found: codes in order of appearance.
+
+    Attributes
+    ----------
+    codes : (N,) int64
+        Indices into `labels`; -1 where the cell is missing.
+    labels : tuple of str or None
+        None stands for what is missing; a label may occur twice.
+    """
+
+    codes: IndexArray
+    labels: tuple[str | None, ...]
+
+    def __post_init__(self) -> None:
+        freeze(self)
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def take(self, index: IndexArray) -> "Column":
+        """Return the cells at `index`, in that order."""
+        return Column(self.codes[index], self.labels)
+
+    def missing(self) -> IndexArray:
+        """Return where cells are missing."""
+        absent = np.array([label is None for label in self.labels] + [True])
+        return np.flatnonzero(absent[self.codes])
+
+    def label(self, row: int) -> str | None:
+        """Return one cell."""
+        place = int(self.codes[row])
+        return None if place < 0 else self.labels[place]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coded:
+    """N cells as codes whose order means something.
+
+    Attributes
+    ----------
+    codes : (N,) int32
+        Indices into `names`; -1 where the cell is missing.
+    names : tuple of str
+        Sorted: by number where all are numbers, else as text.
+    numbers : (K,) float64, optional
+        The names as numbers; None where some name is not a finite number.
+    """
+
+    codes: IntArray
+    names: tuple[str, ...]
+    numbers: FloatArray | None
+
+    def __post_init__(self) -> None:
+        freeze(self)
+
+
+class Coder:
+    """Codes labels as they come, chunk after chunk.
+
+    Examples
+    --------
+    >>> coder = Coder()
+    >>> coder.add(["yes", "no"])
+    >>> coder.add(["no", None])
+    >>> codes, labels = coder.finish()
+    >>> codes, labels
+    (array([0, 1, 1, 2]), ['yes', 'no', None])
+    """
+
+    def __init__(self) -> None:
+        self._seen: defaultdict[Any, int] = defaultdict()
+        self._seen.default_factory = self._seen.__len__
+        self._parts: list[IndexArray] = [np.zeros(0, np.int64)]
+
+    def add(self, labels: Collection[Any]) -> None:
+        """Code some more labels; a TypeError where one cannot be hashed."""
+        codes = map(self._seen.__getitem__, labels)
+        self._parts.append(np.fromiter(codes, np.int64, len(labels)))
+
+    def finish(self) -> tuple[IndexArray, list[Any]]:
+        """Return the codes of all labels, and the labels in order of appearance."""
+        return np.concatenate(self._parts), list(self._seen)
+
+
+def label_of(value: Any) -> str | None:
+    """Return the text of a label; None where it stands for nothing.
+
+    Parameters
+    ----------
+    value : object
+        A text, a number or a truth value; None, NaN, NaT and pandas' NA stand for nothing.
+
+    Returns
+    -------
+    str or None
+        Whole numbers without a point, so that 1 and 1.0 are one label.
+
+    Examples
+    --------
+    >>> label_of(2.0), label_of(2.5), label_of(True), label_of("no"), label_of(float("nan"))
+    ('2', '2.5', 'true', 'no', None)
+    """
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, np.generic):
+        value = value.item()
+    if value is None or type(value).__name__ in {"NAType", "NaTType"}:
+        return None
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float):
+        if math.isnan(value):
+            return None
+        return str(int(value)) if value.is_integer() else repr(value)
+    return str(value)
+
+
+def column_of(values: Any, name: str) -> Column:
+    """Return the cells of a column of any library.
+
+    Parameters
+    ----------
+    values : (N,) sequence
+        A list, a numpy array, or a column of pandas, polars or pyarrow.
+    name : str
+        What an error calls it.
+
+    Returns
+    -------
+    Column
+
+    Raises
+    ------
+    DatasetError
+        If it has not one dimension, or holds something that is neither text nor number.
+
+    Examples
+    --------
+    >>> column_of([3, None, 3], "value")
+    Column(codes=array([0, 1, 0]), labels=('3', None))
+    """
+    cells = values if isinstance(values, list | tuple) else np.asarray(values)
+    if isinstance(cells, np.ndarray):
+        if cells.ndim != 1:
+            raise DatasetError([f"{name}: has shape {cells.shape}; expected one dimension"])
+        if cells.dtype.kind in "iufb":
+            found, codes = np.unique(cells, return_inverse=True)
+            write = str if cells.dtype.kind in "iu" else label_of
+            return Column(codes.astype(np.int64), tuple(map(write, found.tolist())))
+        cells = cells.tolist()
+    coder = Coder()
+    try:
+        coder.add(cells)
+    except TypeError:
+        raise DatasetError(_not_labels(cells, name)) from None
+    codes, labels = coder.finish()
+    return Column(codes, tuple(map(label_of, labels)))
+
+
+def _not_labels(cells: Sequence[Any], name: str) -> list[str]:
+    return [
+        f"{name}: record {row}: is a {type(cell).__name__}; expected a text or a number"
+        for row, cell in enumerate(cells)
+        if not (cell is None or isinstance(cell, str | int | float | np.generic))
+    ]
+
+
+def code(column: Column, *, names: bool = False) -> Coded:
+    """Return codes in an order that means something.
+
+    Numbers that are equal are one value, under the shortest of its names: a table in which one
+    annotator left out a cell often has 1.0 in that column and 1 in the others. Names of units and
+    annotators are never one if they are written in two ways: 7 is not 007.
+
+    Parameters
+    ----------
+    column : Column
+        N cells.
+    names : bool
+        Whether labels are names rather than values.
+
+    Returns
+    -------
+    Coded
+        Of the labels that occur.
+
+    Examples
+    --------
+    >>> coded = code(column_of(["10", "2", "1.0", "1", None], "value"))
+    >>> coded.codes, coded.names
+    (array([ 2,  1,  0,  0, -1], dtype=int32), ('1', '2', '10'))
+    """
+    places = [place for place in _occurring(column) if column.labels[place] is not None]
+    labels = [label for place in places if (label := column.labels[place]) is not None]
+    numbers = _numbers(labels)
+    keys: Sequence[Any] = labels if numbers is None else numbers
+    if names and numbers is not None:
+        keys = list(zip(numbers, labels, strict=True))
+    order = sorted(dict.fromkeys(keys))
+    rank = dict(zip(order, range(len(order)), strict=True))
+    # The last place is where a code of -1 leads.
+    codes = np.full(len(column.labels) + 1, -1, np.int32)
+    codes[places] = np.fromiter(map(rank.__getitem__, keys), np.int32, len(keys))
+    if numbers is None:
+        return Coded(codes[column.codes], tuple(order), None)
+    if names:
+        return Coded(codes[column.codes], tuple(label for _, label in order), None)
+    name_of = dict(zip(numbers, labels, strict=True))
+    if len(name_of) < len(labels):
+        # Of several names the one set last stays: the shortest.
+        named = sorted(zip(map(len, labels), labels, numbers, strict=True), reverse=True)
+        name_of = {number: label for _, label, number in named}
+    named_values = tuple(map(name_of.__getitem__, order))
+    return Coded(codes[column.codes], named_values, np.array(list(map(float, order)), np.float64))
+
+
+def _occurring(column: Column) -> list[int]:
+    """Return the places of the labels that some cell has."""
+    codes = column.codes[column.codes >= 0]
+    if len(codes) < len(column.labels):
+        occurs = np.unique(codes)
+    else:
+        occurs = np.flatnonzero(np.bincount(codes, minlength=len(column.labels)))
+    found: list[int] = occurs.tolist()
+    return found
+
+
+def _numbers(labels: Sequence[str]) -> Sequence[int | float] | None:
+    """Return labels as numbers; None where one is not a finite number, or there is none."""
+    joined = "".join(labels)
+    # Digits alone, the most frequent kind, need no look at each.
+    if joined.isdecimal() and joined.isascii() and max(map(len, labels)) < _DIGITS:
+        return list(map(int, labels))
+    numbers = []
+    for label in labels:
+        number = number_of(label)
+        if number is None:
+            return None
+        numbers.append(number)
+    return numbers or None
+
+
+def number_of(label: str) -> int | float | None:
+    """Return a label as a number, a whole one exactly; None where it is not a finite number."""
+    try:
+        number = float(label)
+        if "_" in label or not math.isfinite(number):
+            return None
+        return int(label) if number.is_integer() and label.strip("+- ").isdigit() else number
+    except ValueError:
+        return None

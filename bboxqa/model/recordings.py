@@ -1,0 +1,120 @@
+"""Intervals of time that annotators marked on recordings, as columns."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, freeze
+from bboxqa.core.text import clean
+from bboxqa.model.annotations import Source
+
+__all__ = ["Segments", "describe", "segment_problems"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Segments:
+    """N labelled intervals, in the order of the files.
+
+    Attributes
+    ----------
+    recording, annotator, tier, label : (N,) int32
+        Indices into the tables of names.
+    start, end : (N,) int64
+        Milliseconds from the beginning of the recording; the end does not belong to the segment.
+    recording_names, annotator_names, tier_names, label_names : tuple of str
+        A tier is a category of annotation, such as "posture" or "speech".
+    duration : (R,) int64
+        The length of each recording in milliseconds.
+    asked : (R, A) bool
+        Who annotated which recording: all of it, in every tier.
+    file : (N,) int32
+        An index into `sources`.
+    line : (N,) int64
+        Where in the file it stands, counted from 1.
+    sources : tuple of Source
+        The files that were read; empty for segments from elsewhere.
+    notes : tuple of str
+        What the reader of a result has to know about the data.
+    """
+
+    recording: IntArray
+    annotator: IntArray
+    tier: IntArray
+    start: IndexArray
+    end: IndexArray
+    label: IntArray
+    recording_names: tuple[str, ...]
+    annotator_names: tuple[str, ...]
+    tier_names: tuple[str, ...]
+    label_names: tuple[str, ...]
+    duration: IndexArray
+    asked: BoolArray
+    file: IntArray | None = None
+    line: IndexArray | None = None
+    sources: tuple[Source, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        freeze(self)
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+
+def describe(segments: Segments, place: int) -> tuple[str, str]:
+    """Return where a segment stands, and what it says.
+
+    Parameters
+    ----------
+    segments : Segments
+    place : int
+        Of the segment.
+
+    Returns
+    -------
+    where, what : str
+        Such as ``"a.csv: line 7"`` and ``"'sit' from 0 ms to 1500 ms"``.
+    """
+    what = (
+        f"'{clean(segments.label_names[segments.label[place]])}' from {segments.start[place]} ms "
+        f"to {segments.end[place]} ms"
+    )
+    if segments.file is None or segments.line is None or not segments.sources:
+        return f"segment {place}", what
+    name = segments.sources[segments.file[place]].name
+    return f"{name}: line {segments.line[place]}", what
+
+
+def segment_problems(segments: Segments) -> list[str]:
+    """Return what is wrong with segments, each taken by itself.
+
+    Parameters
+    ----------
+    segments : Segments
+        N segments.
+
+    Returns
+    -------
+    list of str
+        A text for every segment that begins before the recording, ends at or before its
+        beginning, ends after the recording, or is of an annotator who was not asked.
+    """
+    after = segments.end > segments.duration[segments.recording]
+    checks = (
+        (segments.start < 0, "expected a start of 0 or more"),
+        (segments.end < segments.start, "ends before it starts; expected start, then end"),
+        (segments.end == segments.start, "has no length; expected an end after the start"),
+        (after, "ends after the recording, which lasts {duration} ms"),
+        (
+            ~segments.asked[segments.recording, segments.annotator],
+            "is of an annotator who was not asked about the recording",
+        ),
+    )
+    found = [
+        (int(place), expected) for wrong, expected in checks for place in np.flatnonzero(wrong)
+    ]
+    return [
+        f"{where}: {what}: {expected.format(duration=segments.duration[segments.recording[place]])}"
+        for place, expected in sorted(found, key=lambda problem: problem[0])
+        for where, what in [describe(segments, place)]
+    ]

@@ -1,0 +1,103 @@
+"""Reliability data: what each annotator said about each unit, and its coincidences."""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+
+from bboxqa.core.arrays import ByteArray, FloatArray, IndexArray, IntArray, freeze
+
+__all__ = ["Cell", "Coincidences", "ReliabilityData"]
+
+
+class Cell(IntEnum):
+    """What an annotator said about a unit, where they were asked at all."""
+
+    CATEGORY = 0
+    MISSING = 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReliabilityData:
+    """Units × annotators, sparse: one row per cell whose annotator was asked.
+
+    An unassigned cell has no row. A missing cell has one, and says so in `state`; its `value`
+    means nothing.
+
+    Attributes
+    ----------
+    unit : (M,) int64
+        Sorted.
+    annotator : (M,) int32
+        Sorted within a unit; no annotator twice, but for repeated answers to a question.
+    value : (M,) int32
+        The category, 0 to ``n_values - 1``.
+    state : (M,) uint8
+        A `Cell` per row.
+    group : (U,) int32
+        The image of each unit.
+    n_values, n_groups : int
+        How many categories and images there are.
+    weight : (U,) int64, optional
+        How many equal units each one stands for, as a stretch of time does for its milliseconds;
+        None where each stands for itself.
+    """
+
+    unit: IndexArray
+    annotator: IntArray
+    value: IntArray
+    state: ByteArray
+    group: IntArray
+    n_values: int
+    n_groups: int
+    weight: IndexArray | None = None
+
+    def __post_init__(self) -> None:
+        freeze(self)
+
+    @property
+    def counted(self) -> IndexArray:
+        """The cells that hold a category and count, (C,) int64."""
+        drawn = self.state == Cell.CATEGORY
+        return np.flatnonzero(
+            drawn if self.weight is None else drawn & (self.weight > 0)[self.unit]
+        )
+
+    @property
+    def units_alone(self) -> bool:
+        """Whether each unit is one of its kind, and a group of its own."""
+        if self.weight is not None or self.n_groups != len(self.group):
+            return False
+        return bool((np.bincount(self.group, minlength=self.n_groups) == 1).all())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coincidences:
+    """The sufficient statistics of a nominal alpha, per group (image).
+
+    They add: concatenated rows of two shards are the statistics of both together.
+
+    Attributes
+    ----------
+    group : (E,) int32
+        Sorted.
+    value : (E,) int32
+        Sorted within a group. The value ``n_values - 1`` stands for a missing annotation
+        where missing counts as a category.
+    marginal : (E,) float64
+        n_c, the pairable values c.
+    diagonal : (E,) float64
+        o_cc, the coincidences of c with itself.
+    n_groups, n_values : int
+        Their numbers.
+    """
+
+    group: IntArray
+    value: IntArray
+    marginal: FloatArray
+    diagonal: FloatArray
+    n_groups: int
+    n_values: int
+
+    def __post_init__(self) -> None:
+        freeze(self)

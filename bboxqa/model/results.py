@@ -1,0 +1,194 @@
+"""What a run returns: one result, of which every table and file is a view."""
+
+from dataclasses import dataclass
+from html import escape
+from math import isnan
+
+import numpy as np
+
+from bboxqa.core.errors import BboxqaError
+from bboxqa.model.annotations import Source
+from bboxqa.model.reliability import ReliabilityData
+from bboxqa.model.settings import AgreeSettings
+from bboxqa.model.table import Table, html_table
+
+__all__ = ["AgreementResult", "ThresholdResult"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ThresholdResult:
+    """Agreement at one threshold.
+
+    Attributes
+    ----------
+    iou_threshold : float
+    alpha : float
+        Krippendorff's nominal alpha, pooled over all units; NaN where undefined.
+    status : str
+        "ok", or why alpha is undefined or special.
+    interval : tuple of float
+        The 95 % interval of `alpha`; NaN where there is none.
+    observed, expected : float
+        The disagreements D_o and D_e.
+    mean_image_alpha : float
+        The mean of alpha over images.
+    mean_image_interval : tuple of float
+    n_units : int
+        Objects, as far as the annotators agree on what one is.
+    n_complete_units : int
+        Those that everybody who was asked drew.
+    greedy_alpha : float
+        The pooled alpha under greedy matching, which does not depend on the order of the
+        annotators; NaN where there are fewer than three annotators or matching is not recursive.
+    images, categories, pairs : Table
+        Alpha by image, by category against the rest, and by pair of annotators.
+    units : Table
+        A row per unit and annotator who was asked.
+    reliability : ReliabilityData
+        What all of it is computed from.
+    """
+
+    iou_threshold: float
+    alpha: float
+    status: str
+    interval: tuple[float, float]
+    observed: float
+    expected: float
+    mean_image_alpha: float
+    mean_image_interval: tuple[float, float]
+    n_units: int
+    n_complete_units: int
+    greedy_alpha: float
+    images: Table
+    categories: Table
+    pairs: Table
+    units: Table
+    reliability: ReliabilityData
+
+    def __repr__(self) -> str:
+        low, high = self.interval
+        alpha = self.status if isnan(self.alpha) else f"{self.alpha:.4f}"
+        interval = "" if isnan(low) else f" [{low:.4f}, {high:.4f}]"
+        return (
+            f"<ThresholdResult IoU {self.iou_threshold:g}: alpha {alpha}{interval}, "
+            f"mean over images {self.mean_image_alpha:.4f}, {self.n_units:,} units>"
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AgreementResult:
+    """How far annotators agree, at one or more thresholds.
+
+    With a single threshold, `alpha`, `interval`, `mean_image_alpha`, `images`, `categories`,
+    `pairs` and `units` are those of that threshold; with several, ask `thresholds`.
+
+    Attributes
+    ----------
+    thresholds : tuple of ThresholdResult
+        In the order of the settings.
+    n_images, n_annotators, n_annotations : int
+        What was measured; crowd annotations are not among them.
+    n_crowd : int
+        Crowd annotations, which are left out.
+    n_empty_images : int
+        Images that all their annotators left empty.
+    settings : AgreeSettings
+    version : str
+        Of bboxqa.
+    attribution : str
+        How it was found who annotated what.
+    sources : tuple of Source
+        The files that were read.
+    notes : tuple of str
+        What a reader of the numbers has to know.
+    """
+
+    thresholds: tuple[ThresholdResult, ...]
+    n_images: int
+    n_annotators: int
+    n_annotations: int
+    n_crowd: int
+    n_empty_images: int
+    settings: AgreeSettings
+    version: str
+    attribution: str
+    sources: tuple[Source, ...]
+    notes: tuple[str, ...]
+
+    def _only(self) -> ThresholdResult:
+        if len(self.thresholds) != 1:
+            found = ", ".join(f"{t.iou_threshold:g}" for t in self.thresholds)
+            raise BboxqaError(
+                f"this result has several IoU thresholds ({found}); choose one of "
+                "`result.thresholds`"
+            )
+        return self.thresholds[0]
+
+    @property
+    def alpha(self) -> float:
+        """Krippendorff's alpha, pooled over all units."""
+        return self._only().alpha
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95 % interval of `alpha`."""
+        return self._only().interval
+
+    @property
+    def mean_image_alpha(self) -> float:
+        """The mean of alpha over images."""
+        return self._only().mean_image_alpha
+
+    @property
+    def status(self) -> str:
+        """Why `alpha` is undefined, or "ok"."""
+        return self._only().status
+
+    @property
+    def images(self) -> Table:
+        """Alpha by image."""
+        return self._only().images
+
+    @property
+    def categories(self) -> Table:
+        """Alpha by category against the rest."""
+        return self._only().categories
+
+    @property
+    def pairs(self) -> Table:
+        """Alpha by pair of annotators."""
+        return self._only().pairs
+
+    @property
+    def units(self) -> Table:
+        """A row per unit and annotator."""
+        return self._only().units
+
+    def __repr__(self) -> str:
+        lines = [
+            (
+                f"<AgreementResult: {self.n_images:,} images, {self.n_annotators} annotators, "
+                f"{self.n_annotations:,} annotations, similarity {self.settings.similarity!r}, "
+                f"matcher {self.settings.matcher!r}"
+            )
+        ]
+        lines += [f"  {threshold!r}" for threshold in self.thresholds]
+        return "\n".join(lines) + ">"
+
+    def _repr_html_(self) -> str:
+        columns = {
+            "IoU": np.array([t.iou_threshold for t in self.thresholds]),
+            "alpha": np.array([t.alpha for t in self.thresholds]),
+            "low": np.array([t.interval[0] for t in self.thresholds]),
+            "high": np.array([t.interval[1] for t in self.thresholds]),
+            "mean over images": np.array([t.mean_image_alpha for t in self.thresholds]),
+            "units": np.array([t.n_units for t in self.thresholds]),
+            "status": np.array([t.status for t in self.thresholds]),
+        }
+        head = (
+            f"{self.n_images:,} images · {self.n_annotators} annotators · "
+            f"{self.n_annotations:,} annotations · similarity {self.settings.similarity} · "
+            f"matcher {self.settings.matcher} · missing {self.settings.missing}"
+        )
+        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
+        return f"<p>{escape(head)}</p>{html_table(Table(columns), 50)}<ul>{notes}</ul>"

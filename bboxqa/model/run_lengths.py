@@ -1,0 +1,84 @@
+"""Run lengths of masks: decoding and compressing COCO's counts."""
+
+import numpy as np
+
+from bboxqa.core.arrays import IndexArray
+
+__all__ = ["compress_counts", "decode_counts"]
+
+
+def decode_counts(counts: bytes) -> IndexArray:
+    """Return the run lengths of a compressed mask.
+
+    Each number is written in groups of five bits, lowest first, with 32 as the mark that more
+    follow and 48 added to each character; from the fourth number on, it is the difference from
+    the number two places before (COCO's `maskApi.c`).
+
+    Parameters
+    ----------
+    counts : bytes
+        COCO's compressed form.
+
+    Returns
+    -------
+    (R,) int64
+        Lengths of runs in pixels, beginning with a run outside the mask.
+
+    Raises
+    ------
+    ValueError
+        If the text is not of this form.
+
+    Examples
+    --------
+    >>> decode_counts(b"04")
+    array([0, 4])
+    """
+    text = np.frombuffer(counts, np.uint8).astype(np.int64) - 48
+    if len(text) == 0:
+        return np.zeros(0, np.int64)
+    if text.min() < 0 or text.max() > 63:
+        raise ValueError("a character outside of '0' to 'o'")
+    last = (text & 32) == 0
+    if not last[-1]:
+        raise ValueError("the last number is cut off")
+    starts = np.flatnonzero(np.concatenate([[True], last[:-1]]))
+    place = np.arange(len(text)) - np.repeat(starts, np.diff(np.append(starts, len(text))))
+    if place.max() > 9:
+        raise ValueError("a number of more than 50 bits")
+    numbers = np.add.reduceat((text & 31) << (5 * place), starts)
+    ends = np.flatnonzero(last)
+    negative = (text[ends] & 16) != 0
+    numbers[negative] -= np.int64(1) << (5 * (place[ends[negative]] + 1))
+    numbers[1::2] = np.cumsum(numbers[1::2])
+    numbers[2::2] = np.cumsum(numbers[2::2])
+    if numbers.min() < 0:
+        raise ValueError("a run of negative length")
+    return numbers
+
+
+def compress_counts(runs: IndexArray, height: int, width: int) -> bytes:
+    """Return COCO's compressed form of run lengths.
+
+    Parameters
+    ----------
+    runs : (R,) int64
+        Lengths of runs in pixels that add up to `height` times `width`.
+    height, width : int
+        Of the mask in pixels.
+
+    Returns
+    -------
+    bytes
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> compress_counts(np.array([0, 4]), 2, 2)
+    b'04'
+    """
+    from pycocotools import mask
+
+    encoded = mask.frPyObjects({"size": [height, width], "counts": runs.tolist()}, height, width)
+    counts: bytes = encoded["counts"]
+    return counts

@@ -1,0 +1,280 @@
+"""Settings, typed and checked."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, Literal, TypeVar
+
+import msgspec
+
+from bboxqa.core.errors import ConfigError
+
+__all__ = [
+    "AgreeSettings",
+    "ValidateSettings",
+    "settings_from",
+    "validate_settings_from",
+]
+
+# Fewer replicates have no 2.5 % at either end; all of them are held at once.
+_MIN_BOOTSTRAP = 40
+_MAX_BOOTSTRAP = 100_000
+_RANGES = (
+    ("overshoot_px", 0, 1e6), ("bounds_px", 0, 1e6), ("min_side_px", 0, 1e6),
+    ("max_aspect_ratio", 1, 1e6), ("max_image_share", 0, 1), ("area_tolerance", 0, 1),
+    ("duplicate_iou", 0.5, 1), ("large_file_mb", 0, 1e9),
+)  # fmt: skip
+
+Attribution = Literal["annotator-key", "image-records", "files"]
+EmptyImages = Literal["agree", "unit", "skip"]
+Matcher = Literal["hungarian", "recursive", "greedy"]
+Missing = Literal["category", "ignore"]
+Similarity = Literal["bbox", "giou", "centroid", "polygon", "mask", "pixel", "raster"]
+
+
+class AgreeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Everything that decides what `agree` computes.
+
+    Attributes
+    ----------
+    similarity : str
+        How two annotations are compared.
+    iou_threshold : tuple of float
+        The similarities from which on two annotations can show one object; one result each.
+    matcher : str
+        How annotations are joined to units.
+    category_lenient : bool
+        Prefer pairs of equal category when matching.
+    missing : {"category", "ignore"}
+        Whether a missing annotation is a value of its own, or none.
+    empty_images : {"agree", "unit", "skip"}
+        An image that all its annotators left empty counts as agreement in the mean, or as one
+        unit of agreement on nothing as well, or not at all.
+    all_touched : bool
+        For similarity "raster": burn every pixel that a ring touches.
+    bootstrap : int
+        Replicates for the intervals; 0 for none.
+    seed : int
+        Of the random numbers.
+    min_alpha : float or None
+        Images below it are marked, and a pooled alpha below it fails the run.
+    annotator_key : str or None
+        The key on annotations that names the annotator.
+    attribution : str or None
+        How to find out who annotated what.
+    filter : str or None
+        A glob that the names of files in folders have to match.
+    """
+
+    similarity: Similarity = "bbox"
+    iou_threshold: tuple[float, ...] = (0.5,)
+    matcher: Matcher = "recursive"
+    category_lenient: bool = False
+    missing: Missing = "category"
+    empty_images: EmptyImages = "agree"
+    all_touched: bool = False
+    bootstrap: int = 1000
+    seed: int = 0
+    min_alpha: float | None = None
+    annotator_key: str | None = None
+    attribution: Attribution | None = None
+    filter: str | None = None
+
+
+class ValidateSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Everything that decides what `validate` reports.
+
+    Attributes
+    ----------
+    select, ignore : tuple of str
+        Codes of rules or their beginnings; nothing selected is all.
+    per_file_ignores : dict of str to tuple of str
+        Glob of file names to what is ignored in them.
+    fail_on : {"error", "warning", "info"}
+        The least severity that fails the run.
+    overshoot_px : float
+        How far a box may reach beyond its image before B003 speaks of it; less is B004.
+    bounds_px : float
+        How far a box and the bounds of its outline may differ (P007).
+    min_side_px : float
+        Sides below it are small (B008).
+    max_aspect_ratio : float
+        Longer side by shorter side (B009).
+    max_image_share : float
+        Share of the image that a box may take (B010).
+    area_tolerance : float
+        By which part an area may differ from that of its outline (B011).
+    duplicate_iou : float
+        From which IoU on two boxes of one annotator are one (D002, D003).
+    large_file_mb : float
+        From which size on a file is called large (F007).
+    """
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+    per_file_ignores: dict[str, tuple[str, ...]] = {}
+    fail_on: Literal["error", "warning", "info"] = "error"
+    overshoot_px: float = 1.0
+    bounds_px: float = 2.0
+    min_side_px: float = 2.0
+    max_aspect_ratio: float = 20.0
+    max_image_share: float = 0.99
+    area_tolerance: float = 0.05
+    duplicate_iou: float = 0.9
+    large_file_mb: float = 500.0
+
+
+def settings_from(values: Mapping[str, Any], where: str = "") -> AgreeSettings:
+    """Return checked settings; what is not named keeps its default.
+
+    Parameters
+    ----------
+    values : mapping
+        Setting to value. `iou_threshold` is a number or several.
+    where : str
+        What to name in errors.
+
+    Returns
+    -------
+    AgreeSettings
+
+    Raises
+    ------
+    ConfigError
+        If a setting is not known, has a wrong type, or contradicts another.
+
+    Examples
+    --------
+    >>> settings_from({"iou_threshold": 0.75}).iou_threshold
+    (0.75,)
+    >>> settings_from({"matchers": "greedy"})
+    Traceback (most recent call last):
+        ...
+    bboxqa.core.errors.ConfigError: unknown setting 'matchers'; did you mean 'matcher'?
+    """
+    prefix = f"{where}: " if where else ""
+    values = {key: _plain(value) for key, value in values.items()}
+    thresholds = values.get("iou_threshold")
+    if isinstance(thresholds, int | float):
+        values["iou_threshold"] = (thresholds,)
+    settings = _converted(values, AgreeSettings, prefix)
+    _check(settings, prefix)
+    return settings
+
+
+def validate_settings_from(values: Mapping[str, Any], where: str = "") -> ValidateSettings:
+    """Return checked settings of `validate`; what is not named keeps its default.
+
+    Parameters
+    ----------
+    values : mapping
+        Setting to value.
+    where : str
+        What to name in errors.
+
+    Returns
+    -------
+    ValidateSettings
+
+    Raises
+    ------
+    ConfigError
+        If a setting is not known, has a wrong type, or is out of range.
+
+    Examples
+    --------
+    >>> validate_settings_from({"select": ["B", "P005"]}).select
+    ('B', 'P005')
+    """
+    prefix = f"{where}: " if where else ""
+    values = {key: _plain(value) for key, value in values.items()}
+    settings = _converted(values, ValidateSettings, prefix)
+    for name, low, high in _RANGES:
+        number = getattr(settings, name)
+        if not low <= number <= high:
+            raise ConfigError(f"{prefix}{name} is {number:g}; expected {low:g} to {high:g}")
+    return settings
+
+
+# Types as msgspec names them, and as people do.
+_TYPE = re.compile(r"`([\w |]+)`")
+_WORDS = {
+    "array": "a list", "bool": "true or false", "float": "a number", "int": "a whole number",
+    "object": "a table", "str": "a text",
+}  # fmt: skip
+
+_Settings = TypeVar("_Settings", AgreeSettings, ValidateSettings)
+
+
+def _converted(values: Mapping[str, Any], kind: type[_Settings], prefix: str) -> _Settings:
+    """Return settings of the right types, or say which one is not."""
+    for key in values:
+        if key not in kind.__struct_fields__:
+            raise ConfigError(f"{prefix}unknown setting {key!r}{_nearest(key, kind)}")
+    try:
+        return msgspec.convert(values, kind)
+    except msgspec.ValidationError as error:
+        message, _, place = str(error).partition(" - at `$.")
+        key = place.rstrip("`") or "settings"
+        name, _, index = key.rstrip("]").partition("[")
+        found = values.get(name)
+        if index.isdigit() and isinstance(found, list | tuple):
+            found = found[int(index)]
+        message = message[0].lower() + message[1:]
+        message = _TYPE.sub(_in_words, message)
+        choices = _choices(key, kind)
+        raise ConfigError(f"{prefix}{key} is {found!r}: {message}{choices}") from None
+
+
+def _in_words(types: re.Match[str]) -> str:
+    words = [_WORDS.get(name) for name in types[1].split(" | ") if name != "null"]
+    return " or ".join(word for word in words if word) or types[0]
+
+
+def _plain(value: Any) -> Any:
+    """Return numbers and arrays of numpy as plain ones, without loading numpy to know them."""
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def _nearest(key: str, kind: type[msgspec.Struct]) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(key, kind.__struct_fields__, 1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def _choices(key: str, kind: type) -> str:
+    choices = getattr(kind.__annotations__.get(key), "__args__", ())
+    names = [choice for choice in choices if isinstance(choice, str)]
+    return f"; expected one of {', '.join(names)}" if names else ""
+
+
+def _check(settings: AgreeSettings, prefix: str) -> None:
+    lowest = -1.0 if settings.similarity == "giou" else 0.0
+    if not settings.iou_threshold:
+        raise ConfigError(f"{prefix}iou_threshold is empty; expected at least one number")
+    for threshold in settings.iou_threshold:
+        if not lowest < threshold <= 1:
+            raise ConfigError(
+                f"{prefix}iou_threshold is {threshold:g}; expected more than {lowest:g} and at "
+                f"most 1 for similarity {settings.similarity!r}"
+            )
+    if len(set(settings.iou_threshold)) < len(settings.iou_threshold):
+        raise ConfigError(f"{prefix}iou_threshold names a number twice")
+    if settings.bootstrap and not _MIN_BOOTSTRAP <= settings.bootstrap <= _MAX_BOOTSTRAP:
+        raise ConfigError(
+            f"{prefix}bootstrap is {settings.bootstrap}; expected 0, or "
+            f"{_MIN_BOOTSTRAP} to {_MAX_BOOTSTRAP:,}"
+        )
+    if settings.annotator_key == "":
+        raise ConfigError(f"{prefix}annotator_key is empty; expected a key of annotations")
+    if settings.seed < 0:
+        raise ConfigError(f"{prefix}seed is {settings.seed}; expected 0 or more")
+    if settings.min_alpha is not None and not -1 <= settings.min_alpha <= 1:
+        raise ConfigError(f"{prefix}min_alpha is {settings.min_alpha:g}; expected -1 to 1")
+    if settings.empty_images == "unit" and settings.missing == "ignore":
+        raise ConfigError(
+            f"{prefix}empty_images 'unit' is agreement on what is missing, which missing "
+            "'ignore' leaves out; choose missing 'category' or empty_images 'agree'"
+        )

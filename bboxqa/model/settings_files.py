@@ -1,0 +1,112 @@
+"""Settings in TOML files: the user's own, those of a project, and those of the package."""
+
+import tomllib
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from bboxqa.core.errors import ConfigError
+from bboxqa.model.settings import settings_from, validate_settings_from
+
+__all__ = ["bundled_configs", "project_settings", "read_settings", "read_validate_settings"]
+
+_VALIDATE = "validate"
+
+
+def bundled_configs() -> dict[str, Path]:
+    """Return the settings that come with the package, by name."""
+    package = Path(__file__).parents[1]
+    # An installed package holds them; a checkout has them at its top.
+    for folder in (package / "configs", package.parent / "configs"):
+        if folder.is_dir():
+            return {path.stem: path for path in sorted(folder.glob("*.toml"))}
+    return {}
+
+
+def read_settings(name: str) -> dict[str, Any]:
+    """Return the settings of `agree` in a TOML file, or in one that comes with the package.
+
+    Parameters
+    ----------
+    name : str
+        A path, or the name of bundled settings such as "coco-bbox".
+
+    Returns
+    -------
+    dict
+        Setting to value, checked; without the table ``[validate]``.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such file, it is not TOML, or a setting is wrong.
+    """
+    return _read(name)[0]
+
+
+def read_validate_settings(name: str) -> dict[str, Any]:
+    """Return the settings of `validate` in a TOML file: its table ``[validate]``.
+
+    Parameters, errors and the rest are as those of `read_settings`.
+    """
+    return _read(name)[1]
+
+
+def _read(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
+    path = Path(name)
+    if not path.is_file():
+        bundled = bundled_configs()
+        if name not in bundled:
+            raise ConfigError(
+                f"{name}: no such file, and none of the settings that come with bboxqa: "
+                + ", ".join(bundled)
+            )
+        path = bundled[name]
+    values = _toml(path)
+    table = _table(values, str(path))
+    values.pop(_VALIDATE, None)
+    settings_from(values, str(path))
+    return values, table
+
+
+def project_settings(folder: Path) -> dict[str, Any]:
+    """Return the settings of `validate` in the nearest pyproject.toml, of a folder or above it.
+
+    Parameters
+    ----------
+    folder : Path
+
+    Returns
+    -------
+    dict
+        The table ``[tool.bboxqa.validate]``, checked; empty where there is none.
+
+    Raises
+    ------
+    ConfigError
+        If the file is not TOML, or a setting is wrong.
+    """
+    for above in (folder, *folder.parents):
+        path = above / "pyproject.toml"
+        if path.is_file():
+            tool = _toml(path).get("tool", {})
+            return _table(tool.get("bboxqa", {}), f"{path}, [tool.bboxqa.validate]")
+    return {}
+
+
+def _table(values: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Return the settings of `validate` among others, checked."""
+    table = values.get(_VALIDATE, {})
+    if not isinstance(table, dict):
+        raise ConfigError(f"{where}: validate is {table!r}; expected a table of settings")
+    validate_settings_from(table, where)
+    return table
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(path.read_text("utf-8-sig"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: cannot be read: {error}") from None
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: is not TOML: {error}") from None

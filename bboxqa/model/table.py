@@ -1,0 +1,134 @@
+"""Tables: named columns of equal length."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bboxqa.core.arrays import IntArray
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Column", "Labels", "Table"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labels:
+    """A column of texts that repeat: a code per row, -1 for none.
+
+    Attributes
+    ----------
+    code : (N,) int32
+    names : tuple of str
+    """
+
+    code: IntArray
+    names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.code)
+
+    def take(self, index: NDArray[np.int64]) -> "Labels":
+        """Return the rows at `index`."""
+        return Labels(self.code[index], self.names)
+
+    def decode(self) -> list[str]:
+        """Return the text of each row; empty where there is none."""
+        names = self.names
+        return [names[code] if code >= 0 else "" for code in self.code.tolist()]
+
+
+Column = Labels | NDArray[Any]
+
+# Rows that are plain values at a time.
+_CHUNK = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Table:
+    """Columns of equal length, by name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> table = Table({"alpha": np.array([0.25, np.nan])})
+    >>> len(table), table["alpha"][0]
+    (2, np.float64(0.25))
+    >>> list(table.rows())
+    [(0.25,), (None,)]
+    """
+
+    columns: Mapping[str, Column]
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values())))
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        column = self.columns[name]
+        if isinstance(column, Labels):
+            return np.array(column.decode(), object)
+        if isinstance(column, np.ma.MaskedArray):
+            # As a number, an id that is not there would look like one.
+            return np.array(column.tolist(), object)
+        return column
+
+    def take(self, index: NDArray[np.int64]) -> "Table":
+        """Return the rows at `index`, in that order."""
+        return Table(
+            {
+                name: column.take(index) if isinstance(column, Labels) else column[index]
+                for name, column in self.columns.items()
+            }
+        )
+
+    def parts(self) -> Iterator[list[list[Any]]]:
+        """Yield some rows at a time, column by column, as plain values, None for undefined."""
+        for start in range(0, len(self), _CHUNK):
+            part = self.take(np.arange(start, min(start + _CHUNK, len(self))))
+            yield [
+                column.decode() if isinstance(column, Labels) else _plain(column)
+                for column in part.columns.values()
+            ]
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """Yield each row as plain values, None for what is undefined."""
+        for columns in self.parts():
+            yield from zip(*columns, strict=True)
+
+    def records(self) -> list[dict[str, Any]]:
+        """Return each row as a dict, None for what is undefined."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows()]
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """Return the table as a pandas data frame; needs pandas."""
+        import pandas as pd
+
+        return pd.DataFrame({name: self[name] for name in self.columns})
+
+    def _repr_html_(self) -> str:
+        return html_table(self, 20)
+
+
+def _plain(column: NDArray[Any]) -> list[Any]:
+    values = column.tolist()
+    if column.dtype.kind == "f":
+        return [None if value != value else value for value in values]  # noqa: PLR0124
+    return values  # type: ignore[no-any-return]
+
+
+def html_table(table: Table, most: int) -> str:
+    """Return the first rows of a table as html."""
+
+    def cell(value: object) -> str:
+        text = f"{value:.4f}" if isinstance(value, float) else "" if value is None else str(value)
+        return f"<td>{escape(text)}</td>"
+
+    head = "".join(f"<th>{escape(name)}</th>" for name in table.columns)
+    shown = table.take(np.arange(min(most, len(table))))
+    body = "".join(f"<tr>{''.join(map(cell, row))}</tr>" for row in shown.rows())
+    more = f"<p>… and {len(table) - most:,} more rows</p>" if len(table) > most else ""
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"

@@ -1,0 +1,56 @@
+"""Pairs of annotations that are compared, and the units that matching makes of them."""
+
+from dataclasses import dataclass
+
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, freeze
+
+__all__ = ["CandidatePairs", "UnitTable"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CandidatePairs:
+    """P pairs of annotations that may show one object: one image, two annotators.
+
+    Attributes
+    ----------
+    left, right : (P,) int64
+        Indices of annotations; ``left < right``, sorted by left, then right.
+    iou : (P,) float64
+        Their similarity.
+    """
+
+    left: IndexArray
+    right: IndexArray
+    iou: FloatArray
+
+    def __post_init__(self) -> None:
+        freeze(self)
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+    def take(self, index: IndexArray | BoolArray) -> "CandidatePairs":
+        """Return the pairs at `index`, in that order."""
+        return CandidatePairs(self.left[index], self.right[index], self.iou[index])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnitTable:
+    """Which annotations show one object.
+
+    Attributes
+    ----------
+    unit : (N,) int64
+        The unit of each annotation. No annotator appears twice in a unit.
+    image : (U,) int32
+        The image of each unit.
+    """
+
+    unit: IndexArray
+    image: IntArray
+
+    def __post_init__(self) -> None:
+        freeze(self)
+
+    def __len__(self) -> int:
+        return len(self.image)

@@ -1,0 +1,1 @@
+"""One module per job: the only folder that joins the others."""

@@ -1,0 +1,205 @@
+"""Ratings against ratings: two groups of annotators, two guidelines, all but one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import nan
+
+import numpy as np
+
+from bboxqa.agreement.alpha.distances import Distance
+from bboxqa.agreement.registry import COEFFICIENTS, Inputs, named_coefficients
+from bboxqa.agreement.uncertainty.difference import Difference, paired_difference
+from bboxqa.core.arrays import FloatArray
+from bboxqa.core.errors import ConfigError
+from bboxqa.diagnostics.influence.leave_out import (
+    alpha_without_annotators,
+    alpha_without_units,
+    alpha_without_values,
+)
+from bboxqa.model.ratings import Ratings
+from bboxqa.model.reliability import Cell
+from bboxqa.pipelines.measure import check_bootstrap, check_level, check_ratings
+
+__all__ = ["Contributions", "contributions", "difference", "only_annotators"]
+
+
+def difference(
+    first: Ratings,
+    second: Ratings,
+    coefficient: str = "krippendorff_alpha",
+    *,
+    level: str | Distance = "nominal",
+    bootstrap: int = 1000,
+    seed: int = 0,
+) -> Difference:
+    """Return by how much a coefficient differs between two groups of annotators or guidelines.
+
+    Parameters
+    ----------
+    first, second : Ratings
+        Clusters of the same name, or units where each is a cluster of its own, are the same and
+        are drawn together; without names they are the same by their place.
+    coefficient : str
+        A name of `COEFFICIENTS`.
+    level : str or callable
+        Of measurement, for Krippendorff's alpha.
+    bootstrap, seed : int
+        How many times to draw, and of the draws.
+
+    Returns
+    -------
+    Difference
+        first − second.
+
+    Raises
+    ------
+    ConfigError
+        If a name is not known, or the level does not suit the values.
+
+    Examples
+    --------
+    >>> from bboxqa.stats import ratings_from_table
+    >>> ours = ratings_from_table([[0, 1, 1, 0, 2], [0, 1, 1, 0, 2]])
+    >>> theirs = ratings_from_table([[0, 1, 1, 0, 2], [0, 1, 0, 0, 1]])
+    >>> round(difference(ours, theirs).value, 4)
+    0.6207
+    """
+    check_bootstrap(bootstrap, seed)
+    if coefficient == "all":
+        raise ConfigError("coefficient: found 'all', expected one name")
+    (name,) = named_coefficients([coefficient])
+    for ratings in (first, second):
+        check_ratings(ratings)
+        check_level(ratings, level, "identity")
+    names = [_cluster_names(ratings) for ratings in (first, second)]
+    known = {text: place for place, text in enumerate(dict.fromkeys(names[0] + names[1]))}
+    numbers = [np.array([known[text] for text in part], np.int64) for part in names]
+    estimators = [COEFFICIENTS[name](Inputs(ratings, level)) for ratings in (first, second)]
+    return paired_difference(estimators[0], estimators[1], numbers[0], numbers[1], bootstrap, seed)
+
+
+def _cluster_names(ratings: Ratings) -> list[str]:
+    data = ratings.data
+    if ratings.cluster_names:
+        return [*ratings.cluster_names]
+    if data.n_groups == len(data.group) == len(ratings.unit_names):
+        named = [""] * data.n_groups
+        for place, text in zip(data.group.tolist(), ratings.unit_names, strict=True):
+            named[place] = text
+        return named
+    return [str(place) for place in range(data.n_groups)]
+
+
+def only_annotators(ratings: Ratings, names: Sequence[str]) -> Ratings:
+    """Return the ratings of some of the annotators.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    names : sequence of str
+        Of annotators.
+
+    Returns
+    -------
+    Ratings
+        With the same units and annotators, the others having rated nothing, and the values that
+        are left.
+
+    Raises
+    ------
+    ConfigError
+        If a name is not known.
+    """
+    unknown = [name for name in names if name not in ratings.annotator_names]
+    if unknown:
+        raise ConfigError(
+            f"annotators: found {', '.join(map(repr, unknown))}, expected some of "
+            f"{', '.join(ratings.annotator_names)}"
+        )
+    wanted = np.isin(np.array(ratings.annotator_names), list(names))
+    data = ratings.data
+    kept = np.flatnonzero(wanted[data.annotator])
+    # A value that nobody left gave does not count among those that chance has to choose from.
+    drawn = data.state[kept] == Cell.CATEGORY
+    occurring, code = np.unique(data.value[kept][drawn], return_inverse=True)
+    value = np.zeros(len(kept), np.int32)
+    value[drawn] = code
+    part = replace(
+        data,
+        unit=data.unit[kept],
+        annotator=data.annotator[kept],
+        value=value,
+        state=data.state[kept],
+        n_values=len(occurring),
+    )
+    return replace(
+        ratings,
+        data=part,
+        value_names=tuple(ratings.value_names[place] for place in occurring.tolist()),
+        numbers=None if ratings.numbers is None else ratings.numbers[occurring],
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Contributions:
+    """What lowers or raises Krippendorff's alpha.
+
+    Attributes
+    ----------
+    alpha : float
+        With everything.
+    without_units : (U,) float64
+        Without each unit; NaN where undefined.
+    without_annotators : (A,) float64
+        Without each annotator; NaN where nobody knows who gave which value.
+    without_values : (K,) float64
+        Without the row and column of each value in the coincidence matrix.
+    """
+
+    alpha: float
+    without_units: FloatArray
+    without_annotators: FloatArray
+    without_values: FloatArray
+
+
+def contributions(ratings: Ratings, *, level: str | Distance = "nominal") -> Contributions:
+    """Return Krippendorff's alpha without each unit, annotator and value.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        No annotator twice in a unit.
+    level : {"nominal", "ordinal", "interval", "ratio"} or callable
+        Of measurement; or an own distance of two arrays of values.
+
+    Returns
+    -------
+    Contributions
+
+    Raises
+    ------
+    ConfigError
+        If an annotator answered a unit several times, or the level does not suit the values.
+
+    Examples
+    --------
+    >>> from bboxqa.stats import ratings_from_table
+    >>> found = contributions(ratings_from_table([[0, 1, 1], [0, 1, 1], [0, 1, 0]]))
+    >>> found.without_annotators.round(4)
+    array([0.4444, 0.4444, 1.    ])
+    """
+    check_level(ratings, level, "identity")
+    inputs = Inputs(ratings, level)
+    if inputs.repeated:
+        raise ConfigError("an annotator answered a unit several times; keep one of the answers")
+    counts, numbers = inputs.counts, ratings.numbers
+    return Contributions(
+        alpha=COEFFICIENTS["krippendorff_alpha"](inputs).value,
+        without_units=alpha_without_units(counts, level, numbers),
+        without_annotators=alpha_without_annotators(
+            ratings.data, inputs.n_annotators, level, numbers
+        )
+        if ratings.annotator_names
+        else np.full(inputs.n_annotators, nan),
+        without_values=alpha_without_values(counts, level, numbers),
+    )

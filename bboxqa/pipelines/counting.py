@@ -1,0 +1,269 @@
+"""Images in parts: each is counted for itself, wherever, and the counts join to the whole."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from bboxqa.agreement.counts.coincidences import coincidences, join_coincidences
+from bboxqa.agreement.counts.pair_counts import PairCounts, count_pairs, join_pairs
+from bboxqa.agreement.counts.reliability_rows import from_units
+from bboxqa.core.arrays import IntArray, freeze
+from bboxqa.core.errors import BboxqaError
+from bboxqa.core.memory import let_go
+from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
+from bboxqa.matching import match
+from bboxqa.model.annotations import Dataset
+from bboxqa.model.reliability import Coincidences, ReliabilityData
+from bboxqa.model.settings import AgreeSettings
+from bboxqa.model.units import UnitTable
+
+__all__ = [
+    "Counted",
+    "Part",
+    "count_images",
+    "count_in_turn",
+    "join_counted",
+    "reliability_of",
+    "split_images",
+]
+
+Progress = Callable[[str, int, int], None]
+
+# What an annotation with its outline takes while it is compared and matched.
+_BYTES = 2000
+# Smaller parts take longer to begin than to compare.
+_LEAST = 20_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """Images with all that is compared in them.
+
+    Attributes
+    ----------
+    data : Dataset
+        The whole, or a part.
+    empty : (K,) int32
+        The images that several annotators were asked about and none drew in.
+    """
+
+    data: Dataset
+    empty: IntArray
+
+    def __post_init__(self) -> None:
+        freeze(self)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counted:
+    """Which annotations show one object, and what agreement is made of; at each threshold.
+
+    Attributes
+    ----------
+    units : tuple of UnitTable
+        One per threshold.
+    coincidences, greedy : tuple of Coincidences
+        By image; `greedy` are those of the greedy matcher, where it was asked for.
+    pairs : tuple of PairCounts
+        By pair of annotators.
+    n_images : int
+        Of the part, or of the whole.
+    counts : Counter
+        What was noticed about the annotations, as `candidate_pairs` tells it.
+    """
+
+    units: tuple[UnitTable, ...]
+    coincidences: tuple[Coincidences, ...]
+    greedy: tuple[Coincidences, ...]
+    pairs: tuple[PairCounts, ...]
+    n_images: int
+    counts: Counter[str] = field(default_factory=Counter)
+
+
+def split_images(whole: Part, n_parts: int) -> Iterator[Part]:
+    """Yield parts of whole images, with about as many annotations in each.
+
+    Parameters
+    ----------
+    whole : Part
+    n_parts : int
+        How many there may be. A part can be without annotations.
+
+    Yields
+    ------
+    Part
+        In the order of the images; each with its own images and outlines only.
+
+    Examples
+    --------
+    >>> from bboxqa.examples import example_file
+    >>> from bboxqa.formats.dataset.reader import read_coco
+    >>> whole = Part(read_coco(example_file("fruits")), np.zeros(0, np.int32))
+    >>> [len(part.data.annotations) for part in split_images(whole, 4)]
+    [9]
+    """
+    data = whole.data
+    image = data.annotations.image
+    n_images = len(data.image_names)
+    ends = np.linspace(0, len(image), max(n_parts, 1) + 1).astype(np.int64)[1:-1]
+    cuts = np.unique(image[ends]) if len(image) else np.zeros(0, np.int64)
+    bounds = [0, *(int(cut) for cut in cuts if cut > 0), n_images]
+    for low, high in pairwise(bounds):
+        start, stop = np.searchsorted(image, [low, high])
+        taken = data.annotations.take(np.arange(start, stop))
+        outlines = taken.segmentation
+        own = replace(
+            taken,
+            image=taken.image - np.int32(low),
+            segmentation=None if outlines is None else outlines.packed(),
+        )
+        images = replace(
+            data,
+            image_names=data.image_names[low:high],
+            image_size=data.image_size[low:high],
+            annotations=own,
+            assigned=data.assigned[low:high],
+        )
+        if outlines is not None:
+            # What was needed of mapped files has been copied.
+            let_go(outlines.xy)
+            let_go(outlines.counts)
+        empty = whole.empty[(whole.empty >= low) & (whole.empty < high)]
+        yield Part(images, empty - np.int32(low))
+
+
+def reliability_of(part: Part, units: UnitTable, settings: AgreeSettings) -> ReliabilityData:
+    """Return what every annotator said about every unit, empty images included if they count."""
+    data = part.data
+    extra = part.empty if settings.empty_images == "unit" else None
+    n_categories = len(data.category_names)
+    return from_units(data.annotations, units, data.assigned, n_categories, extra)
+
+
+def count_images(
+    part: Part, settings: AgreeSettings, *, greedy: bool, progress: Progress | None = None
+) -> Counted:
+    """Compare and match the annotations of all images, and count what agrees.
+
+    Parameters
+    ----------
+    part : Part
+    settings : AgreeSettings
+    greedy : bool
+        Match by the greedy matcher as well.
+    progress : callable, optional
+        Is told a stage, and how much of how much of it is done.
+
+    Returns
+    -------
+    Counted
+    """
+    data = part.data
+    pairs, counts = candidate_pairs(
+        data,
+        settings.similarity,
+        min(settings.iou_threshold),
+        all_touched=settings.all_touched,
+        progress=None if progress is None else lambda *done: progress("comparing", *done),
+    )
+    units: list[UnitTable] = []
+    counted: dict[str, list[Coincidences]] = {settings.matcher: []}
+    if greedy:
+        counted["greedy"] = []
+    of_pairs: list[PairCounts] = []
+    for index, threshold in enumerate(settings.iou_threshold):
+        admissible = pairs.take(np.flatnonzero(pairs.iou >= threshold - TOLERANCE))
+        for matcher, statistics in counted.items():
+            lenient = settings.category_lenient
+            found = match(
+                data.annotations, admissible, matcher, threshold, category_lenient=lenient
+            )
+            reliability = reliability_of(part, found, settings)
+            statistics.append(coincidences(reliability, settings.missing))
+            if matcher == settings.matcher:
+                units.append(found)
+                n_annotators = len(data.annotator_names)
+                of_pairs.append(count_pairs(reliability, n_annotators, settings.missing))
+        if progress is not None:
+            progress("matching", index + 1, len(settings.iou_threshold))
+    return Counted(
+        units=tuple(units),
+        coincidences=tuple(counted[settings.matcher]),
+        greedy=tuple(counted["greedy"]) if greedy else (),
+        pairs=tuple(of_pairs),
+        n_images=len(data.image_names),
+        counts=counts,
+    )
+
+
+def count_in_turn(
+    whole: Part,
+    settings: AgreeSettings,
+    *,
+    greedy: bool,
+    memory: int | None,
+    progress: Progress | None = None,
+) -> Counted:
+    """Count what agrees, part after part, so that no more than one is worked on at a time.
+
+    Parameters and errors are as those of `count_images`; of `memory`, in bytes, a part may take
+    half while it is compared, and without it there is one.
+    """
+    n = len(whole.data.annotations)
+    n_parts = 1 if memory is None else -(-n // max(memory // (2 * _BYTES), _LEAST))
+    if n_parts < 2:
+        return count_images(whole, settings, greedy=greedy, progress=progress)
+    counted = []
+    done = 0
+    try:
+        for part in split_images(whole, min(n_parts, len(whole.data.image_names))):
+            counted.append(count_images(part, settings, greedy=greedy))
+            done += len(part.data.annotations)
+            if progress is not None:
+                progress("comparing", done, n)
+    except BboxqaError:
+        # All problems are told, with their names, as by a run in one part.
+        return count_images(whole, settings, greedy=greedy, progress=progress)
+    return join_counted(counted)
+
+
+def join_counted(parts: Sequence[Counted]) -> Counted:
+    """Return the whole of parts; joining is associative, so that any tree gives the same.
+
+    Parameters
+    ----------
+    parts : sequence of Counted
+        In the order of their images, one at least.
+
+    Returns
+    -------
+    Counted
+    """
+    counts: Counter[str] = Counter()
+    for part in parts:
+        counts += part.counts
+    before = np.cumsum([0, *(part.n_images for part in parts)])[:-1].tolist()
+    return Counted(
+        units=tuple(_joined(tables, before) for tables in _by_threshold(parts, "units")),
+        coincidences=tuple(map(join_coincidences, _by_threshold(parts, "coincidences"))),
+        greedy=tuple(map(join_coincidences, _by_threshold(parts, "greedy"))),
+        pairs=tuple(map(join_pairs, _by_threshold(parts, "pairs"))),
+        n_images=sum(part.n_images for part in parts),
+        counts=counts,
+    )
+
+
+def _by_threshold(parts: Sequence[Counted], name: str) -> Iterator[tuple[Any, ...]]:
+    return zip(*(getattr(part, name) for part in parts), strict=True)
+
+
+def _joined(tables: Sequence[UnitTable], before: Sequence[int]) -> UnitTable:
+    offsets = np.cumsum([0, *(len(table) for table in tables)])[:-1].tolist()
+    return UnitTable(
+        np.concatenate([t.unit + offset for t, offset in zip(tables, offsets, strict=True)]),
+        np.concatenate([t.image + np.int32(n) for t, n in zip(tables, before, strict=True)]),
+    )

@@ -1,0 +1,277 @@
+"""Measuring ratings: every coefficient asked for, with its uncertainty and what to know of it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from math import isnan, nan
+
+import numpy as np
+
+from bboxqa.agreement.alpha.distances import Distance
+from bboxqa.agreement.kappa.chance import fleiss_per_value
+from bboxqa.agreement.registry import COEFFICIENTS, Inputs, default_coefficients, named_coefficients
+from bboxqa.agreement.uncertainty.estimator import Estimator
+from bboxqa.agreement.uncertainty.resampling import (
+    bca_interval,
+    jackknife,
+    jackknife_error,
+    percentile_interval,
+    replicates_of_all,
+)
+from bboxqa.core.arrays import FloatArray
+from bboxqa.core.errors import ConfigError
+from bboxqa.diagnostics.influence.leave_out import alpha_without_annotators, alpha_without_values
+from bboxqa.model.estimates import Estimate, TaskEstimates
+from bboxqa.model.labels import number_of
+from bboxqa.model.ratings import Ratings
+from bboxqa.model.reliability import Cell
+from bboxqa.pipelines.notes import notes_of
+
+__all__ = [
+    "INTERVALS",
+    "check_bootstrap",
+    "check_level",
+    "check_ratings",
+    "estimates_of",
+    "measure",
+]
+
+Progress = Callable[[str, int, int], None]
+
+INTERVALS = ("percentile", "bca")
+"""How intervals are made of the replicates."""
+
+# Of more values than this nobody reads a table.
+_MOST_SHOWN = 2000
+# More different numbers than this are points on a scale, each too rare to be left out.
+_MOST_NUMBERS = 100
+MIN_BOOTSTRAP, MAX_BOOTSTRAP = 40, 100_000
+"""Fewer replicates have no 2.5 % at either end; all of them are held at once."""
+
+# Numbers that a jackknife may have to look at.
+_JACKKNIFE = 1 << 31
+
+
+def measure(
+    ratings: Ratings,
+    coefficients: str | Sequence[str] | None = None,
+    *,
+    level: str | Distance = "nominal",
+    weights: str | Sequence[Sequence[float]] | FloatArray = "identity",
+    bootstrap: int = 1000,
+    seed: int = 0,
+    interval: str = "percentile",
+    task: str | None = None,
+    progress: Progress | None = None,
+) -> TaskEstimates:
+    """Measure agreement on any ratings.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        What `read_ratings`, `ratings_from_columns` or `ratings_from_table` returns.
+    coefficients : str or sequence of str, optional
+        Names of `COEFFICIENTS`, or ``"all"``; by default those that suit the ratings.
+    level : {"nominal", "ordinal", "interval", "ratio"} or callable
+        Of measurement, for Krippendorff's alpha; or an own distance of two arrays of values.
+    weights : {"identity", "linear", "quadratic"} or (K, K) array
+        Agreement of unequal values, for the coefficients that have weights.
+    bootstrap : int
+        How many times the clusters are drawn for the intervals, 40 to 100,000; 0 for none.
+    seed : int
+        Of the draws.
+    interval : {"percentile", "bca"}
+        Percentiles of the replicates, or bias-corrected and accelerated (Efron 1987). Those of a
+        mean over several pairs of annotators are means of the jackknife's pseudo-values:
+        computing it anew from each draw is biased where pairs share few units.
+    task : str, optional
+        A name for the result.
+    progress : callable, optional
+        Is told a stage, and how much of how much of it is done.
+
+    Returns
+    -------
+    TaskEstimates
+        A standard error is linearised where a formula is known, else by the jackknife.
+
+    Raises
+    ------
+    ConfigError
+        If a name or a setting is not known, or the level does not suit the values.
+    """
+    if interval not in INTERVALS:
+        raise ConfigError(f"interval: found {interval!r}, expected one of {', '.join(INTERVALS)}")
+    check_bootstrap(bootstrap, seed)
+    check_ratings(ratings)
+    inputs = Inputs(ratings, level, weights)
+    check_level(ratings, level, weights)
+    names = default_coefficients(inputs)
+    if coefficients is not None:
+        wanted = [coefficients] if isinstance(coefficients, str) else coefficients
+        names = named_coefficients(wanted)
+    estimators = {name: COEFFICIENTS[name](inputs) for name in names}
+    estimates = estimates_of(
+        estimators, bootstrap=bootstrap, seed=seed, interval=interval, progress=progress
+    )
+    values = _values(inputs, names)
+    of_pairs = any(COEFFICIENTS[name].of_pairs for name in names)
+    drawn = ratings.data.state == Cell.CATEGORY
+    return TaskEstimates(
+        task=task,
+        n_units=len(np.unique(ratings.data.unit[drawn])),
+        n_annotators=len(np.unique(ratings.data.annotator[drawn])),
+        n_ratings=int(drawn.sum()),
+        coefficients=estimates,
+        annotator_names=ratings.annotator_names,
+        pairs=inputs.pairs.table if of_pairs and not inputs.uncounted else None,
+        annotators=_annotators(inputs, names),
+        values=values,
+        notes=tuple(notes_of(inputs, estimators, estimates, values, bootstrap)),
+    )
+
+
+def _annotators(inputs: Inputs, names: Sequence[str]) -> dict[str, float]:
+    """Return alpha without each annotator."""
+    unknown = "krippendorff_alpha" not in names or inputs.repeated or inputs.uncounted
+    if unknown or inputs.n_annotators < 3:
+        return {}
+    without = alpha_without_annotators(
+        inputs.data, inputs.n_annotators, inputs.level, inputs.ratings.numbers
+    )
+    return dict(zip(inputs.ratings.annotator_names, without.tolist(), strict=True))
+
+
+def _values(inputs: Inputs, names: Sequence[str]) -> dict[str, dict[str, float]]:
+    """Return what there is to say of each value."""
+    if inputs.repeated or inputs.data.n_values > _MOST_SHOWN:
+        return {}
+    columns = {}
+    most = _MOST_SHOWN if inputs.level == "nominal" else _MOST_NUMBERS
+    if "krippendorff_alpha" in names and 2 < inputs.data.n_values <= most:
+        columns["alpha_without"] = alpha_without_values(
+            inputs.counts, inputs.level, inputs.ratings.numbers
+        ).tolist()
+    if "fleiss_kappa" in names:
+        found = fleiss_per_value(inputs.counts)
+        columns["fleiss_kappa"] = found.kappa.tolist()
+        columns["standard_error"] = found.standard_error.tolist()
+        columns["low"], columns["high"] = found.interval.T.tolist()
+    if not columns:
+        return {}
+    return {
+        name: {column: numbers[place] for column, numbers in columns.items()}
+        for place, name in enumerate(inputs.ratings.value_names)
+    }
+
+
+def check_level(
+    ratings: Ratings, level: str | Distance, weights: str | Sequence[Sequence[float]] | FloatArray
+) -> None:
+    """Refuse an order of values that nobody gave.
+
+    Raises
+    ------
+    ConfigError
+        If values are texts, and are to be compared as more than equal or not.
+    """
+    if ratings.numbers is not None or not ratings.value_names:
+        return
+    asked = f"level {level}" if isinstance(level, str) and level != "nominal" else ""
+    if isinstance(weights, str) and weights != "identity":
+        asked = asked or f"weights {weights}"
+    if callable(level):
+        asked = "own metric"
+    if asked:
+        text = next(name for name in ratings.value_names if number_of(name) is None)
+        raise ConfigError(
+            f"{asked}: value {text!r} is not a number, and nothing says where it stands among the "
+            "others; write the values as numbers, such as 1 for low and 2 for high"
+        )
+
+
+def check_bootstrap(bootstrap: int, seed: int) -> None:
+    """Refuse a number of replicates that no interval can stand on, and a seed that is none.
+
+    Raises
+    ------
+    ConfigError
+    """
+    whole = isinstance(bootstrap, int | np.integer)
+    if not whole or (bootstrap and not MIN_BOOTSTRAP <= bootstrap <= MAX_BOOTSTRAP):
+        raise ConfigError(
+            f"bootstrap: found {bootstrap!r}, expected 0, or {MIN_BOOTSTRAP} to {MAX_BOOTSTRAP:,}"
+        )
+    if not isinstance(seed, int | np.integer) or seed < 0:
+        raise ConfigError(f"seed: found {seed!r}, expected a whole number, 0 or more")
+
+
+def check_ratings(ratings: object) -> None:
+    """Refuse what are no ratings yet.
+
+    Raises
+    ------
+    ConfigError
+    """
+    if not isinstance(ratings, Ratings):
+        raise ConfigError(
+            f"ratings: found {type(ratings).__name__}; make them of it with ratings_from_table "
+            "(annotators × units), ratings_from_columns or read_ratings"
+        )
+
+
+def estimates_of(
+    estimators: Mapping[str, Estimator],
+    *,
+    bootstrap: int,
+    seed: int,
+    interval: str,
+    progress: Progress | None = None,
+) -> dict[str, Estimate]:
+    """Return coefficients with their uncertainty; those over the same clusters share the draws.
+
+    Parameters
+    ----------
+    estimators : mapping of str to Estimator
+    bootstrap, seed, interval, progress
+        As for `measure`.
+
+    Returns
+    -------
+    dict of str to Estimate
+    """
+    drawn: dict[str, FloatArray] = {}
+    if bootstrap:
+        resampled = {
+            name: estimator
+            for name, estimator in estimators.items()
+            if not isnan(estimator.value) and len(estimator.clusters) > 1
+        }
+        tell = None if progress is None else partial(progress, "resampling")
+        drawn = replicates_of_all(resampled, bootstrap, seed, tell)
+    return {
+        name: _estimate(estimator, drawn.get(name), interval)
+        for name, estimator in estimators.items()
+    }
+
+
+def _estimate(estimator: Estimator, drawn: FloatArray | None, interval: str) -> Estimate:
+    bounds, error = np.full(2, nan), estimator.standard_error
+    if drawn is not None:
+        bounds = percentile_interval(drawn[None])[0]
+        if interval == "bca" or isnan(error):
+            without = np.full(1, nan)
+            if estimator.sums.shape[0] * len(estimator.clusters) <= _JACKKNIFE:
+                without = jackknife(estimator)
+            error = jackknife_error(without) if isnan(error) else error
+            if interval == "bca":
+                shifted = np.minimum(drawn + estimator.bias, 1.0) if estimator.bias else drawn
+                bounds = bca_interval(estimator.value, shifted, without)
+    return Estimate(
+        value=estimator.value,
+        interval=(float(bounds[0]), float(bounds[1])),
+        standard_error=error,
+        status=estimator.status,
+        observed=estimator.observed,
+        expected=estimator.expected,
+        n_shared=estimator.n_shared,
+        n_clusters=len(estimator.clusters),
+    )

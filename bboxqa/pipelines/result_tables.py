@@ -1,0 +1,154 @@
+"""The tables of a result, from arrays."""
+
+import numpy as np
+
+from bboxqa.agreement.alpha.image_intervals import Intervals
+from bboxqa.agreement.alpha.nominal import alpha_per_category, alpha_per_pair
+from bboxqa.agreement.counts.pair_counts import PairCounts
+from bboxqa.core.arrays import FloatArray
+from bboxqa.model.annotations import Dataset
+from bboxqa.model.reliability import Cell, Coincidences, ReliabilityData
+from bboxqa.model.table import Column, Labels, Table
+from bboxqa.model.units import UnitTable
+
+__all__ = ["category_table", "image_table", "pair_table", "unit_table"]
+
+_UNDEFINED = "undefined: no two values that could differ"
+
+
+def image_table(
+    data: Dataset, units: UnitTable, alpha: FloatArray, min_alpha: float | None
+) -> Table:
+    """Return alpha, annotations and units of every image with two annotators.
+
+    Parameters
+    ----------
+    data : Dataset
+        I images.
+    units : UnitTable
+        Their units.
+    alpha : (I,) float64
+        NaN where undefined.
+    min_alpha : float or None
+        Marks the images below it.
+
+    Returns
+    -------
+    Table
+    """
+    n_images = len(data.image_names)
+    shown = np.flatnonzero(data.assigned.sum(1) >= 2)
+    columns: dict[str, Column] = {
+        "image": Labels(shown.astype(np.int32), data.image_names),
+        "alpha": alpha[shown],
+        "status": _status(alpha[shown]),
+        "n_annotators": data.assigned.sum(1)[shown],
+        "n_annotations": np.bincount(data.annotations.image, minlength=n_images)[shown],
+        "n_units": np.bincount(units.image, minlength=n_images)[shown],
+    }
+    if min_alpha is not None:
+        columns["below_threshold"] = alpha[shown] < min_alpha
+    return Table(columns)
+
+
+def category_table(data: Dataset, counted: Coincidences, intervals: Intervals | None) -> Table:
+    """Return alpha of every category that occurs, against the rest.
+
+    Parameters
+    ----------
+    data : Dataset
+        K categories.
+    counted : Coincidences
+        Of K + 1 values, the last of which stands for what is missing.
+    intervals : Intervals or None
+        Of the same values.
+
+    Returns
+    -------
+    Table
+    """
+    n_categories = len(data.category_names)
+    alpha, marginal = alpha_per_category(counted)
+    drawn = np.bincount(data.annotations.category, minlength=n_categories)
+    shown = np.flatnonzero(drawn)
+    interval = np.full((n_categories + 1, 2), np.nan) if intervals is None else intervals.categories
+    return Table(
+        {
+            "category": Labels(shown.astype(np.int32), data.category_names),
+            "alpha": alpha[shown],
+            "status": _status(alpha[shown]),
+            "low": interval[shown, 0],
+            "high": interval[shown, 1],
+            "n_annotations": drawn[shown],
+            "n_pairable": marginal[shown].astype(np.int64),
+        }
+    )
+
+
+def pair_table(data: Dataset, counts: PairCounts) -> Table:
+    """Return alpha of every pair of annotators who share an image.
+
+    Parameters
+    ----------
+    data : Dataset
+        A annotators.
+    counts : PairCounts
+        Of all of them.
+
+    Returns
+    -------
+    Table
+    """
+    names = data.annotator_names
+    first, second, alpha, n_units = alpha_per_pair(counts)
+    return Table(
+        {
+            "annotator_1": Labels(first, names),
+            "annotator_2": Labels(second, names),
+            "alpha": alpha,
+            "status": _status(alpha),
+            "n_units": n_units,
+        }
+    )
+
+
+def _status(alpha: FloatArray) -> Labels:
+    return Labels(np.isnan(alpha).astype(np.int32), ("ok", _UNDEFINED))
+
+
+def unit_table(data: Dataset, units: UnitTable, reliability: ReliabilityData) -> Table:
+    """Return a row per unit and annotator who was asked about it.
+
+    Parameters
+    ----------
+    data : Dataset
+        N annotations.
+    units : UnitTable
+        The unit of each.
+    reliability : ReliabilityData
+        M cells of these units; more than those are left out.
+
+    Returns
+    -------
+    Table
+        Where the annotator drew nothing, the annotation is masked and there is no category.
+    """
+    cells = np.flatnonzero(reliability.unit < len(units))
+    unit, annotator = reliability.unit[cells], reliability.annotator[cells]
+    found = reliability.state[cells] == Cell.CATEGORY
+    # Cells come by unit and annotator, and each with a category is one annotation.
+    annotations = data.annotations
+    order = np.argsort(units.unit, kind="stable")
+    number = np.full(len(cells), -1, np.int64)
+    number[found] = annotations.id[order]
+    category = np.where(found, reliability.value[cells], -1).astype(np.int32)
+    return Table(
+        {
+            "image": Labels(units.image[unit], data.image_names),
+            "unit": unit,
+            "annotator": Labels(annotator, data.annotator_names),
+            "annotation": np.ma.MaskedArray(number, ~found),
+            "category": Labels(category, data.category_names),
+            "state": Labels(reliability.state[cells].astype(np.int32), ("drawn", "missing")),
+        }
+    )

@@ -1,0 +1,164 @@
+"""Agreement on segments of time: from recordings to coefficients, for each tier."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from math import isnan
+from typing import Literal
+
+import numpy as np
+
+from bboxqa.agreement.consistency.cronbach import CRONBACH_WARNING
+from bboxqa.agreement.over_time.label_agreement import cronbach_of_points, label_agreement
+from bboxqa.agreement.over_time.segment_overlaps import Overlaps
+from bboxqa.agreement.over_time.sweep import overlapping_segments, sweep
+from bboxqa.agreement.uncertainty.estimator import Estimator
+from bboxqa.core.errors import ConfigError
+from bboxqa.core.text import count
+from bboxqa.formats.recordings.segment_files import read_segments
+from bboxqa.model.estimates import Estimate, LabelAgreement, TaskEstimates
+from bboxqa.model.recordings import Segments
+from bboxqa.pipelines.measure import estimates_of, measure
+from bboxqa.pipelines.notes import FEW_CLUSTERS, missing_intervals
+
+__all__ = ["TierAgreement", "measure_segments", "read_segments"]
+
+COEFFICIENTS = ("krippendorff_alpha", "cohen_kappa", "percent_agreement")
+ALL_TIERS = "all tiers"
+STRETCHES = "units are the stretches of time between boundaries, each weighted by its length"
+POINTS = "cronbach_alpha has points in time as items here, and annotators as cases"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TierAgreement:
+    """What was measured on one tier.
+
+    Attributes
+    ----------
+    estimates : TaskEstimates
+        The task is the tier; units are the stretches between boundaries.
+    labels : tuple of LabelAgreement
+        The share of time on which they agree on each label.
+    """
+
+    estimates: TaskEstimates
+    labels: tuple[LabelAgreement, ...]
+
+
+def measure_segments(
+    segments: Segments,
+    *,
+    resolution_ms: int = 1,
+    support: Literal["all", "marked"] = "all",
+    overlaps: Overlaps = "refuse",
+    bootstrap: int = 1000,
+    seed: int = 0,
+    interval: str = "percentile",
+    progress: Callable[[str, int, int], None] | None = None,
+) -> list[TierAgreement]:
+    """Measure how far annotators agree on what happens when.
+
+    Parameters
+    ----------
+    segments : Segments
+        What `read_segments` returns.
+    resolution_ms : int
+        One point in time is looked at in every so many milliseconds.
+    support : {"all", "marked"}
+        Whether to count the time on which nobody marked anything.
+    overlaps : {"refuse", "first", "last", "longest"}
+        Which segment of an annotator counts where several overlap.
+    bootstrap, seed : int
+        Replicates for the intervals, which draw recordings, and their seed.
+    interval : {"percentile", "bca"}
+        How intervals are made of the replicates.
+    progress : callable, optional
+        Is told a stage, and how much of how much of it is done.
+
+    Returns
+    -------
+    list of TierAgreement
+        One per tier, and with several one of all of them together, at the end.
+
+    Raises
+    ------
+    ConfigError
+        If a setting has a wrong value.
+    DatasetError
+        If a segment is impossible, or overlaps another of the same annotator and this is refused.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> zero, start = np.zeros(2, np.int32), np.array([0, 40])
+    >>> segments = Segments(
+    ...     zero, np.array([0, 1]), zero, start, np.array([100, 100]), zero,
+    ...     ("talk",), ("ann", "bob"), ("posture",), ("sit",),
+    ...     np.array([100]), np.ones((1, 2), bool))
+    >>> (tier,) = measure_segments(segments, bootstrap=0)
+    >>> tier.estimates.coefficients["percent_agreement"].value
+    0.6
+    """
+    longest = int(segments.duration.max(initial=0))
+    if 0 < longest < resolution_ms:
+        raise ConfigError(
+            f"resolution is {resolution_ms:,} ms, and the longest recording has {longest:,} ms; "
+            "expected several points in each"
+        )
+    tiers: list[str | None] = [*segments.tier_names]
+    if len(tiers) > 1:
+        tiers.append(None)
+    found = []
+    for tier in tiers:
+        ratings = sweep(
+            segments, tier, resolution_ms=resolution_ms, support=support, overlaps=overlaps
+        )
+        name = ALL_TIERS if tier is None else tier
+        estimates = measure(
+            ratings, COEFFICIENTS, bootstrap=bootstrap, seed=seed, interval=interval, task=name,
+            progress=progress,
+        )  # fmt: skip
+        shares = dict(zip(ratings.value_names, label_agreement(ratings), strict=True))
+        own = {f"label {name}": share for name, share in shares.items()}
+        own["cronbach_alpha"] = cronbach_of_points(ratings)
+        found_of = estimates_of(own, bootstrap=bootstrap, seed=seed, interval=interval)
+        labels = tuple(
+            _label(name, share, found_of[f"label {name}"]) for name, share in shares.items()
+        )
+        notes = [STRETCHES, *segments.notes, *estimates.notes]
+        if bootstrap and ratings.data.n_groups > 1:
+            notes += missing_intervals(own, found_of)
+        if ratings.data.n_groups >= FEW_CLUSTERS:
+            notes += _rare(labels)
+        notes += [POINTS, CRONBACH_WARNING]
+        if overlaps != "refuse":
+            resolved = len(overlapping_segments(segments, tier)[0])
+            if resolved:
+                notes.append(f"{count(resolved, 'overlap')} resolved: the {overlaps} counts")
+        coefficients = {**estimates.coefficients, "cronbach_alpha": found_of["cronbach_alpha"]}
+        named = replace(estimates, coefficients=coefficients, notes=tuple(notes))
+        found.append(TierAgreement(named, labels))
+    return found
+
+
+def _label(name: str, share: Estimator, agreement: Estimate) -> LabelAgreement:
+    """Return a label with the time that its agreement is of."""
+    if isnan(share.value):
+        return LabelAgreement(name, agreement, 0, 0, 0)
+    both, either = share.sums
+    return LabelAgreement(
+        name, agreement, int(both.sum()), int(either.sum()), int(np.count_nonzero(either))
+    )
+
+
+def _rare(labels: Sequence[LabelAgreement]) -> Iterator[str]:
+    """Yield which labels occur in too few recordings for an honest interval."""
+    few = [
+        label.label
+        for label in labels
+        if label.n_recordings < FEW_CLUSTERS and not isnan(label.agreement.interval[0])
+    ]
+    if few:
+        yield (
+            f"intervals of labels in fewer than {FEW_CLUSTERS} recordings are too narrow: "
+            + ", ".join(few)
+        )

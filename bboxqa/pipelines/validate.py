@@ -1,0 +1,176 @@
+"""Joins the parts of `validate`: files → documents → rules → report, and fixes → files."""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import fields
+from functools import partial
+from itertools import chain
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from bboxqa.core.errors import DatasetError
+from bboxqa.formats.document.content import Reading
+from bboxqa.formats.document.tolerant import read_bytes, read_path
+from bboxqa.formats.inputs import list_files
+from bboxqa.model.findings import FoundReport
+from bboxqa.model.settings import ValidateSettings, validate_settings_from
+from bboxqa.report.findings.report import Report
+from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.image_folder import look
+from bboxqa.rules.fixes import Fixed, fix
+from bboxqa.rules.runner import validate_documents
+
+__all__ = ["fix_file", "validate", "validate_with"]
+
+AnyPath = str | PathLike[str]
+Progress = Callable[[str, int, int], None]
+
+
+def validate(
+    source: AnyPath | Sequence[AnyPath] | Mapping[str, Any],
+    *,
+    images: AnyPath | None = None,
+    max_findings: int = 0,
+    memory: int | None = None,
+    progress: Progress | None = None,
+    **settings: Any,
+) -> Report:
+    """Look for everything that can be wrong with COCO files.
+
+    Parameters
+    ----------
+    source : path, sequence of paths, or mapping
+        Files, folders of them, or a COCO document.
+    images : path, optional
+        The folder of the images; without it they are not looked at.
+    max_findings : int
+        At most so many findings of one rule and file are listed; 0 is all of them.
+    memory : int, optional
+        Bytes to get by with: a quarter for vertices, and as much for all columns together; what
+        is more goes to temporary files.
+    progress : callable, optional
+        Is told a stage, and how much of how much of it is done.
+    **settings
+        The fields of `bboxqa.ValidateSettings`.
+
+    Returns
+    -------
+    Report
+
+    Raises
+    ------
+    ConfigError
+        If a setting is not known or has a wrong type.
+    DatasetError
+        If there is no such file. What is wrong inside of a file is a finding.
+    OutputError
+        If there is no room for temporary files, or so many annotations need more memory.
+
+    Examples
+    --------
+    >>> report = validate({"images": [], "annotations": [], "categories": [{"id": 1, "name": 7}]})
+    >>> [(finding.code, finding.pointer) for finding in report.findings if finding.code[0] == "C"]
+    [('C008', '/categories/0/name')]
+    """
+    checked = validate_settings_from(settings)
+    if isinstance(source, Mapping):
+        reading = read_bytes(_encoded(source), "document")
+        documents = [_document(images, progress, (), reading)]
+        return _report(validate_documents(documents, checked, max_findings))
+    paths = [source] if isinstance(source, str | PathLike) else list(source)
+    return validate_with(paths, checked, images, max_findings, memory, progress)
+
+
+def _encoded(document: Mapping[str, Any]) -> bytes:
+    """Return a document as a file would hold it; numbers and arrays of numpy are understood."""
+
+    def plain(value: Any) -> Any:
+        if hasattr(value, "tolist"):
+            return value.tolist()
+        raise TypeError(f"a value is of type {type(value).__name__}; expected what json can hold")
+
+    try:
+        return json.dumps(dict(document), default=plain).encode()
+    except (TypeError, ValueError) as error:
+        raise DatasetError([f"document: cannot be written as json: {error}"]) from None
+
+
+def validate_with(
+    paths: Sequence[AnyPath],
+    settings: ValidateSettings,
+    images: AnyPath | None = None,
+    max_findings: int = 0,
+    memory: int | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """Look at files with checked settings.
+
+    Parameters, errors and the rest are as those of `validate`.
+    """
+    if not paths:
+        raise DatasetError(["no file given"])
+    # A file that is named twice would be a copy of itself.
+    files = list({file.resolve(): file for file in reversed(list_files(paths))}.values())[::-1]
+    documents = _documents(files, images, memory, progress)
+    return _report(validate_documents(documents, settings, max_findings, progress))
+
+
+def _report(found: FoundReport) -> Report:
+    """Return what was found as a report that can show itself."""
+    return Report(**{each.name: getattr(found, each.name) for each in fields(found)})
+
+
+def _documents(
+    files: Sequence[Path],
+    images: AnyPath | None,
+    memory: int | None,
+    progress: Progress | None,
+) -> Iterator[Document]:
+    missing = [f"{file}: no such file" for file in files if not file.exists()]
+    if missing:
+        raise DatasetError(missing)
+    # A folder of images can belong to several files; what one of them names is known.
+    several = images is not None and len(files) > 1
+    named = [read_path(file, str(file), memory=memory).images for file in files if several]
+    tell = None if progress is None else partial(progress, "reading")
+    for file in files:
+        yield _document(images, progress, named, read_path(file, str(file), tell, memory))
+
+
+def _document(
+    images: AnyPath | None,
+    progress: Progress | None,
+    named: Sequence[Sequence[Any]],
+    reading: Reading,
+) -> Document:
+    """Return a document, with what is known of its images on disk if a folder is given."""
+    if images is None:
+        return Document(reading)
+    folder = Path(images)
+    if not folder.is_dir():
+        raise DatasetError([f"{folder}: no such folder of images"])
+    tell = None if progress is None else partial(progress, "looking at images")
+    return Document(reading, look(reading.images, folder, tell, others=chain(*named)))
+
+
+def fix_file(
+    file: Path, settings: ValidateSettings, *, unsafe: bool, images: AnyPath | None = None
+) -> Fixed:
+    """Mend one file in memory; nothing is written.
+
+    Parameters
+    ----------
+    file : Path
+    settings : ValidateSettings
+    unsafe : bool
+        Also where a fix may lose or guess something.
+    images : path, optional
+        The folder of the images.
+
+    Returns
+    -------
+    Fixed
+    """
+    again = partial(_document, images, None, ())
+    return fix(again(read_path(file, str(file))), settings, unsafe=unsafe, again=again)

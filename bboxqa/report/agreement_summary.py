@@ -1,0 +1,85 @@
+"""A result as one plain object, the form of `summary.json` and of `--format json`."""
+
+from importlib.resources import files
+from math import isnan
+from typing import Any
+
+import msgspec
+
+from bboxqa.model.results import AgreementResult, ThresholdResult
+
+__all__ = ["summary", "summary_schema"]
+
+
+def summary(result: AgreementResult) -> dict[str, Any]:
+    """Return a result as an object of plain values; what is undefined is None, with a status.
+
+    Parameters
+    ----------
+    result : AgreementResult
+
+    Returns
+    -------
+    dict
+        As `summary_schema` describes.
+
+    Examples
+    --------
+    >>> import bboxqa
+    >>> from bboxqa.examples import example_file
+    >>> data = bboxqa.read_coco(example_file("fruits"))
+    >>> summary(bboxqa.agree(data))["thresholds"][0]["alpha"]
+    0.0222...
+    """
+    settings = msgspec.to_builtins(result.settings)
+    return {
+        "n_images": result.n_images,
+        "n_annotators": result.n_annotators,
+        "n_annotations": result.n_annotations,
+        "n_crowd": result.n_crowd,
+        "n_empty_images": result.n_empty_images,
+        "attribution": result.attribution,
+        "similarity": settings["similarity"],
+        "matcher": settings["matcher"],
+        "missing": settings["missing"],
+        "empty_images": settings["empty_images"],
+        "bootstrap": settings["bootstrap"],
+        "seed": settings["seed"],
+        "version": result.version,
+        "notes": list(result.notes),
+        "thresholds": [_threshold(part) for part in result.thresholds],
+    }
+
+
+def _threshold(part: ThresholdResult) -> dict[str, Any]:
+    return {
+        "iou_threshold": part.iou_threshold,
+        "alpha": _number(part.alpha),
+        "status": part.status,
+        "interval": _interval(part.interval),
+        "observed_disagreement": _number(part.observed),
+        "expected_disagreement": _number(part.expected),
+        "mean_image_alpha": _number(part.mean_image_alpha),
+        "mean_image_status": "undefined: no image" if isnan(part.mean_image_alpha) else "ok",
+        "mean_image_interval": _interval(part.mean_image_interval),
+        "greedy_alpha": _number(part.greedy_alpha),
+        "n_units": part.n_units,
+        "n_complete_units": part.n_complete_units,
+        "categories": part.categories.records(),
+        "pairs": part.pairs.records(),
+    }
+
+
+def _number(value: float) -> float | None:
+    return None if isnan(value) else value
+
+
+def _interval(interval: tuple[float, float]) -> list[float] | None:
+    return None if isnan(interval[0]) else list(interval)
+
+
+def summary_schema() -> dict[str, Any]:
+    """Return the JSON schema (2020-12) of `summary`."""
+    text = files("bboxqa.report").joinpath("summary.schema.json").read_bytes()
+    schema: dict[str, Any] = msgspec.json.decode(text)
+    return schema

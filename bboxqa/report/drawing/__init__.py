@@ -1,0 +1,1 @@
+"""Drawing: labels and sheets."""

@@ -1,0 +1,64 @@
+"""What fixes have changed, for a person."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from bboxqa.core.text import clean, count
+
+__all__ = ["change_lines", "change_summary"]
+
+_WIDTH = 100
+
+
+class _Change(Protocol):
+    @property
+    def code(self) -> str: ...
+    @property
+    def pointer(self) -> str: ...
+    @property
+    def before(self) -> str: ...
+    @property
+    def after(self) -> str: ...
+
+
+def change_lines(name: str, changes: Sequence[_Change]) -> Iterator[str]:
+    """Yield changes as a diff of values.
+
+    Parameters
+    ----------
+    name : str
+        Of the file.
+    changes : sequence of Change
+
+    Yields
+    ------
+    str
+        A line without its end.
+    """
+    if changes:
+        yield f"--- {clean(name)}"
+        yield f"+++ {clean(name)}, mended"
+    for change in changes:
+        yield f"@@ {change.code} {clean(change.pointer) or '(the whole file)'}"
+        for sign, text in (("-", change.before), ("+", change.after)):
+            if text:
+                yield f"{sign} {_short(text)}"
+
+
+def change_summary(changes: Sequence[_Change]) -> str:
+    """Return how many changes there are, and which rules asked for them.
+
+    Examples
+    --------
+    >>> change_summary([])
+    '0 changes'
+    """
+    by_code = Counter(change.code for change in changes)
+    named = ", ".join(f"{code} {number:,}" for code, number in sorted(by_code.items()))
+    return count(len(changes), "change") + (f" ({named})" if named else "")
+
+
+def _short(text: str) -> str:
+    shown = clean(" ".join(text.split()))
+    return shown if len(shown) <= _WIDTH else shown[: _WIDTH - 1] + "…"

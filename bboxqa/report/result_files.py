@@ -1,0 +1,175 @@
+"""Writing a result into a folder: only complete files."""
+
+import json
+import os
+import platform
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import repeat
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from bboxqa.core.errors import OutputError
+from bboxqa.model.results import AgreementResult
+from bboxqa.model.table import Labels, Table
+
+__all__ = ["check_folder", "write_folder"]
+
+# Signs for which a cell has to be quoted.
+_TO_QUOTE = re.compile('[,"\r\n]')
+_TABLES = ("images", "units", "pairs", "categories")
+_LIBRARIES = ("bboxqa", "msgspec", "numpy", "pycocotools", "rasterio", "pillow", "scipy", "shapely")
+
+
+def check_folder(folder: Path, *, force: bool) -> None:
+    """Refuse a folder that cannot be written, before anything is computed.
+
+    Parameters
+    ----------
+    folder : Path
+        Where a result is to go.
+    force : bool
+        Whether files in it may be replaced.
+
+    Raises
+    ------
+    OutputError
+        If it is no folder, holds something and `force` is false, or cannot be written.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise OutputError(f"{folder}: is a file; name a folder with --out")
+    if not force and folder.is_dir() and any(folder.iterdir()):
+        raise OutputError(f"{folder}: is not empty; name another folder, or add --force")
+    # What is not there yet is made when there is something to write.
+    nearest = next(place for place in (folder, *folder.absolute().parents) if place.exists())
+    try:
+        Path(tempfile.mkdtemp(prefix=".bboxqa-", dir=nearest)).rmdir()
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be written: {error.strerror}") from None
+
+
+def _scratch(folder: Path) -> Path:
+    """Make a hidden folder on the same disk: in the target if it is there, beside it if not."""
+    try:
+        if folder.is_dir():
+            return Path(tempfile.mkdtemp(prefix=".bboxqa-", dir=folder))
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        return Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be written: {error.strerror}") from None
+
+
+def write_folder(result: AgreementResult, summary: dict[str, Any], folder: Path) -> list[Path]:
+    """Write a result: summary.json, a table each as csv, and manifest.json.
+
+    The files are complete before the first of them appears under its name. A new folder appears
+    with all of them at once.
+
+    Parameters
+    ----------
+    result : AgreementResult
+    summary : dict
+        The result as a plain object.
+    folder : Path
+        Made if it is not there; files of these names in it are replaced.
+
+    Returns
+    -------
+    list of Path
+        What was written.
+
+    Raises
+    ------
+    OutputError
+        If the folder cannot be written.
+    """
+    scratch = _scratch(folder)
+    try:
+        _json(scratch / "summary.json", summary)
+        for name in _TABLES:
+            parts = [(part.iou_threshold, getattr(part, name)) for part in result.thresholds]
+            _csv(scratch / f"{name}.csv", parts)
+        _json(scratch / "manifest.json", _manifest(result))
+        written = [folder / file.name for file in sorted(scratch.iterdir())]
+        if scratch.parent == folder:
+            for target in written:
+                (scratch / target.name).replace(target)
+        else:
+            scratch.chmod(0o777 & ~_umask())
+            scratch.rename(folder)
+    except OSError as error:
+        raise OutputError(f"{folder}: cannot be written: {error.strerror}") from None
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+    return written
+
+
+def _umask() -> int:
+    """Return what the user takes from the rights of new folders; it can only be read by setting."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _json(path: Path, value: dict[str, Any]) -> None:
+    try:
+        text = msgspec.json.format(msgspec.json.encode(value), indent=2)
+    except UnicodeEncodeError:
+        # Names that are no UTF-8 are written as their escapes.
+        text = json.dumps(value, indent=2).encode()
+    path.write_bytes(text + b"\n")
+
+
+def _csv(path: Path, parts: Sequence[tuple[float, Table]]) -> None:
+    """Write tables of equal columns one below the other, each row with its threshold."""
+    with path.open("w", encoding="utf-8", newline="") as file:
+        file.write(",".join(["iou_threshold", *parts[0][1].columns]) + "\n")
+        for threshold, table in parts:
+            for columns in _written(table):
+                lines = map(",".join, zip(repeat(str(threshold)), *columns, strict=False))
+                file.write("\n".join(lines) + "\n")
+
+
+def _written(table: Table) -> Iterator[list[list[str]]]:
+    """Yield the columns of a table as they are written, some rows at a time.
+
+    Texts are all in columns of labels, and repeat: the names are quoted, and not every cell.
+    """
+    columns = {
+        name: Labels(column.code, tuple(map(_quoted, column.names)))
+        if isinstance(column, Labels) else column
+        for name, column in table.columns.items()
+    }  # fmt: skip
+    for part in Table(columns).parts():
+        yield [
+            values if isinstance(column, Labels)
+            else ["" if value is None else str(value) for value in values]
+            for column, values in zip(columns.values(), part, strict=True)
+        ]  # fmt: skip
+
+
+def _quoted(text: str) -> str:
+    """Return a text as the cell of a table, as RFC 4180 has it."""
+    return '"{}"'.format(text.replace('"', '""')) if _TO_QUOTE.search(text) else text
+
+
+def _manifest(result: AgreementResult) -> dict[str, Any]:
+    """Return what is needed to compute the same result again."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    versions = {"python": platform.python_version()}
+    for name in _LIBRARIES:
+        with suppress(PackageNotFoundError):
+            versions[name] = version(name)
+    return {
+        "settings": msgspec.to_builtins(result.settings),
+        "versions": versions,
+        "platform": sys.platform,
+        "inputs": [msgspec.to_builtins(source) for source in result.sources],
+    }

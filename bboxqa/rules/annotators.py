@@ -1,7 +1,0 @@
-"""A: annotators."""
-
-from bboxqa.rules import attendance, habits, naming
-
-__all__ = ["RULES"]
-
-RULES = (*attendance.RULES, *habits.RULES, *naming.RULES)

@@ -1,0 +1,270 @@
+"""Annotators who do as another one does to the last digit, or unlike all others."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import numpy as np
+
+from bboxqa.core.arrays import FloatArray, IndexArray, sum_by
+from bboxqa.core.blocks import rows_where
+from bboxqa.core.json_values import at, short
+from bboxqa.core.text import count
+from bboxqa.model.findings import Severity
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.rule import Found, Hits, Rule, listed
+from bboxqa.rules.facts.authorship import People, people, unique_pairs
+from bboxqa.rules.facts.box_overlaps import first_equal
+from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.robust import deviations
+
+__all__ = ["RULES"]
+
+_MIN_ANNOTATORS = 4
+_MIN_ANNOTATIONS = 20
+"""Of an annotator, so that the habits can be told from chance."""
+
+_MIN_COPIED = 3
+
+
+def _copies(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """Yield pairs of annotators who drew exactly the same on several images."""
+    known = document.once(people)
+    if len(known.names) < 2:
+        return
+    rows = np.flatnonzero((known.author >= 0) & (document.image >= 0))
+    picture = known.picture[document.image[rows]]
+    sets, of_row, size = unique_pairs(picture, known.author[rows])
+    same = _equal_sets(document, rows, picture, of_row, size)
+    if not len(same):
+        return
+    pair = np.stack([sets[same[:, 0], 1], sets[same[:, 1], 1]], 1)
+    order = np.lexsort((sets[same[:, 0], 0], pair[:, 1], pair[:, 0]))
+    pair, images = pair[order], sets[same[order, 0], 0]
+    big = sets[size >= _MIN_COPIED]
+    starts = [*np.flatnonzero(np.diff(pair, axis=0, prepend=-1).any(1)).tolist(), len(pair)]
+    founds = []
+    for start, stop in pairwise(starts):
+        left, right = (big[big[:, 1] == code, 0] for code in pair[start])
+        shared = len(np.intersect1d(left, right, assume_unique=True))
+        if stop - start >= _MIN_COPIED or 2 * (stop - start) > shared:
+            names = [known.names[code] for code in pair[start]]
+            founds.append(_copied(names, images[start:stop], shared))
+    yield from listed(founds)
+
+
+def _equal_sets(
+    document: Document, rows: IndexArray, picture: IndexArray, of_row: IndexArray, size: IndexArray
+) -> IndexArray:
+    """Return (S, 2) pairs of sets, one of each annotator, that hold the same boxes.
+
+    `of_row` is the set of each row, numbered by picture and then by annotator.
+    """
+    columns = document.annotations
+    sound = rows_where(len(rows), lambda of: np.isfinite(columns.bbox[rows[of]]).all(1))
+    sound &= size[of_row] >= _MIN_COPIED
+    rows, picture, of_row = rows[sound], picture[sound], of_row[sound]
+    of_rows = (*(columns.bbox[:, place] for place in range(4)), columns.category_id)
+    shape = first_equal(
+        len(rows),
+        [picture.__getitem__, *(lambda of, each=each: each[rows[of]] for each in of_rows)],
+    )
+    held, _, times = unique_pairs(shape, of_row)
+    here, step = np.arange(len(held)), 0
+    parts = []
+    while len(here):
+        step += 1
+        here = here[here + step < len(held)]
+        here = here[held[here + step, 0] == held[here, 0]]
+        common = np.minimum(times[here], times[here + step])
+        parts.append(np.stack([held[here, 1], held[here + step, 1], common], 1))
+    found = np.concatenate([np.zeros((0, 3), np.int64), *parts])
+    pairs, of_pair, _ = unique_pairs(found[:, 0], found[:, 1])
+    common = sum_by(of_pair, found[:, 2], len(pairs))
+    result: IndexArray = pairs[(size[pairs] == common[:, None]).all(1)]
+    return result
+
+
+def _copied(names: list[str], images: IndexArray, shared: int) -> Found:
+    pointers = tuple(at("images", int(row)) for row in images[:3])
+    return Found(
+        f"annotators {short(names[0])} and {short(names[1])} have exactly the same boxes and "
+        f"categories on {len(images):,} of {count(shared, 'image')} with at least {_MIN_COPIED} "
+        "annotations of each; expected small differences",
+        pointer=pointers[0],
+        found=names,
+        expected="boxes that differ by a little",
+        key=" ".join(sorted(map(short, names))),
+        ids={"annotator": names},
+        count=len(images),
+        examples=pointers,
+    )
+
+
+def _outliers(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """Yield annotators whose number of annotations, box size or classes are unlike the others'."""
+    known = document.once(people)
+    rows = np.flatnonzero((known.author >= 0) & (document.image >= 0))
+    number = np.bincount(known.author[rows], minlength=len(known.names))
+    chosen = np.flatnonzero(number >= _MIN_ANNOTATIONS)
+    if len(chosen) < _MIN_ANNOTATORS:
+        return
+    founds = [
+        *_by_number(document, known, rows, chosen),
+        *_by_size(document, known, rows, chosen),
+        *_by_class(document, known, rows, chosen),
+    ]
+    yield from listed(founds)
+
+
+def _by_number(
+    document: Document, known: People, rows: IndexArray, chosen: IndexArray
+) -> Iterator[Found]:
+    drawn = np.stack([known.picture[document.image[rows]], known.author[rows]], 1)
+    asked = np.stack([known.picture[known.asked[:, 0]], known.asked[:, 1]], 1)
+    seen = unique_pairs(*np.concatenate([drawn, asked]).T)[0]
+    images = np.bincount(seen[:, 1], minlength=len(known.names))[chosen]
+    mean = np.bincount(known.author[rows], minlength=len(known.names))[chosen] / images
+    middle = float(np.median(mean))
+    for place in _odd(np.log(mean), 0.1, np.log(2)):
+        yield _unlike(
+            known,
+            int(chosen[place]),
+            f"has {mean[place]:.3g} annotations per image; half of the annotators have "
+            f"{middle:.3g} or more",
+            mean[place],
+        )
+
+
+def _by_size(
+    document: Document, known: People, rows: IndexArray, chosen: IndexArray
+) -> Iterator[Found]:
+    rows = rows[document.has_box[rows]]
+    bbox = document.annotations.bbox
+    with np.errstate(over="ignore"):
+        side = np.log(bbox[rows, 2]) / 2 + np.log(bbox[rows, 3]) / 2
+    order = np.lexsort((side, known.author[rows]))
+    author, side = known.author[rows][order], side[order]
+    first, stop = (np.searchsorted(author, chosen, end) for end in ("left", "right"))
+    enough = stop - first >= _MIN_ANNOTATIONS
+    chosen, first, stop = chosen[enough], first[enough], stop[enough]
+    if len(chosen) < _MIN_ANNOTATORS:
+        return
+    middle = (side[(first + stop - 1) // 2] + side[(first + stop) // 2]) / 2
+    for place in _odd(middle, 0.1, np.log(2)):
+        yield _unlike(
+            known,
+            int(chosen[place]),
+            f"draws boxes of {np.exp(middle[place]):.3g} px (median of √(width × height)); the "
+            f"median of the annotators is {np.exp(np.median(middle)):.3g} px",
+            float(np.exp(middle[place])),
+        )
+
+
+def _by_class(
+    document: Document, known: People, rows: IndexArray, chosen: IndexArray
+) -> Iterator[Found]:
+    rows = rows[np.isin(known.author[rows], chosen) & (document.category[rows] >= 0)]
+    total = np.bincount(document.category[rows]).astype(np.float64)
+    place = np.searchsorted(chosen, known.author[rows])
+    pair, _, times = unique_pairs(place, document.category[rows])
+    own = sum_by(pair[:, 0], times, len(chosen))
+    if not (own > 0).all() or (own == total.sum()).any():
+        return
+    # Classes that an annotator never uses are what is left of the others' shares.
+    share = times / own[pair[:, 0]]
+    others = (total[pair[:, 1]] - times) / (total.sum() - own[pair[:, 0]])
+    apart = sum_by(pair[:, 0], np.abs(share - others) - others, len(chosen))
+    distance = (apart + 1) / 2
+    for odd in _odd(distance, 0.05, 0.25):
+        if distance[odd] > np.median(distance):
+            yield _unlike(
+                known,
+                int(chosen[odd]),
+                f"uses other categories than the others: the shares differ by "
+                f"{distance[odd]:.0%}, usually by {np.median(distance):.0%}",
+                float(distance[odd]),
+            )
+
+
+def _odd(values: FloatArray, floor: float, least: float) -> list[int]:
+    """Return the places of values that are far from the median by both measures."""
+    score, _ = deviations(values, np.zeros(len(values), np.int64), floor)
+    far = np.abs(score) > 5
+    result: list[int] = np.flatnonzero(far & (np.abs(values - np.median(values)) > least)).tolist()
+    return result
+
+
+def _unlike(known: People, code: int, what: str, found: float) -> Found:
+    row = int(np.flatnonzero(known.author == code)[0])
+    return Found(
+        f"annotator {short(known.names[code])} {what}",
+        pointer=at("annotations", row),
+        found=round(float(found), 4),
+        expected="about the same as the other annotators",
+        key=f"{known.names[code]} {what.split(maxsplit=1)[0]}",
+        ids={"annotator": known.names[code]},
+        count=int((known.author == code).sum()),
+    )
+
+
+def _boxes(rater: str, shift: float, width: float = 20) -> list[dict[str, object]]:
+    return [{"bbox": [5 + 30 * place, 10 + shift, width, 30], "rater": rater} for place in range(3)]
+
+
+def _many(rater: str, width: float) -> list[dict[str, object]]:
+    return [
+        {"bbox": [5 + 4 * place, 5 + place, width + place / 9, 9], "rater": rater}
+        for place in range(20)
+    ]
+
+
+RULES = (
+    Rule(
+        code="A004",
+        title="two annotators with identical boxes",
+        severity=Severity.WARNING,
+        scope="data set",
+        breaks="Agreement is measured on copies: it is 1 there, whatever people would have drawn.",
+        explanation=(
+            "Two annotators have the same boxes with the same categories on an image, equal to "
+            "the last digit, though people who draw by themselves differ by some pixels. Counted "
+            "are images with at least 3 annotations of each of the two; it is reported if there "
+            "are 3 such images, or if they are more than half of those that both annotated. "
+            "Annotations were copied, imported for both, or proposed by a model and left as they "
+            "were. Leave such images out of the measurement of agreement, or annotate them anew."
+        ),
+        bad={"annotations": _boxes("ann", 0) + _boxes("bob", 0)},
+        good={"annotations": _boxes("ann", 0) + _boxes("bob", 0.5)},
+        check=_copies,
+    ),
+    Rule(
+        code="A005",
+        title="annotator who annotates unlike all others",
+        severity=Severity.INFO,
+        scope="data set",
+        breaks=(
+            "One person's habit lowers agreement everywhere, and a model that is trained on it "
+            "learns two ways of annotating."
+        ),
+        explanation=(
+            "Annotators with at least 20 annotations are compared where there are at least 4 of "
+            "them, by three numbers: annotations per image, the median of the box size √(w·h), "
+            "and how far the shares of their categories are from those of all others (total "
+            "variation distance, 0 to 1). Reported is who is more than 5 robust standard "
+            "deviations (1.4826 times the median absolute deviation) from the median annotator "
+            "and, for the first two, by a factor of more than 2; for the third, by more than "
+            "0.25. It can come from the images that somebody was given; if not, look at the "
+            "guidelines together."
+        ),
+        bad={
+            "annotations": _many("ann", 4)
+            + _many("bob", 4.2)
+            + _many("cat", 4.1)
+            + _many("eve", 20)
+        },
+        good={
+            "annotations": _many("ann", 4) + _many("bob", 4.2) + _many("cat", 4.1) + _many("eve", 5)
+        },
+        check=_outliers,
+    ),
+)

@@ -1,0 +1,69 @@
+"""Examples of rules as whole files: what stands in a rule's page is what its test reads."""
+
+import json
+from typing import Any
+
+from bboxqa.rules.base.rule import ABSENT, Example
+
+__all__ = ["records", "whole_file"]
+
+_DEFAULT: dict[str, dict[str, Any]] = {
+    "images": {"id": 1, "file_name": "a.jpg", "width": 100, "height": 80},
+    "categories": {"id": 1, "name": "cat", "supercategory": "animal"},
+    "annotations": {
+        "id": 1, "image_id": 1, "category_id": 1, "bbox": [10, 10, 20, 30], "area": 600,
+        "iscrowd": 0,
+    },
+}  # fmt: skip
+_ANIMALS = ("dog", "bird", "cow", "fox", "hen")
+
+
+def records(example: Example) -> dict[str, Any]:
+    """Return the lists of an example with the keys that it leaves out, and nothing else of it.
+
+    The n-th record of a list has the id n and, but for annotations, a name of its own, unless
+    the example says otherwise.
+
+    Examples
+    --------
+    >>> records({"categories": [{"name": "dog"}]})
+    {'categories': [{'id': 1, 'name': 'dog', 'supercategory': 'animal'}]}
+    """
+    if isinstance(example, str):
+        return {}
+    return {key: _completed(key, value) for key, value in example.items() if value is not ABSENT}
+
+
+def _completed(key: str, value: Any) -> Any:
+    if key not in _DEFAULT or not isinstance(value, list):
+        return value
+    return [
+        _record(key, place, given) if isinstance(given, dict) else given
+        for place, given in enumerate(value)
+    ]
+
+
+def _record(key: str, place: int, given: dict[str, Any]) -> dict[str, Any]:
+    record = {**_DEFAULT[key], "id": place + 1}
+    if key == "images" and place:
+        record["file_name"] = f"{'bcdefgh'[(place - 1) % 7]}.jpg"
+    if key == "categories" and place:
+        record["name"] = _ANIMALS[(place - 1) % len(_ANIMALS)]
+    # An area that is not spoken of is that of the box.
+    box = given.get("bbox")
+    if isinstance(box, list) and len(box) == 4 and all(type(n) in (int, float) for n in box):
+        record["area"] = box[2] * box[3]
+    return {name: inner for name, inner in {**record, **given}.items() if inner is not ABSENT}
+
+
+def whole_file(example: Example) -> str:
+    """Return an example as the text of a file, with the lists that it leaves out."""
+    if isinstance(example, str):
+        return example
+    document = {
+        "info": {"description": "example", "year": 2026},
+        "licenses": [],
+        **{key: [dict(record)] for key, record in _DEFAULT.items()},
+        **records(example),
+    }
+    return json.dumps({key: v for key, v in document.items() if example.get(key) is not ABSENT})

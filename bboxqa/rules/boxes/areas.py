@@ -1,0 +1,191 @@
+"""B: areas of annotations, as they are written and as their outlines have them."""
+
+from collections.abc import Callable, Iterator
+from math import nan
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, sum_by
+from bboxqa.core.blocks import rows_where
+from bboxqa.core.json_values import at
+from bboxqa.formats.document.annotation_columns import Form
+from bboxqa.model.findings import Edit, Severity
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.reporting import about_all
+from bboxqa.rules.base.rule import Found, Hits, ManyEdits, Rule, hits, listed
+from bboxqa.rules.facts.box_layout import diagnose
+from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.image_bounds import number
+from bboxqa.rules.facts.ring_measures import ring_lengths
+from bboxqa.rules.facts.ring_shapes import crossing
+
+__all__ = ["RULES"]
+
+# Fewer than this are no habit of a program.
+_ENOUGH = 5
+
+
+def _areas(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
+    columns = document.annotations
+    given, outline = columns.area, document.outline_area
+    n_rows, sides = len(given), columns.bbox[:, 2:]
+    with np.errstate(all="ignore"):
+        outlined = rows_where(n_rows, lambda rows: outline[rows] > 0)
+        off = outlined & rows_where(
+            n_rows, lambda rows: _differ(given[rows], outline[rows], settings)
+        )
+        of_box = (
+            off
+            & document.has_box
+            & rows_where(n_rows, lambda rows: _is_box(given[rows], sides[rows].prod(1)))
+        )
+        tellable = (
+            outlined
+            & document.has_box
+            & rows_where(
+                n_rows,
+                lambda rows: (
+                    ~np.isnan(given[rows]) & _differ(sides[rows].prod(1), outline[rows], settings)
+                ),
+            )
+        )
+        habit = of_box.sum() >= _ENOUGH and 2 * of_box.sum() > tellable.sum()
+        single = off & ~of_box if habit else off
+        single[np.flatnonzero(single)[_explained(document, np.flatnonzero(single))]] = False
+        boxed = _boxed(document)
+        single |= _off_box(given, sides, boxed, settings)
+        nothing = rows_where(n_rows, lambda rows: given[rows] <= 0)
+        single |= nothing & ~(of_box if habit else np.zeros_like(off))
+
+    def expected(row: int) -> float:
+        if outlined[row]:
+            return float(outline[row])
+        return float(sides[row].prod()) if boxed[row] else nan
+
+    if habit:
+        yield from listed([_of_boxes(expected, np.flatnonzero(of_box), int(tellable.sum()))])
+
+    def describe(row: int) -> Found:
+        return _found(document, row, expected(row), of_outline=bool(outlined[row]))
+
+    yield from hits(single, describe)
+
+
+def _differ(area: FloatArray, expected: FloatArray, settings: ValidateSettings) -> BoolArray:
+    differ: BoolArray = np.abs(area - expected) > settings.area_tolerance * expected + 1
+    return differ
+
+
+def _is_box(given: FloatArray, box: FloatArray) -> BoolArray:
+    """Return which areas are those of the boxes, but for rounding."""
+    equal: BoolArray = np.abs(given - box) <= 1e-3 * box + 0.5
+    return equal
+
+
+def _boxed(document: Document) -> BoolArray:
+    """Return the annotations whose box is all there is, and is as COCO has it."""
+    form = document.annotations.form
+    bare: BoolArray = document.has_box & np.isin(form, (Form.ABSENT, Form.EMPTY))
+    return bare if document.once(diagnose) is None else np.zeros_like(bare)
+
+
+def _off_box(
+    given: FloatArray, sides: FloatArray, boxed: BoolArray, settings: ValidateSettings
+) -> BoolArray:
+    """Return which areas of what is boxed are not those of their boxes.
+
+    Where most are smaller, they are those of outlines that have been left out.
+    """
+    n_rows = len(given)
+    off = boxed & rows_where(
+        n_rows, lambda rows: _differ(given[rows], sides[rows].prod(1), settings)
+    )
+    smaller = off & rows_where(
+        n_rows, lambda rows: (given[rows] < sides[rows].prod(1)) & (given[rows] > 0)
+    )
+    if smaller.sum() >= _ENOUGH and 2 * smaller.sum() > boxed.sum():
+        off &= ~smaller
+    return off
+
+
+def _explained(document: Document, suspects: IndexArray) -> BoolArray:
+    """Return which areas are right in another sense than the shoelace formula's.
+
+    Pixels of a drawn polygon are up to half its perimeter more or fewer. Several rings can
+    overlap or be holes. Of a ring that crosses itself, the formula gives no area at all.
+    """
+    columns, rings = document.annotations, document.annotations.rings
+    given, outline = columns.area[suspects], document.outline_area[suspects]
+    ring = np.flatnonzero(np.isin(rings.row, suspects))
+    owner = np.searchsorted(suspects, rings.row[ring])
+    slack = sum_by(owner, ring_lengths(rings, ring), len(suspects)) / 2 + 1
+    largest = np.zeros(len(suspects))
+    np.maximum.at(largest, owner, np.abs(document.ring_area[ring]))
+    # Of a mask that is run lengths there are no rings: nothing explains its area.
+    lowest = np.where(largest > 0, 2 * largest - outline, outline)
+    explained: BoolArray = (given >= lowest - slack) & (given <= outline + slack) & (slack > 1)
+    rest = ~explained[owner]
+    crossed = np.zeros(len(suspects), np.bool_)
+    crossed[owner[rest][crossing(rings, ring[rest])]] = True
+    return explained | (crossed & (given > 0))
+
+
+def _found(document: Document, row: int, expected: float, *, of_outline: bool) -> Found:
+    area = document.annotations.area[row]
+    pointer = at("annotations", row, "area")
+    known = expected > 0 and np.isfinite(expected)
+    where = "its outline" if of_outline else "its box"
+    should = f"{expected:.6g}, that of {where}" if known else "more than 0"
+    return Found(
+        f"area is {area:.6g}; expected {should}",
+        pointer=pointer,
+        found=float(area),
+        expected=should,
+        ids=document.ids(row),
+        edits=(Edit(pointer, "replace", number(expected)),) if known else (),
+    )
+
+
+def _of_boxes(expected: Callable[[int], float], wrong: IndexArray, total: int) -> Found:
+    def pointer(row: int) -> str:
+        return at("annotations", row, "area")
+
+    return about_all(
+        f"area is width x height of the box in {len(wrong):,} of {total:,} annotations whose "
+        "outlines have another; expected that of the outline",
+        wrong,
+        pointer,
+        expected="the area of the outline",
+        edits=ManyEdits(
+            lambda: (Edit(pointer(row), "replace", number(expected(row))) for row in wrong.tolist())
+        ),
+    )
+
+
+RULES = (
+    Rule(
+        code="B011",
+        title="area is not that of the outline",
+        severity=Severity.WARNING,
+        scope="record",
+        breaks=(
+            "COCOeval sorts objects by `area` into small, medium and large: AP_S, AP_M and AP_L "
+            "are those of other objects, and an area of 0 belongs to the small ones."
+        ),
+        explanation=(
+            "The area is 0 or negative, or it differs from that of the outline by more than "
+            "`area_tolerance`; without an outline, from width times height of the box. The "
+            "difference between a polygon and its pixels is no alarm, nor are holes. Some "
+            "exporters write width times height though there are polygons; that is said once for "
+            "all of them. The fix computes the area anew."
+        ),
+        bad={"annotations": [
+            {"segmentation": [[10, 10, 30, 10, 10, 40]], "area": 600},
+        ]},
+        good={"annotations": [
+            {"segmentation": [[10, 10, 30, 10, 10, 40]], "area": 310},
+        ]},
+        check=_areas,
+        fix="safe",
+    ),
+)  # fmt: skip

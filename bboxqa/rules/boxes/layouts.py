@@ -1,0 +1,196 @@
+"""B: boxes of a whole file that are written in another way than COCO's, or images turned round."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from bboxqa.core.json_values import at
+from bboxqa.model.findings import Edit, Severity
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.reporting import about_all
+from bboxqa.rules.base.rule import Hits, ManyEdits, Rule, listed
+from bboxqa.rules.facts.box_layout import Layout, diagnose, swapped_images
+from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.image_bounds import number, tidy
+
+__all__ = ["RULES"]
+
+Check = Callable[[Document, ValidateSettings], Iterable[Hits]]
+_EXPECTED = "x, y, width, height in pixels"
+
+
+def _layout(wanted: Layout) -> Check:
+    """Return the check for one way of writing boxes."""
+
+    def check(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+        diagnosis = document.once(diagnose)
+        if diagnosis is None or diagnosis.layout is not wanted:
+            return
+
+        def edits() -> Iterator[Edit]:
+            for row, box in zip(diagnosis.rows.tolist(), diagnosis.bbox, strict=True):
+                yield Edit(at("annotations", row, "bbox"), "replace", tidy(box))
+            if wanted is Layout.NORMALISED:
+                yield from _scaled(document)
+
+        yield from listed(
+            [
+                about_all(
+                    f"boxes look like {wanted.value}: {diagnosis.evidence}; expected {_EXPECTED}",
+                    diagnosis.rows,
+                    lambda row: at("annotations", row, "bbox"),
+                    expected=_EXPECTED,
+                    edits=ManyEdits(edits),
+                )
+            ]
+        )
+
+    return check
+
+
+def _scaled(document: Document) -> Iterator[Edit]:
+    """Yield what turns areas and outlines into pixels where they are parts of the image too."""
+    diagnosis, rings = document.once(diagnose), document.annotations.rings
+    if diagnosis is None:
+        return
+    areas = document.annotations.area
+    for row in diagnosis.rows[(areas[diagnosis.rows] > 0) & (areas[diagnosis.rows] <= 1)].tolist():
+        pixels = float(areas[row]) * float(document.size[row].prod())
+        yield Edit(at("annotations", row, "area"), "replace", number(pixels))
+    bounds = document.outline_bounds
+    wanted = np.zeros(len(bounds), np.bool_)
+    wanted[diagnosis.rows] = True
+    wanted &= (bounds.min(axis=1) >= -1) & (bounds.max(axis=1) <= 2)
+    for ring in np.flatnonzero(wanted[rings.row]).tolist():
+        row = int(rings.row[ring])
+        xy = rings.xy[rings.offsets[ring] : rings.offsets[ring + 1]]
+        pointer = at("annotations", row, "segmentation", int(rings.place[ring]))
+        yield Edit(pointer, "replace", tidy((xy * document.size[row]).ravel()))
+
+
+def _swapped(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    images = swapped_images(document)
+    rows = np.flatnonzero(images)
+    if len(rows) == 0:
+        return
+    padded = np.append(images, False)
+    n_boxes = int((document.has_box & padded[document.image]).sum())
+    found = about_all(
+        f"width and height look swapped in {len(rows):,} of {len(images):,} images: boxes leave "
+        f"them, and all their {n_boxes:,} boxes lie inside after a swap",
+        rows,
+        lambda row: at("images", row),
+        expected="the size of the image as it is shown",
+    )
+    ids = {"image": document.images.get(int(rows[0]), "id")} if len(rows) == 1 else {}
+    yield from listed([replace(found, ids=ids)])
+
+
+def _box(*numbers: float) -> dict[str, object]:
+    return {"bbox": list(numbers), "area": 200}
+
+
+RULES = (
+    Rule(
+        code="B005",
+        title="boxes look like x1, y1, x2, y2",
+        severity=Severity.ERROR,
+        scope="data set",
+        breaks=(
+            "Every reader takes the third and fourth number for width and height: boxes become "
+            "far too large, and AP falls to about 0 without an error."
+        ),
+        explanation=(
+            "COCO's boxes are x, y, width, height. These look like two corners, as Pascal VOC and "
+            "torchvision have them: read so, they are the bounds of their outlines, or lie in "
+            "images that they would leave otherwise. At least five boxes must say so, or all "
+            "there are. The unsafe fix turns all of them into x, y, width, height."
+        ),
+        bad={"annotations": [
+            _box(60, 50, 80, 60), _box(50, 60, 70, 70), _box(70, 30, 90, 40), _box(20, 60, 40, 70),
+            _box(75, 65, 95, 75),
+        ]},
+        good={"annotations": [
+            _box(60, 50, 20, 10), _box(50, 60, 20, 10), _box(70, 30, 20, 10), _box(20, 60, 20, 10),
+            _box(75, 65, 20, 10),
+        ]},
+        check=_layout(Layout.CORNERS),
+        fix="unsafe",
+    ),
+    Rule(
+        code="B006",
+        title="boxes look like centre-x, centre-y, width, height",
+        severity=Severity.ERROR,
+        scope="data set",
+        breaks=(
+            "Every reader takes the first two numbers for the left upper corner: boxes stand half "
+            "their size too far right and down, and IoU is at most 1/7."
+        ),
+        explanation=(
+            "COCO's boxes begin with their left upper corner. These look as if they began with "
+            "their centre, as YOLO's do: read so, they are the bounds of their outlines, or lie "
+            "in images that many of them would leave otherwise. At least five boxes must say so, "
+            "or all there are. The unsafe fix turns all of them into x, y, width, height."
+        ),
+        bad={"annotations": [
+            _box(88, 50, 20, 10), _box(50, 74, 20, 10), _box(90, 30, 20, 10), _box(20, 60, 20, 10),
+            _box(85, 75, 20, 10),
+        ]},
+        good={"annotations": [
+            _box(78, 45, 20, 10), _box(40, 69, 20, 10), _box(80, 25, 20, 10), _box(10, 55, 20, 10),
+            _box(75, 70, 20, 10),
+        ]},
+        check=_layout(Layout.CENTRE),
+        fix="unsafe",
+    ),
+    Rule(
+        code="B007",
+        title="boxes look normalised to 0 to 1",
+        severity=Severity.ERROR,
+        scope="data set",
+        breaks=(
+            "Every reader takes them for pixels: all boxes lie in the first pixel of their image, "
+            "and nothing is learned or found."
+        ),
+        explanation=(
+            "COCO's boxes are in pixels. These lie between 0 and 1, as YOLO writes parts of the "
+            "width and the height of the image. The unsafe fix multiplies boxes with the size of "
+            "their image, and areas and outlines that are written so as well; should the boxes "
+            "then look like B005 or B006, that comes next."
+        ),
+        bad={"annotations": [{"bbox": [0.1, 0.2, 0.4, 0.5]}]},
+        good={"annotations": [{"bbox": [0.5, 1, 40, 40]}]},
+        check=_layout(Layout.NORMALISED),
+        fix="unsafe",
+    ),
+    Rule(
+        code="B012",
+        title="width and height of images look swapped",
+        severity=Severity.WARNING,
+        scope="data set",
+        breaks=(
+            "Tools that clip boxes to the image cut objects off, and masks are made of the wrong "
+            "shape; normalised coordinates come out wrong."
+        ),
+        explanation=(
+            "Boxes leave their images, and all boxes of these images lie inside after width and "
+            "height are swapped. Programs that read the size of a photograph without its EXIF "
+            "orientation write it so, and so does code that takes rows for width. At least five "
+            "boxes must say so. Compare with the images (`--images`, rule M004), then swap the "
+            "two numbers."
+        ),
+        bad={"annotations": [
+            _box(10, 82, 20, 10), _box(50, 85, 20, 10), _box(40, 88, 20, 10), _box(20, 60, 20, 10),
+            _box(5, 86, 20, 10), _box(30, 84, 20, 10),
+        ]},
+        good={
+            "images": [{"width": 80, "height": 100}],
+            "annotations": [
+                _box(10, 82, 20, 10), _box(50, 85, 20, 10), _box(40, 88, 20, 10),
+                _box(20, 60, 20, 10), _box(5, 86, 20, 10), _box(30, 84, 20, 10),
+            ],
+        },
+        check=_swapped,
+    ),
+)  # fmt: skip

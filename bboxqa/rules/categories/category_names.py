@@ -1,0 +1,187 @@
+"""Names of categories that are empty, or that two of them share."""
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from bboxqa.core.json_values import at, short
+from bboxqa.formats.document.annotation_columns import Kind
+from bboxqa.model.findings import Edit, Severity
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.rule import Found, Hits, ManyEdits, Rule, hits
+from bboxqa.rules.categories.category_use import (
+    ids_of,
+    names_of,
+    repeats,
+    root_category,
+    used_categories,
+)
+from bboxqa.rules.facts.document import Document
+
+__all__ = ["RULES"]
+
+
+def _repeated_name(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """C002: names that an earlier category has."""
+    names, root = names_of(document), root_category(document)
+    repeated, first = repeats(names)
+
+    def describe(row: int) -> Found:
+        earlier = int(first[row])
+        why = ", the root that Roboflow adds" if root in (row, earlier) else ""
+        return Found(
+            f"category name {short(names[row])} is also that of id "
+            f"{short(document.categories.get(earlier, 'id'))}{why}; expected a name of its own",
+            pointer=at("categories", row, "name"),
+            found=names[row],
+            expected="a name that no other category has",
+            key=short(names[row]),
+            ids=ids_of(document, row),
+        )
+
+    rows = np.arange(len(names))
+    habit = (root >= 0) & ((first == root) | (rows == root))
+    yield from hits(repeated & ~habit, describe)
+    yield from hits(repeated & habit, describe, Severity.INFO)
+
+
+def _folded(name: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", name).split()).casefold()
+
+
+def _nearly_repeated_name(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """C003: names that are another one but for case or blanks."""
+    names, root, used = names_of(document), root_category(document), used_categories(document)
+    groups: dict[str, list[int]] = {}
+    for row, name in enumerate(names):
+        if name is not None and row != root:
+            groups.setdefault(_folded(name), []).append(row)
+    kept = np.full(len(names), -1, np.int64)
+    for group in groups.values():
+        # What is merged has to stay: a category without annotations may be removed.
+        kept[group] = next((row for row in group if used[row]), group[0])
+    odd = [row for row, other in enumerate(kept) if other >= 0 and names[row] != names[other]]
+
+    def describe(row: int) -> Found:
+        other = int(kept[row])
+        return Found(
+            f"category name {short(names[row])} differs only by case or blanks from "
+            f"{short(names[other])} of id {short(document.categories.get(other, 'id'))}; "
+            "expected one category",
+            pointer=at("categories", row, "name"),
+            found=names[row],
+            expected=f"{short(names[other])}, or another name",
+            key=" ".join(sorted((short(names[row]), short(names[other])))),
+            ids=ids_of(document, row),
+            edits=_merge(document, row, other),
+        )
+
+    yield from hits(np.array(odd, np.int64), describe)
+
+
+def _merge(document: Document, row: int, other: int) -> Sequence[Edit]:
+    """Return what gives the annotations of a category to another one and removes it."""
+    categories, columns = document.categories, document.annotations
+    pair = categories.id[[row, other]]
+    same = np.isin(categories.id, pair) & categories.whole
+    alone = categories.exact[[row, other]].all() and same.sum() == 2 and pair[0] != pair[1]
+    rows = np.flatnonzero(document.category == row)
+    plain = (columns.kind["category_id"][rows] == Kind.INT).all()
+    if not (alone and plain and document.complete("annotations")):
+        return ()
+    target = int(categories.id[other])
+
+    def edits() -> Iterator[Edit]:
+        for each in rows.tolist():
+            yield Edit(at("annotations", each, "category_id"), "replace", target)
+        yield Edit(at("categories", row), "remove")
+
+    return ManyEdits(edits)
+
+
+def _empty_name(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """C008: names that are no text, or an empty one."""
+    categories = document.categories
+    wrong = [
+        name is None and isinstance(record, dict) and "name" in record
+        for record, name in zip(categories.values, names_of(document), strict=True)
+    ]
+
+    def describe(row: int) -> Found:
+        name = categories.get(row, "name")
+        return Found(
+            f"category name is {short(name)}; expected a text that is not empty",
+            pointer=at("categories", row, "name"),
+            found=name,
+            expected="a text that is not empty",
+            ids=ids_of(document, row),
+        )
+
+    yield from hits(np.array(wrong, np.bool_), describe)
+
+
+RULES = (
+    Rule(
+        code="C002",
+        title="category name used twice",
+        severity=Severity.WARNING,
+        scope="data set",
+        breaks=(
+            "A model learns to tell apart two classes that are one, and both get a poor AP; tools "
+            "that look classes up by name find one of them only."
+        ),
+        explanation=(
+            "Two categories have the same name and different ids. They come from joined files, "
+            "or from a class that was created again. Give their annotations one id, or the later "
+            "category another name. The root that Roboflow adds can have the name of a class; "
+            "this is told as info only."
+        ),
+        bad={"categories": [{"name": "cat"}, {"name": "cat"}]},
+        good={
+            "categories": [{"name": "cat"}, {"name": "cats"}],
+            "annotations": [{}, {"category_id": 2, "bbox": [50, 10, 20, 30]}],
+        },
+        check=_repeated_name,
+    ),
+    Rule(
+        code="C003",
+        title="category names that differ by case or blanks only",
+        severity=Severity.WARNING,
+        scope="data set",
+        breaks=(
+            "A model learns to tell apart two classes that are one, and both get a poor AP, each "
+            "having a part of the samples."
+        ),
+        explanation=(
+            "Two names are equal but for upper and lower case, blanks, or the Unicode form of "
+            "their letters. Annotators who type names themselves make such pairs. The unsafe fix "
+            "gives the annotations of the one category to the other and removes it; where two "
+            "categories share an id, or ids are no whole numbers, it waits until that is mended."
+        ),
+        bad={"categories": [{"name": "cat"}, {"name": "Cat "}]},
+        good={
+            "categories": [{"name": "cat"}, {"name": "cart"}],
+            "annotations": [{}, {"category_id": 2, "bbox": [50, 10, 20, 30]}],
+        },
+        check=_nearly_repeated_name,
+        fix="unsafe",
+    ),
+    Rule(
+        code="C008",
+        title="category name that is empty or no text",
+        severity=Severity.ERROR,
+        scope="record",
+        breaks=(
+            "Classes without a name cannot be told apart in tables and plots, and code that "
+            "sorts or joins names stops with a TypeError."
+        ),
+        explanation=(
+            "The name of a category is empty, only blanks, null, a number or something else "
+            "that is no text. Write the name that annotators know the class by."
+        ),
+        bad={"categories": [{"name": ""}]},
+        good={"categories": [{"name": "0"}]},
+        check=_empty_name,
+    ),
+)

@@ -1,0 +1,276 @@
+"""Which categories a file has, and which of them annotations use."""
+
+from collections.abc import Hashable, Iterator, Sequence
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, IndexArray
+from bboxqa.core.json_values import at, short
+from bboxqa.model.findings import Edit, Severity
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.rule import Found, Hits, Rule, hits, listed
+from bboxqa.rules.facts.document import Document
+
+__all__ = ["RULES", "ids_of", "names_of", "repeats", "root_category", "used_categories"]
+
+# More unused categories than this are told of in one go.
+_MANY = 10
+
+
+def names_of(document: Document) -> list[str | None]:
+    """Return the name of each category; None where it is no text, or an empty one."""
+    categories = document.categories
+    raw = [categories.get(row, "name") for row in range(len(categories))]
+    return [name if isinstance(name, str) and name.strip() else None for name in raw]
+
+
+def _first_of(keys: Sequence[Hashable | None]) -> IndexArray:
+    """Return (C,) int64: the first row with the same key; -1 where there is no key."""
+    first: dict[Hashable, int] = {}
+    rows = [-1 if key is None else first.setdefault(key, row) for row, key in enumerate(keys)]
+    return np.array(rows, np.int64)
+
+
+def repeats(keys: Sequence[Hashable | None]) -> tuple[BoolArray, IndexArray]:
+    """Return which rows have the key of an earlier one, and the first row of each key."""
+    first = _first_of(keys)
+    return (first >= 0) & (first < np.arange(len(keys))), first
+
+
+def ids_of(document: Document, row: int) -> dict[str, object]:
+    """Return the id of a category, as a finding names it."""
+    record = document.categories.values[row]
+    return {"category": record["id"]} if isinstance(record, dict) and "id" in record else {}
+
+
+def used_categories(document: Document) -> BoolArray:
+    """Return (C,) bool: whether an annotation has the category; of equal ids the first counts."""
+    used = np.zeros(len(document.categories), np.bool_)
+    used[document.category[document.category >= 0]] = True
+    return used
+
+
+def root_category(document: Document) -> int:
+    """Return the category that Roboflow puts before all others; -1 if there is none."""
+    categories = document.categories
+    rows = np.flatnonzero(categories.whole & (categories.id == 0))
+    complete = document.complete("annotations") and document.complete("categories")
+    if not complete or len(rows) != 1 or len(categories) < 2:
+        return -1
+    root = int(rows[0])
+    name = categories.get(root, "name")
+    others = (categories.get(row, "supercategory") for row in range(len(categories)) if row != root)
+    is_above = isinstance(name, str) and name != "" and all(other == name for other in others)
+    columns = document.annotations
+    is_used = (columns.whole["category_id"] & (columns.category_id == 0)).any()
+    return root if is_above and not is_used else -1
+
+
+def _repeated_id(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """C001: categories with the id of an earlier one."""
+    categories = document.categories
+    keys: list[Hashable | None] = []
+    for row in range(len(categories)):
+        raw = categories.get(row, "id")
+        text = raw if isinstance(raw, str) else None
+        keys.append(int(categories.id[row]) if categories.whole[row] else text)
+    repeated, first = repeats(keys)
+
+    def describe(row: int) -> Found:
+        other = categories.get(int(first[row]), "name")
+        return Found(
+            f"category id {short(categories.get(row, 'id'))} is that of category {short(other)} "
+            "already; expected an id of its own",
+            pointer=at("categories", row, "id"),
+            found=categories.get(row, "id"),
+            expected="an id that no other category has",
+            key=short(categories.get(row, "id")),
+            ids=ids_of(document, row),
+        )
+
+    yield from hits(repeated, describe)
+
+
+def _unused(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """C004: categories without annotations."""
+    if not (document.complete("annotations") and document.complete("categories")):
+        return
+    categories, used = document.categories, used_categories(document)
+    if not used.any():
+        return
+    # The second of two equal ids has no annotations of its own, whatever they meant.
+    first = categories.find(categories.id)
+    unused = ~used & categories.whole & (first == np.arange(len(categories)))
+    if (root := root_category(document)) >= 0:
+        unused[root] = False
+    rows = np.flatnonzero(unused)
+
+    def describe(row: int) -> Found:
+        return Found(
+            f"category {short(categories.get(row, 'name'))} has no annotations",
+            pointer=at("categories", row),
+            found=categories.get(row, "name"),
+            expected="at least one annotation",
+            ids=ids_of(document, row),
+            edits=(Edit(at("categories", row), "remove"),),
+        )
+
+    if len(rows) <= _MANY:
+        yield from hits(unused, describe)
+        return
+    examples = ", ".join(short(categories.get(row, "name")) for row in rows[:3].tolist())
+    yield from listed([
+        Found(
+            f"{len(rows):,} of {len(categories):,} categories have no annotations, "
+            f"such as {examples}",
+            pointer=at("categories"),
+            expected="at least one annotation for each",
+            edits=tuple(Edit(at("categories", row), "remove") for row in rows.tolist()),
+            count=len(rows),
+            examples=tuple(at("categories", row) for row in rows[:3].tolist()),
+        )
+    ])  # fmt: skip
+
+
+def _synthetic_root(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """C005: the category that Roboflow adds."""
+    if (row := root_category(document)) < 0:
+        return
+    yield from listed([
+        Found(
+            f"category {short(document.categories.get(row, 'name'))} with id 0 is the "
+            "supercategory of all others and has no annotations; expected only classes",
+            pointer=at("categories", row),
+            found=document.categories.get(row, "name"),
+            expected="only categories that annotations can have",
+            ids=ids_of(document, row),
+            edits=(Edit(at("categories", row), "remove"),),
+        )
+    ])  # fmt: skip
+
+
+def _gaps(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """C006: ids that do not count from 1."""
+    categories = document.categories
+    if not document.complete("categories"):
+        return
+    ids = np.unique(categories.id[categories.whole & (categories.id >= 0)])
+    zero = ids[:1].tolist() == [0]
+    explained = root_category(document) >= 0
+    positive = ids[ids > 0]
+    n_missing = int(positive[-1]) - len(positive) if len(positive) else 0
+    parts = []
+    if zero and not explained:
+        parts.append("there is an id 0")
+    if n_missing:
+        place = int(np.flatnonzero(positive != np.arange(1, len(positive) + 1))[0])
+        parts.append(f"{n_missing:,} below {positive[-1]:,} are missing, such as {place + 1:,}")
+    if parts:
+        yield from listed([
+            Found(
+                f"category ids are not 1 to {max(len(ids), 1):,}: {' and '.join(parts)}",
+                pointer=at("categories"),
+                expected="ids that count from 1 without gaps",
+                count=max(n_missing, 1),
+            )
+        ])  # fmt: skip
+
+
+RULES = (
+    Rule(
+        code="C001",
+        title="category id used twice",
+        severity=Severity.ERROR,
+        scope="data set",
+        breaks=(
+            "pycocotools keeps the last of two categories with one id: the other class is gone, "
+            "and its annotations count for the wrong one."
+        ),
+        explanation=(
+            "Two categories have the same id, mostly because lists were joined by hand or by a "
+            "script. Which of them an annotation means cannot be told from the file. Give the "
+            "later category an id of its own, and its annotations too."
+        ),
+        bad={"categories": [{"id": 1}, {"id": 1}]},
+        good={"categories": [{"id": 1}, {"id": 2}], "annotations": [{}, {"category_id": 2}]},
+        check=_repeated_id,
+    ),
+    Rule(
+        code="C004",
+        title="category without annotations",
+        severity=Severity.INFO,
+        scope="data set",
+        breaks=(
+            "Trainers that count categories give the model an output that it never learns; "
+            "COCOeval has no AP for the class and leaves it out of the mean."
+        ),
+        explanation=(
+            "A category is listed, but no annotation has it. In a part of a data set this can "
+            "be right: then all parts list the same categories. More than ten of them are one "
+            "finding. The unsafe fix removes the category; keep it where another file of the "
+            "data set uses it."
+        ),
+        bad={"categories": [{}, {}]},
+        good={
+            "categories": [{}, {}],
+            "annotations": [{}, {"category_id": 2, "bbox": [50, 10, 20, 30]}],
+        },
+        check=_unused,
+        fix="unsafe",
+    ),
+    Rule(
+        code="C005",
+        title="root category of a Roboflow export",
+        severity=Severity.INFO,
+        scope="data set",
+        breaks=(
+            "Tools that count categories give the model one class too many and shift the labels "
+            "of all others by one (roboflow/rf-detr 1303)."
+        ),
+        explanation=(
+            "The category with id 0 is the supercategory of all others, and no annotation has "
+            "it: Roboflow adds it to its exports, under the name of the project. The safe fix "
+            "removes it; the other categories keep their ids."
+        ),
+        bad={
+            "categories": [
+                {"id": 0, "name": "cells", "supercategory": "none"},
+                {"id": 1, "name": "rbc", "supercategory": "cells"},
+            ]
+        },
+        good={
+            "categories": [
+                {"id": 1, "name": "rbc", "supercategory": "cells"},
+                {"id": 2, "name": "wbc", "supercategory": "cells"},
+            ],
+            "annotations": [{}, {"category_id": 2, "bbox": [50, 10, 20, 30]}],
+        },
+        check=_synthetic_root,
+        fix="safe",
+    ),
+    Rule(
+        code="C006",
+        title="category ids that do not count from 1",
+        severity=Severity.INFO,
+        scope="data set",
+        breaks=(
+            "CVAT rejects category id 0 and Datumaro takes it for no label (roboflow/supervision "
+            "2276, open-edge-platform/datumaro 156); code that sizes a model by the number of "
+            "categories breaks on higher ids."
+        ),
+        explanation=(
+            "COCO does not forbid an id 0 or gaps, and its own ids have gaps, but many tools "
+            "take ids for class numbers. Number the categories from 1, or check that your tools "
+            "map ids to classes. An id 0 that is the root of a Roboflow export is C005."
+        ),
+        bad={
+            "categories": [{"id": 0}, {"id": 1}],
+            "annotations": [{"category_id": 0}, {"category_id": 1, "bbox": [50, 10, 20, 30]}],
+        },
+        good={
+            "categories": [{"id": 2}, {"id": 1}],
+            "annotations": [{"category_id": 2}, {"category_id": 1, "bbox": [50, 10, 20, 30]}],
+        },
+        check=_gaps,
+    ),
+)

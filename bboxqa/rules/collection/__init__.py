@@ -1,0 +1,1 @@
+"""Rules about the data set as a whole."""

@@ -1,0 +1,281 @@
+"""D: duplicates."""
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
+from bboxqa.core.blocks import rows_where
+from bboxqa.core.json_values import at, short
+from bboxqa.core.text import count
+from bboxqa.formats.document.annotation_columns import Kind
+from bboxqa.geometry.kernels.boxes import bbox_iou, corners
+from bboxqa.model.findings import Edit, Severity
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.reporting import about_all
+from bboxqa.rules.base.rule import Found, Hits, Rule, hits, listed
+from bboxqa.rules.facts.authorship import people
+from bboxqa.rules.facts.box_layout import diagnose
+from bboxqa.rules.facts.box_overlaps import Column, Columns, first_equal, overlapping
+from bboxqa.rules.facts.document import Document
+
+__all__ = ["RULES"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Earlier:
+    """The boxes that are nearly the same as an earlier one by the same annotator.
+
+    Attributes
+    ----------
+    same, other : (N,) int64
+        The row of an earlier box of the same and of another category; -1 for none.
+    unfinished : (U,) int64
+        The annotations of which not every pair was compared, in ascending order.
+    """
+
+    same: IndexArray
+    other: IndexArray
+    unfinished: IndexArray
+
+
+def _repeats(document: Document) -> IndexArray:
+    """Return for each annotation the first that has the same record but for the id; or -1."""
+    columns = document.annotations
+
+    def side(place: int, rows: slice | IndexArray) -> FloatArray:
+        written = columns.bbox[rows, place]
+        return np.where(np.isfinite(written), written, document.outline_bounds[rows, place])
+
+    sides = [partial(side, place) for place in range(4)]
+    sound = columns.record == Kind.DICT
+    for each in sides:
+        sound &= rows_where(len(columns), partial(_finite, each))
+    rows = np.flatnonzero(sound)
+    rows = _with_equals(rows, [*sides, columns.image_id.__getitem__])
+    # Where every box is the same, these keep records apart without reading them.
+    whole = (columns.image_id, columns.category_id, document.annotator, columns.iscrowd,
+             columns.form)  # fmt: skip
+    sizes = (columns.area, *(document.outline_bounds[:, place] for place in range(4)))
+    known_sizes = [partial(_known, size) for size in sizes]
+    rows = _with_equals(rows, [*sides, *(each.__getitem__ for each in whole), *known_sizes])
+    result = np.full(len(columns), -1)
+    known: dict[str, int] = {}
+    for row in rows.tolist():
+        record = {key: value for key, value in document.record(row).items() if key != "id"}
+        earlier = known.setdefault(json.dumps(record, sort_keys=True), row)
+        result[row] = -1 if earlier == row else earlier
+    return document.stored(result)
+
+
+def _finite(column: Column, rows: slice) -> BoolArray:
+    return np.isfinite(column(rows))
+
+
+def _of(rows: IndexArray, column: Column, of: slice | IndexArray) -> NDArray[Any]:
+    return column(rows[of])
+
+
+def _known(column: FloatArray, rows: slice | IndexArray) -> FloatArray:
+    return np.nan_to_num(column[rows])
+
+
+def _with_equals(rows: IndexArray, columns: Columns) -> IndexArray:
+    """Return those of some rows that are there several times, sorted."""
+    first = first_equal(len(rows), [partial(_of, rows, each) for each in columns])
+    again = first != np.arange(len(first))
+    several: IndexArray = rows[np.union1d(first[again], np.flatnonzero(again))]
+    return several
+
+
+def _earlier(document: Document, threshold: float) -> _Earlier:
+    """Return which box each box repeats with an IoU of at least a threshold."""
+    columns = document.annotations
+    exact = document.once(_repeats)
+    none = len(columns)
+    same, other = np.full(none, none), np.full(none, none)
+    kind = columns.category_id
+    unfinished = [np.zeros(0, np.int64)]
+    for found in overlapping(columns.bbox, _drawer(document, exact), kind, threshold):
+        left, right = found.left, found.right
+        unfinished.append(found.unfinished)
+        alike = kind[left] == kind[right]
+        np.minimum.at(same, right[alike], left[alike])
+        np.minimum.at(other, right[~alike], left[~alike])
+    same[same == none] = -1
+    other[other == none] = -1
+    rows = np.sort(np.concatenate(unfinished))
+    return _Earlier(document.stored(same), document.stored(other), document.stored(rows))
+
+
+def _drawer(document: Document, exact: IndexArray) -> IndexArray:
+    """Return (N,) int64: annotations of one image by one annotator; -1 to be left out.
+
+    Where an image was given to several people and nobody says who drew what, two boxes can be
+    two people's.
+    """
+    columns, known = document.annotations, document.once(people)
+    group = document.image * (len(known.names) + 1) + 1 + known.author
+    shared = np.bincount(known.asked[:, 0], minlength=len(document.images) + 1) > 1
+    unknown = (known.author < 0) & shared[document.image]
+    left_out = unknown | (columns.iscrowd == 1) | (exact >= 0) | ~columns.whole["category_id"]
+    return np.where(left_out | (document.image < 0), -1, group)
+
+
+def _exact(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    earlier = document.once(_repeats)
+
+    def describe(row: int) -> Found:
+        ids = [document.record(each).get("id") for each in (int(earlier[row]), row)]
+        return Found(
+            f"the same record as annotation {short(ids[0])}, but for the id; expected it once",
+            pointer=at("annotations", row),
+            found=ids[1],
+            expected="no annotation twice",
+            ids=document.ids(row),
+            edits=(Edit(at("annotations", row), "remove"),),
+            key=_key(ids),
+        )
+
+    yield from hits(earlier >= 0, describe)
+
+
+def _key(ids: Iterable[Any]) -> str:
+    """Return ids in an order that is not that of the records."""
+    return " ".join(sorted(map(short, ids)))
+
+
+def _near(document: Document, settings: ValidateSettings, *, same: bool) -> Iterator[Hits]:
+    """Yield boxes that are nearly the same, of the same or of different categories."""
+    # What is not x, y, width, height overlaps by chance.
+    if document.once(diagnose) is not None:
+        return
+    found = document.once(_earlier, settings.duplicate_iou)
+    earlier = found.same if same else found.other
+    limit = f"{settings.duplicate_iou:g}"
+
+    def describe(row: int) -> Found:
+        first = int(earlier[row])
+        box = corners(document.annotations.bbox[[first, row]])
+        iou = float(bbox_iou(box[:1], box[1:])[0])
+        records = [document.record(first), document.record(row)]
+        kinds = [_category(document, each) for each in (first, row)]
+        what = (
+            f"of the same category {kinds[0]}"
+            if same
+            else f"which is {kinds[0]} and not {kinds[1]}"
+        )
+        return Found(
+            f"bbox has an IoU of {iou:.3g} with annotation {short(records[0].get('id'))}, {what}; "
+            f"expected less than {limit} for one annotator",
+            pointer=at("annotations", row, "bbox"),
+            found=records[1].get("bbox"),
+            expected=f"an IoU below {limit}",
+            ids=document.ids(row),
+            examples=(at("annotations", first), at("annotations", row)),
+            key=_key([record.get("id") for record in records]),
+        )
+
+    yield from hits(earlier >= 0, describe)
+    if len(found.unfinished):
+        yield from listed([_not_compared(document, found.unfinished)], Severity.INFO)
+
+
+def _not_compared(document: Document, rows: IndexArray) -> Found:
+    """Return what is said where the search ended before it compared all boxes."""
+    n_images = len(np.unique(document.image[rows]))
+    return about_all(
+        f"{count(len(rows), 'annotation')} of {count(n_images, 'image')} lie so close together "
+        "that not all pairs were compared; to compare more of them, raise duplicate_iou or "
+        "validate images in files of their own",
+        rows,
+        lambda row: at("annotations", row, "bbox"),
+        expected="fewer boxes in one place",
+    )
+
+
+def _category(document: Document, row: int) -> str:
+    place = int(document.category[row])
+    name = document.categories.get(place, "name") if place >= 0 else None
+    return short(document.annotations.category_id[row].item() if name is None else name)
+
+
+def _same_class(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
+    yield from _near(document, settings, same=True)
+
+
+def _other_class(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
+    yield from _near(document, settings, same=False)
+
+
+_DOG = {"categories": [{}, {"name": "dog"}]}
+
+RULES = (
+    Rule(
+        code="D001",
+        title="annotation is there twice",
+        severity=Severity.WARNING,
+        scope="data set",
+        breaks=(
+            "Evaluation expects two detections of one object: a perfect model misses one of the "
+            "two, and its recall and AP fall."
+        ),
+        explanation=(
+            "Two annotations of one image are equal in everything but the id, also in keys that "
+            "COCO does not know and in the annotator. They come from joining files that overlap, "
+            "from importing twice, and from copy and paste. The fix removes all but the first."
+        ),
+        bad={"annotations": [{}, {}]},
+        good={"annotations": [{"rater": "ann"}, {"rater": "bob"}]},
+        check=_exact,
+        fix="safe",
+    ),
+    Rule(
+        code="D002",
+        title="object is annotated twice by one annotator",
+        severity=Severity.WARNING,
+        scope="data set",
+        breaks=(
+            "Evaluation expects two detections of one object, and non-maximum suppression leaves "
+            "one: recall and AP fall."
+        ),
+        explanation=(
+            "Two boxes of one image, one category and one annotator have an IoU of at least 0.9 "
+            "(duplicate_iou). Mostly one object was drawn twice, or a pre-annotation was kept "
+            "next to its correction. Boxes of two annotators are agreement and are not reported; "
+            "nor are crowds, boxes on an image that was given to several people where nobody says "
+            "who drew what, and annotations that D001 reports. Look at both and delete one. Where "
+            "thousands of boxes lie in one place the search ends early, and an info finding "
+            "says so."
+        ),
+        bad={"annotations": [{}, {"bbox": [10, 10, 20, 31]}]},
+        good={"annotations": [{"rater": "ann"}, {"rater": "bob", "bbox": [10, 10, 20, 31]}]},
+        check=_same_class,
+    ),
+    Rule(
+        code="D003",
+        title="object has two categories by one annotator",
+        severity=Severity.WARNING,
+        scope="data set",
+        breaks=(
+            "One of the two labels is wrong or both are: the model is punished for either answer, "
+            "and evaluation counts a miss."
+        ),
+        explanation=(
+            "Two boxes of one image, one annotator and different categories have an IoU of at "
+            "least 0.9 (duplicate_iou). Mostly the category was corrected by drawing anew, without "
+            "deleting the first box; where objects may have several categories, or one hides "
+            "another, it is as it should be: ignore D003 then. Crowds are left out. Where "
+            "thousands of boxes lie in one place the search ends early, and an info finding "
+            "says so."
+        ),
+        bad={**_DOG, "annotations": [{}, {"category_id": 2, "bbox": [10, 10, 20, 31]}]},
+        good={**_DOG, "annotations": [{}, {"category_id": 2, "bbox": [10, 10, 20, 36]}]},
+        check=_other_class,
+    ),
+)

@@ -1,0 +1,199 @@
+"""Q: statistics."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from bboxqa.core.json_values import at, short
+from bboxqa.core.text import count
+from bboxqa.model.findings import Severity
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.rule import Found, Hits, Rule, hits, listed
+from bboxqa.rules.facts.box_layout import diagnose
+from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.robust import deviations
+
+__all__ = ["RULES"]
+
+_FEW = 10
+_MOST = 0.9
+_ENOUGH = 20
+_ENOUGH_IMAGES = 8
+_FAR = 6.0
+# Smaller spreads of logarithms count as these: where all are alike, nothing near is odd.
+_MIN_SIZE_SPREAD = 0.25
+_MIN_NUMBER_SPREAD = 0.2
+
+
+def _balance(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    if not (document.complete("categories") and document.complete("annotations")):
+        return
+    number = np.bincount(
+        document.category[document.category >= 0], minlength=len(document.categories)
+    )
+    used = np.flatnonzero(number)
+    few, founds = used[number[used] < _FEW], []
+    if len(few):
+        names = ", ".join(
+            f"{short(document.categories.get(row, 'name'))} ({number[row]})"
+            for row in few[np.argsort(number[few], kind="stable")][:3].tolist()
+        )
+        founds.append(
+            Found(
+                f"{len(few):,} of {len(used):,} used categories with fewer than {_FEW} "
+                f"annotations: {names}{', …' if len(few) > 3 else ''}",
+                pointer=at("categories", int(few[0])),
+                expected=f"{_FEW} annotations or more",
+                ids={"category": document.categories.get(int(few[0]), "id")},
+                count=len(few),
+                examples=tuple(at("categories", int(row)) for row in few[:3]),
+            )
+        )
+    top = int(number.argmax()) if len(used) > 1 else -1
+    if top >= 0 and number[top] > _MOST * number.sum():
+        founds.append(
+            Found(
+                f"category {short(document.categories.get(top, 'name'))} has {number[top]:,} of "
+                f"{count(int(number.sum()), 'annotation')}; expected at most {_MOST:.0%}",
+                pointer=at("categories", top),
+                found=int(number[top]),
+                expected=f"at most {_MOST:.0%} of the annotations",
+                key=short(document.categories.get(top, "name")),
+                ids={"category": document.categories.get(top, "id")},
+                count=int(number[top]),
+            )
+        )
+    yield from listed(founds)
+
+
+def _sizes(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    if document.once(diagnose) is not None:
+        return
+    rows = np.flatnonzero(document.has_box & (document.category >= 0))
+    category = document.category[rows]
+    enough = np.bincount(category, minlength=1)[category] >= _ENOUGH
+    rows, category = rows[enough], category[enough]
+    bbox = document.annotations.bbox
+    # The sum of two logarithms, since a product can be infinite.
+    area = np.log(bbox[rows, 2]) + np.log(bbox[rows, 3])
+    score, middle = deviations(area, category, _MIN_SIZE_SPREAD)
+    odd = np.abs(score) > _FAR
+    odd_rows, side = rows[odd], np.exp(middle[odd] / 2)
+
+    def describe(place: int) -> Found:
+        row = int(odd_rows[place])
+        name = document.categories.get(int(document.category[row]), "name")
+        width, height = bbox[row, 2:]
+        return Found(
+            f"bbox of {width:.4g} × {height:.4g} px; boxes of {short(name)} are mostly about "
+            f"{side[place]:.3g} × {side[place]:.3g} px",
+            pointer=at("annotations", row, "bbox"),
+            found=bbox[row].tolist(),
+            expected=f"an area nearer to the median, {side[place] ** 2:.4g} px²",
+            ids=document.ids(row),
+        )
+
+    if len(odd_rows):
+        yield Hits(odd_rows, describe)
+
+
+def _numbers(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    number = np.bincount(document.image[document.image >= 0], minlength=len(document.images))
+    rows = np.flatnonzero(number)
+    if len(rows) < _ENOUGH_IMAGES:
+        return
+    group = np.zeros(len(rows), np.int64)
+    score, _ = deviations(np.log1p(number[rows]), group, _MIN_NUMBER_SPREAD)
+    middle = float(np.median(number[rows]))
+
+    def describe(row: int) -> Found:
+        return Found(
+            f"image has {count(int(number[row]), 'annotation')}; the median of the annotated "
+            f"images is {middle:g}",
+            pointer=at("images", row),
+            found=int(number[row]),
+            expected=f"a number nearer to {middle:g}",
+            ids={"image": document.images.get(row, "id")},
+        )
+
+    yield from hits(rows[np.abs(score) > _FAR], describe)
+
+
+RULES = (
+    Rule(
+        code="Q001",
+        title="category with few annotations, or with nearly all",
+        severity=Severity.INFO,
+        scope="data set",
+        breaks=(
+            "A model hardly learns a rare category, and its AP rests on a few objects: it moves by "
+            "tens of points from one split to the next."
+        ),
+        explanation=(
+            "Categories with 1 to 9 annotations are counted and reported once; so is a category "
+            "that has more than 90 % of all annotations where there are several. Collect more, "
+            "merge categories, or weight them in training."
+        ),
+        bad={"annotations": [{"bbox": [9 * place, 10, 7, 30]} for place in range(9)]},
+        good={"annotations": [{"bbox": [9 * place, 10, 7, 30]} for place in range(10)]},
+        check=_balance,
+    ),
+    Rule(
+        code="Q002",
+        title="size is unusual for the category",
+        severity=Severity.INFO,
+        scope="data set",
+        breaks="It is often a slip of the mouse, or another category than was meant.",
+        explanation=(
+            "The area of a box is more than 6 robust standard deviations from the median of its "
+            "category. Both are taken of the logarithms of the areas, the deviation as 1.4826 "
+            "times the median absolute deviation and at least 0.25; categories with at least 20 "
+            "boxes are looked at. Look at the box; leave it if the object is so."
+        ),
+        bad={
+            "annotations": [
+                *({"bbox": [place, place, 20 + place % 3, 30]} for place in range(20)),
+                {"bbox": [50, 50, 2, 3]},
+            ],
+        },
+        good={
+            "annotations": [
+                *({"bbox": [place, place, 20 + place % 3, 30]} for place in range(20)),
+                {"bbox": [50, 50, 14, 20]},
+            ],
+        },
+        check=_sizes,
+    ),
+    Rule(
+        code="Q003",
+        title="image with an unusual number of annotations",
+        severity=Severity.INFO,
+        scope="data set",
+        breaks=(
+            "Such images weigh more than all others in training and in AP, and they can exhaust "
+            "the memory of a batch."
+        ),
+        explanation=(
+            "The number n of annotations on an image is more than 6 robust standard deviations "
+            "from the median of the annotated images. Both are taken of log(1 + n), the deviation "
+            "as 1.4826 times the median absolute deviation and at least 0.2; files with at least "
+            "8 annotated images are looked at. Images that were imported twice look so, and "
+            "pictures of crowds."
+        ),
+        bad={
+            "images": [{}] * 8,
+            "annotations": [
+                *({"image_id": place + 1} for place in range(8)),
+                *({"bbox": [5 * place, 40, 4, 30]} for place in range(15)),
+            ],
+        },
+        good={
+            "images": [{}] * 8,
+            "annotations": [
+                *({"image_id": place + 1} for place in range(8)),
+                *({"bbox": [5 * place, 40, 4, 30]} for place in range(3)),
+            ],
+        },
+        check=_numbers,
+    ),
+)

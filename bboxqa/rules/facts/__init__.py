@@ -1,0 +1,1 @@
+"""Facts about a document that several rules ask for."""

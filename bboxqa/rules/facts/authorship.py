@@ -1,0 +1,172 @@
+"""Who drew what, and who was asked to, as far as a file says it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, compact
+from bboxqa.formats.annotations.records import ASKED_KEYS, annotator_name
+from bboxqa.rules.facts.document import Document
+
+__all__ = ["People", "fold", "image_list", "names_in", "people", "unique_pairs"]
+
+_NAMES = (str, int, float)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class People:
+    """The annotators of a file.
+
+    Attributes
+    ----------
+    names : tuple of str
+        All of them; the codes below are places in it.
+    author : (N,) int32
+        Who drew each annotation; -1 for unknown.
+    by_records : bool
+        Whether image records name the annotator of all that was drawn on them.
+    picture : (I,) int64
+        The first image record of the same picture; with `by_records` a picture has several.
+    listed : (I,) bool
+        Whether an image says who was asked.
+    asked : (P, 2) int64
+        Image record and annotator, each pair once.
+    """
+
+    names: tuple[str, ...]
+    author: IntArray
+    by_records: bool
+    picture: IndexArray
+    listed: BoolArray
+    asked: IndexArray
+
+    @property
+    def folded(self) -> IndexArray:
+        """(K,) int64: names that differ only in case or blanks have the same number."""
+        numbers: dict[str, int] = {}
+        folded = [numbers.setdefault(fold(name), len(numbers)) for name in self.names]
+        return np.array(folded, np.int64)
+
+
+def fold(name: str) -> str:
+    """Return a name without what a person does not tell names apart by.
+
+    Examples
+    --------
+    >>> fold(" Ann  B "), fold("ann b")
+    ('ann b', 'ann b')
+    """
+    return " ".join(name.split()).casefold()
+
+
+def image_list(image: Any) -> tuple[str, Any]:
+    """Return the key and value by which an image says who was asked about it.
+
+    An empty list says nothing, since some tools write one on every image.
+
+    Examples
+    --------
+    >>> image_list({"rater_list": ["r1", "r2"]}), image_list({"annotators": []})
+    (('rater_list', ['r1', 'r2']), ('', None))
+    """
+    if type(image) is dict:
+        for key in ASKED_KEYS:
+            if value := image.get(key):
+                return key, value
+    return "", None
+
+
+def names_in(value: Any) -> tuple[str, ...] | None:
+    """Return the annotators in a list of names, or the keys of an object; None for other values.
+
+    Examples
+    --------
+    >>> names_in(["r1", 2]), names_in({"r1": []}), names_in("r1, r2"), names_in([{"id": 1}])
+    (('r1', '2'), ('r1',), None, None)
+    """
+    if type(value) not in (list, dict) or not all(type(name) in _NAMES for name in value):
+        return None
+    return tuple(annotator_name(name) for name in value if name != "")
+
+
+def unique_pairs(
+    left: NDArray[Any], right: NDArray[Any]
+) -> tuple[IndexArray, IndexArray, IndexArray]:
+    """Return the pairs of two columns in ascending order, which one each row is, and their numbers.
+
+    Parameters
+    ----------
+    left, right : (N,) integers
+        0 or more, and small enough for their product.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pairs, of_row, number = unique_pairs(np.array([5, 0, 5]), np.array([2, 7, 2]))
+    >>> pairs.tolist(), of_row.tolist(), number.tolist()
+    ([[0, 7], [5, 2]], [1, 0, 1], [1, 2])
+    """
+    height, width = 1 + int(left.max(initial=0)), 1 + int(right.max(initial=0))
+    # One number is found many times faster than two.
+    key, of_row = compact(left.astype(np.int64) * width + right, height * width)
+    return np.stack(np.divmod(key, width), 1), of_row, np.bincount(of_row, minlength=len(key))
+
+
+def people(document: Document) -> People:
+    """Return who drew what in a document, and who was asked to."""
+    number = {name: code for code, name in enumerate(document.annotations.annotator_names)}
+    n_images = len(document.images)
+    picture = np.arange(n_images)
+    by_records = document.annotator_key is None and any(_one_each(document))
+    pairs = _of_records(document) if by_records else _of_lists(document)
+    asked = [(row, number.setdefault(name, len(number))) for row, name in pairs]
+    table = unique_pairs(*np.array(asked, np.int64).reshape(-1, 2).T)[0]
+    listed = np.zeros(n_images, np.bool_)
+    listed[table[:, 0]] = True
+    author = document.annotator
+    if by_records:
+        of_image = np.full(n_images + 1, -1, np.int32)
+        of_image[table[:, 0]] = table[:, 1]
+        author = of_image[document.image]
+        picture = _pictures(document)
+    return People(tuple(number), author, by_records, picture, listed, table)
+
+
+def _one_each(document: Document) -> Iterator[bool]:
+    """Yield of each image whether it names one annotator of its own."""
+    for image in document.images.values:
+        name = image.get("annotator") if type(image) is dict else None
+        yield type(name) in _NAMES and name != ""
+
+
+def _of_records(document: Document) -> Iterator[tuple[int, str]]:
+    for row, named in enumerate(_one_each(document)):
+        if named:
+            yield row, annotator_name(document.images.values[row]["annotator"])
+
+
+def _of_lists(document: Document) -> Iterator[tuple[int, str]]:
+    # Most images have the same list, which is made into names once.
+    known: dict[str, tuple[str, ...]] = {}
+    for row, image in enumerate(document.images.values):
+        value = image_list(image)[1]
+        if value is not None:
+            text = repr(value)
+            if text not in known:
+                known[text] = names_in(value) or ()
+            for name in known[text]:
+                yield row, name
+
+
+def _pictures(document: Document) -> IndexArray:
+    """Return for each image record the first with the same file name."""
+    first: dict[str, int] = {}
+    result = np.arange(len(document.images))
+    for row, image in enumerate(document.images.values):
+        name = image.get("file_name") if type(image) is dict else None
+        if type(name) is str and name:
+            result[row] = first.setdefault(name, row)
+    return result

@@ -1,0 +1,218 @@
+"""Boxes of one image that are equal or overlap strongly, among up to millions of boxes."""
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, run_starts
+from bboxqa.core.blocks import blocks, rows_where
+from bboxqa.geometry.kernels.boxes import bbox_iou, corners
+
+__all__ = ["Column", "Columns", "Overlaps", "first_equal", "overlapping"]
+
+# Boxes that are compared at a time, if no image alone has more.
+_ROWS = 1 << 18
+# So many comparisons take a few seconds; only boxes heaped up on purpose need more.
+_MAX_WORK = 200_000_000
+# Coordinates are rounded: what is at the bound exactly must not be missed.
+_SLACK = 1e-9
+# An odd number whose bits look random, so that all bits of a product depend on its factor.
+_MIXER = np.uint64(0x9E3779B97F4A7C15)
+
+
+class Overlaps(NamedTuple):
+    """Part of what a search for overlapping boxes finds.
+
+    Attributes
+    ----------
+    left, right : (P,) int64
+        The rows of pairs, ``left < right``; in no order.
+    unfinished : (U,) int64
+        The rows of groups in which not every pair was compared, in no order.
+    """
+
+    left: IndexArray
+    right: IndexArray
+    unfinished: IndexArray
+
+
+Column = Callable[[slice | IndexArray], NDArray[Any]]
+"""Gives the numbers of a column at some of N rows, so that they need not be copied for all."""
+
+Columns = Sequence[Column]
+
+
+def first_equal(n_rows: int, columns: Columns) -> IndexArray:
+    """Return for each row the first row that is equal to it in all columns.
+
+    Parameters
+    ----------
+    n_rows : int
+        N.
+    columns : sequence of callable
+        Each returns a column at a slice, or at an index; NaN is equal to nothing.
+
+    Returns
+    -------
+    (N,) int64
+        The row itself where no earlier one is equal.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> table = np.array([[7, 1], [8, 1], [7, 1], [7, 2]])
+    >>> first_equal(4, [lambda rows: table[rows, 0], lambda rows: table[rows, 1]])
+    array([0, 1, 0, 3])
+    """
+    first: IndexArray = np.arange(n_rows)
+    rows = _suspects(n_rows, columns)
+    run: IndexArray = np.zeros(len(rows), np.int64)
+    for column in columns:
+        # Rows stay in ascending order inside of a run: the sort is stable.
+        values = column(rows)
+        order = np.lexsort((values, run))
+        rows, run, values = rows[order], run[order], values[order]
+        begins = np.ones(len(rows) + 1, np.bool_)
+        begins[1:-1] = (run[1:] != run[:-1]) | (values[1:] != values[:-1])
+        several = ~(begins[:-1] & begins[1:])
+        rows, run = rows[several], np.cumsum(begins[:-1], dtype=np.int64)[several]
+    starts = run_starts(run)
+    first[rows] = np.repeat(rows[starts], np.diff(starts, append=len(rows)))
+    return first
+
+
+def _suspects(n_rows: int, columns: Columns) -> IndexArray:
+    """Return the rows whose values have the same hash as another row's: all equal ones, and few."""
+    key = np.zeros(n_rows, np.uint64)
+    for rows in blocks(n_rows):
+        part = key[rows]
+        for column in columns:
+            values = column(rows)
+            # Adding 0 makes 0 of -0, which is equal to it and has other bits.
+            values = values + 0.0 if values.dtype.kind == "f" else values.astype(np.int64)
+            part = (part ^ values.view(np.uint64)) * _MIXER
+            part ^= part >> np.uint64(32)
+        key[rows] = part
+    ordered = np.sort(key)
+    twice = ordered[1:][ordered[1:] == ordered[:-1]]
+    if not len(twice):
+        return np.zeros(0, np.int64)
+    del ordered
+    return np.flatnonzero(rows_where(n_rows, lambda rows: _among(twice, key[rows])))
+
+
+def _among(known: NDArray[np.uint64], keys: NDArray[np.uint64]) -> BoolArray:
+    found: BoolArray = known[np.minimum(np.searchsorted(known, keys), len(known) - 1)] == keys
+    return found
+
+
+def overlapping(
+    bbox: FloatArray, group: IndexArray, kind: NDArray[Any], threshold: float
+) -> Iterator[Overlaps]:
+    """Yield the pairs of boxes of one group whose IoU is at least a threshold, part by part.
+
+    Of boxes that are equal and of one kind, the first stands for all: the others are paired with
+    it, and with nothing else. So a thousand equal boxes are 999 pairs and no half a million.
+
+    Parameters
+    ----------
+    bbox : (N, 4) float64
+        x, y, width, height in pixels. A box without area, or with NaN, is in no pair.
+    group : (N,) int64
+        What is compared with each other; -1 is in no pair.
+    kind : (N,) integers
+    threshold : float
+        Above 0, at most 1.
+
+    Yields
+    ------
+    Overlaps
+        After hundreds of millions of comparisons the search ends, when every box has been compared
+        with its nearest neighbours; the groups where pairs are left are named as unfinished.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> boxes = np.array([[0.0, 0, 10, 10], [50, 0, 10, 10], [0.5, 0, 10, 10]])
+    >>> for found in overlapping(boxes, np.zeros(3), np.zeros(3), 0.9):
+    ...     print(found.left, found.right, found.unfinished)
+    [0] [2] []
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        sound = rows_where(
+            len(bbox),
+            lambda rows: (
+                np.isfinite(bbox[rows]).all(1) & (bbox[rows, 2:] > 0).all(1) & (group[rows] >= 0)
+            ),
+        )
+        index = np.flatnonzero(sound)
+        columns = (group, *(bbox[:, place] for place in range(4)), kind)
+        first = first_equal(len(index), [partial(_at, column, index) for column in columns])
+        alone = first == np.arange(len(index))
+        if not alone.all():
+            yield Overlaps(index[first[~alone]], index[~alone], index[:0])
+        index = index[alone]
+        del first, alone
+        order = index[np.argsort(group[index], kind="stable")]
+        for part in _whole_groups(group[order]):
+            of = order[part]
+            # From left to right in each group; all rows at once would be read all over memory.
+            of = of[np.lexsort((bbox[of, 0], group[of]))]
+            share = _MAX_WORK * len(of) // len(order)
+            for left, right, unfinished in _sweep(bbox[of], group[of], threshold, share):
+                pair = of[left], of[right]
+                yield Overlaps(np.minimum(*pair), np.maximum(*pair), of[unfinished])
+
+
+def _at(column: NDArray[Any], index: IndexArray, rows: slice | IndexArray) -> NDArray[Any]:
+    values: NDArray[Any] = column[index[rows]]
+    return values
+
+
+def _whole_groups(group: IndexArray) -> Iterator[slice]:
+    """Yield rows that are sorted by group, some groups at a time."""
+    starts = np.append(run_starts(group), len(group))
+    first = 0
+    while first < len(starts) - 1:
+        last = int(np.searchsorted(starts, starts[first] + _ROWS, side="right")) - 1
+        last = max(last, first + 1)
+        yield slice(int(starts[first]), int(starts[last]))
+        first = last
+
+
+def _sweep(bbox: FloatArray, group: IndexArray, threshold: float, most: int) -> Iterator[Overlaps]:
+    """Yield the pairs of different boxes, going from left to right; they are sorted so.
+
+    After so many comparisons the search ends, and what is left is yielded as unfinished.
+
+    The IoU of two boxes is at most that of their extents along x. Let box a begin further left:
+    it covers the way from its left edge to that of b, and then the intersection, whose width is
+    at least t times the union and so at least t times that of a. Hence
+    ``left_b - left_a <= (1 - t) * width_a``; along y it is the same.
+    """
+    left, top, width, height = (np.ascontiguousarray(column) for column in bbox.T)
+    box = corners(bbox)
+    share = 1 - threshold + _SLACK
+    reach = left + share * width + _SLACK * np.abs(left)
+    drop = share * height + _SLACK * np.abs(top)
+    here = np.arange(len(bbox))
+    step = work = 0
+    while True:
+        step += 1
+        here = here[here + step < len(bbox)]
+        # Once a box is out of reach, so are all that follow.
+        here = here[(group[here + step] == group[here]) & (left[here + step] <= reach[here])]
+        if not len(here) or work >= most:
+            break
+        other = here + step
+        work += len(here)
+        near = np.abs(top[other] - top[here]) <= np.maximum(drop[here], drop[other])
+        low, high = here[near], other[near]
+        enough = bbox_iou(box[low], box[high]) >= threshold
+        if enough.any():
+            yield Overlaps(low[enough], high[enough], here[:0])
+    if len(here):
+        yield Overlaps(here[:0], here[:0], np.flatnonzero(np.isin(group, group[here])))

@@ -1,0 +1,246 @@
+"""A file as the rules see it: its records, and what follows from them."""
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Any, TypeVar, TypeVarTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, find, run_starts, sum_by
+from bboxqa.core.memory import let_go
+from bboxqa.core.spool import column_limit, stored
+from bboxqa.formats.annotations.records import ANNOTATOR_KEYS, whole_number
+from bboxqa.formats.document.annotation_columns import Form
+from bboxqa.formats.document.builder import AnnotationsBuilder
+from bboxqa.formats.document.content import Reading
+from bboxqa.formats.document.positions import Locator
+from bboxqa.rules.facts.image_folder import Disk
+from bboxqa.rules.facts.ring_measures import ring_areas, ring_bounds
+
+__all__ = ["Document", "Records"]
+
+_Scalar = TypeVar("_Scalar", bound=np.generic)
+_Value = TypeVar("_Value")
+_Key = TypeVarTuple("_Key")
+
+
+class Records:
+    """Images or categories as columns.
+
+    Attributes
+    ----------
+    values : sequence
+        The records as they are; of any type.
+    id : (I,) int64
+        As a whole number, also where it is written as "7" or 7.0; 0 where it is none.
+    whole : (I,) bool
+        Whether the id is a whole number, however written.
+    exact : (I,) bool
+        Whether it is written as one.
+    """
+
+    def __init__(self, values: Sequence[Any]) -> None:
+        self.values = values
+        raw = [value.get("id") if isinstance(value, dict) else None for value in values]
+        numbers = [whole_number(value) for value in raw]
+        self.id: IndexArray = np.array([number or 0 for number in numbers], np.int64)
+        self.whole: BoolArray = np.array([number is not None for number in numbers], np.bool_)
+        self.exact: BoolArray = self.whole & np.array([type(v) is int for v in raw], np.bool_)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def get(self, row: int, key: str) -> Any:
+        """Return what stands under a key; None where the record is no object or has it not."""
+        value = self.values[row]
+        return value.get(key) if isinstance(value, dict) else None
+
+    def numbers(self, key: str) -> FloatArray:
+        """Return (I,) float64 of what stands under a key; NaN where it is no finite number."""
+        raw: list[Any] = [
+            value.get(key) if isinstance(value, dict) else None for value in self.values
+        ]
+        sound = [v if type(v) in (int, float) and abs(v) < 1e18 else np.nan for v in raw]
+        return np.array(sound, np.float64)
+
+    def find(self, ids: IndexArray) -> IndexArray:
+        """Return (N,) int64: the first record with each id, however written; -1 for none."""
+        rows = np.flatnonzero(self.whole)
+        place = find(self.id[rows], ids)
+        return np.where(place < 0, -1, rows[place]) if len(rows) else place
+
+
+class Document:
+    """One file: what was read, and what the rules need again and again, computed once.
+
+    Parameters
+    ----------
+    reading : Reading
+    disk : Disk, optional
+        What is known of its images on disk; without it the rules of scope "images" do not run.
+    """
+
+    def __init__(self, reading: Reading, disk: Disk | None = None) -> None:
+        self.reading = reading
+        self.disk = disk
+        self.name = reading.name
+        self.annotations = reading.annotations
+        self.locator = Locator(reading)
+        self._made: dict[tuple[Hashable, ...], Any] = {}
+
+    def without_annotations(self) -> "Document":
+        """Return the same file with its images and categories only, which need little memory."""
+        return Document(replace(self.reading, annotations=AnnotationsBuilder().done()), self.disk)
+
+    @cached_property
+    def images(self) -> Records:
+        """The image records."""
+        return Records(self.reading.images)
+
+    @cached_property
+    def categories(self) -> Records:
+        """The category records."""
+        return Records(self.reading.categories)
+
+    @property
+    def top(self) -> Mapping[str, Any]:
+        """The document without its records; empty where it is no object."""
+        return self.reading.top if isinstance(self.reading.top, dict) else {}
+
+    def complete(self, name: str) -> bool:
+        """Return whether a list is there and was read to its end.
+
+        What refers to a list that was not says nothing of the records.
+        """
+        reading = self.reading
+        if name not in reading.sections:
+            return False
+        return not reading.stopped or reading.spans[name][2] < len(reading.text)
+
+    def record(self, row: int) -> dict[str, Any]:
+        """Return an annotation as the file has it; empty where it is no object."""
+        value = self.locator.value("annotations", row)
+        return value if isinstance(value, dict) else {}
+
+    def ids(self, row: int) -> dict[str, Any]:
+        """Return the ids that an annotation names."""
+        record = self.record(row)
+        named = {"annotation": "id", "image": "image_id", "category": "category_id"}
+        found = {name: record[key] for name, key in named.items() if key in record}
+        annotator = self.annotator[row]
+        if annotator >= 0:
+            found["annotator"] = self.annotations.annotator_names[annotator]
+        return found
+
+    def once(self, make: "Callable[[Document, *_Key], _Value]", *key: *_Key) -> _Value:
+        """Return ``make(document, *key)``, which is computed once and kept with the document.
+
+        Parameters
+        ----------
+        make : callable
+            Several rules ask for what it returns.
+        *key : hashable
+            Its further arguments; each combination is kept on its own.
+        """
+        if (make, *key) not in self._made:
+            self._made[make, *key] = make(self, *key)
+        value: _Value = self._made[make, *key]
+        return value
+
+    def stored(self, array: NDArray[_Scalar]) -> NDArray[_Scalar]:
+        """Keep what follows from the columns as they are kept themselves; nobody changes it."""
+        array.setflags(write=False)
+        return stored(array, column_limit(self.reading.memory))
+
+    def let_go(self) -> None:
+        """Let go of the pages of what is in files; who looks again maps them again."""
+        self.annotations.let_go()
+        for value in (*vars(self).values(), *self._made.values()):
+            let_go(value)
+
+    @cached_property
+    def image(self) -> IndexArray:
+        """(N,) int64: the image of each annotation, as a place in `images`; -1 for none."""
+        columns = self.annotations
+        image = np.where(columns.whole["image_id"], self.images.find(columns.image_id), -1)
+        return self.stored(image)
+
+    @cached_property
+    def category(self) -> IndexArray:
+        """(N,) int64: the category of each annotation, as a place in `categories`; -1 for none."""
+        columns = self.annotations
+        category = self.categories.find(columns.category_id)
+        return self.stored(np.where(columns.whole["category_id"], category, -1))
+
+    @cached_property
+    def image_size(self) -> FloatArray:
+        """(I, 2) float64: width and height in pixels; NaN where they are not known."""
+        size = np.stack([self.images.numbers("width"), self.images.numbers("height")], 1)
+        size[~(size > 0)] = np.nan
+        return size.reshape(-1, 2)
+
+    @cached_property
+    def size(self) -> FloatArray:
+        """(N, 2) float64: width and height of the image of each annotation; NaN for unknown."""
+        padded = np.vstack([self.image_size, [[np.nan, np.nan]]])
+        return self.stored(padded[self.image])
+
+    @cached_property
+    def annotator_key(self) -> str | None:
+        """The key by which annotations name their annotator."""
+        keys = (k for k in ANNOTATOR_KEYS if (self.annotations.annotator[k] >= 0).any())
+        return next(keys, None)
+
+    @cached_property
+    def annotator(self) -> IntArray:
+        """(N,) int32: who drew each annotation, as a place in `annotator_names`; -1 for unknown."""
+        if self.annotator_key is None:
+            return np.full(len(self.annotations), -1, np.int32)
+        return self.annotations.annotator[self.annotator_key]
+
+    @cached_property
+    def has_rings(self) -> BoolArray:
+        """(N,) bool: whether the outline is rings of at least 3 points each."""
+        rings = self.annotations.rings
+        sound: BoolArray = self.annotations.form == Form.RINGS
+        bad = (rings.n_numbers < 6) | (rings.n_numbers % 2 == 1)
+        sound[rings.row[bad]] = False
+        return sound
+
+    @cached_property
+    def ring_area(self) -> FloatArray:
+        """(R,) float64: the signed area of each ring in square pixels (shoelace formula)."""
+        return self.stored(ring_areas(self.annotations.rings))
+
+    @cached_property
+    def outline_area(self) -> FloatArray:
+        """(N,) float64: the area of each outline in square pixels; NaN where it has no sound one.
+
+        That of a mask is its pixels; that of polygons the sum of their rings, as COCO has it.
+        """
+        columns = self.annotations
+        area = sum_by(columns.rings.row, np.abs(self.ring_area), len(columns))
+        area[~self.has_rings] = np.nan
+        sound = columns.rles.problem == 0
+        area[columns.rles.row[sound]] = columns.rles.area[sound]
+        return self.stored(area)
+
+    @cached_property
+    def outline_bounds(self) -> FloatArray:
+        """(N, 4) float64: left, top, right, bottom of each outline of rings; NaN for others."""
+        owner, of_ring = self.annotations.rings.row, ring_bounds(self.annotations.rings)
+        bounds = np.full((len(self.annotations), 4), np.nan)
+        if len(owner):
+            starts = run_starts(owner)
+            bounds[owner[starts], :2] = np.minimum.reduceat(of_ring[:, :2], starts)
+            bounds[owner[starts], 2:] = np.maximum.reduceat(of_ring[:, 2:], starts)
+        bounds[~self.has_rings] = np.nan
+        return self.stored(bounds)
+
+    @cached_property
+    def has_box(self) -> BoolArray:
+        """(N,) bool: whether the box is four finite numbers with width and height above 0."""
+        sound: BoolArray = self.annotations.bbox[:, 2:].min(axis=1) > 0
+        return sound

@@ -1,0 +1,141 @@
+"""Which tool wrote a file, by the marks that it leaves."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from bboxqa.rules.facts.document import Document
+
+__all__ = ["QUIRKS", "exporter"]
+
+QUIRKS: Mapping[str, str] = {
+    "CVAT": (
+        "CVAT writes all keys of `info` and its one licence as empty texts, also the year, and "
+        "numbers that licence 0. Datumaro, with which CVAT exports, leaves the same marks."
+    ),
+    "Label Studio": (
+        "Label Studio writes no licences, numbers images, annotations and mostly categories from "
+        "0, and gives an image one record for each of its annotators."
+    ),
+    "Roboflow": (
+        "Roboflow puts a category before all others that is the supercategory of all of them and "
+        "has no annotations, numbers from 0, and appends `.rf.` and a hash to file names."
+    ),
+    "VIA": (
+        "The VGG Image Annotator uses the name of a region attribute as the supercategory, and "
+        "writes width times height of the box as area, also for polygons."
+    ),
+    "Supervisely": (
+        'Supervisely writes the text "None" where there is nothing, such as for licences, and '
+        "keeps its own number of an image under `sly_id`."
+    ),
+    "FiftyOne": (
+        "FiftyOne writes empty texts for the year and the version in `info`, and numbers "
+        "categories from 0."
+    ),
+    "labelme2coco": (
+        "labelme2coco, which writes with SAHI, leaves `info` and `licenses` out, numbers "
+        "categories from 0 and repeats each category's name as its supercategory."
+    ),
+    "LabelMe": (
+        "The script labelme2coco.py of LabelMe writes null for everything in `info` but the year "
+        "and the date, null supercategories, and numbers from 0."
+    ),
+}
+"""Tool to its known habits that are no defects."""
+
+_BLANK_INFO = ("contributor", "date_created", "description", "url", "version", "year")
+_UNKNOWN_INFO = ("contributor", "description", "url", "version")
+_ROBOFLOW_NAME = re.compile(r"\.rf\.[0-9a-zA-Z]{20,}\.")
+_SAHI_IMAGE = ["height", "width", "id", "file_name"]
+_SAHI_ANNOTATION = {"iscrowd", "image_id", "bbox", "segmentation", "category_id", "id", "area"}
+_MARKS = (
+    (("vgg image annotator", "vgg/software/via"), "VIA"),
+    (("exported from fiftyone", "voxel51.com/fiftyone"), "FiftyOne"),
+    (("roboflow",), "Roboflow"),
+    (("converted from supervisely",), "Supervisely"),
+)
+# That many records tell how all of them look.
+_SAMPLE = 20
+_LONG = 4096
+
+
+def exporter(document: Document) -> str | None:
+    """Return the name of the tool that seems to have written a file; None if it leaves no mark.
+
+    Parameters
+    ----------
+    document : Document
+
+    Returns
+    -------
+    str or None
+        A key of `QUIRKS`.
+
+    Examples
+    --------
+    >>> from bboxqa.formats.document.tolerant import read_bytes
+    >>> text = b'{"info": {"contributor": "Label Studio"}, "images": []}'
+    >>> exporter(Document(read_bytes(text, "result.json")))
+    'Label Studio'
+    """
+    info = document.top.get("info")
+    info = info if isinstance(info, dict) else {}
+    contributor = _text(info, "contributor").strip()
+    described = f"{_text(info, 'description')} {_text(info, 'url')}".lower()
+    if contributor in ("Label Studio", "Supervisely"):
+        return contributor
+    for marks, tool in _MARKS:
+        if any(mark in described for mark in marks):
+            return tool
+    if _has_roboflow_names(document):
+        return "Roboflow"
+    if all(info.get(key) == "" for key in _BLANK_INFO) and _first_licence(document) == {
+        "name": "", "id": 0, "url": "",
+    }:  # fmt: skip
+        return "CVAT"
+    if _is_labelme(document, info):
+        return "LabelMe"
+    return "labelme2coco" if _is_sahi(document) else None
+
+
+def _text(info: Mapping[str, Any], key: str) -> str:
+    value = info.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def _first_licence(document: Document) -> object:
+    _, start, stop = document.reading.spans.get("licenses", (0, 0, _LONG + 1))
+    return document.locator.value("licenses", 0) if stop - start <= _LONG else None
+
+
+def _has_roboflow_names(document: Document) -> bool:
+    images = document.images
+    names = [images.get(row, "file_name") for row in range(min(len(images), _SAMPLE))]
+    return bool(names) and all(isinstance(n, str) and _ROBOFLOW_NAME.search(n) for n in names)
+
+
+def _is_labelme(document: Document, info: Mapping[str, Any]) -> bool:
+    unknown = all(key in info and info[key] is None for key in _UNKNOWN_INFO)
+    return unknown and document.top.get("type") == "instances"
+
+
+def _is_sahi(document: Document) -> bool:
+    """Return whether the keys are those, in their order, that the library SAHI writes."""
+    if set(document.top) != {"images", "annotations", "categories"}:
+        return False
+    images, categories = document.images.values[:_SAMPLE], document.categories
+    first = categories.id[0] if len(categories) else 0
+    return (
+        len(images) > 0
+        and len(categories) > 0
+        and len(document.annotations) > 0
+        and all(isinstance(image, dict) and list(image) == _SAHI_IMAGE for image in images)
+        and all(
+            isinstance(categories.get(row, "name"), str)
+            and categories.get(row, "supercategory") == categories.get(row, "name")
+            and categories.get(row, "id") == first + row
+            for row in range(len(categories))
+        )
+        and set(document.record(0)) == _SAHI_ANNOTATION
+    )

@@ -1,0 +1,97 @@
+"""Boxes and the images that they should lie in."""
+
+from collections.abc import Sequence
+from functools import reduce
+
+import numpy as np
+
+from bboxqa.core.arrays import FloatArray
+from bboxqa.model.settings import ValidateSettings
+
+__all__ = ["clipped", "harms", "highest", "lowest", "number", "overshoot", "tidy"]
+
+# Every whole number up to it is a float of its own.
+_WHOLE = 2.0**53
+
+
+def overshoot(bbox: FloatArray, size: FloatArray) -> FloatArray:
+    """Return how far boxes reach beyond their images.
+
+    Parameters
+    ----------
+    bbox : (N, 4) float64
+        x, y, width, height in pixels; N may be 0.
+    size : (N, 2) float64
+        Width and height of the image in pixels; NaN where they are not known.
+
+    Returns
+    -------
+    (N, 4) float64
+        Beyond the left, top, right and bottom edge in pixels; below 0 inside, NaN for unknown.
+
+    Examples
+    --------
+    >>> overshoot(np.array([[-3.0, 0, 20, 10]]), np.array([[10.0, 12]]))
+    array([[ 3., -0.,  7., -2.]])
+    """
+    with np.errstate(all="ignore"):
+        return np.hstack([-bbox[:, :2], bbox[:, :2] + bbox[:, 2:] - size])
+
+
+def highest(values: FloatArray) -> FloatArray:
+    """Return the largest number of each row; column by column, which is fast for few of them."""
+    result: FloatArray = reduce(np.maximum, values.T)
+    return result
+
+
+def lowest(values: FloatArray) -> FloatArray:
+    """Return the smallest number of each row; see `highest`."""
+    result: FloatArray = reduce(np.minimum, values.T)
+    return result
+
+
+def clipped(bbox: Sequence[float], size: Sequence[float]) -> list[float]:
+    """Return the part of a box that lies in its image; both sides are above 0 if there is one.
+
+    Examples
+    --------
+    >>> clipped([-3.0, 2, 20, 5], [10.0, 12])
+    [0.0, 2, 10.0, 5]
+    """
+    result = list(bbox)
+    for axis in (0, 1):
+        start, side = bbox[axis], bbox[axis + 2]
+        stop = start + side
+        if start < 0 or stop > size[axis]:
+            result[axis] = max(start, 0.0)
+            result[axis + 2] = min(stop, size[axis]) - result[axis]
+    return result
+
+
+def harms(before: Sequence[float], after: Sequence[float], settings: ValidateSettings) -> bool:
+    """Return whether a changed box would be too small or too long, and was not before."""
+
+    def bad(box: Sequence[float]) -> tuple[bool, bool, bool]:
+        short, long = sorted(box[2:])
+        empty = not short > 0
+        return empty, short < settings.min_side_px, long > settings.max_aspect_ratio * short
+
+    return any(new and not old for old, new in zip(bad(before), bad(after), strict=True))
+
+
+def number(value: float) -> int | float:
+    """Return a coordinate as one writes it: without the dust of arithmetic.
+
+    Examples
+    --------
+    >>> number(12.0), number(0.1 + 0.2), number(1e-9)
+    (12, 0.3, 1e-09)
+    """
+    value = float(value)
+    rounded = round(value, 6) or value
+    return int(rounded) if rounded.is_integer() and abs(rounded) < _WHOLE else rounded
+
+
+def tidy(values: Sequence[float] | FloatArray) -> list[int | float]:
+    """Return coordinates as one writes them; see `number`."""
+    return [number(value) for value in values]

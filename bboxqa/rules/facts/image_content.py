@@ -1,0 +1,226 @@
+"""What one image file holds: its size, whether it can be decoded, and what it looks like."""
+
+import hashlib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Lock
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from bboxqa.core.text import clean
+
+__all__ = ["Picture", "read_picture"]
+
+# Only what is decoded in this process: some other formats of Pillow start programs.
+_FORMATS = (
+    "JPEG", "MPO", "PNG", "TIFF", "WEBP", "BMP", "DIB", "GIF", "JPEG2000", "PPM", "AVIF", "TGA",
+    "SGI", "PCX", "ICO",
+)  # fmt: skip
+# GDAL opens files by their content, and some of its formats lead to further files.
+_RASTERS = {
+    b"II*\0": "GTiff",
+    b"MM\0*": "GTiff",
+    b"II+\0": "GTiff",
+    b"MM\0+": "GTiff",
+    b"\0\0\0\x0c": "JP2OpenJPEG",
+}
+_MAX_BLOCK_BYTES = 1 << 26
+_WINDOW = 16
+_ORIENTATION, _WIDTH, _HEIGHT = 0x0112, 256, 257
+_SIDEWAYS = (5, 6, 7, 8)
+_LOOK = (9, 8)
+# Grey levels, of 256; below that a picture is plain and looks like every other plain one.
+_MIN_CONTRAST = 8
+_MIN_BITS = 5
+_raster_lock = Lock()
+
+
+_NOT_DECODED = "not decoded, it may be a decompression bomb"
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """What is known of one image file.
+
+    Attributes
+    ----------
+    problem : str
+        Why it cannot be decoded; empty where it can.
+    truncated : bool
+        Whether that is because the end of the file is missing.
+    stored : (int, int)
+        Width and height as the file holds them, in pixels; (-1, -1) for unknown.
+    shown : (int, int)
+        The same after it was turned as its EXIF orientation says.
+    digest : bytes
+        Hash of the whole file; empty for unknown.
+    look : int or None
+        Which of 64 neighbours in a small grey copy is the brighter one; None for unknown, and
+        for a picture too plain to be known by it.
+    """
+
+    problem: str = ""
+    truncated: bool = False
+    stored: tuple[int, int] = (-1, -1)
+    shown: tuple[int, int] = (-1, -1)
+    digest: bytes = b""
+    look: int | None = None
+
+
+def read_picture(path: Path) -> Picture:
+    """Look at one image file; whatever is wrong with it is part of the answer.
+
+    Its size is read first, and what has more pixels than `PIL.Image.MAX_IMAGE_PIXELS` is not
+    decoded.
+
+    Parameters
+    ----------
+    path : Path
+        Of a regular file.
+
+    Returns
+    -------
+    Picture
+    """
+    try:
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).digest()
+            if not file.tell():
+                return Picture("the file is empty", digest=digest)
+            file.seek(0)
+            driver = _RASTERS.get(file.read(4))
+            file.seek(0)
+            picture = _with_pillow(file)
+        # Aerial images are larger than Pillow decodes; rasterio reads a small part of them.
+        refused = picture is None or picture.problem.startswith(_NOT_DECODED)
+        if refused and driver is not None:
+            picture = _with_rasterio(path, driver) or picture
+        unknown = Picture("it is no image of a known format, or its header is broken")
+        return replace(picture or unknown, digest=digest)
+    except OSError as error:
+        return Picture(f"the file cannot be read: {_reason(error)}")
+
+
+def _reason(error: BaseException) -> str:
+    """Return the first line of an error."""
+    strerror = getattr(error, "strerror", None)
+    lines = str(strerror or error).splitlines() or [type(error).__name__]
+    return clean(lines[0])
+
+
+def _with_pillow(file: BinaryIO) -> Picture | None:
+    """Return what Pillow says of a file; None where it knows no such format."""
+    from PIL import Image, UnidentifiedImageError
+
+    Image.init()
+    try:
+        with Image.open(file, formats=[name for name in _FORMATS if name in Image.OPEN]) as image:
+            picture = _header(image)
+            n_pixels = picture.stored[0] * picture.stored[1]
+            if Image.MAX_IMAGE_PIXELS is not None and n_pixels > Image.MAX_IMAGE_PIXELS:
+                return replace(picture, problem=_too_large(f"{n_pixels:,} pixels"))
+            return _decoded(image, picture)
+    except UnidentifiedImageError:
+        return None
+    except Image.DecompressionBombError as error:
+        return Picture(_too_large(_reason(error)))
+    # A broken file can make a decoder raise anything.
+    except Exception as error:  # noqa: BLE001
+        return Picture(f"its header cannot be read: {_reason(error)}")
+
+
+def _too_large(what: str) -> str:
+    from PIL import Image
+
+    allowed = f"{Image.MAX_IMAGE_PIXELS:,}"
+    return f"{_NOT_DECODED}: {what}; at most {allowed} are allowed"
+
+
+def _header(image: Any) -> Picture:
+    """Return the size of an image that is open but not decoded."""
+    stored = (int(image.size[0]), int(image.size[1]))
+    turn = 1
+    if image.format == "TIFF":
+        # Some versions of Pillow turn the size already, so the file itself is asked.
+        tags: Any = image.tag_v2
+        stored = (int(tags.get(_WIDTH, stored[0])), int(tags.get(_HEIGHT, stored[1])))
+        turn = int(tags.get(_ORIENTATION, 1))
+    elif image.format in ("JPEG", "MPO", "WEBP", "AVIF"):
+        turn = _turn(image)
+    return _sized(stored, turn)
+
+
+def _turn(image: Any) -> Any:
+    try:
+        return image.getexif().get(_ORIENTATION, 1)
+    # Broken metadata is no broken image.
+    except Exception:  # noqa: BLE001
+        return 1
+
+
+def _sized(stored: tuple[int, int], turn: object) -> Picture:
+    return Picture(stored=stored, shown=stored[::-1] if turn in _SIDEWAYS else stored)
+
+
+def _decoded(image: Any, picture: Picture) -> Picture:
+    """Return what decoding an image tells."""
+    try:
+        if image.format in ("JPEG", "MPO"):
+            # Far faster, and all of the file is read nevertheless.
+            image.draft("L", (_LOOK[0] * 8, _LOOK[1] * 8))
+        image.load()
+        if image.format == "PNG":
+            # Its metadata can stand behind the pixels.
+            picture = _sized(picture.stored, _turn(image))
+        return replace(picture, look=_look(image))
+    except Exception as error:  # noqa: BLE001
+        reason = _reason(error)
+        return replace(picture, problem=reason, truncated="truncated" in reason.lower())
+
+
+def _look(image: Any) -> int | None:
+    """Return the difference hash of a decoded image; None where it has too little structure."""
+    from PIL import Image
+
+    if image.mode.startswith("I;"):
+        image = image.convert("I")
+    elif image.mode not in ("L", "I", "F"):
+        image = image.convert("L")
+    grey = np.asarray(image.resize(_LOOK, Image.Resampling.BOX), np.float64)
+    contrast = np.ptp(grey)
+    if not np.isfinite(contrast) or contrast <= (_MIN_CONTRAST if image.mode == "L" else 0):
+        return None
+    bits = (grey[:, 1:] > grey[:, :-1]).ravel()
+    if not _MIN_BITS <= bits.sum() <= len(bits) - _MIN_BITS:
+        return None
+    return int.from_bytes(np.packbits(bits).tobytes(), "big")
+
+
+def _with_rasterio(path: Path, driver: str) -> Picture | None:
+    """Return the size of a raster after a look at its end; None where it is none."""
+    import rasterio
+    from rasterio.errors import RasterioError, RasterioIOError
+    from rasterio.windows import Window
+
+    options = {"GDAL_PAM_ENABLED": "NO", "GDAL_DISABLE_READDIR_ON_OPEN": "EMPTY_DIR"}
+    # Warnings and the environment belong to the whole process.
+    with _raster_lock, rasterio.Env(**options):
+        try:
+            raster = rasterio.open(path, driver=driver)
+        except (RasterioError, OSError, ValueError):
+            return None
+        with raster:
+            size = (int(raster.width), int(raster.height))
+            picture = Picture(stored=size, shown=size)
+            height, width = raster.block_shapes[0] if raster.count else (0, 0)
+            n_bytes = height * width * raster.count * np.dtype(raster.dtypes[0]).itemsize
+            if n_bytes > _MAX_BLOCK_BYTES:
+                problem = f"not decoded, for its blocks are of {n_bytes:,} bytes"
+                return replace(picture, problem=problem)
+            left, top = max(size[0] - _WINDOW, 0), max(size[1] - _WINDOW, 0)
+            try:
+                raster.read(1, window=Window(left, top, size[0] - left, size[1] - top))
+            except (RasterioError, RasterioIOError, OSError, ValueError) as error:
+                return replace(picture, problem=_reason(error), truncated=True)
+            return picture

@@ -1,0 +1,126 @@
+"""Areas, lengths and bounds of rings, some of them at a time: together they can be too many."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from bboxqa.core.arrays import FloatArray, IndexArray, rows, sum_by
+from bboxqa.core.memory import let_go
+from bboxqa.formats.document.annotation_columns import Rings
+
+__all__ = ["ring_areas", "ring_bounds", "ring_lengths"]
+
+# Vertices that are looked at in one go.
+_CHUNK = 1 << 20
+
+
+def _parts(rings: Rings, which: IndexArray) -> Iterator[tuple[slice, FloatArray, IndexArray]]:
+    """Yield some of the rings, with their vertices and where each begins among these."""
+    size = np.diff(rings.offsets)[which]
+    part = np.cumsum(size) // _CHUNK
+    starts = np.flatnonzero(np.diff(part, prepend=-1))
+    stops = np.append(starts[1:], len(which))[: len(starts)]
+    for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
+        own = which[start:stop]
+        places, offsets = rows(rings.offsets[own], rings.offsets[own + 1])
+        xy = rings.xy[places]
+        let_go(rings.xy)
+        yield slice(start, stop), xy, offsets
+
+
+def _following(offsets: IndexArray) -> IndexArray:
+    """Return the vertex that follows each one in its ring."""
+    following = np.arange(1, offsets[-1] + 1)
+    filled = np.diff(offsets) > 0
+    following[offsets[1:][filled] - 1] = offsets[:-1][filled]
+    return following
+
+
+def ring_areas(rings: Rings) -> FloatArray:
+    """Return the signed area of each ring in square pixels (shoelace formula).
+
+    Parameters
+    ----------
+    rings : Rings
+        R rings.
+
+    Returns
+    -------
+    (R,) float64
+        NaN where numbers are without end.
+
+    Examples
+    --------
+    >>> one = np.zeros(1, np.int64)
+    >>> xy = np.array([[0.0, 0.0], [3.0, 0.0], [3.0, 4.0]])
+    >>> ring_areas(Rings(one, one, one + 6, np.array([0, 3]), xy))
+    array([6.])
+    """
+    result = np.zeros(len(rings.row))
+    for part, xy, offsets in _parts(rings, np.arange(len(rings.row))):
+        owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+        following = _following(offsets)
+        # Around its first vertex: far from the origin, products lose the digits that matter.
+        with np.errstate(over="ignore", invalid="ignore"):
+            x, y = (xy - xy[offsets[owner]]).T
+            cross = x * y[following] - x[following] * y
+        result[part] = sum_by(owner, cross, len(offsets) - 1) / 2
+    return result
+
+
+def ring_lengths(rings: Rings, which: IndexArray) -> FloatArray:
+    """Return the length of some rings in pixels, the way back to the first vertex included.
+
+    Parameters
+    ----------
+    rings : Rings
+    which : (K,) int64
+        The rings to look at.
+
+    Returns
+    -------
+    (K,) float64
+
+    Examples
+    --------
+    >>> one = np.zeros(1, np.int64)
+    >>> xy = np.array([[0.0, 0.0], [3.0, 0.0], [3.0, 4.0]])
+    >>> ring_lengths(Rings(one, one, one + 6, np.array([0, 3]), xy), one)
+    array([12.])
+    """
+    result = np.zeros(len(which))
+    for part, xy, offsets in _parts(rings, which):
+        owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+        steps = np.hypot(*(xy[_following(offsets)] - xy).T)
+        result[part] = sum_by(owner, steps, len(offsets) - 1)
+    return result
+
+
+def ring_bounds(rings: Rings) -> FloatArray:
+    """Return the bounds of each ring in pixels.
+
+    Parameters
+    ----------
+    rings : Rings
+        R rings.
+
+    Returns
+    -------
+    (R, 4) float64
+        Left, top, right, bottom; NaN of a ring without vertices.
+
+    Examples
+    --------
+    >>> one = np.zeros(1, np.int64)
+    >>> xy = np.array([[0.0, 0.0], [3.0, 0.0], [3.0, 4.0]])
+    >>> ring_bounds(Rings(one, one, one + 6, np.array([0, 3]), xy))
+    array([[0., 0., 3., 4.]])
+    """
+    result = np.full((len(rings.row), 4), np.nan)
+    for part, xy, offsets in _parts(rings, np.arange(len(rings.row))):
+        filled = np.flatnonzero(np.diff(offsets))
+        if len(filled):
+            starts = offsets[filled]
+            result[part.start + filled, :2] = np.minimum.reduceat(xy, starts)
+            result[part.start + filled, 2:] = np.maximum.reduceat(xy, starts)
+    return result

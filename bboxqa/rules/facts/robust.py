@@ -1,0 +1,47 @@
+"""How far values are from what is usual, by measures that the values far off do not move."""
+
+from itertools import pairwise
+
+import numpy as np
+
+from bboxqa.core.arrays import FloatArray, IndexArray, run_starts
+
+__all__ = ["deviations"]
+
+
+def deviations(
+    values: FloatArray, group: IndexArray, floor: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return the robust z-score of each value, its distance to the median of its group, and that.
+
+    It is measured in median absolute deviations, scaled to be standard deviations where values
+    are normal.
+
+    Parameters
+    ----------
+    values : (N,) float64
+        Finite.
+    group : (N,) int64
+        0 or more.
+    floor : float
+        Above 0; a smaller spread counts as this one.
+
+    Returns
+    -------
+    score, median : (N,) float64
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> deviations(np.array([1.0, 2.0, 3.0, 30.0]), np.zeros(4, int), 0.1)[0].round(2)
+    array([-1.01, -0.34,  0.34, 18.55])
+    """
+    order = np.argsort(group, kind="stable")
+    ordered = values[order]
+    middle, spread = np.empty(len(values)), np.empty(len(values))
+    for start, stop in pairwise([*run_starts(group[order]).tolist(), len(order)]):
+        part = ordered[start:stop]
+        here = order[start:stop]
+        middle[here] = median = np.median(part)
+        spread[here] = 1.4826 * np.median(np.abs(part - median))
+    return (values - middle) / np.maximum(spread, floor), middle

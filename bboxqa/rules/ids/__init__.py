@@ -1,0 +1,1 @@
+"""Rules about ids and references."""

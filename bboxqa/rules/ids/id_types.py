@@ -1,0 +1,86 @@
+"""S: ids that are not whole numbers, S003."""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, IndexArray
+from bboxqa.core.json_values import at
+from bboxqa.formats.document.annotation_columns import Kind
+from bboxqa.model.findings import Edit, Severity
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.reporting import wrong_values
+from bboxqa.rules.base.rule import Hits, Rule
+from bboxqa.rules.facts.document import Document
+from bboxqa.rules.ids.numbering import REFERENCES, alone, becomes_exact, link, new_ids
+
+__all__ = ["RULES"]
+
+_EXPECTED = "a whole number, 0 or more"
+
+
+def _ids(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    yield from _of_annotations(document)
+    for name in ("images", "categories"):
+        yield from _of_records(document, name)
+    for key in REFERENCES:
+        yield from _references(document, key)
+
+
+def _of_annotations(document: Document) -> Iterator[Hits]:
+    columns = document.annotations
+    kind, whole = columns.kind["id"], columns.whole["id"]
+    odd = (kind != Kind.MISSING) & ~((kind == Kind.INT) & whole & (columns.id >= 0))
+    if odd.any():
+        new = np.where(alone(columns.id, whole) & (kind != Kind.INT), new_ids(document), 0)
+        yield from _found(document, "annotations", "id", odd, new, new > 0)
+
+
+def _of_records(document: Document, name: str) -> Iterator[Hits]:
+    records = document.images if name == "images" else document.categories
+    there = np.array([isinstance(v, dict) and "id" in v for v in records.values], np.bool_)
+    odd = there & ~(records.exact & (records.id >= 0))
+    mended = becomes_exact(records) & ~records.exact
+    yield from _found(document, name, "id", odd, records.id, mended)
+
+
+def _references(document: Document, key: str) -> Iterator[Hits]:
+    found = link(document, key)
+    exact = (found.kind == Kind.INT) & found.whole
+    odd = (found.kind != Kind.MISSING) & ~exact & ~found.mixed
+    yield from _found(document, "annotations", key, odd, found.ids, found.mendable)
+
+
+def _found(
+    document: Document, name: str, key: str, odd: BoolArray, new: IndexArray, mended: BoolArray
+) -> Iterator[Hits]:
+    """Yield the records that have something else than a number under a key."""
+
+    def edits(row: int, _value: Callable[[], object]) -> tuple[Edit, ...]:
+        return (Edit(at(name, row, key), "replace", int(new[row])),) if mended[row] else ()
+
+    yield from wrong_values(document, name, key, np.flatnonzero(odd), _EXPECTED, edits)
+
+
+RULES = (
+    Rule(
+        code="S003",
+        title="id is no whole number",
+        severity=Severity.ERROR,
+        scope="record",
+        breaks=(
+            'pycocotools takes a text for a list of ids ("12" is looked up as "1" and "2": '
+            'KeyError), finds nothing for 12.0, and cannot evaluate ids such as "a".'
+        ),
+        explanation=(
+            "An id, an image_id or a category_id is a text, a fraction, true or false, null, or "
+            "too large; or an id is negative. Spreadsheets, pandas and VGG Image Annotator write "
+            "such. The fix writes the number where it is a whole one that no other record of the "
+            'list has ("7" and 7.0 become 7), together with the references to it.'
+        ),
+        bad={"annotations": [{"id": "7"}]},
+        good={"annotations": [{"id": 7}]},
+        check=_ids,
+        fix="safe",
+    ),
+)

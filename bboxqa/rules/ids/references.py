@@ -1,0 +1,210 @@
+"""I: what annotations refer to, I004, I005 and I007."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from bboxqa.core.arrays import IndexArray, find
+from bboxqa.core.json_values import at, short
+from bboxqa.core.text import count
+from bboxqa.formats.document.annotation_columns import Kind
+from bboxqa.model.findings import Edit, Severity
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.reporting import about_all, each_or_all
+from bboxqa.rules.base.rule import Found, Hits, ManyEdits, Rule, listed
+from bboxqa.rules.facts.document import Document
+from bboxqa.rules.ids.numbering import REFERENCES, Link, link
+
+__all__ = ["RULES"]
+
+
+def _orphans(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    for key in REFERENCES:
+        found = link(document, key)
+        rows = np.flatnonzero(found.whole & (found.target < 0))
+        if not found.known or not len(rows):
+            continue
+        shift = _shift(found)
+        if shift:
+            yield from listed([_shifted(found, rows, shift)])
+        else:
+            yield from _without_target(document, found, rows)
+
+
+def _shift(found: Link) -> int:
+    """Return by how much all references have to be raised to be found; 0 where nothing helps."""
+    known, used = found.records.id[found.records.whole], found.ids[found.whole]
+    if not len(known):
+        return 0
+    from_zero, from_one = bool(used.min() == 0), bool(used.min() > 0)
+    for shift, fits in ((1, known.min() == 1 and from_zero), (-1, known.min() == 0 and from_one)):
+        if fits and (find(known, used + shift) >= 0).all():
+            return shift
+    return 0
+
+
+def _shifted(found: Link, rows: IndexArray, shift: int) -> Found:
+    first, other = ("0", "1") if shift > 0 else ("1", "0")
+    message = (
+        f"{found.key} of {count(len(rows), 'annotation')} is not among the {found.name}; all are "
+        f"if {found.key} counts from {first} and the {found.name} from {other}"
+    )
+    expected = f"the id of one of the {found.name}"
+    return about_all(
+        message, rows, lambda row: at("annotations", row, found.key), expected=expected
+    )
+
+
+def _without_target(document: Document, found: Link, rows: IndexArray) -> Iterator[Hits]:
+    key, total = found.key, len(document.annotations)
+    expected = f"the id of one of the {found.name}"
+
+    def pointer(row: int) -> str:
+        return at("annotations", row, key)
+
+    def describe(row: int) -> Found:
+        value = document.record(row).get(key)
+        return Found(
+            f"{key} is {short(value)}, which none of the {found.name} has; expected {expected}",
+            pointer(row),
+            found=value,
+            expected=expected,
+            ids=document.ids(row),
+            edits=(Edit(at("annotations", row), "remove"),),
+        )
+
+    def describe_all() -> Found:
+        message = (
+            f"{key} of {len(rows):,} of {total:,} annotations is not among the {found.name}; "
+            f"expected {expected}"
+        )
+        return about_all(message, rows, pointer, expected=expected)
+
+    yield from each_or_all(rows, total, describe, describe_all)
+
+
+def _mixed(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    for key in REFERENCES:
+        found = link(document, key)
+        rows = np.flatnonzero(found.mixed)
+        if len(rows):
+            yield from _of_other_type(document, found, rows)
+
+
+def _of_other_type(document: Document, found: Link, rows: IndexArray) -> Iterator[Hits]:
+    key, name, total = found.key, found.name, len(document.annotations)
+    exact = found.kind == Kind.INT
+    expected = f"the id as it is written in {name}"
+
+    def pointer(row: int) -> str:
+        return at("annotations", row, key)
+
+    def edits(row: int) -> Iterator[Edit]:
+        target, number = int(found.target[row]), int(found.ids[row])
+        if found.mendable[row]:
+            if not exact[row]:
+                yield Edit(pointer(row), "replace", number)
+            if not found.records.exact[target]:
+                yield Edit(at(name, target, "id"), "replace", number)
+
+    def describe(row: int) -> Found:
+        value = document.record(row).get(key)
+        record_id = found.records.get(int(found.target[row]), "id")
+        return Found(
+            f"{key} is {short(value)}, but the id in {name} is {short(record_id)}; "
+            "expected equal types",
+            pointer(row),
+            found=value,
+            expected=expected,
+            ids=document.ids(row),
+            edits=tuple(edits(row)),
+        )
+
+    def describe_all() -> Found:
+        first = describe(int(rows[0]))
+        message = (
+            f"{key} of {len(rows):,} of {total:,} annotations has another type than the ids in "
+            f"{name} (the first is {short(first.found)}); expected equal types"
+        )
+        every = ManyEdits(lambda: (edit for row in rows.tolist() for edit in edits(row)))
+        return about_all(message, rows, pointer, expected=expected, edits=every)
+
+    yield from each_or_all(rows, total, describe, describe_all)
+
+
+def _unannotated(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    images = document.images
+    if not document.complete("annotations") or not document.complete("images"):
+        return
+    # Annotations of an id that several images have may be meant for each of them.
+    first = images.find(images.id)
+    used = np.zeros(len(images), np.bool_)
+    used[document.image[document.image >= 0]] = True
+    rows = np.flatnonzero(images.whole & ~used[first])
+    if len(rows):
+        message = (
+            f"{len(rows):,} of {count(len(images), 'image')} without annotations; "
+            "expected that nothing is to be seen there"
+        )
+        yield from listed([about_all(message, rows, lambda row: at("images", row))])
+
+
+RULES = (
+    Rule(
+        code="I004",
+        title="annotation refers to nothing",
+        severity=Severity.ERROR,
+        scope="record",
+        breaks=(
+            "COCOeval leaves the annotation out without a word; detectron2 stops with a KeyError "
+            "at a category_id that it does not know."
+        ),
+        explanation=(
+            "No image has the image_id of the annotation, or no category its category_id. This "
+            "comes from images or categories that were removed, or from counting from 0 in one "
+            "place and from 1 in another: where that explains all of them, it is said once, and "
+            "nothing is changed, since a wrong guess would rename every object. The unsafe fix "
+            "removes the annotation, unless more than half of them refer to nothing."
+        ),
+        bad={"annotations": [{}, {}, {"image_id": 9}]},
+        good={"images": [{"id": 9}], "annotations": [{"image_id": 9}]},
+        check=_orphans,
+        fix="unsafe",
+    ),
+    Rule(
+        code="I005",
+        title="reference has another type than the id",
+        severity=Severity.ERROR,
+        scope="record",
+        breaks=(
+            'In Python "0" and 0 are different keys: pycocotools finds no annotations for the '
+            "image, and evaluates nothing. It finds no image for 0.0 either."
+        ),
+        explanation=(
+            "The annotation refers to a text where the id is a number, or the other way round, "
+            "or to 7.0 where the id is 7. Exports of VGG Image Annotator and tables that went "
+            "through pandas hold such. The fix writes both as whole numbers."
+        ),
+        bad={"annotations": [{"image_id": "1"}]},
+        good={"annotations": [{"image_id": 1}]},
+        check=_mixed,
+        fix="safe",
+    ),
+    Rule(
+        code="I007",
+        title="image without annotations",
+        severity=Severity.INFO,
+        scope="data set",
+        breaks=(
+            "An image that was never finished is learned as background, and each right "
+            "detection on it counts as false."
+        ),
+        explanation=(
+            "No annotation refers to the image. That is right where nothing is to be seen, and "
+            "wrong where somebody has not come to it yet; the file cannot tell the two apart."
+        ),
+        bad={"images": [{}, {}]},
+        good={"images": [{}, {}], "annotations": [{}, {"image_id": 2}]},
+        check=_unannotated,
+    ),
+)

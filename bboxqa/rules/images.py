@@ -1,7 +1,0 @@
-"""M: images on disk."""
-
-from bboxqa.rules import image_files, image_names, image_splits
-
-__all__ = ["RULES"]
-
-RULES = (*image_files.RULES, *image_names.RULES, *image_splits.RULES)

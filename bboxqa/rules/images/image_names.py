@@ -1,0 +1,159 @@
+"""File names of images, as far as they can be judged without the files."""
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+import numpy as np
+
+from bboxqa.core.arrays import IndexArray
+from bboxqa.core.json_values import at, short
+from bboxqa.model.findings import Edit, Severity
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.rule import Found, Hits, Rule, hits, listed
+from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.image_folder import folded, is_foreign
+
+__all__ = ["RULES", "ids_of", "names_of", "shared_by_most"]
+
+_FEW = 10
+
+
+def names_of(document: Document) -> list[str]:
+    """Return the file name of each image; "" where there is none."""
+    images = document.images
+    raw = [images.get(row, "file_name") for row in range(len(images))]
+    return [name if isinstance(name, str) and name.strip() else "" for name in raw]
+
+
+def ids_of(document: Document, row: int) -> dict[str, object]:
+    """Return the id of an image, as a finding names it."""
+    record = document.images.values[row]
+    return {"image": record["id"]} if isinstance(record, dict) and "id" in record else {}
+
+
+def shared_by_most(rows: IndexArray, document: Document) -> bool:
+    """Return whether so many images have a defect that it is one of the data set."""
+    return len(rows) > _FEW and 2 * len(rows) > len(document.images)
+
+
+def _oddity(name: str) -> str:
+    if is_foreign(name):
+        is_url = "://" in name or name.lower().startswith("data:")
+        return "a URL" if is_url else "an absolute path"
+    if ".." in name.replace("\\", "/").split("/"):
+        return 'a path with ".."'
+    return "a path with backslashes" if "\\" in name else ""
+
+
+def _bound_to_one_place(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """M005: names that are no plain paths below a folder of images."""
+    names = names_of(document)
+    odd = [_oddity(name) for name in names]
+    meant = Counter(name.replace("\\", "/") for name in set(names))
+    rows = np.array([row for row, what in enumerate(odd) if what], np.int64)
+
+    def edits(row: int) -> tuple[Edit, ...]:
+        mended = names[row].replace("\\", "/")
+        # Two names must not become one.
+        if "backslashes" not in odd[row] or meant[mended] > 1:
+            return ()
+        return (Edit(at("images", row, "file_name"), "replace", mended),)
+
+    def describe(row: int) -> Found:
+        return Found(
+            f"file name {short(names[row])} is {odd[row]}; expected a path below the folder of "
+            "the images, with slashes",
+            pointer=at("images", row, "file_name"),
+            found=names[row],
+            expected="a path below the folder of the images, with slashes",
+            ids=ids_of(document, row),
+            edits=edits(row),
+        )
+
+    if not shared_by_most(rows, document):
+        yield from hits(rows, describe)
+        return
+    kinds = Counter(odd[row] for row in rows.tolist()).most_common(1)[0][0]
+    yield from listed([
+        Found(
+            f"{len(rows):,} of {len(names):,} file names are no plain paths, mostly {kinds}, "
+            f"such as {short(names[rows[0]])}; expected paths below the folder of the images",
+            pointer=at("images", int(rows[0]), "file_name"),
+            found=names[rows[0]],
+            expected="paths below the folder of the images, with slashes",
+            edits=tuple(edit for row in rows.tolist() for edit in edits(row)),
+            count=len(rows),
+            examples=tuple(at("images", row, "file_name") for row in rows[:3].tolist()),
+        )
+    ])  # fmt: skip
+
+
+def _nearly_same(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """M006: names that are another one but for case, slashes or Unicode form."""
+    names = names_of(document)
+    first: dict[str, int] = {}
+    other = [first.setdefault(_plain(name), row) if name else row for row, name in enumerate(names)]
+    rows = [row for row, earlier in enumerate(other) if names[row] != names[earlier]]
+
+    def describe(row: int) -> Found:
+        return Found(
+            f"file name {short(names[row])} differs only by case, slashes or Unicode form from "
+            f"{short(names[other[row]])}; expected names that differ on every system",
+            pointer=at("images", row, "file_name"),
+            found=names[row],
+            expected="a name that is another one on every system",
+            key=_plain(names[row]),
+            ids=ids_of(document, row),
+        )
+
+    yield from hits(np.array(rows, np.int64), describe)
+
+
+def _plain(name: str) -> str:
+    plain = folded(name)
+    return str(PurePosixPath(plain)) if "//" in plain or "./" in plain else plain
+
+
+RULES = (
+    Rule(
+        code="M005",
+        title="file name that is no plain path",
+        severity=Severity.WARNING,
+        scope="record",
+        breaks=(
+            "The images are found on one computer only: absolute paths do not exist elsewhere, "
+            "and a backslash is a letter of the name on Linux and macOS."
+        ),
+        explanation=(
+            'The file name is an absolute path, has "..", is a URL, or has backslashes. Write '
+            "paths below the folder of the images, with slashes. The unsafe fix turns "
+            "backslashes into slashes; the others have to be mended by hand, or by the fix of "
+            "M001. Where most names are such, they are one finding."
+        ),
+        bad={"images": [{"file_name": "photos\\a.jpg"}]},
+        good={"images": [{"file_name": "photos/a..b.jpg"}]},
+        check=_bound_to_one_place,
+        fix="unsafe",
+    ),
+    Rule(
+        code="M006",
+        title="file names that differ by case or Unicode form only",
+        severity=Severity.WARNING,
+        scope="data set",
+        breaks=(
+            "On Windows and macOS both names are one file: unpacking the images overwrites one "
+            "with the other, and its annotations lie on the wrong image."
+        ),
+        explanation=(
+            "Two file names are equal but for upper and lower case, slashes, or the Unicode form "
+            "of their letters. Rename one of the files, and its record."
+        ),
+        bad={"images": [{"file_name": "a.jpg"}, {"file_name": "A.jpg"}]},
+        good={
+            "images": [{"file_name": "a.jpg"}, {"file_name": "a.jpeg"}],
+            "annotations": [{}, {"image_id": 2}],
+        },
+        check=_nearly_same,
+    ),
+)

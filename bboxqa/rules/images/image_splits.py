@@ -1,0 +1,215 @@
+"""Images that are in several files: a leak from one split into another."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bboxqa.core.arrays import IndexArray, rows
+from bboxqa.core.json_values import at, short
+from bboxqa.model.findings import Severity
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.rule import Found, Hits, Rule, listed
+from bboxqa.rules.facts.document import Document
+from bboxqa.rules.images.image_names import ids_of, names_of
+
+__all__ = ["RULES", "looking_alike"]
+
+# Differing bits, of 64, of two pictures that look the same.
+_MAX_DISTANCE = 2
+_BANDS = ((0, 22), (22, 21), (43, 21))
+_MAX_PAIRS = 1 << 21
+_MANY = 10
+# Files that share more of their images than this are no splits.
+_SAME_SET = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class _Twin:
+    row: int
+    earlier: int
+    how: str
+
+
+def _shared_images(
+    documents: Sequence[Document], _settings: ValidateSettings
+) -> Iterator[tuple[Document, Hits]]:
+    """M008: images that an earlier file has, too."""
+    for place, document in enumerate(documents):
+        told: set[int] = set()
+        for earlier in documents[:place]:
+            twins = [twin for twin in _twins(earlier, document) if twin.row not in told]
+            told |= {twin.row for twin in twins}
+            for found in _hits(earlier, document, twins):
+                yield document, found
+
+
+def _twins(earlier: Document, later: Document) -> list[_Twin]:
+    """Return the images of a file that are in an earlier one, in order, each once."""
+    found: dict[int, _Twin] = {}
+    if earlier.disk is not None and later.disk is not None:
+        for twin in _by_content(earlier, later):
+            found.setdefault(twin.row, twin)
+    for twin in _by_name(earlier, later):
+        if not _known_to_differ(earlier, later, twin):
+            found.setdefault(twin.row, twin)
+    return [found[row] for row in sorted(found)]
+
+
+def _known_to_differ(earlier: Document, later: Document, twin: _Twin) -> bool:
+    """Return whether both files were read: then their content decides, and not their names."""
+    if earlier.disk is None or later.disk is None:
+        return False
+    return bool(earlier.disk.digest[twin.earlier] and later.disk.digest[twin.row])
+
+
+def _by_name(earlier: Document, later: Document) -> Iterator[_Twin]:
+    names = [names_of(document) for document in (earlier, later)]
+    whole = {name: row for row, name in reversed(list(enumerate(names[0]))) if name}
+    base = [[name.replace("\\", "/").rpartition("/")[2] for name in each] for each in names]
+    # Where folders number their images anew, equal last parts say nothing.
+    is_telling = all(
+        len(set(last)) == len(set(each)) for last, each in zip(base, names, strict=True)
+    )
+    by_base = {last: row for row, last in reversed(list(enumerate(base[0]))) if last}
+    sizes = earlier.image_size, later.image_size
+    for row, name in enumerate(names[1]):
+        if name in whole:
+            yield _Twin(row, whole[name], "has the name of")
+            continue
+        other = by_base.get(base[1][row], -1) if is_telling else -1
+        if other >= 0 and (sizes[0][other] == sizes[1][row]).all():
+            yield _Twin(row, other, "has the name and the size of")
+
+
+def _by_content(earlier: Document, later: Document) -> Iterator[_Twin]:
+    if earlier.disk is None or later.disk is None:
+        return
+    digests = reversed(list(enumerate(earlier.disk.digest)))
+    by_digest = {digest: row for row, digest in digests if digest}
+    for row, digest in enumerate(later.disk.digest):
+        if digest in by_digest:
+            yield _Twin(row, by_digest[digest], "is, byte for byte,")
+    ours, theirs = np.flatnonzero(later.disk.has_look), np.flatnonzero(earlier.disk.has_look)
+    alike = looking_alike(later.disk.look[ours], earlier.disk.look[theirs])
+    for row, other in zip(
+        ours[alike >= 0].tolist(), theirs[alike[alike >= 0]].tolist(), strict=True
+    ):
+        yield _Twin(row, other, "looks the same as")
+
+
+def looking_alike(looks: NDArray[np.uint64], known: NDArray[np.uint64]) -> IndexArray:
+    """Return which known picture each picture looks like.
+
+    Two hashes that differ in two bits are equal in one of three parts at least, so only those
+    are compared.
+
+    Parameters
+    ----------
+    looks : (N,) uint64
+        Hashes, see `bboxqa.rules.facts.image_content.Picture`.
+    known : (K,) uint64
+
+    Returns
+    -------
+    (N,) int64
+        -1 for none.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> looking_alike(np.array([7, 256], np.uint64), np.array([5, 63], np.uint64))
+    array([ 0, -1])
+    """
+    result = np.full(len(looks), -1, np.int64)
+    for shift, width in _BANDS:
+        mask = np.uint64((1 << width) - 1)
+        parts = (known >> np.uint64(shift)) & mask
+        order = np.argsort(parts, kind="stable")
+        open_rows = np.flatnonzero(result < 0)
+        wanted = (looks[open_rows] >> np.uint64(shift)) & mask
+        start = np.searchsorted(parts[order], wanted, "left")
+        stop = np.searchsorted(parts[order], wanted, "right")
+        total = np.cumsum(stop - start)
+        cuts = np.searchsorted(total, np.arange(_MAX_PAIRS, total[-1:].sum(), _MAX_PAIRS))
+        for chunk in np.split(np.arange(len(open_rows)), np.unique(cuts)):
+            places, offsets = rows(start[chunk], stop[chunk])
+            row = np.repeat(open_rows[chunk], np.diff(offsets))
+            other = order[places]
+            near = _distance(looks[row], known[other]) <= _MAX_DISTANCE
+            # The first of several counts, so they are written from the last on.
+            result[row[near][::-1]] = other[near][::-1]
+    return result
+
+
+def _distance(left: NDArray[np.uint64], right: NDArray[np.uint64]) -> IndexArray:
+    """Return in how many bits numbers differ."""
+    different = (left ^ right).view(np.uint8).reshape(-1, 8)
+    distance: IndexArray = np.unpackbits(different, axis=1).sum(axis=1, dtype=np.int64)
+    return distance
+
+
+def _hits(earlier: Document, later: Document, twins: Sequence[_Twin]) -> Iterator[Hits]:
+    names = names_of(earlier), names_of(later)
+
+    def text(twin: _Twin) -> str:
+        other = short(names[0][twin.earlier])
+        return f"image {short(names[1][twin.row])} {twin.how} {other} in {earlier.name}"
+
+    def describe(place: int) -> Found:
+        twin = twins[place]
+        return Found(
+            f"{text(twin)}; expected an image in one split only",
+            pointer=at("images", twin.row),
+            found=names[1][twin.row],
+            expected="an image that no other file has",
+            ids=ids_of(later, twin.row),
+        )
+
+    if not twins:
+        return
+    larger = max(len(earlier.images), len(later.images))
+    same_set = len(twins) >= _SAME_SET * larger
+    if len(twins) <= _MANY and not same_set:
+        yield Hits(np.array([twin.row for twin in twins], np.int64), describe)
+        return
+    why = "; are they of several annotators, or is one a copy?" if same_set else ""
+    yield from listed(
+        [
+            Found(
+                f"{len(twins):,} of {len(later.images):,} images are in {earlier.name}, too, "
+                f"such as: {text(twins[0])}{why}",
+                pointer=at("images", twins[0].row),
+                found=names[1][twins[0].row],
+                expected="images that no other file has",
+                count=len(twins),
+                examples=tuple(at("images", twin.row) for twin in twins[:3]),
+            )
+        ],
+        Severity.INFO if same_set else None,
+    )
+
+
+RULES = (
+    Rule(
+        code="M008",
+        title="image in several files",
+        severity=Severity.WARNING,
+        scope="files",
+        breaks=(
+            "If the files are splits, the model is tested on images that it was trained on, and "
+            "its scores are too good."
+        ),
+        explanation=(
+            "An image is in an earlier file, too: by its content where the image files are "
+            "given, equal byte for byte or nearly equal to look at, otherwise by its name, or "
+            "the last part of it together with the size. Remove it from all files but one. "
+            "Files that share nearly all images are rather those of several annotators; this is "
+            "told as info only. In the example, the earlier file has a.jpg."
+        ),
+        bad={"images": [{"file_name": "a.jpg"}]},
+        good={"images": [{"file_name": "b.jpg"}]},
+        check=_shared_images,
+    ),
+)

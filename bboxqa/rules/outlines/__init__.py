@@ -1,0 +1,1 @@
+"""Rules about polygons, masks and keypoints."""

@@ -1,0 +1,112 @@
+"""K: keypoints."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from bboxqa.core.arrays import IndexArray
+from bboxqa.core.json_values import at, short
+from bboxqa.formats.document.annotation_columns import Kind
+from bboxqa.model.findings import Edit, Severity
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.rule import Found, Hits, Rule
+from bboxqa.rules.facts.document import Document
+
+__all__ = ["RULES"]
+
+
+def _expected(document: Document) -> IndexArray:
+    """Return how many numbers each list of keypoints should have; -1 where nothing says so."""
+    names = [document.categories.get(row, "keypoints") for row in range(len(document.categories))]
+    lengths = [3 * len(name) if isinstance(name, list) and name else -1 for name in names]
+    expected: IndexArray = np.array([*lengths, -1], np.int64)
+    return expected[document.category[document.annotations.keypoints.row]]
+
+
+def _keypoints(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    columns = document.annotations
+    points = columns.keypoints
+    if len(points.row) == 0:
+        return
+    expected = _expected(document)
+    misshapen = np.where(expected >= 0, points.n_numbers != expected, points.n_numbers % 3 != 0) | (
+        points.n_numbers < 0
+    )
+    kind = columns.kind["num_keypoints"][points.row]
+    number = np.isin(kind, (Kind.INT, Kind.FLOAT))
+    miscounted = ~number | (columns.num_keypoints[points.row] != points.n_visible)
+    # Some tools write an empty list on every annotation of a category without points.
+    nothing = (points.n_numbers == 0) & (expected < 0) & (kind == Kind.MISSING)
+    wrong = np.flatnonzero((misshapen | miscounted) & ~nothing)
+
+    def describe(place: int) -> Found:
+        which = int(wrong[place])
+        row = int(points.row[which])
+        if misshapen[which]:
+            return _misshapen(document, row, int(points.n_numbers[which]), int(expected[which]))
+        return _miscounted(document, row, Kind(kind[which]), int(points.n_visible[which]))
+
+    if len(wrong):
+        yield Hits(points.row[wrong], describe)
+
+
+def _misshapen(document: Document, row: int, n_numbers: int, expected: int) -> Found:
+    found: Any = f"{n_numbers} numbers" if n_numbers >= 0 else "no list of numbers"
+    wanted = "three for each point: x, y, visibility"
+    if expected >= 0:
+        wanted = f"{expected}, three for each of the {expected // 3} points of its category"
+    return Found(
+        f"keypoints {'has' if n_numbers >= 0 else 'is'} {found}; expected {wanted}",
+        pointer=at("annotations", row, "keypoints"),
+        found=found,
+        expected=wanted,
+        ids=document.ids(row),
+    )
+
+
+def _miscounted(document: Document, row: int, kind: Kind, visible: int) -> Found:
+    value = document.record(row).get("num_keypoints")
+    missing = kind == Kind.MISSING
+    pointer = at("annotations", row, "num_keypoints")
+    wanted = f"{visible}, the points with a visibility above 0"
+    return Found(
+        f"num_keypoints is {'missing' if missing else short(value)}; expected {wanted}",
+        pointer=pointer,
+        found=value,
+        expected=wanted,
+        ids=document.ids(row),
+        edits=(Edit(pointer, "add" if missing else "replace", visible),),
+    )
+
+
+_CATEGORY = {"keypoints": ["nose", "tail"], "skeleton": [[1, 2]]}
+
+RULES = (
+    Rule(
+        code="K001",
+        title="keypoints do not fit their category or their number",
+        severity=Severity.ERROR,
+        scope="record",
+        breaks=(
+            "COCOeval stops with a broadcast error if points are missing, with KeyError if "
+            "num_keypoints is, and ignores objects whose num_keypoints is 0."
+        ),
+        explanation=(
+            "Keypoints are x, y and visibility (0, 1 or 2) of each point that the category names, "
+            "and num_keypoints is how many of them have a visibility above 0. Here numbers are "
+            "missing or too many, or the count is wrong. The fix sets the count; a list of the "
+            "wrong length has to be exported again."
+        ),
+        bad={
+            "categories": [_CATEGORY],
+            "annotations": [{"keypoints": [12, 12, 2, 0, 0, 0], "num_keypoints": 2}],
+        },
+        good={
+            "categories": [_CATEGORY],
+            "annotations": [{"keypoints": [12, 12, 2, 0, 0, 0], "num_keypoints": 1}],
+        },
+        check=_keypoints,
+        fix="safe",
+    ),
+)

@@ -1,0 +1,296 @@
+"""P: polygons: how they are written. Their geometry is in `bboxqa.rules.outlines.ring_geometry`."""
+
+import json
+import re
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from bboxqa.core.arrays import IndexArray, sum_by
+from bboxqa.core.json_values import at, short
+from bboxqa.formats.document.annotation_columns import Form
+from bboxqa.model.findings import Edit, Severity
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.reporting import about_all, each_or_all
+from bboxqa.rules.base.rule import Found, Hits, ManyEdits, Rule
+from bboxqa.rules.facts.document import Document
+
+__all__ = ["RULES"]
+
+_RINGS = "a list of rings [[x, y, x, y, …], …]"
+_FORMS = {
+    Form.FLAT: "a flat list of numbers",
+    Form.PAIRS: "a list of points",
+    Form.NESTED: "lists of points",
+    Form.TEXT: "text",
+}
+_MAX_NUMBER = 1e15
+
+
+def _ring_hits(document: Document, which: IndexArray, describe: Any) -> Iterator[Hits]:
+    """Yield rings as records."""
+    if len(which):
+        rows = document.annotations.rings.row[which]
+        yield Hits(rows, lambda place: describe(int(which[place])))
+
+
+def _pointer(document: Document, ring: int) -> str:
+    rings = document.annotations.rings
+    return at("annotations", int(rings.row[ring]), "segmentation", int(rings.place[ring]))
+
+
+def _too_short(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    rings = document.annotations.rings
+    short_ones = (rings.n_numbers > 0) & (rings.n_numbers < 6)
+    drop = _Dropping(document, rings.n_numbers < 6)
+
+    def describe(ring: int) -> Found:
+        row, n = int(rings.row[ring]), int(rings.n_numbers[ring])
+        as_box = ", which pycocotools takes for a box" if n == 4 else ""
+        first, stop = rings.offsets[ring], rings.offsets[ring + 1]
+        return Found(
+            f"polygon has {n} number{'s' * (n > 1)}{as_box}; expected at least 6 (3 points)",
+            pointer=_pointer(document, ring),
+            found=rings.xy[first:stop].ravel().tolist(),
+            expected="at least 3 points",
+            ids=document.ids(row),
+            edits=drop.edits(ring),
+        )
+
+    yield from _ring_hits(document, np.flatnonzero(short_ones), describe)
+
+
+class _Dropping:
+    """Takes rings away; an annotation that had no other gets an empty list if that is usual."""
+
+    def __init__(self, document: Document, bad: Any) -> None:
+        columns = document.annotations
+        rings, n = columns.rings, len(columns)
+        self._document = document
+        left = sum_by(rings.row, ~bad, n) > 0
+        self._left = left
+        written = ~np.isin(columns.form, (Form.ABSENT, Form.EMPTY, Form.OTHER))
+        outlined = written & (left | (columns.form != Form.RINGS))
+        # Where most have an outline, an empty one is a defect too (S010).
+        self._can_be_empty = document.has_box & bool(2 * outlined.sum() <= n)
+
+    def edits(self, ring: int) -> tuple[Edit, ...]:
+        row = int(self._document.annotations.rings.row[ring])
+        if self._left[row]:
+            return (Edit(_pointer(self._document, ring), "remove"),)
+        if self._can_be_empty[row]:
+            return (Edit(at("annotations", row, "segmentation"), "replace", []),)
+        return ()
+
+
+def _odd(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    rings = document.annotations.rings
+
+    def describe(ring: int) -> Found:
+        n = int(rings.n_numbers[ring])
+        return Found(
+            f"polygon has {n} numbers; expected an even number of them, x and y of each point",
+            pointer=_pointer(document, ring),
+            found=n,
+            expected="an even number of numbers",
+            ids=document.ids(int(rings.row[ring])),
+        )
+
+    yield from _ring_hits(document, np.flatnonzero(rings.n_numbers % 2 == 1), describe)
+
+
+def _empty(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    rings = document.annotations.rings
+    empty = rings.n_numbers == 0
+    drop = _Dropping(document, empty)
+
+    def describe(ring: int) -> Found:
+        return Found(
+            "polygon is an empty list; expected at least 3 points",
+            pointer=_pointer(document, ring),
+            found=[],
+            expected="at least 3 points",
+            ids=document.ids(int(rings.row[ring])),
+            edits=drop.edits(ring),
+        )
+
+    yield from _ring_hits(document, np.flatnonzero(empty), describe)
+
+
+def _other_form(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    form = document.annotations.form
+    rows = np.flatnonzero(np.isin(form, tuple(_FORMS)))
+    written = int((~np.isin(form, (Form.ABSENT, Form.EMPTY))).sum())
+
+    def pointer(row: int) -> str:
+        return at("annotations", row, "segmentation")
+
+    def edits(row: int) -> tuple[Edit, ...]:
+        rings = _as_rings(document.record(row).get("segmentation"))
+        return () if rings is None else (Edit(pointer(row), "replace", rings),)
+
+    def describe(row: int) -> Found:
+        value = document.record(row).get("segmentation")
+        return Found(
+            f"segmentation is {_FORMS[Form(form[row])]}; expected {_RINGS}",
+            pointer=pointer(row),
+            found=short(value),
+            expected=_RINGS,
+            ids=document.ids(row),
+            edits=edits(row),
+        )
+
+    def describe_all() -> Found:
+        most = Form(int(np.bincount(form[rows]).argmax()))
+        return about_all(
+            f"{len(rows):,} of {written:,} outlines are not written as COCO has it (most are "
+            f"{_FORMS[most]}); expected {_RINGS}",
+            rows,
+            pointer,
+            expected=_RINGS,
+            edits=ManyEdits(lambda: (edit for row in rows.tolist() for edit in edits(row))),
+        )
+
+    yield from each_or_all(rows, written, describe, describe_all)
+
+
+def _as_rings(value: Any) -> list[list[float]] | None:
+    """Return an outline as COCO has it; None where that is not certain.
+
+    Examples
+    --------
+    >>> _as_rings([1, 2, 3, 4, 5, 6]), _as_rings("1,2 3,4 5,6")
+    ([[1, 2, 3, 4, 5, 6]], [[1, 2, 3, 4, 5, 6]])
+    >>> _as_rings([[1, 2], [3, 4], [5, 6]])
+    [[1, 2, 3, 4, 5, 6]]
+    """
+    if isinstance(value, str):
+        value = _parsed(value)
+    if not isinstance(value, list) or not value:
+        return None
+    if not isinstance(value[0], list):
+        rings = [value]
+    elif not value[0] or not isinstance(value[0][0], list):
+        pairs = all(isinstance(point, list) and len(point) == 2 for point in value)
+        rings = [list(chain.from_iterable(value))] if pairs else value
+    elif all(isinstance(p, list) and len(p) == 2 for ring in value for p in _list(ring)):
+        rings = [list(chain.from_iterable(_list(ring))) for ring in value]
+    else:
+        return None
+    return rings if all(map(_sound, rings)) else None
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [None]
+
+
+def _sound(ring: Any) -> bool:
+    return (
+        isinstance(ring, list)
+        and len(ring) >= 6
+        and len(ring) % 2 == 0
+        and all(type(number) in (int, float) and abs(number) < _MAX_NUMBER for number in ring)
+    )
+
+
+def _parsed(text: str) -> Any:
+    """Return what a text holds: json, or numbers."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        pass
+    try:
+        return [json.loads(part) for part in re.split(r"[\s,;]+", text.strip())]
+    except (ValueError, RecursionError):
+        return None
+
+
+RULES = (
+    Rule(
+        code="P001",
+        title="polygon of fewer than 3 points",
+        severity=Severity.ERROR,
+        scope="record",
+        breaks=(
+            "pycocotools takes 4 numbers for a box and stops with TypeError, 2 with 'input type "
+            "is not supported'; shapely raises ValueError."
+        ),
+        explanation=(
+            "A ring has fewer than 3 points, so it has no area. Annotation tools leave them "
+            "behind after a stray click, and so does the simplification of tiny outlines. The "
+            "unsafe fix drops the ring. Where it was the only one, it leaves an empty list if "
+            "most annotations of the file are boxes only, and else nothing is changed."
+        ),
+        bad={
+            "annotations": [
+                {"segmentation": [[10, 10, 30, 10, 30, 40, 10, 40], [12, 12, 14, 14]]},
+            ]
+        },
+        good={
+            "annotations": [
+                {"segmentation": [[10, 10, 30, 10, 30, 40, 10, 40], [12, 12, 14, 12, 14, 14]]},
+            ]
+        },
+        check=_too_short,
+        fix="unsafe",
+    ),
+    Rule(
+        code="P002",
+        title="polygon of an odd number of numbers",
+        severity=Severity.ERROR,
+        scope="record",
+        breaks=(
+            "pycocotools drops the last number without a word; numpy's reshape(-1, 2) in data "
+            "loaders stops with ValueError. If a number in the middle is missing, x and y change "
+            "places from there on."
+        ),
+        explanation=(
+            "A ring is x and y of each point in turn, so the number of numbers is even. Here one "
+            "is missing or too many, and nobody can tell which. Export the outline again or draw "
+            "it anew."
+        ),
+        bad={"annotations": [{"segmentation": [[10, 10, 30, 10, 30, 40, 10, 40, 10]]}]},
+        good={"annotations": [{"segmentation": [[10, 10, 30, 10, 30, 40, 10, 40, 10, 25]]}]},
+        check=_odd,
+    ),
+    Rule(
+        code="P003",
+        title="outline is not written as a list of rings",
+        severity=Severity.ERROR,
+        scope="record",
+        breaks=(
+            "pycocotools stops with a TypeError, or with 'input type is not supported'; other "
+            "tools do not load the outline."
+        ),
+        explanation=(
+            "COCO writes [[x, y, x, y, …], …]: a list of rings, each a flat list of numbers. Here "
+            "the outer list is missing, or points are lists of their own, or all of it is text. "
+            "The fix writes the same points as COCO has them, where there are at least 3."
+        ),
+        bad={"annotations": [{"segmentation": [10, 10, 30, 10, 30, 40, 10, 40]}]},
+        good={"annotations": [{"segmentation": [[10, 10, 30, 10, 30, 40, 10, 40]]}]},
+        check=_other_form,
+        fix="safe",
+    ),
+    Rule(
+        code="P004",
+        title="empty polygon in an outline",
+        severity=Severity.WARNING,
+        scope="record",
+        breaks=(
+            "pycocotools stops with 'input type is not supported' if it is the first ring; others "
+            "stop when they look for its first point."
+        ),
+        explanation=(
+            "One of the rings is an empty list. Tools leave it behind where a part of an outline "
+            "was deleted. The fix takes it away. Where it was the only one, it leaves an empty "
+            "list if most annotations of the file are boxes only, and else nothing is changed."
+        ),
+        bad={"annotations": [{"segmentation": [[10, 10, 30, 10, 30, 40, 10, 40], []]}]},
+        good={"annotations": [{"segmentation": []}]},
+        check=_empty,
+        fix="safe",
+    ),
+)

@@ -1,0 +1,282 @@
+"""P: the geometry of polygons: whether they cross themselves, leave their image, fill their box."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from bboxqa.core.arrays import IndexArray
+from bboxqa.core.blocks import Selected, blocks
+from bboxqa.core.json_values import at
+from bboxqa.geometry.kernels.boxes import corners
+from bboxqa.model.findings import Edit, Severity
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.reporting import about_all, each_or_all
+from bboxqa.rules.base.rule import Found, Hits, ManyEdits, Rule, hits
+from bboxqa.rules.facts.box_layout import diagnose, swapped_images
+from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.image_bounds import harms, highest, overshoot, tidy
+from bboxqa.rules.facts.ring_shapes import crossing, flat, polygons_of, shapes, usable
+
+__all__ = ["RULES"]
+
+_EDGES = ("left", "top", "right", "bottom")
+
+
+def _ring_rows(document: Document, row: int) -> IndexArray:
+    """Return the places of the rings of one annotation."""
+    owner = document.annotations.rings.row
+    start, stop = np.searchsorted(owner, [row, row + 1])
+    return np.arange(start, stop)
+
+
+def _invalid(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    rings = document.annotations.rings
+    whole = np.flatnonzero(rings.n_numbers % 2 == 0)
+    wrong = whole[crossing(rings, whole)]
+
+    def describe(place: int) -> Found:
+        import shapely
+
+        ring = int(wrong[place])
+        row, number = int(rings.row[ring]), int(rings.place[ring])
+        reason = str(shapely.is_valid_reason(shapes(rings, wrong[place : place + 1])[0]))
+        return Found(
+            f"polygon {_reason(reason)}; expected a ring that does not cross or touch itself",
+            pointer=at("annotations", row, "segmentation", number),
+            found=reason,
+            expected="a ring that does not cross or touch itself",
+            ids=document.ids(row),
+            edits=_mended(document, row),
+        )
+
+    if len(wrong):
+        yield Hits(rings.row[wrong], describe)
+
+
+def _reason(reason: str) -> str:
+    """Return in words why a polygon is not valid, and where."""
+    what, _, where = reason.rstrip("]").partition("[")
+    near = ", ".join(f"{float(number):.6g}" for number in where.split()[:2])
+    words = {
+        "Self-intersection": "crosses itself",
+        "Ring Self-intersection": "touches itself",
+        "Too few points in geometry component": "has fewer than 3 different points",
+    }
+    return words.get(what, f"is not valid ({what.lower()})") + (f" at ({near})" if near else "")
+
+
+def _mended(document: Document, row: int) -> tuple[Edit, ...]:
+    """Return what makes all rings of an annotation valid, if holes do not forbid it."""
+    import shapely
+
+    rings = document.annotations.rings
+    of_row = _ring_rows(document, row)
+    wrong = dict(zip(of_row.tolist(), crossing(rings, of_row).tolist(), strict=True))
+    value = document.record(row).get("segmentation")
+    if not isinstance(value, list):
+        return ()
+    result: list[Any] = []
+    for ring, raw in zip(of_row, value, strict=True):
+        if not wrong[int(ring)]:
+            result.append(raw)
+            continue
+        parts = polygons_of(shapely.make_valid(shapes(rings, np.array([ring]))[0]))
+        if not parts:
+            return ()
+        result += map(flat, parts)
+    return (Edit(at("annotations", row, "segmentation"), "replace", result),)
+
+
+def _beyond(document: Document, least: float) -> Selected:
+    """Return how far outlines reach beyond their images, of those that do by more than `least`."""
+    bounds, size, parts = document.outline_bounds, document.size, []
+    with np.errstate(all="ignore"):
+        for rows in blocks(len(bounds)):
+            low, high = bounds[rows, :2], bounds[rows, 2:]
+            beyond = overshoot(np.hstack([low, high - low]), size[rows])
+            found = np.flatnonzero(np.any(beyond > least, axis=1))
+            parts.append(Selected(rows.start + found, beyond[found]))
+    result = Selected.joined(parts, 4)
+    swapped = np.append(swapped_images(document), False)
+    return result.where(~swapped[document.image[result.rows]])
+
+
+def _outside(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
+    if len(document.annotations.rings.row) == 0:
+        return
+    beyond = _beyond(document, settings.overshoot_px)
+
+    def describe(row: int) -> Found:
+        edge = int(np.nanargmax(beyond[row]))
+        width, height = document.size[row]
+        size = "" if np.isnan(width + height) else f" ({width:g} x {height:g})"
+        return Found(
+            f"outline reaches {beyond[row][edge]:.4g} px beyond the {_EDGES[edge]} edge of its "
+            f"image{size}; expected it inside",
+            pointer=at("annotations", row, "segmentation"),
+            found=document.outline_bounds[row].tolist(),
+            expected="an outline inside of the image",
+            ids=document.ids(row),
+            edits=_cut(document, settings, row),
+        )
+
+    yield from hits(beyond.rows, describe)
+
+
+def _cut(document: Document, settings: ValidateSettings, row: int) -> tuple[Edit, ...]:
+    """Return what cuts an outline at the border of its image, if enough is left."""
+    import shapely
+
+    rings, of_row = document.annotations.rings, _ring_rows(document, row)
+    width, height = document.size[row].tolist()
+    unsound = len(usable(rings, of_row)) < len(of_row) or crossing(rings, of_row).any()
+    if unsound or np.isnan(width + height):
+        return ()
+    image, result = shapely.box(0, 0, width, height), []
+    for shape in shapes(rings, of_row):
+        parts = polygons_of(shapely.intersection(shape, image))
+        if parts is None:
+            return ()
+        result += parts
+    if not result:
+        return ()
+    left, top, right, bottom = shapely.total_bounds(result).tolist()
+    before = document.outline_bounds[row]
+    box = [*before[:2].tolist(), *(before[2:] - before[:2]).tolist()]
+    if harms(box, [left, top, right - left, bottom - top], settings):
+        return ()
+    return (Edit(at("annotations", row, "segmentation"), "replace", list(map(flat, result))),)
+
+
+def _not_bounds(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
+    if document.once(diagnose) is not None or len(document.annotations.rings.row) == 0:
+        return
+    bbox, bounds = document.annotations.bbox, document.outline_bounds
+    n_known, parts = 0, [np.zeros(0, np.int64)]
+    with np.errstate(all="ignore"):
+        for rows in blocks(len(bbox)):
+            apart = highest(np.abs(corners(bbox[rows]) - bounds[rows]))
+            known = document.has_box[rows] & np.isfinite(apart)
+            n_known += int(known.sum())
+            parts.append(rows.start + np.flatnonzero(known & (apart > settings.bounds_px)))
+    wrong = np.concatenate(parts)
+    outside = np.isin(wrong, _beyond(document, settings.overshoot_px).rows)
+    free = dict(zip(wrong.tolist(), np.logical_not(outside).tolist(), strict=True))
+
+    def pointer(row: int) -> str:
+        return at("annotations", row, "bbox")
+
+    def edits(row: int) -> tuple[Edit, ...]:
+        left, top, right, bottom = bounds[row].tolist()
+        box = tidy([left, top, right - left, bottom - top])
+        # An outline beyond the image is cut first; its bounds would be no better.
+        sound = free[row] and not harms(bbox[row].tolist(), box, settings)
+        return (Edit(pointer(row), "replace", box),) if sound else ()
+
+    def describe(row: int) -> Found:
+        edges = corners(bbox[[row]])[0]
+        edge = int(np.argmax(np.abs(edges - bounds[row])))
+        return Found(
+            f"{_EDGES[edge]} edge of bbox is at {edges[edge]:.6g}; expected "
+            f"{bounds[row, edge]:.6g}, that of its outline",
+            pointer=pointer(row),
+            found=bbox[row].tolist(),
+            expected="the bounds of the outline",
+            ids=document.ids(row),
+            edits=edits(row),
+        )
+
+    def describe_all() -> Found:
+        return about_all(
+            f"{len(wrong):,} of {n_known:,} boxes differ from the bounds of their outlines by "
+            f"more than {settings.bounds_px:g} px; expected the bounds",
+            wrong,
+            pointer,
+            expected="the bounds of the outline",
+            edits=ManyEdits(lambda: (edit for row in wrong.tolist() for edit in edits(row))),
+        )
+
+    yield from each_or_all(wrong, max(n_known, 2 * _FEW), describe, describe_all)
+
+
+# Of fewer outlines each is spoken of by itself.
+_FEW = 4
+
+RULES = (
+    Rule(
+        code="P005",
+        title="polygon crosses or touches itself",
+        severity=Severity.WARNING,
+        scope="record",
+        breaks=(
+            "shapely raises TopologicalError or GEOSException on it, as tools that slice images "
+            "do (sahi drops the object or stops); area and IoU come out wrong."
+        ),
+        explanation=(
+            "The edges of a ring cross or touch each other, or its points lie on one line. A "
+            "slip of the hand does so, and vertices in the wrong order. Where it happens is in "
+            "the message. The unsafe fix divides the ring into rings that do not cross "
+            "themselves, unless that would need a hole; edges without area are lost."
+        ),
+        bad={"annotations": [
+            {"segmentation": [[10, 10, 30, 40, 30, 10, 10, 40]], "area": 300},
+        ]},
+        good={"annotations": [
+            {"segmentation": [[10, 10, 30, 10, 30, 40, 10, 40]]},
+        ]},
+        check=_invalid,
+        fix="unsafe",
+    ),
+    Rule(
+        code="P006",
+        title="outline reaches beyond its image",
+        severity=Severity.WARNING,
+        scope="record",
+        breaks=(
+            "pycocotools cuts the mask at the border without a word, so that `area` and bbox do "
+            "not fit it; other tools write beyond the end of an array."
+        ),
+        explanation=(
+            "A part of the outline lies outside of its image, by more than `overshoot_px`. "
+            "Exports of tracks over images of different sizes have such outlines, and drawing past "
+            "the border. The unsafe fix cuts the outline at the border of the image, where enough "
+            "of it is left and it does not cross itself."
+        ),
+        bad={"annotations": [
+            {"bbox": [85, 10, 15, 30], "area": 450,
+             "segmentation": [[85, 10, 110, 10, 110, 40, 85, 40]]},
+        ]},
+        good={"annotations": [
+            {"bbox": [85, 10, 15, 30], "area": 450,
+             "segmentation": [[85, 10, 100, 10, 100, 40, 85, 40]]},
+        ]},
+        check=_outside,
+        fix="unsafe",
+    ),
+    Rule(
+        code="P007",
+        title="box is not the bounds of its outline",
+        severity=Severity.WARNING,
+        scope="record",
+        breaks=(
+            "One of the two is wrong: a detector learns another object than a segmenter does, and "
+            "Mask R-CNN crops the mask by the box."
+        ),
+        explanation=(
+            "An edge of the box is more than `bounds_px` away from that of the outline. One of "
+            "them was changed without the other, or was exported wrongly. Look which of them is "
+            "right. The unsafe fix takes the outline for right and writes its bounds."
+        ),
+        bad={"annotations": [
+            {"bbox": [10, 10, 20, 40], "segmentation": [[10, 10, 30, 10, 30, 40, 10, 40]],
+             "area": 600},
+        ]},
+        good={"annotations": [
+            {"bbox": [10, 10, 21, 31], "segmentation": [[10, 10, 30, 10, 30, 40, 10, 40]],
+             "area": 600},
+        ]},
+        check=_not_bounds,
+        fix="unsafe",
+    ),
+)  # fmt: skip

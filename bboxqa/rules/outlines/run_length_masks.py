@@ -1,0 +1,240 @@
+"""R: masks as run lengths, and the mark of a crowd."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from bboxqa.core.json_values import at
+from bboxqa.formats.document.annotation_columns import Form
+from bboxqa.model.findings import Edit, Severity
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.reporting import about_all
+from bboxqa.rules.base.rule import Found, Hits, ManyEdits, Rule, hits, listed
+from bboxqa.rules.facts.document import Document
+
+__all__ = ["RULES"]
+
+
+def _segmentation(row: int) -> str:
+    return at("annotations", row, "segmentation")
+
+
+def _crowd(row: int) -> str:
+    return at("annotations", row, "iscrowd")
+
+
+def _size(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    rles = document.annotations.rles
+    image = document.size[rles.row][:, ::-1]
+    known = (rles.size > 0).all(axis=1) & ~np.isnan(image).any(axis=1)
+    wrong = np.flatnonzero(known & (rles.size != image).any(axis=1))
+
+    def describe(place: int) -> Found:
+        mask = int(wrong[place])
+        row, size = int(rles.row[mask]), rles.size[mask].tolist()
+        expected = [float(side) for side in image[mask]]
+        text = f"[{expected[0]:g}, {expected[1]:g}]"
+        swapped = " (height and width are swapped)" if size == expected[::-1] else ""
+        return Found(
+            f"mask has size {size}{swapped}; expected {text}, height and width of its image",
+            pointer=at("annotations", row, "segmentation", "size"),
+            found=size,
+            expected=text,
+            ids=document.ids(row),
+        )
+
+    if len(wrong):
+        yield Hits(rles.row[wrong], describe)
+
+
+def _counts(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    rles = document.annotations.rles
+    pixels = rles.size.prod(axis=1)
+    unread = rles.problem > 0
+    wrong = np.flatnonzero(unread | (rles.total != pixels))
+
+    def describe(place: int) -> Found:
+        mask = int(wrong[place])
+        row, problem = int(rles.row[mask]), rles.problems[rles.problem[mask]]
+        height, width = rles.size[mask].tolist()
+        total, wanted = int(rles.total[mask]), height * width
+        return Found(
+            problem or f"run lengths add up to {total:,}; expected {wanted:,} ({height} x {width})",
+            pointer=_segmentation(row),
+            found=problem or total,
+            expected="run lengths of all pixels of the mask",
+            ids=document.ids(row),
+        )
+
+    if len(wrong):
+        yield Hits(rles.row[wrong], describe)
+
+
+def _all_crowds(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    columns = document.annotations
+    rows = columns.rles.row
+    if len(rows) < 2 or not (columns.iscrowd == 1).all():
+        return
+    found = about_all(
+        f"all {len(rows):,} masks have iscrowd 1, and no annotation has 0; expected 0 for masks "
+        "of single objects",
+        rows,
+        _crowd,
+        expected="iscrowd 0 for masks of single objects",
+        edits=ManyEdits(lambda: (Edit(_crowd(row), "replace", 0) for row in rows.tolist())),
+    )
+    yield from listed([found])
+
+
+def _crowded_polygon(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    columns = document.annotations
+
+    def describe(row: int) -> Found:
+        return Found(
+            "iscrowd is 1 for a polygon; expected 0, or run lengths of a crowd",
+            pointer=_crowd(row),
+            found=1,
+            expected="0",
+            ids=document.ids(row),
+            edits=(Edit(_crowd(row), "replace", 0),),
+        )
+
+    polygon = np.isin(columns.form, (Form.RINGS, Form.FLAT, Form.PAIRS, Form.NESTED))
+    yield from hits((columns.iscrowd == 1) & polygon, describe)
+
+
+def _mixed(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    rles = document.annotations.rles
+    sound = rles.problem == 0
+    packed, plain = rles.row[rles.compressed & sound], rles.row[~rles.compressed & sound]
+    if len(packed) == 0 or len(plain) == 0:
+        return
+    found = about_all(
+        f"{len(packed):,} masks are compressed text and {len(plain):,} are lists of numbers; "
+        "expected one of the two",
+        packed if len(packed) <= len(plain) else plain,
+        _segmentation,
+        expected="one way of writing masks",
+    )
+    yield from listed([found])
+
+
+_MASK = {"size": [80, 100], "counts": [810, 100, 7090]}
+
+RULES = (
+    Rule(
+        code="R001",
+        title="size of a mask is not that of its image",
+        severity=Severity.ERROR,
+        scope="record",
+        breaks=(
+            "pycocotools compares masks of other sizes with IoU -1, so the object is never "
+            "found; pasting the mask on the image stops with a broadcast error."
+        ),
+        explanation=(
+            "The size of run lengths is [height, width] of the image. Here it is another one: "
+            "width and height are in the wrong order, or the mask was made for a resized image. "
+            "Make the mask again from the image's own size."
+        ),
+        bad={"annotations": [
+            {"segmentation": {"size": [100, 80], "counts": [810, 600, 6590]}},
+        ]},
+        good={"annotations": [
+            {"segmentation": {"size": [80, 100], "counts": [810, 600, 6590]}},
+        ]},
+        check=_size,
+    ),
+    Rule(
+        code="R002",
+        title="run lengths do not fill the mask",
+        severity=Severity.ERROR,
+        scope="record",
+        breaks=(
+            "pycocotools fills the pixels that are missing with what happens to be in memory, and "
+            "stops with 'Invalid RLE mask representation' where there are too many."
+        ),
+        explanation=(
+            "Run lengths count all pixels of a mask, column by column, so they add up to height "
+            "times width. Here they do not, or they cannot be read at all. The export was cut "
+            "off, or its runs are of the crop and not of the image. Export the mask again."
+        ),
+        bad={"annotations": [
+            {"segmentation": {"size": [80, 100], "counts": [810, 600, 6500]}},
+        ]},
+        good={"annotations": [
+            {"segmentation": {"size": [80, 100], "counts": [810, 600, 6590]}},
+        ]},
+        check=_counts,
+    ),
+    Rule(
+        code="R003",
+        title="all masks are marked as crowds",
+        severity=Severity.WARNING,
+        scope="data set",
+        breaks=(
+            "COCOeval ignores crowds: there is no object to find, and AP is -1. Detectron2 and "
+            "MMDetection leave them out of training."
+        ),
+        explanation=(
+            "Every annotation has iscrowd 1. Some converters write it for each mask of run "
+            "lengths, since COCO's own masks of that kind are crowds; but it says that a region "
+            "holds many objects that nobody has told apart. The unsafe fix writes 0."
+        ),
+        bad={"annotations": [
+            {"segmentation": _MASK, "iscrowd": 1, "area": 100},
+            {"segmentation": _MASK, "iscrowd": 1, "area": 100, "bbox": [40, 10, 20, 30]},
+        ]},
+        good={"annotations": [
+            {"segmentation": _MASK, "iscrowd": 1, "area": 100},
+            {"segmentation": _MASK, "iscrowd": 0, "area": 100, "bbox": [40, 10, 20, 30]},
+        ]},
+        check=_all_crowds,
+        fix="unsafe",
+    ),
+    Rule(
+        code="R004",
+        title="polygon is marked as a crowd",
+        severity=Severity.WARNING,
+        scope="record",
+        breaks=(
+            "COCOeval ignores the object, and most data loaders leave it out of training; tools "
+            "that expect run lengths of a crowd stop at the list."
+        ),
+        explanation=(
+            "A crowd is a region of many objects, and COCO writes it as run lengths. A polygon "
+            "with iscrowd 1 is mostly a single object whose mark is wrong. The unsafe fix writes "
+            "0."
+        ),
+        bad={"annotations": [
+            {"segmentation": [[10, 10, 30, 10, 30, 40, 10, 40]], "iscrowd": 1},
+        ]},
+        good={"annotations": [
+            {"segmentation": {"size": [80, 100], "counts": [810, 600, 6590]}, "iscrowd": 1},
+        ]},
+        check=_crowded_polygon,
+        fix="unsafe",
+    ),
+    Rule(
+        code="R005",
+        title="compressed and plain run lengths in one file",
+        severity=Severity.INFO,
+        scope="data set",
+        breaks=(
+            "Readers that know one way only (lists of numbers, or text) stop at the other, often "
+            "far into the file."
+        ),
+        explanation=(
+            "The counts of a mask are a list of numbers or, compressed, a text. Both are COCO's, "
+            "but this file has both. Files that were joined from several tools are so. Writing "
+            "all masks in one way serves every reader."
+        ),
+        bad={"annotations": [
+            {"segmentation": {"size": [80, 100], "counts": [810, 600, 6590]}},
+            {"segmentation": {"size": [2, 2], "counts": "04"}},
+        ]},
+        good={"annotations": [
+            {"segmentation": {"size": [80, 100], "counts": [810, 600, 6590]}},
+        ]},
+        check=_mixed,
+    ),
+)  # fmt: skip

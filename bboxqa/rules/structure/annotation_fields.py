@@ -1,0 +1,204 @@
+"""S: what annotations hold beside ids: S005, S006, S010 and S011."""
+
+import math
+from collections.abc import Callable, Iterator
+from typing import Any, Literal
+
+import numpy as np
+
+from bboxqa.core.arrays import FloatArray
+from bboxqa.core.json_values import at
+from bboxqa.formats.document.annotation_columns import Form, Kind
+from bboxqa.model.findings import Edit, Severity
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.reporting import wrong_values
+from bboxqa.rules.base.rule import ABSENT, Hits, Rule
+from bboxqa.rules.facts.document import Document
+
+__all__ = ["RULES"]
+
+_CROWD = {"0": 0, "1": 1}
+_NUMERIC = (int, float, str)
+_BOX = "four finite numbers: x, y, width, height"
+
+
+def _at(row: int, key: str) -> str:
+    return at("annotations", row, key)
+
+
+def _crowd(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    columns = document.annotations
+    kind = columns.kind["iscrowd"]
+    objects = columns.record == Kind.DICT
+    absent = objects & np.isin(kind, (Kind.MISSING, Kind.NULL))
+    wrong = objects & ~absent & ~((kind == Kind.INT) & (columns.iscrowd >= 0))
+    missing, text = kind == Kind.MISSING, kind == Kind.TEXT
+    numbers = np.where(absent, 0, columns.iscrowd)
+
+    def edits(row: int, value: Callable[[], Any]) -> tuple[Edit, ...]:
+        number = _CROWD.get(value(), -1) if text[row] else int(numbers[row])
+        action: Literal["add", "replace"] = "add" if missing[row] else "replace"
+        return (Edit(_at(row, "iscrowd"), action, number),) if number >= 0 else ()
+
+    for rows in map(np.flatnonzero, (absent, wrong)):
+        yield from wrong_values(document, "annotations", "iscrowd", rows, "0 or 1", edits)
+
+
+def _number(value: Any) -> float:
+    """Return a number, also where it is written as a text; NaN where there is none."""
+    try:
+        # Python would read "1_0" as 10.
+        return float(str(value).replace("_", "x")) if type(value) in _NUMERIC else math.nan
+    except (ValueError, OverflowError):
+        return math.nan
+
+
+def _plain(number: float) -> int | float:
+    return int(number) if number.is_integer() else number
+
+
+def _mended_box(value: Any, bounds: FloatArray) -> list[int | float] | None:
+    """Return the box that is meant, as far as it can be known."""
+    box = [_number(part) for part in value] if isinstance(value, list) else []
+    if len(box) != 4 or not all(map(math.isfinite, box)):
+        left, top, right, bottom = bounds.tolist()
+        box = [left, top, right - left, bottom - top]
+    sound = all(map(math.isfinite, box)) and min(box[2:]) > 0
+    return list(map(_plain, box)) if sound else None
+
+
+def _box(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    columns = document.annotations
+    there = columns.kind["bbox"] != Kind.MISSING
+
+    def edits(row: int, value: Callable[[], Any]) -> tuple[Edit, ...]:
+        box = _mended_box(value(), document.outline_bounds[row])
+        return () if box is None else (Edit(_at(row, "bbox"), "replace", box),)
+
+    rows = np.flatnonzero(there & np.isnan(columns.bbox[:, 0]))
+    yield from wrong_values(document, "annotations", "bbox", rows, _BOX, edits)
+
+
+def _outline(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    columns = document.annotations
+    form = columns.form
+    objects = columns.record == Kind.DICT
+    none = objects & np.isin(form, (Form.ABSENT, Form.EMPTY))
+    other = form == Form.OTHER
+    expected = "a list of polygons or a run-length mask"
+    rows = np.flatnonzero(other)
+    yield from wrong_values(document, "annotations", "segmentation", rows, expected)
+    if 2 * np.count_nonzero(objects & ~none & ~other) > len(columns):
+        rows, expected = np.flatnonzero(none), f"{expected}, as most annotations here have"
+        yield from wrong_values(document, "annotations", "segmentation", rows, expected)
+
+
+def _areas(document: Document) -> FloatArray:
+    """Return the area of each annotation as its outline has it, or its box; NaN for neither."""
+    box = document.annotations.bbox
+    # Numbers can be so large that there is no area.
+    with np.errstate(all="ignore"):
+        of_box = np.where(document.has_box, box[:, 2] * box[:, 3], np.nan)
+        outline = document.outline_area
+    areas: FloatArray = np.where(np.isnan(outline), of_box, outline)
+    return np.where(np.isfinite(areas) & (areas > 0), areas, np.nan)
+
+
+def _area(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    columns = document.annotations
+    kind = columns.kind["area"]
+    objects = columns.record == Kind.DICT
+    absent = np.flatnonzero(objects & np.isin(kind, (Kind.MISSING, Kind.NULL)))
+    wrong = np.flatnonzero(np.isin(kind, (Kind.BOOL, Kind.TEXT, Kind.LIST, Kind.DICT)))
+    if not len(absent) and not len(wrong):
+        return
+    areas, missing = _areas(document), kind == Kind.MISSING
+
+    def edits(row: int, _value: Callable[[], Any]) -> tuple[Edit, ...]:
+        area = float(areas[row])
+        action: Literal["add", "replace"] = "add" if missing[row] else "replace"
+        return () if math.isnan(area) else (Edit(_at(row, "area"), action, _plain(area)),)
+
+    for rows, severity in ((absent, None), (wrong, Severity.WARNING)):
+        expected = "a number of square pixels"
+        yield from wrong_values(document, "annotations", "area", rows, expected, edits, severity)
+
+
+RULES = (
+    Rule(
+        code="S005",
+        title="iscrowd is not 0 or 1",
+        severity=Severity.WARNING,
+        scope="record",
+        breaks=(
+            "COCOeval stops with KeyError 'iscrowd' where it is missing, and ignores the object "
+            "where it is 2 or more."
+        ),
+        explanation=(
+            "Each annotation says by iscrowd whether it is one object (0) or a group drawn as "
+            "one (1). Here it is missing, or something else. The fix writes 0 where it is "
+            'missing or null, and the number where true, 1.0 or "1" stands for it; what other '
+            "values mean, you have to know."
+        ),
+        bad={"annotations": [{"iscrowd": ABSENT}]},
+        good={"annotations": [{"iscrowd": 0}]},
+        check=_crowd,
+        fix="safe",
+    ),
+    Rule(
+        code="S006",
+        title="bbox is not four numbers",
+        severity=Severity.ERROR,
+        scope="record",
+        breaks=(
+            "COCOeval stops at null with a TypeError, at an object with a KeyError, and at a list "
+            "of another length with 'list input can be bounding box (Nx4) or RLEs'; numbers "
+            "written as text stop trainers that compute with them."
+        ),
+        explanation=(
+            "A bbox is a list of x, y, width and height in pixels. Here it is something else: "
+            "null, an object, a list of another length, or it holds texts or infinite numbers. "
+            "The unsafe fix writes numbers where the texts hold them, or else the bounds of the "
+            "outline where there is a sound one."
+        ),
+        bad={"annotations": [{"bbox": ["10", "10", "20", "30"], "area": 600}]},
+        good={"annotations": [{"bbox": [10.0, 10, 2e1, 30]}]},
+        check=_box,
+        fix="unsafe",
+    ),
+    Rule(
+        code="S010",
+        title="segmentation of a wrong type, or missing where most have one",
+        severity=Severity.WARNING,
+        scope="record",
+        breaks=(
+            "pycocotools stops at it in the evaluation of masks: TypeError at null, IndexError "
+            "at an empty list, KeyError where it is missing."
+        ),
+        explanation=(
+            "A segmentation is a list of polygons ([[x, y, x, y, …]]) or a mask as run lengths "
+            '({"size": …, "counts": …}). This one is neither; or it is missing, null or '
+            "empty, while more than half of the annotations have one. Draw the outline, or train "
+            "on boxes only."
+        ),
+        bad={"annotations": [{"segmentation": 7}]},
+        good={"annotations": [{"segmentation": [[10, 10, 30, 10, 30, 40, 10, 40]]}]},
+        check=_outline,
+    ),
+    Rule(
+        code="S011",
+        title="area is missing",
+        severity=Severity.INFO,
+        scope="record",
+        breaks="COCOeval stops with KeyError 'area': it sorts objects by size.",
+        explanation=(
+            "Each annotation has an area in square pixels, that of its outline. Here it is "
+            "missing; that it is something else than a number is a warning. The fix computes it "
+            "from the outline, or from the box where there is none."
+        ),
+        bad={"annotations": [{"area": ABSENT}]},
+        good={"annotations": [{"area": 600.0}]},
+        check=_area,
+        fix="safe",
+    ),
+)

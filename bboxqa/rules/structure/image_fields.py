@@ -1,0 +1,100 @@
+"""S: keys of images, S007 and S008."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from bboxqa.core.json_values import at
+from bboxqa.formats.annotations.records import whole_number
+from bboxqa.model.findings import Edit, Severity
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.reporting import wrong_values
+from bboxqa.rules.base.rule import Hits, Rule
+from bboxqa.rules.facts.document import Document
+
+__all__ = ["RULES"]
+
+_SIDE = "a whole number above 0"
+
+
+def _edits(key: str, row: int, value: Callable[[], Any]) -> tuple[Edit, ...]:
+    number = whole_number(value())
+    if number is None or number < 1:
+        return ()
+    return (Edit(at("images", row, key), "replace", number),)
+
+
+def _size(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    for key in ("width", "height"):
+        odd = [
+            row for row, value in enumerate(document.images.values)
+            if isinstance(value, dict) and not (type(side := value.get(key)) is int and side > 0)
+        ]  # fmt: skip
+        edits = partial(_edits, key)
+        yield from wrong_values(document, "images", key, np.array(odd, np.int64), _SIDE, edits)
+
+
+def _nameless(record: Any) -> bool:
+    if not isinstance(record, dict):
+        return False
+    name = record.get("file_name")
+    return not isinstance(name, str) or not name.strip()
+
+
+def _has_url(record: Any) -> bool:
+    """Return whether the name follows from an address, as in LVIS."""
+    if not isinstance(record, dict) or "file_name" in record:
+        return False
+    url = record.get("coco_url")
+    return isinstance(url, str) and bool(url)
+
+
+def _name(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    values = document.images.values
+    odd = np.array([_nameless(value) for value in values], np.bool_)
+    known = np.array([_has_url(value) for value in values], np.bool_)
+    for rows, expected, severity in (
+        (np.flatnonzero(odd & ~known), "a text that is not empty", None),
+        (np.flatnonzero(odd & known), "it beside coco_url, which names the file", Severity.INFO),
+    ):
+        yield from wrong_values(document, "images", "file_name", rows, expected, severity=severity)
+
+
+RULES = (
+    Rule(
+        code="S007",
+        title="width or height of an image is no size",
+        severity=Severity.ERROR,
+        scope="record",
+        breaks=(
+            "pycocotools cannot make masks (KeyError, or 'an integer is required'), and loaders "
+            "that scale boxes divide by it."
+        ),
+        explanation=(
+            "The width or the height of an image is missing, null, a text, no whole number, or "
+            "not above 0. The fix writes the number where a text or 640.0 holds a whole one. "
+            "Other sizes have to be read from the image."
+        ),
+        bad={"images": [{"width": "100"}]},
+        good={"images": [{"width": 100}]},
+        check=_size,
+        fix="safe",
+    ),
+    Rule(
+        code="S008",
+        title="image has no file_name",
+        severity=Severity.ERROR,
+        scope="record",
+        breaks="Loaders such as torchvision's CocoDetection open the image by it, and stop.",
+        explanation=(
+            "The file_name of an image is missing, empty, or no text. Where a coco_url is there "
+            "in its place, as in LVIS, this is only worth knowing: loaders for LVIS take the "
+            "name from it, others do not."
+        ),
+        bad={"images": [{"file_name": ""}]},
+        good={"images": [{"file_name": "0"}]},
+        check=_name,
+    ),
+)

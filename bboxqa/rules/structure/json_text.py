@@ -1,0 +1,284 @@
+"""F: the file and its json."""
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from bboxqa.core.json_values import at, parts_of, short
+from bboxqa.model.findings import Edit, Severity
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.rule import Found, Hits, Rule, hits, listed
+from bboxqa.rules.facts.document import Document
+
+__all__ = ["RULES"]
+
+_AROUND = 40
+_ENDS = "the file ends here"
+_OTHERS = (
+    (b"<", "html or xml"), (b"\x1f\x8b", "gzip"), (b"PK", "a zip archive"),
+    (b"\x89PNG", "an image"), (b"\xff\xd8", "an image"), (b"version", "a Git LFS pointer"),
+)  # fmt: skip
+_HEAD = 2000
+_SCORE = re.compile(rb'"score"\s*:')
+_REPLACEMENT = "\ufffd".encode()
+_PLAIN = '{"images": [], "annotations": [], "categories": []}'
+
+
+def _broken(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    reading = document.reading
+    founds = []
+    for number, (offset, why) in enumerate(reading.broken):
+        last = number == len(reading.broken) - 1
+        unread = "; nothing after it is read" if reading.stopped and last else ""
+        reason = why[:1].lower() + why[1:].rstrip(". ")
+        message = f"not json at byte {offset:,}: {reason}{unread}"
+        guess = next((what for mark, what in _OTHERS if reading.text[:8].startswith(mark)), "")
+        if not reading.size:
+            message = "the file is empty; expected a json object"
+        elif guess:
+            message = f"the file looks like {guess}; expected a json object"
+        elif offset >= len(reading.text):
+            message = f"the file ends at byte {offset:,}, before the document does"
+        elif why == _ENDS:
+            message = f"the file ends inside of the value at byte {offset:,}"
+        text = reading.text[max(offset - _AROUND, 0) : offset + _AROUND]
+        founds.append(
+            Found(
+                message,
+                offset=offset,
+                found=text.decode("utf-8", "replace"),
+                expected="valid json to the end of the document",
+            )
+        )
+    yield from listed(founds)
+
+
+def _trailing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    reading = document.reading
+    if reading.trailing is None:
+        return
+    n_bytes = len(reading.text) - reading.trailing
+    rest = reading.text[reading.trailing : reading.trailing + _AROUND].decode("utf-8", "replace")
+    yield from listed(
+        [
+            Found(
+                f"{n_bytes:,} bytes follow the document ({short(rest)}); "
+                "expected the end of the file",
+                offset=reading.trailing,
+                found=rest,
+                expected="nothing but blanks",
+                edits=(Edit("", "remove"),),
+            )
+        ]
+    )
+
+
+def _encoding(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    reading = document.reading
+    if not reading.encoding:
+        return
+    # Which 8-bit encoding it is, nobody can know; the others say it themselves.
+    certain = not reading.encoding.startswith("not UTF-8") and _decoded_whole(document)
+    yield from listed(
+        [
+            Found(
+                f"encoding is {reading.encoding}; expected UTF-8 without a byte order mark",
+                offset=0,
+                found=reading.encoding,
+                expected="UTF-8",
+                edits=(Edit("", "replace"),) if certain else (),
+            )
+        ]
+    )
+
+
+def _decoded_whole(document: Document) -> bool:
+    reading = document.reading
+    return reading.encoding.startswith("UTF-8") or reading.text.find(_REPLACEMENT) < 0
+
+
+def _not_finite(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    numbers = document.reading.not_finite
+
+    def describe(place: int) -> Found:
+        pointer, name = numbers[place]
+        return Found(
+            f"number is {name}; expected a finite one",
+            pointer=pointer,
+            found=name,
+            expected="a finite number",
+            ids=_ids(document, parts_of(pointer)),
+        )
+
+    yield from hits(np.arange(len(numbers)), describe)
+
+
+def _ids(document: Document, parts: list[str]) -> Mapping[str, Any]:
+    """Return the ids of the annotation that a pointer leads into."""
+    if len(parts) > 1 and parts[0] == "annotations" and parts[1].isdecimal():
+        row = int(parts[1])
+        # Of a list that is there twice, only the last is known.
+        return document.ids(row) if row < len(document.annotations) else {}
+    return {}
+
+
+def _repeated(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    yield from listed(
+        [
+            Found(
+                f"key {short(key)} is there more than once; only the last one counts",
+                pointer=pointer + at(key),
+                found=key,
+                expected="each key once",
+            )
+            for pointer, key in document.reading.repeated
+        ]
+    )
+
+
+def _no_object(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    reading = document.reading
+    is_list = isinstance(reading.top, list)
+    if isinstance(reading.top, dict) or (reading.stopped and not is_list):
+        return
+    what = "a list" if is_list else short(reading.top)
+    if is_list and _SCORE.search(reading.text[:_HEAD]):
+        what = "a list with scores, as the results of a detector are"
+    message = f"the document is {what}; expected an object with images, annotations and categories"
+    yield from listed([Found(message, expected="an object")])
+
+
+def _large(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
+    megabytes = document.reading.size / 1e6
+    if megabytes > settings.large_file_mb:
+        message = (
+            f"the file has {megabytes:,.0f} MB, more than {settings.large_file_mb:,.0f}; "
+            "most loaders need several times as much memory"
+        )
+        yield from listed([Found(message, found=document.reading.size)])
+
+
+RULES = (
+    Rule(
+        code="F001",
+        title="file is not valid json",
+        severity=Severity.ERROR,
+        scope="data set",
+        breaks="No tool can load the file: every json reader stops at this byte.",
+        explanation=(
+            "The text breaks the rules of json. Often the file was cut off by a full disk or a "
+            "stopped download, or a comma was left by hand before a closing bracket. What stands "
+            "before the break is checked nevertheless. Export the file again, or mend the place "
+            "by hand."
+        ),
+        bad='{"images": [], "categories": [], "annotations": [{"id": 1, "bbox": [1, 2',
+        good=_PLAIN,
+        check=_broken,
+    ),
+    Rule(
+        code="F002",
+        title="something follows the document",
+        severity=Severity.ERROR,
+        scope="data set",
+        breaks="Python's json stops with 'Extra data', and so does every loader built on it.",
+        explanation=(
+            "After the document, the file goes on. This comes about when a shorter file is "
+            "written over a longer one, or when a tool adds a second document to the first. "
+            "The unsafe fix cuts off what follows; look first whether it is needed."
+        ),
+        bad=_PLAIN + '{"annotations": []}',
+        good=_PLAIN + "\n\n",
+        check=_trailing,
+        fix="unsafe",
+    ),
+    Rule(
+        code="F003",
+        title="encoding is not plain UTF-8",
+        severity=Severity.WARNING,
+        scope="data set",
+        breaks=(
+            "Python's json refuses text that begins with a byte order mark, and other encodings "
+            "end in a UnicodeDecodeError; pycocotools stops at both."
+        ),
+        explanation=(
+            "Json is UTF-8 without a byte order mark. Editors and shells on Windows add the mark "
+            "or write UTF-16. The fix writes the same text as UTF-8. A file in another 8-bit "
+            "encoding is left alone, since nothing in it says which one it is."
+        ),
+        bad="\ufeff" + _PLAIN,
+        good=_PLAIN[:-1] + ', "info": {"description": "Gänse"}}',
+        check=_encoding,
+        fix="safe",
+    ),
+    Rule(
+        code="F004",
+        title="number is NaN or infinite",
+        severity=Severity.ERROR,
+        scope="data set",
+        breaks=(
+            "Strict readers (browsers, orjson, msgspec) refuse the whole file; Python reads the "
+            "number, and IoU and losses become NaN."
+        ),
+        explanation=(
+            "A number is NaN, Infinity, or too large to be held (1e400). Json knows none of "
+            "these. They come from a division by 0 when boxes are scaled, or from the bounds of "
+            "an empty outline. Draw the annotation again, or remove it."
+        ),
+        bad=(
+            '{"images": [], "categories": [], '
+            '"annotations": [{"id": 1, "bbox": [NaN, 1e400, -Infinity, 3]}]}'
+        ),
+        good={"annotations": [{"bbox": [0.0, 1e-300, 20, 30]}]},
+        check=_not_finite,
+    ),
+    Rule(
+        code="F005",
+        title="key is there twice",
+        severity=Severity.ERROR,
+        scope="data set",
+        breaks=(
+            "Readers keep the last value and drop the others silently: a second "
+            '"annotations": [] empties the data set.'
+        ),
+        explanation=(
+            "An object has the same key more than once. This comes from files that were joined "
+            "by hand. Only you can tell which of the values is the right one; keep that."
+        ),
+        bad='{"images": [], "categories": [], "annotations": [{"id": 1}], "annotations": []}',
+        good={"annotations": [{"id": 1, "attributes": {"id": 1}}]},
+        check=_repeated,
+    ),
+    Rule(
+        code="F006",
+        title="document is no object",
+        severity=Severity.ERROR,
+        scope="data set",
+        breaks="pycocotools stops: 'annotation file format … not supported'.",
+        explanation=(
+            "A COCO file is an object with the lists images, annotations and categories. "
+            "A list at the top is what a detector's results look like (image_id, category_id, "
+            "bbox, score); they are loaded on top of the file with the annotations, not in its "
+            "place."
+        ),
+        bad='[{"image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4], "score": 0.9}]',
+        good=_PLAIN,
+        check=_no_object,
+    ),
+    Rule(
+        code="F007",
+        title="file is large",
+        severity=Severity.INFO,
+        scope="data set",
+        breaks="Loaders that hold the file as Python objects can run out of memory.",
+        explanation=(
+            "The file is larger than `large_file_mb`. pycocotools and most training frameworks "
+            "read it whole, in every worker process. Split it, write coordinates with fewer "
+            "digits, or store masks as compressed run lengths."
+        ),
+        bad={"info": {"description": "what is large, the settings say"}},
+        good=_PLAIN,
+        check=_large,
+    ),
+)

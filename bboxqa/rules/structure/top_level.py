@@ -1,0 +1,193 @@
+"""S: keys and types. Here those of the document as a whole, and of what every record needs."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from bboxqa.core.arrays import IndexArray
+from bboxqa.core.json_values import at, short
+from bboxqa.formats.document.annotation_columns import Form, Kind
+from bboxqa.formats.document.content import LISTS
+from bboxqa.model.findings import Edit, Severity
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.reporting import about_all, each_or_all, wrong_values
+from bboxqa.rules.base.rule import ABSENT, Found, Hits, Rule, listed
+from bboxqa.rules.facts.document import Document
+
+__all__ = ["RULES"]
+
+_REQUIRED = ("id", "image_id", "category_id")
+_NAMES = {dict: "an object", list: "a list", str: "a text", bool: "true or false"}
+
+
+def _typed(value: Any) -> str:
+    """Return what a value is, in words."""
+    return "null" if value is None else _NAMES.get(type(value), "a number")
+
+
+def _list_missing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    reading = document.reading
+    founds = []
+    if isinstance(reading.top, dict):
+        for name in LISTS:
+            value = reading.top.get(name)
+            if name not in reading.spans and not reading.stopped:
+                message = f'key "{name}" is missing; expected a list of {name}'
+                founds.append(Found(message, expected="a list"))
+            elif name in reading.top and not isinstance(value, list):
+                message = f"{name} is {_typed(value)} ({short(value)}); expected a list"
+                founds.append(Found(message, at(name), found=value, expected="a list"))
+    yield from listed(founds)
+
+
+def _wrong_container(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    top = document.top
+    about = [
+        Found(f"{name} is {_typed(value)}; expected {expected}", at(name), expected=expected)
+        for name, wanted, expected in (("info", dict, "an object"), ("licenses", list, "a list"))
+        if (value := top.get(name)) is not None and not isinstance(value, wanted)
+    ]
+    yield from listed(about, Severity.WARNING)
+    kinds = document.annotations.record
+    yield from _no_objects(document, "annotations", np.flatnonzero(kinds != Kind.DICT), len(kinds))
+    for name, records in (("images", document.images), ("categories", document.categories)):
+        odd = [row for row, value in enumerate(records.values) if not isinstance(value, dict)]
+        yield from _no_objects(document, name, np.array(odd, np.int64), len(records))
+
+
+def _no_objects(document: Document, name: str, rows: IndexArray, total: int) -> Iterator[Hits]:
+    def pointer(row: int) -> str:
+        return at(name, row)
+
+    def describe(row: int) -> Found:
+        value = document.locator.value(name, row)
+        message = f"record is {_typed(value)} ({short(value)}); expected an object"
+        return Found(message, pointer(row), found=value, expected="an object")
+
+    def describe_all() -> Found:
+        message = f"{len(rows):,} of {total:,} {name} are no objects; expected objects"
+        return about_all(message, rows, pointer, expected="objects")
+
+    yield from each_or_all(rows, total, describe, describe_all)
+
+
+def _required(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    columns = document.annotations
+    objects = columns.record == Kind.DICT
+    for key in _REQUIRED:
+        missing = np.flatnonzero(objects & (columns.kind[key] == Kind.MISSING))
+        yield from wrong_values(document, "annotations", key, missing, "a whole number")
+    no_box = objects & (columns.kind["bbox"] == Kind.MISSING)
+    outlined = ~np.isin(columns.form, (Form.ABSENT, Form.EMPTY))
+    for missing, severity in (
+        (np.flatnonzero(no_box & ~outlined), None),
+        (np.flatnonzero(no_box & outlined), Severity.WARNING),
+    ):
+        yield from wrong_values(
+            document, "annotations", "bbox", missing, "x, y, width, height", severity=severity
+        )
+    for name, records in (("images", document.images), ("categories", document.categories)):
+        without = [
+            row for row, value in enumerate(records.values)
+            if isinstance(value, dict) and "id" not in value
+        ]  # fmt: skip
+        missing = np.array(without, np.int64)
+        yield from wrong_values(document, name, "id", missing, "a whole number")
+
+
+def _about(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    reading = document.reading
+    # What has no list of COCO at all is another kind of file, which is not ours to complete.
+    if not isinstance(reading.top, dict) or not reading.spans.keys() & set(LISTS):
+        return
+    founds = []
+    for name, empty in (("info", {}), ("licenses", [])):
+        add: Edit | None = None
+        if name not in reading.spans and not reading.stopped:
+            what, add = "missing", Edit(at(name), "add", empty)
+        elif name in reading.top and reading.top[name] is None:
+            what, add = "null", Edit(at(name), "replace", empty)
+        if add:
+            expected = "an object" if name == "info" else "a list"
+            message = f"{name} is {what}; expected {expected}"
+            founds.append(Found(message, at(name), expected=expected, edits=(add,)))
+    info = reading.top.get("info")
+    if isinstance(info, dict) and info.get("year") == "":
+        pointer = at("info", "year")
+        message = 'year is ""; expected a number, or no year'
+        edits = (Edit(pointer, "remove"),)
+        founds.append(Found(message, pointer, found="", expected="a number", edits=edits))
+    yield from listed(founds)
+
+
+RULES: tuple[Rule, ...] = (
+    Rule(
+        code="S001",
+        title="list of records is missing or no list",
+        severity=Severity.ERROR,
+        scope="data set",
+        breaks=(
+            "pycocotools loads a file without images and finds none, without a word; without "
+            "annotations or categories it stops with a KeyError at the first question."
+        ),
+        explanation=(
+            "A COCO file needs the lists images, annotations and categories. One of them is not "
+            "there, or is something else than a list, as when categories are written as an "
+            'object ("1": "cat"). An empty list is allowed.'
+        ),
+        bad={"annotations": ABSENT},
+        good={"annotations": []},
+        check=_list_missing,
+    ),
+    Rule(
+        code="S002",
+        title="required key is missing",
+        severity=Severity.ERROR,
+        scope="record",
+        breaks="pycocotools stops with a KeyError at the first record that has not the key.",
+        explanation=(
+            "Each record needs its id, and each annotation an image_id, a category_id and a "
+            "bbox. Where an annotation without bbox has an outline, this is a warning: masks "
+            "can still be evaluated, boxes cannot. Other rules look at other keys."
+        ),
+        bad={"annotations": [{"category_id": ABSENT}]},
+        good={"annotations": [{"segmentation": [[10, 10, 30, 10, 30, 40, 10, 40]]}]},
+        check=_required,
+    ),
+    Rule(
+        code="S004",
+        title="info or licenses missing, or year empty",
+        severity=Severity.INFO,
+        scope="data set",
+        breaks=(
+            "Readers with a strict schema stop at the file, since the year is a number there; "
+            "COCO.info() of pycocotools stops with a KeyError where there is no info."
+        ),
+        explanation=(
+            'CVAT writes "year": "", and hand-made files often have neither info nor licenses. '
+            "The annotations are not concerned. The fix adds an empty info and empty licenses, "
+            "and removes the empty year."
+        ),
+        bad={"info": {"year": ""}},
+        good={"info": {"year": 2026}},
+        check=_about,
+        fix="safe",
+    ),
+    Rule(
+        code="S009",
+        title="record is no object",
+        severity=Severity.ERROR,
+        scope="record",
+        breaks="pycocotools stops with a TypeError while it builds its index.",
+        explanation=(
+            "An image, an annotation or a category is no object, but a list, a text, a number or "
+            "null. Each has to be an object with keys, such as "
+            '{"id": 1, "name": "cat"}. That info is no object, or licenses is no list, is a '
+            "warning."
+        ),
+        bad={"annotations": [{}, [1, 1, 1]]},
+        good={"annotations": [{}, {"bbox": [40, 10, 20, 30]}]},
+        check=_wrong_container,
+    ),
+)

@@ -1,0 +1,196 @@
+"""The table, the summary and the page of a run."""
+
+import csv
+import json
+import os
+from dataclasses import asdict, fields
+from html.parser import HTMLParser
+from urllib.parse import unquote
+
+import pytest
+from support.datasets import write
+
+from bboxqa.batch.history import Worse
+from bboxqa.batch.outputs import write_outputs
+from bboxqa.batch.projects.discovery import Discovered
+from bboxqa.batch.result_folders import folder_of
+from bboxqa.batch.rows import FAILED, MEASURED, NOT_MEASURED, Row
+from bboxqa.core.errors import OutputError
+
+NOTHING = Discovered((), (), ())
+NASTY = "<script>alert('x')</script> & \"?#%2e\n日本"
+ROWS = [
+    Row("a/b", MEASURED, 2, 1200, alpha=0.5, low=0.25, high=0.75, n_errors=0, n_warnings=3),
+    Row("alone", NOT_MEASURED, 1, n_errors=0, n_warnings=0, message='nothing, "said"'),
+    Row(NASTY, FAILED, 1, passed=False, message="<b>bad</b>\x1b[31m"),
+]
+
+
+class Page(HTMLParser):
+    """What a browser makes of a page."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.links, self.cells, self.items = [], [], [], []
+        self.within = []
+        self.feed(text)
+        self.close()
+        assert self.within == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        if tag in {"meta", "br"}:
+            return
+        self.within.append(tag)
+        if tag == "a":
+            self.links.append(dict(attrs)["href"])
+        if tag == "tr":
+            self.cells.append([])
+        if tag == "td":
+            self.cells[-1].append("")
+        if tag == "li":
+            self.items.append("")
+
+    def handle_endtag(self, tag):
+        assert self.within.pop() == tag
+
+    def handle_data(self, data):
+        if "td" in self.within and "small" not in self.within:
+            self.cells[-1][-1] += data
+        if "li" in self.within:
+            self.items[-1] += data
+
+
+def written(out, rows=ROWS, found=NOTHING, worse=()):
+    write_outputs(out, found, rows, worse)
+    return Page((out / "index.html").read_text("utf-8"))
+
+
+def test_table(tmp_path):
+    written(tmp_path)
+    with (tmp_path / "projects.csv").open(encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [*rows[0]] == [field.name for field in fields(Row)]
+    assert [row["project"] for row in rows] == ["a/b", "alone", NASTY]
+    assert [rows[0][name] for name in ("status", "n_files", "n_images", "alpha", "high")] == [
+        "measured", "2", "1200", "0.5", "0.75",
+    ]  # fmt: skip
+    assert (rows[1]["alpha"], rows[1]["passed"], rows[1]["message"]) == (
+        "", "True", 'nothing, "said"',
+    )  # fmt: skip
+
+
+def test_summary(tmp_path):
+    found = Discovered((), ("other\x1b.json",), ("b: Permission denied",))
+    written(tmp_path, found=found, worse=[Worse("a/b", "alpha fell")])
+    values = json.loads((tmp_path / "summary.json").read_bytes())
+    assert [values[f"n_{name}"] for name in ("projects", "measured", "not_measured", "failed")] == [
+        3, 1, 1, 1,
+    ]  # fmt: skip
+    assert values["passed"] is False
+    assert values["worse"] == [{"project": "a/b", "what": "alpha fell"}]
+    assert values["left_alone"] == ["other\\x1b.json"]
+    assert values["unreadable"] == ["b: Permission denied"]
+    assert values["projects"][0]["alpha"] == 0.5
+    assert values["projects"][1]["alpha"] is None
+
+
+def test_no_projects(tmp_path):
+    page = written(tmp_path, [])
+    values = json.loads((tmp_path / "summary.json").read_bytes())
+    assert (values["n_projects"], values["passed"]) == (0, True)
+    assert page.cells == [[]]
+    assert len((tmp_path / "projects.csv").read_text().splitlines()) == 1
+
+
+def test_page_escapes(tmp_path):
+    write(folder_of(tmp_path, NASTY) / "log.txt", "log")
+    page = written(tmp_path, worse=[Worse(NASTY, "<i>fell")])
+    assert not {"script", "b", "i", "img"} & set(page.tags)
+    failed = page.cells[1]
+    assert failed[0] == NASTY
+    assert failed[-1] == "<b>bad</b>\\x1b[31m"
+    assert page.items == [f"{NASTY}: <i>fell"]
+    assert "\x1b" not in (tmp_path / "index.html").read_text("utf-8")
+
+
+def test_links_are_those_that_resolve(tmp_path):
+    names = ["a/b", NASTY, "..", ".", "x" * 300, "100 %"]
+    for number, name in enumerate(names):
+        for file in ("summary.json", "images.csv", "findings.jsonl", "log.txt")[: number % 4 + 1]:
+            write(folder_of(tmp_path, name) / file, name)
+    write(folder_of(tmp_path, "a/b") / "pairs.csv", "is not linked")
+    (folder_of(tmp_path, "a/b") / "log.txt").mkdir()
+    page = written(tmp_path, [Row(name, MEASURED, 1) for name in [*names, "nothing there"]])
+    assert len(page.links) == sum(number % 4 + 1 for number in range(len(names)))
+    assert len(set(page.links)) == len(page.links)
+    for link in page.links:
+        assert ":" not in link
+        assert not link.startswith("/")
+        target = (tmp_path / unquote(link)).resolve()
+        assert target.is_file()
+        assert target.parents[1] == tmp_path / "projects"
+        # It is the file of the project in whose line it stands.
+        assert target.read_text("utf-8") in names
+
+
+def test_a_failure_leads_to_why_and_not_to_earlier_results(tmp_path):
+    for name in ("summary.json", "log.txt", "failed.txt"):
+        write(folder_of(tmp_path, "died") / name, name)
+        write(folder_of(tmp_path, "fine") / name, name)
+    failed = Row("wrong", FAILED, 1, passed=False, message="no json")
+    write(folder_of(tmp_path, "wrong") / "log.txt", "no json")
+    record = json.dumps({"key": "key", "row": asdict(failed), "files": ["log.txt"]})
+    write(folder_of(tmp_path, "wrong") / "record.json", record)
+    rows = [
+        Row("died", FAILED, 1, passed=False),
+        Row("fine", MEASURED, 1),
+        Row("nothing", FAILED, 1, passed=False),
+        failed,
+    ]
+    assert sorted(written(tmp_path, rows).links) == [
+        "projects/died/failed.txt",
+        "projects/fine/log.txt",
+        "projects/fine/summary.json",
+        "projects/wrong/log.txt",
+    ]
+
+
+def test_what_has_to_be_looked_at_comes_first(tmp_path):
+    rows = [
+        Row("fine", MEASURED, 1, alpha=0.9),
+        Row("low", MEASURED, 1, alpha=0.1),
+        Row("no", NOT_MEASURED, 1),
+        Row("gate", MEASURED, 1, alpha=0.3, passed=False),
+        Row("bad", FAILED, 1, passed=False),
+    ]
+    cells = written(tmp_path, rows).cells[1:]
+    assert [line[0] for line in cells] == ["gate", "bad", "low", "fine", "no"]
+    assert {len(line) for line in cells} == {8}
+
+
+def test_numbers_on_the_page(tmp_path):
+    line = written(tmp_path, ROWS[:1]).cells[1]
+    assert line == ["a/b", "measured", "0.5000", "0.2500 – 0.7500", "1,200", "0", "3", ""]
+
+
+def test_the_last_ones_are_replaced_and_nothing_else_is_left(tmp_path):
+    written(tmp_path)
+    written(tmp_path, ROWS[:1])
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "index.html", "projects.csv", "summary.json",
+    }  # fmt: skip
+    assert json.loads((tmp_path / "summary.json").read_bytes())["n_projects"] == 1
+
+
+def test_one_that_cannot_be_written_leaves_those_before_it(tmp_path):
+    (tmp_path / "summary.json").mkdir()
+    with pytest.raises(OutputError, match=r"summary\.json: cannot be written"):
+        written(tmp_path)
+    assert (tmp_path / "projects.csv").is_file()
+    assert {path.name for path in tmp_path.iterdir()} == {"projects.csv", "summary.json"}
+
+
+def test_name_that_is_not_utf8(tmp_path):
+    page = written(tmp_path, [Row(os.fsdecode(b"p\xff"), MEASURED, 1)])
+    assert page.cells[1][0] == "p\\udcff"

@@ -1,0 +1,523 @@
+"""One project: where its results go, what they depend on, what came of it."""
+
+import csv
+import json
+import os
+import sys
+import tempfile
+from dataclasses import asdict
+from errno import ENOSPC
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from support.datasets import annotation, document, image, two_annotators, write
+
+from bboxqa.batch import keys, project
+from bboxqa.batch.keys import key_of
+from bboxqa.batch.project import recorded, run_project
+from bboxqa.batch.projects.discovery import discover
+from bboxqa.batch.result_folders import folder_of
+from bboxqa.batch.rows import Row, Settings, settings_of
+from bboxqa.core import parallel
+from bboxqa.core.errors import ConfigError
+
+PLAIN = Settings({}, {})
+OUT = Path("out")
+# Pieces that might meet each other when they are written another way.
+PIECES = ["..", ".", "%2e", "%2E", "%2F", "%", "a", "A", " ", "é", "e\u0301", "日本", "\n", "~"]
+TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=9)
+NAMES = st.lists(
+    st.one_of(st.sampled_from(PIECES), TEXTS),
+    min_size=1,
+    max_size=30,
+).map(lambda pieces: "".join(pieces) or "-")
+
+
+def only(root):
+    return discover(root).projects[0]
+
+
+def differing(first=(10, 10, 20, 20), second=(60, 60, 20, 20)):
+    """Return a document of two annotators who agree on all images but one."""
+    images = [image(number, annotators=["ann", "bob"]) for number in range(1, 7)]
+    boxes = [(where, who, first) for where in range(1, 6) for who in ("ann", "bob")]
+    boxes += [(6, "ann", first), (6, "bob", second)]
+    annotations = [
+        annotation(number, where, 1 + where % 2, annotator=who, bbox=box)
+        for number, (where, who, box) in enumerate(boxes, 1)
+    ]
+    return document(annotations, images, [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}])
+
+
+def done(tmp_path, content, settings=PLAIN):
+    write(tmp_path / "root/p/x.json", content)
+    project = only(tmp_path / "root")
+    return run_project(project, settings, tmp_path / "out", key_of(project, settings))
+
+
+def _lines(path):
+    return path.read_text("utf-8").splitlines()
+
+
+class TestFolder:
+    @pytest.mark.parametrize(
+        ("project", "folder"),
+        [
+            (".", "%2E"),
+            ("a", "a"),
+            ("a b/c", "a b%2Fc"),
+            ("..", "%2E%2E"),
+            ("%2e", "%252e"),
+            ("a/../../b", "a%2F%2E%2E%2F%2E%2E%2Fb"),
+            ("<script>", "%3Cscript%3E"),
+            ("é", "%C3%A9"),
+        ],
+    )
+    def test_names(self, project, folder):
+        assert folder_of(OUT, project) == OUT / "projects" / folder
+
+    @settings(max_examples=50)
+    @given(NAMES.filter(lambda name: name != ".."))
+    @example("x" * 5000)
+    @example("%2E" * 100)
+    def test_none_leads_out_or_is_too_long(self, name):
+        folder = folder_of(OUT, name)
+        assert folder.parent == OUT / "projects"
+        assert folder.name not in {"", ".", ".."}
+        assert "\0" not in folder.name
+        assert len(os.fsencode(folder.name)) <= 255
+
+    @settings(max_examples=50)
+    @given(NAMES, NAMES)
+    @example(".", "%2E")
+    @example("..", "%2E%2E")
+    @example("a/b", "a%2Fb")
+    @example("x" * 201, "x" * 202)
+    @example("x" * 200, folder_of(OUT, "x" * 201).name)
+    @example("x" * 201, folder_of(OUT, "x" * 201).name)
+    @example("é" * 100, "é" * 99 + "e")
+    def test_no_two_share_one(self, first, second):
+        assert (folder_of(OUT, first) == folder_of(OUT, second)) == (first == second)
+
+    @pytest.mark.parametrize("name", ["a..", "%2e", "日本/é", "x" * 250, "a\nb", "'\"<>&?#"])
+    def test_the_file_system_takes_them(self, tmp_path, name):
+        write(tmp_path / "root" / name / "x.json", two_annotators())
+        project = only(tmp_path / "root")
+        assert project.name == name
+        row = run_project(project, PLAIN, tmp_path / "out", "key")
+        assert row.status == "measured"
+        assert recorded(tmp_path / "out", name) == ("key", row)
+        assert len(list((tmp_path / "out/projects").iterdir())) == 1
+
+    def test_name_that_is_not_utf8(self):
+        assert folder_of(OUT, os.fsdecode(b"p\xff")).parent == OUT / "projects"
+
+
+class TestKey:
+    @pytest.fixture
+    def root(self, tmp_path):
+        write(tmp_path / "p/x.json", two_annotators())
+        write(tmp_path / "p/y.json", two_annotators())
+        write(tmp_path / "p/images/1.jpg", b"one")
+        return tmp_path
+
+    def test_is_the_same_again(self, root):
+        key = key_of(only(root), PLAIN)
+        path = root / "p/x.json"
+        content = path.read_bytes()
+        os.utime(path, (1, 1))
+        assert key_of(only(root), PLAIN) == key
+        path.unlink()
+        path.write_bytes(content)
+        assert key_of(only(root), PLAIN) == key
+
+    def test_goes_with_the_folder(self, root):
+        key = key_of(only(root), PLAIN)
+        (root / "p").rename(root / "q")
+        assert key_of(only(root), PLAIN) == key
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            lambda p: (p / "x.json").write_bytes((p / "x.json").read_bytes() + b" "),
+            lambda p: (p / "x.json").rename(p / "z.json"),
+            lambda p: (p / "x.json").unlink(),
+            lambda p: write(p / "annotations/z.json", two_annotators()),
+            lambda p: write(p / "bboxqa.toml", "seed = 1\n"),
+            lambda p: write(p / "bboxqa.toml", "[validate]\nmin_side_px = 3\n"),
+        ],
+    )
+    def test_changes_with_the_files(self, root, change):
+        key = key_of(only(root), PLAIN)
+        change(root / "p")
+        assert key_of(only(root), PLAIN) != key
+
+    def test_content_does_not_slip_from_one_file_to_the_next(self, root):
+        keys = set()
+        for first, second in (("[] ", "[]"), ("[]", " []"), ("[]", "[] ")):
+            write(root / "p/x.json", f'{{"images": {first}')
+            write(root / "p/y.json", f'{second} "images": []')
+            keys.add(key_of(only(root), PLAIN))
+        assert len(keys) == 3
+
+    @pytest.mark.parametrize(
+        "settings",
+        [
+            Settings({"seed": 1}, {}),
+            Settings({}, {"fail_on": "info"}),
+            Settings({}, {}, images=True),
+        ],
+    )
+    def test_changes_with_the_settings(self, root, settings):
+        assert key_of(only(root), settings) != key_of(only(root), PLAIN)
+
+    def test_settings_that_say_what_holds_anyway_change_nothing(self, root):
+        key = key_of(only(root), PLAIN)
+        assert key_of(only(root), Settings({"seed": 0}, {"fail_on": "error"})) == key
+        write(root / "p/bboxqa.toml", "# nothing\nseed = 0\n")
+        assert key_of(only(root), PLAIN) == key
+
+    def test_changes_with_the_version(self, root, monkeypatch):
+        key = key_of(only(root), PLAIN)
+        monkeypatch.setattr(keys, "__version__", "99.0")
+        assert key_of(only(root), PLAIN) != key
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            lambda images: write(images / "2.jpg", b"two"),
+            lambda images: (images / "1.jpg").rename(images / "2.jpg"),
+            lambda images: (images / "1.jpg").unlink(),
+            lambda images: write(images / "1.jpg", b"longer"),
+            lambda images: os.utime(images / "1.jpg", (1, 1)),
+            lambda images: write(images / "deep/1.jpg", b"one"),
+        ],
+    )
+    def test_changes_with_the_images_where_they_count(self, root, change):
+        looked_at = Settings({}, {}, images=True)
+        without, key = key_of(only(root), PLAIN), key_of(only(root), looked_at)
+        change(root / "p/images")
+        assert key_of(only(root), PLAIN) == without
+        assert key_of(only(root), looked_at) != key
+
+    def test_own_settings_go_over_those_of_the_run(self, root):
+        write(root / "p/bboxqa.toml", 'seed = 1\n[validate]\nfail_on = "info"\n')
+        agree, validate = settings_of(only(root), Settings({"seed": 2, "bootstrap": 0}, {}))
+        assert (agree.seed, agree.bootstrap, validate.fail_on) == (1, 0, "info")
+
+    @pytest.mark.parametrize("text", ["seed = ", "nonsense = 1", "[validate]\nnonsense = 1"])
+    def test_wrong_own_settings(self, root, text):
+        write(root / "p/bboxqa.toml", text)
+        with pytest.raises(ConfigError, match=r"bboxqa\.toml"):
+            key_of(only(root), PLAIN)
+
+
+class TestRecord:
+    def test_is_what_was_returned(self, tmp_path):
+        row = done(tmp_path, differing())
+        key, kept = recorded(tmp_path / "out", "p")
+        assert kept == row
+        assert key == key_of(only(tmp_path / "root"), PLAIN)
+
+    @pytest.mark.parametrize(
+        "text",
+        ["", "{", "[]", "3", "{}", '{"key": "k"}', '{"key": "k", "row": {}}', '{"key":"k","row":3}',
+         '{"key": "k", "row": {"project": "p", "status": "failed", "n_files": 1, "later": 1}}'],
+    )  # fmt: skip
+    def test_broken_is_none(self, tmp_path, text):
+        write(folder_of(tmp_path, "p") / "record.json", text)
+        assert recorded(tmp_path, "p") is None
+
+    def test_missing_is_none(self, tmp_path):
+        assert recorded(tmp_path, "p") is None
+
+
+class TestStatus:
+    def test_measured(self, tmp_path):
+        row = done(tmp_path, differing())
+        assert (row.status, row.passed, row.message) == ("measured", True, "")
+        assert (row.n_files, row.n_images, row.n_annotators, row.n_annotations) == (1, 6, 2, 12)
+        folder = tmp_path / "out/projects/p"
+        values = json.loads((folder / "summary.json").read_text())["thresholds"][0]
+        assert row.alpha == values["alpha"]
+        assert [row.low, row.high] == values["interval"]
+        assert row.mean_image_alpha == values["mean_image_alpha"]
+        findings = [json.loads(line) for line in _lines(folder / "findings.jsonl")]
+        counted = [
+            sum(finding["severity"] == severity for finding in findings)
+            for severity in ("error", "warning", "info")
+        ]
+        assert counted == [row.n_errors, row.n_warnings, row.n_infos]
+        assert {path.name for path in folder.iterdir()} == {
+            "categories.csv", "findings.jsonl", "images.csv", "log.txt", "manifest.json",
+            "pairs.csv", "record.json", "summary.json", "units.csv",
+        }  # fmt: skip
+        with (folder / "images.csv").open(newline="") as file:
+            assert len(list(csv.DictReader(file))) == 6
+
+    @pytest.mark.parametrize(
+        ("content", "message"),
+        [
+            (document([annotation(1)]), "nothing says who annotated what"),
+            (document([]), "no annotations"),
+        ],
+    )
+    def test_not_measured(self, tmp_path, content, message):
+        row = done(tmp_path, content)
+        assert (row.status, row.passed) == ("not measured", True)
+        assert message in row.message
+        assert "\n" not in row.message
+        assert row.n_errors == 0
+        assert row.alpha is None
+        assert recorded(tmp_path / "out", "p")[1] == row
+        assert (tmp_path / "out/projects/p/findings.jsonl").is_file()
+        assert not (tmp_path / "out/projects/p/summary.json").exists()
+
+    @pytest.mark.parametrize(
+        ("content", "message"),
+        [
+            ('{"images": [', "x.json: is not json"),
+            ({"images": []}, "annotations is missing"),
+            (two_annotators() | {"categories": []}, "category_id"),
+            (document([annotation("\x1b[31m", annotator="a")]), "id is"),
+        ],
+    )
+    def test_failed_because_of_the_input(self, tmp_path, content, message):
+        row = done(tmp_path, content)
+        assert (row.status, row.passed) == ("failed", False)
+        assert message in row.message
+        assert row.message.isprintable()
+        assert row.n_errors > 0
+        assert recorded(tmp_path / "out", "p")[1] == row
+        log = (tmp_path / "out/projects/p/log.txt").read_text()
+        assert row.message.split(" (and")[0].split(": ")[-1] in log
+
+    def test_one_image_only_says_so(self, tmp_path):
+        row = done(tmp_path, two_annotators())
+        assert (row.status, row.passed, row.low) == ("measured", True, None)
+        assert row.message.startswith("one image only")
+
+    def test_min_alpha(self, tmp_path):
+        alpha = done(tmp_path, differing()).alpha
+        row = done(tmp_path, differing(), Settings({"min_alpha": alpha}, {}))
+        assert (row.passed, row.message) == (True, "")
+        row = done(tmp_path, differing(), Settings({"min_alpha": 0.95}, {}))
+        assert (row.status, row.passed) == ("measured", False)
+        assert row.message == f"alpha {alpha:.4f} is below 0.95"
+
+    def test_undefined_alpha_reaches_nothing(self, tmp_path):
+        images = [image(number, annotators=["a", "b"]) for number in (1, 2)]
+        same = [
+            annotation(number, 1 + number // 2, annotator="ab"[number % 2]) for number in range(4)
+        ]
+        content = document(same, images)
+        assert done(tmp_path, content).passed
+        row = done(tmp_path, content, Settings({"min_alpha": -1.0}, {}))
+        assert (row.status, row.passed, row.alpha) == ("measured", False, None)
+        assert row.message.endswith("alpha is undefined, which does not reach -1")
+
+    def test_fail_on(self, tmp_path):
+        assert done(tmp_path, differing()).passed
+        row = done(tmp_path, differing(), Settings({"min_alpha": 0.95}, {"fail_on": "info"}))
+        assert (row.status, row.passed) == ("measured", False)
+        below, found = row.message.split("; ")
+        assert below.endswith("is below 0.95")
+        assert found == "findings of severity info or above"
+        row = done(tmp_path, document([annotation(1)]), Settings({}, {"fail_on": "info"}))
+        assert (row.status, row.passed) == ("not measured", False)
+
+    def test_own_gate(self, tmp_path):
+        write(tmp_path / "root/p/bboxqa.toml", "min_alpha = 0.95\n")
+        assert not done(tmp_path, differing()).passed
+
+    def test_one_file_an_annotator(self, tmp_path):
+        write(tmp_path / "root/p/annotations/bob.json", document([annotation(1)]))
+        write(tmp_path / "root/p/annotations/ann.json", document([annotation(1)]))
+        project = only(tmp_path / "root")
+        row = run_project(project, PLAIN, tmp_path / "out", "key")
+        assert (row.status, row.n_files, row.n_annotators) == ("measured", 2, 2)
+
+
+class TestMachine:
+    """A disk that is full leaves the last result as it was."""
+
+    @pytest.mark.parametrize(
+        "place",
+        [
+            (tempfile, "mkdtemp"),
+            (Path, "write_text"),
+            (Path, "write_bytes"),
+            (Path, "chmod"),
+        ],
+        ids=lambda place: place[1],
+    )
+    def test_full(self, tmp_path, monkeypatch, place):
+        before = done(tmp_path, differing())
+        folder = tmp_path / "out/projects/p"
+        files = {path.name: path.read_bytes() for path in folder.iterdir()}
+        write(tmp_path / "root/p/x.json", two_annotators())
+        project = only(tmp_path / "root")
+
+        def full(*_, **__):
+            raise OSError(ENOSPC, os.strerror(ENOSPC))
+
+        with monkeypatch.context() as patched:
+            patched.setattr(*place, full)
+            row = run_project(project, PLAIN, tmp_path / "out", "new")
+        assert (row.status, row.passed) == ("failed", False)
+        assert "No space left on device" in row.message
+        left = {path.name: path.read_bytes() for path in folder.iterdir()}
+        # It is told where the disk takes it.
+        log = left.pop("failed.txt", b"")
+        assert (b"No space left on device" in log) == (place[1] != "write_text")
+        assert left == files
+        assert recorded(tmp_path / "out", "p")[1] == before
+        assert [path.name for path in folder.parent.iterdir()] == ["p"]
+
+    def test_file_in_the_place_of_the_folder(self, tmp_path):
+        write(tmp_path / "out/projects/p", "in the way")
+        row = done(tmp_path, differing())
+        assert (row.status, row.message) == ("failed", "Not a directory")
+        assert (tmp_path / "out/projects/p").read_text() == "in the way"
+        assert recorded(tmp_path / "out", "p") is None
+        (tmp_path / "out/projects/p").unlink()
+        assert done(tmp_path, differing()).status == "measured"
+
+    def test_defect_of_ours_is_logged_and_tried_again(self, tmp_path, monkeypatch):
+        def broken(*_, **__):
+            raise ZeroDivisionError("a\x1bb")
+
+        monkeypatch.setattr(project, "agree_with", broken)
+        row = done(tmp_path, differing())
+        assert (row.status, row.passed) == ("failed", False)
+        assert row.message == "ZeroDivisionError: a\\x1bb"
+        assert row.n_errors == 0
+        folder = tmp_path / "out/projects/p"
+        assert (folder / "failed.txt").read_text().startswith("Traceback")
+        assert not (folder / "log.txt").exists()
+        assert recorded(tmp_path / "out", "p") is None
+
+    def test_a_result_is_replaced_as_a_whole(self, tmp_path):
+        done(tmp_path, differing())
+        row = done(tmp_path, document([annotation(1)]))
+        names = {path.name for path in (tmp_path / "out/projects/p").iterdir()}
+        assert names == {"findings.jsonl", "log.txt", "record.json"}
+        assert recorded(tmp_path / "out", "p")[1] == row
+
+
+def test_rows_can_be_written_as_json():
+    row = Row("p", "failed", 1, alpha=0.1, message="<")
+    assert Row(**json.loads(json.dumps(asdict(row)))) == row
+
+
+def test_what_changes_while_it_is_read_is_not_kept(tmp_path, monkeypatch):
+    real = project.validated
+
+    def slow(project, *given):
+        found = real(project, *given)
+        project.files[0].write_text(json.dumps(differing(), indent=1))
+        return found
+
+    monkeypatch.setattr(project, "validated", slow)
+    row = done(tmp_path, differing())
+    assert row.status == "failed"
+    assert row.message.endswith("x.json: changed while it was read; run the same again")
+    assert recorded(tmp_path / "out", "p") is None
+    monkeypatch.undo()
+    assert done(tmp_path, differing()).status == "measured"
+
+
+def test_what_needs_more_memory_is_tried_again_with_more(tmp_path, monkeypatch):
+    monkeypatch.setattr("bboxqa.core.spool._OF_PROGRAM", 0)
+    row = done(tmp_path, differing(), Settings({}, {}, memory=2399))
+    assert row.status == "failed"
+    assert "12 annotations need 0.01 GB of memory; allow as much with --memory" in row.message
+    project = only(tmp_path / "root")
+    # It is not the input's fault, so that nothing is recorded.
+    assert recorded(tmp_path / "out", project.name) is None
+    assert done(tmp_path, differing(), Settings({}, {}, memory=2400)).status == "measured"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a second process measures on Linux only")
+class TestBesideValidating:
+    @pytest.fixture(autouse=True)
+    def _long(self, monkeypatch):
+        monkeypatch.setattr(project, "LONG", 0)
+        monkeypatch.setattr(parallel, "cores", lambda: 2)
+
+    def result(self, out):
+        write(out.parent / "root/p/x.json", differing())
+        project = only(out.parent / "root")
+        row = run_project(project, PLAIN, out, key_of(project, PLAIN))
+        folder = folder_of(out, "p")
+        return row, {file.name: file.read_bytes() for file in folder.iterdir()}
+
+    def test_gives_the_same(self, tmp_path, monkeypatch):
+        here, looked = os.getpid(), []
+        real = project.validated
+        monkeypatch.setattr(project, "validated", lambda *g: looked.append(os.getpid()) or real(*g))
+        together = self.result(tmp_path / "together")
+        # Validated elsewhere.
+        assert looked == []
+        monkeypatch.setattr(parallel, "cores", lambda: 1)
+        assert self.result(tmp_path / "one after the other") == together
+        assert looked == [here]
+        assert together[0].status == "measured"
+
+    def test_where_memory_is_scarce_one_comes_first(self, tmp_path, monkeypatch):
+        def never(_):
+            raise AssertionError
+
+        monkeypatch.setattr(project, "beside", never)
+        size = write(tmp_path / "root/p/x.json", differing()).stat().st_size
+        row = done(tmp_path, differing(), Settings({}, {}, memory=8 * size - 1))
+        assert row.status == "measured"
+
+    def test_of_ample_memory_each_has_half(self, tmp_path, monkeypatch):
+        size = write(tmp_path / "root/p/x.json", differing()).stat().st_size
+        given = []
+        real = project.beside
+        monkeypatch.setattr(project, "beside", lambda do: given.append(do.args[-1]) or real(do))
+        read = project.read_coco
+        monkeypatch.setattr(
+            project,
+            "read_coco",
+            lambda *g, **named: given.append(named["memory"]) or read(*g, **named),
+        )
+        row = done(tmp_path, differing(), Settings({}, {}, memory=8 * size))
+        assert given == [4 * size, 4 * size]
+        assert row == done(tmp_path / "other", differing())
+
+    def test_a_process_that_dies_is_replaced(self, tmp_path, monkeypatch):
+        plain = self.result(tmp_path / "plain")
+        here, real = os.getpid(), project.validated
+
+        def dies(*given):
+            if os.getpid() != here:
+                os._exit(9)
+            return real(*given)
+
+        monkeypatch.setattr(project, "validated", dies)
+        assert self.result(tmp_path / "died") == plain
+
+    @pytest.mark.parametrize("n_cores", [1, 2])
+    def test_where_validating_fails_nothing_is_left(self, tmp_path, monkeypatch, n_cores):
+        monkeypatch.setattr(parallel, "cores", lambda: n_cores)
+
+        def fails(*_):
+            raise ZeroDivisionError
+
+        monkeypatch.setattr(project, "validated", fails)
+        row, files = self.result(tmp_path / "out")
+        assert (row.status, row.message) == ("failed", "ZeroDivisionError: ")
+        assert list(files) == ["failed.txt"]
+
+    def test_what_goes_wrong_is_told(self, tmp_path):
+        content = differing()
+        content["annotations"][3]["bbox"] = [1, 2, -3, 4]
+        row = done(tmp_path, content)
+        assert row.status == "failed"
+        assert "bbox width is -3" in row.message
+        assert row.n_errors == 1

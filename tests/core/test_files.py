@@ -1,0 +1,132 @@
+"""Where files go that are written: in place of what, and through what."""
+
+import os
+import stat
+import threading
+from pathlib import Path
+
+import pytest
+
+from bboxqa.core.errors import OutputError
+from bboxqa.core.files import unfinished, write_atomically
+
+
+def left(folder):
+    return sorted(path.name for path in folder.iterdir())
+
+
+def rights(path):
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_a_new_file_has_the_rights_that_the_user_wants(tmp_path):
+    path, plain = tmp_path / "new.json", tmp_path / "plain.json"
+    plain.write_bytes(b"")
+    write_atomically(path, b"new")
+    assert path.read_bytes() == b"new"
+    assert rights(path) == rights(plain)
+    assert left(tmp_path) == ["new.json", "plain.json"]
+
+
+@pytest.mark.parametrize("mode", [0o600, 0o640, 0o664, 0o755])
+def test_a_file_keeps_its_rights(tmp_path, mode):
+    path = tmp_path / "old.json"
+    path.write_bytes(b"old and longer")
+    path.chmod(mode)
+    write_atomically(path, b"new")
+    assert (path.read_bytes(), rights(path)) == (b"new", mode)
+    assert left(tmp_path) == ["old.json"]
+
+
+def test_a_link_stays_and_what_it_leads_to_is_written(tmp_path):
+    (tmp_path / "real").mkdir()
+    real, link, second = tmp_path / "real" / "a.json", tmp_path / "b.json", tmp_path / "c.json"
+    real.write_bytes(b"old")
+    real.chmod(0o640)
+    link.symlink_to("real/a.json")
+    second.symlink_to(link)
+    write_atomically(second, b"new")
+    assert link.is_symlink()
+    assert second.is_symlink()
+    assert (real.read_bytes(), rights(real)) == (b"new", 0o640)
+    assert left(tmp_path / "real") == ["a.json"]
+    assert left(tmp_path) == ["b.json", "c.json", "real"]
+
+
+def test_a_link_to_what_is_not_there_yet(tmp_path):
+    link = tmp_path / "link.json"
+    link.symlink_to("there.json")
+    write_atomically(link, b"new")
+    assert link.is_symlink()
+    assert (tmp_path / "there.json").read_bytes() == b"new"
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes with names here")
+@pytest.mark.parametrize("through_a_link", [False, True])
+def test_a_pipe_is_written_to(tmp_path, through_a_link):
+    pipe, path, got = tmp_path / "pipe", tmp_path / "pipe", []
+    os.mkfifo(pipe)
+    if through_a_link:
+        path = tmp_path / "link"
+        path.symlink_to(pipe)
+    reader = threading.Thread(target=lambda: got.append(pipe.read_bytes()), daemon=True)
+    reader.start()
+    data = b"more than a pipe holds at once" * 10_000
+    write_atomically(path, data)
+    reader.join(20)
+    assert got == [data]
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert left(tmp_path) == sorted({"pipe", path.name})
+
+
+def test_a_folder_is_no_file(tmp_path):
+    link = tmp_path / "link"
+    (tmp_path / "folder").mkdir()
+    link.symlink_to("folder")
+    for path in (tmp_path / "folder", link):
+        with pytest.raises(OutputError, match=r"is a folder; name a file$") as error:
+            write_atomically(path, b"new")
+        assert str(error.value).startswith(f"{path}: ")
+    assert left(tmp_path) == ["folder", "link"]
+    assert left(tmp_path / "folder") == []
+
+
+def test_no_folder_to_write_in(tmp_path):
+    path = tmp_path / "none" / "a.json"
+    with pytest.raises(OutputError, match="cannot be written: No such file or directory"):
+        write_atomically(path, b"new")
+    assert left(tmp_path) == []
+
+
+def test_what_is_interrupted_leaves_what_was_there(tmp_path, monkeypatch):
+    path = tmp_path / "a.json"
+    path.write_bytes(b"old")
+
+    def stop(self, target):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("pathlib.Path.replace", stop)
+    with pytest.raises(KeyboardInterrupt):
+        write_atomically(path, b"new")
+    assert path.read_bytes() == b"old"
+    assert left(tmp_path) == ["a.json"]
+
+
+@pytest.mark.parametrize(
+    "name", ["index.html", "[a]*?.json", "日" * 85, "x" + "é" * 127, os.fsdecode(b"p\xff")]
+)
+def test_what_a_killed_process_leaves_is_told_by_the_name(tmp_path, monkeypatch, name):
+    write_atomically(tmp_path / name, b"old")
+    killed = []
+
+    def kill(self, target):
+        killed.append(self.name)
+        os.link(self, tmp_path / "kept")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Path, "replace", kill)
+    with pytest.raises(KeyboardInterrupt):
+        write_atomically(tmp_path / name, b"new")
+    (tmp_path / "kept").rename(tmp_path / killed[0])
+    assert [path.name for path in tmp_path.glob(unfinished(name))] == killed
+    assert [*tmp_path.glob(unfinished("other"))] == []

@@ -1,0 +1,61 @@
+"""Work in a second process: it ends with the first, and has its share of the cores."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from support.cli import python
+
+from bboxqa.core import parallel
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is none elsewhere")
+
+
+def test_the_second_process_has_half_of_the_cores(monkeypatch):
+    monkeypatch.setattr(parallel, "cores", lambda: 8)
+    with parallel.beside(lambda: (parallel.threads(), parallel.can_fork())) as outcome:
+        assert outcome() == (4, False)
+        assert (parallel.threads(), parallel.can_fork()) == (4, True)
+    assert parallel.threads() == 8
+    monkeypatch.setattr(parallel, "cores", lambda: 2)
+    with parallel.beside(parallel.threads) as outcome:
+        assert (outcome(), parallel.threads(), parallel.can_fork()) == (1, 1, False)
+    monkeypatch.setattr(parallel, "cores", lambda: 1)
+    with parallel.beside(parallel.threads) as outcome:
+        assert outcome() == 1
+
+
+def test_where_there_is_no_poll_it_is_not_missed():
+    """As on Windows, where there are no such processes either."""
+    modules = "bboxqa.core.parallel, bboxqa.batch.run, bboxqa.pipelines.agree"
+    done = python(f"import select; del select.poll; import {modules}")
+    assert done.returncode == 0, done.stderr
+
+
+def test_it_ends_when_the_first_is_killed():
+    """However long its work takes."""
+    program = (
+        "import os, time\n"
+        "from bboxqa.core.parallel import beside\n"
+        "def work():\n"
+        "    print(os.getpid(), flush=True)\n"
+        "    time.sleep(600)\n"
+        "with beside(work) as outcome:\n"
+        "    outcome()\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)
+    second = int(process.stdout.readline())
+    process.kill()
+    process.wait()
+    process.stdout.close()
+    for _ in range(200):
+        state = Path(f"/proc/{second}/stat")
+        # A process that nobody has fetched yet is gone all the same.
+        if not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z":
+            return
+        time.sleep(0.05)
+    os.kill(second, 9)
+    pytest.fail("the second process goes on")

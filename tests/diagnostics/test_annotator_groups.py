@@ -1,0 +1,189 @@
+"""Groups of annotators, against all groupings there are."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bboxqa.agreement.uncertainty.estimator import OK
+from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.diagnostics.annotator_groups import NO_CONTRAST, TIED, WEAK, cluster_annotators
+
+# Annotators 0, 3, 4 and 5 mostly say yes, the others mostly no.
+TWO_GROUPS = np.array([[1, 1, 1], [0, 0, 0], [0, 0, 1], [1, 1, 0], [1, 1, 1], [1, 1, 1], [0, 0, 0]])
+# Every answer but three times no: no two groups stand out.
+NO_GROUPS = np.array([answer for answer in product([0, 1], repeat=3) if any(answer)])
+
+methods = pytest.mark.parametrize("method", ["kmeans", "hierarchical"])
+
+
+@st.composite
+def tables(draw):
+    shape = draw(st.integers(2, 6)), draw(st.integers(1, 3))
+    size = shape[0] * shape[1]
+    return np.reshape(draw(st.lists(st.integers(0, 9), min_size=size, max_size=size)), shape)
+
+
+def inertia(table, labels):
+    return sum(np.var(table[labels == one], axis=0).sum() * (labels == one).sum()
+               for one in np.unique(labels))  # fmt: skip
+
+
+def silhouette(table, labels):
+    widths = []
+    for i, own in enumerate(labels):
+        distance = np.linalg.norm(table - table[i], axis=1)
+        fellows = [distance[j] for j in range(len(table)) if labels[j] == own and j != i]
+        if not fellows:
+            widths.append(0)
+            continue
+        a = np.mean(fellows)
+        b = min(distance[labels == other].mean() for other in set(labels.tolist()) - {own})
+        widths.append((b - a) / max(a, b) if max(a, b) else 0)
+    return np.mean(widths)
+
+
+@methods
+@pytest.mark.parametrize("seed", range(3))
+def test_two_groups_are_found(method, seed):
+    found = cluster_annotators(TWO_GROUPS, 2, method, seed)
+    assert found.labels.tolist() == [0, 1, 1, 0, 0, 0, 1]
+    assert found.silhouette > 0.6
+    assert found.status == OK
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_where_there_are_no_groups_it_says_why(seed):
+    found = cluster_annotators(NO_GROUPS, 2, seed=seed)
+    assert TIED in found.status
+    assert found.labels.tolist() == cluster_annotators(NO_GROUPS, 2).labels.tolist()
+
+
+@methods
+def test_a_row_of_annotators_does_not_separate(method):
+    found = cluster_annotators(np.eye(8), 2, method)
+    assert WEAK in found.status
+    assert found.silhouette <= 0.25
+
+
+@settings(max_examples=25)
+@given(tables(), st.data())
+def test_kmeans_is_the_best_of_all_groupings(table, data):
+    k = data.draw(st.integers(1, len(np.unique(table, axis=0))))
+    found = cluster_annotators(table, k, seed=data.draw(st.integers(0, 99)))
+    groupings = (np.array(labels) for labels in product(range(k), repeat=len(table)))
+    best = min(inertia(table, labels) for labels in groupings if len(set(labels.tolist())) == k)
+    assert found.inertia == pytest.approx(best, abs=1e-9)
+    assert len(set(found.labels.tolist())) == k
+    assert found.merges is None
+
+
+@methods
+@settings(max_examples=25)
+@given(table=tables(), data=st.data())
+def test_labels_inertia_and_silhouette(method, table, data):
+    k = data.draw(st.integers(1, len(np.unique(table, axis=0))))
+    found = cluster_annotators(table, k, method)
+    first = [found.labels.tolist().index(label) for label in range(k)]
+    assert first == sorted(first)
+    assert found.labels.max() == k - 1
+    assert found.inertia == pytest.approx(inertia(table, found.labels), abs=1e-9)
+    if 1 < k < len(table):
+        assert found.silhouette == pytest.approx(silhouette(table, found.labels))
+        assert -1 <= found.silhouette <= 1
+    else:
+        assert np.isnan(found.silhouette)
+        assert NO_CONTRAST in found.status
+
+
+@methods
+@settings(max_examples=25)
+@given(seed=st.integers(0, 2**32), k=st.integers(1, 6))
+def test_order_of_annotators_and_scale_change_nothing(method, seed, k):
+    rng = np.random.default_rng(seed)
+    table, order = rng.normal(size=(6, 2)), rng.permutation(6)
+    found = cluster_annotators(table, k, method)
+    other = cluster_annotators(table[order] * 3.0 + 7, k, method)
+    together = found.labels[order][:, None] == found.labels[order]
+    assert np.array_equal(other.labels[:, None] == other.labels, together)
+
+
+@given(st.integers(1, 8))
+def test_the_tree_is_cut_as_scipy_does(k):
+    from scipy.cluster.hierarchy import fcluster
+
+    table = np.random.default_rng(2).normal(size=(8, 3))
+    found = cluster_annotators(table, k, "hierarchical")
+    assert found.merges.shape == (7, 4)
+    expected = fcluster(found.merges, k, "maxclust")
+    together = found.labels[:, None] == found.labels
+    assert np.array_equal(together, expected[:, None] == expected)
+
+
+@methods
+def test_rows_of_a_similarity_are_scores_not_distances(method):
+    similarity = np.array([[1, 0.9, 0.1], [0.9, 1, 0.1], [0.1, 0.1, 1]])
+    for scores in (similarity, 1 - similarity):
+        assert cluster_annotators(scores, 2, method).labels.tolist() == [0, 0, 1]
+
+
+@methods
+def test_one_annotator(method):
+    found = cluster_annotators(np.array([[1.0, 2.0]]), 1, method)
+    assert found.labels.tolist() == [0]
+    assert found.inertia == 0
+    assert found.status == NO_CONTRAST
+
+
+def test_equal_annotators_may_be_cut_but_not_by_means():
+    same = np.ones((4, 2))
+    found = cluster_annotators(same, 2, "hierarchical")
+    assert len(set(found.labels.tolist())) == 2
+    assert (found.silhouette, found.status) == (0, WEAK)
+    with pytest.raises(ConfigError) as error:
+        cluster_annotators(same, 2)
+    assert str(error.value) == (
+        "k is 2; expected 1 or more, and no more than 1 different annotator"
+    )
+
+
+def test_result_is_read_only_and_scores_are_not_changed():
+    table = TWO_GROUPS.astype(float)
+    found = cluster_annotators(table, 2, "hierarchical")
+    for array in (found.labels, found.merges):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+    assert np.array_equal(table, TWO_GROUPS)
+
+
+@pytest.mark.parametrize("k", [0, -1, 8])
+def test_k_out_of_range(k):
+    with pytest.raises(ConfigError) as error:
+        cluster_annotators(TWO_GROUPS, k, "hierarchical")
+    assert str(error.value) == f"k is {k}; expected 1 or more, and no more than 7 annotators"
+
+
+def test_unknown_method():
+    with pytest.raises(ConfigError) as error:
+        cluster_annotators(TWO_GROUPS, 2, "dbscan")
+    assert str(error.value) == "method is 'dbscan'; expected one of kmeans, hierarchical"
+
+
+@pytest.mark.parametrize("shape", [(3,), (0, 2), (2, 0)])
+def test_scores_that_are_no_table(shape):
+    with pytest.raises(DatasetError) as error:
+        cluster_annotators(np.zeros(shape), 1)
+    assert str(error.value) == (
+        f"scores have the shape {shape}; expected one row per annotator and one column or more"
+    )
+
+
+def test_missing_scores():
+    with pytest.raises(DatasetError) as error:
+        cluster_annotators(np.array([[1, np.nan], [2, 3]]), 1)
+    assert str(error.value) == (
+        "scores: row 0, column 1: score is nan; expected a finite number\n"
+        "Leave out units that not all of the annotators rated."
+    )

@@ -1,0 +1,138 @@
+"""Similarity of annotators, against a walk over the units that two of them share."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bboxqa.agreement.counts.reliability_rows import from_table
+from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.diagnostics.annotator_similarity import annotator_similarity
+from bboxqa.model.reliability import Cell, ReliabilityData
+
+NUMBERS = np.array([-2.0, 0.0, 0.1, 7.0])
+
+
+@st.composite
+def ratings(draw, repeated=False):
+    """Draw ratings of 4 annotators and 6 units, some missing; once per unit, or more often."""
+    cells = draw(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 3), st.integers(-1, 3)),
+                          unique_by=None if repeated else lambda cell: cell[:2]))  # fmt: skip
+    cells = np.array(sorted(cells), np.int64).reshape(-1, 3)
+    return ReliabilityData(
+        unit=cells[:, 0],
+        annotator=cells[:, 1].astype(np.int32),
+        value=np.maximum(cells[:, 2], 0).astype(np.int32),
+        state=np.where(cells[:, 2] < 0, Cell.MISSING, Cell.CATEGORY).astype(np.uint8),
+        group=np.arange(6, dtype=np.int32),
+        n_values=4,
+        n_groups=6,
+    )
+
+
+def shared(data, a, b):
+    """Return the values of both for each pair of ratings of one unit."""
+    cells = [
+        (u, n, v)
+        for u, n, v, s in zip(data.unit, data.annotator, data.value, data.state, strict=True)
+        if s == Cell.CATEGORY
+    ]
+    times = np.ones(6, int) if data.weight is None else data.weight
+    pairs = [
+        (v, w)
+        for u, n, v in cells
+        for x, m, w in cells
+        if (n, m) == (a, b) and u == x
+        for _ in range(times[u])
+    ]
+    return np.array(pairs, int).reshape(-1, 2).T
+
+
+def by_walk(data, measure, a, b):
+    first, second = shared(data, a, b)
+    if not len(first):
+        return np.nan
+    if measure == "agreement":
+        return np.mean(first == second)
+    x, y = NUMBERS[first], NUMBERS[second]
+    if measure == "correlation":
+        x, y = x - x.mean(), y - y.mean()
+    lengths = np.sqrt((x @ x) * (y @ y))
+    return x @ y / lengths if lengths > 1e-9 else np.nan
+
+
+@pytest.mark.parametrize("measure", ["agreement", "cosine", "correlation"])
+@given(st.one_of(ratings(), ratings(repeated=True)), st.booleans())
+def test_by_a_walk_over_shared_units(measure, data, weighted):
+    if weighted:
+        data = replace(data, weight=np.array([1, 2, 3, 1, 5, 2]))
+    found = annotator_similarity(data, 4, NUMBERS, measure)
+    assert found.shape == (4, 4)
+    assert np.array_equal(np.isnan(found), np.isnan(found.T))
+    for a in range(4):
+        for b in range(4):
+            expected = by_walk(data, measure, a, b)
+            if a == b and not np.isnan(found[a, a]):
+                expected = 1
+            if a == b:
+                continue
+            assert found[a, b] == pytest.approx(expected, nan_ok=True, abs=1e-9)
+            assert found[a, b] == pytest.approx(found[b, a], nan_ok=True, abs=1e-12)
+
+
+def test_the_diagonal_is_one():
+    data = from_table(np.array([[3, 1, 0], [0, 0, 1]]), np.ones((2, 3), bool), 4)
+    for measure in ("agreement", "cosine", "correlation"):
+        found = annotator_similarity(data, 3, NUMBERS, measure)
+        assert np.diag(found)[:2].tolist() == [1, 1]
+        assert np.isnan(found[2]).all()
+
+
+@given(ratings(), st.sampled_from([0.01, 3, 1000]), st.integers(-9, 9))
+def test_correlation_of_another_scale(data, factor, shift):
+    found = annotator_similarity(data, 4, NUMBERS, "correlation")
+    other = annotator_similarity(data, 4, NUMBERS * factor + shift, "correlation")
+    assert other == pytest.approx(found, nan_ok=True, abs=1e-6)
+
+
+def test_opposite_annotators():
+    data = from_table(np.array([[0, 1, 0, 1], [1, 0, 1, 0]]), np.ones((2, 4), bool), 2)
+    numbers = np.array([-1.0, 1.0])
+    assert annotator_similarity(data, 2)[0, 1] == 0
+    for measure in ("cosine", "correlation"):
+        assert annotator_similarity(data, 2, numbers, measure)[0, 1] == pytest.approx(-1)
+
+
+def test_equal_numbers_have_no_correlation_and_zeros_no_cosine():
+    data = from_table(np.array([[2, 2, 2], [0, 2, 3], [1, 1, 1]]), np.ones((3, 3), bool), 4)
+    assert np.isnan(annotator_similarity(data, 3, NUMBERS, "correlation")[0]).all()
+    cosine = annotator_similarity(data, 3, NUMBERS, "cosine")
+    assert np.isnan(cosine[2]).all()
+    assert cosine[0, 1] == pytest.approx(5.1 / (3 * 53.01) ** 0.5)
+
+
+def test_no_ratings():
+    data = from_table(np.full((2, 3), -1), np.ones((2, 3), bool), 2)
+    assert np.isnan(annotator_similarity(data, 2)).all()
+
+
+def test_unknown_measure():
+    data = from_table(np.array([[0], [0]]), np.ones((2, 1), bool), 1)
+    with pytest.raises(ConfigError) as error:
+        annotator_similarity(data, 2, NUMBERS, "jaccard")
+    assert str(error.value) == (
+        "measure is 'jaccard'; expected one of agreement, cosine, correlation"
+    )
+
+
+@pytest.mark.parametrize("measure", ["cosine", "correlation"])
+def test_values_that_are_not_numbers(measure):
+    data = from_table(np.array([[0], [0]]), np.ones((2, 1), bool), 1)
+    with pytest.raises(DatasetError) as error:
+        annotator_similarity(data, 2, None, measure)
+    assert str(error.value) == (
+        f"{measure} of annotators: values are not numbers; expected numbers\n"
+        'Use measure "agreement", which needs none.'
+    )

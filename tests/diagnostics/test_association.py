@@ -1,0 +1,274 @@
+"""The chi-square test and Cramér's V, against their definitions and published tables."""
+
+from math import isnan
+
+import numpy as np
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from bboxqa.agreement.uncertainty.estimator import OK
+from bboxqa.core.errors import DatasetError
+from bboxqa.diagnostics.association import (
+    ABOVE,
+    NO_INTERVAL,
+    NO_TABLE,
+    NOT_AGREEMENT,
+    cross_table,
+    independence,
+)
+
+QUESTION = np.array([[5000, 2500], [3000, 1580]])
+OPPOSITE = np.array([[0, 50], [50, 0]])
+# Landis and Koch (1977), the patients of Winnipeg.
+WINNIPEG = np.array([[38, 5, 0, 1], [33, 11, 3, 0], [10, 14, 5, 6], [3, 7, 3, 10]])
+
+
+@st.composite
+def tables(draw):
+    rows, columns = draw(st.integers(2, 4)), draw(st.integers(2, 4))
+    cells = draw(st.lists(st.integers(0, 30), min_size=rows * columns, max_size=rows * columns))
+    table = np.reshape(cells, (rows, columns))
+    assume((table.sum(0) > 0).all() and (table.sum(1) > 0).all())
+    return table
+
+
+@pytest.mark.parametrize(
+    ("correction", "statistic", "p_value"),
+    [(True, 1.6722234153609086, 0.1959609908008017), (False, 1.7238918857208139, 0.189192843685)],
+)
+def test_two_by_two(correction, statistic, p_value):
+    test = independence(QUESTION, correction=correction)
+    assert test.statistic == pytest.approx(statistic, abs=1e-9)
+    assert test.p_value == pytest.approx(p_value, abs=1e-9)
+    assert test.degrees_of_freedom == 1
+    assert test.cramers_v == pytest.approx(0.011945973460983871, abs=1e-12)
+    assert test.expected == pytest.approx(
+        np.array([[4966.887417218543, 2533.112582781457], [3033.112582781457, 1546.887417218543]])
+    )
+    assert (test.status, test.notes) == (OK, ())
+
+
+def test_larger_table():
+    test = independence(WINNIPEG)
+    assert test.statistic == pytest.approx(64.75235119147268)
+    assert test.p_value == pytest.approx(1.61191966945704e-10)
+    assert test.degrees_of_freedom == 9
+    (note,) = test.notes
+    assert note == (
+        "6 of 16 expected counts below 5: the p-value and the interval are rough ones; join rare "
+        "values"
+    )
+
+
+def test_association_is_not_agreement():
+    test = independence(OPPOSITE, correction=False)
+    assert test.statistic == pytest.approx(100)
+    assert test.p_value == pytest.approx(1.5239706048320995e-23)
+    assert test.cramers_v == pytest.approx(1)
+    assert np.trace(OPPOSITE) == 0
+    assert test.sentence.endswith(NOT_AGREEMENT)
+    assert independence(OPPOSITE[::-1], correction=False).cramers_v == pytest.approx(1)
+
+
+def test_sentence_says_the_risk():
+    sentence = independence(QUESTION).sentence
+    assert "would come about in 19.6 % of samples" in sentence
+    assert "the risk of being wrong" in sentence
+    assert "(p = 0.196)" in sentence
+    assert (
+        "0.012 strong on a scale from 0 to 1 (Cramér's V; 95 % interval 0.000 to 0.030)" in sentence
+    )
+    assert "in less than 0.01 % of samples" in independence(OPPOSITE).sentence
+    undefined = "The test of independence is undefined: "
+    assert independence(np.zeros((2, 2))).sentence.startswith(undefined)
+
+
+@given(tables(), st.booleans())
+def test_by_definition(table, correction):
+    test = independence(table, correction=correction)
+    n, (rows, columns) = table.sum(), table.shape
+    plain = corrected = 0
+    for r in range(rows):
+        for c in range(columns):
+            expected = table[r].sum() * table[:, c].sum() / n
+            assert test.expected[r, c] == pytest.approx(expected)
+            away = abs(table[r, c] - expected)
+            plain += away**2 / expected
+            corrected += (away - min(0.5, away)) ** 2 / expected
+    two_by_two = (rows, columns) == (2, 2)
+    statistic = corrected if correction and two_by_two else plain
+    assert test.statistic == pytest.approx(statistic, abs=1e-9)
+    assert test.cramers_v == pytest.approx((plain / n / (min(rows, columns) - 1)) ** 0.5, abs=1e-9)
+    assert test.degrees_of_freedom == (rows - 1) * (columns - 1)
+    assert 0 <= test.p_value <= 1
+    assert 0 <= test.cramers_v <= 1
+
+
+@given(tables(), st.integers(0, 2**32))
+def test_order_of_values_and_features_changes_nothing(table, seed):
+    rng = np.random.default_rng(seed)
+    test = independence(table)
+    shuffled = table[rng.permutation(len(table))][:, rng.permutation(table.shape[1])]
+    for other in (independence(shuffled), independence(table.T)):
+        assert other.statistic == pytest.approx(test.statistic, abs=1e-9)
+        assert other.p_value == pytest.approx(test.p_value, abs=1e-9)
+        assert other.cramers_v == pytest.approx(test.cramers_v, abs=1e-9)
+
+
+@example(np.array([[1, 1], [1, 1000]]), 0)
+@example(np.array([[1, 1, 0], [0, 28, 0]]), 0)
+@example(np.array([[3, 191], [2, 4]]), 0)
+@example(np.array([[0, 2, 4], [9, 0, 0], [0, 0, 6], [0, 1, 2]]), 0)
+@given(tables(), st.integers(0, 2**32))
+def test_interval_lies_on_the_scale_whatever_the_order(table, seed):
+    rng = np.random.default_rng(seed)
+    test = independence(table)
+    low, high = test.interval
+    shuffled = table[rng.permutation(len(table))][:, rng.permutation(table.shape[1])]
+    for other in (independence(shuffled), independence(table.T)):
+        assert other.interval == pytest.approx(test.interval, abs=1e-6, nan_ok=True)
+    if isnan(low):
+        assert test.cramers_v == pytest.approx(1) or NO_INTERVAL in test.notes
+    else:
+        assert 0 <= low <= high <= 1
+        # The mean of chi-square under independence is not taken for an association.
+        smaller = min(table.shape) - 1
+        below = smaller * test.cramers_v**2 - test.degrees_of_freedom / table.sum()
+        assert smaller * low**2 <= max(0, below) + 1e-6
+
+
+def test_interval_of_weak_association_is_that_of_the_noncentral_distribution():
+    stats = pytest.importorskip("scipy.stats")
+    test = independence(np.array([[31, 19], [19, 31]]), correction=False)
+    n, statistic = 100, test.statistic
+    low, high = (n * bound**2 for bound in test.interval)
+    assert stats.ncx2.cdf(statistic, 1, high) == pytest.approx(0.025, abs=1e-6)
+    assert stats.ncx2.cdf(statistic, 1, low) == pytest.approx(0.975, abs=1e-6)
+
+
+def test_a_table_of_chance_does_not_prove_independence():
+    test = independence(np.full((2, 2), 25))
+    assert (test.statistic, test.cramers_v, test.interval[0]) == (0, 0, 0)
+    assert test.interval[1] > 0.25
+
+
+def test_a_value_above_its_interval_is_told():
+    table = np.random.default_rng(0).multinomial(300, np.full(100, 0.01)).reshape(10, 10)
+    test = independence(table)
+    assert test.cramers_v > test.interval[1]
+    assert ABOVE in test.notes
+
+
+def test_rare_cells_have_no_interval():
+    test = independence(np.array([[1, 1], [1, 997]]))
+    assert test.cramers_v > 0.4
+    assert np.isnan(test.interval).all()
+    assert NO_INTERVAL in test.notes
+
+
+def test_perfect_association_has_no_interval():
+    test = independence(OPPOSITE)
+    assert np.isnan(test.interval).all()
+    assert NO_INTERVAL in test.notes
+    assert "Cramér's V)" in test.sentence
+
+
+@pytest.mark.parametrize(
+    ("share", "n"),
+    [
+        (np.full((3, 3), 1 / 9), 100),
+        (np.array([[0.3, 0.2], [0.2, 0.3]]), 200),
+        (np.array([[0.85, 0.05], [0.04, 0.06]]), 400),
+        (0.4 * np.eye(4) / 4 + 0.6 * np.full((4, 4), 1 / 16), 300),
+    ],
+)
+def test_intervals_cover(share, n):
+    rng = np.random.default_rng(5)
+    chance = np.outer(share.sum(1), share.sum(0))
+    truth = (((share - chance) ** 2 / chance).sum() / (len(share) - 1)) ** 0.5
+    found = [
+        independence(rng.multinomial(n, share.ravel()).reshape(share.shape)).interval
+        for _ in range(400)
+    ]
+    covered = np.mean([low <= truth + 1e-9 and truth <= high for low, high in found])
+    # 400 of 95 % lie in this range but for one of a thousand times.
+    assert covered > 0.91
+
+
+def test_values_that_do_not_occur_are_left_out():
+    table = np.zeros((3, 4), int)
+    table[np.ix_([0, 2], [1, 3])] = QUESTION
+    test = independence(table)
+    assert test.statistic == independence(QUESTION).statistic
+    assert test.cramers_v == independence(QUESTION).cramers_v
+    assert test.degrees_of_freedom == 1
+    assert test.expected.shape == (3, 4)
+    assert test.expected.sum() == pytest.approx(QUESTION.sum())
+    assert not test.expected[1].any()
+    assert test.notes == ("1 empty row and 2 empty columns left out: values that do not occur",)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [np.zeros((0, 0)), np.zeros((3, 3)), [[1, 2]], [[1], [2]], [[1, 2], [0, 0]], [[1, 0], [2, 0]]],
+)
+def test_less_than_two_values_is_undefined(table):
+    test = independence(np.array(table))
+    assert all(isnan(x) for x in (test.statistic, test.p_value, test.cramers_v))
+    assert test.degrees_of_freedom == 0
+    assert test.expected.shape == np.shape(table)
+    assert np.isnan(test.expected).all()
+    assert test.status == NO_TABLE == "undefined: a feature has fewer than two values that occur"
+
+
+def test_result_is_read_only():
+    with pytest.raises(ValueError, match="read-only"):
+        independence(QUESTION).expected[0, 0] = 1
+
+
+@pytest.mark.parametrize("wrong", [-1, 0.5, np.nan, np.inf])
+def test_what_is_not_a_count(wrong):
+    with pytest.raises(DatasetError) as error:
+        independence(np.array([[1, 2], [3, wrong]]))
+    assert str(error.value) == (
+        f"cross table: row 1, column 1: count is {wrong:g}; expected a whole number, 0 or more\n"
+        "Give counts of annotations, not shares or percentages."
+    )
+
+
+def test_what_is_not_a_table():
+    with pytest.raises(DatasetError) as error:
+        independence(np.array([1, 2]))
+    assert str(error.value) == "cross table has 1 dimension; expected rows and columns"
+
+
+@given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 3)), max_size=20))
+def test_cross_table_counts(pairs):
+    codes = np.array(pairs, np.int32).reshape(-1, 2)
+    table = cross_table(codes[:, 0], codes[:, 1], (3, 4))
+    assert table.shape == (3, 4)
+    assert table.dtype == np.int64
+    for r in range(3):
+        for c in range(4):
+            assert table[r, c] == pairs.count((r, c))
+
+
+def test_cross_table_refuses_codes_out_of_range():
+    with pytest.raises(DatasetError) as error:
+        cross_table(np.array([0, -1]), np.array([3, 0]), (2, 3))
+    assert str(error.value) == (
+        "2 problems:\n"
+        "  cross table: record 1: first code is -1; expected 0 or more and less than 2\n"
+        "  cross table: record 0: second code is 3; expected 0 or more and less than 3\n"
+        "Leave out annotations that lack one of the two."
+    )
+
+
+def test_cross_table_refuses_different_lengths():
+    with pytest.raises(DatasetError) as error:
+        cross_table(np.array([0, 1]), np.array([0]), (2, 2))
+    assert str(error.value) == (
+        "cross table: lengths of the features are 2 and 1; expected equal ones\n"
+        "Leave out annotations that lack one of the two."
+    )

@@ -1,0 +1,220 @@
+"""Alpha without a unit, an annotator or a value, against counting the rest again."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import brute
+from support import brute_statistics as definition
+from support.ratings import LEVELS, NUMBERS, reliability, tables, units_of
+
+from bboxqa.agreement.counts.unit_counts import unit_counts
+from bboxqa.core.errors import ConfigError
+from bboxqa.diagnostics.influence import fixed_distances, leave_out_ranks
+from bboxqa.diagnostics.influence.leave_out import (
+    alpha_without_annotators,
+    alpha_without_units,
+    alpha_without_values,
+)
+
+K = 4
+levels = st.sampled_from(list(LEVELS))
+
+
+def same(found, expected):
+    expected = [np.nan if value is None else float(value) for value in expected]
+    assert found == pytest.approx(expected, rel=1e-9, abs=1e-9, nan_ok=True)
+
+
+def counted_again(units, level, numbers=NUMBERS):
+    """Return alpha by its definition, None where it is undefined."""
+    found = definition.alpha(units, level, numbers)
+    return found and found[0]
+
+
+@settings(max_examples=300)
+@given(tables(units=(1, 8)), levels)
+def test_without_a_unit(values, level):
+    units = units_of(values)
+    rest = [units[:place] + units[place + 1 :] for place in range(len(units))]
+    expected = [counted_again(units, level) for units in rest]
+    same(alpha_without_units(unit_counts(reliability(values)), LEVELS[level], NUMBERS), expected)
+
+
+@settings(max_examples=300)
+@given(tables(annotators=(2, 5), units=(1, 8)), levels)
+def test_without_an_annotator(values, level):
+    rest = [units_of(np.delete(values, row, axis=0)) for row in range(len(values))]
+    expected = [counted_again(units, level) for units in rest]
+    data = reliability(values)
+    same(alpha_without_annotators(data, len(values), LEVELS[level], NUMBERS), expected)
+
+
+def distance(level, c, k, marginal, numbers):
+    """Return the distance of two values that occur as often as `marginal` says."""
+    if level == "ordinal":
+        low, high = min(c, k), max(c, k)
+        return (sum(marginal[low : high + 1]) - (marginal[low] + marginal[high]) / 2) ** 2
+    return definition.DISTANCES[level](c, k, None, numbers)
+
+
+def without_value(units, value, level, numbers=NUMBERS):
+    """Return alpha of the coincidence matrix without the row and column of a value."""
+    matrix = brute.matrix(units)
+    rest = {pair: amount for pair, amount in matrix.items() if value not in pair}
+    n, codes = sum(rest.values()), range(len(numbers))
+    marginal = [sum(x for (a, _), x in rest.items() if a == code) for code in codes]
+    apart = {
+        (c, k): distance(level, c, k, marginal, numbers) if c != k else 0
+        for c in codes
+        for k in codes
+    }
+    chance = sum(marginal[c] * marginal[k] * far for (c, k), far in apart.items())
+    unlike = sum(amount * apart[pair] for pair, amount in rest.items())
+    # Of one value or less, nothing is expected: D_e would be divided by n − 1.
+    return 1 - (n - 1) * unlike / chance if chance and n > 1 else None
+
+
+@settings(max_examples=300)
+@given(tables(annotators=(2, 5), units=(1, 8)), levels)
+def test_without_a_value(values, level):
+    units = units_of(values)
+    expected = [without_value(units, value, level) for value in range(K)]
+    same(alpha_without_values(unit_counts(reliability(values)), LEVELS[level], NUMBERS), expected)
+
+
+@pytest.mark.parametrize("level", ["interval", "ratio", "absolute", "ordinal"])
+@pytest.mark.parametrize("typo", [1e6, 1e9, 1e15, 1e200])
+def test_without_a_slip_that_outweighs_all_else(typo, level):
+    """The differences of sums have no digits left: what is left is counted."""
+    random = np.random.default_rng(0)
+    values = random.integers(0, 5, 30) + random.integers(0, 2, (3, 30))
+    values[2, 7] = 6
+    numbers = np.array([1.0, 2, 3, 4, 5, 6, typo])
+    data, units = reliability(values, 7), units_of(values)
+    counts = unit_counts(data)
+    rest = [units[:place] + units[place + 1 :] for place in range(len(units))]
+    expected = float(counted_again(rest[7], level, numbers))
+    found = alpha_without_units(counts, LEVELS[level], numbers)
+    assert found[7] == pytest.approx(expected, rel=1e-9)
+    expected = float(counted_again(units_of(values[:2]), level, numbers))
+    found = alpha_without_annotators(data, 3, LEVELS[level], numbers)
+    assert found[2] == pytest.approx(expected, rel=1e-9)
+    few = alpha_without_values(counts, LEVELS[level], numbers)[6]
+    assert few == pytest.approx(float(without_value(units, 6, level, numbers)), rel=1e-9)
+
+
+@pytest.mark.parametrize("level", ["interval", "ratio", "absolute", "ordinal"])
+def test_a_rating_that_nothing_is_compared_with_changes_nothing(level):
+    random = np.random.default_rng(0)
+    values = random.integers(0, 5, (3, 20))
+    alone = np.hstack([values, [[5], [-1], [-1]]])
+    numbers = np.array([1.0, 2, 3, 4, 5, 1e170])
+    for found in (alpha_without_units, alpha_without_values):
+        expected = found(unit_counts(reliability(values, 6)), LEVELS[level], numbers)
+        more = found(unit_counts(reliability(alone, 6)), LEVELS[level], numbers)
+        assert more[: len(expected)] == pytest.approx(expected, nan_ok=True)
+    expected = alpha_without_annotators(reliability(values, 6), 3, LEVELS[level], numbers)
+    more = alpha_without_annotators(reliability(alone, 6), 3, LEVELS[level], numbers)
+    assert more == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("shift", [1e9, 1.7e12, -4e15])
+def test_interval_data_far_from_zero(shift):
+    random = np.random.default_rng(0)
+    data = reliability(random.integers(0, K, (3, 30)))
+    counts = unit_counts(data)
+    steps = np.array([0.0, 2, 4, 10])
+    for found in (alpha_without_units, alpha_without_values):
+        far = found(counts, "interval", shift + steps)
+        assert far == pytest.approx(found(counts, "interval", steps), rel=1e-12)
+    near = alpha_without_annotators(data, 3, "interval", steps)
+    far = alpha_without_annotators(data, 3, "interval", shift + steps)
+    assert far == pytest.approx(near, rel=1e-12)
+
+
+@settings(max_examples=100)
+@given(tables(units=(1, 8)), st.integers(0, 2**32))
+def test_ranks_without_a_unit_whatever_they_take(values, seed):
+    """The short sums, and what is done for very many values."""
+    weight = np.random.default_rng(seed).integers(1, 4, values.shape[1])
+    counts = unit_counts(reliability(values, weight=weight))
+    short = alpha_without_units(counts, "ordinal")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(leave_out_ranks, "_MOST_RANKED", 0)
+        long = alpha_without_units(counts, "ordinal")
+    assert short == pytest.approx(long, rel=1e-9, abs=1e-9, nan_ok=True)
+
+
+@pytest.mark.parametrize("level", list(LEVELS))
+def test_chunks_change_nothing(level, monkeypatch):
+    random = np.random.default_rng(1)
+    values = random.integers(-1, K, (5, 40))
+    data = reliability(values)
+    counts = unit_counts(data)
+
+    def everything():
+        return [
+            alpha_without_annotators(data, 5, LEVELS[level], NUMBERS),
+            alpha_without_values(counts, LEVELS[level], NUMBERS),
+        ]
+
+    whole = everything()
+    for module in (fixed_distances, leave_out_ranks):
+        monkeypatch.setattr(module, "_CHUNK", 1)
+    for found, expected in zip(everything(), whole, strict=True):
+        assert found == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("level", ["interval", "ratio"])
+def test_texts_have_no_distance(level):
+    counts = unit_counts(reliability([[0, 1], [0, 2]]))
+    for found in (alpha_without_units, alpha_without_values):
+        with pytest.raises(ConfigError) as error:
+            found(counts, level)
+        assert str(error.value) == (
+            f"level {level}: some values are not numbers; expected numbers only"
+        )
+
+
+@settings(max_examples=80)
+@given(tables(), st.integers(0, 2**32))
+def test_weights_of_units_repeat_them(values, seed):
+    weight = np.random.default_rng(seed).integers(1, 4, values.shape[1])
+    weighted = reliability(values, weight=weight)
+    repeated = reliability(np.repeat(values, weight, axis=1))
+    assert alpha_without_annotators(weighted, len(values)) == pytest.approx(
+        alpha_without_annotators(repeated, len(values)), nan_ok=True
+    )
+    assert alpha_without_values(unit_counts(weighted)) == pytest.approx(
+        alpha_without_values(unit_counts(repeated)), nan_ok=True
+    )
+    units = units_of(values)
+    expected = [
+        brute.alpha([unit for other, unit in enumerate(units) if other != out
+                     for _ in range(weight[other])])
+        for out in range(len(units))
+    ]  # fmt: skip
+    same(alpha_without_units(unit_counts(weighted)), expected)
+
+
+def test_who_disagrees_lowers_alpha():
+    values = np.array([[0, 1, 2, 3, 0, 1], [0, 1, 2, 3, 0, 1], [0, 1, 2, 0, 1, 1]])
+    assert alpha_without_annotators(reliability(values), 3).argmax() == 2
+    assert alpha_without_annotators(reliability(values), 3)[2] == 1
+    units = alpha_without_units(unit_counts(reliability(values)))
+    assert set(np.argsort(units)[-2:].tolist()) == {3, 4}
+
+
+def test_an_annotator_who_rated_nothing_changes_nothing():
+    values = np.array([[0, 1, 2], [0, 1, 1], [-1, -1, -1]])
+    found = alpha_without_annotators(reliability(values), 3)
+    assert found[2] == pytest.approx(float(brute.alpha(units_of(values))))
+    assert np.isnan(found[:2]).all()
+
+
+def test_no_units():
+    none = reliability(np.zeros((2, 0), int))
+    assert alpha_without_units(unit_counts(none)).shape == (0,)
+    assert np.isnan(alpha_without_annotators(none, 2)).all()
+    assert np.isnan(alpha_without_values(unit_counts(none))).all()

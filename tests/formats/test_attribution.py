@@ -1,0 +1,400 @@
+"""Who annotated what: by key, by repeated image records, by file."""
+
+import numpy as np
+import pytest
+from support.datasets import annotation, document, image, two_annotators, write
+
+from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.formats.dataset.reader import read_coco
+from bboxqa.formats.inputs import list_files
+
+
+def authors(data):
+    """Return who drew each annotation, by its id."""
+    names = [data.annotator_names[place] for place in data.annotations.annotator.tolist()]
+    return dict(zip(data.annotations.id.tolist(), names, strict=True))
+
+
+def asked(data):
+    """Return who was asked about each image."""
+    names = np.array(data.annotator_names)
+    rows = zip(data.image_names, data.assigned, strict=True)
+    return {image: names[row].tolist() for image, row in rows}
+
+
+def keyed(key, *values, nested=False):
+    records = []
+    for number, value in enumerate(values, 1):
+        more = {"attributes": {"annotator": value}} if nested else {key: value}
+        records.append(annotation(number, **more))
+    return records
+
+
+def read(tmp_path, content, **more):
+    return read_coco(write(tmp_path / "export.json", content), **more)
+
+
+KEYS = ["annotator", "annotator_id", "rater", "rater_id", "created_by", "attributes.annotator"]
+
+
+@pytest.mark.parametrize("key", KEYS)
+@pytest.mark.parametrize("segmentation", [True, False])
+def test_known_keys_on_annotations(key, segmentation, tmp_path):
+    records = keyed(key, "ann", "bob", nested="." in key)
+    data = read(tmp_path, document(records), segmentation=segmentation)
+    assert authors(data) == {1: "ann", 2: "bob"}
+    assert asked(data) == {"1.jpg": ["ann", "bob"]}
+    assert data.attribution == f"the key {key!r} on annotations"
+
+
+@pytest.mark.parametrize("key", ["who", "meta.who", "meta.deep.who", "area", "id", "strange-key"])
+def test_a_key_of_the_users_own(key, tmp_path):
+    records = [annotation(n) for n in (1, 2)]
+    for record, name in zip(records, ("ann", "bob"), strict=True):
+        *parents, last = key.split(".")
+        place = record
+        for parent in parents:
+            place = place.setdefault(parent, {})
+        place[last] = record["id"] if key == "id" else name
+    data = read(tmp_path, document(records), annotator_key=key)
+    assert authors(data) == {1: "1", 2: "2"} if key == "id" else {1: "ann", 2: "bob"}
+
+
+def test_a_key_that_is_not_there(tmp_path):
+    with pytest.raises(DatasetError) as caught:
+        read(tmp_path, two_annotators(), annotator_key="who")
+    assert caught.value.problems == (f"{tmp_path}/export.json: no annotation has the key 'who'",)
+
+
+def test_a_key_of_the_users_own_comes_before_the_known_ones(tmp_path):
+    records = [annotation(n, annotator="x", who=name) for n, name in ((1, "ann"), (2, "bob"))]
+    assert authors(read(tmp_path, document(records), annotator_key="who")) == {1: "ann", 2: "bob"}
+
+
+def test_the_first_known_key_with_two_annotators_wins(tmp_path):
+    records = [
+        annotation(n, annotator="x", rater=r, created_by=n) for n, r in ((1, "ann"), (2, "bob"))
+    ]
+    data = read(tmp_path, document(records))
+    assert authors(data) == {1: "ann", 2: "bob"}
+    assert "'rater'" in data.attribution
+
+
+@pytest.mark.parametrize(
+    ("values", "names"),
+    [
+        ((3, 20), ("3", "20")),
+        ((3.0, 20.0), ("3", "20")),
+        (("10", "9"), ("9", "10")),
+        (("b", "a"), ("a", "b")),
+        ((0, 1), ("0", "1")),
+        ((True, False), ("false", "true")),
+        (("Ærøskøbing", "日本"), ("Ærøskøbing", "日本")),
+        (([1, 2], {"a": 1}), ("[1, 2]", '{"a": 1}')),
+    ],
+)
+def test_names_of_any_kind(values, names, tmp_path):
+    assert read(tmp_path, document(keyed("annotator", *values))).annotator_names == names
+
+
+def test_one_annotator_as_number_and_as_text(tmp_path):
+    data = read(tmp_path, document(keyed("annotator", 1, "1", 1.0, "2")))
+    assert authors(data) == {1: "1", 2: "1", 3: "1", 4: "2"}
+
+
+@pytest.mark.parametrize("key", ["rater_list", "annotators"])
+@pytest.mark.parametrize(
+    "value", [["ann", "bob", "cid"], {"ann": 1, "bob": ["s1", "s2"], "cid": None}]
+)
+def test_a_list_on_the_image_says_who_was_asked(key, value, tmp_path):
+    images = [image(1, **{key: value}), image(2, **{key: ["ann", "cid"]}), image(3)]
+    records = [*keyed("annotator", "ann", "bob"), annotation(3, image_id=3, annotator="ann")]
+    data = read(tmp_path, document(records, images))
+    assert asked(data) == {
+        "1.jpg": ["ann", "bob", "cid"],
+        "2.jpg": ["ann", "cid"],
+        "3.jpg": ["ann"],
+    }
+    assert "1 image with fewer than two annotators left out" in data.notes
+
+
+def test_numbers_in_the_list_are_the_annotators_of_these_numbers(tmp_path):
+    content = document(keyed("annotator_id", 1, 2), [image(1, rater_list=[1, 2, 3])])
+    assert asked(read(tmp_path, content)) == {"1.jpg": ["1", "2", "3"]}
+
+
+def test_without_a_list_whoever_drew_was_asked(tmp_path):
+    records = [*keyed("rater", "ann", "bob"), annotation(9, image_id=2, rater="bob")]
+    data = read(tmp_path, document(records, [image(1), image(2), image(3)]))
+    assert asked(data) == {"1.jpg": ["ann", "bob"], "2.jpg": ["bob"], "3.jpg": []}
+    assert "2 images with fewer than two annotators left out" in data.notes
+
+
+def test_an_annotation_by_somebody_who_was_not_asked(tmp_path):
+    content = document(keyed("rater", "ann", "bob", "cid"), [image(1, rater_list=["ann", "bob"])])
+    with pytest.raises(DatasetError) as caught:
+        read(tmp_path, content)
+    where = f"{tmp_path}/export.json: annotation 3"
+    assert caught.value.problems == (
+        f"{where}: is by 'cid', who is not in the list of annotators of its image",
+    )
+
+
+def test_annotations_without_an_annotator_among_others(tmp_path):
+    records = [*keyed("rater", "ann", "bob", None), annotation(4)]
+    with pytest.raises(DatasetError) as caught:
+        read(tmp_path, document(records))
+    assert caught.value.problems == tuple(
+        f"{tmp_path}/export.json: annotation {n}: does not name its annotator; the others do"
+        for n in (3, 4)
+    )
+
+
+# Repeated image records.
+
+
+def test_repeated_records_that_name_their_annotator(tmp_path):
+    images = [
+        image(1, "a.jpg", annotator="bob"),
+        image(2, "a.jpg", annotator="ann"),
+        image(3, "b.jpg", annotator="ann"),
+        image(4, "b.jpg", annotator="cid"),
+    ]
+    records = [annotation(n, image_id=n) for n in (1, 2, 3)]
+    data = read(tmp_path, document(records, images))
+    assert data.image_names == ("a.jpg", "b.jpg")
+    assert authors(data) == {1: "bob", 2: "ann", 3: "ann"}
+    assert asked(data) == {"a.jpg": ["ann", "bob"], "b.jpg": ["ann", "cid"]}
+    assert data.attribution == "repeated image records with one file_name"
+
+
+def test_repeated_records_without_names_are_numbered_by_id(tmp_path):
+    images = [image(7, "a.jpg"), image(2, "a.jpg"), image(3, "b.jpg"), image(9, "b.jpg")]
+    records = [annotation(n, image_id=n) for n in (2, 3, 7, 9)]
+    data = read(tmp_path, document(records, images))
+    assert authors(data) == {
+        2: "annotator 1", 3: "annotator 1", 7: "annotator 2", 9: "annotator 2"
+    }  # fmt: skip
+    assert "numbered" in data.attribution
+    assert any("numbered image by image" in note for note in data.notes)
+
+
+def test_a_key_comes_before_repeated_records_unless_the_user_chooses(tmp_path):
+    images = [image(1, "a.jpg", annotator="x"), image(2, "a.jpg", annotator="y")]
+    content = document([annotation(1, rater="ann"), annotation(2, image_id=2, rater="bob")], images)
+    assert authors(read(tmp_path, content)) == {1: "ann", 2: "bob"}
+    assert authors(read(tmp_path, content, attribution="image-records")) == {1: "x", 2: "y"}
+
+
+# One file per annotator.
+
+
+def files(tmp_path, **contents):
+    return [write(tmp_path / f"{name}.json", content) for name, content in contents.items()]
+
+
+ONE = document([annotation(1)])
+
+
+def test_a_file_per_annotator(tmp_path):
+    data = read_coco(files(tmp_path, bob=ONE, ann=ONE))
+    assert data.annotator_names == ("ann", "bob")
+    assert asked(data) == {"1.jpg": ["ann", "bob"]}
+    assert data.attribution == "one file per annotator"
+    assert len(data.annotations) == 2
+    assert [source.name for source in data.sources] == [
+        str(tmp_path / "bob.json"),
+        str(tmp_path / "ann.json"),
+    ]
+
+
+def test_order_of_files_changes_nothing(tmp_path):
+    paths = files(tmp_path, ann=ONE, bob=document([annotation(5, bbox=(0, 0, 9, 9))]))
+    one, other = read_coco(paths), read_coco(paths[::-1])
+    assert one.annotator_names == other.annotator_names
+    for name in ("id", "image", "annotator", "category", "bbox"):
+        assert np.array_equal(getattr(one.annotations, name), getattr(other.annotations, name))
+
+
+def test_images_join_by_name_and_categories_by_name(tmp_path):
+    ann = document(
+        [annotation(1, 1, 1), annotation(2, 2, 2)],
+        [image(1, "a.jpg"), image(2, "b.jpg")],
+        [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}],
+    )
+    bob = document(
+        [annotation(1, 8, 2), annotation(2, 9, 1)],
+        [image(8, "a.jpg"), image(9, "b.jpg")],
+        [{"id": 1, "name": "dog"}, {"id": 2, "name": "cat"}],
+    )
+    data = read_coco(files(tmp_path, ann=ann, bob=bob))
+    assert data.image_names == ("a.jpg", "b.jpg")
+    assert data.category_names == ("cat", "dog")
+    assert data.annotations.image.tolist() == [0, 0, 1, 1]
+    assert data.annotations.category.tolist() == [0, 0, 1, 1]
+    assert data.annotations.annotator.tolist() == [0, 1, 0, 1]
+
+
+def test_an_image_in_one_file_only_was_not_given_to_the_other(tmp_path):
+    more = document([annotation(1)], [image(1), image(2)])
+    data = read_coco(files(tmp_path, ann=ONE, bob=more))
+    assert asked(data) == {"1.jpg": ["ann", "bob"], "2.jpg": ["bob"]}
+
+
+def test_a_folder(tmp_path):
+    files(tmp_path / "all", ann=ONE, bob=ONE)
+    write(tmp_path / "all" / "readme.txt", "no json")
+    write(tmp_path / "all" / ".hidden.json", "no json")
+    assert read_coco(tmp_path / "all").annotator_names == ("ann", "bob")
+
+
+def test_a_folder_of_folders_with_equal_file_names(tmp_path):
+    for name in ("ann", "bob"):
+        write(tmp_path / name / "annotations" / "instances.json", ONE)
+    data = read_coco(tmp_path)
+    assert len(data.annotator_names) == 2
+    assert [name.partition("/")[0] for name in data.annotator_names] == ["ann", "bob"]
+
+
+def test_folders_named_by_annotator(tmp_path):
+    paths = [write(tmp_path / name / "instances.json", ONE) for name in ("ann", "bob")]
+    assert read_coco(paths).annotator_names == ("ann", "bob")
+
+
+def test_a_pattern_chooses_files_of_a_folder(tmp_path):
+    files(tmp_path, ann_v1=ONE, ann_v2=ONE, bob_v2=ONE)
+    assert read_coco(tmp_path, pattern="*_v2.json").annotator_names == ("ann_v2", "bob_v2")
+    with pytest.raises(DatasetError, match=r"no json file that matches '\*_v3.json' in this fo"):
+        read_coco(tmp_path, pattern="*_v3.json")
+
+
+def test_an_empty_folder(tmp_path):
+    with pytest.raises(DatasetError, match="no json file in this folder"):
+        list_files([tmp_path])
+
+
+def test_named_files(tmp_path):
+    one, two = files(tmp_path, one=ONE, two=ONE)
+    data = read_coco({"Zoë": one, "Max M.": two})
+    assert data.annotator_names == ("Max M.", "Zoë")
+    with pytest.raises(ConfigError, match="named files are one annotator each, not 'annotator-"):
+        read_coco({"a": one, "b": two}, attribution="annotator-key")
+
+
+def test_files_that_all_name_annotators_are_shards(tmp_path):
+    shards = {
+        f"shard{n}": document(
+            [annotation(1, n, annotator="ann"), annotation(2, n, annotator="bob")], [image(n)]
+        )
+        for n in (1, 2)
+    }
+    paths = files(tmp_path, **shards)
+    data = read_coco(paths)
+    assert data.annotator_names == ("ann", "bob")
+    assert len(data.annotations) == 4
+    assert read_coco(paths[:1]).attribution == data.attribution
+
+
+def test_the_user_may_choose_files_all_the_same(tmp_path):
+    paths = files(tmp_path, x=two_annotators(), y=two_annotators())
+    assert read_coco(paths, attribution="files").annotator_names == ("x", "y")
+
+
+def test_a_file_twice(tmp_path):
+    (path,) = files(tmp_path, ann=ONE)
+    with pytest.raises(DatasetError, match="a file is given twice"):
+        read_coco([path, path])
+
+
+def test_no_file():
+    with pytest.raises(DatasetError, match="no file given"):
+        read_coco([])
+
+
+# Fewer than two annotators.
+
+
+WAYS = ("1. a key on each annotation", "2. one image record per annotator", "3. one file per ann")
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (document([annotation(1), annotation(2)]), "nothing says who annotated what"),
+        (document(keyed("rater", "ann", "ann")), "one annotator only, 'ann', by the key 'rater'"),
+        (
+            document([annotation(1)], [image(1, annotator="ann")]),
+            "nothing says who annotated what",
+        ),
+    ],
+)
+def test_one_annotator_is_told_the_three_ways(content, problem, tmp_path):
+    with pytest.raises(DatasetError) as caught:
+        read(tmp_path, content)
+    text = str(caught.value)
+    assert f"export.json: {problem}" in text
+    for way in WAYS:
+        assert way in text
+    assert "bboxqa agree ann.json bob.json" in text
+
+
+def test_unknown_way(tmp_path):
+    with pytest.raises(ConfigError, match="attribution is 'guess'; expected one of annotator-key"):
+        read(tmp_path, two_annotators(), attribution="guess")
+
+
+def test_no_image_has_two_annotators(tmp_path):
+    paths = files(tmp_path, ann=ONE, bob=document([annotation(1, 2)], [image(2)]))
+    with pytest.raises(DatasetError) as caught:
+        read_coco(paths)
+    assert "2 annotators by one file per annotator, but no image has two of them" in str(
+        caught.value
+    )
+    assert "check that the names are the same in all files" in str(caught.value)
+
+
+def test_files_whose_images_have_no_name(tmp_path):
+    nameless = document([annotation(1)], [{"id": 1, "width": 9, "height": 9}])
+    with pytest.raises(DatasetError, match="image 1 has no file_name; expected one, since images"):
+        read_coco(files(tmp_path, ann=nameless, bob=nameless))
+
+
+def test_a_single_file_needs_no_names_of_images(tmp_path):
+    records = keyed("rater", "ann", "bob")
+    assert read(tmp_path, document(records, [{"id": 1}])).image_names == ("(id 1)",)
+
+
+def test_an_empty_name_is_none(tmp_path):
+    with pytest.raises(DatasetError, match="annotation 3: does not name its annotator"):
+        read(tmp_path, document(keyed("rater", "ann", "bob", "")))
+
+
+def repeated(*annotators):
+    """Return image records of one file and an annotation on each."""
+    records = [
+        {"id": n, "file_name": "1.jpg", "annotator": name}
+        for n, name in enumerate(annotators, start=1)
+    ]
+    return document([annotation(n, image_id=n) for n in range(1, len(records) + 1)], records)
+
+
+def test_records_of_which_one_does_not_name_its_annotator(tmp_path):
+    with pytest.raises(DatasetError) as caught:
+        read(tmp_path, repeated("ann", "bob", None))
+    assert caught.value.problems == (
+        f"{tmp_path}/export.json: image 3: does not name its annotator; other records do",
+    )
+
+
+def test_two_records_of_one_annotator(tmp_path):
+    with pytest.raises(DatasetError) as caught:
+        read(tmp_path, repeated("ann", "ann", "bob"))
+    assert (
+        "image '1.jpg': 2 records of it name the annotator 'ann'; expected one"
+        in (caught.value.problems[0])
+    )
+
+
+def test_two_files_that_are_the_same_are_noted(tmp_path):
+    data = read_coco(files(tmp_path, ann=ONE, bob=ONE))
+    assert any(note.endswith("are the same byte for byte") for note in data.notes)

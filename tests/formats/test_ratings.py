@@ -1,0 +1,495 @@
+"""Reading tables of ratings, of every kind and layout."""
+
+import json
+import random
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support.study import write_comparison, write_selection
+
+from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.formats.ratings.rating_columns import from_array, from_columns
+from bboxqa.formats.ratings.rating_files import read_ratings
+from bboxqa.model.labels import code, column_of
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text, name="table.csv"):
+        path = tmp_path / name
+        path.write_bytes(text if isinstance(text, bytes) else text.encode())
+        return path
+
+    return write
+
+
+def triples(ratings):
+    """Return (unit, annotator, value) by name, in order."""
+    data = ratings.data
+    units = ratings.unit_names or range(10**6)
+    return [
+        (units[u], ratings.annotator_names[a], ratings.value_names[v])
+        for u, a, v in zip(data.unit, data.annotator, data.value, strict=True)
+    ]
+
+
+def read(path, **settings):
+    return read_ratings(path, **settings)[None]
+
+
+ROWS = [("a", "x", "yes"), ("a", "y", "no"), ("b", "x", "no")]
+LONG = "unit,annotator,value\na,x,yes\nb,x,no\na,y,no\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("t.csv", LONG),
+        ("t.csv", "\ufeff" + LONG),
+        ("t.csv", LONG.encode("utf-16")),
+        ("t.csv", LONG.replace("\n", "\r\n")),
+        ("t.csv", LONG.replace(",", ";")),
+        ("t.csv", LONG.replace(",", ", ").replace("no\n", " no \n")),
+        ("t.csv", LONG + "\n,,\n"),
+        ("t.tsv", LONG.replace(",", "\t")),
+        ("t.txt", LONG.replace(",", "\t")),
+        ("t.csv", 'extra,"unit",annotator,value\n"1\n2",a,x,yes\n,b,x,no\n,a,y,"no"\n'),
+    ],
+)
+def test_delimited_tables(write, name, text):
+    ratings = read(write(text, name))
+    assert triples(ratings) == ROWS
+    data = ratings.data
+    assert [x.dtype for x in (data.unit, data.annotator, data.value, data.state, data.group)] == [
+        np.int64, np.int32, np.int32, np.uint8, np.int32,
+    ]  # fmt: skip
+    assert (data.n_values, data.n_groups, data.group.tolist()) == (2, 2, [0, 1])
+
+
+def test_json_lines(write):
+    lines = [
+        {"unit": u, "annotator": a, "value": v, "other": {"x": 1}} for u, a, v in reversed(ROWS)
+    ]
+    lines.append({"unit": "b", "annotator": "y", "value": None})
+    path = write("\n".join(map(json.dumps, lines)) + "\n\n", "t.jsonl")
+    assert triples(read(path)) == ROWS
+
+
+def test_parquet(tmp_path):
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    unit, annotator, value = zip(*ROWS, ("b", "y", None), strict=True)
+    table = pa.table({"unit": pa.array(unit).dictionary_encode(), "annotator": annotator,
+                      "value": value})  # fmt: skip
+    parquet.write_table(table, tmp_path / "t.parquet")
+    assert triples(read(tmp_path / "t.parquet")) == ROWS
+
+
+def test_parquet_needs_pyarrow(write, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(DatasetError, match=r'pip install "bboxqa\[parquet\]"'):
+        read(write(b"PAR1....", "t.parquet"))
+
+
+def test_broken_parquet(write):
+    pytest.importorskip("pyarrow")
+    with pytest.raises(DatasetError, match="is not Parquet that can be read"):
+        read(write(b"PAR1....", "t.parquet"))
+
+
+RATERS = [
+    [1, 2, 3, 3, 2, 1, 4, 1, 2, None, None, None],
+    [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, None, 3],
+    [None, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, None],
+    [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, None],
+]
+
+
+def table_text(rows, header=None, names=None, missing=""):
+    lines = [[missing if x is None else str(x) for x in row] for row in rows]
+    if names:
+        lines = [[name, *line] for name, line in zip(names, lines, strict=True)]
+    return "".join(",".join(line) + "\n" for line in ([header] if header else []) + lines)
+
+
+@pytest.mark.parametrize("missing", ["", "NA", "null", "nan", "-"])
+def test_one_table_in_every_layout(write, missing):
+    names = ["A", "B", "C", "D"]
+    across = list(zip(*RATERS, strict=True))
+    units = [f"u{i:02}" for i in range(12)]
+    wide = write(table_text(RATERS, ["annotator", *units], names, missing))
+    tall = write(table_text(across, ["unit", *names], units, missing), "tall.csv")
+    rows = [
+        f"{unit},{name},{missing if x is None else x}"
+        for name, row in zip(names, RATERS, strict=True)
+        for unit, x in zip(units, row, strict=True)
+    ]
+    long = write("\n".join(["unit,annotator,value", *rows]), "long.csv")
+    expected = triples(read(long))
+    assert len(expected) == 41
+    assert triples(read(wide)) == expected
+    assert triples(read(tall, layout="units-x-raters")) == expected
+    array = from_array(RATERS, annotator_names=names, unit_names=units)
+    assert triples(array) == expected
+    assert array.numbers.tolist() == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("header", "names"),
+    [(None, None), ([str(i) for i in range(1, 13)], None), (None, list("ABCD")),
+     (["", *[str(i) for i in range(1, 13)]], list("ABCD"))],
+)  # fmt: skip
+def test_names_in_a_wide_table_are_found(write, header, names):
+    ratings = read(write(table_text(RATERS, header, names)), layout="raters-x-units")
+    assert (len(ratings.annotator_names), len(ratings.unit_names)) == (4, 12)
+    assert ratings.value_names == ("1", "2", "3", "4", "5")
+    assert len(ratings.data.value) == 41
+
+
+def test_minus_is_an_answer_beside_plus(write):
+    text = "unit,annotator,value\na,x,+\na,y,-\nb,x,none\n"
+    assert read(write(text)).value_names == ("+", "-", "none")
+
+
+def test_counts(write):
+    ratings = read(write("unit,no,yes,never\na,1,2,0\nb,0,3,0\n"), layout="counts")
+    named = replace(ratings, annotator_names=("1", "2", "3"))
+    assert triples(named) == [
+        ("a", "1", "no"), ("a", "2", "yes"), ("a", "3", "yes"),
+        ("b", "1", "yes"), ("b", "2", "yes"), ("b", "3", "yes"),
+    ]  # fmt: skip
+    assert ratings.annotator_names == ()
+    assert ratings.data.n_values == 3
+    assert len(read(write("0,2\n1,1\n"), layout="counts").unit_names) == 2
+
+
+def test_tasks_are_apart_and_in_order_of_appearance(write):
+    text = "t,unit,annotator,value\nz,a,x,10\nb,a,x,yes\nz,a,y,9\nb,c,y,no\n"
+    tasks = read_ratings(write(text), by="t")
+    assert list(tasks) == ["z", "b"]
+    assert tasks["z"].value_names == ("9", "10")
+    assert tasks["b"].value_names == ("no", "yes")
+    assert tasks["b"].unit_names == ("a", "c")
+
+
+def test_clusters_and_numbers_of_options(write):
+    text = "unit,annotator,value,image,n\na,x,1,i,2\nb,x,1,j,3\nc,x,2,i,4\n"
+    ratings = read(write(text), cluster="image", n_options="n")
+    assert (ratings.data.group.tolist(), ratings.data.n_groups) == ([0, 1, 0], 2)
+    assert ratings.n_options.tolist() == [2, 3, 4]
+
+
+def test_repeated_answers_stay_in_order():
+    ratings = from_columns(["a"] * 4, ["y", "x", "y", "x"], [1, 2, 3, 4])
+    assert triples(ratings) == [("a", "x", "2"), ("a", "x", "4"), ("a", "y", "1"), ("a", "y", "3")]
+
+
+@pytest.mark.parametrize("make", ["list", "numpy", "pandas", "polars", "pyarrow"])
+def test_columns_of_any_library(make):
+    makers = {
+        "list": list,
+        "numpy": lambda x: np.array(x, object),
+        "pandas": lambda x: pytest.importorskip("pandas").Series(x),
+        "polars": lambda x: pytest.importorskip("polars").Series(x),
+        "pyarrow": lambda x: pytest.importorskip("pyarrow").array(x),
+    }
+    column = makers[make]
+    ratings = from_columns(column([2, 10, 2]), column(["x", "x", "y"]), column(["b", None, "a"]))
+    assert triples(ratings) == [("2", "x", "b"), ("2", "y", "a")]
+    assert ratings.unit_names == ("2", "10")
+    numbers = from_columns(column([1, 1, 2]), column(["x", "y", "x"]), column([1, None, 10]))
+    assert numbers.numbers.tolist() == [1, 10]
+
+
+def test_equal_numbers_are_one_value_and_large_ones_are_not():
+    coded = code(column_of(["1.0", "1", "01", "2"], "value"))
+    assert (coded.names, coded.codes.tolist()) == (("1", "2"), [0, 0, 0, 1])
+    large = code(column_of([str(2**60), str(2**60 + 1)], "value"))
+    assert len(large.names) == 2
+    for texts in (["1", "inf"], ["1", "1_0"], ["1", "x"]):
+        assert code(column_of(texts, "value")).numbers is None
+
+
+@pytest.mark.parametrize("kind", ["unit", "annotator", "cluster"])
+def test_names_that_are_written_in_two_ways_are_two(write, kind):
+    columns = {"unit": ["1", "1", "2"], "annotator": ["a", "b", "a"], "value": ["x", "y", "y"],
+               "cluster": ["i", "i", "j"]}  # fmt: skip
+    columns[kind] = {"unit": ["7", "007", "10"], "annotator": ["7", "007", "7.0"],
+                     "cluster": ["7", "007", "7"]}[kind]  # fmt: skip
+    if kind == "cluster":
+        columns["unit"] = ["1", "2", "3"]
+    ratings = from_columns(**columns)
+    lines = ["unit,annotator,value,cluster", *map(",".join, zip(*columns.values(), strict=True))]
+    same = read(write("\n".join(lines) + "\n"), cluster="cluster")
+    assert triples(same) == triples(ratings)
+    if kind == "unit":
+        # In the order of the numbers.
+        assert ratings.unit_names == ("007", "7", "10")
+        assert len(ratings.data.unit) == 3
+    elif kind == "annotator":
+        assert ratings.annotator_names == ("007", "7", "7.0")
+    else:
+        assert ratings.cluster_names == ("007", "7")
+        assert ratings.data.group.tolist() == [1, 0, 1]
+
+
+def test_values_that_are_written_in_two_ways_are_one(write):
+    ratings = read(write("unit,annotator,value\na,x,7\na,y,007\nb,x,7.0\nb,y,8\n"))
+    assert ratings.value_names == ("7", "8")
+    assert ratings.data.value.tolist() == [0, 0, 0, 1]
+    assert ratings.numbers.tolist() == [7, 8]
+
+
+labels = st.one_of(st.none(), st.integers(-5, 12), st.sampled_from(["a", "b", "10"]))
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), st.sampled_from("xyz"), labels), min_size=1))
+def test_columns_hold_what_was_given(rows):
+    unit, annotator, value = map(list, zip(*rows, strict=True))
+    before = list(value)
+    ratings = from_columns(unit, annotator, value)
+    expected = sorted(
+        [(u, a) for u, a, v in rows if v is not None], key=lambda row: (row[0], row[1])
+    )
+    assert [(int(u), a) for u, a, _ in triples(ratings)] == expected
+    assert sorted(v for _, _, v in triples(ratings)) == sorted(
+        str(v) for v in value if v is not None
+    )
+    assert value == before
+    shuffled = random.Random(0).sample(rows, len(rows))
+    again = from_columns(*map(list, zip(*shuffled, strict=True)))
+    assert sorted(triples(again)) == sorted(triples(ratings))
+    assert again.value_names == ratings.value_names
+
+
+HEAD = "unit,annotator,value\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "settings", "message"),
+    [
+        ("", {}, "is empty"),
+        (HEAD, {}, "has a header only"),
+        ("unit,rater,value\na,x,1\n", {"layout": "long"},
+         "line 1: there is no column 'annotator'; expected one, columns are unit, rater, value"),
+        ("unit,value,value,annotator\na,x,1,2\n", {}, "there are several columns 'value'"),
+        (HEAD + "a,x,1\na,x\nb,x,2,3\n", {}, "line 3: has 2 cells; expected 3"),
+        (HEAD + "a,x,1\na,x\nb,x,2,3\n", {}, "line 4: has 4 cells"),
+        (HEAD + "a,x,1\n\n,x,1\n", {}, "line 4: unit is missing"),
+        (HEAD + "a,,1\n", {}, "line 2: annotator is missing"),
+        (HEAD + 'a,x,1\na,"x,1\n', {}, "line 3: cannot be split into cells"),
+        (HEAD + "a,x," + "y" * 200_000 + "\n", {}, "line 2: cannot be split into cells: field"),
+        (HEAD.encode() + b"a,x,\xe9\n", {}, "line 2: is not utf-8: byte 25 is 0xe9"),
+        (b"a\0b", {}, "line 1: holds a zero byte"),
+        (b"PK\x03\x04", {}, "is a zip archive"),
+        (b"\x1f\x8b", {}, "is compressed"),
+        ("[1]", {"name": "t.json"}, "begins with a list; expected one object a line"),
+        ('{"unit": 1}\n[2]\n', {}, r"line 2: is '\[2\]'; expected a json object"),
+        ('{"unit": 1, "annotator": 2, "value": [3]}', {}, "line 1: value is a list"),
+        ("unit,annotator,value,n\na,x,1,2\na,y,1,3\n", {"n_options": "n"},
+         "line 3: n of unit 'a' is '3'; expected '2', as in line 2"),
+        ("unit,annotator,value,n\na,x,1,two\n", {"n_options": "n"},
+         "line 2: n is 'two'; expected a whole number from 1 on"),
+        ("unit,annotator,value,c\na,x,1,\n", {"cluster": "c"}, "line 2: c is missing"),
+        ("t,unit,annotator,value\n,a,x,1\n", {"by": "t"}, "line 2: t is missing"),
+        ("thing,who,what\na,x,1\n", {}, "line 1: the header does not tell what the table holds"),
+        ("unit,annotator,label\na,x,1\n", {}, "line 1: the header does not tell what"),
+        ("unit,ann,bob\na,1,2\nb,3,3\n", {},
+         "can be scores, or how often each column was chosen"),
+        ("1,2,3\n1,2,4\n", {"layout": "raters-x-units"}, "line 1: can be names as well as ratings"),
+        ("annotator,u,u\nA,1,2\n", {}, "column 'u' occurs several times"),
+        ("unit,a,b\nx,1,no\n", {"layout": "counts"}, "row 'x', column 'b': is 'no'; expected a"),
+        ("unit,a,b\nx,1,-1\n", {"layout": "counts"}, "is '-1'; expected a count"),
+        ("unit,rater1,rater2\nx,1,2\n", {"layout": "counts"}, "as annotators"),
+        ("unit,a,b\nx,1,999999999\n", {"layout": "counts"}, "counts add up to"),
+        ("unit,a,b\nx,yes,no\n", {"layout": "raters-x-units"}, "first column is called 'unit'"),
+        ("annotator,a,b\nx,yes,no\n", {"layout": "units-x-raters"}, "is called 'annotator'"),
+        ("rater1,rater2\nyes,no\n", {"layout": "raters-x-units"}, "columns are called 'rater1'"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_read_is_said_with_its_place(write, text, settings, message):
+    settings = dict(settings)
+    path = write(text, settings.pop("name", "table.csv"))
+    with pytest.raises(DatasetError, match=message) as raised:
+        read_ratings(path, **settings)
+    assert all(problem.startswith(str(path)) for problem in raised.value.problems)
+
+
+def test_a_table_on_its_side_is_refused_until_it_is_named(write):
+    rows = [[str((i * j) % 3) for j in range(1, 4)] for i in range(1000)]
+    text = table_text(rows, ["q", "r", "s"])
+    path = write(text)
+    with pytest.raises(DatasetError, match="1,000 annotators of 3 units") as raised:
+        read(path, layout="raters-x-units")
+    assert "--layout units-x-raters" in raised.value.advice
+    assert len(read(path, layout="units-x-raters").annotator_names) == 3
+    named = write(table_text(rows, ["annotator", "q", "r", "s"], [f"a{i}" for i in range(1000)]))
+    assert len(read(named, layout="raters-x-units").annotator_names) == 1000
+
+
+@pytest.mark.parametrize(
+    ("header", "people", "things", "settings", "message"),
+    [
+        ("rater,item,value", ["ann", "bob"], ["1", "2"], {"unit": "rater", "annotator": "item"},
+         "the column of units is called 'rater'"),
+        ("who,image_id,value", ["ann", "bob"], ["1", "2"], {"unit": "who", "annotator": "image_id"},
+         "the column of annotators is called 'image_id'"),
+        ("unit,annotator,value", ["rater 1", "rater 2"], ["1", "2"], {},
+         "column 'unit' has names of annotators, such as 'rater 1'"),
+        ("unit,annotator,value", ["ann", "bob"], ["1.jpg", "2.jpg"], {},
+         "column 'annotator' has names of images, such as '1.jpg'"),
+    ],
+)  # fmt: skip
+def test_units_that_were_given_as_annotators_are_refused(
+    write, header, people, things, settings, message
+):
+    rows = [f"{who},{what},yes" for who in people for what in things]
+    path = write("\n".join([header, *rows]) + "\n")
+    with pytest.raises(DatasetError, match=message) as raised:
+        read(path, **settings)
+    first, second = header.split(",")[:2]
+    assert f"Give --unit {second} --annotator {first}" in raised.value.advice
+    turned = {"unit": second, "annotator": first}
+    if "unit" in turned.values():
+        # Who follows the advice is not refused in turn.
+        turned = {"unit": "annotator", "annotator": "unit"}
+    assert sorted(read(path, **turned).annotator_names) == people
+
+
+@pytest.mark.parametrize("title", ["subject", "annotator", "person"])
+def test_people_of_any_name_may_rate(write, title):
+    path = write(f"stimulus,{title},value\ns1,u1,yes\ns1,u2,no\n")
+    assert len(read(path, unit="stimulus", annotator=title).annotator_names) == 2
+
+
+@pytest.mark.parametrize(
+    ("n_annotators", "n_units", "refused"),
+    [(8, 7, True), (8, 8, False), (5, 4, True), (5, 5, False)],
+)
+def test_more_annotators_than_units_are_refused(write, n_annotators, n_units, refused):
+    rows = [[f"v{(i * j) % 3}" for j in range(n_units)] for i in range(n_annotators)]
+    names, units = [f"n{i}" for i in range(n_annotators)], [f"q{j}" for j in range(n_units)]
+    wide = write(table_text(rows, ["name", *units], names))
+    tall = [list(column) for column in zip(*rows, strict=True)]
+    other = write(table_text(tall, ["name", *names], units), "other.csv")
+    for path, layout, turned, word in (
+        (wide, "raters-x-units", "units-x-raters", "annotator"),
+        (other, "units-x-raters", "raters-x-units", "unit"),
+    ):
+        if not refused:
+            assert len(read(path, layout=layout).annotator_names) == n_annotators
+            continue
+        with pytest.raises(DatasetError) as raised:
+            read(path, layout=layout)
+        would = f"would be {n_annotators} annotators of {n_units} units"
+        assert raised.value.problems == (f"{path}: does not look like {layout}: it {would}",)
+        assert f"--layout {turned}" in raised.value.advice
+        assert f"with the word {word}," in raised.value.advice
+        path.write_text(path.read_text().replace("name", word, 1))
+        assert len(read(path, layout=layout).annotator_names) == n_annotators
+    array = np.array(rows)
+    if not refused:
+        assert len(from_array(array).annotator_names) == n_annotators
+        return
+    with pytest.raises(DatasetError) as raised:
+        from_array(array)
+    assert raised.value.problems == (f"table: {would}",)
+    assert "table.T" in raised.value.advice
+    assert "annotator_names" in raised.value.advice
+    assert triples(from_array(array, annotator_names=names, unit_names=units)) == triples(
+        read(wide)
+    )
+
+
+def test_eight_annotators_of_one_unit():
+    with pytest.raises(DatasetError, match="table: would be 8 annotators of 1 unit\n"):
+        from_array([["a"]] * 8)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_frame_is_no_array(library):
+    frame = pytest.importorskip(library).DataFrame({"unit": [1, 1], "value": [2, 3]})
+    with pytest.raises(DatasetError) as raised:
+        from_array(frame)
+    assert raised.value.problems == ("table: is a frame; expected an array of annotators × units",)
+    assert "frame.to_numpy()" in raised.value.advice
+
+
+@pytest.mark.parametrize("missing", ["", "NA", "-"])
+def test_empty_cells_leave_open_whether_a_table_holds_counts(write, missing):
+    """So that it is refused for want of a layout, with or without them."""
+    for cells in ("2,1", f"2,{missing}", f"{missing},{missing}"):
+        with pytest.raises(DatasetError, match="the header does not tell what the table holds"):
+            read(write(f"unit,no,yes\na,1,2\nb,{cells}\n"))
+    names = read(write(f"unit,no,yes\na,x,y\nb,y,{missing}\n"))
+    assert names.annotator_names == ("no", "yes")
+
+
+def test_no_file_and_contradicting_settings(tmp_path, write):
+    with pytest.raises(DatasetError, match="no such file"):
+        read(tmp_path / "no.csv")
+    with pytest.raises(DatasetError, match="is a folder"):
+        read(tmp_path)
+    with pytest.raises(ConfigError, match="expected one of long"):
+        read(write(LONG), layout="x")
+    with pytest.raises(ConfigError, match="three different columns"):
+        read(write(LONG), unit="value")
+    with pytest.raises(ConfigError, match="--by names a column of the layout long"):
+        read(write("annotator,u\nA,1\n"), layout="raters-x-units", by="t")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([1], [1, 2], [1]), "differ in length: unit 1, annotator 2, value 1"),
+        (([[1]], ["x"], [1]), "unit: record 0: is a list"),
+        (([None], ["x"], [1]), "record 0: unit is missing"),
+        ((np.ones((2, 2)), ["x"], [1]), r"unit: has shape \(2, 2\)"),
+    ],
+)
+def test_columns_that_are_none(arguments, message):
+    with pytest.raises(DatasetError, match=message):
+        from_columns(*arguments)
+
+
+def test_arrays_that_do_not_fit():
+    with pytest.raises(DatasetError, match="expected two dimensions"):
+        from_array([1, 2])
+    with pytest.raises(DatasetError, match="annotator_names: has 1 names; expected 2"):
+        from_array([[1], [2]], annotator_names=["x"])
+    with pytest.raises(DatasetError, match="n_options: expected"):
+        from_array([[1]], n_options=[0])
+
+
+def test_the_study_of_prepositions(tmp_path):
+    tasks = read_ratings(write_comparison(tmp_path), by="task", n_options="n_options")
+    assert sum(len(ratings.data.value) for ratings in tasks.values()) == 480
+    assert all("none" in ratings.value_names for ratings in tasks.values())
+    tasks = read_ratings(write_selection(tmp_path), by="task")
+    assert sum(len(ratings.data.value) for ratings in tasks.values()) == 5715
+
+
+def test_names_of_arrays_are_there_once():
+    with pytest.raises(DatasetError, match="annotator_names: 'a' is there several times"):
+        from_array([[1, 2], [1, 2]], annotator_names=["a", "a"])
+    with pytest.raises(DatasetError, match="unit_names: 'u' is there several times"):
+        from_array([[1, 2], [1, 2]], unit_names=["u", "u"])
+
+
+@pytest.mark.parametrize("start", ["", "\ufeff"])
+def test_a_header_only(write, start):
+    with pytest.raises(DatasetError, match="has a header only; expected ratings below it"):
+        read(write(f"{start}unit,ann,bob,cid\n"), layout="units-x-raters")
+    with pytest.raises(DatasetError, match="has a header only; expected ratings below it"):
+        read(write(f"{start}unit,ann,bob,cid\n"))
+
+
+def test_counts_with_units_in_columns(write):
+    path = write("value,u1,u2,u3\nx,3,0,1\ny,0,3,2\n")
+    with pytest.raises(DatasetError, match="columns are called 'u1', …, as units"):
+        read(path, layout="counts")

@@ -1,0 +1,517 @@
+"""What is read, however the file writes it."""
+
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.datasets import annotation, document, image, two_annotators, write
+from support.masks import decode, encode
+from support.reference import shared_file
+
+from bboxqa.core import parallel
+from bboxqa.core.errors import DatasetError
+from bboxqa.formats.annotations.columns import ColumnsBuilder
+from bboxqa.formats.coco import strict, windows
+from bboxqa.formats.coco.strict import read_file
+from bboxqa.formats.dataset.reader import read_coco
+from bboxqa.model.outlines import SegmentationKind
+
+SQUARE = [10, 10, 30, 10, 30, 30, 10, 30]
+
+
+def read(tmp_path, content, **more):
+    return read_coco(write(tmp_path / "export.json", content), **more)
+
+
+def pair(**more):
+    """Return two equal annotations of two annotators."""
+    return [annotation(n, rater=rater, **more) for n, rater in ((1, "ann"), (2, "bob"))]
+
+
+def equal(one, other):
+    for name in ("image_names", "category_names", "annotator_names"):
+        assert getattr(one, name) == getattr(other, name)
+    assert np.array_equal(one.assigned, other.assigned)
+    assert np.array_equal(one.image_size, other.image_size)
+    for name in ("id", "image", "annotator", "category", "bbox", "iscrowd"):
+        assert np.array_equal(getattr(one.annotations, name), getattr(other.annotations, name))
+    a, b = one.annotations.segmentation, other.annotations.segmentation
+    assert (a is None) == (b is None)
+    if a is not None:
+        a, b = a.packed(), b.packed()
+        for name in a.__slots__:
+            assert np.array_equal(getattr(a, name), getattr(b, name))
+
+
+def test_columns(tmp_path):
+    images = [image(4, "b.jpg"), {"id": 2, "file_name": "a.jpg"}]
+    records = [
+        annotation(5, 4, 9, (1.5, 2, 3, 4), rater="bob", segmentation=[SQUARE, SQUARE[:6]]),
+        annotation(6, 2, 3, (5, 6, 7, 8), rater="ann", iscrowd=1, segmentation=[]),
+        annotation(7, 4, 3, (9, 9, 9, 9), rater="ann"),
+    ]
+    categories = [{"id": 9, "name": "dog"}, {"id": 3, "name": "cat"}]
+    data = read(tmp_path, document(records, images, categories))
+    assert data.image_names == ("a.jpg", "b.jpg")
+    assert data.image_size.tolist() == [[0, 0], [100, 100]]
+    assert data.category_names == ("cat", "dog")
+    columns = data.annotations
+    assert columns.id.tolist() == [6, 7, 5]
+    assert columns.image.tolist() == [0, 1, 1]
+    assert columns.annotator.tolist() == [0, 0, 1]
+    assert columns.category.tolist() == [0, 0, 1]
+    assert columns.bbox.tolist() == [[5, 6, 7, 8], [9, 9, 9, 9], [1.5, 2, 3, 4]]
+    assert columns.iscrowd.tolist() == [True, False, False]
+    outlines = columns.segmentation
+    assert outlines.kind.tolist() == [
+        SegmentationKind.NONE, SegmentationKind.NONE, SegmentationKind.POLYGON
+    ]  # fmt: skip
+    assert [ring.ravel().tolist() for ring in outlines.rings(2)] == [SQUARE, SQUARE[:6]]
+    assert outlines.rings(0) == []
+
+
+def test_arrays_are_read_only(tmp_path):
+    data = read(tmp_path, two_annotators())
+    for array in (data.assigned, data.image_size, data.annotations.bbox, data.annotations.id):
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0
+
+
+def test_outlines_are_left_out_on_request(tmp_path):
+    data = read(tmp_path, document(pair(segmentation=[SQUARE])), segmentation=False)
+    assert data.annotations.segmentation is None
+
+
+def test_the_source_is_named_measured_and_hashed(tmp_path):
+    import hashlib
+
+    path = write(tmp_path / "export.json", two_annotators())
+    (source,) = read_coco(path).sources
+    assert source.name == str(path)
+    assert source.size == path.stat().st_size
+    assert source.blake2b == hashlib.blake2b(path.read_bytes()).hexdigest()
+
+
+@pytest.mark.parametrize("folder", ["with space", "Übung", "日本語", "a'b\"c"])
+def test_unicode_and_spaces_in_paths(folder, tmp_path):
+    path = write(tmp_path / folder / f"{folder}.json", two_annotators())
+    assert len(read_coco(path).annotations) == 2
+    assert len(read_coco(str(path)).annotations) == 2
+
+
+def test_unicode_in_names(tmp_path):
+    content = document(pair(), [image(1, "bild ü.jpg")], [{"id": 1, "name": "猫"}])
+    for text in (json.dumps(content), json.dumps(content, ensure_ascii=False)):
+        data = read(tmp_path, text)
+        assert data.image_names == ("bild ü.jpg",)
+        assert data.category_names == ("猫",)
+
+
+# What tools write differently.
+
+
+def test_a_byte_order_mark(tmp_path):
+    text = json.dumps(two_annotators()).encode()
+    equal(read(tmp_path, b"\xef\xbb\xbf" + text), read(tmp_path, text))
+
+
+@pytest.mark.parametrize("indent", [None, 1, 4, "\t"])
+def test_white_space(indent, tmp_path):
+    text = json.dumps(two_annotators(), indent=indent)
+    equal(read(tmp_path, f"\n {text}\r\n"), read(tmp_path, two_annotators()))
+
+
+def as_text(value):
+    return str(value)
+
+
+@pytest.mark.parametrize("change", [as_text, float], ids=["text", "float"])
+@pytest.mark.parametrize("where", ["images", "categories", "annotations", "references"])
+def test_ids_as_text_or_float(change, where, tmp_path):
+    content = document(pair())
+    keys = ("image_id", "category_id") if where == "references" else ("id",)
+    for record in content["annotations" if where == "references" else where]:
+        for key in keys:
+            record[key] = change(record[key])
+    equal(read(tmp_path, content), read(tmp_path, document(pair())))
+
+
+def test_ids_of_zero(tmp_path):
+    records = [annotation(n, 0, 0, rater=rater) for n, rater in ((0, "ann"), (1, "bob"))]
+    data = read(tmp_path, document(records, [image(0)], [{"id": 0, "name": "cat"}]))
+    assert data.annotations.id.tolist() == [0, 1]
+    assert data.annotations.category.tolist() == [0, 0]
+
+
+def test_large_and_negative_ids(tmp_path):
+    records = [annotation(n, -5, rater=str(n)) for n in (2**62, -(2**62))]
+    data = read(tmp_path, document(records, [image(-5)]))
+    assert sorted(data.annotations.id.tolist()) == [-(2**62), 2**62]
+
+
+def test_unknown_keys_are_skipped(tmp_path):
+    more = {"area": 5.5, "extra": {"nested": [1, {"a": None}]}, "attributes": {"occluded": False}}
+    content = document(
+        pair(**more, keypoints=[1, 2], score=None),
+        [image(1, license=1, flickr_url="x", date_captured=None)],
+        [{"id": 1, "name": "cat", "supercategory": "animal", "keypoints": ["a"]}],
+        info={"year": ""},
+        licenses=[{}],
+        more=None,
+    )
+    equal(read(tmp_path, content), read(tmp_path, document(pair())))
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "1e999"])
+def test_numbers_that_are_not_finite_under_unknown_keys(number, tmp_path):
+    text = json.dumps(document(pair(score="@"))).replace('"@"', number)
+    equal(read(tmp_path, text), read(tmp_path, document(pair())))
+
+
+@pytest.mark.parametrize("value", [None, False, 0])
+def test_ways_to_say_no_crowd(value, tmp_path):
+    assert not read(tmp_path, document(pair(iscrowd=value))).annotations.iscrowd.any()
+
+
+@pytest.mark.parametrize("value", [True, 1])
+def test_ways_to_say_crowd(value, tmp_path):
+    assert read(tmp_path, document(pair(iscrowd=value))).annotations.iscrowd.all()
+
+
+@pytest.mark.parametrize("attributes", [None, [], "text", 7, {"annotator": None}, {}])
+def test_attributes_of_any_kind(attributes, tmp_path):
+    equal(read(tmp_path, document(pair(attributes=attributes))), read(tmp_path, document(pair())))
+
+
+@pytest.mark.parametrize("side", [None, 0, 100.0])
+def test_image_sizes_of_any_kind(side, tmp_path):
+    data = read(tmp_path, document(pair(), [{"id": 1, "width": side, "height": 100}]))
+    assert data.image_size.tolist() == [[100, 100] if side == 100 else [0, 0]]
+
+
+@pytest.mark.parametrize("side", [-1, 2e9])
+def test_image_sizes_beyond_reason(side, tmp_path):
+    with pytest.raises(
+        DatasetError, match=r"image 1: width is .*; expected 0 or more, and at most"
+    ):
+        read(tmp_path, document(pair(), [{"id": 1, "width": side, "height": 100}]))
+
+
+def test_the_careful_reader_reads_the_same(tmp_path):
+    """An id written as 1.0 sends the whole file to the careful reader."""
+    records = pair(segmentation=[SQUARE], iscrowd=None, attributes={"annotator": "x"})
+    records += [annotation(3, rater="ann", segmentation=encoded("compressed"))]
+    fast = read(tmp_path, document(records))
+    careful = read(tmp_path, document(records, [image(1.0, "1.jpg")]))
+    equal(fast, careful)
+
+
+# Masks.
+
+
+def picture():
+    result = np.zeros((100, 100), bool)
+    result[10:30, 15:40] = True
+    result[50:, 60:61] = True
+    return result
+
+
+def encoded(kind):
+    rle = encode(picture())
+    if kind == "compressed":
+        return {"size": [100, 100], "counts": rle["counts"].decode()}
+    column = picture().T.ravel()
+    changes = np.flatnonzero(np.diff(column)) + 1
+    runs = np.diff(np.concatenate([[0], changes, [column.size]]))
+    return {"size": [100, 100], "counts": runs.tolist()}
+
+
+def test_uncompressed_masks_are_as_compressed_ones(tmp_path):
+    one, other = (
+        read(tmp_path, document(pair(segmentation=encoded(kind))))
+        for kind in ("compressed", "uncompressed")
+    )
+    equal(one, other)
+    outlines = one.annotations.segmentation
+    assert outlines.kind.tolist() == [SegmentationKind.RLE] * 2
+    assert np.array_equal(decode(outlines.rle(1)), picture())
+
+
+def test_masks_and_polygons_side_by_side(tmp_path):
+    records = pair(segmentation=[SQUARE])
+    records.insert(1, annotation(9, rater="ann", segmentation=encoded("compressed")))
+    records.append(annotation(10, rater="bob"))
+    outlines = read(tmp_path, document(records)).annotations.segmentation
+    assert outlines.kind.tolist() == [1, 2, 1, 0]
+    assert np.array_equal(decode(outlines.rle(1)), picture())
+    assert outlines.rings(2)[0].ravel().tolist() == SQUARE
+
+
+# Windows.
+
+
+def shuffled(seed):
+    rng = np.random.default_rng(seed)
+    outlines = [[SQUARE], [SQUARE, SQUARE[:6]], [], encoded("compressed"), None]
+    records = [
+        annotation(
+            n, int(rng.integers(1, 4)), bbox=rng.integers(0, 30, 4).tolist(),
+            rater=f"r{rng.integers(3)}", segmentation=outlines[rng.integers(5)],
+        )
+        for n in range(40)
+    ]  # fmt: skip
+    return document(records, [image(n) for n in (1, 2, 3)])
+
+
+ODD = {
+    "nested objects": {"extra": [{"a": 1}, {"b": 2}], "deep": {"list": [{}, {"c": [{}, {}]}]}},
+    "text that looks like a boundary": {"comment": 'a "},{" b }, { c'},
+    "text that looks like a record": {"comment": '},{"id":99,"image_id":1},{'},
+    "brackets in text": {"comment": "]}[{", "more": "\\"},
+}
+
+
+@pytest.fixture(params=["one process", "two processes"])
+def processes(request, monkeypatch):
+    """Read short files in two processes as well, as long ones are."""
+    if request.param == "two processes":
+        if sys.platform != "linux":
+            pytest.skip("a second process reads on Linux only")
+        monkeypatch.setattr(windows, "LONG", 0)
+        monkeypatch.setattr(parallel, "cores", lambda: 2)
+
+
+@pytest.mark.usefixtures("processes")
+@pytest.mark.parametrize("window", [1, 50, 400, 3000])
+@pytest.mark.parametrize("indent", [None, 2])
+def test_reading_by_windows_changes_nothing(window, indent, tmp_path, monkeypatch):
+    text = json.dumps(shuffled(window), indent=indent)
+    whole = read(tmp_path, text)
+    monkeypatch.setattr(windows, "_WINDOW", window)
+    equal(read(tmp_path, text), whole)
+
+
+@pytest.mark.usefixtures("processes")
+@pytest.mark.parametrize("window", [1, 7, 50, 400])
+@pytest.mark.parametrize("odd", ODD)
+def test_windows_that_would_cut_a_record(window, odd, tmp_path, monkeypatch):
+    content = shuffled(3)
+    plain = read(tmp_path, content)
+    for record in content["annotations"]:
+        record.update(ODD[odd])
+    text = json.dumps(content, separators=(",", ":"))
+    monkeypatch.setattr(windows, "_WINDOW", window)
+    equal(read(tmp_path, text), plain)
+
+
+@pytest.mark.usefixtures("processes")
+@pytest.mark.parametrize("window", [1, 50, 1 << 20])
+def test_a_list_of_the_same_name_inside_another_record(window, tmp_path, monkeypatch):
+    monkeypatch.setattr(windows, "_WINDOW", window)
+    content = shuffled(4)
+    plain = read(tmp_path, content)
+    records = content["annotations"]
+    for inner in ([], records[-1:], records[-3:], records[:2] + records):
+        content["images"][0]["annotations"] = inner
+        equal(read(tmp_path, content), plain)
+        equal(read(tmp_path, dict(reversed(content.items()))), plain)
+
+
+def test_an_inner_list_that_ends_as_the_outer_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(windows, "_WINDOW", 1)
+    records = [annotation(n, rater=rater) for n, rater in enumerate(["ann", "bob", "ann"])]
+    content = document(records[-1:], [image(1, annotations=records)])
+    with pytest.raises(DatasetError, match="one annotator only, 'ann'"):
+        read(tmp_path, content)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a second process reads on Linux only")
+@pytest.mark.parametrize(
+    ("extra", "second_half_used"),
+    [({}, True), ({"extra": [{"a": 1}, {"b": 2}] * 40}, False), ({"t": '"},{"id":1' * 80}, False)],
+)
+def test_the_second_half_is_used_where_it_is_sound(extra, second_half_used, tmp_path, monkeypatch):
+    content = shuffled(5)
+    plain = read(tmp_path, content)
+    monkeypatch.setattr(windows, "LONG", 0)
+    monkeypatch.setattr(windows, "_WINDOW", 100)
+    monkeypatch.setattr(parallel, "cores", lambda: 2)
+    for record in content["annotations"]:
+        record.update(extra)
+    absorbed = []
+    absorb = ColumnsBuilder.absorb
+    monkeypatch.setattr(
+        ColumnsBuilder, "absorb", lambda *given: absorbed.append(given) or absorb(*given)
+    )
+    equal(read(tmp_path, content), plain)
+    assert bool(absorbed) is second_half_used
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a second process reads on Linux only")
+def test_a_second_process_that_dies_costs_nothing_but_time(tmp_path, monkeypatch):
+    content = shuffled(6)
+    plain = read(tmp_path, content)
+    monkeypatch.setattr(windows, "LONG", 0)
+    monkeypatch.setattr(windows, "_WINDOW", 100)
+    monkeypatch.setattr(parallel, "cores", lambda: 2)
+    monkeypatch.setattr(parallel, "_send", lambda *_: os._exit(9))
+    equal(read(tmp_path, content), plain)
+
+
+def two_processes(monkeypatch):
+    monkeypatch.setattr(windows, "LONG", 0)
+    monkeypatch.setattr(windows, "_WINDOW", 100)
+    monkeypatch.setattr(parallel, "cores", lambda: 2)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a second process reads on Linux only")
+@pytest.mark.parametrize("death", ["in the middle of sending", "no process", "an exception"])
+def test_whatever_happens_to_the_second_process(death, tmp_path, monkeypatch, capfd):
+    content = shuffled(6)
+    plain = read(tmp_path, content)
+    two_processes(monkeypatch)
+
+    def cut_off(*given):
+        os.write(given[-1].fileno(), b"\x00\x00\x10\x00half")
+        os._exit(9)
+
+    def no_fork():
+        raise BlockingIOError
+
+    def no_memory(*_):
+        raise MemoryError
+
+    if death == "no process":
+        monkeypatch.setattr(os, "fork", no_fork)
+    elif death == "an exception":
+        real = windows._decode
+        here = os.getpid()
+        monkeypatch.setattr(
+            windows, "_decode", lambda *g: real(*g) if os.getpid() == here else no_memory()
+        )
+    else:
+        monkeypatch.setattr(parallel, "_send", cut_off)
+    equal(read(tmp_path, content), plain)
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a second process reads on Linux only")
+def test_a_killed_reader_leaves_no_process(tmp_path):
+    """The second process must end with the first, however that ends."""
+    path = write(tmp_path / "export.json", shuffled(2))
+    program = (
+        "import os, sys, time\n"
+        "from bboxqa.core import parallel\n"
+        "from bboxqa.formats.coco import windows\n"
+        "from bboxqa.formats.dataset.reader import read_coco\n"
+        "windows.LONG, windows._WINDOW, parallel.cores = 0, 100, lambda: 2\n"
+        "real, here = windows._decode, os.getpid()\n"
+        "def slow(*given):\n"
+        "    if os.getpid() == here:\n"
+        "        print('reading', flush=True)\n"
+        "        time.sleep(60)\n"
+        "    time.sleep(1)\n"
+        "    return real(*given)\n"
+        "windows._decode = slow\n"
+        "read_coco(sys.argv[1])\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", program, path], stdout=subprocess.PIPE)
+    assert process.stdout.readline() == b"reading\n"
+    children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    for _ in range(100):
+        if second := children.read_text().split():
+            break
+        time.sleep(0.05)
+    process.kill()
+    process.communicate()
+    for _ in range(100):
+        if not Path(f"/proc/{second[0]}").exists():
+            return
+        time.sleep(0.1)
+    pytest.fail("the second process is still there")
+
+
+@pytest.mark.usefixtures("processes")
+def test_problems_of_both_halves_are_told_in_order(tmp_path, monkeypatch):
+    monkeypatch.setattr(windows, "_WINDOW", 100)
+    content = shuffled(7)
+    for place in (3, 30, 39):
+        content["annotations"][place]["segmentation"] = [[1, 2, 3, 4, 5]]
+    with pytest.raises(DatasetError) as caught:
+        read(tmp_path, content)
+    assert [problem.split(": ")[1] for problem in caught.value.problems] == [
+        "annotation 3", "annotation 30", "annotation 39",
+    ]  # fmt: skip
+
+
+def test_a_list_that_is_there_twice_counts_once(tmp_path):
+    """The last one counts, as everywhere in json."""
+    text = json.dumps(document(pair()))
+    twice = text[:-1] + ', "annotations": ' + json.dumps(pair(bbox=(1, 1, 5, 5))) + "}"
+    assert read(tmp_path, twice).annotations.bbox.tolist() == [[1, 1, 5, 5]] * 2
+
+
+def test_windows_really_cut(tmp_path, monkeypatch):
+    """Else the tests above would test nothing."""
+    path = write(tmp_path / "export.json", shuffled(1))
+    sizes = []
+
+    class Counting(ColumnsBuilder):
+        def add(self, records):
+            sizes.append(len(records))
+            super().add(records)
+
+    monkeypatch.setattr(strict, "ColumnsBuilder", Counting)
+    monkeypatch.setattr(windows, "_WINDOW", 300)
+    assert len(read_file(path, segmentation=True).columns.id) == 40
+    assert len(sizes) > 5
+    assert max(sizes) < 20
+
+
+def test_progress_grows_up_to_the_size_of_the_file(tmp_path, monkeypatch):
+    monkeypatch.setattr(windows, "_WINDOW", 300)
+    path, told = write(tmp_path / "export.json", shuffled(1)), []
+    read_coco(path, progress=lambda *step: told.append(step))
+    done = [step for _, step, _ in told]
+    assert {stage for stage, *_ in told} == {"reading"}
+    assert done == sorted(done)
+    assert 0 < done[-1] <= told[-1][2] == path.stat().st_size
+
+
+@settings(max_examples=30)
+@given(st.randoms(use_true_random=False))
+def test_order_of_records_changes_nothing(tmp_path_factory, random):
+    folder = tmp_path_factory.mktemp("order")
+    content = shuffled(5)
+    expected = read(folder, content)
+    for part in ("images", "annotations"):
+        random.shuffle(content[part])
+    equal(read(folder, dict(sorted(content.items(), key=lambda _: random.random()))), expected)
+
+
+# Real exports.
+
+
+def test_lvis():
+    data = read_coco(shared_file("lvis_double_100.json"))
+    assert data.annotator_names == ("r1", "r2")
+    assert (len(data.image_names), len(data.category_names), len(data.annotations)) == (
+        100, 1203, 1287
+    )  # fmt: skip
+    assert data.assigned.all()
+
+
+@pytest.mark.parametrize("name", ["cvat_polygons", "roboflow_boxes"])
+def test_real_exports_as_two_annotators(name, tmp_path):
+    path = shared_file(f"exports/{name}.json")
+    copy = write(tmp_path / "copy.json", path.read_bytes())
+    data = read_coco({"ann": path, "bob": copy})
+    n = len(json.loads(path.read_bytes())["annotations"])
+    assert np.bincount(data.annotations.annotator).tolist() == [n, n]

@@ -1,0 +1,410 @@
+"""Tables of segments as people and ELAN write them."""
+
+import codecs
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.formats.recordings.segment_files import read_segments
+from bboxqa.formats.recordings.times import milliseconds
+
+PLAIN = "start,end,label\n0.5,1.25,sit\n2,3,stand\n"
+
+
+@pytest.fixture
+def write(tmp_path):
+    def file(name, content):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return file
+
+
+def rows(segments):
+    """Return the segments by names, as they stand in the files."""
+    return [
+        (segments.recording_names[r], segments.annotator_names[a], segments.tier_names[t], s, e,
+         segments.label_names[v])
+        for r, a, t, s, e, v in zip(
+            *(getattr(segments, name).tolist()
+              for name in ("recording", "annotator", "tier", "start", "end", "label")),
+            strict=True,
+        )
+    ]  # fmt: skip
+
+
+def times(segments):
+    return [row[3:] for row in rows(segments)]
+
+
+def refused(*paths, **more):
+    with pytest.raises(DatasetError) as caught:
+        read_segments(paths, **more)
+    return caught.value
+
+
+def problems(write, content, **more):
+    path = write("a.csv", content)
+    return [text.removeprefix(f"{path}: ") for text in refused(path, **more).problems]
+
+
+def test_two_files_are_two_annotators(write):
+    paths = [write("bob.csv", PLAIN), write("ann.csv", "start,end,label\n0.1,4.0,sit\n")]
+    segments = read_segments(paths)
+    assert rows(segments) == [
+        ("recording", "bob", "segments", 500, 1250, "sit"),
+        ("recording", "bob", "segments", 2000, 3000, "stand"),
+        ("recording", "ann", "segments", 100, 4000, "sit"),
+    ]
+    assert segments.annotator_names == ("ann", "bob")
+    assert segments.asked.tolist() == [[True, True]]
+    assert segments.duration.tolist() == [4000]
+    assert segments.line.tolist() == [2, 3, 2]
+    assert [segments.sources[place].name for place in segments.file] == [
+        str(paths[place]) for place in (0, 0, 1)
+    ]
+    assert (segments.start.dtype, segments.label.dtype) == (np.int64, np.int32)
+    assert any("taken to end with its last segment" in note for note in segments.notes)
+
+
+def test_columns_for_everything(write):
+    path = write(
+        "all.csv",
+        "video,coder,layer,onset_ms,offset_ms,code\n"
+        "v2,10,posture,0,500,sit\nv1,9,posture,0,400,sit\nv1,10,speech,100,200,talk\n",
+    )
+    segments = read_segments([path])
+    assert rows(segments) == [
+        ("v2", "10", "posture", 0, 500, "sit"),
+        ("v1", "9", "posture", 0, 400, "sit"),
+        ("v1", "10", "speech", 100, 200, "talk"),
+    ]
+    assert segments.annotator_names == ("9", "10")
+    assert segments.asked.tolist() == [[True, True], [False, True]]
+    assert segments.duration.tolist() == [400, 500]
+    assert "1 recording of one annotator only, not compared: v2" in segments.notes
+    assert "9 has no segment in the tier 'speech': taken to have marked nothing" in segments.notes
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        PLAIN.replace(",", "\t"),
+        PLAIN.replace(",", ";"),
+        PLAIN.replace(",", ";").replace(".", ","),
+        PLAIN.replace("\n", "\r\n"),
+        '"start","end","label"\n"0.5","1.25","sit"\n2,3,"stand"\n',
+        "Begin Time (s), Stop, Category\n 0.5 , 1.25 , sit\n\n2,3,stand\n,,\n",
+        "label;xmax;note;xmin\nsit;1.25;;0.5\nstand;3;hm;2\n",
+        "start,end,label\n0:00.5,0:00:01.250,sit\n00:02,00:00:03,stand\n",
+        "start_ms,end_ms,label\n500,1250,sit\n2000.0,3e3,stand\n",
+        "# made by hand\nstart,end,label\n0.5,1.25,sit\n2,3,stand\n",
+    ],
+)
+def test_ways_to_write_the_same(write, text):
+    assert times(read_segments([write("a.csv", text)])) == [
+        (500, 1250, "sit"),
+        (2000, 3000, "stand"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("mark", "encoding"),
+    [
+        (b"", "utf-8"), (codecs.BOM_UTF8, "utf-8"), (codecs.BOM_UTF16_LE, "utf-16-le"),
+        (codecs.BOM_UTF16_BE, "utf-16-be"), (codecs.BOM_UTF32_LE, "utf-32-le"),
+        (codecs.BOM_UTF32_BE, "utf-32-be"),
+    ],
+)  # fmt: skip
+def test_encodings(write, mark, encoding):
+    text = PLAIN.replace("sit", "sitzt schön")
+    segments = read_segments([write("a.csv", mark + text.encode(encoding))])
+    assert segments.label_names == ("sitzt schön", "stand")
+
+
+def test_quoted_fields_keep_delimiters_and_line_numbers(write):
+    text = 'start,end,label\n0.5,1,"sit, or\nlie"\n2,1,stand\n'
+    assert problems(write, text)[0].startswith("line 4: 'stand' from 2000 ms to 1000 ms")
+
+
+# Units.
+
+
+def test_seconds_where_some_time_has_decimals(write):
+    assert times(read_segments([write("a.csv", "start,end,label\n0,12.5,k\n")])) == [
+        (0, 12500, "k")
+    ]
+
+
+def test_the_unit_when_told(write):
+    path = write("a.csv", "start,end,label\n1,12,k\n")
+    assert times(read_segments([path], unit="s")) == [(1000, 12000, "k")]
+    assert times(read_segments([path], unit="ms")) == [(1, 12, "k")]
+
+
+@pytest.mark.parametrize("name", ["start_s", "Start (sec)", "start [seconds]", "start-secs"])
+def test_the_unit_in_the_name_of_one_column(write, name):
+    assert times(read_segments([write("a.csv", f"{name},end,label\n1,2,k\n")])) == [
+        (1000, 2000, "k")
+    ]
+
+
+def test_nothing_says_the_unit(write):
+    text = "start,end,label\n1,12.0,k\n"
+    error = refused(write("a.csv", text))
+    assert "nothing says whether the times are seconds or milliseconds" in str(error)
+    assert "found such as '1'" in str(error)
+    assert "--unit" in error.advice
+
+
+def test_a_unit_that_contradicts_the_file(write):
+    path = write("a.csv", "start_ms,end_ms,label\n1,2,k\n")
+    with pytest.raises(ConfigError, match="says that its times are in ms"):
+        read_segments([path], unit="s")
+    with pytest.raises(ConfigError, match="expected one of: auto, ms, s"):
+        read_segments([path], unit="min")
+    assert "name different units" in problems(write, "start_ms,end_s,label\n1,2,k\n")[0]
+
+
+def test_what_is_finer_than_a_millisecond_is_rounded_and_said(write):
+    path = write("a.csv", "start,end,label\n0.0005,0.0015,k\n1.1,1.2000000000000002,k\n")
+    segments = read_segments([path])
+    assert times(segments) == [(0, 2, "k"), (1100, 1200, "k")]
+    assert segments.notes[0] == "3 times finer than 1 ms, rounded half to even"
+
+
+@given(st.integers(0, 10**10))
+def test_seconds_become_milliseconds_exactly(time):
+    assert milliseconds(f"{Decimal(time) / 1000}", "s") == (time, False)
+    clock = f"{time // 3_600_000}:{time // 60_000 % 60:02}:{time // 1000 % 60:02}.{time % 1000:03}"
+    assert milliseconds(clock, "ms") == (time, False)
+
+
+@given(st.decimals(0, 10**6, places=7))
+def test_rounding_is_half_to_even(time):
+    assert milliseconds(f"{time:f}", "s")[0] == round(Fraction(time) * 1000)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "abc", "nan", "inf", "1:2:3:4", "0:60", "1e99", "1,000.5", "٣"]
+)
+def test_no_times(text):
+    assert milliseconds(text, "s") is None
+
+
+# Recordings and durations.
+
+
+def test_durations(write):
+    path = write("a.csv", "recording,start,end,label\nam,0.5,1,k\npm,0.5,2,k\n")
+    assert read_segments([path], duration_ms=3000).duration.tolist() == [3000, 3000]
+    partly = read_segments([path], duration_ms={"pm": 9000})
+    assert partly.duration.tolist() == [1000, 9000]
+    assert any("taken to end" in note for note in partly.notes)
+    assert not any("taken to end" in n for n in read_segments([path], duration_ms=3000).notes)
+    assert "lasts 1500 ms" in refused(path, duration_ms=1500).problems[0]
+    with pytest.raises(ConfigError, match="no recording 'noon'; expected one of: 'am', 'pm'"):
+        read_segments([path], duration_ms={"noon": 1})
+    with pytest.raises(ConfigError, match="expected 1 ms or more"):
+        read_segments([path], duration_ms=0)
+
+
+def test_a_file_without_rows_is_an_annotator_who_marked_nothing(write):
+    segments = read_segments([write("a.csv", PLAIN), write("b.csv", "start,end,label\n")])
+    assert segments.annotator_names == ("a", "b")
+    assert segments.asked.all()
+    assert "b has no segment" in segments.notes[-1]
+    only = refused(write("c.csv", "start,end,label\n"))
+    assert only.problems[0].startswith("no file has a segment: ")
+
+
+def test_files_of_one_name_are_told_apart_by_their_folders(tmp_path, write):
+    for folder in ("ann", "bob"):
+        (tmp_path / folder).mkdir()
+    paths = [write(f"{folder}/day.csv", PLAIN) for folder in ("ann", "bob")]
+    names = read_segments(paths).annotator_names
+    assert [name.endswith(end) for name, end in zip(names, ("ann/day", "bob/day"), strict=True)]
+    assert len(set(names)) == 2
+
+
+@pytest.mark.parametrize("what", ["tier", "recording"])
+def test_a_column_in_some_files_only(write, what):
+    some = write("b.csv", f"start,end,label,{what}\n0.5,1,k,x\n")
+    error = refused(write("a.csv", PLAIN), some)
+    assert f"has a column for the {what}" in str(error)
+    assert f"Add the column '{what}'" in error.advice
+
+
+# ELAN.
+
+ELAN = (
+    "posture\tK\t00:00:00.500\t0.5\t500\t00:00:01.250\t1.25\t1250\t00:00:00.750\t0.75\t750\tsit\n"
+    'speech\tK\t00:00:02.000\t2.0\t2000\t00:00:03.000\t3.0\t3000\t00:00:01.000\t1.0\t1000\t"hm\n'
+)
+
+
+def columns(*chosen):
+    """Return the export with some columns only."""
+    return "\n".join(
+        "\t".join(row.split("\t")[place] for place in chosen) for row in ELAN.splitlines()
+    )
+
+
+FRENCH = (
+    "Tier\tParticipant\tTemps de départ - ss.msec\ttemps de fin - ss.msec\tDurée - ss.msec\tx\n"
+)
+WIDE = (
+    "Begin Time - hh:mm:ss.ms\tEnd Time - hh:mm:ss.ms\tposture\tspeech\n"
+    '00:00:00.500\t00:00:01.250\tsit\t\n00:00:02.000\t00:00:03.000\t\t"hm\n'
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ELAN,
+        ELAN.replace("\tK\t", "\t\t"),
+        '"#file:///day.eaf"\n' + ELAN,
+        columns(0, 2, 5, 8, 11),
+        columns(0, 1, 3, 6, 9, 11),
+        columns(0, 1, 4, 7, 10, 11),
+        columns(0, 1, 2, 4, 5, 7, 8, 10, 11),
+        ELAN.replace("\t00:00:01.250", "\t00:00:00:12\t00:00:01.250")
+            .replace("\t00:00:03.000", "\t00:00:02:00\t00:00:03.000")
+            .replace("\t00:00:00.750", "\t00:00:01:06\t00:00:00.750")
+            .replace("\t00:00:01.000\t1.0", "\t00:00:03:00\t00:00:01.000\t1.0")
+            .replace("\tsit", "\t00:00:00:18\tsit").replace('\t"hm', '\t00:00:01:00\t"hm'),
+        ELAN.replace("sit\n", "sit\tday.eaf\n").replace("hm\n", "hm\tday.eaf\n"),
+        "Tier\tBegin Time - msec\tEnd Time - msec\tAnnotation\n" + columns(0, 4, 7, 11),
+        FRENCH + columns(0, 1, 3, 6, 9, 11),
+        WIDE,
+    ],
+)  # fmt: skip
+def test_exports_of_elan(write, text):
+    segments = read_segments([write("ann.txt", text)])
+    assert rows(segments) == [
+        ("recording", "ann", "posture", 500, 1250, "sit"),
+        ("recording", "ann", "speech", 2000, 3000, '"hm'),
+    ]
+
+
+def test_begin_and_end_alone_in_whole_numbers_need_a_unit(write):
+    path = write("a.txt", columns(0, 4, 7, 11))
+    assert "nothing says whether" in str(refused(path))
+    assert times(read_segments([path], unit="ms"))[0] == (500, 1250, "sit")
+
+
+def test_two_tiers_in_one_row_of_elan(write):
+    text = "Begin Time - msec\tEnd Time - msec\tposture\tspeech\n5\t9\tsit\ttalk\n"
+    assert [row[2:] for row in rows(read_segments([write("a.txt", text)]))] == [
+        ("posture", 5, 9, "sit"),
+        ("speech", 5, 9, "talk"),
+    ]
+
+
+def test_several_files_in_one_export_of_elan(write):
+    lines = [f"posture\tK\t{n}\t{n + 5}\t5\tsit\tday{n}.eaf" for n in (1, 2)]
+    segments = read_segments([write("a.txt", "\n".join(lines)), write("b.txt", lines[0])])
+    assert segments.recording_names == ("day1.eaf", "day2.eaf")
+    assert segments.asked.tolist() == [[True, True], [True, False]]
+
+
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        ("Tier\tBegin Time - msec\tDuration - msec\tx", "has no begin and end time"),
+        ("Begin Time - msec\tEnd Time - ss.msec\tx", "have no format in common"),
+        ("Begin Time - msec\tEnd Time - msec\tParticipant", "has no column of annotations"),
+    ],
+)
+def test_exports_of_elan_that_lack_something(write, header, said):
+    row = "\t".join("1" for _ in header.split("\t"))
+    error = refused(write("a.txt", f"{header}\n{row}\n"))
+    assert said in error.problems[0]
+    assert error.advice.startswith("Export again from ELAN")
+
+
+# What is wrong with a file.
+
+
+def test_all_problems_at_once(write):
+    text = "start,end,label\n0.5,soon,k\n1\n2.5,,\n-1.0,2,k\n"
+    assert problems(write, text) == [
+        "line 3: has 1 field; expected 3, as in the header",
+        "line 2: column 'end' is 'soon'; expected a number of seconds, or hh:mm:ss.mmm",
+        "line 4: column 'end' is empty; expected a number of seconds, or hh:mm:ss.mmm",
+        "line 4: column 'label' is empty; expected a label",
+    ]
+
+
+def test_impossible_segments(write):
+    text = "start,end,label\n-1.5,2,k\n3,3,k\n5,4,k\n"
+    assert problems(write, text) == [
+        "line 2: 'k' from -1500 ms to 2000 ms: expected a start of 0 or more",
+        "line 3: 'k' from 3000 ms to 3000 ms: has no length; expected an end after the start",
+        (
+            "line 4: 'k' from 5000 ms to 4000 ms: "
+            "ends before it starts; expected start, then end"
+        ),
+    ]  # fmt: skip
+
+
+def test_missing_columns(write):
+    path = write("a.csv", "begin,finish,note\n1,2,k\n")
+    error = refused(path)
+    assert [text.removeprefix(f"{path}: ")[:30] for text in error.problems] == [
+        "line 1: has no column 'end'; f",
+        "line 1: has no column 'label';",
+    ]
+    assert "found 'begin', 'finish', 'note'; expected 'end' or one of: stop" in str(error)
+    assert "has to name the columns" in error.advice
+    assert "has no column 'start'" in problems(write, "0,1.5,sit\n")[0]
+
+
+def test_columns_that_could_be_the_same(write):
+    (problem,) = problems(write, "start,end,code,text\n1.5,2,a,b\n")
+    assert "the columns 'code' and 'text' could each be the label" in problem
+    segments = read_segments([write("b.csv", "start,end,label,text\n1.5,2,a,b\n")])
+    assert segments.label_names == ("a",)
+
+
+@pytest.mark.parametrize("text", ["", "\n \n", "\ufeff", "# a\n"])
+def test_empty_files(write, text):
+    assert problems(write, text) == ["the file is empty"]
+
+
+def test_files_that_cannot_be_read(tmp_path, write):
+    error = refused(
+        tmp_path / "none.csv", tmp_path, write("a.csv", b"start,end,label\n1.5,2,\xff\n")
+    )
+    assert error.problems == (
+        f"{tmp_path / 'none.csv'}: no such file",
+        f"{tmp_path}: is a folder; expected a table of segments",
+        f"{tmp_path / 'a.csv'}: is not utf-8: byte 22 is 0xff",
+    )
+    assert error.advice == "Save the file as utf-8."
+    assert refused().problems == ("no files are given",)
+
+
+def test_a_quotation_mark_that_never_closes(write):
+    assert "is not a table that can be read" in problems(write, 'start,end,label\n1,2,"k\n')[0]
+
+
+def test_a_file_given_twice(write):
+    path = write("a.csv", PLAIN)
+    assert refused(path, path).problems == (f"{path}: is given 2 times; expected once",)
+
+
+def test_empty_names(write):
+    text = "start,end,label,tier,annotator,recording\n0.5,1,k,,,\n"
+    assert [text.split("; ")[1] for text in problems(write, text)] == [
+        "expected the name of a recording",
+        "expected the name of an annotator",
+        "expected the name of a tier",
+    ]

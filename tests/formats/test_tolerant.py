@@ -1,0 +1,314 @@
+"""Reading for the rules: everything that can be read is, and what is odd is told with its place."""
+
+import json
+import os
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bboxqa.core import parallel
+from bboxqa.core.errors import DatasetError
+from bboxqa.formats.document import scanner as module
+from bboxqa.formats.document.annotation_columns import Form, Kind
+from bboxqa.formats.document.builder import AnnotationsBuilder
+from bboxqa.formats.document.positions import Locator
+from bboxqa.formats.document.tolerant import read_bytes, read_path
+
+
+def read(text):
+    return read_bytes(text if isinstance(text, bytes) else text.encode(), "a.json")
+
+
+def document(records):
+    return {"images": [], "annotations": records, "categories": []}
+
+
+@pytest.mark.parametrize(
+    ("text", "offset", "why"),
+    [
+        ("", 0, "the file ends here"),
+        ("   ", 3, "the file ends here"),
+        ("hello", 0, "Expecting value"),
+        ('{"images": [1, 2', 16, "the file ends here"),
+        ('{"images": [{"id": 1}, {"id"', 28, "the file ends here"),
+        ('{"images": [], ', 15, "the file ends here"),
+        ('{"images" []}', 10, "expected ':'"),
+        ('{"images": [] "x": 1}', 14, "expected ',' or '}'"),
+        ('{"images": [1 2]}', 14, "expected ',' or ']'"),
+        ('{"images": [1, 2,]}', 16, "a comma before ']'"),
+        ('{"images": [],}', 13, "a comma before '}'"),
+        ('{"info": "a\nb"}', 9, "a control character in a text"),
+        ("[" * 100_000, 1, "lists nested too deep"),
+        ('{"info": tru}', 9, "Expecting value"),
+    ],
+)
+def test_where_a_file_breaks(text, offset, why):
+    assert read(text).broken == [(offset, why)]
+
+
+def test_records_before_a_break_are_kept():
+    result = read('{"annotations": [{"id": 4}, {"id": 5}], "images": [{"id": 1}, {"id": 2}, {"i')
+    assert result.annotations.id.tolist() == [4, 5]
+    assert result.images == [{"id": 1}, {"id": 2}]
+    assert result.stopped
+
+
+@pytest.mark.parametrize(
+    ("encode", "named"),
+    [
+        (lambda t: b"\xef\xbb\xbf" + t.encode(), "UTF-8 with a byte order mark"),
+        (lambda t: t.encode("utf-16"), "UTF-16"),
+        (lambda t: t.encode("utf-16-le"), "UTF-16-LE"),
+        (lambda t: t.encode("utf-16-be"), "UTF-16-BE"),
+        (lambda t: t.encode("utf-32"), "UTF-32"),
+        (lambda t: t.encode("latin-1"), "not UTF-8 (byte 27 is 0xe9)"),
+        (lambda t: t.encode(), ""),
+    ],
+)
+def test_encodings(encode, named):
+    result = read(encode('{"images": [{"file_name": "é.jpg"}]}'.replace('"f', '"f')))
+    assert result.encoding == named
+    assert result.images == [{"file_name": "é.jpg"}]
+    assert not result.broken
+
+
+def test_numbers_that_json_does_not_have():
+    result = read(
+        '{"annotations": [{"bbox": [NaN, 1, 2, 3]}, {"area": -Infinity}, {"a/b": [1e400]}]}'
+    )
+    assert result.not_finite == [
+        ("/annotations/0/bbox/0", "NaN"),
+        ("/annotations/1/area", "-Infinity"),
+        ("/annotations/2/a~1b/0", "Infinity"),
+    ]
+    assert np.isnan(result.annotations.bbox).all()
+
+
+def test_repeated_keys_at_any_depth():
+    records = '[{"id": 1, "id": 2}, {"id": 3}, {"id": 4, "x": {"a": 1, "a": 2}}]'
+    result = read(f'{{"images": [{{}}], "annotations": {records}, "images": []}}')
+    assert sorted(result.repeated) == [
+        ("", "images"), ("/annotations/0", "id"), ("/annotations/2", "a"),
+    ]  # fmt: skip
+    assert result.images == []
+
+
+@pytest.mark.parametrize("window", [1, 20, 100, 1 << 20])
+@pytest.mark.parametrize("indent", [None, 1])
+def test_windows_change_nothing(window, indent, monkeypatch):
+    odd = [{"extra": [{"a": 1}, {"b": 2}]}, {"text": '},{"id": 1'}, {}, {"é": "ü"}, 7, None, []]
+    records = [
+        {"id": n, "image_id": n % 3, "bbox": [n, 1, 2.5, 3], **odd[n % 4]} for n in range(60)
+    ]
+    records[40:40] = odd
+    text = json.dumps(document(records), indent=indent, ensure_ascii=False)
+    whole = read(text)
+    monkeypatch.setattr(module, "_WINDOW", window)
+    cut = read(text)
+    assert len(cut.annotations) == len(records)
+    for name in ("id", "image_id", "record", "form"):
+        assert np.array_equal(getattr(cut.annotations, name), getattr(whole.annotations, name))
+    assert np.array_equal(cut.annotations.bbox, whole.annotations.bbox, equal_nan=True)
+    assert not cut.broken
+    assert not cut.repeated
+
+
+@pytest.mark.parametrize("window", [1, 50, 1 << 20])
+def test_repeated_keys_are_found_in_every_window(window, monkeypatch):
+    monkeypatch.setattr(module, "_WINDOW", window)
+    records = ", ".join('{"id": 1, "x": 2, "x": 3}' if n % 7 == 0 else "{}" for n in range(30))
+    repeated = read(f'{{"annotations": [{records}]}}').repeated
+    assert repeated == [(f"/annotations/{n}", "x") for n in range(0, 30, 7)]
+
+
+@pytest.mark.parametrize("blank", [" ", "\t", "\n", "\r"])
+def test_a_blank_before_one_colon_hides_no_repeated_key(blank, monkeypatch):
+    monkeypatch.setattr(module, "_WINDOW", 1)
+    plain, twice = '{"id":1,"x":2}', f'{{"id":1,"x":2,"x"{blank}:3}}'
+    repeated = read(f'{{"annotations":[{plain},{twice},{plain},{plain}]}}').repeated
+    assert repeated == [("/annotations/1", "x")]
+
+
+@settings(max_examples=60)
+@given(st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=4),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=12,
+))  # fmt: skip
+def test_any_json_is_read_without_complaint(value):
+    result = read(json.dumps({"images": value, "annotations": value, "categories": [value]}))
+    assert not result.broken
+    assert not result.repeated
+    assert result.categories == [value]
+    if isinstance(value, list):
+        assert result.images == value
+        assert len(result.annotations) == len(value)
+
+
+KINDS = [
+    ("id", 7, Kind.INT), ("id", "7", Kind.TEXT), ("id", 7.0, Kind.FLOAT), ("id", True, Kind.BOOL),
+    ("id", None, Kind.NULL), ("id", [], Kind.LIST), ("id", {}, Kind.DICT),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("key", "value", "kind"), KINDS)
+def test_what_stands_under_a_key(key, value, kind):
+    columns = read(json.dumps(document([{key: value}, {}]))).annotations
+    assert columns.kind[key].tolist() == [kind, Kind.MISSING]
+
+
+@pytest.mark.parametrize(
+    ("value", "number"),
+    [(7, 7), ("7", 7), (7.0, 7), (-3, -3), (7.5, None), (True, None), (10**30, None), ("x", None)],
+)
+def test_ids_as_whole_numbers(value, number):
+    columns = read(json.dumps(document([{"image_id": value}]))).annotations
+    assert columns.whole["image_id"].tolist() == [number is not None]
+    assert columns.image_id.tolist() == [number or 0]
+
+
+@pytest.mark.parametrize(
+    ("value", "form"),
+    [
+        (None, Form.EMPTY), ([], Form.EMPTY), ("", Form.EMPTY), ("x", Form.TEXT),
+        ([[1, 2, 3, 4, 5, 6]], Form.RINGS), ([[1, 2], [3, 4]], Form.RINGS), ([[]], Form.RINGS),
+        ([1, 2, 3, 4], Form.FLAT), ([[1, 2], [3, 4], [5, 6]], Form.PAIRS),
+        ([[[1, 2], [3, 4], [5, 6]]], Form.NESTED), ({"size": [1, 1]}, Form.RLE),
+        ([["1", "2"]], Form.OTHER), ([1, "2"], Form.OTHER), (5, Form.OTHER),
+        ([[[1]]], Form.OTHER), ([[True, 1]], Form.OTHER),
+    ],
+)  # fmt: skip
+def test_how_an_outline_is_written(value, form):
+    records = [{"segmentation": value}, {}, {"segmentation": [[0, 0, 9, 0, 9, 9]]}]
+    columns = read(json.dumps(document(records))).annotations
+    assert columns.form.tolist() == [form, Form.ABSENT, Form.RINGS]
+    assert columns.rings.xy[-3:].tolist() == [[0, 0], [9, 0], [9, 9]]
+
+
+def test_rings_of_an_odd_length_keep_the_others_in_place():
+    records = [{"segmentation": [[1, 2, 3], [4, 5], [6, 7, 8, 9, 10]]}]
+    rings = read(json.dumps(document(records))).annotations.rings
+    assert rings.n_numbers.tolist() == [3, 2, 5]
+    assert rings.xy.tolist() == [[1, 2], [4, 5], [6, 7], [8, 9]]
+    assert rings.offsets.tolist() == [0, 1, 2, 4]
+
+
+@pytest.mark.parametrize(
+    ("rle", "total", "area", "problem"),
+    [
+        ({"size": [2, 2], "counts": [1, 3]}, 4, 3, ""),
+        ({"size": [2, 2], "counts": "04"}, 4, 4, ""),
+        ({"size": [2, 2], "counts": [1, -3]}, -1, -1, "counts has a run of -3; expected 0 or more"),
+        ({"size": [2, 2], "counts": "é"}, -1, -1, "counts cannot be read: "),
+        ({"size": [2, 2], "counts": 5}, -1, -1, "counts is 5; expected text, or a list"),
+        ({"size": [2]}, -1, -1, "size is [2]; expected [height, width]"),
+        ({"size": [10**9, 10**9], "counts": [4]}, 4, 0, "size is [1000000000, 1000000000]"),
+        ({"size": "x", "counts": []}, 0, 0, 'size is "x"'),
+    ],
+)
+def test_run_lengths(rle, total, area, problem):
+    rles = read(json.dumps(document([{}, {"segmentation": rle}]))).annotations.rles
+    assert rles.row.tolist() == [1]
+    assert (rles.total[0], rles.area[0]) == (total, area)
+    said = rles.problems[rles.problem[0]]
+    assert said.startswith(problem)
+    assert bool(said) == bool(problem)
+
+
+def test_numbers_beyond_floats_are_no_boxes():
+    text = json.dumps(document([{"bbox": [10**400, 1, 2, 3], "area": 10**400}]))
+    columns = read(text).annotations
+    assert np.isnan(columns.bbox).all()
+    assert np.isnan(columns.area).all()
+
+
+def test_a_file_that_is_not_there(tmp_path):
+    with pytest.raises(DatasetError, match=r"a\.json: no such file"):
+        read_path(tmp_path / "a.json", "a.json")
+
+
+def test_a_folder_is_no_file(tmp_path):
+    with pytest.raises(DatasetError, match="a: cannot be read"):
+        read_path(tmp_path, "a")
+
+
+def same(one, other):
+    """Compare everything that two readings hold."""
+    for name in ("top", "images", "categories", "broken", "stopped", "trailing", "not_finite",
+                 "repeated", "spans"):  # fmt: skip
+        assert repr(getattr(one, name)) == repr(getattr(other, name)), name
+    a, b = one.annotations, other.annotations
+    for name in ("record", "id", "image_id", "category_id", "bbox", "area", "iscrowd",
+                 "num_keypoints", "form"):  # fmt: skip
+        assert np.array_equal(getattr(a, name), getattr(b, name), equal_nan=True), name
+    for name in ("kind", "whole"):
+        for key, column in getattr(a, name).items():
+            assert np.array_equal(column, getattr(b, name)[key]), key
+    for part in ("rings", "rles", "keypoints"):
+        for name in getattr(a, part).__slots__:
+            left, right = getattr(getattr(a, part), name), getattr(getattr(b, part), name)
+            assert np.array_equal(left, right), (part, name)
+    for key, codes in a.annotator.items():
+        named = [[names[c] if c >= 0 else None for c in column.tolist()] for names, column in (
+            (a.annotator_names, codes), (b.annotator_names, b.annotator[key]))]  # fmt: skip
+        assert named[0] == named[1]
+
+
+def mixed(n, extra):
+    outlines = [[[0, 0, 9, 0, 9, 9]], {"size": [2, 2], "counts": [1, 3]}, None, [1, 2, 3], [[1]]]
+    records = [
+        {"id": k, "image_id": str(k), "bbox": [k, 1, 2, 3], "segmentation": outlines[k % 5],
+         "keypoints": [1, 2, k % 3], "annotator": f"a{k % 4 if k < n // 2 else k % 7}", **extra}
+        for k in range(n)
+    ]  # fmt: skip
+    return json.dumps({"annotations": records, "images": [{"id": 1}] * 9, "categories": []})
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a second process reads on Linux only")
+@pytest.mark.parametrize(
+    "text",
+    [
+        mixed(60, {}),
+        mixed(60, {"text": '"},{"id": 1'}),
+        mixed(60, {"inner": [{"a": 1}, {"b": 2}] * 9}),
+        mixed(60, {}).replace('"id": 7,', '"id": 7, "id": 8,'),
+        mixed(60, {}).replace('"id": 50,', '"id": NaN,'),
+        mixed(60, {}).replace('"id": 50,', '"id" 50,'),
+        mixed(60, {})[:-900],
+        mixed(3, {}).replace("[]", "[" + "{}, " * 900 + "{}]"),
+    ],
+)
+@pytest.mark.parametrize("window", [60, 500])
+def test_a_second_process_changes_nothing(text, window, monkeypatch):
+    whole = read(text)
+    monkeypatch.setattr(module, "_WINDOW", window)
+    monkeypatch.setattr(module, "LONG", 0)
+    monkeypatch.setattr(parallel, "cores", lambda: 2)
+    cut = read(text)
+    same(cut, whole)
+    locator = Locator(cut)
+    for row in range(0, len(cut.annotations), 7):
+        assert repr(locator.value("annotations", row)) == repr(
+            Locator(whole).value("annotations", row)
+        )
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a second process reads on Linux only")
+def test_the_second_process_is_used_and_can_die(monkeypatch):
+    text, absorbed = mixed(60, {}), []
+    whole = read(text)
+    monkeypatch.setattr(module, "_WINDOW", 60)
+    monkeypatch.setattr(module, "LONG", 0)
+    monkeypatch.setattr(parallel, "cores", lambda: 2)
+    absorb = AnnotationsBuilder.absorb
+    monkeypatch.setattr(
+        AnnotationsBuilder, "absorb", lambda *g: absorbed.append(len(g[1])) or absorb(*g)
+    )
+    same(read(text), whole)
+    assert 10 < absorbed[0] < 50
+    monkeypatch.setattr(parallel, "_send", lambda *_: os._exit(9))
+    same(read(text), whole)
+    assert len(absorbed) == 1

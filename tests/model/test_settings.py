@@ -1,0 +1,80 @@
+"""Settings: from files, from arguments, and what is said of wrong ones."""
+
+from pathlib import Path
+
+import pytest
+
+from bboxqa.core.errors import ConfigError
+from bboxqa.formats.dataset.attribution import WAYS
+from bboxqa.geometry.similarities.registry import names
+from bboxqa.matching import MATCHERS
+from bboxqa.model.settings import AgreeSettings, settings_from
+from bboxqa.model.settings_files import bundled_configs, read_settings
+
+NAMES = ("coco-bbox", "coco-segm", "default", "fruits", "kalos", "kalphacv", "landscape")
+
+
+def choices(field: str) -> tuple[str, ...]:
+    annotation = AgreeSettings.__annotations__[field]
+    options = getattr(annotation, "__args__", ())
+    nested = [getattr(option, "__args__", (option,)) for option in options]
+    return tuple(name for part in nested for name in part if isinstance(name, str))
+
+
+def test_all_settings_come_with_the_package():
+    assert tuple(bundled_configs()) == NAMES
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_each_bundled_file_loads(name):
+    assert settings_from(read_settings(name)).similarity in names()
+
+
+def test_default_file_is_the_default():
+    assert settings_from(read_settings("default")) == AgreeSettings()
+
+
+def test_bundled_files_differ_where_they_should():
+    assert settings_from(read_settings("kalos")).empty_images == "unit"
+    assert settings_from(read_settings("coco-segm")).similarity == "mask"
+    assert len(settings_from(read_settings("coco-bbox")).iou_threshold) == 10
+
+
+def test_choices_are_those_of_the_registries():
+    assert choices("similarity") == names()
+    assert choices("matcher") == tuple(MATCHERS)
+    assert choices("attribution") == WAYS
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('matchers = "greedy"', "unknown setting 'matchers'; did you mean 'matcher'?"),
+        ("colour = 1", "unknown setting 'colour'"),
+        ('iou_threshold = "high"', "iou_threshold is 'high': expected a list, got a text"),
+        ('iou_threshold = [0.5, "x"]', "iou_threshold[1] is"),
+        ("iou_threshold = []", "iou_threshold is empty"),
+        ("iou_threshold = [0.5, 0.5]", "names a number twice"),
+        ('min_alpha = "x"', "min_alpha is 'x': expected a number, got a text"),
+        ('annotator_key = ""', "annotator_key is empty; expected a key of annotations"),
+        ("annotator_key = 3", "annotator_key is 3: expected a text, got a whole number"),
+        ("bootstrap = 1.5", "bootstrap is 1.5: expected a whole number, got a number"),
+        ('missing = "drop"', "missing is 'drop'"),
+        ("min_alpha = 3.0", "min_alpha is 3; expected -1 to 1"),
+        ("seed = -1", "seed is -1; expected 0 or more"),
+        ("a = [", "is not TOML"),
+    ],
+)
+def test_a_wrong_file_is_named_with_its_key(text, message, tmp_path: Path):
+    path = tmp_path / "my.toml"
+    path.write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        read_settings(str(path))
+    assert str(caught.value).startswith(f"{path}: ")
+    assert message in str(caught.value)
+
+
+def test_negative_thresholds_are_for_giou_only():
+    assert settings_from({"similarity": "giou", "iou_threshold": -0.5}).iou_threshold == (-0.5,)
+    with pytest.raises(ConfigError, match="expected more than 0 and at most 1 for similarity"):
+        settings_from({"similarity": "bbox", "iou_threshold": -0.5})
