@@ -29,7 +29,13 @@ from bboxqa.geometry.similarities.registry import needs_outlines
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import settings_from
 from bboxqa.pipelines.agree import agree_with
-from bboxqa.pipelines.counting import Counted, Part, count_images, join_counted, split_images
+from bboxqa.pipelines.counting import (
+    AgreementCounts,
+    ImagePart,
+    count_part,
+    join_counted,
+    split_images,
+)
 from bboxqa.pipelines.validate import validate
 from bboxqa.report.agreement_summary import summary
 from bboxqa.report.result_files import write_folder
@@ -48,9 +54,9 @@ def peak() -> float:
     return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / 1e3
 
 
-def whole_of(data: Dataset) -> Part:
+def whole_of(data: Dataset) -> ImagePart:
     """Return all images; in those of the benchmark somebody drew something."""
-    return Part(data, np.zeros(0, np.int32))
+    return ImagePart(data, np.zeros(0, np.int32))
 
 
 def sizes(file: Path, similarity: str, annotator_key: str | None) -> dict[str, Any]:
@@ -69,7 +75,7 @@ def sizes(file: Path, similarity: str, annotator_key: str | None) -> dict[str, A
     counted, times = [], []
     for part in cut:
         begun = time.process_time()
-        counted.append(count_images(part, settings, greedy=False))
+        counted.append(count_part(part, settings, greedy=False))
         times.append(time.process_time() - begun)
     back = [len(pickle.dumps(part, 5)) for part in counted]
     begun = time.process_time()
@@ -83,7 +89,7 @@ def sizes(file: Path, similarity: str, annotator_key: str | None) -> dict[str, A
         "joined_mb": len(pickle.dumps(whole, 5)) / 1e6,
     }
 
-    def known(*_: Any, **__: Any) -> Counted:
+    def known(*_: Any, **__: Any) -> AgreementCounts:
         return whole
 
     begun = time.process_time()

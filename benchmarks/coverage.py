@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bboxqa.agreement.registry import COEFFICIENTS, Inputs
+from bboxqa.agreement.registry import COEFFICIENTS, CoefficientInputs
 from bboxqa.agreement.uncertainty.resampling import (
     bca_interval,
     jackknife,
@@ -65,7 +65,7 @@ def sample(
     )
     names = tuple(str(annotator) for annotator in range(annotators))
     ratings = Ratings(data, (), names, tuple(str(value) for value in range(N_VALUES)))
-    return COEFFICIENTS[coefficient](Inputs(ratings))
+    return COEFFICIENTS[coefficient](CoefficientInputs(ratings))
 
 
 def covers(

@@ -23,7 +23,13 @@ from bboxqa.core.errors import ConfigError
 from bboxqa.model.ratings import Ratings
 from bboxqa.model.reliability import Cell, ReliabilityData
 
-__all__ = ["COEFFICIENTS", "NONE", "Inputs", "default_coefficients", "named_coefficients"]
+__all__ = [
+    "COEFFICIENTS",
+    "NONE",
+    "CoefficientInputs",
+    "default_coefficients",
+    "named_coefficients",
+]
 
 NONE = "none"
 """The value that means, in choice tasks, that no object was picked."""
@@ -38,7 +44,7 @@ NEEDS_OPTIONS = "undefined: needs the number of options of each unit"
 
 
 @dataclass(frozen=True, eq=False)
-class Inputs:
+class CoefficientInputs:
     """Ratings with how they are compared; what several coefficients need is made once.
 
     Attributes
@@ -81,7 +87,7 @@ class Inputs:
         return bool(((unit[1:] == unit[:-1]) & (annotator[1:] == annotator[:-1])).any())
 
     @property
-    def uncounted(self) -> bool:
+    def anonymous(self) -> bool:
         """Whether nobody knows who gave which value, so that there are no pairs."""
         return not self.ratings.annotator_names
 
@@ -99,27 +105,27 @@ class Inputs:
         return choice_pairs(self.data, self.n_annotators, is_none, self.ratings.n_options)
 
 
-def _alpha(inputs: Inputs) -> Estimator:
+def _alpha(inputs: CoefficientInputs) -> Estimator:
     return alpha(inputs.counts, inputs.level, inputs.ratings.numbers)
 
 
-def _cohen(inputs: Inputs, *, by_shared: bool) -> Estimator:
+def _cohen(inputs: CoefficientInputs, *, by_shared: bool) -> Estimator:
     # Kappas with own weights may go below -1.
     lowest = -1.0 if inputs.matrix is None else -inf
     return mean_of_pairs(inputs.cohen, by_shared=by_shared, lowest=lowest)
 
 
-def _choice(inputs: Inputs) -> Estimator:
+def _choice(inputs: CoefficientInputs) -> Estimator:
     if inputs.ratings.n_options is None:
         return undefined(NEEDS_OPTIONS)
     return mean_of_pairs(inputs.pairs, nothing=NO_CHANCE)
 
 
-def _conger(inputs: Inputs) -> Estimator:
+def _conger(inputs: CoefficientInputs) -> Estimator:
     return conger_kappa(inputs.data, inputs.matrix)
 
 
-def _scott(inputs: Inputs) -> Estimator:
+def _scott(inputs: CoefficientInputs) -> Estimator:
     """Return Scott's pi: on the units that both annotators rated, chance as Fleiss has it."""
     drawn = inputs.data.state == Cell.CATEGORY
     if len(np.unique(inputs.data.annotator[drawn])) != 2:
@@ -128,13 +134,13 @@ def _scott(inputs: Inputs) -> Estimator:
     return chance_corrected(both, "fleiss", inputs.matrix)
 
 
-def _second_gwet(inputs: Inputs) -> Estimator:
+def _gwet_ac2(inputs: CoefficientInputs) -> Estimator:
     if inputs.matrix is None:
         return undefined(NEEDS_WEIGHTS)
     return chance_corrected(inputs.counts, "gwet", inputs.matrix)
 
 
-def _cronbach(inputs: Inputs) -> Estimator:
+def _cronbach(inputs: CoefficientInputs) -> Estimator:
     return cronbach(inputs.data, inputs.ratings.numbers)
 
 
@@ -151,13 +157,13 @@ class Coefficient:
         Whether it does without knowing who gave which value.
     """
 
-    estimate: Callable[[Inputs], Estimator]
+    estimate: Callable[[CoefficientInputs], Estimator]
     of_pairs: bool = False
     nameless: bool = False
 
-    def __call__(self, inputs: Inputs) -> Estimator:
+    def __call__(self, inputs: CoefficientInputs) -> Estimator:
         """Return the coefficient, or why these ratings do not define it."""
-        if inputs.uncounted and not self.nameless:
+        if inputs.anonymous and not self.nameless:
             return undefined(NAMELESS)
         if inputs.repeated and not self.of_pairs:
             return undefined(REPEATED)
@@ -175,7 +181,7 @@ COEFFICIENTS: Mapping[str, Coefficient] = {
     ),
     "scott_pi": Coefficient(_scott),
     "gwet_ac1": Coefficient(lambda inputs: chance_corrected(inputs.counts, "gwet"), nameless=True),
-    "gwet_ac2": Coefficient(_second_gwet, nameless=True),
+    "gwet_ac2": Coefficient(_gwet_ac2, nameless=True),
     "brennan_prediger": Coefficient(
         lambda inputs: chance_corrected(inputs.counts, "uniform", inputs.matrix), nameless=True
     ),
@@ -187,7 +193,7 @@ COEFFICIENTS: Mapping[str, Coefficient] = {
 """By name, in the order in which they are shown."""
 
 
-def default_coefficients(inputs: Inputs) -> tuple[str, ...]:
+def default_coefficients(inputs: CoefficientInputs) -> tuple[str, ...]:
     """Return the names of the coefficients that suit the ratings."""
     if inputs.ratings.n_options is not None:
         return ("choice_kappa",)
@@ -195,7 +201,7 @@ def default_coefficients(inputs: Inputs) -> tuple[str, ...]:
         return ("cohen_kappa",)
     if inputs.level != "nominal":
         return ("krippendorff_alpha",)
-    if inputs.uncounted:
+    if inputs.anonymous:
         return ("krippendorff_alpha", "fleiss_kappa", "gwet_ac1", "percent_agreement")
     return ("krippendorff_alpha", "cohen_kappa", "gwet_ac1", "percent_agreement")
 

@@ -10,7 +10,7 @@ from bboxqa.batch.rows import FAILED, Row
 from bboxqa.core.errors import OutputError
 from bboxqa.core.text import clean
 
-__all__ = ["Worse", "append", "became_worse", "last_rows", "names_of_last_run"]
+__all__ = ["Regression", "append", "last_rows", "names_of_last_run", "regressions"]
 
 FILE = "history.sqlite"
 _TABLES = """
@@ -38,7 +38,7 @@ _TIE = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class Worse:
+class Regression:
     """What became worse in one project since the last run.
 
     Attributes
@@ -122,14 +122,14 @@ def append(out: Path, started: str, version: str, rows: Sequence[Row]) -> None:
         )
 
 
-def became_worse(before: Mapping[str, Row], rows: Sequence[Row]) -> list[Worse]:
+def regressions(before: Mapping[str, Row], rows: Sequence[Row]) -> list[Regression]:
     """Return what is worse than in the run before: a lower alpha, more errors, a new failure.
 
     Examples
     --------
     >>> old, new = Row("a", "measured", 1, alpha=0.8), Row("a", "measured", 1, alpha=0.75)
-    >>> became_worse({"a": old}, [new])
-    [Worse(project='a', what='alpha fell from 0.8000 to 0.7500')]
+    >>> regressions({"a": old}, [new])
+    [Regression(project='a', what='alpha fell from 0.8000 to 0.7500')]
     """
     worse = []
     for row in rows:
@@ -137,15 +137,19 @@ def became_worse(before: Mapping[str, Row], rows: Sequence[Row]) -> list[Worse]:
         if last is None:
             continue
         if row.status == FAILED and last.status != FAILED:
-            worse.append(Worse(row.project, "it failed, and did not before"))
+            worse.append(Regression(row.project, "it failed, and did not before"))
         if last.alpha is not None and row.alpha is None and row.status != FAILED:
-            worse.append(Worse(row.project, f"alpha was {last.alpha:.4f}, and there is none now"))
+            worse.append(
+                Regression(row.project, f"alpha was {last.alpha:.4f}, and there is none now")
+            )
         if last.alpha is not None and row.alpha is not None and row.alpha < last.alpha - _TIE:
-            worse.append(Worse(row.project, f"alpha fell from {last.alpha:.4f} to {row.alpha:.4f}"))
+            worse.append(
+                Regression(row.project, f"alpha fell from {last.alpha:.4f} to {row.alpha:.4f}")
+            )
         for name, old, new in (
             ("errors", last.n_errors, row.n_errors),
             ("warnings", last.n_warnings, row.n_warnings),
         ):
             if old is not None and new is not None and new > old:
-                worse.append(Worse(row.project, f"{name} rose from {old:,} to {new:,}"))
+                worse.append(Regression(row.project, f"{name} rose from {old:,} to {new:,}"))
     return worse

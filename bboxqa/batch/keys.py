@@ -10,16 +10,16 @@ from bboxqa.batch.projects.store import Stored, _wanted
 from bboxqa.batch.rows import Settings, settings_of
 from bboxqa.core.version import __version__
 
-__all__ = ["key_of", "stamp_of"]
+__all__ = ["local_key", "result_key"]
 
 
-def stamp_of(project: Project, settings: Settings) -> str:
-    """Return what a result depends on, as a digest; see `key_of`.
+def result_key(project: Project, settings: Settings) -> str:
+    """Return what a result depends on, as a digest; see `local_key`.
 
     Of files in a store it has what the store tells of them, so that nothing is fetched for it.
     """
     if not isinstance(project, Stored):
-        return key_of(project, settings)
+        return local_key(project, settings)
     wanted = _wanted(project, images=settings.images)
     value = [
         __version__, settings.agree, settings.validate, settings.images, project.url,
@@ -34,7 +34,7 @@ def stamp_of(project: Project, settings: Settings) -> str:
 _BLOCK = 1 << 20
 
 
-def key_of(project: Project, settings: Settings) -> str:
+def local_key(project: Project, settings: Settings) -> str:
     """Return what a result depends on, as a digest: inputs, settings and version.
 
     Raises

@@ -12,7 +12,7 @@ from urllib.parse import quote
 
 import msgspec
 
-from bboxqa.batch.history import Worse
+from bboxqa.batch.history import Regression
 from bboxqa.batch.project import recorded
 from bboxqa.batch.projects.discovery import Discovered
 from bboxqa.batch.result_folders import FAILURE, folder_of
@@ -42,7 +42,7 @@ _LINKS = (
 
 
 def write_outputs(
-    out: Path, found: Discovered, rows: Sequence[Row], worse: Sequence[Worse]
+    out: Path, found: Discovered, rows: Sequence[Row], worse: Sequence[Regression]
 ) -> None:
     """Write projects.csv, summary.json and index.html, each as a whole.
 
@@ -72,7 +72,7 @@ def _table(rows: Sequence[Row]) -> str:
     return text.getvalue()
 
 
-def _summary(found: Discovered, rows: Sequence[Row], worse: Sequence[Worse]) -> str:
+def _summary(found: Discovered, rows: Sequence[Row], worse: Sequence[Regression]) -> str:
     value: dict[str, Any] = {
         "version": __version__,
         "n_projects": len(rows),
@@ -91,7 +91,7 @@ def _summary(found: Discovered, rows: Sequence[Row], worse: Sequence[Worse]) -> 
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
 
 
-def _page(out: Path, rows: Sequence[Row], worse: Sequence[Worse]) -> str:
+def _page(out: Path, rows: Sequence[Row], worse: Sequence[Regression]) -> str:
     """Return a page that links what there is of each project."""
     head = ("project", "status", "alpha", "95 % interval", "images", "errors", "warnings", "note")
     body = "".join(_line(out, row) for row in sorted(rows, key=_urgency))

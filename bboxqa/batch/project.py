@@ -13,10 +13,10 @@ from typing import Any
 from bboxqa.batch.projects.discovery import SPLITS, Project
 from bboxqa.batch.result_folders import FAILURE, RECORD, filled, folder_of, note_failure
 from bboxqa.batch.rows import FAILED, MEASURED, NOT_MEASURED, Row, Settings, settings_of
-from bboxqa.batch.validation import Beside, Validated, validated
+from bboxqa.batch.validation import RunElsewhere, ValidationOutcome, validate_project
 from bboxqa.core.errors import BboxqaError, NothingToCompareError, OutputError
 from bboxqa.core.files import write_atomically
-from bboxqa.core.parallel import beside, can_fork
+from bboxqa.core.parallel import can_fork, second_process
 from bboxqa.core.text import clean
 from bboxqa.formats.dataset.reader import read_coco
 from bboxqa.geometry.similarities.registry import needs_outlines
@@ -25,11 +25,11 @@ from bboxqa.model.settings import (
     ValidateSettings,
 )
 from bboxqa.pipelines.agree import CountAll, agree_with
-from bboxqa.pipelines.counting import count_in_turn
+from bboxqa.pipelines.counting import count_sequentially
 from bboxqa.report.agreement_summary import summary
 from bboxqa.report.result_files import write_folder
 
-__all__ = ["LONG", "does_for_two", "failed", "run_project"]
+__all__ = ["LONG", "failed", "run_project", "worth_two_processes"]
 LONG = 1 << 22
 """From here on, in bytes of json, it is quicker to measure beside validating."""
 
@@ -57,7 +57,7 @@ def run_project(
     out: Path,
     key: str,
     count_all: CountAll | None = None,
-    validate_beside: Beside | None = None,
+    validate_beside: RunElsewhere | None = None,
 ) -> Row:
     """Validate and measure one project, and write its folder.
 
@@ -83,9 +83,9 @@ def run_project(
     -------
     Row
     """
-    is_long = does_for_two(project.size, settings.memory)
+    is_long = worth_two_processes(project.size, settings.memory)
     if is_long and count_all is None and can_fork():
-        validate_beside = beside
+        validate_beside = second_process
         # Each of the two processes gets by with half of it.
         half = None if settings.memory is None else settings.memory // 2
         settings = replace(settings, memory=half)
@@ -130,7 +130,7 @@ def _run(
     settings: Settings,
     scratch: Path,
     count_all: CountAll | None,
-    validate_beside: Beside | None,
+    validate_beside: RunElsewhere | None,
 ) -> tuple[Row, bool, str]:
     """Return the row of a project, whether it will be the same next time, and its log."""
     row = Row(project.name, FAILED, len(project.files))
@@ -138,7 +138,7 @@ def _run(
         agree, validate = settings_of(project, settings)
         images = project.images if settings.images else None
         memory = settings.memory
-        validating = partial(validated, project, validate, images, memory)
+        validating = partial(validate_project, project, validate, images, memory)
         found = validating() if validate_beside is None else None
         with validate_beside(validating) if validate_beside else nullcontext() as outcome:
             measured = _measured_into(scratch / _MEASURED, project, memory, agree, count_all)
@@ -173,7 +173,7 @@ def _run(
     return row, True, f"{row.status}\n{row.message}\n" if row.message else f"{row.status}\n"
 
 
-def does_for_two(size: int, memory: int | None) -> bool:
+def worth_two_processes(size: int, memory: int | None) -> bool:
     """Return whether a project is worth two processes, and the memory does for both.
 
     Parameters
@@ -219,7 +219,7 @@ def _measured_into(
             digest=True,
             memory=memory,
         )
-        in_turn = partial(count_in_turn, memory=memory)
+        in_turn = partial(count_sequentially, memory=memory)
         result = agree_with(data, agree, count_all=count_all or in_turn)
         values = summary(result)
         write_folder(result, values, folder)
@@ -242,7 +242,9 @@ def _measured_into(
     }
 
 
-def _gated(row: Row, agree: AgreeSettings, validate: ValidateSettings, found: Validated) -> Row:
+def _gated(
+    row: Row, agree: AgreeSettings, validate: ValidateSettings, found: ValidationOutcome
+) -> Row:
     """Return the row with the gates that it fails."""
     failed = []
     if row.status == NOT_MEASURED and agree.min_alpha is not None:

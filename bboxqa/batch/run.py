@@ -11,17 +11,17 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bboxqa.batch.history import Worse, append, became_worse, last_rows, names_of_last_run
-from bboxqa.batch.keys import stamp_of
+from bboxqa.batch.history import Regression, append, last_rows, names_of_last_run, regressions
+from bboxqa.batch.keys import result_key
 from bboxqa.batch.outputs import WRITTEN, write_outputs
-from bboxqa.batch.project import LONG, does_for_two, recorded
+from bboxqa.batch.project import LONG, recorded, worth_two_processes
 from bboxqa.batch.projects.discovery import Discovered, Project, discover, home_of
 from bboxqa.batch.projects.store import is_url
 from bboxqa.batch.projects.store_discovery import find_projects
 from bboxqa.batch.result_folders import FAILURE, folder_of, note_failure
 from bboxqa.batch.rows import FAILED, Row, Settings
-from bboxqa.batch.workers.pool import Died, Outcome, run_all
-from bboxqa.batch.workers.schedule import count_wide
+from bboxqa.batch.workers.pool import Outcome, WorkerDied, run_all
+from bboxqa.batch.workers.schedule import n_two_core
 from bboxqa.batch.workers.transport import Task, run_task
 from bboxqa.core.errors import BboxqaError, DatasetError, OutputError
 from bboxqa.core.files import unfinished
@@ -76,7 +76,7 @@ class BatchResult:
     rows: tuple[Row, ...]
     n_reused: int
     n_left: int
-    worse: tuple[Worse, ...]
+    worse: tuple[Regression, ...]
 
     @property
     def passed(self) -> bool:
@@ -153,7 +153,7 @@ def run_batch(
         # What processes that died have left.
         _tidy(out)
         n_left = len(projects) + len(spoiled) - len(rows)
-        worse = (*became_worse(before, rows), *_gone(root, out, rows, pattern))
+        worse = (*regressions(before, rows), *_gone(root, out, rows, pattern))
         write_outputs(out, found, rows, worse)
         if not n_left:
             append(out, started, __version__, rows)
@@ -205,7 +205,7 @@ def _rows(
     if fail_fast and any(not row.passed for row in rows.values()):
         pending = []
     for (project, _), outcome in run(pending, settings, out):
-        row = _died(project, outcome) if isinstance(outcome, Died) else outcome
+        row = _died(project, outcome) if isinstance(outcome, WorkerDied) else outcome
         _explain(out, row)
         done(row, reused=False)
         if fail_fast and not row.passed:
@@ -247,7 +247,9 @@ def _spoiled(found: Discovered, before: Mapping[str, Row]) -> list[Row]:
     return list(rows.values())
 
 
-def _gone(root: str | Path, out: Path, rows: Sequence[Row], pattern: str | None) -> Iterator[Worse]:
+def _gone(
+    root: str | Path, out: Path, rows: Sequence[Row], pattern: str | None
+) -> Iterator[Regression]:
     """Yield projects of the last run whose folder, or whose files, are not there any more."""
     if is_url(str(root)):
         return
@@ -257,9 +259,9 @@ def _gone(root: str | Path, out: Path, rows: Sequence[Row], pattern: str | None)
         if name in here or "\\" in name:
             continue
         if _is_gone(Path(root) / name):
-            yield Worse(name, "it is gone: there is no such folder now")
+            yield Regression(name, "it is gone: there is no such folder now")
         elif pattern is None and _is_bare(Path(root) / name):
-            yield Worse(name, "it is gone: there is no COCO json in its folder now")
+            yield Regression(name, "it is gone: there is no COCO json in its folder now")
 
 
 def _is_gone(folder: Path) -> bool:
@@ -290,7 +292,7 @@ def _known(project: Project, settings: Settings, out: Path) -> tuple[str | None,
     with suppress(OSError):
         (folder_of(out, project.name) / FAILURE).unlink(missing_ok=True)
     try:
-        key = stamp_of(project, settings)
+        key = result_key(project, settings)
     except (BboxqaError, OSError) as error:
         note_failure(out, project.name, "".join(traceback.format_exception(error)))
         return None, _unread(project, error)
@@ -308,8 +310,8 @@ def _engine(scheduler: str | None, jobs: int, part_size: int | None) -> Iterator
             sizes = [project.size for project, _ in tasks]
             # Where memory is scarce, or no process can be forked, a project keeps to one core. It
             # is the largest ones that get two, so the largest decides.
-            gains = tasks and can_fork() and does_for_two(sizes[0], settings.memory)
-            n_wide = count_wide(sizes, jobs, LONG) if gains else 0
+            gains = tasks and can_fork() and worth_two_processes(sizes[0], settings.memory)
+            n_wide = n_two_core(sizes, jobs, LONG) if gains else 0
             return run_all(tasks, work, "bboxqa.batch.workers.transport", jobs, n_wide)
 
         yield run
@@ -326,7 +328,7 @@ def _unread(project: Project, error: BboxqaError | OSError) -> Row:
     return Row(project.name, FAILED, len(project.files), passed=False, message=message)
 
 
-def _died(project: Project, outcome: Died) -> Row:
+def _died(project: Project, outcome: WorkerDied) -> Row:
     return Row(project.name, FAILED, len(project.files), passed=False, message=str(outcome))
 
 

@@ -9,16 +9,16 @@ from bboxqa.batch.projects.discovery import Project
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.pipelines.validate import validate_with
-from bboxqa.report.findings import FORMATS
+from bboxqa.report.findings import FINDING_VIEWS
 
-__all__ = ["Beside", "Validated", "validated"]
+__all__ = ["RunElsewhere", "ValidationOutcome", "validate_project"]
 
 # Findings of one rule and file that are listed; all are counted.
 _LISTED = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Validated:
+class ValidationOutcome:
     """Findings of a project.
 
     Attributes
@@ -38,16 +38,18 @@ class Validated:
     failed: bool
 
 
-Beside = Callable[[Callable[[], Validated]], AbstractContextManager[Callable[[], Validated]]]
+RunElsewhere = Callable[
+    [Callable[[], ValidationOutcome]], AbstractContextManager[Callable[[], ValidationOutcome]]
+]
 """Validates elsewhere: yields what waits for the findings, as `bboxqa.core.parallel.beside` does.
 
 Whatever goes wrong there is an EOFError or an OSError: the one who waits then does it himself.
 """
 
 
-def validated(
+def validate_project(
     project: Project, settings: ValidateSettings, images: Path | None, memory: int | None
-) -> Validated:
+) -> ValidationOutcome:
     """Validate the files of a project.
 
     Parameters
@@ -71,8 +73,8 @@ def validated(
         If there is no room for temporary files, or so many annotations need more memory.
     """
     report = validate_with(project.files, settings, images, _LISTED, memory)
-    lines = "".join(f"{line}\n" for line in FORMATS["jsonl"](report))
-    return Validated(
+    lines = "".join(f"{line}\n" for line in FINDING_VIEWS["jsonl"](report))
+    return ValidationOutcome(
         lines.encode("utf-8", "surrogateescape"),
         report.severities.get(Severity.ERROR, 0),
         report.severities.get(Severity.WARNING, 0),

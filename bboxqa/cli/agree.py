@@ -134,7 +134,7 @@ def agree(
     from bboxqa.formats.dataset.reader import read_coco
     from bboxqa.geometry.similarities.registry import needs_outlines
     from bboxqa.pipelines.agree import agree_with
-    from bboxqa.pipelines.counting import count_in_turn
+    from bboxqa.pipelines.counting import count_sequentially
 
     settings = _settings(config, options)
     source = _source(paths, named)
@@ -153,7 +153,7 @@ def agree(
             memory=memory,
             progress=progress,
         )
-        in_turn = partial(count_in_turn, memory=memory)
+        in_turn = partial(count_sequentially, memory=memory)
         result = agree_with(data, settings, progress, in_turn)
     written = []
     if out is not None:

@@ -237,7 +237,7 @@ def _report(
 
 def _show(report: "FoundReport", options: dict[str, Any]) -> None:
     """Print a report, or write it."""
-    from bboxqa.report.findings import FORMATS
+    from bboxqa.report.findings import FINDING_VIEWS
 
     output: Path | None = options["output"]
     if options["statistics"]:
@@ -250,7 +250,7 @@ def _show(report: "FoundReport", options: dict[str, Any]) -> None:
         colour = output is None and _is_terminal()
         lines = text_lines(report, colour=colour, options=_given(options))
     else:
-        lines = FORMATS[options["output_format"]](report)
+        lines = FINDING_VIEWS[options["output_format"]](report)
     if output is None:
         for line in lines:
             click.echo(line)

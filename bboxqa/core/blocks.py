@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from bboxqa.core.arrays import BoolArray, IndexArray, freeze
 
-__all__ = ["Selected", "blocks", "rows_where"]
+__all__ = ["SparseRows", "blocks", "rows_where"]
 
 _ROWS = 1 << 18
 
@@ -42,7 +42,7 @@ def rows_where(n_rows: int, condition: Callable[[slice], BoolArray | np.bool_]) 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Selected:
+class SparseRows:
     """Values of some rows, looked up by their number.
 
     Attributes
@@ -53,7 +53,7 @@ class Selected:
 
     Examples
     --------
-    >>> Selected(np.array([2, 7]), np.array([0.5, 0.25]))[7].item()
+    >>> SparseRows(np.array([2, 7]), np.array([0.5, 0.25]))[7].item()
     0.25
     """
 
@@ -66,15 +66,15 @@ class Selected:
     def __getitem__(self, row: int) -> Any:
         return self.values[np.searchsorted(self.rows, row)]
 
-    def where(self, kept: BoolArray) -> "Selected":
+    def where(self, kept: BoolArray) -> "SparseRows":
         """Return some of them."""
-        return Selected(self.rows[kept], self.values[kept])
+        return SparseRows(self.rows[kept], self.values[kept])
 
     @staticmethod
-    def joined(parts: Sequence["Selected"], width: int) -> "Selected":
+    def joined(parts: Sequence["SparseRows"], width: int) -> "SparseRows":
         """Return the values of consecutive blocks together; `width` numbers a row."""
-        none = Selected(np.zeros(0, np.int64), np.zeros((0, width)))
-        return Selected(
+        none = SparseRows(np.zeros(0, np.int64), np.zeros((0, width)))
+        return SparseRows(
             np.concatenate([part.rows for part in (none, *parts)]),
             np.concatenate([part.values for part in (none, *parts)]),
         )

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["collector_off", "give_back", "in_file", "let_go"]
+__all__ = ["gc_paused", "is_mapped", "release_pages", "trim_memory"]
 
 
 @contextmanager
-def collector_off() -> Iterator[None]:
+def gc_paused() -> Iterator[None]:
     """Switch the cyclic garbage collector off.
 
     It would go through all records again and again, which hold no cycles, and double the time.
@@ -29,14 +29,14 @@ def collector_off() -> Iterator[None]:
             enable()
 
 
-def let_go(array: Any) -> None:
+def release_pages(array: Any) -> None:
     """Let go of the pages of what is mapped from a file, array or text; others stay as they are."""
     base = _base(array)
     if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
         base.madvise(mmap.MADV_DONTNEED)
 
 
-def in_file(array: NDArray[Any]) -> bool:
+def is_mapped(array: NDArray[Any]) -> bool:
     """Return whether an array is mapped from a file."""
     return isinstance(_base(array), mmap.mmap)
 
@@ -48,7 +48,7 @@ def _base(array: Any) -> Any:
     return array
 
 
-def give_back() -> None:
+def trim_memory() -> None:
     """Give memory that is free back to the system.
 
     Decoding leaves it in small pieces, of which glibc keeps twice what the columns need.

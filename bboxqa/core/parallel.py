@@ -10,7 +10,7 @@ from signal import SIG_IGN, SIGINT, signal
 from threading import Thread
 from typing import Any, TypeVar
 
-__all__ = ["LONG", "beside", "can_fork", "cores", "have_threads", "threads"]
+__all__ = ["LONG", "can_fork", "cores", "limit_threads", "second_process", "threads"]
 
 LONG = 1 << 25
 """Bytes of json from which on a second process saves more time than its start takes."""
@@ -34,7 +34,7 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def have_threads(number: int) -> None:
+def limit_threads(number: int) -> None:
     """Say how many threads this process is to use."""
     global _share  # noqa: PLW0603 - a fact about the process
     _share = number
@@ -48,7 +48,7 @@ def threads() -> int:
 
 
 @contextmanager
-def beside(work: Callable[[], _Result]) -> Iterator[Callable[[], _Result]]:
+def second_process(work: Callable[[], _Result]) -> Iterator[Callable[[], _Result]]:
     """Do some work in another process; yield what waits for its result.
 
     That process has half of the cores that this one had, and this one the others meanwhile.

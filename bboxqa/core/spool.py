@@ -14,16 +14,16 @@ from numpy.typing import NDArray
 
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import OutputError
-from bboxqa.core.memory import in_file, let_go
+from bboxqa.core.memory import is_mapped, release_pages
 
 __all__ = [
-    "Column",
     "Spool",
+    "SpooledColumn",
     "check_memory",
     "column_limit",
-    "one_after_other",
-    "stored",
-    "taken",
+    "concatenate",
+    "spilled",
+    "take_rows",
     "vertex_limit",
 ]
 
@@ -177,7 +177,7 @@ def check_memory(name: str, n_annotations: int, memory: int | None) -> None:
         )
 
 
-class Column:
+class SpooledColumn:
     """Collects the numbers of one column, window by window.
 
     Parameters
@@ -190,7 +190,7 @@ class Column:
 
     Examples
     --------
-    >>> column = Column(np.int64)
+    >>> column = SpooledColumn(np.int64)
     >>> column.add([1, 2])
     >>> column.add(np.array([3]))
     >>> column.done().tolist()
@@ -212,16 +212,16 @@ class Column:
         return self._data.done(np.dtype(self._dtype), scattered=scattered).reshape(self._shape)
 
 
-def stored(
+def spilled(
     array: NDArray[_Scalar], limit: int | None, rows: IndexArray | None = None
 ) -> NDArray[_Scalar]:
     """Return an array, or some of its rows, from a file if that has more bytes than the limit.
 
     Examples
     --------
-    >>> stored(np.arange(4).reshape(2, 2), 8).tolist()
+    >>> spilled(np.arange(4).reshape(2, 2), 8).tolist()
     [[0, 1], [2, 3]]
-    >>> stored(np.arange(4), None, np.array([3, 0])).tolist()
+    >>> spilled(np.arange(4), None, np.array([3, 0])).tolist()
     [3, 0]
     """
     n_rows = len(array) if rows is None else len(rows)
@@ -236,12 +236,12 @@ def stored(
     return spool.done(array.dtype).reshape(n_rows, *array.shape[1:])
 
 
-def taken(array: NDArray[_Scalar], rows: IndexArray) -> NDArray[_Scalar]:
+def take_rows(array: NDArray[_Scalar], rows: IndexArray) -> NDArray[_Scalar]:
     """Return some rows of an array, from a file if the array is."""
-    return stored(array, _CHUNK if in_file(array) else None, rows)
+    return spilled(array, _CHUNK if is_mapped(array) else None, rows)
 
 
-def one_after_other(
+def concatenate(
     parts: Iterable[NDArray[_Scalar]], limit: int | None, *, scattered: bool = False
 ) -> NDArray[_Scalar]:
     """Return the rows of several arrays as one, in a file if they are more than the limit.
@@ -261,7 +261,7 @@ def one_after_other(
 
     Examples
     --------
-    >>> one_after_other([np.zeros((1, 2)), np.ones((1, 2))], 0).tolist()
+    >>> concatenate([np.zeros((1, 2)), np.ones((1, 2))], 0).tolist()
     [[0.0, 0.0], [1.0, 1.0]]
     """
     if limit is None:
@@ -271,5 +271,5 @@ def one_after_other(
         step = max(1, _CHUNK // max(part[:1].nbytes, 1))
         for start in range(0, len(part), step):
             spool.add(np.ascontiguousarray(part[start : start + step]).tobytes())
-            let_go(part)
+            release_pages(part)
     return spool.done(part.dtype, scattered=scattered).reshape(-1, *part.shape[1:])

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray
-from bboxqa.core.memory import give_back, let_go
+from bboxqa.core.memory import release_pages, trim_memory
 from bboxqa.core.parallel import threads
 from bboxqa.geometry.neighbours import neighbours
 from bboxqa.geometry.similarities import registry
@@ -85,7 +85,7 @@ def candidate_pairs(
             pool.shutdown(wait=False, cancel_futures=True)
     none: Found = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
     left, right, iou = (np.concatenate(parts) for parts in zip(none, *found, strict=True))
-    give_back()
+    trim_memory()
     return CandidatePairs(left, right, iou), counts
 
 
@@ -108,7 +108,7 @@ def _compare(
     comparison = similarity.prepare(part, options)
     if part.annotations.segmentation is not None:
         # What was needed of a mapped file has been copied.
-        let_go(part.annotations.segmentation.xy)
+        release_pages(part.annotations.segmentation.xy)
     lowest = options.iou_threshold - TOLERANCE
 
     def reaching(left: IndexArray, right: IndexArray, iou: FloatArray) -> Found:

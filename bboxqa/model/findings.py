@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import PurePath
 from typing import Any, Literal
 
-from bboxqa.core.json_values import plain
+from bboxqa.core.json_values import json_safe
 from bboxqa.core.text import count
 
 __all__ = [
@@ -236,7 +236,7 @@ def identity(finding: Finding) -> str:
     elif finding.count > 1:
         # The first record of many is another one after they are reordered.
         parts = [finding.code, file, where[-1:]]
-    text = json.dumps(_canonical(plain(parts)), sort_keys=True)
+    text = json.dumps(_canonical(json_safe(parts)), sort_keys=True)
     return sha256(text.encode()).hexdigest()[:32]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, freeze
 from bboxqa.core.errors import DatasetError
 
-__all__ = ["Coded", "Coder", "Column", "code", "column_of", "label_of", "number_of"]
+__all__ = ["Coded", "Coder", "LabelColumn", "code", "column_of", "label_of", "number_of"]
 
 
 # A number of fewer digits is finite as a float.
@@ -19,7 +19,7 @@ _DIGITS = 300
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Column:
+class LabelColumn:
     """N cells as they were found: codes in order of appearance.
 
     Attributes
@@ -39,9 +39,9 @@ class Column:
     def __len__(self) -> int:
         return len(self.codes)
 
-    def take(self, index: IndexArray) -> "Column":
+    def take(self, index: IndexArray) -> "LabelColumn":
         """Return the cells at `index`, in that order."""
-        return Column(self.codes[index], self.labels)
+        return LabelColumn(self.codes[index], self.labels)
 
     def missing(self) -> IndexArray:
         """Return where cells are missing."""
@@ -137,7 +137,7 @@ def label_of(value: Any) -> str | None:
     return str(value)
 
 
-def column_of(values: Any, name: str) -> Column:
+def column_of(values: Any, name: str) -> LabelColumn:
     """Return the cells of a column of any library.
 
     Parameters
@@ -159,7 +159,7 @@ def column_of(values: Any, name: str) -> Column:
     Examples
     --------
     >>> column_of([3, None, 3], "value")
-    Column(codes=array([0, 1, 0]), labels=('3', None))
+    LabelColumn(codes=array([0, 1, 0]), labels=('3', None))
     """
     cells = values if isinstance(values, list | tuple) else np.asarray(values)
     if isinstance(cells, np.ndarray):
@@ -168,7 +168,7 @@ def column_of(values: Any, name: str) -> Column:
         if cells.dtype.kind in "iufb":
             found, codes = np.unique(cells, return_inverse=True)
             write = str if cells.dtype.kind in "iu" else label_of
-            return Column(codes.astype(np.int64), tuple(map(write, found.tolist())))
+            return LabelColumn(codes.astype(np.int64), tuple(map(write, found.tolist())))
         cells = cells.tolist()
     coder = Coder()
     try:
@@ -176,7 +176,7 @@ def column_of(values: Any, name: str) -> Column:
     except TypeError:
         raise DatasetError(_not_labels(cells, name)) from None
     codes, labels = coder.finish()
-    return Column(codes, tuple(map(label_of, labels)))
+    return LabelColumn(codes, tuple(map(label_of, labels)))
 
 
 def _not_labels(cells: Sequence[Any], name: str) -> list[str]:
@@ -187,7 +187,7 @@ def _not_labels(cells: Sequence[Any], name: str) -> list[str]:
     ]
 
 
-def code(column: Column, *, names: bool = False) -> Coded:
+def code(column: LabelColumn, *, names: bool = False) -> Coded:
     """Return codes in an order that means something.
 
     Numbers that are equal are one value, under the shortest of its names: a table in which one
@@ -236,7 +236,7 @@ def code(column: Column, *, names: bool = False) -> Coded:
     return Coded(codes[column.codes], named_values, np.array(list(map(float, order)), np.float64))
 
 
-def _occurring(column: Column) -> list[int]:
+def _occurring(column: LabelColumn) -> list[int]:
     """Return the places of the labels that some cell has."""
     codes = column.codes[column.codes >= 0]
     if len(codes) < len(column.labels):

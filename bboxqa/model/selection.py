@@ -9,17 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bboxqa.core.arrays import IndexArray
-from bboxqa.core.spool import column_limit, one_after_other, taken, vertex_limit
+from bboxqa.core.spool import column_limit, concatenate, take_rows, vertex_limit
 from bboxqa.model.annotations import Annotations
 from bboxqa.model.outlines import Segmentations
 
-__all__ = ["OF_ANNOTATIONS", "all_outlines", "some"]
+__all__ = ["OF_ANNOTATIONS", "join_outlines", "select_annotations"]
 
 OF_ANNOTATIONS = ("kind", "part_start", "part_stop", "counts_start", "counts_stop", "size")
 """The columns of outlines that have a row for each annotation."""
 
 
-def some(annotations: Annotations, index: IndexArray) -> Annotations:
+def select_annotations(annotations: Annotations, index: IndexArray) -> Annotations:
     """Return the annotations at `index`, in that order.
 
     As `Annotations.take`, but columns that are mapped from files are not copied into memory.
@@ -29,22 +29,22 @@ def some(annotations: Annotations, index: IndexArray) -> Annotations:
     >>> from bboxqa.examples import example_file
     >>> from bboxqa.formats.dataset.reader import read_coco
     >>> annotations = read_coco(example_file("fruits")).annotations
-    >>> len(some(annotations, np.array([2, 0])))
+    >>> len(select_annotations(annotations, np.array([2, 0])))
     2
     """
     outlines = annotations.segmentation
     if outlines is not None:
-        columns = {name: taken(getattr(outlines, name), index) for name in OF_ANNOTATIONS}
+        columns = {name: take_rows(getattr(outlines, name), index) for name in OF_ANNOTATIONS}
         outlines = replace(outlines, **columns)
     columns = {
-        field.name: taken(getattr(annotations, field.name), index)
+        field.name: take_rows(getattr(annotations, field.name), index)
         for field in fields(annotations)
         if field.name != "segmentation"
     }
     return replace(annotations, **columns, segmentation=outlines)
 
 
-def all_outlines(
+def join_outlines(
     parts: Sequence[Segmentations], rows: Sequence[IndexArray], memory: int | None
 ) -> Segmentations:
     """Return outlines of several files, one file after the other.
@@ -66,7 +66,7 @@ def all_outlines(
     >>> from bboxqa.examples import example_file
     >>> from bboxqa.formats.dataset.reader import read_coco
     >>> outlines = read_coco(example_file("landscape")).annotations.segmentation
-    >>> len(all_outlines([outlines, outlines], [np.array([0]), np.array([0, 1])], None))
+    >>> len(join_outlines([outlines, outlines], [np.array([0]), np.array([0, 1])], None))
     3
     """
     rings = _before(len(part.ring_offsets) - 1 for part in parts)
@@ -80,14 +80,14 @@ def all_outlines(
         own = (getattr(part, name)[index] for part, index in zip(parts, rows, strict=True))
         if name in shifts:
             own = (values + shift for values, shift in zip(own, shifts[name], strict=True))
-        return one_after_other(own, limit)
+        return concatenate(own, limit)
 
     offsets = (p.ring_offsets[1:] + n for p, n in zip(parts, points, strict=True))
     return Segmentations(
         **{name: column(name) for name in OF_ANNOTATIONS},
-        xy=one_after_other((part.xy for part in parts), vertex_limit(memory), scattered=True),
-        ring_offsets=one_after_other(chain([np.zeros(1, np.int64)], offsets), limit),
-        counts=one_after_other((part.counts for part in parts), vertex_limit(memory)),
+        xy=concatenate((part.xy for part in parts), vertex_limit(memory), scattered=True),
+        ring_offsets=concatenate(chain([np.zeros(1, np.int64)], offsets), limit),
+        counts=concatenate((part.counts for part in parts), vertex_limit(memory)),
     )
 
 

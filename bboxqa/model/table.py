@@ -13,11 +13,11 @@ from bboxqa.core.arrays import IntArray
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Column", "Labels", "Table"]
+__all__ = ["Categorical", "Column", "Table"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Labels:
+class Categorical:
     """A column of texts that repeat: a code per row, -1 for none.
 
     Attributes
@@ -32,9 +32,9 @@ class Labels:
     def __len__(self) -> int:
         return len(self.code)
 
-    def take(self, index: NDArray[np.int64]) -> "Labels":
+    def take(self, index: NDArray[np.int64]) -> "Categorical":
         """Return the rows at `index`."""
-        return Labels(self.code[index], self.names)
+        return Categorical(self.code[index], self.names)
 
     def decode(self) -> list[str]:
         """Return the text of each row; empty where there is none."""
@@ -42,7 +42,7 @@ class Labels:
         return [names[code] if code >= 0 else "" for code in self.code.tolist()]
 
 
-Column = Labels | NDArray[Any]
+Column = Categorical | NDArray[Any]
 
 # Rows that are plain values at a time.
 _CHUNK = 1 << 16
@@ -69,7 +69,7 @@ class Table:
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         column = self.columns[name]
-        if isinstance(column, Labels):
+        if isinstance(column, Categorical):
             return np.array(column.decode(), object)
         if isinstance(column, np.ma.MaskedArray):
             # As a number, an id that is not there would look like one.
@@ -80,7 +80,7 @@ class Table:
         """Return the rows at `index`, in that order."""
         return Table(
             {
-                name: column.take(index) if isinstance(column, Labels) else column[index]
+                name: column.take(index) if isinstance(column, Categorical) else column[index]
                 for name, column in self.columns.items()
             }
         )
@@ -90,7 +90,7 @@ class Table:
         for start in range(0, len(self), _CHUNK):
             part = self.take(np.arange(start, min(start + _CHUNK, len(self))))
             yield [
-                column.decode() if isinstance(column, Labels) else _plain(column)
+                column.decode() if isinstance(column, Categorical) else _plain(column)
                 for column in part.columns.values()
             ]
 

@@ -17,15 +17,15 @@ from bboxqa.matching import check_matcher
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.reliability import Cell, Coincidences
 from bboxqa.model.results import AgreementResult, ThresholdResult
-from bboxqa.model.selection import some
+from bboxqa.model.selection import select_annotations
 from bboxqa.model.settings import AgreeSettings, settings_from
-from bboxqa.pipelines.counting import Counted, Part, count_images, reliability_of
+from bboxqa.pipelines.counting import AgreementCounts, ImagePart, count_part, reliability_of
 from bboxqa.pipelines.result_tables import category_table, image_table, pair_table, unit_table
 
 __all__ = ["CountAll", "Progress", "agree", "agree_with"]
 
 Progress = Callable[[str, int, int], None]
-CountAll = Callable[..., Counted]
+CountAll = Callable[..., AgreementCounts]
 _UNKNOWN = float("nan"), float("nan")
 _OF_READING = ("annotator_key", "attribution", "filter")
 # Below this, intervals by resampling images are known to be too narrow.
@@ -81,7 +81,7 @@ def agree_with(
     data: Dataset,
     settings: AgreeSettings,
     progress: Progress | None = None,
-    count_all: CountAll = count_images,
+    count_all: CountAll = count_part,
 ) -> AgreementResult:
     """Measure how far annotators agree, with checked settings; see `agree`.
 
@@ -104,11 +104,11 @@ def agree_with(
     empty = _empty_images(data, lonely)
     data_kept = data
     if len(kept) < len(crowd):
-        data_kept = replace(data, annotations=some(data.annotations, kept))
+        data_kept = replace(data, annotations=select_annotations(data.annotations, kept))
     check_matcher(data_kept.annotations, settings.matcher)
     # Where more than two are in an image, their order matters; greedy matching has none.
     greedy = settings.matcher == "recursive" and bool(data.assigned.sum(1).max(initial=0) > 2)
-    part = Part(data_kept, empty)
+    part = ImagePart(data_kept, empty)
     counted = count_all(part, settings, greedy=greedy, progress=progress)
     image_alphas = [_image_alpha(found, empty, settings) for found in counted.coincidences]
     intervals: Sequence[Intervals | None] = [None] * len(image_alphas)
@@ -161,9 +161,9 @@ def _image_alpha(found: Coincidences, empty: IntArray, settings: AgreeSettings) 
 
 
 def _result(
-    part: Part,
+    part: ImagePart,
     settings: AgreeSettings,
-    counted: Counted,
+    counted: AgreementCounts,
     index: int,
     image_alpha: FloatArray,
     intervals: Intervals | None,

@@ -7,7 +7,7 @@ from math import nan
 import numpy as np
 
 from bboxqa.agreement.alpha.distances import Distance
-from bboxqa.agreement.registry import COEFFICIENTS, Inputs, named_coefficients
+from bboxqa.agreement.registry import COEFFICIENTS, CoefficientInputs, named_coefficients
 from bboxqa.agreement.uncertainty.difference import Difference, paired_difference
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import ConfigError
@@ -74,7 +74,9 @@ def difference(
     names = [_cluster_names(ratings) for ratings in (first, second)]
     known = {text: place for place, text in enumerate(dict.fromkeys(names[0] + names[1]))}
     numbers = [np.array([known[text] for text in part], np.int64) for part in names]
-    estimators = [COEFFICIENTS[name](Inputs(ratings, level)) for ratings in (first, second)]
+    estimators = [
+        COEFFICIENTS[name](CoefficientInputs(ratings, level)) for ratings in (first, second)
+    ]
     return paired_difference(estimators[0], estimators[1], numbers[0], numbers[1], bootstrap, seed)
 
 
@@ -189,7 +191,7 @@ def contributions(ratings: Ratings, *, level: str | Distance = "nominal") -> Con
     array([0.4444, 0.4444, 1.    ])
     """
     check_level(ratings, level, "identity")
-    inputs = Inputs(ratings, level)
+    inputs = CoefficientInputs(ratings, level)
     if inputs.repeated:
         raise ConfigError("an annotator answered a unit several times; keep one of the answers")
     counts, numbers = inputs.counts, ratings.numbers

@@ -13,7 +13,7 @@ from bboxqa.agreement.counts.pair_counts import PairCounts, count_pairs, join_pa
 from bboxqa.agreement.counts.reliability_rows import from_units
 from bboxqa.core.arrays import IntArray, freeze
 from bboxqa.core.errors import BboxqaError
-from bboxqa.core.memory import let_go
+from bboxqa.core.memory import release_pages
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
 from bboxqa.matching import match
 from bboxqa.model.annotations import Dataset
@@ -22,10 +22,10 @@ from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.units import UnitTable
 
 __all__ = [
-    "Counted",
-    "Part",
-    "count_images",
-    "count_in_turn",
+    "AgreementCounts",
+    "ImagePart",
+    "count_part",
+    "count_sequentially",
     "join_counted",
     "reliability_of",
     "split_images",
@@ -40,7 +40,7 @@ _LEAST = 20_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Part:
+class ImagePart:
     """Images with all that is compared in them.
 
     Attributes
@@ -59,7 +59,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Counted:
+class AgreementCounts:
     """Which annotations show one object, and what agreement is made of; at each threshold.
 
     Attributes
@@ -84,7 +84,7 @@ class Counted:
     counts: Counter[str] = field(default_factory=Counter)
 
 
-def split_images(whole: Part, n_parts: int) -> Iterator[Part]:
+def split_images(whole: ImagePart, n_parts: int) -> Iterator[ImagePart]:
     """Yield parts of whole images, with about as many annotations in each.
 
     Parameters
@@ -102,7 +102,7 @@ def split_images(whole: Part, n_parts: int) -> Iterator[Part]:
     --------
     >>> from bboxqa.examples import example_file
     >>> from bboxqa.formats.dataset.reader import read_coco
-    >>> whole = Part(read_coco(example_file("fruits")), np.zeros(0, np.int32))
+    >>> whole = ImagePart(read_coco(example_file("fruits")), np.zeros(0, np.int32))
     >>> [len(part.data.annotations) for part in split_images(whole, 4)]
     [9]
     """
@@ -130,13 +130,13 @@ def split_images(whole: Part, n_parts: int) -> Iterator[Part]:
         )
         if outlines is not None:
             # What was needed of mapped files has been copied.
-            let_go(outlines.xy)
-            let_go(outlines.counts)
+            release_pages(outlines.xy)
+            release_pages(outlines.counts)
         empty = whole.empty[(whole.empty >= low) & (whole.empty < high)]
-        yield Part(images, empty - np.int32(low))
+        yield ImagePart(images, empty - np.int32(low))
 
 
-def reliability_of(part: Part, units: UnitTable, settings: AgreeSettings) -> ReliabilityData:
+def reliability_of(part: ImagePart, units: UnitTable, settings: AgreeSettings) -> ReliabilityData:
     """Return what every annotator said about every unit, empty images included if they count."""
     data = part.data
     extra = part.empty if settings.empty_images == "unit" else None
@@ -144,9 +144,9 @@ def reliability_of(part: Part, units: UnitTable, settings: AgreeSettings) -> Rel
     return from_units(data.annotations, units, data.assigned, n_categories, extra)
 
 
-def count_images(
-    part: Part, settings: AgreeSettings, *, greedy: bool, progress: Progress | None = None
-) -> Counted:
+def count_part(
+    part: ImagePart, settings: AgreeSettings, *, greedy: bool, progress: Progress | None = None
+) -> AgreementCounts:
     """Compare and match the annotations of all images, and count what agrees.
 
     Parameters
@@ -190,7 +190,7 @@ def count_images(
                 of_pairs.append(count_pairs(reliability, n_annotators, settings.missing))
         if progress is not None:
             progress("matching", index + 1, len(settings.iou_threshold))
-    return Counted(
+    return AgreementCounts(
         units=tuple(units),
         coincidences=tuple(counted[settings.matcher]),
         greedy=tuple(counted["greedy"]) if greedy else (),
@@ -200,38 +200,38 @@ def count_images(
     )
 
 
-def count_in_turn(
-    whole: Part,
+def count_sequentially(
+    whole: ImagePart,
     settings: AgreeSettings,
     *,
     greedy: bool,
     memory: int | None,
     progress: Progress | None = None,
-) -> Counted:
+) -> AgreementCounts:
     """Count what agrees, part after part, so that no more than one is worked on at a time.
 
-    Parameters and errors are as those of `count_images`; of `memory`, in bytes, a part may take
+    Parameters and errors are as those of `count_part`; of `memory`, in bytes, a part may take
     half while it is compared, and without it there is one.
     """
     n = len(whole.data.annotations)
     n_parts = 1 if memory is None else -(-n // max(memory // (2 * _BYTES), _LEAST))
     if n_parts < 2:
-        return count_images(whole, settings, greedy=greedy, progress=progress)
+        return count_part(whole, settings, greedy=greedy, progress=progress)
     counted = []
     done = 0
     try:
         for part in split_images(whole, min(n_parts, len(whole.data.image_names))):
-            counted.append(count_images(part, settings, greedy=greedy))
+            counted.append(count_part(part, settings, greedy=greedy))
             done += len(part.data.annotations)
             if progress is not None:
                 progress("comparing", done, n)
     except BboxqaError:
         # All problems are told, with their names, as by a run in one part.
-        return count_images(whole, settings, greedy=greedy, progress=progress)
+        return count_part(whole, settings, greedy=greedy, progress=progress)
     return join_counted(counted)
 
 
-def join_counted(parts: Sequence[Counted]) -> Counted:
+def join_counted(parts: Sequence[AgreementCounts]) -> AgreementCounts:
     """Return the whole of parts; joining is associative, so that any tree gives the same.
 
     Parameters
@@ -247,7 +247,7 @@ def join_counted(parts: Sequence[Counted]) -> Counted:
     for part in parts:
         counts += part.counts
     before = np.cumsum([0, *(part.n_images for part in parts)])[:-1].tolist()
-    return Counted(
+    return AgreementCounts(
         units=tuple(_joined(tables, before) for tables in _by_threshold(parts, "units")),
         coincidences=tuple(map(join_coincidences, _by_threshold(parts, "coincidences"))),
         greedy=tuple(map(join_coincidences, _by_threshold(parts, "greedy"))),
@@ -257,7 +257,7 @@ def join_counted(parts: Sequence[Counted]) -> Counted:
     )
 
 
-def _by_threshold(parts: Sequence[Counted], name: str) -> Iterator[tuple[Any, ...]]:
+def _by_threshold(parts: Sequence[AgreementCounts], name: str) -> Iterator[tuple[Any, ...]]:
     return zip(*(getattr(part, name) for part in parts), strict=True)
 
 

@@ -8,7 +8,12 @@ import numpy as np
 
 from bboxqa.agreement.alpha.distances import Distance
 from bboxqa.agreement.kappa.chance import fleiss_per_value
-from bboxqa.agreement.registry import COEFFICIENTS, Inputs, default_coefficients, named_coefficients
+from bboxqa.agreement.registry import (
+    COEFFICIENTS,
+    CoefficientInputs,
+    default_coefficients,
+    named_coefficients,
+)
 from bboxqa.agreement.uncertainty.estimator import Estimator
 from bboxqa.agreement.uncertainty.resampling import (
     bca_interval,
@@ -102,7 +107,7 @@ def measure(
         raise ConfigError(f"interval: found {interval!r}, expected one of {', '.join(INTERVALS)}")
     check_bootstrap(bootstrap, seed)
     check_ratings(ratings)
-    inputs = Inputs(ratings, level, weights)
+    inputs = CoefficientInputs(ratings, level, weights)
     check_level(ratings, level, weights)
     names = default_coefficients(inputs)
     if coefficients is not None:
@@ -122,16 +127,16 @@ def measure(
         n_ratings=int(drawn.sum()),
         coefficients=estimates,
         annotator_names=ratings.annotator_names,
-        pairs=inputs.pairs.table if of_pairs and not inputs.uncounted else None,
+        pairs=inputs.pairs.table if of_pairs and not inputs.anonymous else None,
         annotators=_annotators(inputs, names),
         values=values,
         notes=tuple(notes_of(inputs, estimators, estimates, values, bootstrap)),
     )
 
 
-def _annotators(inputs: Inputs, names: Sequence[str]) -> dict[str, float]:
+def _annotators(inputs: CoefficientInputs, names: Sequence[str]) -> dict[str, float]:
     """Return alpha without each annotator."""
-    unknown = "krippendorff_alpha" not in names or inputs.repeated or inputs.uncounted
+    unknown = "krippendorff_alpha" not in names or inputs.repeated or inputs.anonymous
     if unknown or inputs.n_annotators < 3:
         return {}
     without = alpha_without_annotators(
@@ -140,7 +145,7 @@ def _annotators(inputs: Inputs, names: Sequence[str]) -> dict[str, float]:
     return dict(zip(inputs.ratings.annotator_names, without.tolist(), strict=True))
 
 
-def _values(inputs: Inputs, names: Sequence[str]) -> dict[str, dict[str, float]]:
+def _values(inputs: CoefficientInputs, names: Sequence[str]) -> dict[str, dict[str, float]]:
     """Return what there is to say of each value."""
     if inputs.repeated or inputs.data.n_values > _MOST_SHOWN:
         return {}

@@ -6,7 +6,7 @@ from math import isnan
 import numpy as np
 
 from bboxqa.agreement.consistency.cronbach import CRONBACH_WARNING
-from bboxqa.agreement.registry import COEFFICIENTS, Inputs
+from bboxqa.agreement.registry import COEFFICIENTS, CoefficientInputs
 from bboxqa.agreement.uncertainty.estimator import ROUNDING, Estimator
 from bboxqa.agreement.uncertainty.linear import FEWEST
 from bboxqa.core.text import count
@@ -27,7 +27,7 @@ _COUNTING_SINGLES = (
 
 
 def notes_of(
-    inputs: Inputs,
+    inputs: CoefficientInputs,
     estimators: Mapping[str, Estimator],
     estimates: Mapping[str, Estimate],
     values: Mapping[str, Mapping[str, float]],
@@ -62,7 +62,7 @@ def notes_of(
     if len(sizes) and sizes.min() != sizes.max():
         yield f"units have {sizes.min():.0f} to {sizes.max():.0f} ratings"
     people = len(np.unique(inputs.data.annotator)) if len(sizes) else 0
-    if people > len(sizes) > 1 and not inputs.uncounted:
+    if people > len(sizes) > 1 and not inputs.anonymous:
         yield (
             f"more annotators ({people:,}) than units ({len(sizes):,}): if it is the other way "
             "round, swap unit and annotator"
@@ -81,7 +81,7 @@ def notes_of(
                 "as units); their intervals do not"
             )
     yield from _interval_notes(inputs, estimators, estimates, bootstrap)
-    if not inputs.uncounted and any(COEFFICIENTS[name].of_pairs for name in estimates):
+    if not inputs.anonymous and any(COEFFICIENTS[name].of_pairs for name in estimates):
         yield from _pair_notes(inputs.pairs.table)
     if any(
         isnan(row.get("low", 0.0)) and not isnan(row["fleiss_kappa"]) for row in values.values()
@@ -110,7 +110,7 @@ def _pair_notes(pairs: PairTable) -> Iterator[str]:
 
 
 def _interval_notes(
-    inputs: Inputs,
+    inputs: CoefficientInputs,
     estimators: Mapping[str, Estimator],
     estimates: Mapping[str, Estimate],
     bootstrap: int,

@@ -8,7 +8,7 @@ from bboxqa.agreement.counts.pair_counts import PairCounts
 from bboxqa.core.arrays import FloatArray
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.reliability import Cell, Coincidences, ReliabilityData
-from bboxqa.model.table import Column, Labels, Table
+from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.units import UnitTable
 
 __all__ = ["category_table", "image_table", "pair_table", "unit_table"]
@@ -39,7 +39,7 @@ def image_table(
     n_images = len(data.image_names)
     shown = np.flatnonzero(data.assigned.sum(1) >= 2)
     columns: dict[str, Column] = {
-        "image": Labels(shown.astype(np.int32), data.image_names),
+        "image": Categorical(shown.astype(np.int32), data.image_names),
         "alpha": alpha[shown],
         "status": _status(alpha[shown]),
         "n_annotators": data.assigned.sum(1)[shown],
@@ -74,7 +74,7 @@ def category_table(data: Dataset, counted: Coincidences, intervals: Intervals | 
     interval = np.full((n_categories + 1, 2), np.nan) if intervals is None else intervals.categories
     return Table(
         {
-            "category": Labels(shown.astype(np.int32), data.category_names),
+            "category": Categorical(shown.astype(np.int32), data.category_names),
             "alpha": alpha[shown],
             "status": _status(alpha[shown]),
             "low": interval[shown, 0],
@@ -103,8 +103,8 @@ def pair_table(data: Dataset, counts: PairCounts) -> Table:
     first, second, alpha, n_units = alpha_per_pair(counts)
     return Table(
         {
-            "annotator_1": Labels(first, names),
-            "annotator_2": Labels(second, names),
+            "annotator_1": Categorical(first, names),
+            "annotator_2": Categorical(second, names),
             "alpha": alpha,
             "status": _status(alpha),
             "n_units": n_units,
@@ -112,8 +112,8 @@ def pair_table(data: Dataset, counts: PairCounts) -> Table:
     )
 
 
-def _status(alpha: FloatArray) -> Labels:
-    return Labels(np.isnan(alpha).astype(np.int32), ("ok", _UNDEFINED))
+def _status(alpha: FloatArray) -> Categorical:
+    return Categorical(np.isnan(alpha).astype(np.int32), ("ok", _UNDEFINED))
 
 
 def unit_table(data: Dataset, units: UnitTable, reliability: ReliabilityData) -> Table:
@@ -144,11 +144,11 @@ def unit_table(data: Dataset, units: UnitTable, reliability: ReliabilityData) ->
     category = np.where(found, reliability.value[cells], -1).astype(np.int32)
     return Table(
         {
-            "image": Labels(units.image[unit], data.image_names),
+            "image": Categorical(units.image[unit], data.image_names),
             "unit": unit,
-            "annotator": Labels(annotator, data.annotator_names),
+            "annotator": Categorical(annotator, data.annotator_names),
             "annotation": np.ma.MaskedArray(number, ~found),
-            "category": Labels(category, data.category_names),
-            "state": Labels(reliability.state[cells].astype(np.int32), ("drawn", "missing")),
+            "category": Categorical(category, data.category_names),
+            "state": Categorical(reliability.state[cells].astype(np.int32), ("drawn", "missing")),
         }
     )

@@ -10,14 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.document.content import Reading
+from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.document.tolerant import read_bytes, read_path
 from bboxqa.formats.inputs import list_files
 from bboxqa.model.findings import FoundReport
 from bboxqa.model.settings import ValidateSettings, validate_settings_from
 from bboxqa.report.findings.report import Report
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.image_folder import look
+from bboxqa.rules.facts.image_folder import scan_images
 from bboxqa.rules.fixes import Fixed, fix
 from bboxqa.rules.runner import validate_documents
 
@@ -142,7 +142,7 @@ def _document(
     images: AnyPath | None,
     progress: Progress | None,
     named: Sequence[Sequence[Any]],
-    reading: Reading,
+    reading: RawDocument,
 ) -> Document:
     """Return a document, with what is known of its images on disk if a folder is given."""
     if images is None:
@@ -151,7 +151,7 @@ def _document(
     if not folder.is_dir():
         raise DatasetError([f"{folder}: no such folder of images"])
     tell = None if progress is None else partial(progress, "looking at images")
-    return Document(reading, look(reading.images, folder, tell, others=chain(*named)))
+    return Document(reading, scan_images(reading.images, folder, tell, others=chain(*named)))
 
 
 def fix_file(

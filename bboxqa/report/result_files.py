@@ -17,7 +17,7 @@ import msgspec
 
 from bboxqa.core.errors import OutputError
 from bboxqa.model.results import AgreementResult
-from bboxqa.model.table import Labels, Table
+from bboxqa.model.table import Categorical, Table
 
 __all__ = ["check_folder", "write_folder"]
 
@@ -142,13 +142,13 @@ def _written(table: Table) -> Iterator[list[list[str]]]:
     Texts are all in columns of labels, and repeat: the names are quoted, and not every cell.
     """
     columns = {
-        name: Labels(column.code, tuple(map(_quoted, column.names)))
-        if isinstance(column, Labels) else column
+        name: Categorical(column.code, tuple(map(_quoted, column.names)))
+        if isinstance(column, Categorical) else column
         for name, column in table.columns.items()
     }  # fmt: skip
     for part in Table(columns).parts():
         yield [
-            values if isinstance(column, Labels)
+            values if isinstance(column, Categorical)
             else ["" if value is None else str(value) for value in values]
             for column, values in zip(columns.values(), part, strict=True)
         ]  # fmt: skip

@@ -10,7 +10,7 @@ from typing import Any
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.files import write_atomically
-from bboxqa.core.json_values import as_json
+from bboxqa.core.json_values import json_line
 from bboxqa.model.findings import Finding, FoundReport, Severity, identity
 
 __all__ = ["Baseline", "identity", "new", "read", "write"]
@@ -57,7 +57,7 @@ def write(path: Path, report: FoundReport) -> None:
         entry = {"code": finding.code, "file": finding.file, "message": finding.message}
         entries.setdefault(name, {**entry, "identity": name, "count": 0})["count"] += 1
     rows = sorted(entries.values(), key=lambda e: (e["file"], e["code"], e["identity"]))
-    lines = ",\n".join(map(as_json, rows))
+    lines = ",\n".join(map(json_line, rows))
     text = f'{{"bboxqa_baseline": {_VERSION}, "findings": [\n{lines}\n]}}\n'
     write_atomically(path, text.encode())
 

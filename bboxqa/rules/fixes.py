@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from bboxqa.core.errors import BboxqaError
-from bboxqa.core.json_values import parts_of
-from bboxqa.formats.document.content import BYTE_ORDER_MARK, Reading, Text
+from bboxqa.core.json_values import pointer_parts
+from bboxqa.formats.document.content import BYTE_ORDER_MARK, RawDocument, Text
 from bboxqa.formats.document.positions import BLANKS, Locator, Span
 from bboxqa.formats.document.tolerant import read_bytes
 from bboxqa.model.findings import Edit
@@ -71,7 +71,7 @@ def fix(
     settings: ValidateSettings,
     *,
     unsafe: bool,
-    again: Callable[[Reading], Document] = Document,
+    again: Callable[[RawDocument], Document] = Document,
 ) -> Fixed:
     """Mend what the chosen rules find, until there is nothing more to mend.
 
@@ -127,7 +127,7 @@ def _asked(
                     yield rule.code, edit
 
 
-def edited(reading: Reading, asked: Sequence[tuple[str, Edit]]) -> tuple[Text, list[Change]]:
+def edited(reading: RawDocument, asked: Sequence[tuple[str, Edit]]) -> tuple[Text, list[Change]]:
     """Return the text with edits applied, and what has changed.
 
     Of two edits of one value, removal wins, then the first; what lies inside of a value that is
@@ -179,7 +179,7 @@ def _added(
     """Return what puts a key at the end of an object."""
     end = _back(text, parent.stop - 1)
     first = text[end - 1 : end] == b"{" and not any(splice.start == end for splice in splices[-9:])
-    key = _json(parts_of(pointer)[-1])
+    key = _json(pointer_parts(pointer)[-1])
     return _Splice(end, end, (b"" if first else b", ") + key + b": " + value)
 
 
@@ -199,14 +199,14 @@ def _apart(asked: Iterable[tuple[str, Edit]]) -> list[tuple[str, Edit]]:
         return True
 
     def order(pair: tuple[str, Edit]) -> tuple[str, int, str]:
-        parts = parts_of(pair[1].pointer)
+        parts = pointer_parts(pair[1].pointer)
         row = int(parts[1]) if len(parts) > 1 and parts[1].isdecimal() else -1
         return (parts[0] if parts else "", row, pair[1].pointer)
 
     return sorted((pair for pair in by_pointer.values() if free(pair[1].pointer)), key=order)
 
 
-def _whole(reading: Reading, edit: Edit) -> tuple[Span, bytes]:
+def _whole(reading: RawDocument, edit: Edit) -> tuple[Span, bytes]:
     """Return what mends the text as a whole: another encoding, or an end after the document."""
     if edit.action == "remove":
         end = len(reading.text)

@@ -8,14 +8,14 @@ from pathlib import PurePath
 
 import numpy as np
 
-from bboxqa.core.json_values import parts_of
-from bboxqa.core.memory import collector_off
+from bboxqa.core.json_values import pointer_parts
+from bboxqa.core.memory import gc_paused
 from bboxqa.core.text import count
 from bboxqa.core.version import __version__
 from bboxqa.formats.document.positions import spots
 from bboxqa.model.findings import Edit, FileReport, Finding, FoundReport, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.rule import Found, Hits, ManyEdits, Rule
+from bboxqa.rules.base.rule import Defect, Hits, LazyEdits, Rule
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.exporters import QUIRKS, exporter
 from bboxqa.rules.registry import RULES, select
@@ -39,7 +39,7 @@ def chosen_rules(settings: ValidateSettings, name: str) -> tuple[Rule, ...]:
     return select(settings.select, ignored)
 
 
-@collector_off()
+@gc_paused()
 def apply(
     document: Document,
     settings: ValidateSettings,
@@ -65,7 +65,7 @@ def apply(
         if progress is not None:
             progress("checking", number, len(rules))
         result += [(rule, _folded(hits, document)) for hits in rule.check(document, settings)]
-        document.let_go()
+        document.release_pages()
     return result
 
 
@@ -81,11 +81,11 @@ def _folded(hits: Hits, document: Document) -> Hits:
     def edits() -> Iterator[Edit]:
         return (edit for place in range(len(hits)) for edit in hits.describe(place).edits)
 
-    found = Found(
+    found = Defect(
         f"{len(hits):,} times in {count(total, 'annotation')}; the first: {first.message}",
         pointer="/annotations",
         expected=first.expected,
-        edits=ManyEdits(edits) if first.edits else (),
+        edits=LazyEdits(edits) if first.edits else (),
         count=len(hits),
         examples=tuple(hits.describe(place).pointer for place in range(3)),
     )
@@ -141,7 +141,7 @@ def _ordered(findings: Iterable[Finding]) -> list[Finding]:
     )
 
 
-def _finding(rule: Rule, severity: Severity | None, found: Found, file: str) -> Finding:
+def _finding(rule: Rule, severity: Severity | None, found: Defect, file: str) -> Finding:
     return Finding(
         code=rule.code,
         severity=severity or rule.severity,
@@ -166,7 +166,7 @@ def _locate(
 
     def order(number: int) -> tuple[str, int, str]:
         pointer = findings[number].pointer
-        parts = parts_of(pointer)
+        parts = pointer_parts(pointer)
         row = int(parts[1]) if len(parts) > 1 and parts[1].isdecimal() else -1
         return (parts[0] if parts else "", row, pointer)
 
@@ -175,7 +175,7 @@ def _locate(
     for number in sorted(range(len(findings)), key=order):
         finding, offset = findings[number], offsets[number]
         excerpt = ""
-        parts = parts_of(finding.pointer)
+        parts = pointer_parts(finding.pointer)
         if offset is None:
             span = locator.span(finding.pointer)
             # What is missing stands nowhere; the record that misses it does.

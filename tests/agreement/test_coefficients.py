@@ -11,7 +11,7 @@ from support.ratings import at_total, jackknife_of, only_units, reliability
 from bboxqa.agreement.alpha.levels import alpha
 from bboxqa.agreement.counts.reliability_rows import from_table
 from bboxqa.agreement.counts.unit_counts import unit_counts
-from bboxqa.agreement.registry import COEFFICIENTS, Inputs
+from bboxqa.agreement.registry import COEFFICIENTS, CoefficientInputs
 from bboxqa.agreement.uncertainty.resampling import (
     jackknife,
     jackknife_error,
@@ -52,7 +52,7 @@ def estimated(coefficient, answers, *, level="nominal", weights="identity", miss
         codes, n_values = coded(answers)
         data = from_table(codes, np.ones(codes.shape, np.bool_), n_values)
         return alpha(unit_counts(data, missing), level)
-    return COEFFICIENTS[coefficient](Inputs(ratings_of(answers), level, weights))
+    return COEFFICIENTS[coefficient](CoefficientInputs(ratings_of(answers), level, weights))
 
 
 def ratings_of(answers):
@@ -68,7 +68,9 @@ def check_without(coefficient, answers, found, weights="identity"):
     units = np.arange(len(ratings.data.group))
     without = [
         COEFFICIENTS[coefficient](
-            Inputs(replace(ratings, data=only_units(ratings.data, units != unit)), weights=weights)
+            CoefficientInputs(
+                replace(ratings, data=only_units(ratings.data, units != unit)), weights=weights
+            )
         ).value
         for unit in found.clusters
     ]
@@ -111,7 +113,7 @@ def test_carried_over(case):
     check(found, case["value"], case.get("error"), scale, case.get("status", "ok"))
     check_without(case["coefficient"], answers, found, case.get("weights", "identity"))
     if "kappas" in case:
-        pairs = Inputs(ratings_of(answers)).pairs.table
+        pairs = CoefficientInputs(ratings_of(answers)).pairs.table
         assert pairs.kappa == pytest.approx(case["kappas"], abs=1e-9)
         if "shared" in case:
             assert pairs.n_shared.tolist() == case["shared"]

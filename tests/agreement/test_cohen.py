@@ -19,9 +19,9 @@ from support.ratings import (
 
 from bboxqa.agreement.kappa import answers as answers_module
 from bboxqa.agreement.kappa import cohen
-from bboxqa.agreement.kappa.answers import answers_in_turn
+from bboxqa.agreement.kappa.answers import answer_chunks
 from bboxqa.agreement.kappa.cohen import cohen_pairs
-from bboxqa.agreement.kappa.pair_cells import suits_cells
+from bboxqa.agreement.kappa.pair_cells import prefers_cells
 from bboxqa.agreement.kappa.pair_kappas import BY_CONVENTION, kappa_of, mean_of_pairs
 from bboxqa.agreement.kappa.weights import agreement_weights
 from bboxqa.formats.ratings.rating_columns import from_columns
@@ -239,7 +239,7 @@ def test_without_clusters_of_many_answers(rows, seed, name, by_shared, weighted)
     data, weights = answers_in_clusters(rows, seed, weighted=weighted), matrix(name)
     found = mean_of(data, 4, weights, by_shared)
     assume(not np.isnan(found.value))
-    units = np.concatenate([answers.unit for answers in answers_in_turn(data, 4)])
+    units = np.concatenate([answers.unit for answers in answer_chunks(data, 4)])
     assert found.clusters.tolist() == sorted(set(data.group[units].tolist()))
     expected = recomputed(data, 4, found, weights, by_shared)
     assert without_clusters(found) == pytest.approx(expected, rel=1e-9, abs=1e-9, nan_ok=True)
@@ -320,7 +320,7 @@ def test_many_answers_in_several_chunks(monkeypatch):
     data = reliability(values, group=np.arange(40) // 3)
     expected = cohen_pairs(data, 5)
     monkeypatch.setattr(answers_module, "_CHUNK", 7)
-    assert len([*answers_in_turn(data, 5)]) == 4
+    assert len([*answer_chunks(data, 5)]) == 4
     same_pairs(cohen_pairs(data, 5), expected)
 
 
@@ -331,7 +331,7 @@ def test_counted_cells_are_the_same_as_answers(values, name, order):
     data = reliability(values, group=group)
     found = cohen_pairs(data, len(values), matrix(name))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(cohen, "suits_cells", lambda *_: True)
+        patch.setattr(cohen, "prefers_cells", lambda *_: True)
         same_pairs(cohen_pairs(data, len(values), matrix(name)), found)
 
 
@@ -343,13 +343,13 @@ def test_few_answers_of_many_annotators_are_not_counted_by_pair():
         ((3, 3000), 80, False),
     ):
         data = reliability(rng.integers(0, n_values, shape), n_values)
-        assert suits_cells(data, shape[0]) == expected
+        assert prefers_cells(data, shape[0]) == expected
     sparse = np.where(rng.random((4, 3000)) < 0.3, 1, -1)
-    assert not suits_cells(reliability(sparse), 4)
+    assert not prefers_cells(reliability(sparse), 4)
     # Clusters that are not there, or units that stand for several, are no units alone.
     wide = rng.integers(0, 3, (3, 3000))
-    assert not suits_cells(reliability(wide, group=np.arange(3000) // 2), 3)
-    assert not suits_cells(reliability(wide, weight=np.full(3000, 2)), 3)
+    assert not prefers_cells(reliability(wide, group=np.arange(3000) // 2), 3)
+    assert not prefers_cells(reliability(wide, weight=np.full(3000, 2)), 3)
 
 
 def test_groups_without_units_change_nothing():

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import bootstrap, norm
 from support.ratings import reliability, tables, without_clusters
 
-from bboxqa.agreement.registry import COEFFICIENTS, Inputs
+from bboxqa.agreement.registry import COEFFICIENTS, CoefficientInputs
 from bboxqa.agreement.uncertainty import estimator as estimators
 from bboxqa.agreement.uncertainty import resampling
 from bboxqa.agreement.uncertainty.estimator import Estimator, clustered_error, clusters_of, table_of
@@ -36,7 +36,7 @@ def estimated(name, values, **more):
     ratings = Ratings(
         reliability(values, **more), (), annotators, tuple("0123"), np.arange(float(K))
     )
-    return COEFFICIENTS[name](Inputs(ratings))
+    return COEFFICIENTS[name](CoefficientInputs(ratings))
 
 
 def resampled(name, values, **more):

@@ -14,7 +14,7 @@ from bboxqa.agreement.counts.reliability_rows import from_table
 from bboxqa.agreement.over_time.label_agreement import cronbach_of_points, label_agreement
 from bboxqa.agreement.over_time.segment_overlaps import overlapping, without_overlaps
 from bboxqa.agreement.over_time.sweep import BACKGROUND, overlapping_segments, sweep
-from bboxqa.agreement.registry import COEFFICIENTS, Inputs
+from bboxqa.agreement.registry import COEFFICIENTS, CoefficientInputs
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.model.annotations import Source
 from bboxqa.model.ratings import Ratings
@@ -303,7 +303,7 @@ LENGTH = 300_000
 
 
 def agreed(ratings):
-    return COEFFICIENTS["percent_agreement"](Inputs(ratings)).value
+    return COEFFICIENTS["percent_agreement"](CoefficientInputs(ratings)).value
 
 
 def on_labels(ratings):

@@ -21,8 +21,8 @@ from support.cli import run
 from bboxqa.batch.projects.discovery import discover
 from bboxqa.batch.rows import Settings, settings_of
 from bboxqa.batch.run import run_batch
-from bboxqa.batch.validation import validated
-from bboxqa.batch.workers.transport import pack, unpack
+from bboxqa.batch.validation import validate_project
+from bboxqa.batch.workers.transport import run_packed, write_packed
 from bboxqa.core.errors import ConfigError, OutputError
 
 distributed = pytest.importorskip("distributed", exc_type=ImportError)
@@ -204,7 +204,7 @@ def test_a_large_project_is_validated_by_another_worker(address, root):
     project = next(each for each in discover(root).projects if each.name == "boxes")
     with connected(address) as client:
         found = client.submit(validated_elsewhere, project, SETTINGS, pure=False).result(60)
-    assert found == validated(project, settings_of(project, SETTINGS)[1], None, None)
+    assert found == validate_project(project, settings_of(project, SETTINGS)[1], None, None)
     assert found.n_warnings + found.n_infos > 0
 
 
@@ -308,12 +308,12 @@ def test_a_failure_elsewhere_leaves_what_is_known_here(tmp_path):
     (project,) = discover(tmp_path / "root").projects
     out, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
     elsewhere.mkdir()
-    unpack(pack((project, "key"), SETTINGS, elsewhere), out)
+    write_packed(run_packed((project, "key"), SETTINGS, elsewhere), out)
     before = contents(out)
     error = OSError(ENOSPC, os.strerror(ENOSPC))
     with mock.patch.object(Path, "write_bytes", side_effect=error):
-        parcel = pack((project, "new"), SETTINGS, elsewhere)
-    assert unpack(parcel, out).message.endswith("No space left on device")
+        parcel = run_packed((project, "new"), SETTINGS, elsewhere)
+    assert write_packed(parcel, out).message.endswith("No space left on device")
     after = contents(out)
     (log,) = after.keys() - before.keys()
     assert Path(log).name == "failed.txt"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bboxqa.batch.history import Worse, append, became_worse, last_rows
+from bboxqa.batch.history import Regression, append, last_rows, regressions
 from bboxqa.batch.rows import FAILED, MEASURED, NOT_MEASURED, Row
 from bboxqa.core.errors import OutputError
 
@@ -22,7 +22,7 @@ def stored(folder, query):
 
 
 def found(before, after):
-    return [part.what for part in became_worse({before.project: before}, [after])]
+    return [part.what for part in regressions({before.project: before}, [after])]
 
 
 def test_rows_of_each_run(tmp_path):
@@ -47,14 +47,14 @@ def test_last_rows_are_those_of_the_last_run_that_had_the_project(tmp_path):
     append(tmp_path, WHEN, "1.0", [replace(SOUND, alpha=0.1 + 0.2)])
     last = last_rows(tmp_path)
     assert sorted(last) == ["a", "b"]
-    assert became_worse(last, [replace(SOUND, alpha=0.1 + 0.2)]) == []
+    assert regressions(last, [replace(SOUND, alpha=0.1 + 0.2)]) == []
     assert last["a"].alpha == 0.1 + 0.2
 
 
 def test_a_night_on_which_it_failed_hides_no_fall(tmp_path):
     append(tmp_path, WHEN, "1.0", [SOUND])
     append(tmp_path, WHEN, "1.0", [Row("a", FAILED, 1)])
-    (worse,) = became_worse(last_rows(tmp_path), [replace(SOUND, alpha=0.1)])
+    (worse,) = regressions(last_rows(tmp_path), [replace(SOUND, alpha=0.1)])
     assert worse.what == "alpha fell from 0.8000 to 0.1000"
 
 
@@ -112,8 +112,8 @@ def test_what_was_bad_before_or_not_there_is_not_worse():
     failed = replace(SOUND, status=FAILED, alpha=None, n_errors=None)
     assert found(failed, failed) == []
     assert found(failed, replace(SOUND, alpha=-1.0)) == []
-    assert became_worse({}, [failed]) == []
-    assert became_worse({"gone": SOUND}, []) == []
+    assert regressions({}, [failed]) == []
+    assert regressions({"gone": SOUND}, []) == []
 
 
 NUMBERS = st.none() | st.integers(0, 3)
@@ -136,6 +136,6 @@ def test_nothing_is_worse_both_ways_in_the_same_respect(first, second):
 
 
 def test_names_the_project():
-    assert became_worse({"a": SOUND}, [Row("b", FAILED, 1), replace(SOUND, status=FAILED)]) == [
-        Worse("a", "it failed, and did not before")
+    assert regressions({"a": SOUND}, [Row("b", FAILED, 1), replace(SOUND, status=FAILED)]) == [
+        Regression("a", "it failed, and did not before")
     ]

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 import pytest
 from support.datasets import write
 
-from bboxqa.batch.history import Worse
+from bboxqa.batch.history import Regression
 from bboxqa.batch.outputs import write_outputs
 from bboxqa.batch.projects.discovery import Discovered
 from bboxqa.batch.result_folders import folder_of
@@ -82,7 +82,7 @@ def test_table(tmp_path):
 
 def test_summary(tmp_path):
     found = Discovered((), ("other\x1b.json",), ("b: Permission denied",))
-    written(tmp_path, found=found, worse=[Worse("a/b", "alpha fell")])
+    written(tmp_path, found=found, worse=[Regression("a/b", "alpha fell")])
     values = json.loads((tmp_path / "summary.json").read_bytes())
     assert [values[f"n_{name}"] for name in ("projects", "measured", "not_measured", "failed")] == [
         3, 1, 1, 1,
@@ -105,7 +105,7 @@ def test_no_projects(tmp_path):
 
 def test_page_escapes(tmp_path):
     write(folder_of(tmp_path, NASTY) / "log.txt", "log")
-    page = written(tmp_path, worse=[Worse(NASTY, "<i>fell")])
+    page = written(tmp_path, worse=[Regression(NASTY, "<i>fell")])
     assert not {"script", "b", "i", "img"} & set(page.tags)
     failed = page.cells[1]
     assert failed[0] == NASTY

@@ -10,7 +10,13 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.matching import MATCHERS
 from bboxqa.model.settings import settings_from
 from bboxqa.pipelines import counting
-from bboxqa.pipelines.counting import Part, count_images, count_in_turn, join_counted, split_images
+from bboxqa.pipelines.counting import (
+    ImagePart,
+    count_part,
+    count_sequentially,
+    join_counted,
+    split_images,
+)
 
 PLACES = st.integers(0, 12)
 
@@ -43,7 +49,7 @@ def cases(draw):
     drawn = np.bincount(data.annotations.image, minlength=n_images)
     empty = np.flatnonzero((drawn == 0) & (data.assigned.sum(1) > 1)).astype(np.int32)
     return (
-        Part(data, empty),
+        ImagePart(data, empty),
         settings,
         draw(st.integers(1, 12)),
         draw(st.integers(2, 5)),
@@ -54,8 +60,8 @@ def cases(draw):
 @given(cases())
 def test_parts_joined_in_any_tree_are_the_whole(case):
     images, settings, n_parts, fan_in, greedy = case
-    whole = count_images(images, settings, greedy=greedy)
-    level = [count_images(part, settings, greedy=greedy) for part in split_images(images, n_parts)]
+    whole = count_part(images, settings, greedy=greedy)
+    level = [count_part(part, settings, greedy=greedy) for part in split_images(images, n_parts)]
     while len(level) > 1:
         level = [join_counted(level[i : i + fan_in]) for i in range(0, len(level), fan_in)]
     (joined,) = level
@@ -68,10 +74,10 @@ def test_parts_in_turn_are_the_whole(case, memory):
     said = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counting, "_LEAST", 1)
-        found = count_in_turn(
+        found = count_sequentially(
             images, settings, greedy=greedy, memory=memory, progress=lambda *each: said.append(each)
         )
-    whole = count_images(images, settings, greedy=greedy)
+    whole = count_part(images, settings, greedy=greedy)
     assert len(whole.greedy) == greedy * len(settings.iou_threshold)
     same(found, whole)
     comparing = [each for each in said if each[0] == "comparing"]
@@ -87,7 +93,9 @@ def test_what_cannot_be_compared_is_told_whole(monkeypatch):
     told = []
     for memory in (None, 1):
         with pytest.raises(DatasetError) as caught:
-            count_in_turn(Part(data, np.zeros(0, np.int32)), settings, greedy=False, memory=memory)
+            count_sequentially(
+                ImagePart(data, np.zeros(0, np.int32)), settings, greedy=False, memory=memory
+            )
         told.append(caught.value.problems)
     assert told[0] == told[1]
 

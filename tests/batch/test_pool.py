@@ -12,7 +12,7 @@ import pytest
 from support.cli import python
 from threadpoolctl import threadpool_info
 
-from bboxqa.batch.workers.pool import Died, run_all
+from bboxqa.batch.workers.pool import WorkerDied, run_all
 from bboxqa.core import parallel
 from bboxqa.core.errors import OutputError
 from bboxqa.core.parallel import cores
@@ -128,7 +128,7 @@ def test_one_that_kills_itself(tmp_path, jobs):
     work = partial(fatal, folder=tmp_path, bad={2})
     done = do(range(8), work, jobs)
     assert sorted(task for task, _ in done) == [*range(8)]
-    assert done[-1] == (2, Died(-9))
+    assert done[-1] == (2, WorkerDied(-9))
     assert all(result == task for task, result in done[:-1])
     lines = {path.name: path.read_text().splitlines() for path in tmp_path.iterdir()}
     # Once more, and no more; those behind it are done once.
@@ -149,18 +149,18 @@ def test_one_that_dies_once_is_done_in_the_end(tmp_path):
 
 def test_all_of_them_die(tmp_path):
     work = partial(fatal, folder=tmp_path, bad={0, 1, 2})
-    assert sorted(do(range(3), work), key=str) == [(task, Died(-9)) for task in range(3)]
+    assert sorted(do(range(3), work), key=str) == [(task, WorkerDied(-9)) for task in range(3)]
 
 
 def test_one_that_leaves():
-    assert do([1], leave) == [(1, Died(3))]
+    assert do([1], leave) == [(1, WorkerDied(3))]
 
 
 def test_what_is_told_of_it():
-    assert str(Died(-9)) == "its process was ended by signal 9 (out of memory?)"
-    assert str(Died(-11)) == "its process was ended by signal 11"
-    assert str(Died(3)) == "its process ended with status 3"
-    assert str(Died(None)) == "its process ended with status None"
+    assert str(WorkerDied(-9)) == "its process was ended by signal 9 (out of memory?)"
+    assert str(WorkerDied(-11)) == "its process was ended by signal 11"
+    assert str(WorkerDied(3)) == "its process ended with status 3"
+    assert str(WorkerDied(None)) == "its process ended with status None"
 
 
 @pytest.mark.parametrize(

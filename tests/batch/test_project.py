@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from support.datasets import annotation, document, image, two_annotators, write
 
 from bboxqa.batch import keys, project
-from bboxqa.batch.keys import key_of
+from bboxqa.batch.keys import local_key
 from bboxqa.batch.project import recorded, run_project
 from bboxqa.batch.projects.discovery import discover
 from bboxqa.batch.result_folders import folder_of
@@ -54,7 +54,7 @@ def differing(first=(10, 10, 20, 20), second=(60, 60, 20, 20)):
 def done(tmp_path, content, settings=PLAIN):
     write(tmp_path / "root/p/x.json", content)
     project = only(tmp_path / "root")
-    return run_project(project, settings, tmp_path / "out", key_of(project, settings))
+    return run_project(project, settings, tmp_path / "out", local_key(project, settings))
 
 
 def _lines(path):
@@ -124,19 +124,19 @@ class TestKey:
         return tmp_path
 
     def test_is_the_same_again(self, root):
-        key = key_of(only(root), PLAIN)
+        key = local_key(only(root), PLAIN)
         path = root / "p/x.json"
         content = path.read_bytes()
         os.utime(path, (1, 1))
-        assert key_of(only(root), PLAIN) == key
+        assert local_key(only(root), PLAIN) == key
         path.unlink()
         path.write_bytes(content)
-        assert key_of(only(root), PLAIN) == key
+        assert local_key(only(root), PLAIN) == key
 
     def test_goes_with_the_folder(self, root):
-        key = key_of(only(root), PLAIN)
+        key = local_key(only(root), PLAIN)
         (root / "p").rename(root / "q")
-        assert key_of(only(root), PLAIN) == key
+        assert local_key(only(root), PLAIN) == key
 
     @pytest.mark.parametrize(
         "change",
@@ -150,16 +150,16 @@ class TestKey:
         ],
     )
     def test_changes_with_the_files(self, root, change):
-        key = key_of(only(root), PLAIN)
+        key = local_key(only(root), PLAIN)
         change(root / "p")
-        assert key_of(only(root), PLAIN) != key
+        assert local_key(only(root), PLAIN) != key
 
     def test_content_does_not_slip_from_one_file_to_the_next(self, root):
         keys = set()
         for first, second in (("[] ", "[]"), ("[]", " []"), ("[]", "[] ")):
             write(root / "p/x.json", f'{{"images": {first}')
             write(root / "p/y.json", f'{second} "images": []')
-            keys.add(key_of(only(root), PLAIN))
+            keys.add(local_key(only(root), PLAIN))
         assert len(keys) == 3
 
     @pytest.mark.parametrize(
@@ -171,18 +171,18 @@ class TestKey:
         ],
     )
     def test_changes_with_the_settings(self, root, settings):
-        assert key_of(only(root), settings) != key_of(only(root), PLAIN)
+        assert local_key(only(root), settings) != local_key(only(root), PLAIN)
 
     def test_settings_that_say_what_holds_anyway_change_nothing(self, root):
-        key = key_of(only(root), PLAIN)
-        assert key_of(only(root), Settings({"seed": 0}, {"fail_on": "error"})) == key
+        key = local_key(only(root), PLAIN)
+        assert local_key(only(root), Settings({"seed": 0}, {"fail_on": "error"})) == key
         write(root / "p/bboxqa.toml", "# nothing\nseed = 0\n")
-        assert key_of(only(root), PLAIN) == key
+        assert local_key(only(root), PLAIN) == key
 
     def test_changes_with_the_version(self, root, monkeypatch):
-        key = key_of(only(root), PLAIN)
+        key = local_key(only(root), PLAIN)
         monkeypatch.setattr(keys, "__version__", "99.0")
-        assert key_of(only(root), PLAIN) != key
+        assert local_key(only(root), PLAIN) != key
 
     @pytest.mark.parametrize(
         "change",
@@ -197,10 +197,10 @@ class TestKey:
     )
     def test_changes_with_the_images_where_they_count(self, root, change):
         looked_at = Settings({}, {}, images=True)
-        without, key = key_of(only(root), PLAIN), key_of(only(root), looked_at)
+        without, key = local_key(only(root), PLAIN), local_key(only(root), looked_at)
         change(root / "p/images")
-        assert key_of(only(root), PLAIN) == without
-        assert key_of(only(root), looked_at) != key
+        assert local_key(only(root), PLAIN) == without
+        assert local_key(only(root), looked_at) != key
 
     def test_own_settings_go_over_those_of_the_run(self, root):
         write(root / "p/bboxqa.toml", 'seed = 1\n[validate]\nfail_on = "info"\n')
@@ -211,7 +211,7 @@ class TestKey:
     def test_wrong_own_settings(self, root, text):
         write(root / "p/bboxqa.toml", text)
         with pytest.raises(ConfigError, match=r"bboxqa\.toml"):
-            key_of(only(root), PLAIN)
+            local_key(only(root), PLAIN)
 
 
 class TestRecord:
@@ -219,7 +219,7 @@ class TestRecord:
         row = done(tmp_path, differing())
         key, kept = recorded(tmp_path / "out", "p")
         assert kept == row
-        assert key == key_of(only(tmp_path / "root"), PLAIN)
+        assert key == local_key(only(tmp_path / "root"), PLAIN)
 
     @pytest.mark.parametrize(
         "text",
@@ -413,14 +413,14 @@ def test_rows_can_be_written_as_json():
 
 
 def test_what_changes_while_it_is_read_is_not_kept(tmp_path, monkeypatch):
-    real = project.validated
+    real = project.validate_project
 
     def slow(project, *given):
         found = real(project, *given)
         project.files[0].write_text(json.dumps(differing(), indent=1))
         return found
 
-    monkeypatch.setattr(project, "validated", slow)
+    monkeypatch.setattr(project, "validate_project", slow)
     row = done(tmp_path, differing())
     assert row.status == "failed"
     assert row.message.endswith("x.json: changed while it was read; run the same again")
@@ -450,14 +450,16 @@ class TestBesideValidating:
     def result(self, out):
         write(out.parent / "root/p/x.json", differing())
         project = only(out.parent / "root")
-        row = run_project(project, PLAIN, out, key_of(project, PLAIN))
+        row = run_project(project, PLAIN, out, local_key(project, PLAIN))
         folder = folder_of(out, "p")
         return row, {file.name: file.read_bytes() for file in folder.iterdir()}
 
     def test_gives_the_same(self, tmp_path, monkeypatch):
         here, looked = os.getpid(), []
-        real = project.validated
-        monkeypatch.setattr(project, "validated", lambda *g: looked.append(os.getpid()) or real(*g))
+        real = project.validate_project
+        monkeypatch.setattr(
+            project, "validate_project", lambda *g: looked.append(os.getpid()) or real(*g)
+        )
         together = self.result(tmp_path / "together")
         # Validated elsewhere.
         assert looked == []
@@ -470,7 +472,7 @@ class TestBesideValidating:
         def never(_):
             raise AssertionError
 
-        monkeypatch.setattr(project, "beside", never)
+        monkeypatch.setattr(project, "second_process", never)
         size = write(tmp_path / "root/p/x.json", differing()).stat().st_size
         row = done(tmp_path, differing(), Settings({}, {}, memory=8 * size - 1))
         assert row.status == "measured"
@@ -478,8 +480,10 @@ class TestBesideValidating:
     def test_of_ample_memory_each_has_half(self, tmp_path, monkeypatch):
         size = write(tmp_path / "root/p/x.json", differing()).stat().st_size
         given = []
-        real = project.beside
-        monkeypatch.setattr(project, "beside", lambda do: given.append(do.args[-1]) or real(do))
+        real = project.second_process
+        monkeypatch.setattr(
+            project, "second_process", lambda do: given.append(do.args[-1]) or real(do)
+        )
         read = project.read_coco
         monkeypatch.setattr(
             project,
@@ -492,14 +496,14 @@ class TestBesideValidating:
 
     def test_a_process_that_dies_is_replaced(self, tmp_path, monkeypatch):
         plain = self.result(tmp_path / "plain")
-        here, real = os.getpid(), project.validated
+        here, real = os.getpid(), project.validate_project
 
         def dies(*given):
             if os.getpid() != here:
                 os._exit(9)
             return real(*given)
 
-        monkeypatch.setattr(project, "validated", dies)
+        monkeypatch.setattr(project, "validate_project", dies)
         assert self.result(tmp_path / "died") == plain
 
     @pytest.mark.parametrize("n_cores", [1, 2])
@@ -509,7 +513,7 @@ class TestBesideValidating:
         def fails(*_):
             raise ZeroDivisionError
 
-        monkeypatch.setattr(project, "validated", fails)
+        monkeypatch.setattr(project, "validate_project", fails)
         row, files = self.result(tmp_path / "out")
         assert (row.status, row.message) == ("failed", "ZeroDivisionError: ")
         assert list(files) == ["failed.txt"]

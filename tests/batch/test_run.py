@@ -18,7 +18,7 @@ from support.datasets import annotation, document, image, two_annotators, write
 
 from bboxqa.batch import keys
 from bboxqa.batch import run as module
-from bboxqa.batch.history import Worse
+from bboxqa.batch.history import Regression
 from bboxqa.batch.project import run_project
 from bboxqa.batch.rows import Settings
 from bboxqa.batch.run import run_batch
@@ -395,7 +395,7 @@ def test_what_cannot_be_read_is_not_left_out(ran, spoil, known):
 
 def test_a_project_without_files_is_gone(ran):
     (ran / "b/x.json").unlink()
-    told = Worse("b", "it is gone: there is no COCO json in its folder now")
+    told = Regression("b", "it is gone: there is no COCO json in its folder now")
     assert run(ran).worse == (told,)
     assert run(ran).worse == ()
 
@@ -416,7 +416,7 @@ def test_nobody_knows_whether_what_cannot_be_looked_at_is_gone(ran, monkeypatch)
 def test_a_project_that_is_gone_is_told_once(ran):
     shutil.rmtree(ran / "b")
     result = run(ran)
-    assert result.worse == (Worse("b", "it is gone: there is no such folder now"),)
+    assert result.worse == (Regression("b", "it is gone: there is no such folder now"),)
     assert result.passed
     assert "b: it is gone" in (OUT / "index.html").read_text("utf-8")
     assert run(ran).worse == ()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from bboxqa.batch.keys import stamp_of
+from bboxqa.batch.keys import result_key
 from bboxqa.batch.projects.discovery import discover
 from bboxqa.batch.projects.store import Content, Stored, fetched
 from bboxqa.batch.projects.store_discovery import find_projects
@@ -75,7 +75,7 @@ def test_what_is_fetched_is_there_and_then_gone(root, tmp_path):
 
 def test_the_key_changes_with_the_files_and_settings(root):
     def stamp(settings):
-        return stamp_of(find_projects(f"file://{root}", None, None).projects[0], settings)
+        return result_key(find_projects(f"file://{root}", None, None).projects[0], settings)
 
     plain, looking = Settings({}, {}), Settings({}, {}, images=True)
     assert stamp(plain) == stamp(plain)

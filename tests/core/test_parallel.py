@@ -16,15 +16,15 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="there is none e
 
 def test_the_second_process_has_half_of_the_cores(monkeypatch):
     monkeypatch.setattr(parallel, "cores", lambda: 8)
-    with parallel.beside(lambda: (parallel.threads(), parallel.can_fork())) as outcome:
+    with parallel.second_process(lambda: (parallel.threads(), parallel.can_fork())) as outcome:
         assert outcome() == (4, False)
         assert (parallel.threads(), parallel.can_fork()) == (4, True)
     assert parallel.threads() == 8
     monkeypatch.setattr(parallel, "cores", lambda: 2)
-    with parallel.beside(parallel.threads) as outcome:
+    with parallel.second_process(parallel.threads) as outcome:
         assert (outcome(), parallel.threads(), parallel.can_fork()) == (1, 1, False)
     monkeypatch.setattr(parallel, "cores", lambda: 1)
-    with parallel.beside(parallel.threads) as outcome:
+    with parallel.second_process(parallel.threads) as outcome:
         assert outcome() == 1
 
 
@@ -39,11 +39,11 @@ def test_it_ends_when_the_first_is_killed():
     """However long its work takes."""
     program = (
         "import os, time\n"
-        "from bboxqa.core.parallel import beside\n"
+        "from bboxqa.core.parallel import second_process\n"
         "def work():\n"
         "    print(os.getpid(), flush=True)\n"
         "    time.sleep(600)\n"
-        "with beside(work) as outcome:\n"
+        "with second_process(work) as outcome:\n"
         "    outcome()\n"
     )
     process = subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE)

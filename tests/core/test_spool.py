@@ -12,9 +12,16 @@ from support.datasets import annotation, document, image, write
 
 from bboxqa.core import spool as module
 from bboxqa.core.errors import OutputError
-from bboxqa.core.spool import Column, Spool, check_memory, column_limit, stored, vertex_limit
+from bboxqa.core.spool import (
+    Spool,
+    SpooledColumn,
+    check_memory,
+    column_limit,
+    spilled,
+    vertex_limit,
+)
 from bboxqa.formats.dataset.reader import read_coco
-from bboxqa.model.selection import some
+from bboxqa.model.selection import select_annotations
 from bboxqa.pipelines.validate import validate
 
 numbers = st.lists(st.lists(st.floats(-1e9, 1e9), max_size=5), max_size=12)
@@ -39,7 +46,7 @@ def is_mapped(array):
 
 @given(numbers, st.sampled_from([None, 0, 8, 24, 10**6]), st.sampled_from([0, 1]))
 def test_a_column_is_its_windows_one_after_the_other(parts, limit, width):
-    column = Column(np.float64, width, limit)
+    column = SpooledColumn(np.float64, width, limit)
     for place, part in enumerate(parts):
         column.add(np.array(part) if place % 2 else part)
     found = column.done()
@@ -50,7 +57,7 @@ def test_a_column_is_its_windows_one_after_the_other(parts, limit, width):
 @given(st.integers(0, 50), st.integers(1, 4), st.sampled_from([None, 0, 100, 10**6]))
 def test_a_stored_array_is_the_same(n, width, limit):
     array = np.arange(n * width, dtype=np.int32).reshape(n, width)
-    found = stored(array, limit)
+    found = spilled(array, limit)
     assert np.array_equal(found, array)
     assert (found.shape, found.dtype) == (array.shape, array.dtype)
     assert is_mapped(found) == (limit is not None and array.nbytes > limit)
@@ -122,7 +129,7 @@ def test_some_of_what_is_in_files_stays_there(file, monkeypatch):
     monkeypatch.setattr(module, "_CHUNK", 1)
     held, spooled = (read_coco(file, memory=memory).annotations for memory in (None, 64))
     index = np.random.default_rng(0).permutation(len(held))[: len(held) // 2]
-    expected, found = held.take(index), some(spooled, index)
+    expected, found = held.take(index), select_annotations(spooled, index)
     for name in ("id", "image", "annotator", "category", "bbox", "iscrowd"):
         columns = [getattr(each, name) for each in (expected, found)]
         assert np.array_equal(*columns), name
@@ -131,7 +138,7 @@ def test_some_of_what_is_in_files_stays_there(file, monkeypatch):
         rings = zip(expected.segmentation.rings(place), found.segmentation.rings(place),
                     strict=True)  # fmt: skip
         assert all(np.array_equal(*pair) for pair in rings)
-    assert not is_mapped(some(held, index).bbox)
+    assert not is_mapped(select_annotations(held, index).bbox)
 
 
 def test_outlines_of_several_files(file, tmp_path):
@@ -198,8 +205,8 @@ def test_many_files_are_opened():
         "hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]\n"
         "resource.setrlimit(resource.RLIMIT_NOFILE, (64, hard))\n"
         "import numpy as np\n"
-        "from bboxqa.core.spool import stored\n"
-        "kept = [stored(np.arange(9), 8) for _ in range(100)]\n"
+        "from bboxqa.core.spool import spilled\n"
+        "kept = [spilled(np.arange(9), 8) for _ in range(100)]\n"
         "print(sum(int(each.sum()) for each in kept))\n"
     )
     pytest.importorskip("resource")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bboxqa.core.json_values import at
+from bboxqa.core.json_values import pointer_to
 from bboxqa.formats.document import positions, scanner
 from bboxqa.formats.document.positions import Locator, spots
 from bboxqa.formats.document.tolerant import read_bytes
@@ -39,7 +39,7 @@ def test_every_pointer_leads_to_its_value(annotations, images, info, indent, asc
     text = json.dumps(document, indent=indent, ensure_ascii=ascii_only).encode()
     locator = Locator(read_bytes(text, "a"))
     for parts, value in pointers(document):
-        span = locator.span(at(*parts))
+        span = locator.span(pointer_to(*parts))
         assert json.loads(text[span.start : span.stop]) == value
         if parts and isinstance(parts[-1], str) and span.key is not None:
             assert text[span.key : span.key + 1] == b'"'

@@ -8,7 +8,7 @@ from support.reference import shared_file
 from support.validation import document_of, findings
 
 from bboxqa.model.findings import Severity
-from bboxqa.rules.facts.authorship import people
+from bboxqa.rules.facts.authorship import authorship
 
 
 def boxes(rater, number=3, *, shift=0.0, side=10.0, image=1, category=1):
@@ -219,7 +219,7 @@ def test_truncated_files_are_not_said_to_miss_annotators():
 
 def test_image_records_of_annotators_are_images_of_each():
     images = [{"annotator": "ann"}, {"annotator": "bob", "file_name": "a.jpg"}]
-    known = people(document_of({"images": images, "annotations": [{}, {"image_id": 2}]}))
+    known = authorship(document_of({"images": images, "annotations": [{}, {"image_id": 2}]}))
     assert known.by_records
     assert known.picture.tolist() == [0, 0]
     assert known.author.tolist() == [0, 1]
@@ -337,5 +337,5 @@ def test_a_real_file_with_two_annotators_has_nothing():
 
 
 def test_folded_names_have_one_number():
-    known = people(document_of({"annotations": [{"rater": name} for name in ("a", "b", "A ")]}))
+    known = authorship(document_of({"annotations": [{"rater": name} for name in ("a", "b", "A ")]}))
     assert np.array_equal(known.folded, [0, 1, 0])

@@ -8,7 +8,7 @@ from PIL import Image
 from support.pictures import picture, save
 
 from bboxqa.rules.facts.image_content import read_picture
-from bboxqa.rules.facts.image_folder import State, folded, is_foreign, look
+from bboxqa.rules.facts.image_folder import ImageState, is_foreign, normalised_name, scan_images
 
 
 def records(*names):
@@ -16,14 +16,14 @@ def records(*names):
 
 
 def state_of(folder, name):
-    return State(int(look(records(name), folder).state[0]))
+    return ImageState(int(scan_images(records(name), folder).state[0]))
 
 
 @pytest.mark.parametrize("suffix", ["jpg", "png", "bmp", "tif", "webp", "gif"])
 def test_a_sound_image(tmp_path, suffix):
     save(tmp_path / f"a.{suffix}")
-    disk = look(records(f"a.{suffix}"), tmp_path)
-    assert disk.state.tolist() == [State.FOUND]
+    disk = scan_images(records(f"a.{suffix}"), tmp_path)
+    assert disk.state.tolist() == [ImageState.FOUND]
     assert disk.stored.tolist() == disk.shown.tolist() == [[60, 40]]
     assert disk.has_look[0]
     assert len(disk.digest[0]) == 16
@@ -53,8 +53,8 @@ def test_a_truncated_image(tmp_path, suffix):
     path = tmp_path / f"a.{suffix}"
     save(path)
     path.write_bytes(path.read_bytes()[:-500])
-    disk = look(records(path.name), tmp_path)
-    assert disk.state.tolist() == [State.UNREADABLE]
+    disk = scan_images(records(path.name), tmp_path)
+    assert disk.state.tolist() == [ImageState.UNREADABLE]
     assert disk.truncated.tolist() == [True]
     assert disk.shown.tolist() == [[60, 40]]
 
@@ -64,8 +64,8 @@ def test_a_truncated_image(tmp_path, suffix):
 )
 def test_what_is_no_image(tmp_path, content):
     (tmp_path / "a.jpg").write_bytes(content)
-    disk = look(records("a.jpg"), tmp_path)
-    assert disk.state.tolist() == [State.UNREADABLE]
+    disk = scan_images(records("a.jpg"), tmp_path)
+    assert disk.state.tolist() == [ImageState.UNREADABLE]
     assert disk.problem[0]
     assert str(tmp_path) not in disk.problem[0]
 
@@ -74,8 +74,8 @@ def test_a_decompression_bomb_is_not_decoded(tmp_path, monkeypatch):
     save(tmp_path / "a.png")
     for allowed in (2399, 1000):
         monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", allowed)
-        disk = look(records("a.png"), tmp_path)
-        assert disk.state.tolist() == [State.UNREADABLE]
+        disk = scan_images(records("a.png"), tmp_path)
+        assert disk.state.tolist() == [ImageState.UNREADABLE]
         assert "decompression bomb" in disk.problem[0]
         assert not disk.has_look[0]
 
@@ -88,7 +88,7 @@ def test_programs_are_not_started_and_other_files_not_opened(tmp_path):
         f"<SimpleSource><SourceFilename>{tmp_path}/a.png</SourceFilename></SimpleSource>"
         "</VRTRasterBand></VRTDataset>"
     )
-    disk = look(records("b.png", "c.tif"), tmp_path)
+    disk = scan_images(records("b.png", "c.tif"), tmp_path)
     assert disk.problem == ("it is no image of a known format, or its header is broken",) * 2
 
 
@@ -99,12 +99,12 @@ def test_a_raster_that_only_rasterio_reads(tmp_path):
     path = tmp_path / "a.tif"
     with rasterio.open(path, "w", driver="GTiff", **profile) as raster:
         raster.write(np.ones((5, 30, 50), np.float32))
-    disk = look(records("a.tif"), tmp_path)
-    assert disk.state.tolist() == [State.FOUND]
+    disk = scan_images(records("a.tif"), tmp_path)
+    assert disk.state.tolist() == [ImageState.FOUND]
     assert disk.shown.tolist() == [[50, 30]]
     assert disk.has_look.tolist() == [False]
     path.write_bytes(path.read_bytes()[:-2000])
-    assert look(records("a.tif"), tmp_path).state.tolist() == [State.UNREADABLE]
+    assert scan_images(records("a.tif"), tmp_path).state.tolist() == [ImageState.UNREADABLE]
 
 
 @pytest.mark.parametrize("name", [
@@ -115,8 +115,8 @@ def test_what_leads_out_of_the_folder_is_not_opened(tmp_path, name):
     folder = tmp_path / "images"
     folder.mkdir()
     save(tmp_path / "a.jpg")
-    disk = look(records(name), folder)
-    assert disk.state.tolist() == [State.OUTSIDE]
+    disk = scan_images(records(name), folder)
+    assert disk.state.tolist() == [ImageState.OUTSIDE]
     assert disk.digest == (b"",)
 
 
@@ -130,28 +130,34 @@ def test_links(tmp_path):
     (folder / "in.jpg").symlink_to(folder / "b.jpg")
     (folder / "loop.jpg").symlink_to(folder / "loop.jpg")
     names = ("out.jpg", "up/secret.jpg", "in.jpg", "loop.jpg", "x/../b.jpg")
-    disk = look(records(*names), folder)
-    expected = [State.OUTSIDE, State.OUTSIDE, State.FOUND, State.MISSING, State.FOUND]
+    disk = scan_images(records(*names), folder)
+    expected = [
+        ImageState.OUTSIDE,
+        ImageState.OUTSIDE,
+        ImageState.FOUND,
+        ImageState.MISSING,
+        ImageState.FOUND,
+    ]
     assert disk.state.tolist() == expected
 
 
 @pytest.mark.parametrize("name", ["a\0b.jpg", "x" * 5000, "\ud800.jpg", "nothing.jpg", "a/b/c.jpg"])
 def test_names_of_no_file(tmp_path, name):
-    assert state_of(tmp_path, name) == State.MISSING
+    assert state_of(tmp_path, name) == ImageState.MISSING
 
 
 def test_what_is_no_regular_file(tmp_path):
     (tmp_path / "a.jpg").mkdir()
     os.mkfifo(tmp_path / "b.jpg")
-    assert state_of(tmp_path, "a.jpg") == State.UNREADABLE
-    assert state_of(tmp_path, "b.jpg") == State.UNREADABLE
+    assert state_of(tmp_path, "a.jpg") == ImageState.UNREADABLE
+    assert state_of(tmp_path, "b.jpg") == ImageState.UNREADABLE
 
 
 def test_odd_records_are_not_asked(tmp_path):
     images = [3, None, {}, {"file_name": None}, {"file_name": ""}, {"file_name": ["a"]}, []]
-    disk = look(images, tmp_path)
-    assert set(disk.state.tolist()) == {State.NOT_ASKED}
-    empty = look([], tmp_path / "nothing")
+    disk = scan_images(images, tmp_path)
+    assert set(disk.state.tolist()) == {ImageState.NOT_ASKED}
+    empty = scan_images([], tmp_path / "nothing")
     assert empty.shown.shape == (0, 2)
 
 
@@ -162,7 +168,7 @@ def test_odd_records_are_not_asked(tmp_path):
 def test_a_missing_file_is_looked_for(tmp_path, name):
     (tmp_path / "photos").mkdir()
     save(tmp_path / "photos" / "Été.JPG", suffix="jpeg")
-    disk = look(records(name), tmp_path)
+    disk = scan_images(records(name), tmp_path)
     assert disk.suggestions == (("photos/Été.JPG",),)
     assert disk.unnamed == ()
 
@@ -171,15 +177,15 @@ def test_the_likeliest_are_suggested(tmp_path):
     for name in ("x/a.jpg", "y/a.jpg", "z/A.jpg"):
         (tmp_path / name[0]).mkdir()
         save(tmp_path / name)
-    assert look(records("a.jpg"), tmp_path).suggestions == (("x/a.jpg", "y/a.jpg"),)
-    assert look(records("X/A.jpg"), tmp_path).suggestions == (("x/a.jpg",),)
+    assert scan_images(records("a.jpg"), tmp_path).suggestions == (("x/a.jpg", "y/a.jpg"),)
+    assert scan_images(records("X/A.jpg"), tmp_path).suggestions == (("x/a.jpg",),)
 
 
 def test_what_no_record_names(tmp_path):
     for name in ("a.jpg", "b.jpg", "c.jpg", "d.jpg"):
         save(tmp_path / name)
     (tmp_path / "notes.txt").write_text("no image")
-    disk = look(records("a.jpg", "./b.jpg"), tmp_path, others=records("c.jpg"))
+    disk = scan_images(records("a.jpg", "./b.jpg"), tmp_path, others=records("c.jpg"))
     assert disk.unnamed == ("d.jpg",)
 
 
@@ -187,7 +193,7 @@ def test_one_file_is_read_once_and_progress_is_told(tmp_path):
     save(tmp_path / "a.jpg")
     save(tmp_path / "b.jpg", seed=1)
     told = []
-    disk = look(
+    disk = scan_images(
         records("a.jpg", "a.jpg", "b.jpg", "no.jpg"), tmp_path,
         progress=lambda done, total: told.append((done, total)), workers=2,
     )  # fmt: skip
@@ -214,7 +220,7 @@ def test_a_copy_of_less_quality_looks_the_same(tmp_path):
 
 
 def test_names_that_mean_one_file():
-    assert folded("Photos\\E\u0301.JPG") == folded("photos/É.jpg")
+    assert normalised_name("Photos\\E\u0301.JPG") == normalised_name("photos/É.jpg")
     assert not is_foreign("a:/b.jpg"[2:].lstrip("/"))
     # A drive is a letter; what else stands before a colon is a part of the name.
     assert is_foreign("z:b.jpg")

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.validation import codes, document_of
 
-from bboxqa.core.json_values import at, parts_of
+from bboxqa.core.json_values import pointer_parts, pointer_to
 from bboxqa.formats.document.tolerant import read_bytes
 from bboxqa.model.findings import Edit
 from bboxqa.model.settings import ValidateSettings
@@ -32,7 +32,7 @@ def expected(document, edits):
     document = copy.deepcopy(document)
 
     def holder(pointer):
-        *above, last = parts_of(pointer)
+        *above, last = pointer_parts(pointer)
         inner = document
         for part in above:
             inner = inner[int(part)] if isinstance(inner, list) else inner[part]
@@ -44,7 +44,7 @@ def expected(document, edits):
             inner[key] = edit.value
     for edit in sorted(
         edits,
-        key=lambda e: [int(p) if p.isdecimal() else -1 for p in parts_of(e.pointer)],
+        key=lambda e: [int(p) if p.isdecimal() else -1 for p in pointer_parts(e.pointer)],
         reverse=True,
     ):
         if edit.action == "remove":
@@ -66,17 +66,19 @@ def test_edits_of_text_are_edits_of_values(data):
     for name in ("images", "annotations"):
         for row, value in enumerate(document[name]):
             inner = [
-                Edit(at(name, row, "id"), "replace", data.draw(st.integers() | st.text())),
-                Edit(at(name, row, "b"), "remove"),
-                Edit(at(name, row, "new"), "add", data.draw(st.none() | st.text())),
+                Edit(pointer_to(name, row, "id"), "replace", data.draw(st.integers() | st.text())),
+                Edit(pointer_to(name, row, "b"), "remove"),
+                Edit(pointer_to(name, row, "new"), "add", data.draw(st.none() | st.text())),
             ]
-            inner += [Edit(at(name, row, "b", n), "remove") for n in range(len(value["b"]))][:2]
+            inner += [
+                Edit(pointer_to(name, row, "b", n), "remove") for n in range(len(value["b"]))
+            ][:2]
             # A removed list has no places left to remove.
             keep = data.draw(st.sets(st.sampled_from([0, 2, 3, 4]) | st.sampled_from([1])))
             keep = {0, 1, 2} & keep if 1 in keep else keep
             some = [edit for place, edit in enumerate(inner) if place in keep]
             whole = data.draw(st.booleans())
-            possible += [Edit(at(name, row), "remove")] if whole else some
+            possible += [Edit(pointer_to(name, row), "remove")] if whole else some
     indent = data.draw(st.sampled_from([None, 0, 2]))
     text = json.dumps(document, indent=indent, ensure_ascii=False).encode()
     assert json.loads(changed(text, *possible)) == expected(document, possible)

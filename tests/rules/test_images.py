@@ -11,7 +11,7 @@ from bboxqa.formats.document.tolerant import read_bytes
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.image_folder import look
+from bboxqa.rules.facts.image_folder import scan_images
 from bboxqa.rules.fixes import fix
 from bboxqa.rules.images.image_splits import looking_alike
 from bboxqa.rules.registry import RULES
@@ -32,7 +32,7 @@ def many(names, **more):
 
 def seen(content, folder, name="export.json", others=()):
     plain = document_of(content, name)
-    return Document(plain.reading, look(plain.images.values, folder, others=others))
+    return Document(plain.reading, scan_images(plain.images.values, folder, others=others))
 
 
 def found_in(content, folder, code):
@@ -42,7 +42,7 @@ def found_in(content, folder, code):
 
 def mended(content, folder, *select):
     def again(reading):
-        return Document(reading, look(reading.images, folder))
+        return Document(reading, scan_images(reading.images, folder))
 
     chosen = ValidateSettings(select=select)
     fixed = fix(seen(content, folder), chosen, unsafe=True, again=again)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bboxqa.core import blocks
-from bboxqa.core.blocks import Selected
+from bboxqa.core.blocks import SparseRows
 from bboxqa.geometry.kernels.boxes import bbox_iou, corners
 from bboxqa.rules.facts import box_overlaps
 from bboxqa.rules.facts.box_overlaps import first_equal, overlapping
@@ -127,9 +127,9 @@ def test_conditions_and_what_is_found_block_by_block(n, most, seed):
         parts = []
         for rows in blocks.blocks(n):
             found = np.flatnonzero(values[rows, 0] > 2)
-            parts.append(Selected(rows.start + found, values[rows][found]))
+            parts.append(SparseRows(rows.start + found, values[rows][found]))
     assert where.tolist() == (values[:, 0] > 2).tolist()
-    kept = Selected.joined(parts, 2)
+    kept = SparseRows.joined(parts, 2)
     assert kept.rows.tolist() == np.flatnonzero(where).tolist()
     assert all((kept[row] == values[row]).all() for row in kept.rows.tolist())
     assert kept.where(np.zeros(len(kept.rows), bool)).values.shape == (0, 2)

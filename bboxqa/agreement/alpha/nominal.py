@@ -202,8 +202,8 @@ def alpha_per_pair(
     Examples
     --------
     >>> import numpy as np
-    >>> from bboxqa.agreement.counts.reliability_rows import from_table
     >>> from bboxqa.agreement.counts.pair_counts import count_pairs
+    >>> from bboxqa.agreement.counts.reliability_rows import from_table
     >>> table = from_table(np.array([[0, 1], [0, -1]]), np.ones((2, 2), bool), 2)
     >>> alpha_per_pair(count_pairs(table, 2, "category"))[2].round(4)
     array([0.4])

@@ -8,7 +8,7 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, IndexArray, freeze, rows, sum_by
 from bboxqa.model.reliability import Cell, ReliabilityData
 
-__all__ = ["PairCounts", "count_pairs", "join_pairs", "partners"]
+__all__ = ["PairCounts", "cell_pairs", "count_pairs", "join_pairs"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,7 +70,7 @@ def count_pairs(data: ReliabilityData, n_annotators: int, missing: str) -> PairC
     drawn = data.state == Cell.CATEGORY
     code = np.where(drawn, data.value, data.n_values).astype(np.int64)
     units, agreeing, values = _Tally(), _Tally(), _Tally()
-    for left, right in partners(data.unit, drawn, missing):
+    for left, right in cell_pairs(data.unit, drawn, missing):
         ends = np.sort(data.annotator[np.stack([left, right])].astype(np.int64), axis=0)
         pair = ends[0] * n_annotators + ends[1]
         units.add(pair)
@@ -127,7 +127,7 @@ class _Tally:
 _CHUNK = 1 << 22
 
 
-def partners(
+def cell_pairs(
     unit: IndexArray, drawn: BoolArray, missing: str
 ) -> Iterator[tuple[IndexArray, IndexArray]]:
     """Yield every two cells of one unit of which at least one was drawn, in chunks.

@@ -18,7 +18,7 @@ from bboxqa.core.arrays import (
 )
 from bboxqa.model.reliability import ReliabilityData
 
-__all__ = ["AnswerPairs", "answers_in_turn"]
+__all__ = ["AnswerPairs", "answer_chunks"]
 
 # Pairs of answers that are held at once, if no annotator alone has more.
 _CHUNK = 1 << 20
@@ -98,7 +98,7 @@ def _runs(key: IndexArray) -> tuple[IndexArray, IndexArray]:
     return key[start], np.repeat(np.arange(len(start)), np.diff(start, append=len(key)))
 
 
-def answers_in_turn(data: ReliabilityData, n_annotators: int) -> Iterator[AnswerPairs]:
+def answer_chunks(data: ReliabilityData, n_annotators: int) -> Iterator[AnswerPairs]:
     """Yield every answer of an annotator beside every answer of another on the same unit.
 
     An annotator may have answered a unit several times: each answer pairs with each of the
@@ -121,7 +121,7 @@ def answers_in_turn(data: ReliabilityData, n_annotators: int) -> Iterator[Answer
     >>> import numpy as np
     >>> from bboxqa.agreement.counts.reliability_rows import from_table
     >>> table = from_table(np.array([[0, 1], [0, 0]]), np.ones((2, 2), bool), 2)
-    >>> [(answers.left, answers.right) for answers in answers_in_turn(table, 2)]
+    >>> [(answers.left, answers.right) for answers in answer_chunks(table, 2)]
     [(array([0, 1]), array([0, 0]))]
     """
     drawn = data.counted

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.agreement.kappa.answers import AnswerPairs, answers_in_turn
+from bboxqa.agreement.kappa.answers import AnswerPairs, answer_chunks
 from bboxqa.agreement.kappa.pair_kappas import (
     PairBlock,
     PairKappas,
@@ -58,12 +58,12 @@ def choice_pairs(
     """
     blocks = (
         _block(answers, _columns(answers, is_none, n_options))
-        for answers in answers_in_turn(data, n_annotators)
+        for answers in answer_chunks(data, n_annotators)
     )
     found = pair_kappas(blocks, data, _shares)
     if len(found.table) != 1:
         return found
-    (answers,) = answers_in_turn(data, n_annotators)
+    (answers,) = answer_chunks(data, n_annotators)
 
     @cache
     def sums() -> Any:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.agreement.kappa.answers import AnswerPairs, answers_in_turn
-from bboxqa.agreement.kappa.pair_cells import PairCells, cells_in_turn, suits_cells
+from bboxqa.agreement.kappa.answers import AnswerPairs, answer_chunks
+from bboxqa.agreement.kappa.pair_cells import PairCells, cell_chunks, prefers_cells
 from bboxqa.agreement.kappa.pair_kappas import (
     PairBlock,
     PairKappas,
@@ -54,16 +54,16 @@ def cohen_pairs(
     >>> cohen_pairs(table, 2).table.kappa.round(4)
     array([0.4])
     """
-    if suits_cells(data, n_annotators):
+    if prefers_cells(data, n_annotators):
         blocks = (
-            _block_of_cells(cells, weights, data) for cells in cells_in_turn(data, n_annotators)
+            _block_of_cells(cells, weights, data) for cells in cell_chunks(data, n_annotators)
         )
     else:
-        blocks = (_block(answers, weights) for answers in answers_in_turn(data, n_annotators))
+        blocks = (_block(answers, weights) for answers in answer_chunks(data, n_annotators))
     found = pair_kappas(blocks, data, _shares)
     if len(found.table) != 1:
         return found
-    (answers,) = answers_in_turn(data, n_annotators)
+    (answers,) = answer_chunks(data, n_annotators)
     return with_single(found, answers, *_single(answers, weights))
 
 

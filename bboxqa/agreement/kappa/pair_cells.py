@@ -12,7 +12,7 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray, IndexArray, freeze
 from bboxqa.model.reliability import ReliabilityData
 
-__all__ = ["PairCells", "cells_in_turn", "suits_cells"]
+__all__ = ["PairCells", "cell_chunks", "prefers_cells"]
 
 # Of fewer answers than this, a pair takes longer by itself than among others.
 _MANY = 2000
@@ -54,7 +54,7 @@ class PairCells:
         freeze(self)
 
 
-def suits_cells(data: ReliabilityData, n_annotators: int) -> bool:
+def prefers_cells(data: ReliabilityData, n_annotators: int) -> bool:
     """Return whether to count: many answers of each pair, few values, units that are drawn alone.
 
     Parameters
@@ -78,13 +78,13 @@ def suits_cells(data: ReliabilityData, n_annotators: int) -> bool:
     return not ((unit[1:] == unit[:-1]) & (annotator[1:] == annotator[:-1])).any()
 
 
-def cells_in_turn(data: ReliabilityData, n_annotators: int) -> Iterator[PairCells]:
+def cell_chunks(data: ReliabilityData, n_annotators: int) -> Iterator[PairCells]:
     """Yield what each two annotators said, counted.
 
     Parameters
     ----------
     data : ReliabilityData
-        That `suits_cells`.
+        That `prefers_cells`.
     n_annotators : int
 
     Yields
@@ -97,7 +97,7 @@ def cells_in_turn(data: ReliabilityData, n_annotators: int) -> Iterator[PairCell
     >>> import numpy as np
     >>> from bboxqa.agreement.counts.reliability_rows import from_table
     >>> table = from_table(np.array([[0, 1, 1], [0, 1, 1]]), np.ones((2, 3), bool), 2)
-    >>> next(cells_in_turn(table, 2)).times
+    >>> next(cell_chunks(table, 2)).times
     array([1., 2.])
     """
     drawn = data.counted

@@ -2,7 +2,8 @@
 
 The mean without a cluster is that of all, with the kappas of the pairs that it touches taken out
 and put in again: exact, in time that grows with the answers.
-Replicates are made of these values too (`linearised`). Drawn anew, pairs that share little come to
+Replicates are made of these values too (`pseudo_value_estimator`). Drawn anew, pairs that share
+little come to
 agree on everything, which moves a mean of their kappas away from its value; leaving out one cluster
 does not.
 """
@@ -23,7 +24,7 @@ from bboxqa.agreement.uncertainty.estimator import (
     Estimator,
     undefined,
 )
-from bboxqa.agreement.uncertainty.linear import NO_ERROR, fisher_interval, linearised
+from bboxqa.agreement.uncertainty.linear import NO_ERROR, fisher_interval, pseudo_value_estimator
 from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,
@@ -325,7 +326,7 @@ def mean_of_pairs(
     status = BY_CONVENTION if (table.expected >= 1 - ROUNDING).all() else OK
     if found.single is not None:
         return replace(found.single, status=status)
-    return linearised(
+    return pseudo_value_estimator(
         value, found.clusters, found.without[0 if by_shared else 1], found.n_groups,
         observed=observed, expected=expected, status=status, n_shared=int(table.n_shared.sum()),
         lowest=lowest,

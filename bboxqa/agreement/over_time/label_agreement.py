@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from bboxqa.agreement.uncertainty.estimator import OK, Estimator, clusters_of, undefined
-from bboxqa.agreement.uncertainty.linear import linearised
+from bboxqa.agreement.uncertainty.linear import pseudo_value_estimator
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, run_starts, sum_by
 from bboxqa.model.ratings import Ratings
 from bboxqa.model.reliability import Cell
@@ -169,7 +169,7 @@ def cronbach_of_points(ratings: Ratings) -> Estimator:
     clusters = clusters_of(group, weight > 0)
     # A recording that is drawn twice is an item that is there twice, which raises alpha by itself.
     rest = sums.sum(1, keepdims=True) - sums[:, clusters]
-    return linearised(value, clusters, _cronbach(rest), data.n_groups)
+    return pseudo_value_estimator(value, clusters, _cronbach(rest), data.n_groups)
 
 
 def _cronbach(sums: FloatArray) -> FloatArray:

@@ -8,7 +8,7 @@ from bboxqa.agreement.uncertainty.estimator import OK, Estimator
 from bboxqa.agreement.uncertainty.resampling import LEVEL, jackknife_error
 from bboxqa.core.arrays import FloatArray, IndexArray
 
-__all__ = ["FEWEST", "NO_ERROR", "fisher_interval", "linearised"]
+__all__ = ["FEWEST", "NO_ERROR", "fisher_interval", "pseudo_value_estimator"]
 
 FEWEST = 10
 """With fewer clusters than this, an interval without draws covers too rarely to be shown."""
@@ -16,7 +16,7 @@ NO_ERROR = 1e-12
 """A standard error below this is one of rounding: nothing varied."""
 
 
-def linearised(
+def pseudo_value_estimator(
     value: float,
     clusters: IndexArray,
     without: FloatArray,
@@ -56,7 +56,7 @@ def linearised(
 
     Examples
     --------
-    >>> found = linearised(0.5, np.arange(3), np.array([0.4, 0.5, 0.6]), 3)
+    >>> found = pseudo_value_estimator(0.5, np.arange(3), np.array([0.4, 0.5, 0.6]), 3)
     >>> found.evaluate(found.sums @ np.array([[1, 2], [1, 1], [1, 0]])).round(3).tolist()
     [0.5, 0.633]
     """

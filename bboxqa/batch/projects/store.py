@@ -18,10 +18,10 @@ __all__ = [
     "Content",
     "Stored",
     "contents_of",
+    "error_text",
     "fetched",
     "is_url",
     "system_of",
-    "told",
 ]
 
 # What a store knows of a file that changes with its content.
@@ -188,7 +188,7 @@ def _fetch(project: Stored, wanted: Sequence[Content], root: Path) -> None:
                 target.parent.mkdir(parents=True, exist_ok=True)
             system.get([f"{base}/{content.name}" for content in part], [*map(str, targets)])
         except Exception as error:  # noqa: BLE001 - each store has errors of its own
-            raise OutputError(f"could not be fetched: {told(error)}") from None
+            raise OutputError(f"could not be fetched: {error_text(error)}") from None
     for content in wanted:
         target = _inside(root, content.name)
         if not target.is_file() or target.stat().st_size != content.size:
@@ -202,7 +202,7 @@ def _check_unchanged(system: Any, base: str, contents: Sequence[Content]) -> Non
         system.invalidate_cache()
         infos = [system.info(f"{base}/{content.name}") for content in contents]
     except Exception as error:  # noqa: BLE001 - each store has errors of its own
-        raise OutputError(f"could not be fetched: {told(error)}") from None
+        raise OutputError(f"could not be fetched: {error_text(error)}") from None
     for content, info in zip(contents, infos, strict=True):
         if not _is_same(content, _stamps(info, (*_STAMPS, *_STAMPS_OF_OTHERS))):
             raise OutputError(f"{content.name}: has changed since it was found")
@@ -231,7 +231,7 @@ def _is_path(name: str) -> bool:
     return not any(part in {"", ".", ".."} for part in parts) and not re.search(r"[\\:\0]", name)
 
 
-def told(error: Exception) -> str:
+def error_text(error: Exception) -> str:
     """Return an error in words, without queries of addresses: they can hold a signature."""
     text = clean(re.sub(r"\?\S+", "?…", str(error))).replace("\n", " ")
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
@@ -255,5 +255,5 @@ def system_of(url: str) -> tuple[Any, str]:
     try:
         system, base = url_to_fs(url)
     except (ImportError, ValueError) as error:
-        raise ConfigError(f"{url}: {told(error)}") from None
+        raise ConfigError(f"{url}: {error_text(error)}") from None
     return system, str(base).rstrip("/")

@@ -18,9 +18,9 @@ from bboxqa.batch.projects.store import (
     Content,
     Stored,
     contents_of,
+    error_text,
     is_url,
     system_of,
-    told,
 )
 from bboxqa.core.errors import DatasetError
 
@@ -43,7 +43,7 @@ def _discover_stored(url: str, pattern: str | None) -> Discovered:
         system.invalidate_cache()
         listed = system.find(base, detail=True)
     except Exception as error:  # noqa: BLE001 - each store has errors of its own
-        raise DatasetError([f"{url}: cannot be listed: {told(error)}"]) from None
+        raise DatasetError([f"{url}: cannot be listed: {error_text(error)}"]) from None
     contents, unreadable = contents_of(listed, base)
     if not contents:
         raise DatasetError([f"{url}: no such folder, or nothing in it"])
@@ -59,7 +59,7 @@ def _discover_stored(url: str, pattern: str | None) -> Discovered:
         if content.size == 0:
             unreadable.append(f"{content.name}: is empty")
         elif isinstance(coco, Exception):
-            unreadable.append(f"{content.name}: {told(coco)}")
+            unreadable.append(f"{content.name}: {error_text(coco)}")
         elif coco:
             found.setdefault(home_of(_HERE, Path(content.name)), []).append(content)
         else:

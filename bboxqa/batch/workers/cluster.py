@@ -13,10 +13,16 @@ from uuid import uuid4
 
 from bboxqa.batch.projects.discovery import Project
 from bboxqa.batch.rows import Row, Settings
-from bboxqa.batch.validation import Validated
-from bboxqa.batch.workers.partition import count_in_parts
-from bboxqa.batch.workers.pool import Died, Outcome
-from bboxqa.batch.workers.transport import Parcel, Task, pack, unpack, validated_anywhere
+from bboxqa.batch.validation import ValidationOutcome
+from bboxqa.batch.workers.partition import count_on_cluster
+from bboxqa.batch.workers.pool import Outcome, WorkerDied
+from bboxqa.batch.workers.transport import (
+    PackedResult,
+    Task,
+    run_packed,
+    validate_fetched,
+    write_packed,
+)
 from bboxqa.core.errors import BboxqaError, ConfigError
 from bboxqa.core.parallel import cores
 from bboxqa.core.version import __version__
@@ -24,7 +30,7 @@ from bboxqa.core.version import __version__
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-__all__ = ["Lost", "connected", "run_on", "run_projects"]
+__all__ = ["WorkerLost", "connected", "run_on", "run_projects"]
 
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
@@ -41,7 +47,7 @@ _LARGE = 1 << 26
 
 
 @dataclass(frozen=True, slots=True)
-class Lost(Died):
+class WorkerLost(WorkerDied):
     """A task that no worker has brought to an end.
 
     Attributes
@@ -148,18 +154,18 @@ def run_projects(
     """
     work = partial(_pack, settings=settings, version=__version__, part_size=part_size)
     for task, outcome in run_on(client, tasks, work, large=lambda task: task[0].size > _LARGE):
-        yield task, outcome if isinstance(outcome, Died) else unpack(outcome, out)
+        yield task, outcome if isinstance(outcome, WorkerDied) else write_packed(outcome, out)
 
 
-def _pack(task: Task, settings: Settings, version: str, part_size: int | None) -> Parcel:
+def _pack(task: Task, settings: Settings, version: str, part_size: int | None) -> PackedResult:
     project, _ = task
     # Sharing out a small one would cost more than it saves.
     is_large = project.size > _LARGE or part_size is not None
-    return pack(
+    return run_packed(
         task,
         settings,
         _scratch(version),
-        partial(count_in_parts, part_size=part_size),
+        partial(count_on_cluster, part_size=part_size),
         partial(_validate_beside, project, settings, version) if is_large else None,
     )
 
@@ -176,8 +182,8 @@ def _scratch(version: str) -> Path:
 
 @contextmanager
 def _validate_beside(
-    project: Project, settings: Settings, version: str, here: Callable[[], Validated]
-) -> Iterator[Callable[[], Validated]]:
+    project: Project, settings: Settings, version: str, here: Callable[[], ValidationOutcome]
+) -> Iterator[Callable[[], ValidationOutcome]]:
     """Validate a project on another worker, or here if there is none; yield what waits for it."""
     from distributed import get_client, get_worker, worker_client
 
@@ -201,11 +207,11 @@ def _validate_beside(
         allow_other_workers=True,
     )
 
-    def wait() -> Validated:
+    def wait() -> ValidationOutcome:
         # The thread leaves the pool of its worker meanwhile: there may be no other one.
         with nullcontext() if future.done() else worker_client():
             try:
-                result: Validated = future.result()
+                result: ValidationOutcome = future.result()
             except Exception as error:
                 raise EOFError from error
         return result
@@ -216,8 +222,8 @@ def _validate_beside(
         future.cancel()
 
 
-def _validate(project: Project, settings: Settings, version: str) -> Validated:
-    return validated_anywhere(project, settings, _scratch(version))
+def _validate(project: Project, settings: Settings, version: str) -> ValidationOutcome:
+    return validate_fetched(project, settings, _scratch(version))
 
 
 def run_on(
@@ -232,7 +238,7 @@ def run_on(
     A worker that dies takes nothing with it: Dask does its tasks again elsewhere. A task whose
     workers die time and again (``distributed.scheduler.allowed-failures``), or that raises, is
     tried once more at the end, alone, since another one may have ended those workers; then it is
-    yielded with `Died`.
+    yielded with `WorkerDied`.
 
     Parameters
     ----------
@@ -258,7 +264,7 @@ def run_on(
     again = []
     try:
         for task, result in _run(client, tasks, work, large):
-            if isinstance(result, Died):
+            if isinstance(result, WorkerDied):
                 again.append(task)
             else:
                 yield task, result
@@ -321,8 +327,10 @@ def _result_of(future: "Future") -> Any:
         return future.result()
     except KilledWorker as error:
         times = error.allowed_failures + 1
-        return Lost(None, f"its workers died {times} times while they ran it (out of memory?)")
+        return WorkerLost(
+            None, f"its workers died {times} times while they ran it (out of memory?)"
+        )
     except BboxqaError as error:
-        return Lost(None, str(error))
+        return WorkerLost(None, str(error))
     except Exception as error:  # noqa: BLE001 - one project never stops the others
-        return Lost(None, f"{type(error).__name__}: {error}")
+        return WorkerLost(None, f"{type(error).__name__}: {error}")

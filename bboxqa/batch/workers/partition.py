@@ -8,9 +8,15 @@ from uuid import uuid4
 from bboxqa.core.errors import BboxqaError
 from bboxqa.geometry.similarities.registry import needs_outlines
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.pipelines.counting import Counted, Part, count_images, join_counted, split_images
+from bboxqa.pipelines.counting import (
+    AgreementCounts,
+    ImagePart,
+    count_part,
+    join_counted,
+    split_images,
+)
 
-__all__ = ["count_in_parts"]
+__all__ = ["count_on_cluster"]
 
 # Annotations of a part: about half a second of work, against which sending it is little.
 _BOXES, _OUTLINES = 200_000, 50_000
@@ -18,14 +24,14 @@ _BOXES, _OUTLINES = 200_000, 50_000
 _FAN_IN = 8
 
 
-def count_in_parts(
-    whole: Part,
+def count_on_cluster(
+    whole: ImagePart,
     settings: AgreeSettings,
     *,
     greedy: bool,
     progress: Any = None,
     part_size: int | None = None,
-) -> Counted:
+) -> AgreementCounts:
     """Count what agrees in parts on the workers of a cluster; called on one of them.
 
     The thread leaves the pool of its worker meanwhile, so that the parts find a place. A part
@@ -36,10 +42,10 @@ def count_in_parts(
     # Names are no part of the work.
     parts = list(map(_bare, split_images(whole, n_parts))) if n_parts > 1 else []
     if len(parts) < 2:
-        return count_images(whole, settings, greedy=greedy, progress=progress)
+        return count_part(whole, settings, greedy=greedy, progress=progress)
     from distributed import worker_client
 
-    work = partial(count_images, settings=settings, greedy=greedy)
+    work = partial(count_part, settings=settings, greedy=greedy)
     with worker_client() as client:
         sent = client.scatter(parts, hash=False)
         del parts
@@ -52,14 +58,14 @@ def count_in_parts(
                 for start in range(0, len(level), _FAN_IN)
             ]
         try:
-            counted: Counted = level[0].result()
+            counted: AgreementCounts = level[0].result()
         except BboxqaError:
             # All problems are told, with their names, as by a run in one part.
-            return count_images(whole, settings, greedy=greedy, progress=progress)
+            return count_part(whole, settings, greedy=greedy, progress=progress)
     return counted
 
 
-def _bare(part: Part) -> Part:
+def _bare(part: ImagePart) -> ImagePart:
     nameless = ("",) * len(part.data.image_names)
     data = replace(part.data, image_names=nameless, sources=(), notes=(), attribution="")
     return replace(part, data=data)

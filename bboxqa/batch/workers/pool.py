@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from threadpoolctl import threadpool_limits
 
 from bboxqa.core.errors import OutputError
-from bboxqa.core.parallel import cores, have_threads
+from bboxqa.core.parallel import cores, limit_threads
 
 if TYPE_CHECKING:
     from multiprocessing.context import ForkServerContext, SpawnContext
 
-__all__ = ["Died", "Outcome", "run_all"]
+__all__ = ["Outcome", "WorkerDied", "run_all"]
 
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
@@ -37,7 +37,7 @@ _NO_MEMORY = 112
 
 
 @dataclass(frozen=True, slots=True)
-class Died:
+class WorkerDied:
     """A process ended before its task was done.
 
     Attributes
@@ -57,7 +57,7 @@ class Died:
         return f"its process ended with status {self.exit_code}"
 
 
-Outcome = tuple[_Task, _Result | Died]
+Outcome = tuple[_Task, _Result | WorkerDied]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +87,8 @@ def run_all(
     """Do tasks in several processes; yield each with its result as it is done.
 
     A process that dies is one task that has died: it is tried once more at the end, alone, and
-    yielded with `Died` if that ends the same way. With one job the work is done in one process
+    yielded with `WorkerDied` if that ends the same way. With one job the work is done in one
+    process
     beside this one all the same.
 
     Parameters
@@ -115,7 +116,7 @@ def run_all(
         n_workers = min(jobs, max(1, len(tasks)))
         lanes = [_Lane(deque(tasks), 1, max(1, cores() // n_workers))]
     for task, result in _run(lanes, work, module, jobs):
-        if isinstance(result, Died):
+        if isinstance(result, WorkerDied):
             again.append(task)
         else:
             yield task, result
@@ -144,7 +145,7 @@ def _run(
                     workers.remove(worker)
                     worker.process.join()
                     if worker.given:
-                        yield worker.given.popleft(), Died(worker.process.exitcode)
+                        yield worker.given.popleft(), WorkerDied(worker.process.exitcode)
                     # Those behind it are not to blame.
                     waiting.extendleft(reversed(worker.given))
                     continue
@@ -232,7 +233,7 @@ def _serve(work: Callable[[Any], Any], pipe: Connection, n_threads: int) -> None
         # Libraries that are loaded already no longer look at the environment.
         threadpool_limits(n_threads)
         os.environ.update(dict.fromkeys(_THREADS, str(n_threads)))
-        have_threads(n_threads)
+        limit_threads(n_threads)
     tasks: SimpleQueue[Any] = SimpleQueue()
     Thread(target=_listen, args=(pipe, tasks), daemon=True).start()
     while True:

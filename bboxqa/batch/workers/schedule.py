@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Sequence
 from heapq import heappop, heappush
 
-__all__ = ["count_wide"]
+__all__ = ["n_two_core"]
 
 # A project that is measured beside being validated takes so much less time (1,000,000 boxes).
 _FASTER = 1.6
@@ -12,7 +12,7 @@ _FASTER = 1.6
 _MANY = 1000
 
 
-def count_wide(sizes: Sequence[int], jobs: int, least: int) -> int:
+def n_two_core(sizes: Sequence[int], jobs: int, least: int) -> int:
     """Return how many of the largest projects are best run with two cores each.
 
     A project that is as large as half of all together would be at work long after the others,
@@ -34,9 +34,9 @@ def count_wide(sizes: Sequence[int], jobs: int, least: int) -> int:
 
     Examples
     --------
-    >>> count_wide([200, 100], 2, 10), count_wide([100, 100], 2, 10)
+    >>> n_two_core([200, 100], 2, 10), n_two_core([100, 100], 2, 10)
     (2, 0)
-    >>> count_wide([100, 100, 100], 2, 10)
+    >>> n_two_core([100, 100, 100], 2, 10)
     1
     """
     candidates = sum(size >= least for size in sizes[: 2 * jobs])

@@ -10,18 +10,18 @@ from bboxqa.batch.projects.discovery import Project
 from bboxqa.batch.projects.store import Stored, fetched
 from bboxqa.batch.result_folders import FAILURE, filled, folder_of, note_failure
 from bboxqa.batch.rows import Row, Settings, settings_of
-from bboxqa.batch.validation import Beside, Validated, validated
+from bboxqa.batch.validation import RunElsewhere, ValidationOutcome, validate_project
 from bboxqa.core.errors import BboxqaError, OutputError
 from bboxqa.pipelines.agree import CountAll
 
-__all__ = ["Parcel", "Task", "pack", "run_task", "unpack", "validated_anywhere"]
+__all__ = ["PackedResult", "Task", "run_packed", "run_task", "validate_fetched", "write_packed"]
 
 Task = tuple[Project, str]
 """A project and the key of its result."""
 
 
 @dataclass(frozen=True, slots=True)
-class Parcel:
+class PackedResult:
     """What came of a project.
 
     Attributes
@@ -45,16 +45,16 @@ def run_task(task: Task, settings: Settings, out: Path) -> Row:
     # What a killed run leaves here is removed by the next one.
     scratch = out / "projects"
     scratch.mkdir(parents=True, exist_ok=True)
-    return unpack(pack(task, settings, scratch), out)
+    return write_packed(run_packed(task, settings, scratch), out)
 
 
-def pack(
+def run_packed(
     task: Task,
     settings: Settings,
     scratch: Path,
     count_all: CountAll | None = None,
-    validate_beside: Beside | None = None,
-) -> Parcel:
+    validate_beside: RunElsewhere | None = None,
+) -> PackedResult:
     """Run a project in a folder that is removed afterwards, and keep its files.
 
     Parameters
@@ -80,14 +80,14 @@ def pack(
                 return _named(project, row, _files(out, project), root)
             _check_shared(project)
             row = run_project(project, settings, out, key, count_all, validate_beside)
-            return Parcel(project, row, _files(out, project))
+            return PackedResult(project, row, _files(out, project))
     except (OSError, OutputError) as error:
-        return Parcel(project, failed(project, error), ())
+        return PackedResult(project, failed(project, error), ())
     except BboxqaError as error:
-        return Parcel(project, failed(project, OutputError(str(error))), ())
+        return PackedResult(project, failed(project, OutputError(str(error))), ())
 
 
-def unpack(parcel: Parcel, out: Path) -> Row:
+def write_packed(parcel: PackedResult, out: Path) -> Row:
     """Write the folder of a project."""
     name = parcel.project.name
     if {file for file, _ in parcel.files} <= {FAILURE}:
@@ -122,9 +122,11 @@ def _files(out: Path, project: Project) -> tuple[tuple[str, bytes], ...]:
     return tuple((file.name, file.read_bytes()) for file in sorted(folder.iterdir()))
 
 
-def _named(project: Stored, row: Row, files: tuple[tuple[str, bytes], ...], root: Path) -> Parcel:
+def _named(
+    project: Stored, row: Row, files: tuple[tuple[str, bytes], ...], root: Path
+) -> PackedResult:
     """Return what came of a fetched project with the names that its files have in the store."""
-    return Parcel(
+    return PackedResult(
         project,
         replace(row, message=row.message.replace(str(root), project.url)),
         tuple((name, _with_names(content, project, root)) for name, content in files),
@@ -136,16 +138,16 @@ def _with_names(content: bytes, project: Stored, root: Path) -> bytes:
     return content.replace(str(root).encode("utf-8", "surrogateescape"), project.url.encode())
 
 
-def validated_anywhere(project: Project, settings: Settings, scratch: Path) -> Validated:
+def validate_fetched(project: Project, settings: Settings, scratch: Path) -> ValidationOutcome:
     """Validate a project on whatever worker; its files may have to be fetched.
 
-    Parameters and errors are as those of `pack` and `validated`.
+    Parameters and errors are as those of `run_packed` and `validate_project`.
     """
     if not isinstance(project, Stored):
         _check_shared(project)
         _, validate = settings_of(project, settings)
         images = project.images if settings.images else None
-        return validated(project, validate, images, settings.memory)
+        return validate_project(project, validate, images, settings.memory)
     with fetched(project, scratch, images=settings.images) as (local, root):
-        found = validated_anywhere(local, settings, scratch)
+        found = validate_fetched(local, settings, scratch)
         return replace(found, lines=_with_names(found.lines, project, root))

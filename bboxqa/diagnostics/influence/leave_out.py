@@ -23,7 +23,7 @@ from bboxqa.diagnostics.influence.leave_out_ranks import (
     ranked_without_units,
     ranked_without_values,
 )
-from bboxqa.diagnostics.influence.lost_ratings import LostRatings, Rest, lost_ratings
+from bboxqa.diagnostics.influence.lost_ratings import RatingsWithout, Remainder, ratings_without
 from bboxqa.model.reliability import ReliabilityData
 
 __all__ = ["alpha_without_annotators", "alpha_without_units", "alpha_without_values"]
@@ -118,7 +118,7 @@ def alpha_without_annotators(
     array([0.4444, 0.4444, 1.    ])
     """
     counts = unit_counts(data)
-    marginal, lost = pairable_marginal(counts), lost_ratings(data, counts, n_annotators)
+    marginal, lost = pairable_marginal(counts), ratings_without(data, counts, n_annotators)
     if level == "ordinal":
         found = ranked_without_annotators(counts, marginal, lost)
     else:
@@ -175,7 +175,7 @@ def alpha_without_values(
     return np.where(found.total > 1 + ROUNDING, _alpha(found)[0], np.nan)
 
 
-def _units(counts: UnitCounts, distances: FixedDistances) -> Rest:
+def _units(counts: UnitCounts, distances: FixedDistances) -> Remainder:
     n_units, size = len(counts.size), counts.size
     paired = counts.weight * (size >= 2)
     marginal = pairable_marginal(counts)
@@ -184,7 +184,7 @@ def _units(counts: UnitCounts, distances: FixedDistances) -> Rest:
     apart = paired * of_unit / np.maximum(size - 1, 1)
     own = sum_by(counts.unit, counts.count * mean_to[counts.value], n_units) * paired
     within, between = float(apart.sum()), float(marginal @ mean_to)
-    return Rest(
+    return Remainder(
         total=float(marginal.sum()) - paired * size,
         within=within - apart,
         between=between - 2 * own + paired**2 * of_unit,
@@ -193,8 +193,8 @@ def _units(counts: UnitCounts, distances: FixedDistances) -> Rest:
 
 
 def _annotators(
-    counts: UnitCounts, marginal: FloatArray, lost: LostRatings, distances: FixedDistances
-) -> Rest:
+    counts: UnitCounts, marginal: FloatArray, lost: RatingsWithout, distances: FixedDistances
+) -> Remainder:
     to_unit = distances.to_unit(counts)
     of_unit = sum_by(counts.unit, counts.count * to_unit, len(counts.size))
     within = float((counts.weight * of_unit / np.maximum(counts.size - 1, 1)).sum())
@@ -210,7 +210,7 @@ def _values(
     pairs: ValuePairs,
     amount: FloatArray,
     distances_of: Callable[[FloatArray], FixedDistances],
-) -> Rest:
+) -> Remainder:
     n_values, first, second = len(marginal), pairs.first, pairs.second
     distances = distances_of(marginal)
     apart = amount * distances.between(first, second)
@@ -233,7 +233,7 @@ def _values(
         within[value] = amount[stays] @ left.between(first[stays], second[stays])
         total[value] = kept.sum()
         between[value] = kept @ left.mean_to(kept[:, None])[:, 0]
-    return Rest(total, within, between, (whole, found.whole[1]))
+    return Remainder(total, within, between, (whole, found.whole[1]))
 
 
 def _expected(
@@ -243,14 +243,14 @@ def _expected(
     lost: FloatArray,
     n_columns: int,
     distances: FixedDistances,
-) -> Rest:
+) -> Remainder:
     """Return n and n (n − 1) D_e without what each column loses."""
     mean_to = distances.mean_to(marginal[:, None])[:, 0]
     whole = float(marginal @ mean_to)
     between = whole - 2 * sum_by(column, lost * mean_to[value], n_columns)
     between += distances.spread(column, value, lost, n_columns)
     total = float(marginal.sum()) - sum_by(column, lost, n_columns)
-    return Rest(total, np.zeros(n_columns), between, (0.0, whole))
+    return Remainder(total, np.zeros(n_columns), between, (0.0, whole))
 
 
 def _recounted(
@@ -274,7 +274,7 @@ def _few(rest: FloatArray, whole: float) -> BoolArray:
     return result
 
 
-def _alpha(found: Rest) -> tuple[FloatArray, BoolArray]:
+def _alpha(found: Remainder) -> tuple[FloatArray, BoolArray]:
     """Return 1 − D_o / D_e, and where it has to be counted instead."""
     with np.errstate(divide="ignore", invalid="ignore"):
         result: FloatArray = 1 - found.within * (found.total - 1) / found.between

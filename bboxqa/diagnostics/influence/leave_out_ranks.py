@@ -14,7 +14,7 @@ from bboxqa.agreement.alpha.value_pairs import ValuePairs, value_pairs
 from bboxqa.agreement.counts.unit_counts import UnitCounts
 from bboxqa.agreement.uncertainty.estimator import ROUNDING
 from bboxqa.core.arrays import FloatArray, IndexArray, rows, sum_by
-from bboxqa.diagnostics.influence.lost_ratings import LostRatings, Rest
+from bboxqa.diagnostics.influence.lost_ratings import RatingsWithout, Remainder
 
 __all__ = ["ranked_without_annotators", "ranked_without_units", "ranked_without_values"]
 
@@ -24,7 +24,7 @@ _MOST_RANKED = 2000
 _CHUNK = 1 << 22
 
 
-def ranked_without_units(counts: UnitCounts) -> Rest:
+def ranked_without_units(counts: UnitCounts) -> Remainder:
     """Return what alpha is made of without each unit.
 
     Two values c < k are d_ck ranks apart, of which the ratings of a unit between them are
@@ -88,7 +88,7 @@ def ranked_without_units(counts: UnitCounts) -> Rest:
     kept = marginal[counts.value] - taken
     left = total - paired * counts.size
     left_cubes = cubes + sum_by(counts.unit, kept**3 - marginal[counts.value] ** 3, n_units)
-    return Rest(
+    return Remainder(
         total=left,
         within=whole + change,
         between=left * (left**3 - left_cubes) / 6,
@@ -116,7 +116,7 @@ def _coverings(
     return covering, both
 
 
-def _of_many_values(counts: UnitCounts) -> Rest:
+def _of_many_values(counts: UnitCounts) -> Remainder:
     """Return the same from the sums of each unit, however many values there are."""
     n_values, n_units = counts.n_values, len(counts.size)
     pairs = value_pairs(counts)
@@ -130,7 +130,9 @@ def _of_many_values(counts: UnitCounts) -> Rest:
     return _joined(parts, _ranked(whole[:n_values], whole[n_values:], pairs))
 
 
-def ranked_without_annotators(counts: UnitCounts, marginal: FloatArray, lost: LostRatings) -> Rest:
+def ranked_without_annotators(
+    counts: UnitCounts, marginal: FloatArray, lost: RatingsWithout
+) -> Remainder:
     """Return what alpha is made of without each annotator.
 
     Parameters
@@ -149,12 +151,12 @@ def ranked_without_annotators(counts: UnitCounts, marginal: FloatArray, lost: Lo
     Examples
     --------
     >>> from bboxqa.agreement.counts.unit_counts import unit_counts
-    >>> from bboxqa.diagnostics.influence.lost_ratings import lost_ratings
+    >>> from bboxqa.diagnostics.influence.lost_ratings import ratings_without
     >>> from bboxqa.agreement.counts.reliability_rows import from_table
     >>> table = from_table(np.array([[0, 1], [0, 2], [0, 2]]), np.ones((3, 2), bool), 3)
     >>> counts = unit_counts(table)
     >>> found = ranked_without_annotators(
-    ...     counts, pairable_marginal(counts), lost_ratings(table, counts, 3))
+    ...     counts, pairable_marginal(counts), ratings_without(table, counts, 3))
     >>> found.total, found.within
     (array([4., 4., 4.]), array([0., 2., 2.]))
     """
@@ -173,7 +175,9 @@ def ranked_without_annotators(counts: UnitCounts, marginal: FloatArray, lost: Lo
     return _joined(parts, whole)
 
 
-def _own_part(counts: UnitCounts, lost: LostRatings, part: slice, ranks: FloatArray) -> FloatArray:
+def _own_part(
+    counts: UnitCounts, lost: RatingsWithout, part: slice, ranks: FloatArray
+) -> FloatArray:
     """Return by how much n D_o of some annotators changes without their own ratings."""
     starts = np.searchsorted(counts.unit, np.arange(len(counts.size) + 1))
     of_unit, of_rating = np.zeros(len(lost.unit)), np.zeros(len(lost.unit))
@@ -193,7 +197,9 @@ def _own_part(counts: UnitCounts, lost: LostRatings, part: slice, ranks: FloatAr
     return sum_by(lost.annotator[here] - part.start, change[here], part.stop - part.start)
 
 
-def ranked_without_values(marginal: FloatArray, pairs: ValuePairs, together: FloatArray) -> Rest:
+def ranked_without_values(
+    marginal: FloatArray, pairs: ValuePairs, together: FloatArray
+) -> Remainder:
     """Return what alpha is made of without the row and column of each value.
 
     Parameters
@@ -239,16 +245,16 @@ def ranked_without_values(marginal: FloatArray, pairs: ValuePairs, together: Flo
     return _joined(parts, _ranked(marginal[:, None], together[:, None], pairs))
 
 
-def _ranked(kept: FloatArray, together: FloatArray, pairs: ValuePairs) -> Rest:
+def _ranked(kept: FloatArray, together: FloatArray, pairs: ValuePairs) -> Remainder:
     """Return n, n D_o and n (n − 1) D_e of (K, B) marginals and (P, B) or (P, 1) coincidences."""
     ranks, total = midranks(kept), kept.sum(0)
     within = (together * (ranks[pairs.first] - ranks[pairs.second]) ** 2).sum(0)
     between = 2 * total * (kept * ranks**2).sum(0)
-    return Rest(total, within, between, (0.0, 0.0))
+    return Remainder(total, within, between, (0.0, 0.0))
 
 
-def _joined(parts: list[Rest], whole: Rest) -> Rest:
-    return Rest(
+def _joined(parts: list[Remainder], whole: Remainder) -> Remainder:
+    return Remainder(
         total=np.concatenate([np.zeros(0), *(part.total for part in parts)]),
         within=np.concatenate([np.zeros(0), *(part.within for part in parts)]),
         between=np.concatenate([np.zeros(0), *(part.between for part in parts)]),

@@ -8,11 +8,11 @@ from bboxqa.agreement.counts.unit_counts import UnitCounts
 from bboxqa.core.arrays import FloatArray, IndexArray, freeze, sum_by
 from bboxqa.model.reliability import Cell, ReliabilityData
 
-__all__ = ["LostRatings", "Rest", "lost_ratings"]
+__all__ = ["RatingsWithout", "Remainder", "ratings_without"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rest:
+class Remainder:
     """What alpha is made of without each of B things.
 
     Attributes
@@ -37,7 +37,7 @@ class Rest:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LostRatings:
+class RatingsWithout:
     """M ratings, sorted by annotator, and the L pairable values that go with each annotator.
 
     Attributes
@@ -81,7 +81,7 @@ class LostRatings:
         return self.weight * np.where(self.size >= 2, left - before, 0)
 
 
-def lost_ratings(data: ReliabilityData, counts: UnitCounts, n_annotators: int) -> LostRatings:
+def ratings_without(data: ReliabilityData, counts: UnitCounts, n_annotators: int) -> RatingsWithout:
     """Return what goes with each annotator.
 
     Parameters
@@ -101,7 +101,7 @@ def lost_ratings(data: ReliabilityData, counts: UnitCounts, n_annotators: int) -
     >>> from bboxqa.agreement.counts.unit_counts import unit_counts
     >>> from bboxqa.agreement.counts.reliability_rows import from_table
     >>> table = from_table(np.array([[0, 1], [0, 1], [0, 2]]), np.ones((3, 2), bool), 3)
-    >>> lost = lost_ratings(table, unit_counts(table), 3)
+    >>> lost = ratings_without(table, unit_counts(table), 3)
     >>> lost.who, lost.what
     (array([0, 0, 1, 1, 2, 2]), array([0, 1, 0, 1, 0, 2]))
     """
@@ -119,7 +119,7 @@ def lost_ratings(data: ReliabilityData, counts: UnitCounts, n_annotators: int) -
     )
     keys, place = np.unique(key, return_inverse=True)
     who, what = np.divmod(keys, max(n_values, 1))
-    return LostRatings(
+    return RatingsWithout(
         unit=unit,
         annotator=annotator,
         entry=np.searchsorted(counts.unit * n_values + counts.value, unit * n_values + value),

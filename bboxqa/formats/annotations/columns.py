@@ -8,7 +8,7 @@ from operator import attrgetter
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray
-from bboxqa.core.spool import Column, column_limit
+from bboxqa.core.spool import SpooledColumn, column_limit
 from bboxqa.formats.annotations.outline_columns import OutlinesBuilder
 from bboxqa.formats.annotations.records import (
     ANNOTATOR_KEYS,
@@ -24,7 +24,7 @@ from bboxqa.formats.annotations.records import (
 from bboxqa.model.annotations import Source
 from bboxqa.model.outlines import Segmentations
 
-__all__ = ["Authors", "CocoFile", "Columns", "ColumnsBuilder"]
+__all__ = ["AnnotationFile", "Authors", "Columns", "ColumnsBuilder"]
 
 _IDS = ("id", "image_id", "category_id")
 
@@ -76,7 +76,7 @@ class _AuthorsBuilder:
     def __init__(self, key: str, limit: int | None) -> None:
         self._rest = key.split(".")[1:]
         self._get = attrgetter(author_field(key))
-        self._codes = Column(np.int32, limit=limit)
+        self._codes = SpooledColumn(np.int32, limit=limit)
         self._known: dict[object, int] = {None: -1, "": -1}
         self._numbers: dict[str, int] = {}
 
@@ -139,9 +139,9 @@ class ColumnsBuilder:
         self.type = annotation_type(own, segmentation=segmentation)
         self.problems: list[str] = []
         limit = column_limit(memory)
-        self._ids = {key: Column(np.int64, limit=limit) for key in _IDS}
-        self._bbox = Column(np.float64, 4, limit)
-        self._iscrowd = Column(np.bool_, limit=limit)
+        self._ids = {key: SpooledColumn(np.int64, limit=limit) for key in _IDS}
+        self._bbox = SpooledColumn(np.float64, 4, limit)
+        self._iscrowd = SpooledColumn(np.bool_, limit=limit)
         self._authors = {key: _AuthorsBuilder(key, limit) for key in keys}
         self.outlines = OutlinesBuilder(name, self.problems, memory) if segmentation else None
 
@@ -195,7 +195,7 @@ class ColumnsBuilder:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class CocoFile:
+class AnnotationFile:
     """One file: its records of images and categories, and its annotations as columns."""
 
     source: Source

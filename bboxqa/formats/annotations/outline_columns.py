@@ -5,7 +5,7 @@ from itertools import chain
 
 import numpy as np
 
-from bboxqa.core.spool import Column, column_limit, stored, vertex_limit
+from bboxqa.core.spool import SpooledColumn, column_limit, spilled, vertex_limit
 from bboxqa.formats.annotations.records import OutlinedAnnotation, Rle
 from bboxqa.model.outlines import SegmentationKind, Segmentations
 from bboxqa.model.run_lengths import compress_counts, decode_counts
@@ -33,13 +33,13 @@ class OutlinesBuilder:
         self._name = name
         self._problems = problems
         self._limit = limit = column_limit(memory)
-        self._kind = Column(np.uint8, limit=limit)
-        self._xy = Column(np.float64, 2, vertex_limit(memory))
-        self._ring_lengths = Column(np.int64, limit=limit)
-        self._ring_counts = Column(np.int64, limit=limit)
-        self._texts = Column(np.uint8, limit=vertex_limit(memory))
-        self._text_lengths = Column(np.int64, limit=limit)
-        self._size = Column(np.int32, 2, limit)
+        self._kind = SpooledColumn(np.uint8, limit=limit)
+        self._xy = SpooledColumn(np.float64, 2, vertex_limit(memory))
+        self._ring_lengths = SpooledColumn(np.int64, limit=limit)
+        self._ring_counts = SpooledColumn(np.int64, limit=limit)
+        self._texts = SpooledColumn(np.uint8, limit=vertex_limit(memory))
+        self._text_lengths = SpooledColumn(np.int64, limit=limit)
+        self._size = SpooledColumn(np.int32, 2, limit)
 
     def add(self, records: Sequence[OutlinedAnnotation]) -> None:
         """Take in the outlines of one window."""
@@ -136,7 +136,7 @@ class OutlinesBuilder:
             kind=self._kind.done(),
             # Neighbours in the file are neighbours in an image only by chance.
             xy=self._xy.done(scattered=True),
-            ring_offsets=stored(np.concatenate([[0], np.cumsum(ring_lengths)]), self._limit),
+            ring_offsets=spilled(np.concatenate([[0], np.cumsum(ring_lengths)]), self._limit),
             part_start=part_stop - ring_counts,
             part_stop=part_stop,
             counts=self._texts.done(scattered=True),

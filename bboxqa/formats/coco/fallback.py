@@ -17,12 +17,12 @@ from bboxqa.formats.annotations.records import (
     whole_number,
 )
 
-__all__ = ["read_carefully"]
+__all__ = ["read_fallback"]
 
 _LISTS = ("images", "annotations", "categories")
 
 
-def read_carefully(
+def read_fallback(
     name: str, text: bytes, builder: ColumnsBuilder
 ) -> tuple[list[Image], list[Category]]:
     """Read a file record by record; what is wrong is added to the problems of `builder`.
@@ -72,14 +72,14 @@ class _Report:
         self._problems = problems
 
     def add(self, record: str, key: str, found: object, expected: str) -> None:
-        shown = "missing" if found is _ABSENT else _shorten(found)
+        shown = "missing" if found is _ABSENT else _shortened(found)
         self._problems.append(f"{self._name}: {record}: {key} is {shown}; expected {expected}")
 
 
 _ABSENT = object()
 
 
-def _shorten(value: object) -> str:
+def _shortened(value: object) -> str:
     text = json.dumps(value, ensure_ascii=False)
     return text if len(text) <= 60 else text[:57] + "..."
 
@@ -138,7 +138,7 @@ def _lists(name: str, document: object) -> dict[str, Any]:
         )
     if not isinstance(document, dict):
         raise DatasetError(
-            [f"{name}: the top level is {_shorten(document)}; expected an object"], advice
+            [f"{name}: the top level is {_shortened(document)}; expected an object"], advice
         )
     problems = []
     for key in _LISTS:
@@ -160,7 +160,7 @@ def _objects(
             number = record.get("id", _ABSENT)
             label = f"{key}[{place}]"
             if number is not _ABSENT:
-                label += f" (id {_shorten(number)})"
+                label += f" (id {_shortened(number)})"
             yield label, record
         else:
             report.add(f"{key}[{place}]", "the record", record, "an object")

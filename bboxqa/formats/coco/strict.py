@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.annotations.columns import CocoFile, ColumnsBuilder
+from bboxqa.formats.annotations.columns import AnnotationFile, ColumnsBuilder
 from bboxqa.formats.annotations.records import (
     ANNOTATOR_KEYS,
     Category,
@@ -18,7 +18,7 @@ from bboxqa.formats.annotations.records import (
     TopLevel,
     whole_number,
 )
-from bboxqa.formats.coco.fallback import read_carefully
+from bboxqa.formats.coco.fallback import read_fallback
 from bboxqa.formats.coco.windows import decode_list
 from bboxqa.model.annotations import Source
 
@@ -42,7 +42,7 @@ def read_file(
     digest: bool = True,
     memory: int | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> CocoFile:
+) -> AnnotationFile:
     """Read a COCO file.
 
     Parameters
@@ -82,7 +82,7 @@ def read_file(
             images, categories, builder = _read_fast(text, new_builder, progress)
         except _MalformedError:
             builder = new_builder()
-            images, categories = read_carefully(name, bytes(text), builder)
+            images, categories = read_fallback(name, bytes(text), builder)
         builder.problems += [
             *_number("images", name, images),
             *_number("categories", name, categories),
@@ -90,7 +90,7 @@ def read_file(
         if builder.problems:
             raise DatasetError(builder.problems)
         source = Source(name, size, _blake2b(path) if digest else None)
-    return CocoFile(source, images, categories, builder.done())
+    return AnnotationFile(source, images, categories, builder.done())
 
 
 def _number(key: str, name: str, records: Sequence[Image | Category]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from functools import partial
 
 import msgspec
 
-from bboxqa.core.parallel import LONG, beside, can_fork
+from bboxqa.core.parallel import LONG, can_fork, second_process
 from bboxqa.formats.annotations.columns import Columns, ColumnsBuilder
 
 __all__ = ["decode_list"]
@@ -55,7 +55,7 @@ def decode_list(
     # What a second process sends is there twice for a while.
     if middle is None or short or builder.bounded or not can_fork():
         return builder, _decode(text, start, None, builder, progress)
-    with beside(partial(_decode_rest, text, middle.end() - 1, new_builder)) as receive:
+    with second_process(partial(_decode_rest, text, middle.end() - 1, new_builder)) as receive:
         place = _decode(text, start, middle, builder, progress)
         if place == middle.end() - 1:
             # A process that dies sends nothing, or a part.

@@ -8,7 +8,7 @@ import numpy as np
 
 from bboxqa.core.arrays import IntArray, find
 from bboxqa.core.errors import ConfigError, DatasetError, NothingToCompareError
-from bboxqa.formats.annotations.columns import CocoFile
+from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS, ASKED_KEYS, Image, annotator_name
 
 __all__ = ["WAYS", "Attribution", "attribute"]
@@ -52,7 +52,7 @@ class Attribution:
 
 
 def attribute(
-    files: Sequence[CocoFile],
+    files: Sequence[AnnotationFile],
     file_names: Sequence[str],
     *,
     annotator_key: str | None,
@@ -102,13 +102,13 @@ def attribute(
     raise NothingToCompareError([_too_few(files, found, annotator_key)], EXPLANATION)
 
 
-def _listed(files: Sequence[CocoFile]) -> str:
+def _listed(files: Sequence[AnnotationFile]) -> str:
     named = ", ".join(file.source.name for file in files[:3])
     return named if len(files) <= 3 else f"{named} and {len(files) - 3} more"
 
 
 def _too_few(
-    files: Sequence[CocoFile], found: Sequence[Attribution], annotator_key: str | None
+    files: Sequence[AnnotationFile], found: Sequence[Attribution], annotator_key: str | None
 ) -> str:
     named = _listed(files)
     if annotator_key is not None and not found:
@@ -119,7 +119,7 @@ def _too_few(
 
 
 def _by_key(
-    files: Sequence[CocoFile], annotator_key: str | None, *, chosen: bool
+    files: Sequence[AnnotationFile], annotator_key: str | None, *, chosen: bool
 ) -> list[Attribution]:
     """Return what each annotator key says, in the order of the keys."""
     keys = ANNOTATOR_KEYS if annotator_key is None else (annotator_key,)
@@ -161,7 +161,7 @@ def _asked(images: Sequence[Image]) -> list[tuple[str, ...] | None]:
     return result
 
 
-def _by_records(files: Sequence[CocoFile], *, chosen: bool) -> list[Attribution]:
+def _by_records(files: Sequence[AnnotationFile], *, chosen: bool) -> list[Attribution]:
     """Return what repeated image records say."""
     repeated = [
         any(count > 1 for name, count in Counter(i.file_name for i in file.images).items() if name)
@@ -198,7 +198,7 @@ def _by_records(files: Sequence[CocoFile], *, chosen: bool) -> list[Attribution]
     return [Attribution(way, authors, asked, names)]
 
 
-def _check_records(files: Sequence[CocoFile]) -> None:
+def _check_records(files: Sequence[AnnotationFile]) -> None:
     """Refuse records of which some name their annotator and some do not, or two name the same."""
     problems = []
     for file in files:
@@ -221,7 +221,7 @@ def _check_records(files: Sequence[CocoFile]) -> None:
         raise DatasetError(problems, "Name every annotator by the key `annotator` on its records.")
 
 
-def _by_file(files: Sequence[CocoFile], file_names: Sequence[str]) -> list[Attribution]:
+def _by_file(files: Sequence[AnnotationFile], file_names: Sequence[str]) -> list[Attribution]:
     """Return one annotator per file."""
     names = tuple(sorted(set(file_names)))
     authors = [

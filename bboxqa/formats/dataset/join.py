@@ -7,15 +7,15 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, find
 from bboxqa.core.errors import DatasetError, NothingToCompareError
-from bboxqa.core.memory import let_go
-from bboxqa.core.spool import column_limit, one_after_other, stored
+from bboxqa.core.memory import release_pages
+from bboxqa.core.spool import column_limit, concatenate, spilled
 from bboxqa.core.text import clean, count
-from bboxqa.formats.annotations.columns import CocoFile
+from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import Image, whole_number
 from bboxqa.formats.dataset.attribution import Attribution
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.outlines import Segmentations
-from bboxqa.model.selection import OF_ANNOTATIONS, all_outlines
+from bboxqa.model.selection import OF_ANNOTATIONS, join_outlines
 
 __all__ = ["join"]
 
@@ -44,7 +44,9 @@ class _Indexed:
     image_of_record: IntArray
 
 
-def join(files: Sequence[CocoFile], attribution: Attribution, memory: int | None = None) -> Dataset:
+def join(
+    files: Sequence[AnnotationFile], attribution: Attribution, memory: int | None = None
+) -> Dataset:
     """Return one data set from all files.
 
     Parameters
@@ -125,7 +127,7 @@ def _duplicates(values: IndexArray) -> list[int]:
     return np.unique(ordered[1:][ordered[1:] == ordered[:-1]]).tolist()  # type: ignore[no-any-return]
 
 
-def _ids(joined: _Joined, file: CocoFile, key: str, ids: Sequence[int | str]) -> IndexArray:
+def _ids(joined: _Joined, file: AnnotationFile, key: str, ids: Sequence[int | str]) -> IndexArray:
     """Return the ids of images or categories, and report those that are there twice."""
     result = np.array(ids, np.int64)
     joined.problems += [
@@ -135,7 +137,9 @@ def _ids(joined: _Joined, file: CocoFile, key: str, ids: Sequence[int | str]) ->
     return result
 
 
-def _add_tables(joined: _Joined, file: CocoFile, labels: Sequence[str], *, several: bool) -> None:
+def _add_tables(
+    joined: _Joined, file: AnnotationFile, labels: Sequence[str], *, several: bool
+) -> None:
     """Take in the images and the categories of one file."""
     name = file.source.name
     for image, label in zip(file.images, labels, strict=True):
@@ -169,7 +173,7 @@ def _label(image: Image) -> str:
     return clean(image.file_name or f"(id {image.id})")
 
 
-def _check_categories(joined: _Joined, files: Sequence[CocoFile]) -> None:
+def _check_categories(joined: _Joined, files: Sequence[AnnotationFile]) -> None:
     """Report ids that name different things, neither of which is known to the other file."""
     tables: list[tuple[str, dict[int | str, str]]] = []
     for file in files:
@@ -186,7 +190,7 @@ def _check_categories(joined: _Joined, files: Sequence[CocoFile]) -> None:
             tables.append((file.source.name, table))
 
 
-def _index(joined: _Joined, file: CocoFile, labels: Sequence[str]) -> _Indexed:
+def _index(joined: _Joined, file: AnnotationFile, labels: Sequence[str]) -> _Indexed:
     """Replace ids by indices, and report what cannot be."""
     columns, name = file.columns, file.source.name
     image_ids = _ids(joined, file, "images", [image.id for image in file.images])
@@ -247,13 +251,13 @@ def _far(xy: FloatArray) -> Iterator[IndexArray]:
     for start in range(0, len(xy), _CHUNK):
         part = xy[start : start + _CHUNK]
         yield start + np.flatnonzero((np.abs(part) > _MAX_COORDINATE).any(1))
-        let_go(part)
+        release_pages(part)
 
 
 def _assign(
     joined: _Joined,
     assigned: BoolArray,
-    file: CocoFile,
+    file: AnnotationFile,
     part: _Indexed,
     author: IntArray,
     asked: Sequence[tuple[str, ...] | None],
@@ -291,7 +295,7 @@ def _sizes(joined: _Joined, image_names: Sequence[str]) -> IntArray:
 
 
 def _notes(
-    files: Sequence[CocoFile], attribution: Attribution, assigned: BoolArray
+    files: Sequence[AnnotationFile], attribution: Attribution, assigned: BoolArray
 ) -> tuple[str, ...]:
     notes = []
     by_digest: dict[str, str] = {}
@@ -310,7 +314,7 @@ def _notes(
 
 
 def _merge(
-    files: Sequence[CocoFile],
+    files: Sequence[AnnotationFile],
     indexed: Sequence[_Indexed],
     authors: Sequence[IntArray],
     memory: int | None,
@@ -326,13 +330,13 @@ def _merge(
     else:
         used = [part.place for part in indexed]
         ids, bbox, iscrowd = (
-            one_after_other(
+            concatenate(
                 (getattr(c, name)[own] for c, own in zip(columns, used, strict=True)), limit
             )
             for name in ("id", "bbox", "iscrowd")
         )
         outlines = [c.segmentation for c in columns if c.segmentation is not None]
-        segmentation = all_outlines(outlines, used, memory) if outlines else None
+        segmentation = join_outlines(outlines, used, memory) if outlines else None
         place = np.arange(len(ids))
     image = np.concatenate([part.image for part in indexed])
     category = np.concatenate([part.category for part in indexed])
@@ -342,15 +346,15 @@ def _merge(
     if segmentation is not None:
         segmentation = replace(
             segmentation,
-            **{name: stored(getattr(segmentation, name), limit, rows) for name in OF_ANNOTATIONS},
+            **{name: spilled(getattr(segmentation, name), limit, rows) for name in OF_ANNOTATIONS},
         )
     return Annotations(
-        id=stored(ids, limit, rows),
-        image=stored(image, limit, order),
-        annotator=stored(annotator, limit, order),
-        category=stored(category, limit, order),
-        bbox=stored(bbox, limit, rows),
-        iscrowd=stored(iscrowd, limit, rows),
+        id=spilled(ids, limit, rows),
+        image=spilled(image, limit, order),
+        annotator=spilled(annotator, limit, order),
+        category=spilled(category, limit, order),
+        bbox=spilled(bbox, limit, rows),
+        iscrowd=spilled(iscrowd, limit, rows),
         segmentation=segmentation,
     )
 

@@ -5,7 +5,7 @@ from os import PathLike
 from pathlib import Path
 
 from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.core.memory import collector_off, give_back
+from bboxqa.core.memory import gc_paused, trim_memory
 from bboxqa.core.spool import check_memory
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
 from bboxqa.formats.coco.strict import read_file
@@ -32,7 +32,7 @@ def _names_of(files: Sequence[Path]) -> list[str]:
 
 
 # Joining goes through as many objects as reading leaves.
-@collector_off()
+@gc_paused()
 def read_coco(
     source: AnyPath | Sequence[AnyPath] | Mapping[str, AnyPath],
     *,
@@ -126,5 +126,5 @@ def read_coco(
     check_memory(str(files[0]), sum(len(each.columns.id) for each in read), memory)
     data = join(read, attribute(read, names, annotator_key=annotator_key, way=attribution), memory)
     del read, part
-    give_back()
+    trim_memory()
     return data

@@ -4,7 +4,7 @@ from dataclasses import dataclass, fields
 from enum import IntEnum
 
 from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, IntArray, freeze
-from bboxqa.core.memory import let_go
+from bboxqa.core.memory import release_pages
 
 __all__ = ["AnnotationColumns", "Form", "Keypoints", "Kind", "Rings", "Rles"]
 
@@ -166,13 +166,13 @@ class AnnotationColumns:
     annotator: dict[str, IntArray]
     annotator_names: tuple[str, ...]
 
-    def let_go(self) -> None:
+    def release_pages(self) -> None:
         """Let go of the pages of columns that are in files; who looks again maps them again."""
         for holder in (self, self.rings, self.rles, self.keypoints):
             for field in fields(holder):
                 value = getattr(holder, field.name)
                 for column in value.values() if isinstance(value, dict) else (value,):
-                    let_go(column)
+                    release_pages(column)
 
     def __len__(self) -> int:
         return len(self.record)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray
-from bboxqa.core.spool import Column, column_limit, vertex_limit
+from bboxqa.core.spool import SpooledColumn, column_limit, vertex_limit
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS, annotator_name, whole_number
 from bboxqa.formats.document.annotation_columns import (
     AnnotationColumns,
@@ -52,8 +52,8 @@ class AnnotationsBuilder:
         self.bounded = memory is not None
         limit = column_limit(memory)
 
-        def column(dtype: type, width: int = 0) -> Column:
-            return Column(dtype, width, limit)
+        def column(dtype: type, width: int = 0) -> SpooledColumn:
+            return SpooledColumn(dtype, width, limit)
 
         self._record = column(np.uint8)
         self._kind = {name: column(np.uint8) for name in _FIELDS}
@@ -65,7 +65,7 @@ class AnnotationsBuilder:
         self._num_keypoints = column(np.int64)
         self._form = column(np.uint8)
         self._rings = [column(np.int64) for _ in range(3)]
-        self._xy = Column(np.float64, 2, vertex_limit(memory))
+        self._xy = SpooledColumn(np.float64, 2, vertex_limit(memory))
         self._rles = {name: column(dtype, width) for name, dtype, width in _OF_RLES}
         self._problems: dict[str, int] = {"": 0}
         self._keypoints = [column(np.int64) for _ in range(3)]

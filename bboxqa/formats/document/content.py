@@ -9,7 +9,7 @@ from typing import Any
 from bboxqa.formats.document.annotation_columns import AnnotationColumns, Kind
 from bboxqa.formats.document.builder import AnnotationsBuilder
 
-__all__ = ["BETWEEN_RECORDS", "BYTE_ORDER_MARK", "LISTS", "Reading", "Section", "Text"]
+__all__ = ["BETWEEN_RECORDS", "BYTE_ORDER_MARK", "LISTS", "RawDocument", "Section", "Text"]
 
 LISTS = ("images", "annotations", "categories")
 """The lists of records that the rules look at."""
@@ -41,7 +41,7 @@ class Section:
 
 
 @dataclass(slots=True)
-class Reading:
+class RawDocument:
     """What a file holds, and what is odd about how it is written.
 
     Attributes

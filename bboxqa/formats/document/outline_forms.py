@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 
-from bboxqa.core.json_values import short
+from bboxqa.core.json_values import shortened
 from bboxqa.formats.document.annotation_columns import Form
 from bboxqa.formats.document.raw_values import MISSING, NUMBERS, are_numbers
 from bboxqa.model.run_lengths import decode_counts
@@ -53,9 +53,9 @@ def rle_of(value: dict[str, Any]) -> tuple[int, int, int, int, bool, str]:
         # Sides beyond what a mask can have are as good as the largest one.
         height, width = (max(-1, min(side, _MAX_MASK)) for side in size)
     if height < 1 or width < 1:
-        problem = f"size is {short(size)}; expected [height, width] of whole numbers above 0"
+        problem = f"size is {shortened(size)}; expected [height, width] of whole numbers above 0"
     elif height * width >= _MAX_MASK:
-        problem = f"size is {short(size)}; expected fewer than {_MAX_MASK:,} pixels"
+        problem = f"size is {shortened(size)}; expected fewer than {_MAX_MASK:,} pixels"
     compressed = type(counts) is str
     runs: list[int] = []
     if isinstance(counts, str):
@@ -63,7 +63,7 @@ def rle_of(value: dict[str, Any]) -> tuple[int, int, int, int, bool, str]:
     elif type(counts) is list and set(map(type, counts)) <= {int}:
         runs, wrong = counts, ""
     else:
-        wrong = f"counts is {short(counts)}; expected text, or a list of whole numbers"
+        wrong = f"counts is {shortened(counts)}; expected text, or a list of whole numbers"
     if not wrong and runs and min(runs) < 0:
         wrong = f"counts has a run of {min(runs)}; expected 0 or more"
     problem = problem or wrong

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from json.decoder import scanstring  # type: ignore[attr-defined]
 from typing import Any
 
-from bboxqa.core.json_values import parts_of
-from bboxqa.core.memory import let_go
-from bboxqa.formats.document.content import BETWEEN_RECORDS, BYTE_ORDER_MARK, Reading, Text
+from bboxqa.core.json_values import pointer_parts
+from bboxqa.core.memory import release_pages
+from bboxqa.formats.document.content import BETWEEN_RECORDS, BYTE_ORDER_MARK, RawDocument, Text
 from bboxqa.model.findings import Spot
 
 __all__ = ["BLANKS", "Locator", "Span", "spots"]
@@ -101,7 +101,7 @@ class Locator:
     reading : Reading
     """
 
-    def __init__(self, reading: Reading) -> None:
+    def __init__(self, reading: RawDocument) -> None:
         self._reading = reading
         self._decoder = json.JSONDecoder(strict=False)
         self._chunks: dict[tuple[str, int], _Chunk] = {}
@@ -114,7 +114,7 @@ class Locator:
     def span(self, pointer: str) -> Span | None:
         """Return where a value stands; None where there is no such value."""
         reading = self._reading
-        parts = parts_of(pointer)
+        parts = pointer_parts(pointer)
         if not parts:
             return _document(reading)
         try:
@@ -195,7 +195,7 @@ class Locator:
         text = reading.text[start:stop]
         starts.extend(start + match.end() - 1 for match in BETWEEN_RECORDS.finditer(text))
         starts.append(stop)
-        let_go(reading.text)
+        release_pages(reading.text)
         return starts if len(starts) == stop_row - first + 1 else None
 
     def _search(self, name: str, known: int, row: int) -> tuple[int, str, int, int]:
@@ -250,7 +250,7 @@ class Locator:
                 place = _skip(text, place + 1)
 
 
-def _document(reading: Reading) -> Span:
+def _document(reading: RawDocument) -> Span:
     """Return where the document itself stands, without what is around it."""
     text = reading.text
     start, stop = 0, len(text) if reading.trailing is None else reading.trailing
@@ -296,7 +296,7 @@ def spots(text: Text, offsets: Iterable[int]) -> Iterator[Spot]:
                 line, column = line + between.count(b"\n"), 1
                 decoder.reset()
             column += len(decoder.decode(between[newline + 1 :]))
-            let_go(text)
+            release_pages(text)
         column += len(decoder.decode(b"", final=True))
         last = offset
         yield Spot(line, column, offset)

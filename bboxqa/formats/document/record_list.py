@@ -7,7 +7,7 @@ from typing import Any, overload
 import msgspec
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.memory import let_go
+from bboxqa.core.memory import release_pages
 from bboxqa.formats.document.content import Text
 
 __all__ = ["RecordList", "decoded"]
@@ -89,7 +89,7 @@ class RecordList(Sequence[Any]):
             records = decoded(self._text[start:stop])
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             records = []
-        let_go(self._text)
+        release_pages(self._text)
         if len(records) != following - self._first[number]:
             raise DatasetError(
                 [f"{self._name}: was changed while it was looked at"], "Run the same again."

@@ -12,10 +12,10 @@ from typing import Any, Protocol
 import msgspec
 import numpy as np
 
-from bboxqa.core.parallel import LONG, beside, can_fork
+from bboxqa.core.parallel import LONG, can_fork, second_process
 from bboxqa.formats.document.annotation_columns import AnnotationColumns
 from bboxqa.formats.document.builder import AnnotationsBuilder
-from bboxqa.formats.document.content import BETWEEN_RECORDS, LISTS, Reading, Section, Text
+from bboxqa.formats.document.content import BETWEEN_RECORDS, LISTS, RawDocument, Section, Text
 from bboxqa.formats.document.record_list import RecordList, decoded
 
 __all__ = ["Scanner"]
@@ -55,7 +55,7 @@ class Scanner:
 
     def __init__(
         self,
-        reading: Reading,
+        reading: RawDocument,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
         self._out = reading
@@ -167,7 +167,7 @@ class Scanner:
         # Where memory is bounded: what a second process sends is there twice for a while.
         if not isinstance(sink, AnnotationsBuilder) or sink.bounded or middle is None or not long:
             return self._windows(name, place, None, section, sink)[0]
-        with beside(partial(self._rest, middle.end() - 1)) as receive:
+        with second_process(partial(self._rest, middle.end() - 1)) as receive:
             place, ended = self._windows(name, place, middle, section, sink)
             if place == middle.end() - 1 and not ended:
                 # A process that dies sends nothing, or a part.
@@ -357,7 +357,7 @@ _AGAIN = object()
 class _Chunk:
     """A part of the text, decoded, in which values are read one after the other."""
 
-    def __init__(self, text: Text, place: int, size: int, out: Reading) -> None:
+    def __init__(self, text: Text, place: int, size: int, out: RawDocument) -> None:
         self.place = place
         self._begin = place
         self._text = text

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.memory import collector_off, give_back
+from bboxqa.core.memory import gc_paused, trim_memory
 from bboxqa.core.spool import check_memory
-from bboxqa.formats.document.content import BYTE_ORDER_MARK, Reading, Text
+from bboxqa.formats.document.content import BYTE_ORDER_MARK, RawDocument, Text
 from bboxqa.formats.document.scanner import Scanner
 
 __all__ = ["read_bytes", "read_path"]
@@ -26,7 +26,7 @@ def read_path(
     name: str,
     progress: Callable[[int, int], None] | None = None,
     memory: int | None = None,
-) -> Reading:
+) -> RawDocument:
     """Read a file, however broken.
 
     Parameters
@@ -68,18 +68,18 @@ def read_bytes(
     name: str,
     progress: Callable[[int, int], None] | None = None,
     memory: int | None = None,
-) -> Reading:
+) -> RawDocument:
     """Read the content of a file, however broken; see `read_path`."""
-    reading = Reading(name, text, len(text), memory=memory)
+    reading = RawDocument(name, text, len(text), memory=memory)
     start = _decode(reading)
-    with collector_off():
+    with gc_paused():
         Scanner(reading, progress).read(start)
-    give_back()
+    trim_memory()
     check_memory(name, len(reading.annotations), memory)
     return reading
 
 
-def _decode(reading: Reading) -> int:
+def _decode(reading: RawDocument) -> int:
     """Turn other encodings into UTF-8; return where the document begins."""
     head = reading.text[:4]
     for mark, encoding, named in _MARKS:

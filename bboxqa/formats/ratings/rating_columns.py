@@ -10,7 +10,7 @@ import numpy as np
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count
-from bboxqa.model.labels import Coded, Column, code, column_of, number_of
+from bboxqa.model.labels import Coded, LabelColumn, code, column_of, number_of
 from bboxqa.model.ratings import Ratings
 from bboxqa.model.reliability import Cell, ReliabilityData
 
@@ -42,11 +42,11 @@ class RatingColumns:
         What the user calls the columns, by field.
     """
 
-    unit: Column
-    annotator: Column
-    value: Column
-    cluster: Column | None
-    n_options: Column | None
+    unit: LabelColumn
+    annotator: LabelColumn
+    value: LabelColumn
+    cluster: LabelColumn | None
+    n_options: LabelColumn | None
     names: dict[str, str]
 
     def take(self, index: IndexArray) -> "RatingColumns":
@@ -296,7 +296,7 @@ def _wrong_options(rows: RatingColumns, places: Places) -> list[str]:
     return problems
 
 
-def _options(column: Column) -> IndexArray:
+def _options(column: LabelColumn) -> IndexArray:
     """Return the cells as whole numbers; 0 where they are none."""
     known = []
     for label in (*column.labels, None):
@@ -319,7 +319,7 @@ def _contradictions(rows: RatingColumns, units: Coded, places: Places) -> list[s
     problems = []
     first = _first_rows(units)[units.codes]
     for field in ("cluster", "n_options"):
-        column: Column | None = getattr(rows, field)
+        column: LabelColumn | None = getattr(rows, field)
         if column is None:
             continue
         codes = code(column).codes

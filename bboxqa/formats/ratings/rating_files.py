@@ -16,7 +16,7 @@ from bboxqa.formats.ratings.header_names import (
 from bboxqa.formats.ratings.rating_columns import Places, RatingColumns, assemble
 from bboxqa.formats.ratings.wide import answers, is_counts, read_wide
 from bboxqa.formats.tables.table_files import TableFile, open_table
-from bboxqa.model.labels import Column
+from bboxqa.model.labels import LabelColumn
 from bboxqa.model.ratings import Ratings
 
 __all__ = ["LAYOUTS", "read_ratings"]
@@ -204,7 +204,7 @@ def _read_long(table: TableFile, columns: dict[str, str]) -> dict[str | None, Ra
 
 
 def _refuse_swapped(
-    table: TableFile, columns: dict[str, str], units: Column, annotators: Column
+    table: TableFile, columns: dict[str, str], units: LabelColumn, annotators: LabelColumn
 ) -> None:
     """Refuse a table of which names tell that units were given as annotators, or the reverse."""
     unit, annotator = columns["unit"], columns["annotator"]
@@ -232,7 +232,7 @@ def _refuse_swapped(
     )
 
 
-def _filled(columns: list[Column]) -> IndexArray:
+def _filled(columns: list[LabelColumn]) -> IndexArray:
     """Return the rows that are not empty altogether, as spreadsheets leave some at the end."""
     empty = np.ones(len(columns[0]), bool)
     for column in columns:
@@ -243,7 +243,7 @@ def _filled(columns: list[Column]) -> IndexArray:
 
 
 def _by_task(
-    table: TableFile, rows: RatingColumns, by: Column, kept: IndexArray
+    table: TableFile, rows: RatingColumns, by: LabelColumn, kept: IndexArray
 ) -> dict[str | None, Ratings]:
     """Return the ratings of each task; the problems of all of them at once."""
     nameless = by.missing()

@@ -17,7 +17,7 @@ from bboxqa.formats.ratings.header_names import (
 )
 from bboxqa.formats.ratings.rating_columns import from_cells, reliability
 from bboxqa.formats.tables.table_files import TableFile
-from bboxqa.model.labels import Column, code, number_of
+from bboxqa.model.labels import LabelColumn, code, number_of
 from bboxqa.model.ratings import Ratings
 
 __all__ = ["answers", "is_counts", "read_wide"]
@@ -31,7 +31,7 @@ _MOST_COUNTS = 10**7
 class _Wide:
     """The R × C cells of a table, and the names of its rows and columns."""
 
-    cells: Column
+    cells: LabelColumn
     row_names: tuple[str, ...]
     column_names: tuple[str, ...]
     corner: str
@@ -42,7 +42,7 @@ class _Wide:
         return len(self.cells) // width, width
 
 
-def answers(column: Column) -> Column:
+def answers(column: LabelColumn) -> LabelColumn:
     """Return ratings without the signs that people write where there is none.
 
     Parameters
@@ -55,7 +55,7 @@ def answers(column: Column) -> Column:
         ``-`` stays where ``+`` is an answer, too.
     """
     signs = _MISSING - {"-"} if "+" in column.labels else _MISSING
-    return Column(column.codes, tuple(None if x in signs else x for x in column.labels))
+    return LabelColumn(column.codes, tuple(None if x in signs else x for x in column.labels))
 
 
 def is_counts(table: TableFile) -> bool:
@@ -70,7 +70,7 @@ def is_counts(table: TableFile) -> bool:
     known = [label is not None and label not in _MISSING for label in cells.labels]
     there = np.array(known, np.bool_)
     inner = inner[(inner >= 0) & there[inner]]
-    return bool((_counts(Column(inner, cells.labels)) >= 0).all())
+    return bool((_counts(LabelColumn(inner, cells.labels)) >= 0).all())
 
 
 def read_wide(table: TableFile, layout: str) -> Ratings:
@@ -113,7 +113,9 @@ def read_wide(table: TableFile, layout: str) -> Ratings:
     if layout == "units-x-raters":
         return from_cells(code(values), wide.column_names, n_rows, row_names)
     across = values.codes.reshape(n_rows, n_columns).T.ravel()
-    return from_cells(code(Column(across, values.labels)), row_names, n_columns, wide.column_names)
+    return from_cells(
+        code(LabelColumn(across, values.labels)), row_names, n_columns, wide.column_names
+    )
 
 
 def _split(table: TableFile, *, counts: bool) -> _Wide:
@@ -144,9 +146,9 @@ def _split(table: TableFile, *, counts: bool) -> _Wide:
     _refuse_unclear(table, has_header, has_names)
     names = [name or "" for name in header] if has_header else [str(i + 1) for i in range(width)]
     if not has_names:
-        return _Wide(Column(codes.ravel(), cells.labels), (), tuple(names), "")
+        return _Wide(LabelColumn(codes.ravel(), cells.labels), (), tuple(names), "")
     columns = names[1:] if has_header else [str(i) for i in range(1, width)]
-    inner = Column(codes[:, 1:].ravel(), cells.labels)
+    inner = LabelColumn(codes[:, 1:].ravel(), cells.labels)
     rows = tuple(name or "" for name in first)
     return _Wide(inner, rows, tuple(columns), corner if has_header else "")
 
@@ -162,26 +164,28 @@ def _refuse_unclear(table: TableFile, has_header: bool | None, has_names: bool |
         )
 
 
-def _labels(codes: IndexArray, cells: Column) -> set[str]:
+def _labels(codes: IndexArray, cells: LabelColumn) -> set[str]:
     """Return the labels that occur, without what is missing."""
     found = (None if place < 0 else cells.labels[place] for place in np.unique(codes).tolist())
     return {label for label in found if label is not None and label not in _MISSING}
 
 
-def _with_row(cells: Column, codes: IndexArray, row: list[str | None]) -> tuple[Column, IndexArray]:
+def _with_row(
+    cells: LabelColumn, codes: IndexArray, row: list[str | None]
+) -> tuple[LabelColumn, IndexArray]:
     """Return the table with one row more at its top."""
     start = len(cells.labels)
     whole = np.concatenate([[np.arange(start, start + len(row))], codes])
-    return Column(whole.ravel(), (*cells.labels, *row)), whole
+    return LabelColumn(whole.ravel(), (*cells.labels, *row)), whole
 
 
-def _heads_counts(header: list[str | None], codes: IndexArray, cells: Column) -> bool | None:
+def _heads_counts(header: list[str | None], codes: IndexArray, cells: LabelColumn) -> bool | None:
     """Return whether the first row names the categories of counts; None where it cannot be told."""
     numbers = [None if cell is None else number_of(cell) for cell in header]
     if any(number is None for number in numbers):
         return True
     first = [float(number or 0) for number in numbers]
-    sums = _counts(Column(codes.ravel(), cells.labels)).reshape(codes.shape).sum(axis=1)
+    sums = _counts(LabelColumn(codes.ravel(), cells.labels)).reshape(codes.shape).sum(axis=1)
     steps = set(np.diff(first).tolist())
     if steps == {1.0} and first[0] in {0, 1} and not (sums == sum(first)).all():
         return None
@@ -216,7 +220,7 @@ def _refuse_transposed(table: TableFile, wide: _Wide, layout: str) -> None:
         )
 
 
-def _counts(cells: Column) -> IndexArray:
+def _counts(cells: LabelColumn) -> IndexArray:
     """Return cells as counts, -1 where they are none."""
     known = []
     for label in (*cells.labels, None):
@@ -238,7 +242,7 @@ def _from_counts(table: TableFile, wide: _Wide) -> Ratings:
     annotators = np.arange(len(units)) - starts[units]
     # A category that nobody chose is one of those that could be chosen.
     every = np.concatenate([np.arange(n_values), values])
-    coded = code(Column(every, wide.column_names))
+    coded = code(LabelColumn(every, wide.column_names))
     coded = type(coded)(coded.codes[n_values:], coded.names, coded.numbers)
     data = reliability(units, annotators, coded, np.arange(n_units), n_units)
     unit_names = wide.row_names or tuple(str(row) for row in range(1, n_units + 1))

@@ -10,7 +10,7 @@ import numpy as np
 from bboxqa.core.arrays import IndexArray, IntArray
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count
-from bboxqa.formats.recordings.segment_records import Reading, Record
+from bboxqa.formats.recordings.segment_records import Record, SegmentReading
 from bboxqa.formats.recordings.segment_tables import Table, read_table
 from bboxqa.formats.recordings.times import TimeUnit, fraction, is_number
 from bboxqa.model.recordings import Segments, segment_problems
@@ -81,7 +81,7 @@ def read_segments(
             problems.append(_unknown_unit(table))
             continue
         n_guessed += unit == "auto" and table.layout.unit is None and counted == "s"
-        reading = Reading(table, number, names[number], recording_columns[number], counted)
+        reading = SegmentReading(table, number, names[number], recording_columns[number], counted)
         for row in table.rows:
             records += reading.records(row)
         problems += reading.problems

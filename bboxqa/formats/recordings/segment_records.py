@@ -6,7 +6,7 @@ from bboxqa.core.text import clean
 from bboxqa.formats.recordings.segment_tables import Row, Table
 from bboxqa.formats.recordings.times import TimeUnit, milliseconds
 
-__all__ = ["ONE_RECORDING", "ONE_TIER", "Reading", "Record"]
+__all__ = ["ONE_RECORDING", "ONE_TIER", "Record", "SegmentReading"]
 
 ONE_RECORDING = "recording"
 ONE_TIER = "segments"
@@ -25,7 +25,7 @@ class Record(NamedTuple):
     line: int
 
 
-class Reading:
+class SegmentReading:
     """Turns the rows of one table into records, and keeps what is wrong with them.
 
     Parameters

@@ -9,7 +9,7 @@ from typing import Any
 
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
-from bboxqa.model.labels import Coder, Column
+from bboxqa.model.labels import Coder, LabelColumn
 
 __all__ = ["Delimited"]
 
@@ -82,7 +82,7 @@ class Delimited:
             if row and len(row) != width
         ]
 
-    def columns(self, names: Sequence[str]) -> dict[str, Column]:
+    def columns(self, names: Sequence[str]) -> dict[str, LabelColumn]:
         """Return some columns below the header."""
         places = [self.header.index(name) for name in names]
         coders = [Coder() for _ in names]
@@ -93,7 +93,7 @@ class Delimited:
                     coder.add(cells[place])
         return {name: _stripped(*coder.finish()) for name, coder in zip(names, coders, strict=True)}
 
-    def grid(self) -> tuple[Column, int]:
+    def grid(self) -> tuple[LabelColumn, int]:
         """Return all cells below the header row by row, and how many make a row."""
         coder = Coder()
         with self._refusing():
@@ -116,5 +116,5 @@ def _delimiter(text: str) -> str:
     return max(",\t;", key=first.count)
 
 
-def _stripped(codes: IndexArray, labels: list[str]) -> Column:
-    return Column(codes, tuple(label.strip() or None for label in labels))
+def _stripped(codes: IndexArray, labels: list[str]) -> LabelColumn:
+    return LabelColumn(codes, tuple(label.strip() or None for label in labels))

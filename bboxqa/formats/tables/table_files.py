@@ -8,7 +8,7 @@ from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.tables.delimited import Delimited
 from bboxqa.formats.tables.typed import JsonLines, Parquet
-from bboxqa.model.labels import Column
+from bboxqa.model.labels import LabelColumn
 
 __all__ = ["TableFile", "open_table"]
 
@@ -32,13 +32,13 @@ class TableFile(Protocol):
     header: tuple[str, ...]
     header_is_certain: bool
 
-    def columns(self, names: Sequence[str]) -> dict[str, Column]:
+    def columns(self, names: Sequence[str]) -> dict[str, LabelColumn]:
         """Return some columns below the header."""
 
     def places(self, rows: IndexArray) -> list[str]:
         """Return file and line of rows below the header, 0 the first."""
 
-    def grid(self) -> tuple[Column, int]:
+    def grid(self) -> tuple[LabelColumn, int]:
         """Return all cells below the header row by row, and how many make a row."""
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
-from bboxqa.model.labels import Coder, Column, label_of
+from bboxqa.model.labels import Coder, LabelColumn, label_of
 
 __all__ = ["JsonLines", "Parquet"]
 
@@ -61,7 +61,7 @@ class JsonLines:
                 )
         return problems
 
-    def columns(self, names: Sequence[str]) -> dict[str, Column]:
+    def columns(self, names: Sequence[str]) -> dict[str, LabelColumn]:
         """Return some columns below the header."""
         coders = {name: Coder() for name in names}
         for chunk in self._chunks():
@@ -82,7 +82,7 @@ class JsonLines:
             if isinstance(record.get(name), dict | list)
         ]
 
-    def grid(self) -> tuple[Column, int]:
+    def grid(self) -> tuple[LabelColumn, int]:
         """Return all cells below the header row by row, and how many make a row."""
         return _side_by_side(self.columns(self.header)), len(self.header)
 
@@ -98,11 +98,11 @@ def _kind(value: object) -> str:
     return "an object" if isinstance(value, dict) else "a list"
 
 
-def _texts(codes: IndexArray, labels: list[Any]) -> Column:
-    return Column(codes, tuple((label_of(label) or "").strip() or None for label in labels))
+def _texts(codes: IndexArray, labels: list[Any]) -> LabelColumn:
+    return LabelColumn(codes, tuple((label_of(label) or "").strip() or None for label in labels))
 
 
-def _side_by_side(columns: dict[str, Column]) -> Column:
+def _side_by_side(columns: dict[str, LabelColumn]) -> LabelColumn:
     """Return the cells of columns row by row."""
     offsets = np.cumsum([0, *(len(column.labels) for column in columns.values())])
     cells = [
@@ -110,7 +110,7 @@ def _side_by_side(columns: dict[str, Column]) -> Column:
         for column, offset in zip(columns.values(), offsets[:-1], strict=True)
     ]
     labels = itertools.chain.from_iterable(column.labels for column in columns.values())
-    return Column(np.stack(cells, axis=1).ravel(), tuple(labels))
+    return LabelColumn(np.stack(cells, axis=1).ravel(), tuple(labels))
 
 
 class Parquet:
@@ -138,7 +138,7 @@ class Parquet:
         if self._file.metadata.num_rows == 0:
             raise DatasetError([f"{name}: has no rows; expected ratings"])
 
-    def columns(self, names: Sequence[str]) -> dict[str, Column]:
+    def columns(self, names: Sequence[str]) -> dict[str, LabelColumn]:
         """Return some columns below the header."""
         import pyarrow as pa
 
@@ -154,7 +154,7 @@ class Parquet:
         return {name: self._column(table.column(name)) for name in names}
 
     @staticmethod
-    def _column(cells: Any) -> Column:
+    def _column(cells: Any) -> LabelColumn:
         import pyarrow as pa
 
         if pa.types.is_dictionary(cells.type):
@@ -163,7 +163,7 @@ class Parquet:
         codes = coded.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
         return _texts(codes, coded.dictionary.to_pylist())
 
-    def grid(self) -> tuple[Column, int]:
+    def grid(self) -> tuple[LabelColumn, int]:
         """Return all cells below the header row by row, and how many make a row."""
         return _side_by_side(self.columns(self.header)), len(self.header)
 

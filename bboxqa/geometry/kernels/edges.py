@@ -13,7 +13,7 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, rows, run_starts, sum_by
 from bboxqa.model.outlines import Segmentations
 
-__all__ = ["BLOCK", "Edges", "Outlines", "polygon_bounds", "polygon_outlines"]
+__all__ = ["BLOCK", "Edges", "PreparedPolygons", "polygon_bounds", "polygon_outlines"]
 
 # Edges are compared in blocks first; this size was the fastest for real outlines.
 BLOCK = 8
@@ -41,7 +41,7 @@ class Edges:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Outlines:
+class PreparedPolygons:
     """N polygons, ready for intersecting.
 
     Attributes
@@ -196,7 +196,7 @@ def _pad(columns: tuple[FloatArray, ...], polygon: IndexArray, n: int) -> Edges:
     )
 
 
-def polygon_outlines(segmentations: Segmentations) -> Outlines:
+def polygon_outlines(segmentations: Segmentations) -> PreparedPolygons:
     """Return areas, bounds and edges of polygons.
 
     Parameters
@@ -224,7 +224,7 @@ def polygon_outlines(segmentations: Segmentations) -> Outlines:
     n = len(segmentations)
     rings, repaired = _mended_rings(_given_rings(segmentations), n)
     edges, area = _edges(rings, n)
-    return Outlines(area, _bounds(rings, n), edges, repaired)
+    return PreparedPolygons(area, _bounds(rings, n), edges, repaired)
 
 
 def polygon_bounds(segmentations: Segmentations) -> FloatArray:

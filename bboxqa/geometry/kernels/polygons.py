@@ -17,7 +17,7 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray, rows, sum_by
 from bboxqa.geometry.kernels.boxes import overlap
-from bboxqa.geometry.kernels.edges import BLOCK, Edges, Outlines
+from bboxqa.geometry.kernels.edges import BLOCK, Edges, PreparedPolygons
 
 __all__ = ["intersection_areas", "polygon_iou", "polygon_iou_limit"]
 
@@ -97,7 +97,9 @@ def _shared(edges: Edges, e: IndexArray, f: IndexArray) -> FloatArray:
     return difference
 
 
-def intersection_areas(outlines: Outlines, left: IndexArray, right: IndexArray) -> FloatArray:
+def intersection_areas(
+    outlines: PreparedPolygons, left: IndexArray, right: IndexArray
+) -> FloatArray:
     """Return the area that each pair of polygons shares.
 
     Parameters
@@ -117,7 +119,7 @@ def intersection_areas(outlines: Outlines, left: IndexArray, right: IndexArray) 
     return np.clip(shared, 0, np.minimum(outlines.area[left], outlines.area[right]))
 
 
-def polygon_iou(outlines: Outlines, left: IndexArray, right: IndexArray) -> FloatArray:
+def polygon_iou(outlines: PreparedPolygons, left: IndexArray, right: IndexArray) -> FloatArray:
     """Return the exact intersection over union of each pair of polygons.
 
     Parameters
@@ -136,7 +138,9 @@ def polygon_iou(outlines: Outlines, left: IndexArray, right: IndexArray) -> Floa
     return _iou(outlines, left, right, shared)
 
 
-def polygon_iou_limit(outlines: Outlines, left: IndexArray, right: IndexArray) -> FloatArray:
+def polygon_iou_limit(
+    outlines: PreparedPolygons, left: IndexArray, right: IndexArray
+) -> FloatArray:
     """Return what the IoU of each pair of polygons cannot exceed, from areas and bounds alone.
 
     Parameters
@@ -156,7 +160,9 @@ def polygon_iou_limit(outlines: Outlines, left: IndexArray, right: IndexArray) -
     return _iou(outlines, left, right, shared)
 
 
-def _iou(outlines: Outlines, left: IndexArray, right: IndexArray, shared: FloatArray) -> FloatArray:
+def _iou(
+    outlines: PreparedPolygons, left: IndexArray, right: IndexArray, shared: FloatArray
+) -> FloatArray:
     union = outlines.area[left] + outlines.area[right] - shared
     result = np.zeros(len(left))
     np.divide(shared, union, out=result, where=union > 0)

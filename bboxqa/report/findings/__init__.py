@@ -5,7 +5,7 @@ from importlib import import_module
 
 from bboxqa.model.findings import FoundReport
 
-__all__ = ["FORMATS", "View"]
+__all__ = ["FINDING_VIEWS", "View"]
 
 View = Callable[[FoundReport], Iterator[str]]
 
@@ -28,7 +28,7 @@ class _Formats(Mapping[str, View]):
         return len(self._places)
 
 
-FORMATS: Mapping[str, View] = _Formats(
+FINDING_VIEWS: Mapping[str, View] = _Formats(
     {
         "text": "as_text:text_lines",
         "concise": "concise:concise_lines",

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from importlib.resources import files
 from typing import Any
 
-from bboxqa.core.json_values import as_json
+from bboxqa.core.json_values import json_line
 from bboxqa.model.findings import FileReport, Finding, FoundReport, Severity
 
 __all__ = ["findings_schema", "json_lines", "jsonl_lines"]
@@ -32,11 +32,11 @@ def json_lines(report: FoundReport) -> Iterator[str]:
     }
     yield "{"
     for key, value in head.items():
-        yield f'"{key}": {as_json(value)},'
+        yield f'"{key}": {json_line(value)},'
     yield '"findings": ['
     last = len(report.findings) - 1
     for number, finding in enumerate(report.findings):
-        yield as_json(_finding(finding)) + ("," if number < last else "")
+        yield json_line(_finding(finding)) + ("," if number < last else "")
     yield "]"
     yield "}"
 
@@ -54,7 +54,7 @@ def jsonl_lines(report: FoundReport) -> Iterator[str]:
         A line without its end.
     """
     for finding in report.findings:
-        yield as_json(_finding(finding))
+        yield json_line(_finding(finding))
 
 
 def _exporter(report: FoundReport) -> Any:

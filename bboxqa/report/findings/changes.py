@@ -43,7 +43,7 @@ def change_lines(name: str, changes: Sequence[_Change]) -> Iterator[str]:
         yield f"@@ {change.code} {clean(change.pointer) or '(the whole file)'}"
         for sign, text in (("-", change.before), ("+", change.after)):
             if text:
-                yield f"{sign} {_short(text)}"
+                yield f"{sign} {_shortened(text)}"
 
 
 def change_summary(changes: Sequence[_Change]) -> str:
@@ -59,6 +59,6 @@ def change_summary(changes: Sequence[_Change]) -> str:
     return count(len(changes), "change") + (f" ({named})" if named else "")
 
 
-def _short(text: str) -> str:
+def _shortened(text: str) -> str:
     shown = clean(" ".join(text.split()))
     return shown if len(shown) <= _WIDTH else shown[: _WIDTH - 1] + "…"

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bboxqa.core.json_values import as_json
+from bboxqa.core.json_values import json_line
 from bboxqa.core.text import clean, count
 from bboxqa.model.findings import Finding, FoundReport, RuleText, Severity
 
@@ -58,9 +58,9 @@ def _named(name: str, value: Any) -> str:
     if name == "annotator" and isinstance(value, str):
         text = one_line(value)
     elif isinstance(value, list | tuple) and len(value) > 1:
-        text = ", ".join(map(as_json, value))
+        text = ", ".join(map(json_line, value))
     else:
-        text = as_json(value)
+        text = json_line(value)
     text = one_line(text)
     return f"{name} {text if len(text) <= _ID_LENGTH else text[: _ID_LENGTH - 1] + '…'}"
 

@@ -8,7 +8,7 @@ from pathlib import PurePath
 from typing import Any
 from urllib.parse import quote
 
-from bboxqa.core.json_values import plain
+from bboxqa.core.json_values import json_safe
 from bboxqa.model.findings import Finding, FoundReport, RuleText, Severity, identities
 from bboxqa.report.findings.phrases import content, missing
 
@@ -33,7 +33,7 @@ def sarif_lines(report: FoundReport) -> Iterator[str]:
         A line without its end.
     """
     log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [_run(report)]}
-    yield from json.dumps(plain(log), indent=1, allow_nan=False).split("\n")
+    yield from json.dumps(json_safe(log), indent=1, allow_nan=False).split("\n")
 
 
 def _run(report: FoundReport) -> dict[str, Any]:
@@ -116,7 +116,7 @@ def _uri(file: str) -> str:
         os.fsencode(file)
     except UnicodeEncodeError:
         # No file of this system is called so; it was named by a program.
-        file = plain(file)
+        file = json_safe(file)
     path = PurePath(file)
     if path.is_absolute():
         return path.as_uri()

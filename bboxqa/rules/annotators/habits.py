@@ -7,12 +7,12 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray, sum_by
 from bboxqa.core.blocks import rows_where
-from bboxqa.core.json_values import at, short
+from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.rule import Found, Hits, Rule, listed
-from bboxqa.rules.facts.authorship import People, people, unique_pairs
+from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits
+from bboxqa.rules.facts.authorship import Authorship, authorship, unique_pairs
 from bboxqa.rules.facts.box_overlaps import first_equal
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.robust import deviations
@@ -28,7 +28,7 @@ _MIN_COPIED = 3
 
 def _copies(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """Yield pairs of annotators who drew exactly the same on several images."""
-    known = document.once(people)
+    known = document.once(authorship)
     if len(known.names) < 2:
         return
     rows = np.flatnonzero((known.author >= 0) & (document.image >= 0))
@@ -49,7 +49,7 @@ def _copies(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         if stop - start >= _MIN_COPIED or 2 * (stop - start) > shared:
             names = [known.names[code] for code in pair[start]]
             founds.append(_copied(names, images[start:stop], shared))
-    yield from listed(founds)
+    yield from described_hits(founds)
 
 
 def _equal_sets(
@@ -84,16 +84,16 @@ def _equal_sets(
     return result
 
 
-def _copied(names: list[str], images: IndexArray, shared: int) -> Found:
-    pointers = tuple(at("images", int(row)) for row in images[:3])
-    return Found(
-        f"annotators {short(names[0])} and {short(names[1])} have exactly the same boxes and "
-        f"categories on {len(images):,} of {count(shared, 'image')} with at least {_MIN_COPIED} "
-        "annotations of each; expected small differences",
+def _copied(names: list[str], images: IndexArray, shared: int) -> Defect:
+    pointers = tuple(pointer_to("images", int(row)) for row in images[:3])
+    return Defect(
+        f"annotators {shortened(names[0])} and {shortened(names[1])} have exactly the "
+        f"same boxes and categories on {len(images):,} of {count(shared, 'image')} with at least "
+        f"{_MIN_COPIED} annotations of each; expected small differences",
         pointer=pointers[0],
         found=names,
         expected="boxes that differ by a little",
-        key=" ".join(sorted(map(short, names))),
+        key=" ".join(sorted(map(shortened, names))),
         ids={"annotator": names},
         count=len(images),
         examples=pointers,
@@ -102,7 +102,7 @@ def _copied(names: list[str], images: IndexArray, shared: int) -> Found:
 
 def _outliers(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """Yield annotators whose number of annotations, box size or classes are unlike the others'."""
-    known = document.once(people)
+    known = document.once(authorship)
     rows = np.flatnonzero((known.author >= 0) & (document.image >= 0))
     number = np.bincount(known.author[rows], minlength=len(known.names))
     chosen = np.flatnonzero(number >= _MIN_ANNOTATIONS)
@@ -113,12 +113,12 @@ def _outliers(document: Document, _settings: ValidateSettings) -> Iterator[Hits]
         *_by_size(document, known, rows, chosen),
         *_by_class(document, known, rows, chosen),
     ]
-    yield from listed(founds)
+    yield from described_hits(founds)
 
 
 def _by_number(
-    document: Document, known: People, rows: IndexArray, chosen: IndexArray
-) -> Iterator[Found]:
+    document: Document, known: Authorship, rows: IndexArray, chosen: IndexArray
+) -> Iterator[Defect]:
     drawn = np.stack([known.picture[document.image[rows]], known.author[rows]], 1)
     asked = np.stack([known.picture[known.asked[:, 0]], known.asked[:, 1]], 1)
     seen = unique_pairs(*np.concatenate([drawn, asked]).T)[0]
@@ -136,8 +136,8 @@ def _by_number(
 
 
 def _by_size(
-    document: Document, known: People, rows: IndexArray, chosen: IndexArray
-) -> Iterator[Found]:
+    document: Document, known: Authorship, rows: IndexArray, chosen: IndexArray
+) -> Iterator[Defect]:
     rows = rows[document.has_box[rows]]
     bbox = document.annotations.bbox
     with np.errstate(over="ignore"):
@@ -161,8 +161,8 @@ def _by_size(
 
 
 def _by_class(
-    document: Document, known: People, rows: IndexArray, chosen: IndexArray
-) -> Iterator[Found]:
+    document: Document, known: Authorship, rows: IndexArray, chosen: IndexArray
+) -> Iterator[Defect]:
     rows = rows[np.isin(known.author[rows], chosen) & (document.category[rows] >= 0)]
     total = np.bincount(document.category[rows]).astype(np.float64)
     place = np.searchsorted(chosen, known.author[rows])
@@ -194,11 +194,11 @@ def _odd(values: FloatArray, floor: float, least: float) -> list[int]:
     return result
 
 
-def _unlike(known: People, code: int, what: str, found: float) -> Found:
+def _unlike(known: Authorship, code: int, what: str, found: float) -> Defect:
     row = int(np.flatnonzero(known.author == code)[0])
-    return Found(
-        f"annotator {short(known.names[code])} {what}",
-        pointer=at("annotations", row),
+    return Defect(
+        f"annotator {shortened(known.names[code])} {what}",
+        pointer=pointer_to("annotations", row),
         found=round(float(found), 4),
         expected="about the same as the other annotators",
         key=f"{known.names[code]} {what.split(maxsplit=1)[0]}",

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, run_starts
-from bboxqa.core.json_values import at, short
+from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS, annotator_name
 from bboxqa.formats.document.annotation_columns import Kind
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.rule import Found, Hits, Rule, listed
-from bboxqa.rules.facts.authorship import People, image_list, names_in, people
+from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits
+from bboxqa.rules.facts.authorship import Authorship, authorship, image_list, names_in
 from bboxqa.rules.facts.document import Document
 
 __all__ = ["RULES"]
@@ -26,33 +26,33 @@ _MAKER = "created_by"
 
 def _inconsistent(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """Yield the ways in which the naming of annotators contradicts itself, each once."""
-    known = document.once(people)
-    yield from listed(list(_two_names(document)))
+    known = document.once(authorship)
+    yield from described_hits(list(_two_names(document)))
     unnamed = list(_unnamed(document, known))
     maker = document.annotator_key == _MAKER
-    yield from listed(unnamed, Severity.WARNING if maker else None)
-    yield from listed(list(_odd_lists(document)))
-    yield from listed(list(_two_types(document, known)))
-    yield from listed(list(_spellings(document, known)), Severity.WARNING)
-    yield from listed(list(_nobody(document, known)), Severity.WARNING)
+    yield from described_hits(unnamed, Severity.WARNING if maker else None)
+    yield from described_hits(list(_odd_lists(document)))
+    yield from described_hits(list(_two_types(document, known)))
+    yield from described_hits(list(_spellings(document, known)), Severity.WARNING)
+    yield from described_hits(list(_nobody(document, known)), Severity.WARNING)
 
 
 def _pointer(row: int, key: str) -> str:
-    return at("annotations", row, *key.split("."))
+    return pointer_to("annotations", row, *key.split("."))
 
 
 def _of_annotations(rows: IndexArray, key: str) -> dict[str, Any]:
-    """Return where annotations name their annotator, as arguments of `Found`."""
+    """Return where annotations name their annotator, as arguments of `Defect`."""
     pointers = tuple(_pointer(int(row), key) for row in rows[:3])
     return {"pointer": pointers[0], "count": len(rows), "examples": pointers}
 
 
 def _of_images(rows: list[int], *key: str) -> dict[str, Any]:
-    pointers = tuple(at("images", row, *key) for row in rows[:3])
+    pointers = tuple(pointer_to("images", row, *key) for row in rows[:3])
     return {"pointer": pointers[0], "count": len(rows), "examples": pointers}
 
 
-def _two_names(document: Document) -> Iterator[Found]:
+def _two_names(document: Document) -> Iterator[Defect]:
     """Yield pairs of keys that name different people on one annotation."""
     codes = document.annotations.annotator
     used = [key for key in ANNOTATOR_KEYS if key != _MAKER and (codes[key] >= 0).any()]
@@ -65,9 +65,9 @@ def _two_names(document: Document) -> Iterator[Found]:
         number, name = (left, right) if first.endswith("_id") else (right, left)
         rows = both[left != right if alike else _unusual(number, name)]
         if len(rows):
-            yield Found(
-                f"{count(len(rows), 'annotation')} with one annotator under {short(first)} and "
-                f"another under {short(second)}; expected the same",
+            yield Defect(
+                f"{count(len(rows), 'annotation')} with one annotator under {shortened(first)} and "
+                f"another under {shortened(second)}; expected the same",
                 found=[_name(document, first, rows[0]), _name(document, second, rows[0])],
                 expected="one annotator, whichever key is read",
                 ids=document.ids(int(rows[0])),
@@ -92,7 +92,7 @@ def _unusual(number: IntArray, name: IntArray) -> BoolArray:
     return result
 
 
-def _unnamed(document: Document, known: People) -> Iterator[Found]:
+def _unnamed(document: Document, known: Authorship) -> Iterator[Defect]:
     """Yield that some records name their annotator and others do not."""
     key = document.annotator_key
     if key is not None:
@@ -101,10 +101,10 @@ def _unnamed(document: Document, known: People) -> Iterator[Found]:
         if len(rows):
             columns = document.annotations.annotator
             others = [k for k in ANNOTATOR_KEYS if k != key and (columns[k][rows] >= 0).any()]
-            elsewhere = f" (some have {short(others[0])})" if others else ""
-            yield Found(
+            elsewhere = f" (some have {shortened(others[0])})" if others else ""
+            yield Defect(
                 f"{len(rows):,} of {count(int(is_object.sum()), 'annotation')} do not name their "
-                f"annotator under {short(key)}{elsewhere}; expected it on all",
+                f"annotator under {shortened(key)}{elsewhere}; expected it on all",
                 expected=f"{key} on every annotation",
                 ids=document.ids(int(rows[0])),
                 **_of_annotations(rows, key),
@@ -113,7 +113,7 @@ def _unnamed(document: Document, known: People) -> Iterator[Found]:
         images = document.images.values
         missing = [r for r in np.flatnonzero(~known.listed).tolist() if type(images[r]) is dict]
         if missing:
-            yield Found(
+            yield Defect(
                 f"{len(missing):,} of {count(len(images), 'image')} do not name their annotator "
                 'under "annotator"; expected it on all',
                 expected="annotator on every image",
@@ -122,7 +122,7 @@ def _unnamed(document: Document, known: People) -> Iterator[Found]:
             )
 
 
-def _odd_lists(document: Document) -> Iterator[Found]:
+def _odd_lists(document: Document) -> Iterator[Defect]:
     """Yield that images say who was asked in a way that cannot be read."""
     found = [(row, *image_list(image)) for row, image in enumerate(document.images.values)]
     # Most images say the same, which is looked at once.
@@ -132,17 +132,17 @@ def _odd_lists(document: Document) -> Iterator[Found]:
         return
     odd = [(row, key, value) for row, key, value in found if key and repr(value) in wrong]
     row, key, value = odd[0]
-    yield Found(
-        f"{short(key)} of {count(len(odd), 'image')} is no list of names and no object with "
-        f"names as keys, such as {short(value)}",
-        found=short(value),
+    yield Defect(
+        f"{shortened(key)} of {count(len(odd), 'image')} is no list of names and no object with "
+        f"names as keys, such as {shortened(value)}",
+        found=shortened(value),
         expected='a list of names, or an object {"name": …}',
         ids={"image": document.images.get(row, "id")},
         **_of_images([row for row, *_ in odd], key),
     )
 
 
-def _two_types(document: Document, known: People) -> Iterator[Found]:
+def _two_types(document: Document, known: Authorship) -> Iterator[Defect]:
     """Yield that an annotator is 1 in one place and "1" in another."""
     if not any(_is_number(name) for name in known.names):
         return
@@ -162,7 +162,7 @@ def _two_types(document: Document, known: People) -> Iterator[Found]:
     names = sorted(name for name in both if all(places[name].values()))
     rare = [pointer for name in names for pointer in min(places[name].values(), key=len)]
     if names:
-        yield Found(
+        yield Defect(
             f"annotator {names[0]} {_and_others(names)}is written as a number in some places and "
             "as text in others; expected one of the two",
             pointer=rare[0],
@@ -195,7 +195,9 @@ def _named_by(image: Any) -> list[Any]:
     return [own] if type(own) in (str, int, float) else []
 
 
-def _everywhere(document: Document, known: People, names: set[str]) -> Iterator[tuple[Any, str]]:
+def _everywhere(
+    document: Document, known: Authorship, names: set[str]
+) -> Iterator[tuple[Any, str]]:
     """Yield annotators as they are written, and where."""
     key = document.annotator_key
     if key is not None:
@@ -205,7 +207,12 @@ def _everywhere(document: Document, known: People, names: set[str]) -> Iterator[
     for row, image in enumerate(document.images.values):
         name = image_list(image)[0]
         for place, value in enumerate(_named_by(image)):
-            yield value, at("images", row, name, place) if name else at("images", row, "annotator")
+            yield (
+                value,
+                pointer_to("images", row, name, place)
+                if name
+                else pointer_to("images", row, "annotator"),
+            )
 
 
 def _written(document: Document) -> tuple[set[str], set[str]]:
@@ -231,7 +238,7 @@ def _value(record: dict[str, Any], key: str) -> Any:
     return value.get(rest) if rest and type(value) is dict else value
 
 
-def _spellings(document: Document, known: People) -> Iterator[Found]:
+def _spellings(document: Document, known: Authorship) -> Iterator[Defect]:
     """Yield names that differ only in case or blanks."""
     drawn = np.bincount(known.author[known.author >= 0], minlength=len(known.names))
     used = drawn + np.bincount(known.asked[:, 1], minlength=len(known.names))
@@ -245,8 +252,9 @@ def _spellings(document: Document, known: People) -> Iterator[Found]:
     if rare:
         kept = int(order[np.flatnonzero(again)[0] - 1])
         names = [known.names[kept], known.names[rare[0]]]
-        yield Found(
-            f"annotators {short(names[0])} and {short(names[1])} {_and_others(rare)}differ only "
+        yield Defect(
+            f"annotators {shortened(names[0])} and {shortened(names[1])} "
+            f"{_and_others(rare)}differ only "
             "in case or blanks; expected one spelling",
             pointer=_first_place(document, known, rare[0]),
             found=names,
@@ -257,24 +265,24 @@ def _spellings(document: Document, known: People) -> Iterator[Found]:
         )
 
 
-def _first_place(document: Document, known: People, code: int) -> str:
+def _first_place(document: Document, known: Authorship, code: int) -> str:
     rows = np.flatnonzero(known.author == code)
     if len(rows) and document.annotator_key is not None:
         return _pointer(int(rows[0]), document.annotator_key)
     image = int(known.asked[known.asked[:, 1] == code, 0][0])
     key = "annotator" if known.by_records else image_list(document.images.values[image])[0]
-    return at("images", image, key)
+    return pointer_to("images", image, key)
 
 
-def _nobody(document: Document, known: People) -> Iterator[Found]:
+def _nobody(document: Document, known: Authorship) -> Iterator[Defect]:
     """Yield that images name several annotators, and annotations none."""
     if document.annotator_key is not None or known.by_records or not len(document.annotations):
         return
     rows = np.flatnonzero(np.bincount(known.asked[:, 0], minlength=len(known.picture)) > 1)
     if len(rows):
         key = image_list(document.images.values[int(rows[0])])[0]
-        yield Found(
-            f"{count(len(rows), 'image')} with several annotators under {short(key)}, but no "
+        yield Defect(
+            f"{count(len(rows), 'image')} with several annotators under {shortened(key)}, but no "
             "annotation names its own; expected an annotator on each annotation",
             expected="a key such as annotator on every annotation",
             ids={"image": document.images.get(int(rows[0]), "id")},

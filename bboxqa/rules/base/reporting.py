@@ -7,22 +7,29 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, IndexArray
-from bboxqa.core.json_values import at, short
+from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.formats.document.annotation_columns import Kind
 from bboxqa.model.findings import Edit, Severity
-from bboxqa.rules.base.rule import Found, Hits, ManyEdits, hits
+from bboxqa.rules.base.rule import Defect, Hits, LazyEdits, hits
 from bboxqa.rules.facts.document import Document, Records
 
-__all__ = ["about_all", "each_or_all", "first_with", "ids_of", "n_records", "wrong_values"]
+__all__ = [
+    "each_or_summary",
+    "first_occurrence",
+    "ids_of",
+    "n_records",
+    "summary_defect",
+    "value_hits",
+]
 
 _EXAMPLES = 3
 
 
-def each_or_all(
+def each_or_summary(
     rows: IndexArray,
     total: int,
-    describe: Callable[[int], Found],
-    describe_all: Callable[[], Found],
+    describe: Callable[[int], Defect],
+    describe_all: Callable[[], Defect],
     severity: Severity | None = None,
 ) -> Iterator[Hits]:
     """Yield one finding for each record, or a single one where more than half share the defect.
@@ -46,7 +53,9 @@ def each_or_all(
         yield from hits(rows, describe, severity)
 
 
-def about_all(message: str, rows: IndexArray, pointer: Callable[[int], str], **more: Any) -> Found:
+def summary_defect(
+    message: str, rows: IndexArray, pointer: Callable[[int], str], **more: Any
+) -> Defect:
     """Return what is said of many records of one list at once.
 
     Parameters
@@ -56,17 +65,18 @@ def about_all(message: str, rows: IndexArray, pointer: Callable[[int], str], **m
     pointer : callable
         Takes the number of a record and returns where its defect is.
     **more
-        The other fields of `Found`.
+        The other fields of `Defect`.
 
     Examples
     --------
-    >>> found = about_all("all are bad", np.arange(9), lambda row: at("images", row, "id"))
+    >>> pointer = lambda row: pointer_to("images", row, "id")
+    >>> found = summary_defect("all are bad", np.arange(9), pointer)
     >>> found.pointer, found.count, found.examples
     ('/images', 9, ('/images/0/id', '/images/1/id', '/images/2/id'))
     """
     examples = tuple(pointer(row) for row in rows[:_EXAMPLES].tolist())
-    parent = at(examples[0].split("/")[1])
-    return Found(message, pointer=parent, count=len(rows), examples=examples, **more)
+    parent = pointer_to(examples[0].split("/")[1])
+    return Defect(message, pointer=parent, count=len(rows), examples=examples, **more)
 
 
 Edits = Callable[[int, Callable[[], Any]], tuple[Edit, ...]]
@@ -78,7 +88,7 @@ def no_edits(_row: int, _value: Callable[[], Any]) -> tuple[Edit, ...]:
     return ()
 
 
-def wrong_values(
+def value_hits(
     document: Document,
     name: str,
     key: str,
@@ -106,12 +116,12 @@ def wrong_values(
     """
 
     def pointer(row: int) -> str:
-        return at(name, row, key)
+        return pointer_to(name, row, key)
 
-    def describe(row: int) -> Found:
+    def describe(row: int) -> Defect:
         record = _record(document, name, row)
         value = record.get(key)
-        return Found(
+        return Defect(
             f"{key} is {_what(record, key)}; expected {expected}",
             pointer(row),
             found=value,
@@ -120,7 +130,7 @@ def wrong_values(
             edits=edits(row, lambda: value),
         )
 
-    def describe_all() -> Found:
+    def describe_all() -> Defect:
         first = _what(_record(document, name, int(rows[0])), key)
         share = f"{len(rows):,} of {n_records(document, name):,} {name}"
         wrong = f"wrong on {share} (the first is {first})"
@@ -130,17 +140,17 @@ def wrong_values(
         def value(row: int) -> Any:
             return _record(document, name, row).get(key)
 
-        every = ManyEdits(
+        every = LazyEdits(
             lambda: (edit for row in rows.tolist() for edit in edits(row, partial(value, row)))
         )
         message = f"{key} is {wrong}; expected {expected}"
-        return about_all(message, rows, pointer, expected=expected, edits=every)
+        return summary_defect(message, rows, pointer, expected=expected, edits=every)
 
-    yield from each_or_all(rows, n_records(document, name), describe, describe_all, severity)
+    yield from each_or_summary(rows, n_records(document, name), describe, describe_all, severity)
 
 
 def _what(record: Mapping[str, Any], key: str) -> str:
-    return short(record[key]) if key in record else "missing"
+    return shortened(record[key]) if key in record else "missing"
 
 
 def _all_missing(document: Document, name: str, key: str, rows: IndexArray) -> bool:
@@ -174,7 +184,7 @@ def ids_of(document: Document, name: str, row: int) -> Mapping[str, Any]:
     return {noun: record["id"]} if "id" in record else {}
 
 
-def first_with(ids: IndexArray, whole: BoolArray) -> IndexArray:
+def first_occurrence(ids: IndexArray, whole: BoolArray) -> IndexArray:
     """Return the first record with the id of each record: itself where there is no earlier one.
 
     Parameters
@@ -190,7 +200,7 @@ def first_with(ids: IndexArray, whole: BoolArray) -> IndexArray:
 
     Examples
     --------
-    >>> first_with(np.array([7, 8, 0, 7]), np.array([True, True, False, True]))
+    >>> first_occurrence(np.array([7, 8, 0, 7]), np.array([True, True, False, True]))
     array([ 0,  1, -1,  0])
     """
     rows = np.flatnonzero(whole)

@@ -10,7 +10,17 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.model.findings import Edit, RuleText, Severity
 
-__all__ = ["ABSENT", "Example", "Found", "Hits", "ManyEdits", "Rule", "Scope", "hits", "listed"]
+__all__ = [
+    "ABSENT",
+    "Defect",
+    "Example",
+    "Hits",
+    "LazyEdits",
+    "Rule",
+    "Scope",
+    "described_hits",
+    "hits",
+]
 
 Scope = Literal["record", "data set", "files", "images"]
 Fix = Literal["safe", "unsafe"]
@@ -22,7 +32,7 @@ Example = str | Mapping[str, Any]
 """A whole file as text, or lists of records of which only the telling keys are given."""
 
 
-class ManyEdits(Sequence[Edit]):
+class LazyEdits(Sequence[Edit]):
     """Edits of many records, which are made when somebody asks for them.
 
     Parameters
@@ -32,7 +42,7 @@ class ManyEdits(Sequence[Edit]):
 
     Examples
     --------
-    >>> edits = ManyEdits(lambda: (Edit(f"/images/{row}", "remove") for row in range(10**6)))
+    >>> edits = LazyEdits(lambda: (Edit(f"/images/{row}", "remove") for row in range(10**6)))
     >>> bool(edits), edits[0].pointer
     (True, '/images/0')
     """
@@ -54,7 +64,7 @@ class ManyEdits(Sequence[Edit]):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class Defect:
     """What is wrong with one record, or with the document.
 
     Attributes
@@ -107,7 +117,7 @@ class Hits:
     """
 
     rows: IndexArray
-    describe: Callable[[int], Found]
+    describe: Callable[[int], Defect]
     severity: Severity | None = None
 
     def __len__(self) -> int:
@@ -116,7 +126,7 @@ class Hits:
 
 def hits(
     where: BoolArray | IndexArray,
-    describe: Callable[[int], Found],
+    describe: Callable[[int], Defect],
     severity: Severity | None = None,
 ) -> Iterator[Hits]:
     """Yield the records of a mask or an index, if there are any.
@@ -134,7 +144,7 @@ def hits(
         yield Hits(rows, lambda place: describe(int(rows[place])), severity)
 
 
-def listed(founds: Sequence[Found], severity: Severity | None = None) -> Iterator[Hits]:
+def described_hits(founds: Sequence[Defect], severity: Severity | None = None) -> Iterator[Hits]:
     """Yield things that are described already, if there are any."""
     if founds:
         yield Hits(np.zeros(len(founds), np.int64), lambda place: founds[place], severity)

@@ -7,15 +7,15 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, sum_by
 from bboxqa.core.blocks import rows_where
-from bboxqa.core.json_values import at
+from bboxqa.core.json_values import pointer_to
 from bboxqa.formats.document.annotation_columns import Form
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import about_all
-from bboxqa.rules.base.rule import Found, Hits, ManyEdits, Rule, hits, listed
+from bboxqa.rules.base.reporting import summary_defect
+from bboxqa.rules.base.rule import Defect, Hits, LazyEdits, Rule, described_hits, hits
 from bboxqa.rules.facts.box_layout import diagnose
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.image_bounds import number
+from bboxqa.rules.facts.image_bounds import rounded_number
 from bboxqa.rules.facts.ring_measures import ring_lengths
 from bboxqa.rules.facts.ring_shapes import crossing
 
@@ -63,9 +63,11 @@ def _areas(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
         return float(sides[row].prod()) if boxed[row] else nan
 
     if habit:
-        yield from listed([_of_boxes(expected, np.flatnonzero(of_box), int(tellable.sum()))])
+        yield from described_hits(
+            [_of_boxes(expected, np.flatnonzero(of_box), int(tellable.sum()))]
+        )
 
-    def describe(row: int) -> Found:
+    def describe(row: int) -> Defect:
         return _found(document, row, expected(row), of_outline=bool(outlined[row]))
 
     yield from hits(single, describe)
@@ -130,34 +132,37 @@ def _explained(document: Document, suspects: IndexArray) -> BoolArray:
     return explained | (crossed & (given > 0))
 
 
-def _found(document: Document, row: int, expected: float, *, of_outline: bool) -> Found:
+def _found(document: Document, row: int, expected: float, *, of_outline: bool) -> Defect:
     area = document.annotations.area[row]
-    pointer = at("annotations", row, "area")
+    pointer = pointer_to("annotations", row, "area")
     known = expected > 0 and np.isfinite(expected)
     where = "its outline" if of_outline else "its box"
     should = f"{expected:.6g}, that of {where}" if known else "more than 0"
-    return Found(
+    return Defect(
         f"area is {area:.6g}; expected {should}",
         pointer=pointer,
         found=float(area),
         expected=should,
         ids=document.ids(row),
-        edits=(Edit(pointer, "replace", number(expected)),) if known else (),
+        edits=(Edit(pointer, "replace", rounded_number(expected)),) if known else (),
     )
 
 
-def _of_boxes(expected: Callable[[int], float], wrong: IndexArray, total: int) -> Found:
+def _of_boxes(expected: Callable[[int], float], wrong: IndexArray, total: int) -> Defect:
     def pointer(row: int) -> str:
-        return at("annotations", row, "area")
+        return pointer_to("annotations", row, "area")
 
-    return about_all(
+    return summary_defect(
         f"area is width x height of the box in {len(wrong):,} of {total:,} annotations whose "
         "outlines have another; expected that of the outline",
         wrong,
         pointer,
         expected="the area of the outline",
-        edits=ManyEdits(
-            lambda: (Edit(pointer(row), "replace", number(expected(row))) for row in wrong.tolist())
+        edits=LazyEdits(
+            lambda: (
+                Edit(pointer(row), "replace", rounded_number(expected(row)))
+                for row in wrong.tolist()
+            )
         ),
     )
 

@@ -5,14 +5,21 @@ from collections.abc import Iterator
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray
-from bboxqa.core.blocks import Selected, blocks, rows_where
-from bboxqa.core.json_values import at
+from bboxqa.core.blocks import SparseRows, blocks, rows_where
+from bboxqa.core.json_values import pointer_to
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.rule import Found, Hits, Rule, hits
+from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
 from bboxqa.rules.facts.box_layout import diagnose, swapped_images
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.image_bounds import clipped, harms, highest, lowest, overshoot, tidy
+from bboxqa.rules.facts.image_bounds import (
+    becomes_degenerate,
+    clipped,
+    overshoot,
+    rounded_values,
+    row_max,
+    row_min,
+)
 
 __all__ = ["RULES"]
 
@@ -34,15 +41,15 @@ def _no_area(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
             corners = np.stack([bbox[row, :2], bbox[row, :2] + bbox[row, 2:]])
             box = [*corners.min(axis=0).tolist(), *np.abs(bbox[row, 2:]).tolist()]
         else:
-            return Edit(at("annotations", row), "remove")
-        return Edit(at("annotations", row, "bbox"), "replace", tidy(box))
+            return Edit(pointer_to("annotations", row), "remove")
+        return Edit(pointer_to("annotations", row, "bbox"), "replace", rounded_values(box))
 
-    def describe(row: int) -> Found:
+    def describe(row: int) -> Defect:
         side = "width" if bbox[row, 2] <= 0 else "height"
         value = bbox[row, 2 if side == "width" else 3]
-        return Found(
+        return Defect(
             f"bbox {side} is {value:g}; expected more than 0",
-            pointer=at("annotations", row, "bbox"),
+            pointer=pointer_to("annotations", row, "bbox"),
             found=bbox[row].tolist(),
             expected="a width and a height above 0 px",
             ids=document.ids(row),
@@ -52,7 +59,7 @@ def _no_area(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     yield from hits(wrong, describe)
 
 
-def _beyond(document: Document) -> Selected:
+def _beyond(document: Document) -> SparseRows:
     """Return how far boxes reach beyond their images, of those that do; NaN for unknown edges.
 
     Boxes that another defect of the whole file explains do not.
@@ -63,24 +70,24 @@ def _beyond(document: Document) -> Selected:
         beyond = overshoot(bbox[rows], size[rows])
         some |= bool(np.any(beyond > _DUST))
         found = np.flatnonzero(np.any(beyond > 0, axis=1) & sound[rows])
-        parts.append(Selected(rows.start + found, beyond[found]))
-    result = Selected.joined(parts, 4)
+        parts.append(SparseRows(rows.start + found, beyond[found]))
+    result = SparseRows.joined(parts, 4)
     if not some or document.once(diagnose) is not None:
         return result.where(np.zeros(len(result.rows), np.bool_))
     swapped = np.append(swapped_images(document), False)
     return result.where(~swapped[document.image[result.rows]])
 
 
-def _off(document: Document, beyond: Selected) -> BoolArray:
+def _off(document: Document, beyond: SparseRows) -> BoolArray:
     """Return which of the boxes lie wholly outside of their images."""
     less = beyond.values - np.tile(document.annotations.bbox[beyond.rows, 2:], 2)
-    return highest(np.nan_to_num(less, nan=-1)) >= 0
+    return row_max(np.nan_to_num(less, nan=-1)) >= 0
 
 
-def _found(document: Document, row: int, message: str, expected: str) -> Found:
-    return Found(
+def _found(document: Document, row: int, message: str, expected: str) -> Defect:
+    return Defect(
         message,
-        pointer=at("annotations", row, "bbox"),
+        pointer=pointer_to("annotations", row, "bbox"),
         found=document.annotations.bbox[row].tolist(),
         expected=expected,
         ids=document.ids(row),
@@ -91,7 +98,7 @@ def _outside(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     beyond, bbox = _beyond(document), document.annotations.bbox
     off = beyond.where(_off(document, beyond))
 
-    def describe(row: int) -> Found:
+    def describe(row: int) -> Defect:
         edge = _EDGES[int(np.argmax(off[row] >= np.tile(bbox[row, 2:], 2)))]
         where = {"left": "left of", "top": "above", "right": "right of", "bottom": "below"}[edge]
         return _found(
@@ -122,14 +129,14 @@ def _near(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     yield from _crossing(document, settings, beyond.where(near & ~_off(document, beyond)))
 
 
-def _crossing(document: Document, settings: ValidateSettings, beyond: Selected) -> Iterator[Hits]:
+def _crossing(document: Document, settings: ValidateSettings, beyond: SparseRows) -> Iterator[Hits]:
     bbox = document.annotations.bbox
 
-    def describe(row: int) -> Found:
+    def describe(row: int) -> Defect:
         edge = int(np.nanargmax(beyond[row]))
         box = _clipped(document, settings, row)
-        pointer = at("annotations", row, "bbox")
-        return Found(
+        pointer = pointer_to("annotations", row, "bbox")
+        return Defect(
             f"bbox reaches {beyond[row][edge]:.4g} px beyond the {_EDGES[edge]} edge of its "
             f"image{_size(document, row)}; expected it inside",
             pointer=pointer,
@@ -147,8 +154,8 @@ def _clipped(document: Document, settings: ValidateSettings, row: int) -> list[f
     bbox, size = document.annotations.bbox[row].tolist(), document.size[row]
     if np.isnan(size).any():
         return None
-    box = tidy(clipped(bbox, size.tolist()))
-    if harms(bbox, box, settings):
+    box = rounded_values(clipped(bbox, size.tolist()))
+    if becomes_degenerate(bbox, box, settings):
         return None
     bounds = document.outline_bounds[row]
     if np.isfinite(bounds).all():
@@ -169,10 +176,10 @@ def _small(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
         return
     bbox = document.annotations.bbox
     small = document.has_box & rows_where(
-        len(bbox), lambda rows: lowest(bbox[rows, 2:]) < settings.min_side_px
+        len(bbox), lambda rows: row_min(bbox[rows, 2:]) < settings.min_side_px
     )
 
-    def describe(row: int) -> Found:
+    def describe(row: int) -> Defect:
         side = "width" if bbox[row, 2] <= bbox[row, 3] else "height"
         expected = f"at least {settings.min_side_px:g} px"
         message = f"bbox {side} is {bbox[row, 2:].min():.4g} px; expected {expected}"
@@ -187,10 +194,10 @@ def _long(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     sides = document.annotations.bbox[:, 2:]
     long = document.has_box & rows_where(
         len(sides),
-        lambda rows: highest(sides[rows]) > settings.max_aspect_ratio * lowest(sides[rows]),
+        lambda rows: row_max(sides[rows]) > settings.max_aspect_ratio * row_min(sides[rows]),
     )
 
-    def describe(row: int) -> Found:
+    def describe(row: int) -> Defect:
         width, height = sides[row].tolist()
         ratio = max(width, height) / min(width, height)
         expected = f"at most {settings.max_aspect_ratio:g} : 1"
@@ -210,7 +217,7 @@ def _whole_image(document: Document, settings: ValidateSettings) -> Iterator[Hit
             lambda rows: sides[rows].prod(1) >= settings.max_image_share * size[rows].prod(1),
         )
 
-    def describe(row: int) -> Found:
+    def describe(row: int) -> Defect:
         share = float(sides[row].prod()) / float(size[row].prod())
         expected = f"less than {settings.max_image_share:.4g} of it"
         message = (

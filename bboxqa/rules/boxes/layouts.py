@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from bboxqa.core.json_values import at
+from bboxqa.core.json_values import pointer_to
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import about_all
-from bboxqa.rules.base.rule import Hits, ManyEdits, Rule, listed
+from bboxqa.rules.base.reporting import summary_defect
+from bboxqa.rules.base.rule import Hits, LazyEdits, Rule, described_hits
 from bboxqa.rules.facts.box_layout import Layout, diagnose, swapped_images
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.image_bounds import number, tidy
+from bboxqa.rules.facts.image_bounds import rounded_number, rounded_values
 
 __all__ = ["RULES"]
 
@@ -30,18 +30,18 @@ def _layout(wanted: Layout) -> Check:
 
         def edits() -> Iterator[Edit]:
             for row, box in zip(diagnosis.rows.tolist(), diagnosis.bbox, strict=True):
-                yield Edit(at("annotations", row, "bbox"), "replace", tidy(box))
+                yield Edit(pointer_to("annotations", row, "bbox"), "replace", rounded_values(box))
             if wanted is Layout.NORMALISED:
                 yield from _scaled(document)
 
-        yield from listed(
+        yield from described_hits(
             [
-                about_all(
+                summary_defect(
                     f"boxes look like {wanted.value}: {diagnosis.evidence}; expected {_EXPECTED}",
                     diagnosis.rows,
-                    lambda row: at("annotations", row, "bbox"),
+                    lambda row: pointer_to("annotations", row, "bbox"),
                     expected=_EXPECTED,
-                    edits=ManyEdits(edits),
+                    edits=LazyEdits(edits),
                 )
             ]
         )
@@ -57,7 +57,7 @@ def _scaled(document: Document) -> Iterator[Edit]:
     areas = document.annotations.area
     for row in diagnosis.rows[(areas[diagnosis.rows] > 0) & (areas[diagnosis.rows] <= 1)].tolist():
         pixels = float(areas[row]) * float(document.size[row].prod())
-        yield Edit(at("annotations", row, "area"), "replace", number(pixels))
+        yield Edit(pointer_to("annotations", row, "area"), "replace", rounded_number(pixels))
     bounds = document.outline_bounds
     wanted = np.zeros(len(bounds), np.bool_)
     wanted[diagnosis.rows] = True
@@ -65,8 +65,8 @@ def _scaled(document: Document) -> Iterator[Edit]:
     for ring in np.flatnonzero(wanted[rings.row]).tolist():
         row = int(rings.row[ring])
         xy = rings.xy[rings.offsets[ring] : rings.offsets[ring + 1]]
-        pointer = at("annotations", row, "segmentation", int(rings.place[ring]))
-        yield Edit(pointer, "replace", tidy((xy * document.size[row]).ravel()))
+        pointer = pointer_to("annotations", row, "segmentation", int(rings.place[ring]))
+        yield Edit(pointer, "replace", rounded_values((xy * document.size[row]).ravel()))
 
 
 def _swapped(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -76,15 +76,15 @@ def _swapped(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         return
     padded = np.append(images, False)
     n_boxes = int((document.has_box & padded[document.image]).sum())
-    found = about_all(
+    found = summary_defect(
         f"width and height look swapped in {len(rows):,} of {len(images):,} images: boxes leave "
         f"them, and all their {n_boxes:,} boxes lie inside after a swap",
         rows,
-        lambda row: at("images", row),
+        lambda row: pointer_to("images", row),
         expected="the size of the image as it is shown",
     )
     ids = {"image": document.images.get(int(rows[0]), "id")} if len(rows) == 1 else {}
-    yield from listed([replace(found, ids=ids)])
+    yield from described_hits([replace(found, ids=ids)])
 
 
 def _box(*numbers: float) -> dict[str, object]:

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from bboxqa.core.json_values import at, short
+from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.rule import Found, Hits, Rule, hits, listed
+from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.categories.category_use import ids_of, names_of
 from bboxqa.rules.facts.document import Document
 
@@ -58,20 +58,22 @@ def _contradiction(
     """Return what an earlier file says against a category; empty if nothing."""
     other_id, file = id_of.get(name, (number, ""))
     if other_id != number:
-        return f"category {short(name)} has id {number} here and id {other_id} in {file}"
+        return f"category {shortened(name)} has id {number} here and id {other_id} in {file}"
     other_name, file = name_of.get(number, (name, ""))
     if other_name != name:
-        return f"category id {number} is {short(name)} here and {short(other_name)} in {file}"
+        return (
+            f"category id {number} is {shortened(name)} here and {shortened(other_name)} in {file}"
+        )
     return ""
 
 
 def _hits(document: Document, wrong: Mapping[int, str], *, is_related: bool) -> Iterator[Hits]:
     rows = list(wrong)
 
-    def describe(row: int) -> Found:
-        return Found(
+    def describe(row: int) -> Defect:
+        return Defect(
             f"{wrong[row]}; expected one map for all files",
-            pointer=at("categories", row),
+            pointer=pointer_to("categories", row),
             found=document.categories.values[row],
             expected="the same ids and names in all files",
             ids=ids_of(document, row),
@@ -83,15 +85,15 @@ def _hits(document: Document, wrong: Mapping[int, str], *, is_related: bool) -> 
         yield from hits(np.array(rows, np.int64), describe)
         return
     why = "" if is_related else "; no name is in both, so are they of one data set?"
-    yield from listed(
+    yield from described_hits(
         [
-            Found(
+            Defect(
                 f"{len(rows):,} of {len(document.categories):,} categories contradict an earlier "
                 f"file, such as: {wrong[rows[0]]}{why}",
-                pointer=at("categories"),
+                pointer=pointer_to("categories"),
                 expected="the same ids and names in all files",
                 count=len(rows),
-                examples=tuple(at("categories", row) for row in rows[:3]),
+                examples=tuple(pointer_to("categories", row) for row in rows[:3]),
             )
         ],
         None if is_related else Severity.INFO,

@@ -5,11 +5,11 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from bboxqa.core.json_values import at, short
+from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.formats.document.annotation_columns import Kind
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.rule import Found, Hits, ManyEdits, Rule, hits
+from bboxqa.rules.base.rule import Defect, Hits, LazyEdits, Rule, hits
 from bboxqa.rules.categories.category_use import (
     ids_of,
     names_of,
@@ -27,16 +27,16 @@ def _repeated_name(document: Document, _settings: ValidateSettings) -> Iterator[
     names, root = names_of(document), root_category(document)
     repeated, first = repeats(names)
 
-    def describe(row: int) -> Found:
+    def describe(row: int) -> Defect:
         earlier = int(first[row])
         why = ", the root that Roboflow adds" if root in (row, earlier) else ""
-        return Found(
-            f"category name {short(names[row])} is also that of id "
-            f"{short(document.categories.get(earlier, 'id'))}{why}; expected a name of its own",
-            pointer=at("categories", row, "name"),
+        return Defect(
+            f"category name {shortened(names[row])} is also that of id "
+            f"{shortened(document.categories.get(earlier, 'id'))}{why}; expected a name of its own",
+            pointer=pointer_to("categories", row, "name"),
             found=names[row],
             expected="a name that no other category has",
-            key=short(names[row]),
+            key=shortened(names[row]),
             ids=ids_of(document, row),
         )
 
@@ -63,16 +63,16 @@ def _nearly_repeated_name(document: Document, _settings: ValidateSettings) -> It
         kept[group] = next((row for row in group if used[row]), group[0])
     odd = [row for row, other in enumerate(kept) if other >= 0 and names[row] != names[other]]
 
-    def describe(row: int) -> Found:
+    def describe(row: int) -> Defect:
         other = int(kept[row])
-        return Found(
-            f"category name {short(names[row])} differs only by case or blanks from "
-            f"{short(names[other])} of id {short(document.categories.get(other, 'id'))}; "
+        return Defect(
+            f"category name {shortened(names[row])} differs only by case or blanks from "
+            f"{shortened(names[other])} of id {shortened(document.categories.get(other, 'id'))}; "
             "expected one category",
-            pointer=at("categories", row, "name"),
+            pointer=pointer_to("categories", row, "name"),
             found=names[row],
-            expected=f"{short(names[other])}, or another name",
-            key=" ".join(sorted((short(names[row]), short(names[other])))),
+            expected=f"{shortened(names[other])}, or another name",
+            key=" ".join(sorted((shortened(names[row]), shortened(names[other])))),
             ids=ids_of(document, row),
             edits=_merge(document, row, other),
         )
@@ -94,10 +94,10 @@ def _merge(document: Document, row: int, other: int) -> Sequence[Edit]:
 
     def edits() -> Iterator[Edit]:
         for each in rows.tolist():
-            yield Edit(at("annotations", each, "category_id"), "replace", target)
-        yield Edit(at("categories", row), "remove")
+            yield Edit(pointer_to("annotations", each, "category_id"), "replace", target)
+        yield Edit(pointer_to("categories", row), "remove")
 
-    return ManyEdits(edits)
+    return LazyEdits(edits)
 
 
 def _empty_name(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -108,11 +108,11 @@ def _empty_name(document: Document, _settings: ValidateSettings) -> Iterator[Hit
         for record, name in zip(categories.values, names_of(document), strict=True)
     ]
 
-    def describe(row: int) -> Found:
+    def describe(row: int) -> Defect:
         name = categories.get(row, "name")
-        return Found(
-            f"category name is {short(name)}; expected a text that is not empty",
-            pointer=at("categories", row, "name"),
+        return Defect(
+            f"category name is {shortened(name)}; expected a text that is not empty",
+            pointer=pointer_to("categories", row, "name"),
             found=name,
             expected="a text that is not empty",
             ids=ids_of(document, row),

@@ -5,10 +5,10 @@ from collections.abc import Hashable, Iterator, Sequence
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, IndexArray
-from bboxqa.core.json_values import at, short
+from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.rule import Found, Hits, Rule, hits, listed
+from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.facts.document import Document
 
 __all__ = ["RULES", "ids_of", "names_of", "repeats", "root_category", "used_categories"]
@@ -76,15 +76,16 @@ def _repeated_id(document: Document, _settings: ValidateSettings) -> Iterator[Hi
         keys.append(int(categories.id[row]) if categories.whole[row] else text)
     repeated, first = repeats(keys)
 
-    def describe(row: int) -> Found:
+    def describe(row: int) -> Defect:
         other = categories.get(int(first[row]), "name")
-        return Found(
-            f"category id {short(categories.get(row, 'id'))} is that of category {short(other)} "
+        return Defect(
+            f"category id {shortened(categories.get(row, 'id'))} is that of category "
+            f"{shortened(other)} "
             "already; expected an id of its own",
-            pointer=at("categories", row, "id"),
+            pointer=pointer_to("categories", row, "id"),
             found=categories.get(row, "id"),
             expected="an id that no other category has",
-            key=short(categories.get(row, "id")),
+            key=shortened(categories.get(row, "id")),
             ids=ids_of(document, row),
         )
 
@@ -105,29 +106,29 @@ def _unused(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         unused[root] = False
     rows = np.flatnonzero(unused)
 
-    def describe(row: int) -> Found:
-        return Found(
-            f"category {short(categories.get(row, 'name'))} has no annotations",
-            pointer=at("categories", row),
+    def describe(row: int) -> Defect:
+        return Defect(
+            f"category {shortened(categories.get(row, 'name'))} has no annotations",
+            pointer=pointer_to("categories", row),
             found=categories.get(row, "name"),
             expected="at least one annotation",
             ids=ids_of(document, row),
-            edits=(Edit(at("categories", row), "remove"),),
+            edits=(Edit(pointer_to("categories", row), "remove"),),
         )
 
     if len(rows) <= _MANY:
         yield from hits(unused, describe)
         return
-    examples = ", ".join(short(categories.get(row, "name")) for row in rows[:3].tolist())
-    yield from listed([
-        Found(
+    examples = ", ".join(shortened(categories.get(row, "name")) for row in rows[:3].tolist())
+    yield from described_hits([
+        Defect(
             f"{len(rows):,} of {len(categories):,} categories have no annotations, "
             f"such as {examples}",
-            pointer=at("categories"),
+            pointer=pointer_to("categories"),
             expected="at least one annotation for each",
-            edits=tuple(Edit(at("categories", row), "remove") for row in rows.tolist()),
+            edits=tuple(Edit(pointer_to("categories", row), "remove") for row in rows.tolist()),
             count=len(rows),
-            examples=tuple(at("categories", row) for row in rows[:3].tolist()),
+            examples=tuple(pointer_to("categories", row) for row in rows[:3].tolist()),
         )
     ])  # fmt: skip
 
@@ -136,15 +137,15 @@ def _synthetic_root(document: Document, _settings: ValidateSettings) -> Iterator
     """C005: the category that Roboflow adds."""
     if (row := root_category(document)) < 0:
         return
-    yield from listed([
-        Found(
-            f"category {short(document.categories.get(row, 'name'))} with id 0 is the "
+    yield from described_hits([
+        Defect(
+            f"category {shortened(document.categories.get(row, 'name'))} with id 0 is the "
             "supercategory of all others and has no annotations; expected only classes",
-            pointer=at("categories", row),
+            pointer=pointer_to("categories", row),
             found=document.categories.get(row, "name"),
             expected="only categories that annotations can have",
             ids=ids_of(document, row),
-            edits=(Edit(at("categories", row), "remove"),),
+            edits=(Edit(pointer_to("categories", row), "remove"),),
         )
     ])  # fmt: skip
 
@@ -166,10 +167,10 @@ def _gaps(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         place = int(np.flatnonzero(positive != np.arange(1, len(positive) + 1))[0])
         parts.append(f"{n_missing:,} below {positive[-1]:,} are missing, such as {place + 1:,}")
     if parts:
-        yield from listed([
-            Found(
+        yield from described_hits([
+            Defect(
                 f"category ids are not 1 to {max(len(ids), 1):,}: {' and '.join(parts)}",
-                pointer=at("categories"),
+                pointer=pointer_to("categories"),
                 expected="ids that count from 1 without gaps",
                 count=max(n_missing, 1),
             )

@@ -11,17 +11,17 @@ from numpy.typing import NDArray
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.core.blocks import rows_where
-from bboxqa.core.json_values import at, short
+from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count
 from bboxqa.formats.document.annotation_columns import Kind
 from bboxqa.geometry.kernels.boxes import bbox_iou, corners
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import about_all
-from bboxqa.rules.base.rule import Found, Hits, Rule, hits, listed
-from bboxqa.rules.facts.authorship import people
+from bboxqa.rules.base.reporting import summary_defect
+from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
+from bboxqa.rules.facts.authorship import authorship
 from bboxqa.rules.facts.box_layout import diagnose
-from bboxqa.rules.facts.box_overlaps import Column, Columns, first_equal, overlapping
+from bboxqa.rules.facts.box_overlaps import BoxColumn, Columns, first_equal, overlapping
 from bboxqa.rules.facts.document import Document
 
 __all__ = ["RULES"]
@@ -70,14 +70,14 @@ def _repeats(document: Document) -> IndexArray:
         record = {key: value for key, value in document.record(row).items() if key != "id"}
         earlier = known.setdefault(json.dumps(record, sort_keys=True), row)
         result[row] = -1 if earlier == row else earlier
-    return document.stored(result)
+    return document.spilled(result)
 
 
-def _finite(column: Column, rows: slice) -> BoolArray:
+def _finite(column: BoxColumn, rows: slice) -> BoolArray:
     return np.isfinite(column(rows))
 
 
-def _of(rows: IndexArray, column: Column, of: slice | IndexArray) -> NDArray[Any]:
+def _of(rows: IndexArray, column: BoxColumn, of: slice | IndexArray) -> NDArray[Any]:
     return column(rows[of])
 
 
@@ -110,7 +110,7 @@ def _earlier(document: Document, threshold: float) -> _Earlier:
     same[same == none] = -1
     other[other == none] = -1
     rows = np.sort(np.concatenate(unfinished))
-    return _Earlier(document.stored(same), document.stored(other), document.stored(rows))
+    return _Earlier(document.spilled(same), document.spilled(other), document.spilled(rows))
 
 
 def _drawer(document: Document, exact: IndexArray) -> IndexArray:
@@ -119,7 +119,7 @@ def _drawer(document: Document, exact: IndexArray) -> IndexArray:
     Where an image was given to several people and nobody says who drew what, two boxes can be
     two people's.
     """
-    columns, known = document.annotations, document.once(people)
+    columns, known = document.annotations, document.once(authorship)
     group = document.image * (len(known.names) + 1) + 1 + known.author
     shared = np.bincount(known.asked[:, 0], minlength=len(document.images) + 1) > 1
     unknown = (known.author < 0) & shared[document.image]
@@ -130,15 +130,15 @@ def _drawer(document: Document, exact: IndexArray) -> IndexArray:
 def _exact(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     earlier = document.once(_repeats)
 
-    def describe(row: int) -> Found:
+    def describe(row: int) -> Defect:
         ids = [document.record(each).get("id") for each in (int(earlier[row]), row)]
-        return Found(
-            f"the same record as annotation {short(ids[0])}, but for the id; expected it once",
-            pointer=at("annotations", row),
+        return Defect(
+            f"the same record as annotation {shortened(ids[0])}, but for the id; expected it once",
+            pointer=pointer_to("annotations", row),
             found=ids[1],
             expected="no annotation twice",
             ids=document.ids(row),
-            edits=(Edit(at("annotations", row), "remove"),),
+            edits=(Edit(pointer_to("annotations", row), "remove"),),
             key=_key(ids),
         )
 
@@ -147,7 +147,7 @@ def _exact(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 
 def _key(ids: Iterable[Any]) -> str:
     """Return ids in an order that is not that of the records."""
-    return " ".join(sorted(map(short, ids)))
+    return " ".join(sorted(map(shortened, ids)))
 
 
 def _near(document: Document, settings: ValidateSettings, *, same: bool) -> Iterator[Hits]:
@@ -159,7 +159,7 @@ def _near(document: Document, settings: ValidateSettings, *, same: bool) -> Iter
     earlier = found.same if same else found.other
     limit = f"{settings.duplicate_iou:g}"
 
-    def describe(row: int) -> Found:
+    def describe(row: int) -> Defect:
         first = int(earlier[row])
         box = corners(document.annotations.bbox[[first, row]])
         iou = float(bbox_iou(box[:1], box[1:])[0])
@@ -170,31 +170,32 @@ def _near(document: Document, settings: ValidateSettings, *, same: bool) -> Iter
             if same
             else f"which is {kinds[0]} and not {kinds[1]}"
         )
-        return Found(
-            f"bbox has an IoU of {iou:.3g} with annotation {short(records[0].get('id'))}, {what}; "
+        return Defect(
+            f"bbox has an IoU of {iou:.3g} with annotation "
+            f"{shortened(records[0].get('id'))}, {what}; "
             f"expected less than {limit} for one annotator",
-            pointer=at("annotations", row, "bbox"),
+            pointer=pointer_to("annotations", row, "bbox"),
             found=records[1].get("bbox"),
             expected=f"an IoU below {limit}",
             ids=document.ids(row),
-            examples=(at("annotations", first), at("annotations", row)),
+            examples=(pointer_to("annotations", first), pointer_to("annotations", row)),
             key=_key([record.get("id") for record in records]),
         )
 
     yield from hits(earlier >= 0, describe)
     if len(found.unfinished):
-        yield from listed([_not_compared(document, found.unfinished)], Severity.INFO)
+        yield from described_hits([_not_compared(document, found.unfinished)], Severity.INFO)
 
 
-def _not_compared(document: Document, rows: IndexArray) -> Found:
+def _not_compared(document: Document, rows: IndexArray) -> Defect:
     """Return what is said where the search ended before it compared all boxes."""
     n_images = len(np.unique(document.image[rows]))
-    return about_all(
+    return summary_defect(
         f"{count(len(rows), 'annotation')} of {count(n_images, 'image')} lie so close together "
         "that not all pairs were compared; to compare more of them, raise duplicate_iou or "
         "validate images in files of their own",
         rows,
-        lambda row: at("annotations", row, "bbox"),
+        lambda row: pointer_to("annotations", row, "bbox"),
         expected="fewer boxes in one place",
     )
 
@@ -202,7 +203,7 @@ def _not_compared(document: Document, rows: IndexArray) -> Found:
 def _category(document: Document, row: int) -> str:
     place = int(document.category[row])
     name = document.categories.get(place, "name") if place >= 0 else None
-    return short(document.annotations.category_id[row].item() if name is None else name)
+    return shortened(document.annotations.category_id[row].item() if name is None else name)
 
 
 def _same_class(document: Document, settings: ValidateSettings) -> Iterator[Hits]:

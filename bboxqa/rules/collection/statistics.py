@@ -4,11 +4,11 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bboxqa.core.json_values import at, short
+from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.rule import Found, Hits, Rule, hits, listed
+from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.facts.box_layout import diagnose
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.robust import deviations
@@ -35,35 +35,36 @@ def _balance(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     few, founds = used[number[used] < _FEW], []
     if len(few):
         names = ", ".join(
-            f"{short(document.categories.get(row, 'name'))} ({number[row]})"
+            f"{shortened(document.categories.get(row, 'name'))} ({number[row]})"
             for row in few[np.argsort(number[few], kind="stable")][:3].tolist()
         )
         founds.append(
-            Found(
+            Defect(
                 f"{len(few):,} of {len(used):,} used categories with fewer than {_FEW} "
                 f"annotations: {names}{', …' if len(few) > 3 else ''}",
-                pointer=at("categories", int(few[0])),
+                pointer=pointer_to("categories", int(few[0])),
                 expected=f"{_FEW} annotations or more",
                 ids={"category": document.categories.get(int(few[0]), "id")},
                 count=len(few),
-                examples=tuple(at("categories", int(row)) for row in few[:3]),
+                examples=tuple(pointer_to("categories", int(row)) for row in few[:3]),
             )
         )
     top = int(number.argmax()) if len(used) > 1 else -1
     if top >= 0 and number[top] > _MOST * number.sum():
         founds.append(
-            Found(
-                f"category {short(document.categories.get(top, 'name'))} has {number[top]:,} of "
+            Defect(
+                f"category {shortened(document.categories.get(top, 'name'))} has "
+                f"{number[top]:,} of "
                 f"{count(int(number.sum()), 'annotation')}; expected at most {_MOST:.0%}",
-                pointer=at("categories", top),
+                pointer=pointer_to("categories", top),
                 found=int(number[top]),
                 expected=f"at most {_MOST:.0%} of the annotations",
-                key=short(document.categories.get(top, "name")),
+                key=shortened(document.categories.get(top, "name")),
                 ids={"category": document.categories.get(top, "id")},
                 count=int(number[top]),
             )
         )
-    yield from listed(founds)
+    yield from described_hits(founds)
 
 
 def _sizes(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -80,14 +81,14 @@ def _sizes(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     odd = np.abs(score) > _FAR
     odd_rows, side = rows[odd], np.exp(middle[odd] / 2)
 
-    def describe(place: int) -> Found:
+    def describe(place: int) -> Defect:
         row = int(odd_rows[place])
         name = document.categories.get(int(document.category[row]), "name")
         width, height = bbox[row, 2:]
-        return Found(
-            f"bbox of {width:.4g} × {height:.4g} px; boxes of {short(name)} are mostly about "
+        return Defect(
+            f"bbox of {width:.4g} × {height:.4g} px; boxes of {shortened(name)} are mostly about "
             f"{side[place]:.3g} × {side[place]:.3g} px",
-            pointer=at("annotations", row, "bbox"),
+            pointer=pointer_to("annotations", row, "bbox"),
             found=bbox[row].tolist(),
             expected=f"an area nearer to the median, {side[place] ** 2:.4g} px²",
             ids=document.ids(row),
@@ -106,11 +107,11 @@ def _numbers(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     score, _ = deviations(np.log1p(number[rows]), group, _MIN_NUMBER_SPREAD)
     middle = float(np.median(number[rows]))
 
-    def describe(row: int) -> Found:
-        return Found(
+    def describe(row: int) -> Defect:
+        return Defect(
             f"image has {count(int(number[row]), 'annotation')}; the median of the annotated "
             f"images is {middle:g}",
-            pointer=at("images", row),
+            pointer=pointer_to("images", row),
             found=int(number[row]),
             expected=f"a number nearer to {middle:g}",
             ids={"image": document.images.get(row, "id")},

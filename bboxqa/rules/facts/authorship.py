@@ -11,13 +11,13 @@ from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, compact
 from bboxqa.formats.annotations.records import ASKED_KEYS, annotator_name
 from bboxqa.rules.facts.document import Document
 
-__all__ = ["People", "fold", "image_list", "names_in", "people", "unique_pairs"]
+__all__ = ["Authorship", "authorship", "image_list", "names_in", "normalised_name", "unique_pairs"]
 
 _NAMES = (str, int, float)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class People:
+class Authorship:
     """The annotators of a file.
 
     Attributes
@@ -47,16 +47,16 @@ class People:
     def folded(self) -> IndexArray:
         """(K,) int64: names that differ only in case or blanks have the same number."""
         numbers: dict[str, int] = {}
-        folded = [numbers.setdefault(fold(name), len(numbers)) for name in self.names]
+        folded = [numbers.setdefault(normalised_name(name), len(numbers)) for name in self.names]
         return np.array(folded, np.int64)
 
 
-def fold(name: str) -> str:
+def normalised_name(name: str) -> str:
     """Return a name without what a person does not tell names apart by.
 
     Examples
     --------
-    >>> fold(" Ann  B "), fold("ann b")
+    >>> normalised_name(" Ann  B "), normalised_name("ann b")
     ('ann b', 'ann b')
     """
     return " ".join(name.split()).casefold()
@@ -115,7 +115,7 @@ def unique_pairs(
     return np.stack(np.divmod(key, width), 1), of_row, np.bincount(of_row, minlength=len(key))
 
 
-def people(document: Document) -> People:
+def authorship(document: Document) -> Authorship:
     """Return who drew what in a document, and who was asked to."""
     number = {name: code for code, name in enumerate(document.annotations.annotator_names)}
     n_images = len(document.images)
@@ -132,7 +132,7 @@ def people(document: Document) -> People:
         of_image[table[:, 0]] = table[:, 1]
         author = of_image[document.image]
         picture = _pictures(document)
-    return People(tuple(number), author, by_records, picture, listed, table)
+    return Authorship(tuple(number), author, by_records, picture, listed, table)
 
 
 def _one_each(document: Document) -> Iterator[bool]:

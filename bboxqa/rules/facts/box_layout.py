@@ -10,7 +10,7 @@ from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.core.blocks import blocks, rows_where
 from bboxqa.geometry.kernels.boxes import corners
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.image_bounds import highest, lowest, overshoot
+from bboxqa.rules.facts.image_bounds import overshoot, row_max, row_min
 
 __all__ = ["Diagnosis", "Layout", "diagnose", "swapped_images"]
 
@@ -95,11 +95,11 @@ def diagnose(document: Document) -> Diagnosis | None:
 def _normalised(document: Document) -> Diagnosis | None:
     bbox, size = document.annotations.bbox, document.size
     sized = document.has_box & rows_where(
-        len(bbox), lambda rows: lowest(size[rows]) >= _LARGER_THAN_ONE
+        len(bbox), lambda rows: row_min(size[rows]) >= _LARGER_THAN_ONE
     )
     unit = sized & rows_where(
         len(bbox),
-        lambda rows: (lowest(bbox[rows]) >= _UNIT[0]) & (highest(bbox[rows]) <= _UNIT[1]),
+        lambda rows: (row_min(bbox[rows]) >= _UNIT[0]) & (row_max(bbox[rows]) <= _UNIT[1]),
     )
     rows, total = np.flatnonzero(unit), int(sized.sum())
     if len(rows) == 0 or len(rows) < _NEARLY_ALL * total:
@@ -120,7 +120,7 @@ def _fits(document: Document, layout: Layout | None) -> tuple[BoolArray, BoolArr
     if len(document.annotations.rings.row) == 0:
         return fits, known
     for rows in blocks(len(written)):
-        apart = highest(np.abs(corners(_read(written[rows], layout)) - bounds[rows]))
+        apart = row_max(np.abs(corners(_read(written[rows], layout)) - bounds[rows]))
         known[rows] = document.has_box[rows] & np.isfinite(apart)
         fits[rows] = known[rows] & (apart <= _PIXELS)
     return fits, known
@@ -179,20 +179,20 @@ def _sized(document: Document) -> BoolArray:
 def _good(document: Document, layout: Layout, rows: slice) -> BoolArray:
     """Return which of some boxes, read in a layout, are boxes and lie in their images."""
     read = _read(document.annotations.bbox[rows], layout)
-    return (lowest(read[:, 2:]) > 0) & _inside(read, document.size[rows])
+    return (row_min(read[:, 2:]) > 0) & _inside(read, document.size[rows])
 
 
 def _inside(bbox: FloatArray, size: FloatArray) -> BoolArray:
     """Return which boxes lie in their images, but for what a hand is off."""
     beyond = overshoot(bbox, size) - np.tile(_PART_OF_SIDE * size, 2)
-    inside: BoolArray = highest(beyond) <= _PIXELS
+    inside: BoolArray = row_max(beyond) <= _PIXELS
     return inside
 
 
 def _diagnosis(document: Document, layout: Layout, sound: BoolArray, evidence: str) -> Diagnosis:
     """Return the diagnosis of all boxes that can be read so and are not sound as they are."""
     read = _read(document.annotations.bbox, layout)
-    rows = np.flatnonzero((lowest(read[:, 2:]) > 0) & np.isfinite(read.sum(axis=1)) & ~sound)
+    rows = np.flatnonzero((row_min(read[:, 2:]) > 0) & np.isfinite(read.sum(axis=1)) & ~sound)
     return Diagnosis(layout, rows, read[rows], evidence)
 
 

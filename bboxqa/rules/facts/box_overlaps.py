@@ -11,7 +11,7 @@ from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, run_starts
 from bboxqa.core.blocks import blocks, rows_where
 from bboxqa.geometry.kernels.boxes import bbox_iou, corners
 
-__all__ = ["Column", "Columns", "Overlaps", "first_equal", "overlapping"]
+__all__ = ["BoxColumn", "Columns", "Overlaps", "first_equal", "overlapping"]
 
 # Boxes that are compared at a time, if no image alone has more.
 _ROWS = 1 << 18
@@ -39,10 +39,10 @@ class Overlaps(NamedTuple):
     unfinished: IndexArray
 
 
-Column = Callable[[slice | IndexArray], NDArray[Any]]
+BoxColumn = Callable[[slice | IndexArray], NDArray[Any]]
 """Gives the numbers of a column at some of N rows, so that they need not be copied for all."""
 
-Columns = Sequence[Column]
+Columns = Sequence[BoxColumn]
 
 
 def first_equal(n_rows: int, columns: Columns) -> IndexArray:

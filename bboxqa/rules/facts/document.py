@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, find, run_starts, sum_by
-from bboxqa.core.memory import let_go
-from bboxqa.core.spool import column_limit, stored
+from bboxqa.core.memory import release_pages
+from bboxqa.core.spool import column_limit, spilled
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS, whole_number
 from bboxqa.formats.document.annotation_columns import Form
 from bboxqa.formats.document.builder import AnnotationsBuilder
-from bboxqa.formats.document.content import Reading
+from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.document.positions import Locator
-from bboxqa.rules.facts.image_folder import Disk
+from bboxqa.rules.facts.image_folder import ImageFolder
 from bboxqa.rules.facts.ring_measures import ring_areas, ring_bounds
 
 __all__ = ["Document", "Records"]
@@ -82,7 +82,7 @@ class Document:
         What is known of its images on disk; without it the rules of scope "images" do not run.
     """
 
-    def __init__(self, reading: Reading, disk: Disk | None = None) -> None:
+    def __init__(self, reading: RawDocument, disk: ImageFolder | None = None) -> None:
         self.reading = reading
         self.disk = disk
         self.name = reading.name
@@ -149,30 +149,30 @@ class Document:
         value: _Value = self._made[make, *key]
         return value
 
-    def stored(self, array: NDArray[_Scalar]) -> NDArray[_Scalar]:
+    def spilled(self, array: NDArray[_Scalar]) -> NDArray[_Scalar]:
         """Keep what follows from the columns as they are kept themselves; nobody changes it."""
         array.setflags(write=False)
-        return stored(array, column_limit(self.reading.memory))
+        return spilled(array, column_limit(self.reading.memory))
 
-    def let_go(self) -> None:
+    def release_pages(self) -> None:
         """Let go of the pages of what is in files; who looks again maps them again."""
-        self.annotations.let_go()
+        self.annotations.release_pages()
         for value in (*vars(self).values(), *self._made.values()):
-            let_go(value)
+            release_pages(value)
 
     @cached_property
     def image(self) -> IndexArray:
         """(N,) int64: the image of each annotation, as a place in `images`; -1 for none."""
         columns = self.annotations
         image = np.where(columns.whole["image_id"], self.images.find(columns.image_id), -1)
-        return self.stored(image)
+        return self.spilled(image)
 
     @cached_property
     def category(self) -> IndexArray:
         """(N,) int64: the category of each annotation, as a place in `categories`; -1 for none."""
         columns = self.annotations
         category = self.categories.find(columns.category_id)
-        return self.stored(np.where(columns.whole["category_id"], category, -1))
+        return self.spilled(np.where(columns.whole["category_id"], category, -1))
 
     @cached_property
     def image_size(self) -> FloatArray:
@@ -185,7 +185,7 @@ class Document:
     def size(self) -> FloatArray:
         """(N, 2) float64: width and height of the image of each annotation; NaN for unknown."""
         padded = np.vstack([self.image_size, [[np.nan, np.nan]]])
-        return self.stored(padded[self.image])
+        return self.spilled(padded[self.image])
 
     @cached_property
     def annotator_key(self) -> str | None:
@@ -212,7 +212,7 @@ class Document:
     @cached_property
     def ring_area(self) -> FloatArray:
         """(R,) float64: the signed area of each ring in square pixels (shoelace formula)."""
-        return self.stored(ring_areas(self.annotations.rings))
+        return self.spilled(ring_areas(self.annotations.rings))
 
     @cached_property
     def outline_area(self) -> FloatArray:
@@ -225,7 +225,7 @@ class Document:
         area[~self.has_rings] = np.nan
         sound = columns.rles.problem == 0
         area[columns.rles.row[sound]] = columns.rles.area[sound]
-        return self.stored(area)
+        return self.spilled(area)
 
     @cached_property
     def outline_bounds(self) -> FloatArray:
@@ -237,7 +237,7 @@ class Document:
             bounds[owner[starts], :2] = np.minimum.reduceat(of_ring[:, :2], starts)
             bounds[owner[starts], 2:] = np.maximum.reduceat(of_ring[:, 2:], starts)
         bounds[~self.has_rings] = np.nan
-        return self.stored(bounds)
+        return self.spilled(bounds)
 
     @cached_property
     def has_box(self) -> BoolArray:

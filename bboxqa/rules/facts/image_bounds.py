@@ -8,7 +8,15 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray
 from bboxqa.model.settings import ValidateSettings
 
-__all__ = ["clipped", "harms", "highest", "lowest", "number", "overshoot", "tidy"]
+__all__ = [
+    "becomes_degenerate",
+    "clipped",
+    "overshoot",
+    "rounded_number",
+    "rounded_values",
+    "row_max",
+    "row_min",
+]
 
 # Every whole number up to it is a float of its own.
 _WHOLE = 2.0**53
@@ -38,14 +46,14 @@ def overshoot(bbox: FloatArray, size: FloatArray) -> FloatArray:
         return np.hstack([-bbox[:, :2], bbox[:, :2] + bbox[:, 2:] - size])
 
 
-def highest(values: FloatArray) -> FloatArray:
+def row_max(values: FloatArray) -> FloatArray:
     """Return the largest number of each row; column by column, which is fast for few of them."""
     result: FloatArray = reduce(np.maximum, values.T)
     return result
 
 
-def lowest(values: FloatArray) -> FloatArray:
-    """Return the smallest number of each row; see `highest`."""
+def row_min(values: FloatArray) -> FloatArray:
+    """Return the smallest number of each row; see `row_max`."""
     result: FloatArray = reduce(np.minimum, values.T)
     return result
 
@@ -68,7 +76,9 @@ def clipped(bbox: Sequence[float], size: Sequence[float]) -> list[float]:
     return result
 
 
-def harms(before: Sequence[float], after: Sequence[float], settings: ValidateSettings) -> bool:
+def becomes_degenerate(
+    before: Sequence[float], after: Sequence[float], settings: ValidateSettings
+) -> bool:
     """Return whether a changed box would be too small or too long, and was not before."""
 
     def bad(box: Sequence[float]) -> tuple[bool, bool, bool]:
@@ -79,12 +89,12 @@ def harms(before: Sequence[float], after: Sequence[float], settings: ValidateSet
     return any(new and not old for old, new in zip(bad(before), bad(after), strict=True))
 
 
-def number(value: float) -> int | float:
+def rounded_number(value: float) -> int | float:
     """Return a coordinate as one writes it: without the dust of arithmetic.
 
     Examples
     --------
-    >>> number(12.0), number(0.1 + 0.2), number(1e-9)
+    >>> rounded_number(12.0), rounded_number(0.1 + 0.2), rounded_number(1e-9)
     (12, 0.3, 1e-09)
     """
     value = float(value)
@@ -92,6 +102,6 @@ def number(value: float) -> int | float:
     return int(rounded) if rounded.is_integer() and abs(rounded) < _WHOLE else rounded
 
 
-def tidy(values: Sequence[float] | FloatArray) -> list[int | float]:
-    """Return coordinates as one writes them; see `number`."""
-    return [number(value) for value in values]
+def rounded_values(values: Sequence[float] | FloatArray) -> list[int | float]:
+    """Return coordinates as one writes them; see `rounded_number`."""
+    return [rounded_number(value) for value in values]

@@ -10,7 +10,7 @@ import numpy as np
 
 from bboxqa.core.text import clean
 
-__all__ = ["Picture", "read_picture"]
+__all__ = ["ImageContent", "read_picture"]
 
 # Only what is decoded in this process: some other formats of Pillow start programs.
 _FORMATS = (
@@ -40,7 +40,7 @@ _NOT_DECODED = "not decoded, it may be a decompression bomb"
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class ImageContent:
     """What is known of one image file.
 
     Attributes
@@ -68,7 +68,7 @@ class Picture:
     look: int | None = None
 
 
-def read_picture(path: Path) -> Picture:
+def read_picture(path: Path) -> ImageContent:
     """Look at one image file; whatever is wrong with it is part of the answer.
 
     Its size is read first, and what has more pixels than `PIL.Image.MAX_IMAGE_PIXELS` is not
@@ -87,7 +87,7 @@ def read_picture(path: Path) -> Picture:
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16)).digest()
             if not file.tell():
-                return Picture("the file is empty", digest=digest)
+                return ImageContent("the file is empty", digest=digest)
             file.seek(0)
             driver = _RASTERS.get(file.read(4))
             file.seek(0)
@@ -96,10 +96,10 @@ def read_picture(path: Path) -> Picture:
         refused = picture is None or picture.problem.startswith(_NOT_DECODED)
         if refused and driver is not None:
             picture = _with_rasterio(path, driver) or picture
-        unknown = Picture("it is no image of a known format, or its header is broken")
+        unknown = ImageContent("it is no image of a known format, or its header is broken")
         return replace(picture or unknown, digest=digest)
     except OSError as error:
-        return Picture(f"the file cannot be read: {_reason(error)}")
+        return ImageContent(f"the file cannot be read: {_reason(error)}")
 
 
 def _reason(error: BaseException) -> str:
@@ -109,7 +109,7 @@ def _reason(error: BaseException) -> str:
     return clean(lines[0])
 
 
-def _with_pillow(file: BinaryIO) -> Picture | None:
+def _with_pillow(file: BinaryIO) -> ImageContent | None:
     """Return what Pillow says of a file; None where it knows no such format."""
     from PIL import Image, UnidentifiedImageError
 
@@ -124,10 +124,10 @@ def _with_pillow(file: BinaryIO) -> Picture | None:
     except UnidentifiedImageError:
         return None
     except Image.DecompressionBombError as error:
-        return Picture(_too_large(_reason(error)))
+        return ImageContent(_too_large(_reason(error)))
     # A broken file can make a decoder raise anything.
     except Exception as error:  # noqa: BLE001
-        return Picture(f"its header cannot be read: {_reason(error)}")
+        return ImageContent(f"its header cannot be read: {_reason(error)}")
 
 
 def _too_large(what: str) -> str:
@@ -137,7 +137,7 @@ def _too_large(what: str) -> str:
     return f"{_NOT_DECODED}: {what}; at most {allowed} are allowed"
 
 
-def _header(image: Any) -> Picture:
+def _header(image: Any) -> ImageContent:
     """Return the size of an image that is open but not decoded."""
     stored = (int(image.size[0]), int(image.size[1]))
     turn = 1
@@ -159,11 +159,11 @@ def _turn(image: Any) -> Any:
         return 1
 
 
-def _sized(stored: tuple[int, int], turn: object) -> Picture:
-    return Picture(stored=stored, shown=stored[::-1] if turn in _SIDEWAYS else stored)
+def _sized(stored: tuple[int, int], turn: object) -> ImageContent:
+    return ImageContent(stored=stored, shown=stored[::-1] if turn in _SIDEWAYS else stored)
 
 
-def _decoded(image: Any, picture: Picture) -> Picture:
+def _decoded(image: Any, picture: ImageContent) -> ImageContent:
     """Return what decoding an image tells."""
     try:
         if image.format in ("JPEG", "MPO"):
@@ -197,7 +197,7 @@ def _look(image: Any) -> int | None:
     return int.from_bytes(np.packbits(bits).tobytes(), "big")
 
 
-def _with_rasterio(path: Path, driver: str) -> Picture | None:
+def _with_rasterio(path: Path, driver: str) -> ImageContent | None:
     """Return the size of a raster after a look at its end; None where it is none."""
     import rasterio
     from rasterio.errors import RasterioError, RasterioIOError
@@ -212,7 +212,7 @@ def _with_rasterio(path: Path, driver: str) -> Picture | None:
             return None
         with raster:
             size = (int(raster.width), int(raster.height))
-            picture = Picture(stored=size, shown=size)
+            picture = ImageContent(stored=size, shown=size)
             height, width = raster.block_shapes[0] if raster.count else (0, 0)
             n_bytes = height * width * raster.count * np.dtype(raster.dtypes[0]).itemsize
             if n_bytes > _MAX_BLOCK_BYTES:

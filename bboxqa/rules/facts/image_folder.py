@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from bboxqa.core.arrays import BoolArray, ByteArray, IndexArray, freeze
 from bboxqa.core.parallel import threads
-from bboxqa.rules.facts.image_content import Picture, read_picture
+from bboxqa.rules.facts.image_content import ImageContent, read_picture
 
-__all__ = ["Disk", "State", "folded", "is_foreign", "look"]
+__all__ = ["ImageFolder", "ImageState", "is_foreign", "normalised_name", "scan_images"]
 
 _SUFFIXES = {
     ".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".jp2",
@@ -33,7 +33,7 @@ Progress = Callable[[int, int], None]
 """Is told how many files are done, and how many there are."""
 
 
-class State(IntEnum):
+class ImageState(IntEnum):
     """What came of looking for the file of an image record."""
 
     NOT_ASKED = 0
@@ -46,14 +46,14 @@ class State(IntEnum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Disk:
+class ImageFolder:
     """The image files of one document; I image records.
 
     Attributes
     ----------
     folder : Path
     state : (I,) uint8
-        The `State` of each.
+        The `ImageState` of each.
     stored : (I, 2) int64
         Width and height in the file, in pixels; -1 for unknown.
     shown : (I, 2) int64
@@ -64,7 +64,7 @@ class Disk:
     digest : tuple of bytes
         Hash of each file; empty for unknown.
     look : (I,) uint64
-        What each picture looks like, see `Picture`.
+        What each picture looks like, see `ImageContent`.
     has_look : (I,) bool
     path : tuple of str
         Of each file that was looked at, below the folder, with slashes; empty for others.
@@ -91,12 +91,12 @@ class Disk:
         freeze(self)
 
 
-def folded(name: str) -> str:
+def normalised_name(name: str) -> str:
     r"""Return a file name without what some systems do not tell apart.
 
     Examples
     --------
-    >>> folded("Photos\\A.JPG")
+    >>> normalised_name("Photos\\A.JPG")
     'photos/a.jpg'
     """
     return unicodedata.normalize("NFC", name.replace("\\", "/")).casefold()
@@ -113,14 +113,14 @@ def is_foreign(name: str) -> bool:
     return name[:1] in ("/", "\\") or bool(_DRIVE.match(name) or _URL.match(name))
 
 
-def look(
+def scan_images(
     records: Sequence[Any],
     folder: Path,
     progress: Progress | None = None,
     workers: int | None = None,
     *,
     others: Iterable[Any] = (),
-) -> Disk:
+) -> ImageFolder:
     """Look for the files of image records, and into each that is found.
 
     Parameters
@@ -143,22 +143,22 @@ def look(
     root = folder.resolve()
     names = [_name(record) for record in records]
     places = [_place(root, name) for name in names]
-    wanted = sorted({path for state, path, _ in places if state == State.FOUND})
+    wanted = sorted({path for state, path, _ in places if state == ImageState.FOUND})
     pictures = _read_all([root / path for path in wanted], progress, workers)
     by_path = dict(zip(wanted, pictures, strict=True))
-    seen = [by_path.get(path, Picture(problem)) for _, path, problem in places]
+    seen = [by_path.get(path, ImageContent(problem)) for _, path, problem in places]
     listed = _image_files(root)
     index = _index(listed)
     suggestions = tuple(
-        _suggest(index, name or "") if state in (State.MISSING, State.OUTSIDE) else ()
+        _suggest(index, name or "") if state in (ImageState.MISSING, ImageState.OUTSIDE) else ()
         for name, (state, _, _) in zip(names, places, strict=True)
     )
     named = {os.path.normpath(name) for name in names if name}
     named |= {os.path.normpath(name) for other in others if (name := _name(other))}
     named |= set(wanted) | {found[0] for found in suggestions if len(found) == 1}
     state = np.array([state for state, _, _ in places], np.uint8)
-    state[np.array([bool(each.problem) for each in seen], np.bool_)] = State.UNREADABLE
-    return Disk(
+    state[np.array([bool(each.problem) for each in seen], np.bool_)] = ImageState.UNREADABLE
+    return ImageFolder(
         folder=folder,
         state=state,
         stored=np.array([each.stored for each in seen], np.int64).reshape(-1, 2),
@@ -179,29 +179,29 @@ def _name(image: object) -> str | None:
     return name if isinstance(name, str) and name.strip() else None
 
 
-def _place(root: Path, name: str | None) -> tuple[State, str, str]:
+def _place(root: Path, name: str | None) -> tuple[ImageState, str, str]:
     """Return the state of a file that is not opened yet, its path, and what is wrong."""
     if name is None:
-        return State.NOT_ASKED, "", ""
+        return ImageState.NOT_ASKED, "", ""
     if is_foreign(name):
-        return State.OUTSIDE, "", ""
+        return ImageState.OUTSIDE, "", ""
     try:
         path = (root / name).resolve()
         if not path.is_relative_to(root):
-            return State.OUTSIDE, "", ""
+            return ImageState.OUTSIDE, "", ""
         if path.is_file():
-            return State.FOUND, path.relative_to(root).as_posix(), ""
+            return ImageState.FOUND, path.relative_to(root).as_posix(), ""
         if path.exists():
-            return State.UNREADABLE, "", "it is a folder, or no regular file"
+            return ImageState.UNREADABLE, "", "it is a folder, or no regular file"
     # Names can be too long, hold what no name can, or be links that lead in a circle.
     except (OSError, ValueError, RuntimeError):
         pass
-    return State.MISSING, "", ""
+    return ImageState.MISSING, "", ""
 
 
 def _read_all(
     paths: Sequence[Path], progress: Progress | None, workers: int | None
-) -> list[Picture]:
+) -> list[ImageContent]:
     """Look into files, several at a time."""
     pictures = []
     # What a decoder warns of is either in the answer, or no defect of the data set.
@@ -235,14 +235,14 @@ def _index(paths: Sequence[str]) -> dict[str, list[str]]:
     """Return the paths by their folded path, and by their folded last part."""
     index: dict[str, list[str]] = {}
     for path in paths:
-        for key in {folded(path), "/" + PurePosixPath(folded(path)).name}:
+        for key in {normalised_name(path), "/" + PurePosixPath(normalised_name(path)).name}:
             index.setdefault(key, []).append(path)
     return index
 
 
 def _suggest(index: dict[str, list[str]], name: str) -> tuple[str, ...]:
     """Return the files that a name may mean, the likeliest kind of them only."""
-    key = folded(name)
+    key = normalised_name(name)
     base = name.replace("\\", "/").rpartition("/")[2]
     alike = index.get("/" + PurePosixPath(key).name, [])
     exact = [path for path in alike if path.rpartition("/")[2] == base]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, IndexArray, rows
-from bboxqa.core.memory import let_go
+from bboxqa.core.memory import release_pages
 from bboxqa.core.parallel import threads
 from bboxqa.formats.document.annotation_columns import Rings
 
@@ -63,7 +63,7 @@ def crossing(rings: Rings, which: IndexArray) -> BoolArray:
         places = usable(rings, own)
         wrong = np.zeros(len(own), np.bool_)
         wrong[places] = ~shapely.is_valid(shapes(rings, own[places]))
-        let_go(rings.xy)
+        release_pages(rings.xy)
         return wrong
 
     if len(parts) < 2:

@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, IndexArray
-from bboxqa.core.json_values import at
+from bboxqa.core.json_values import pointer_to
 from bboxqa.formats.document.annotation_columns import Kind
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import wrong_values
+from bboxqa.rules.base.reporting import value_hits
 from bboxqa.rules.base.rule import Hits, Rule
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.ids.numbering import REFERENCES, alone, becomes_exact, link, new_ids
+from bboxqa.rules.ids.numbering import REFERENCES, gets_whole_id, is_unique, link, new_ids
 
 __all__ = ["RULES"]
 
@@ -32,7 +32,7 @@ def _of_annotations(document: Document) -> Iterator[Hits]:
     kind, whole = columns.kind["id"], columns.whole["id"]
     odd = (kind != Kind.MISSING) & ~((kind == Kind.INT) & whole & (columns.id >= 0))
     if odd.any():
-        new = np.where(alone(columns.id, whole) & (kind != Kind.INT), new_ids(document), 0)
+        new = np.where(is_unique(columns.id, whole) & (kind != Kind.INT), new_ids(document), 0)
         yield from _found(document, "annotations", "id", odd, new, new > 0)
 
 
@@ -40,7 +40,7 @@ def _of_records(document: Document, name: str) -> Iterator[Hits]:
     records = document.images if name == "images" else document.categories
     there = np.array([isinstance(v, dict) and "id" in v for v in records.values], np.bool_)
     odd = there & ~(records.exact & (records.id >= 0))
-    mended = becomes_exact(records) & ~records.exact
+    mended = gets_whole_id(records) & ~records.exact
     yield from _found(document, name, "id", odd, records.id, mended)
 
 
@@ -57,9 +57,9 @@ def _found(
     """Yield the records that have something else than a number under a key."""
 
     def edits(row: int, _value: Callable[[], object]) -> tuple[Edit, ...]:
-        return (Edit(at(name, row, key), "replace", int(new[row])),) if mended[row] else ()
+        return (Edit(pointer_to(name, row, key), "replace", int(new[row])),) if mended[row] else ()
 
-    yield from wrong_values(document, name, key, np.flatnonzero(odd), _EXPECTED, edits)
+    yield from value_hits(document, name, key, np.flatnonzero(odd), _EXPECTED, edits)
 
 
 RULES = (

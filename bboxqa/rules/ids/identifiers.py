@@ -5,12 +5,18 @@ from collections.abc import Iterator
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, IndexArray
-from bboxqa.core.json_values import at, short
+from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import about_all, each_or_all, first_with, ids_of, n_records
-from bboxqa.rules.base.rule import Found, Hits, ManyEdits, Rule
+from bboxqa.rules.base.reporting import (
+    each_or_summary,
+    first_occurrence,
+    ids_of,
+    n_records,
+    summary_defect,
+)
+from bboxqa.rules.base.rule import Defect, Hits, LazyEdits, Rule
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.ids.numbering import new_ids
 
@@ -19,7 +25,7 @@ __all__ = ["RULES"]
 
 def _again(ids: IndexArray, whole: BoolArray) -> tuple[IndexArray, IndexArray]:
     """Return the records whose id an earlier one has, and the first with the id of each record."""
-    first = first_with(ids, whole)
+    first = first_occurrence(ids, whole)
     return np.flatnonzero((first >= 0) & (first != np.arange(len(first)))), first
 
 
@@ -43,31 +49,32 @@ def _repeated(
     total = n_records(document, name)
 
     def pointer(row: int) -> str:
-        return at(name, row, "id")
+        return pointer_to(name, row, "id")
 
     def edits(row: int) -> tuple[Edit, ...]:
         return (Edit(pointer(row), "replace", int(new[row])),) if new[row] else ()
 
-    def describe(row: int) -> Found:
+    def describe(row: int) -> Defect:
         ids = ids_of(document, name, row)
         value = ids.get("annotation" if name == "annotations" else "image")
-        return Found(
-            f"id {short(value)} is also that of {at(name, int(first[row]))}; expected each id once",
+        return Defect(
+            f"id {shortened(value)} is also that of {pointer_to(name, int(first[row]))}; "
+            "expected each id once",
             pointer(row),
             found=value,
             expected="an id that no other record has",
-            key=short(value),
+            key=shortened(value),
             ids=ids,
             edits=edits(row),
         )
 
-    def describe_all() -> Found:
+    def describe_all() -> Defect:
         message = f"{len(rows):,} of {total:,} {name} have the id of an earlier one"
-        every = ManyEdits(lambda: (edit for row in rows.tolist() for edit in edits(row)))
+        every = LazyEdits(lambda: (edit for row in rows.tolist() for edit in edits(row)))
         expected = "each id once"
-        return about_all(f"{message}; expected {expected}", rows, pointer, edits=every)
+        return summary_defect(f"{message}; expected {expected}", rows, pointer, edits=every)
 
-    yield from each_or_all(rows, total, describe, describe_all)
+    yield from each_or_summary(rows, total, describe, describe_all)
 
 
 def _zero(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -78,13 +85,13 @@ def _zero(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     new = new_ids(document)
 
     def pointer(row: int) -> str:
-        return at("annotations", row, "id")
+        return pointer_to("annotations", row, "id")
 
     def edits(row: int) -> tuple[Edit, ...]:
         return (Edit(pointer(row), "replace", int(new[row])),) if new[row] else ()
 
-    def describe(row: int) -> Found:
-        return Found(
+    def describe(row: int) -> Defect:
+        return Defect(
             "annotation id is 0, which COCOeval takes for no match; expected 1 or more",
             pointer(row),
             found=document.record(row).get("id"),
@@ -93,15 +100,15 @@ def _zero(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
             edits=edits(row),
         )
 
-    def describe_all() -> Found:
+    def describe_all() -> Defect:
         message = (
             f"id of {len(rows):,} of {len(columns):,} annotations is 0, which COCOeval takes for "
             "no match; expected 1 or more"
         )
-        every = ManyEdits(lambda: (edit for row in rows.tolist() for edit in edits(row)))
-        return about_all(message, rows, pointer, expected="1 or more", edits=every)
+        every = LazyEdits(lambda: (edit for row in rows.tolist() for edit in edits(row)))
+        return summary_defect(message, rows, pointer, expected="1 or more", edits=every)
 
-    yield from each_or_all(rows, len(columns), describe, describe_all)
+    yield from each_or_summary(rows, len(columns), describe, describe_all)
 
 
 def _by_name(document: Document) -> dict[str, list[int]]:
@@ -121,7 +128,7 @@ def _names_again(document: Document, _settings: ValidateSettings) -> Iterator[Hi
     # In their order, since records may have to be decoded for it.
     ids_of_rows, owned = {}, {}
     for row in sorted(again):
-        ids_of_rows[row] = short(images.get(row, "id"))
+        ids_of_rows[row] = shortened(images.get(row, "id"))
         owned[row] = images.get(row, "annotator") is not None
     repeated = [
         rows
@@ -131,21 +138,22 @@ def _names_again(document: Document, _settings: ValidateSettings) -> Iterator[Hi
     named = all(owned[row] for rows in repeated for row in rows)
     regular = len(set(map(len, names.values()))) == 1
 
-    def found(place: int) -> Found:
+    def found(place: int) -> Defect:
         rows = repeated[place]
         name = images.get(rows[0], "file_name")
         ids = ", ".join(ids_of_rows[row] for row in rows[:3])
         more = ", …" if len(rows) > 3 else ""
-        return Found(
-            f"file_name {short(name)} is that of {count(len(rows), 'image')} (ids {ids}{more}); "
+        return Defect(
+            f"file_name {shortened(name)} is that of "
+            f"{count(len(rows), 'image')} (ids {ids}{more}); "
             "expected one, unless each is the work of another annotator",
-            at("images", rows[1], "file_name"),
+            pointer_to("images", rows[1], "file_name"),
             found=name,
             expected="each file once",
-            key=short(name),
+            key=shortened(name),
             ids=ids_of(document, "images", rows[1]),
             count=len(rows),
-            examples=tuple(at("images", row, "file_name") for row in rows[:3]),
+            examples=tuple(pointer_to("images", row, "file_name") for row in rows[:3]),
         )
 
     severity = Severity.INFO if named or regular else None

@@ -6,10 +6,10 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, ByteArray, IndexArray, find
 from bboxqa.formats.document.annotation_columns import Kind
-from bboxqa.rules.base.reporting import first_with
+from bboxqa.rules.base.reporting import first_occurrence
 from bboxqa.rules.facts.document import Document, Records
 
-__all__ = ["REFERENCES", "Link", "alone", "becomes_exact", "link", "new_ids"]
+__all__ = ["REFERENCES", "Link", "gets_whole_id", "is_unique", "link", "new_ids"]
 
 REFERENCES = {"image_id": "images", "category_id": "categories"}
 """The keys of an annotation that refer to another record, and the list where it stands."""
@@ -29,7 +29,7 @@ def new_ids(document: Document) -> IndexArray:
     """
     columns = document.annotations
     result = np.where(columns.whole["id"], columns.id, 0)
-    first = first_with(columns.id, columns.whole["id"])
+    first = first_occurrence(columns.id, columns.whole["id"])
     again = (first >= 0) & (first != np.arange(len(first)))
     given = np.flatnonzero(columns.whole["id"] & (again | (columns.id == 0)))
     largest = int(max(result.max(initial=0), 0))
@@ -39,17 +39,17 @@ def new_ids(document: Document) -> IndexArray:
     return result
 
 
-def alone(ids: IndexArray, whole: BoolArray) -> BoolArray:
+def is_unique(ids: IndexArray, whole: BoolArray) -> BoolArray:
     """Return which ids are whole numbers that no other record has."""
-    first = first_with(ids, whole)
+    first = first_occurrence(ids, whole)
     counts = np.bincount(first[whole], minlength=len(ids))
     single: BoolArray = counts[first] == 1
     return whole & single
 
 
-def becomes_exact(records: Records) -> BoolArray:
+def gets_whole_id(records: Records) -> BoolArray:
     """Return which ids of images or categories are whole numbers, or are written so by a fix."""
-    return records.exact | (alone(records.id, records.whole) & (records.id >= 0))
+    return records.exact | (is_unique(records.id, records.whole) & (records.id >= 0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,7 +112,7 @@ def link(document: Document, key: str) -> Link:
         equal = [(kind == kind_of) & there for kind_of, there in within.items()]
         mixed = found & ~np.logical_or.reduce(equal)
         ambiguous = within[Kind.TEXT] & (within[Kind.INT] | within[Kind.FLOAT])
-        certain = np.append(becomes_exact(records), False)
+        certain = np.append(gets_whole_id(records), False)
         mendable = found & certain[target] & ~ambiguous
     return Link(
         key=key, name=REFERENCES[key], records=records, known=known, ids=ids,

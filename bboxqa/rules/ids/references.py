@@ -5,13 +5,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray, find
-from bboxqa.core.json_values import at, short
+from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count
 from bboxqa.formats.document.annotation_columns import Kind
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import about_all, each_or_all
-from bboxqa.rules.base.rule import Found, Hits, ManyEdits, Rule, listed
+from bboxqa.rules.base.reporting import each_or_summary, summary_defect
+from bboxqa.rules.base.rule import Defect, Hits, LazyEdits, Rule, described_hits
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.ids.numbering import REFERENCES, Link, link
 
@@ -26,7 +26,7 @@ def _orphans(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
             continue
         shift = _shift(found)
         if shift:
-            yield from listed([_shifted(found, rows, shift)])
+            yield from described_hits([_shifted(found, rows, shift)])
         else:
             yield from _without_target(document, found, rows)
 
@@ -43,15 +43,15 @@ def _shift(found: Link) -> int:
     return 0
 
 
-def _shifted(found: Link, rows: IndexArray, shift: int) -> Found:
+def _shifted(found: Link, rows: IndexArray, shift: int) -> Defect:
     first, other = ("0", "1") if shift > 0 else ("1", "0")
     message = (
         f"{found.key} of {count(len(rows), 'annotation')} is not among the {found.name}; all are "
         f"if {found.key} counts from {first} and the {found.name} from {other}"
     )
     expected = f"the id of one of the {found.name}"
-    return about_all(
-        message, rows, lambda row: at("annotations", row, found.key), expected=expected
+    return summary_defect(
+        message, rows, lambda row: pointer_to("annotations", row, found.key), expected=expected
     )
 
 
@@ -60,27 +60,27 @@ def _without_target(document: Document, found: Link, rows: IndexArray) -> Iterat
     expected = f"the id of one of the {found.name}"
 
     def pointer(row: int) -> str:
-        return at("annotations", row, key)
+        return pointer_to("annotations", row, key)
 
-    def describe(row: int) -> Found:
+    def describe(row: int) -> Defect:
         value = document.record(row).get(key)
-        return Found(
-            f"{key} is {short(value)}, which none of the {found.name} has; expected {expected}",
+        return Defect(
+            f"{key} is {shortened(value)}, which none of the {found.name} has; expected {expected}",
             pointer(row),
             found=value,
             expected=expected,
             ids=document.ids(row),
-            edits=(Edit(at("annotations", row), "remove"),),
+            edits=(Edit(pointer_to("annotations", row), "remove"),),
         )
 
-    def describe_all() -> Found:
+    def describe_all() -> Defect:
         message = (
             f"{key} of {len(rows):,} of {total:,} annotations is not among the {found.name}; "
             f"expected {expected}"
         )
-        return about_all(message, rows, pointer, expected=expected)
+        return summary_defect(message, rows, pointer, expected=expected)
 
-    yield from each_or_all(rows, total, describe, describe_all)
+    yield from each_or_summary(rows, total, describe, describe_all)
 
 
 def _mixed(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -97,7 +97,7 @@ def _of_other_type(document: Document, found: Link, rows: IndexArray) -> Iterato
     expected = f"the id as it is written in {name}"
 
     def pointer(row: int) -> str:
-        return at("annotations", row, key)
+        return pointer_to("annotations", row, key)
 
     def edits(row: int) -> Iterator[Edit]:
         target, number = int(found.target[row]), int(found.ids[row])
@@ -105,13 +105,13 @@ def _of_other_type(document: Document, found: Link, rows: IndexArray) -> Iterato
             if not exact[row]:
                 yield Edit(pointer(row), "replace", number)
             if not found.records.exact[target]:
-                yield Edit(at(name, target, "id"), "replace", number)
+                yield Edit(pointer_to(name, target, "id"), "replace", number)
 
-    def describe(row: int) -> Found:
+    def describe(row: int) -> Defect:
         value = document.record(row).get(key)
         record_id = found.records.get(int(found.target[row]), "id")
-        return Found(
-            f"{key} is {short(value)}, but the id in {name} is {short(record_id)}; "
+        return Defect(
+            f"{key} is {shortened(value)}, but the id in {name} is {shortened(record_id)}; "
             "expected equal types",
             pointer(row),
             found=value,
@@ -120,16 +120,16 @@ def _of_other_type(document: Document, found: Link, rows: IndexArray) -> Iterato
             edits=tuple(edits(row)),
         )
 
-    def describe_all() -> Found:
+    def describe_all() -> Defect:
         first = describe(int(rows[0]))
         message = (
             f"{key} of {len(rows):,} of {total:,} annotations has another type than the ids in "
-            f"{name} (the first is {short(first.found)}); expected equal types"
+            f"{name} (the first is {shortened(first.found)}); expected equal types"
         )
-        every = ManyEdits(lambda: (edit for row in rows.tolist() for edit in edits(row)))
-        return about_all(message, rows, pointer, expected=expected, edits=every)
+        every = LazyEdits(lambda: (edit for row in rows.tolist() for edit in edits(row)))
+        return summary_defect(message, rows, pointer, expected=expected, edits=every)
 
-    yield from each_or_all(rows, total, describe, describe_all)
+    yield from each_or_summary(rows, total, describe, describe_all)
 
 
 def _unannotated(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -146,7 +146,9 @@ def _unannotated(document: Document, _settings: ValidateSettings) -> Iterator[Hi
             f"{len(rows):,} of {count(len(images), 'image')} without annotations; "
             "expected that nothing is to be seen there"
         )
-        yield from listed([about_all(message, rows, lambda row: at("images", row))])
+        yield from described_hits(
+            [summary_defect(message, rows, lambda row: pointer_to("images", row))]
+        )
 
 
 RULES = (

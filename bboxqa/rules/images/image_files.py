@@ -5,13 +5,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
-from bboxqa.core.json_values import at, short
+from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.rule import Found, Hits, Rule, hits, listed
+from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.image_folder import Disk, State
+from bboxqa.rules.facts.image_folder import ImageFolder, ImageState
 from bboxqa.rules.images.image_names import ids_of, names_of, shared_by_most
 
 __all__ = ["RULES"]
@@ -23,16 +23,16 @@ def _missing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     if disk is None:
         return
     names, targets = names_of(document), _targets(document, disk)
-    lost = np.isin(disk.state, [State.MISSING, State.OUTSIDE])
+    lost = np.isin(disk.state, [ImageState.MISSING, ImageState.OUTSIDE])
     has_target = np.array([bool(target) for target in targets], np.bool_)
 
-    def describe(row: int) -> Found:
-        what = "is not below" if disk.state[row] == State.MISSING else "leads out of"
+    def describe(row: int) -> Defect:
+        what = "is not below" if disk.state[row] == ImageState.MISSING else "leads out of"
         near = disk.suggestions[row]
-        hint = f"; did you mean {' or '.join(map(short, near))}?" if near else ""
-        return Found(
-            f"file {short(names[row])} {what} the folder of the images{hint}",
-            pointer=at("images", row, "file_name"),
+        hint = f"; did you mean {' or '.join(map(shortened, near))}?" if near else ""
+        return Defect(
+            f"file {shortened(names[row])} {what} the folder of the images{hint}",
+            pointer=pointer_to("images", row, "file_name"),
             found=names[row],
             expected="a file below the folder of the images",
             ids=ids_of(document, row),
@@ -44,26 +44,26 @@ def _missing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
             yield from hits(rows, describe)
             continue
         target = targets[rows[0]]
-        hint = f"; {short(names[rows[0]])} may be {short(target)}" if target else ""
+        hint = f"; {shortened(names[rows[0]])} may be {shortened(target)}" if target else ""
         message = f"{len(rows):,} of {len(names):,} files are not below the folder of the images"
-        yield from listed([
-            Found(
-                f"{message}, such as {short(names[rows[0]])}{hint}",
-                pointer=at("images", int(rows[0]), "file_name"),
+        yield from described_hits([
+            Defect(
+                f"{message}, such as {shortened(names[rows[0]])}{hint}",
+                pointer=pointer_to("images", int(rows[0]), "file_name"),
                 found=names[rows[0]],
                 expected="files below the folder of the images",
                 edits=tuple(edit for row in rows.tolist() for edit in _rename(row, targets[row])),
                 count=len(rows),
-                examples=tuple(at("images", row, "file_name") for row in rows[:3].tolist()),
+                examples=tuple(pointer_to("images", row, "file_name") for row in rows[:3].tolist()),
             )
         ])  # fmt: skip
 
 
 def _rename(row: int, target: str) -> tuple[Edit, ...]:
-    return (Edit(at("images", row, "file_name"), "replace", target),) if target else ()
+    return (Edit(pointer_to("images", row, "file_name"), "replace", target),) if target else ()
 
 
-def _targets(document: Document, disk: Disk) -> list[str]:
+def _targets(document: Document, disk: ImageFolder) -> list[str]:
     """Return the one file that a missing one must be; "" where that is not sure."""
     names = names_of(document)
     owners: dict[str, set[str]] = {}
@@ -81,20 +81,20 @@ def _undecodable(document: Document, _settings: ValidateSettings) -> Iterator[Hi
         return
     names = names_of(document)
 
-    def describe(row: int) -> Found:
+    def describe(row: int) -> Defect:
         what = "is truncated" if disk.truncated[row] else "cannot be decoded"
-        return Found(
-            f"file {short(names[row])} {what}: {disk.problem[row]}",
-            pointer=at("images", row, "file_name"),
+        return Defect(
+            f"file {shortened(names[row])} {what}: {disk.problem[row]}",
+            pointer=pointer_to("images", row, "file_name"),
             found=names[row],
             expected="an image that can be decoded to its end",
             ids=ids_of(document, row),
         )
 
-    yield from hits(disk.state == State.UNREADABLE, describe)
+    yield from hits(disk.state == ImageState.UNREADABLE, describe)
 
 
-def _differing(document: Document, disk: Disk) -> tuple[BoolArray, BoolArray]:
+def _differing(document: Document, disk: ImageFolder) -> tuple[BoolArray, BoolArray]:
     """Return which images have another size in the file, and which of these are only turned."""
     size = document.image_size
     known = (disk.shown[:, 0] > 0) & ~np.isnan(size).any(1)
@@ -116,7 +116,7 @@ def _turned(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         yield from _sizes(document, document.disk, np.flatnonzero(is_turned))
 
 
-def _sizes(document: Document, disk: Disk, rows: IndexArray) -> Iterator[Hits]:
+def _sizes(document: Document, disk: ImageFolder, rows: IndexArray) -> Iterator[Hits]:
     size, names, fits = document.image_size, names_of(document), _fits(document, disk)
 
     def text(row: int) -> str:
@@ -127,22 +127,22 @@ def _sizes(document: Document, disk: Disk, rows: IndexArray) -> Iterator[Hits]:
             why = ", as it is before its EXIF orientation"
         else:
             why = ", with width and height swapped"
-        return f"size is {json_size}{why}; expected {shown}, that of {short(names[row])}"
+        return f"size is {json_size}{why}; expected {shown}, that of {shortened(names[row])}"
 
     def edits(row: int) -> tuple[Edit, ...]:
         if not fits[row]:
             return ()
         new, old = disk.shown[row].tolist(), size[row].tolist()
         return tuple(
-            Edit(at("images", row, key), "replace", value)
+            Edit(pointer_to("images", row, key), "replace", value)
             for key, value, before in zip(("width", "height"), new, old, strict=True)
             if value != before
         )
 
-    def describe(row: int) -> Found:
-        return Found(
+    def describe(row: int) -> Defect:
+        return Defect(
             text(row),
-            pointer=at("images", row),
+            pointer=pointer_to("images", row),
             found=size[row].tolist(),
             expected=f"{disk.shown[row].tolist()}",
             ids=ids_of(document, row),
@@ -153,21 +153,21 @@ def _sizes(document: Document, disk: Disk, rows: IndexArray) -> Iterator[Hits]:
         yield from hits(rows, describe)
         return
     first = int(rows[0])
-    yield from listed([
-        Found(
+    yield from described_hits([
+        Defect(
             f"{len(rows):,} of {len(names):,} sizes are not those of the files, such as: "
             f"{text(first)}",
-            pointer=at("images", first),
+            pointer=pointer_to("images", first),
             found=size[first].tolist(),
             expected="the sizes of the files",
             edits=tuple(edit for row in rows.tolist() for edit in edits(row)),
             count=len(rows),
-            examples=tuple(at("images", row) for row in rows[:3].tolist()),
+            examples=tuple(pointer_to("images", row) for row in rows[:3].tolist()),
         )
     ])  # fmt: skip
 
 
-def _fits(document: Document, disk: Disk) -> BoolArray:
+def _fits(document: Document, disk: ImageFolder) -> BoolArray:
     """Return (I,) bool: whether all that is drawn on an image fits the size of its file."""
     columns, extent = document.annotations, _extent(document)
     fits = np.asarray((extent <= disk.shown).all(axis=1), np.bool_)
@@ -195,12 +195,12 @@ def _unnamed(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     if disk is None or not disk.unnamed or not document.complete("images"):
         return
     n_files = len(disk.unnamed)
-    examples = ", ".join(short(path) for path in disk.unnamed[:3])
-    yield from listed([
-        Found(
+    examples = ", ".join(shortened(path) for path in disk.unnamed[:3])
+    yield from described_hits([
+        Defect(
             f"{count(n_files, 'image file')} of the folder {'is' if n_files == 1 else 'are'} in "
             f"no image record, such as {examples}",
-            pointer=at("images"),
+            pointer=pointer_to("images"),
             found=list(disk.unnamed[:20]),
             expected="a record for each image file",
             count=n_files,

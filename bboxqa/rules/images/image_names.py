@@ -7,12 +7,12 @@ from pathlib import PurePosixPath
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray
-from bboxqa.core.json_values import at, short
+from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.rule import Found, Hits, Rule, hits, listed
+from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.image_folder import folded, is_foreign
+from bboxqa.rules.facts.image_folder import is_foreign, normalised_name
 
 __all__ = ["RULES", "ids_of", "names_of", "shared_by_most"]
 
@@ -58,13 +58,13 @@ def _bound_to_one_place(document: Document, _settings: ValidateSettings) -> Iter
         # Two names must not become one.
         if "backslashes" not in odd[row] or meant[mended] > 1:
             return ()
-        return (Edit(at("images", row, "file_name"), "replace", mended),)
+        return (Edit(pointer_to("images", row, "file_name"), "replace", mended),)
 
-    def describe(row: int) -> Found:
-        return Found(
-            f"file name {short(names[row])} is {odd[row]}; expected a path below the folder of "
+    def describe(row: int) -> Defect:
+        return Defect(
+            f"file name {shortened(names[row])} is {odd[row]}; expected a path below the folder of "
             "the images, with slashes",
-            pointer=at("images", row, "file_name"),
+            pointer=pointer_to("images", row, "file_name"),
             found=names[row],
             expected="a path below the folder of the images, with slashes",
             ids=ids_of(document, row),
@@ -75,16 +75,16 @@ def _bound_to_one_place(document: Document, _settings: ValidateSettings) -> Iter
         yield from hits(rows, describe)
         return
     kinds = Counter(odd[row] for row in rows.tolist()).most_common(1)[0][0]
-    yield from listed([
-        Found(
+    yield from described_hits([
+        Defect(
             f"{len(rows):,} of {len(names):,} file names are no plain paths, mostly {kinds}, "
-            f"such as {short(names[rows[0]])}; expected paths below the folder of the images",
-            pointer=at("images", int(rows[0]), "file_name"),
+            f"such as {shortened(names[rows[0]])}; expected paths below the folder of the images",
+            pointer=pointer_to("images", int(rows[0]), "file_name"),
             found=names[rows[0]],
             expected="paths below the folder of the images, with slashes",
             edits=tuple(edit for row in rows.tolist() for edit in edits(row)),
             count=len(rows),
-            examples=tuple(at("images", row, "file_name") for row in rows[:3].tolist()),
+            examples=tuple(pointer_to("images", row, "file_name") for row in rows[:3].tolist()),
         )
     ])  # fmt: skip
 
@@ -96,11 +96,11 @@ def _nearly_same(document: Document, _settings: ValidateSettings) -> Iterator[Hi
     other = [first.setdefault(_plain(name), row) if name else row for row, name in enumerate(names)]
     rows = [row for row, earlier in enumerate(other) if names[row] != names[earlier]]
 
-    def describe(row: int) -> Found:
-        return Found(
-            f"file name {short(names[row])} differs only by case, slashes or Unicode form from "
-            f"{short(names[other[row]])}; expected names that differ on every system",
-            pointer=at("images", row, "file_name"),
+    def describe(row: int) -> Defect:
+        return Defect(
+            f"file name {shortened(names[row])} differs only by case, slashes or Unicode form from "
+            f"{shortened(names[other[row]])}; expected names that differ on every system",
+            pointer=pointer_to("images", row, "file_name"),
             found=names[row],
             expected="a name that is another one on every system",
             key=_plain(names[row]),
@@ -111,7 +111,7 @@ def _nearly_same(document: Document, _settings: ValidateSettings) -> Iterator[Hi
 
 
 def _plain(name: str) -> str:
-    plain = folded(name)
+    plain = normalised_name(name)
     return str(PurePosixPath(plain)) if "//" in plain or "./" in plain else plain
 
 

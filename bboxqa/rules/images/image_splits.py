@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bboxqa.core.arrays import IndexArray, rows
-from bboxqa.core.json_values import at, short
+from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.rule import Found, Hits, Rule, listed
+from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.images.image_names import ids_of, names_of
 
@@ -154,14 +154,14 @@ def _hits(earlier: Document, later: Document, twins: Sequence[_Twin]) -> Iterato
     names = names_of(earlier), names_of(later)
 
     def text(twin: _Twin) -> str:
-        other = short(names[0][twin.earlier])
-        return f"image {short(names[1][twin.row])} {twin.how} {other} in {earlier.name}"
+        other = shortened(names[0][twin.earlier])
+        return f"image {shortened(names[1][twin.row])} {twin.how} {other} in {earlier.name}"
 
-    def describe(place: int) -> Found:
+    def describe(place: int) -> Defect:
         twin = twins[place]
-        return Found(
+        return Defect(
             f"{text(twin)}; expected an image in one split only",
-            pointer=at("images", twin.row),
+            pointer=pointer_to("images", twin.row),
             found=names[1][twin.row],
             expected="an image that no other file has",
             ids=ids_of(later, twin.row),
@@ -175,16 +175,16 @@ def _hits(earlier: Document, later: Document, twins: Sequence[_Twin]) -> Iterato
         yield Hits(np.array([twin.row for twin in twins], np.int64), describe)
         return
     why = "; are they of several annotators, or is one a copy?" if same_set else ""
-    yield from listed(
+    yield from described_hits(
         [
-            Found(
+            Defect(
                 f"{len(twins):,} of {len(later.images):,} images are in {earlier.name}, too, "
                 f"such as: {text(twins[0])}{why}",
-                pointer=at("images", twins[0].row),
+                pointer=pointer_to("images", twins[0].row),
                 found=names[1][twins[0].row],
                 expected="images that no other file has",
                 count=len(twins),
-                examples=tuple(at("images", twin.row) for twin in twins[:3]),
+                examples=tuple(pointer_to("images", twin.row) for twin in twins[:3]),
             )
         ],
         Severity.INFO if same_set else None,

@@ -6,11 +6,11 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray
-from bboxqa.core.json_values import at, short
+from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.formats.document.annotation_columns import Kind
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.rule import Found, Hits, Rule
+from bboxqa.rules.base.rule import Defect, Hits, Rule
 from bboxqa.rules.facts.document import Document
 
 __all__ = ["RULES"]
@@ -40,7 +40,7 @@ def _keypoints(document: Document, _settings: ValidateSettings) -> Iterator[Hits
     nothing = (points.n_numbers == 0) & (expected < 0) & (kind == Kind.MISSING)
     wrong = np.flatnonzero((misshapen | miscounted) & ~nothing)
 
-    def describe(place: int) -> Found:
+    def describe(place: int) -> Defect:
         which = int(wrong[place])
         row = int(points.row[which])
         if misshapen[which]:
@@ -51,27 +51,27 @@ def _keypoints(document: Document, _settings: ValidateSettings) -> Iterator[Hits
         yield Hits(points.row[wrong], describe)
 
 
-def _misshapen(document: Document, row: int, n_numbers: int, expected: int) -> Found:
+def _misshapen(document: Document, row: int, n_numbers: int, expected: int) -> Defect:
     found: Any = f"{n_numbers} numbers" if n_numbers >= 0 else "no list of numbers"
     wanted = "three for each point: x, y, visibility"
     if expected >= 0:
         wanted = f"{expected}, three for each of the {expected // 3} points of its category"
-    return Found(
+    return Defect(
         f"keypoints {'has' if n_numbers >= 0 else 'is'} {found}; expected {wanted}",
-        pointer=at("annotations", row, "keypoints"),
+        pointer=pointer_to("annotations", row, "keypoints"),
         found=found,
         expected=wanted,
         ids=document.ids(row),
     )
 
 
-def _miscounted(document: Document, row: int, kind: Kind, visible: int) -> Found:
+def _miscounted(document: Document, row: int, kind: Kind, visible: int) -> Defect:
     value = document.record(row).get("num_keypoints")
     missing = kind == Kind.MISSING
-    pointer = at("annotations", row, "num_keypoints")
+    pointer = pointer_to("annotations", row, "num_keypoints")
     wanted = f"{visible}, the points with a visibility above 0"
-    return Found(
-        f"num_keypoints is {'missing' if missing else short(value)}; expected {wanted}",
+    return Defect(
+        f"num_keypoints is {'missing' if missing else shortened(value)}; expected {wanted}",
         pointer=pointer,
         found=value,
         expected=wanted,

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray, sum_by
-from bboxqa.core.json_values import at, short
+from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.formats.document.annotation_columns import Form
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import about_all, each_or_all
-from bboxqa.rules.base.rule import Found, Hits, ManyEdits, Rule
+from bboxqa.rules.base.reporting import each_or_summary, summary_defect
+from bboxqa.rules.base.rule import Defect, Hits, LazyEdits, Rule
 from bboxqa.rules.facts.document import Document
 
 __all__ = ["RULES"]
@@ -38,7 +38,7 @@ def _ring_hits(document: Document, which: IndexArray, describe: Any) -> Iterator
 
 def _pointer(document: Document, ring: int) -> str:
     rings = document.annotations.rings
-    return at("annotations", int(rings.row[ring]), "segmentation", int(rings.place[ring]))
+    return pointer_to("annotations", int(rings.row[ring]), "segmentation", int(rings.place[ring]))
 
 
 def _too_short(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -46,11 +46,11 @@ def _too_short(document: Document, _settings: ValidateSettings) -> Iterator[Hits
     short_ones = (rings.n_numbers > 0) & (rings.n_numbers < 6)
     drop = _Dropping(document, rings.n_numbers < 6)
 
-    def describe(ring: int) -> Found:
+    def describe(ring: int) -> Defect:
         row, n = int(rings.row[ring]), int(rings.n_numbers[ring])
         as_box = ", which pycocotools takes for a box" if n == 4 else ""
         first, stop = rings.offsets[ring], rings.offsets[ring + 1]
-        return Found(
+        return Defect(
             f"polygon has {n} number{'s' * (n > 1)}{as_box}; expected at least 6 (3 points)",
             pointer=_pointer(document, ring),
             found=rings.xy[first:stop].ravel().tolist(),
@@ -81,16 +81,16 @@ class _Dropping:
         if self._left[row]:
             return (Edit(_pointer(self._document, ring), "remove"),)
         if self._can_be_empty[row]:
-            return (Edit(at("annotations", row, "segmentation"), "replace", []),)
+            return (Edit(pointer_to("annotations", row, "segmentation"), "replace", []),)
         return ()
 
 
 def _odd(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     rings = document.annotations.rings
 
-    def describe(ring: int) -> Found:
+    def describe(ring: int) -> Defect:
         n = int(rings.n_numbers[ring])
-        return Found(
+        return Defect(
             f"polygon has {n} numbers; expected an even number of them, x and y of each point",
             pointer=_pointer(document, ring),
             found=n,
@@ -106,8 +106,8 @@ def _empty(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     empty = rings.n_numbers == 0
     drop = _Dropping(document, empty)
 
-    def describe(ring: int) -> Found:
-        return Found(
+    def describe(ring: int) -> Defect:
+        return Defect(
             "polygon is an empty list; expected at least 3 points",
             pointer=_pointer(document, ring),
             found=[],
@@ -125,35 +125,35 @@ def _other_form(document: Document, _settings: ValidateSettings) -> Iterator[Hit
     written = int((~np.isin(form, (Form.ABSENT, Form.EMPTY))).sum())
 
     def pointer(row: int) -> str:
-        return at("annotations", row, "segmentation")
+        return pointer_to("annotations", row, "segmentation")
 
     def edits(row: int) -> tuple[Edit, ...]:
         rings = _as_rings(document.record(row).get("segmentation"))
         return () if rings is None else (Edit(pointer(row), "replace", rings),)
 
-    def describe(row: int) -> Found:
+    def describe(row: int) -> Defect:
         value = document.record(row).get("segmentation")
-        return Found(
+        return Defect(
             f"segmentation is {_FORMS[Form(form[row])]}; expected {_RINGS}",
             pointer=pointer(row),
-            found=short(value),
+            found=shortened(value),
             expected=_RINGS,
             ids=document.ids(row),
             edits=edits(row),
         )
 
-    def describe_all() -> Found:
+    def describe_all() -> Defect:
         most = Form(int(np.bincount(form[rows]).argmax()))
-        return about_all(
+        return summary_defect(
             f"{len(rows):,} of {written:,} outlines are not written as COCO has it (most are "
             f"{_FORMS[most]}); expected {_RINGS}",
             rows,
             pointer,
             expected=_RINGS,
-            edits=ManyEdits(lambda: (edit for row in rows.tolist() for edit in edits(row))),
+            edits=LazyEdits(lambda: (edit for row in rows.tolist() for edit in edits(row))),
         )
 
-    yield from each_or_all(rows, written, describe, describe_all)
+    yield from each_or_summary(rows, written, describe, describe_all)
 
 
 def _as_rings(value: Any) -> list[list[float]] | None:

@@ -6,16 +6,16 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray
-from bboxqa.core.blocks import Selected, blocks
-from bboxqa.core.json_values import at
+from bboxqa.core.blocks import SparseRows, blocks
+from bboxqa.core.json_values import pointer_to
 from bboxqa.geometry.kernels.boxes import corners
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import about_all, each_or_all
-from bboxqa.rules.base.rule import Found, Hits, ManyEdits, Rule, hits
+from bboxqa.rules.base.reporting import each_or_summary, summary_defect
+from bboxqa.rules.base.rule import Defect, Hits, LazyEdits, Rule, hits
 from bboxqa.rules.facts.box_layout import diagnose, swapped_images
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.image_bounds import harms, highest, overshoot, tidy
+from bboxqa.rules.facts.image_bounds import becomes_degenerate, overshoot, rounded_values, row_max
 from bboxqa.rules.facts.ring_shapes import crossing, flat, polygons_of, shapes, usable
 
 __all__ = ["RULES"]
@@ -35,15 +35,15 @@ def _invalid(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     whole = np.flatnonzero(rings.n_numbers % 2 == 0)
     wrong = whole[crossing(rings, whole)]
 
-    def describe(place: int) -> Found:
+    def describe(place: int) -> Defect:
         import shapely
 
         ring = int(wrong[place])
         row, number = int(rings.row[ring]), int(rings.place[ring])
         reason = str(shapely.is_valid_reason(shapes(rings, wrong[place : place + 1])[0]))
-        return Found(
+        return Defect(
             f"polygon {_reason(reason)}; expected a ring that does not cross or touch itself",
-            pointer=at("annotations", row, "segmentation", number),
+            pointer=pointer_to("annotations", row, "segmentation", number),
             found=reason,
             expected="a ring that does not cross or touch itself",
             ids=document.ids(row),
@@ -85,10 +85,10 @@ def _mended(document: Document, row: int) -> tuple[Edit, ...]:
         if not parts:
             return ()
         result += map(flat, parts)
-    return (Edit(at("annotations", row, "segmentation"), "replace", result),)
+    return (Edit(pointer_to("annotations", row, "segmentation"), "replace", result),)
 
 
-def _beyond(document: Document, least: float) -> Selected:
+def _beyond(document: Document, least: float) -> SparseRows:
     """Return how far outlines reach beyond their images, of those that do by more than `least`."""
     bounds, size, parts = document.outline_bounds, document.size, []
     with np.errstate(all="ignore"):
@@ -96,8 +96,8 @@ def _beyond(document: Document, least: float) -> Selected:
             low, high = bounds[rows, :2], bounds[rows, 2:]
             beyond = overshoot(np.hstack([low, high - low]), size[rows])
             found = np.flatnonzero(np.any(beyond > least, axis=1))
-            parts.append(Selected(rows.start + found, beyond[found]))
-    result = Selected.joined(parts, 4)
+            parts.append(SparseRows(rows.start + found, beyond[found]))
+    result = SparseRows.joined(parts, 4)
     swapped = np.append(swapped_images(document), False)
     return result.where(~swapped[document.image[result.rows]])
 
@@ -107,14 +107,14 @@ def _outside(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
         return
     beyond = _beyond(document, settings.overshoot_px)
 
-    def describe(row: int) -> Found:
+    def describe(row: int) -> Defect:
         edge = int(np.nanargmax(beyond[row]))
         width, height = document.size[row]
         size = "" if np.isnan(width + height) else f" ({width:g} x {height:g})"
-        return Found(
+        return Defect(
             f"outline reaches {beyond[row][edge]:.4g} px beyond the {_EDGES[edge]} edge of its "
             f"image{size}; expected it inside",
-            pointer=at("annotations", row, "segmentation"),
+            pointer=pointer_to("annotations", row, "segmentation"),
             found=document.outline_bounds[row].tolist(),
             expected="an outline inside of the image",
             ids=document.ids(row),
@@ -144,9 +144,11 @@ def _cut(document: Document, settings: ValidateSettings, row: int) -> tuple[Edit
     left, top, right, bottom = shapely.total_bounds(result).tolist()
     before = document.outline_bounds[row]
     box = [*before[:2].tolist(), *(before[2:] - before[:2]).tolist()]
-    if harms(box, [left, top, right - left, bottom - top], settings):
+    if becomes_degenerate(box, [left, top, right - left, bottom - top], settings):
         return ()
-    return (Edit(at("annotations", row, "segmentation"), "replace", list(map(flat, result))),)
+    return (
+        Edit(pointer_to("annotations", row, "segmentation"), "replace", list(map(flat, result))),
+    )
 
 
 def _not_bounds(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
@@ -156,7 +158,7 @@ def _not_bounds(document: Document, settings: ValidateSettings) -> Iterator[Hits
     n_known, parts = 0, [np.zeros(0, np.int64)]
     with np.errstate(all="ignore"):
         for rows in blocks(len(bbox)):
-            apart = highest(np.abs(corners(bbox[rows]) - bounds[rows]))
+            apart = row_max(np.abs(corners(bbox[rows]) - bounds[rows]))
             known = document.has_box[rows] & np.isfinite(apart)
             n_known += int(known.sum())
             parts.append(rows.start + np.flatnonzero(known & (apart > settings.bounds_px)))
@@ -165,19 +167,19 @@ def _not_bounds(document: Document, settings: ValidateSettings) -> Iterator[Hits
     free = dict(zip(wrong.tolist(), np.logical_not(outside).tolist(), strict=True))
 
     def pointer(row: int) -> str:
-        return at("annotations", row, "bbox")
+        return pointer_to("annotations", row, "bbox")
 
     def edits(row: int) -> tuple[Edit, ...]:
         left, top, right, bottom = bounds[row].tolist()
-        box = tidy([left, top, right - left, bottom - top])
+        box = rounded_values([left, top, right - left, bottom - top])
         # An outline beyond the image is cut first; its bounds would be no better.
-        sound = free[row] and not harms(bbox[row].tolist(), box, settings)
+        sound = free[row] and not becomes_degenerate(bbox[row].tolist(), box, settings)
         return (Edit(pointer(row), "replace", box),) if sound else ()
 
-    def describe(row: int) -> Found:
+    def describe(row: int) -> Defect:
         edges = corners(bbox[[row]])[0]
         edge = int(np.argmax(np.abs(edges - bounds[row])))
-        return Found(
+        return Defect(
             f"{_EDGES[edge]} edge of bbox is at {edges[edge]:.6g}; expected "
             f"{bounds[row, edge]:.6g}, that of its outline",
             pointer=pointer(row),
@@ -187,17 +189,17 @@ def _not_bounds(document: Document, settings: ValidateSettings) -> Iterator[Hits
             edits=edits(row),
         )
 
-    def describe_all() -> Found:
-        return about_all(
+    def describe_all() -> Defect:
+        return summary_defect(
             f"{len(wrong):,} of {n_known:,} boxes differ from the bounds of their outlines by "
             f"more than {settings.bounds_px:g} px; expected the bounds",
             wrong,
             pointer,
             expected="the bounds of the outline",
-            edits=ManyEdits(lambda: (edit for row in wrong.tolist() for edit in edits(row))),
+            edits=LazyEdits(lambda: (edit for row in wrong.tolist() for edit in edits(row))),
         )
 
-    yield from each_or_all(wrong, max(n_known, 2 * _FEW), describe, describe_all)
+    yield from each_or_summary(wrong, max(n_known, 2 * _FEW), describe, describe_all)
 
 
 # Of fewer outlines each is spoken of by itself.

@@ -4,23 +4,23 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bboxqa.core.json_values import at
+from bboxqa.core.json_values import pointer_to
 from bboxqa.formats.document.annotation_columns import Form
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import about_all
-from bboxqa.rules.base.rule import Found, Hits, ManyEdits, Rule, hits, listed
+from bboxqa.rules.base.reporting import summary_defect
+from bboxqa.rules.base.rule import Defect, Hits, LazyEdits, Rule, described_hits, hits
 from bboxqa.rules.facts.document import Document
 
 __all__ = ["RULES"]
 
 
 def _segmentation(row: int) -> str:
-    return at("annotations", row, "segmentation")
+    return pointer_to("annotations", row, "segmentation")
 
 
 def _crowd(row: int) -> str:
-    return at("annotations", row, "iscrowd")
+    return pointer_to("annotations", row, "iscrowd")
 
 
 def _size(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -29,15 +29,15 @@ def _size(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     known = (rles.size > 0).all(axis=1) & ~np.isnan(image).any(axis=1)
     wrong = np.flatnonzero(known & (rles.size != image).any(axis=1))
 
-    def describe(place: int) -> Found:
+    def describe(place: int) -> Defect:
         mask = int(wrong[place])
         row, size = int(rles.row[mask]), rles.size[mask].tolist()
         expected = [float(side) for side in image[mask]]
         text = f"[{expected[0]:g}, {expected[1]:g}]"
         swapped = " (height and width are swapped)" if size == expected[::-1] else ""
-        return Found(
+        return Defect(
             f"mask has size {size}{swapped}; expected {text}, height and width of its image",
-            pointer=at("annotations", row, "segmentation", "size"),
+            pointer=pointer_to("annotations", row, "segmentation", "size"),
             found=size,
             expected=text,
             ids=document.ids(row),
@@ -53,12 +53,12 @@ def _counts(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     unread = rles.problem > 0
     wrong = np.flatnonzero(unread | (rles.total != pixels))
 
-    def describe(place: int) -> Found:
+    def describe(place: int) -> Defect:
         mask = int(wrong[place])
         row, problem = int(rles.row[mask]), rles.problems[rles.problem[mask]]
         height, width = rles.size[mask].tolist()
         total, wanted = int(rles.total[mask]), height * width
-        return Found(
+        return Defect(
             problem or f"run lengths add up to {total:,}; expected {wanted:,} ({height} x {width})",
             pointer=_segmentation(row),
             found=problem or total,
@@ -75,22 +75,22 @@ def _all_crowds(document: Document, _settings: ValidateSettings) -> Iterator[Hit
     rows = columns.rles.row
     if len(rows) < 2 or not (columns.iscrowd == 1).all():
         return
-    found = about_all(
+    found = summary_defect(
         f"all {len(rows):,} masks have iscrowd 1, and no annotation has 0; expected 0 for masks "
         "of single objects",
         rows,
         _crowd,
         expected="iscrowd 0 for masks of single objects",
-        edits=ManyEdits(lambda: (Edit(_crowd(row), "replace", 0) for row in rows.tolist())),
+        edits=LazyEdits(lambda: (Edit(_crowd(row), "replace", 0) for row in rows.tolist())),
     )
-    yield from listed([found])
+    yield from described_hits([found])
 
 
 def _crowded_polygon(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     columns = document.annotations
 
-    def describe(row: int) -> Found:
-        return Found(
+    def describe(row: int) -> Defect:
+        return Defect(
             "iscrowd is 1 for a polygon; expected 0, or run lengths of a crowd",
             pointer=_crowd(row),
             found=1,
@@ -109,14 +109,14 @@ def _mixed(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     packed, plain = rles.row[rles.compressed & sound], rles.row[~rles.compressed & sound]
     if len(packed) == 0 or len(plain) == 0:
         return
-    found = about_all(
+    found = summary_defect(
         f"{len(packed):,} masks are compressed text and {len(plain):,} are lists of numbers; "
         "expected one of the two",
         packed if len(packed) <= len(plain) else plain,
         _segmentation,
         expected="one way of writing masks",
     )
-    yield from listed([found])
+    yield from described_hits([found])
 
 
 _MASK = {"size": [80, 100], "counts": [810, 100, 7090]}

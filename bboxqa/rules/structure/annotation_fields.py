@@ -7,11 +7,11 @@ from typing import Any, Literal
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray
-from bboxqa.core.json_values import at
+from bboxqa.core.json_values import pointer_to
 from bboxqa.formats.document.annotation_columns import Form, Kind
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import wrong_values
+from bboxqa.rules.base.reporting import value_hits
 from bboxqa.rules.base.rule import ABSENT, Hits, Rule
 from bboxqa.rules.facts.document import Document
 
@@ -23,7 +23,7 @@ _BOX = "four finite numbers: x, y, width, height"
 
 
 def _at(row: int, key: str) -> str:
-    return at("annotations", row, key)
+    return pointer_to("annotations", row, key)
 
 
 def _crowd(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -41,7 +41,7 @@ def _crowd(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         return (Edit(_at(row, "iscrowd"), action, number),) if number >= 0 else ()
 
     for rows in map(np.flatnonzero, (absent, wrong)):
-        yield from wrong_values(document, "annotations", "iscrowd", rows, "0 or 1", edits)
+        yield from value_hits(document, "annotations", "iscrowd", rows, "0 or 1", edits)
 
 
 def _number(value: Any) -> float:
@@ -76,7 +76,7 @@ def _box(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         return () if box is None else (Edit(_at(row, "bbox"), "replace", box),)
 
     rows = np.flatnonzero(there & np.isnan(columns.bbox[:, 0]))
-    yield from wrong_values(document, "annotations", "bbox", rows, _BOX, edits)
+    yield from value_hits(document, "annotations", "bbox", rows, _BOX, edits)
 
 
 def _outline(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -87,10 +87,10 @@ def _outline(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     other = form == Form.OTHER
     expected = "a list of polygons or a run-length mask"
     rows = np.flatnonzero(other)
-    yield from wrong_values(document, "annotations", "segmentation", rows, expected)
+    yield from value_hits(document, "annotations", "segmentation", rows, expected)
     if 2 * np.count_nonzero(objects & ~none & ~other) > len(columns):
         rows, expected = np.flatnonzero(none), f"{expected}, as most annotations here have"
-        yield from wrong_values(document, "annotations", "segmentation", rows, expected)
+        yield from value_hits(document, "annotations", "segmentation", rows, expected)
 
 
 def _areas(document: Document) -> FloatArray:
@@ -121,7 +121,7 @@ def _area(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 
     for rows, severity in ((absent, None), (wrong, Severity.WARNING)):
         expected = "a number of square pixels"
-        yield from wrong_values(document, "annotations", "area", rows, expected, edits, severity)
+        yield from value_hits(document, "annotations", "area", rows, expected, edits, severity)
 
 
 RULES = (

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.core.json_values import at
+from bboxqa.core.json_values import pointer_to
 from bboxqa.formats.annotations.records import whole_number
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import wrong_values
+from bboxqa.rules.base.reporting import value_hits
 from bboxqa.rules.base.rule import Hits, Rule
 from bboxqa.rules.facts.document import Document
 
@@ -23,7 +23,7 @@ def _edits(key: str, row: int, value: Callable[[], Any]) -> tuple[Edit, ...]:
     number = whole_number(value())
     if number is None or number < 1:
         return ()
-    return (Edit(at("images", row, key), "replace", number),)
+    return (Edit(pointer_to("images", row, key), "replace", number),)
 
 
 def _size(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -33,7 +33,7 @@ def _size(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
             if isinstance(value, dict) and not (type(side := value.get(key)) is int and side > 0)
         ]  # fmt: skip
         edits = partial(_edits, key)
-        yield from wrong_values(document, "images", key, np.array(odd, np.int64), _SIDE, edits)
+        yield from value_hits(document, "images", key, np.array(odd, np.int64), _SIDE, edits)
 
 
 def _nameless(record: Any) -> bool:
@@ -59,7 +59,7 @@ def _name(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         (np.flatnonzero(odd & ~known), "a text that is not empty", None),
         (np.flatnonzero(odd & known), "it beside coco_url, which names the file", Severity.INFO),
     ):
-        yield from wrong_values(document, "images", "file_name", rows, expected, severity=severity)
+        yield from value_hits(document, "images", "file_name", rows, expected, severity=severity)
 
 
 RULES = (

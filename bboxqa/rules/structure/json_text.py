@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.core.json_values import at, parts_of, short
+from bboxqa.core.json_values import pointer_parts, pointer_to, shortened
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.rule import Found, Hits, Rule, hits, listed
+from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.facts.document import Document
 
 __all__ = ["RULES"]
@@ -45,14 +45,14 @@ def _broken(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
             message = f"the file ends inside of the value at byte {offset:,}"
         text = reading.text[max(offset - _AROUND, 0) : offset + _AROUND]
         founds.append(
-            Found(
+            Defect(
                 message,
                 offset=offset,
                 found=text.decode("utf-8", "replace"),
                 expected="valid json to the end of the document",
             )
         )
-    yield from listed(founds)
+    yield from described_hits(founds)
 
 
 def _trailing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -61,10 +61,10 @@ def _trailing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]
         return
     n_bytes = len(reading.text) - reading.trailing
     rest = reading.text[reading.trailing : reading.trailing + _AROUND].decode("utf-8", "replace")
-    yield from listed(
+    yield from described_hits(
         [
-            Found(
-                f"{n_bytes:,} bytes follow the document ({short(rest)}); "
+            Defect(
+                f"{n_bytes:,} bytes follow the document ({shortened(rest)}); "
                 "expected the end of the file",
                 offset=reading.trailing,
                 found=rest,
@@ -81,9 +81,9 @@ def _encoding(document: Document, _settings: ValidateSettings) -> Iterator[Hits]
         return
     # Which 8-bit encoding it is, nobody can know; the others say it themselves.
     certain = not reading.encoding.startswith("not UTF-8") and _decoded_whole(document)
-    yield from listed(
+    yield from described_hits(
         [
-            Found(
+            Defect(
                 f"encoding is {reading.encoding}; expected UTF-8 without a byte order mark",
                 offset=0,
                 found=reading.encoding,
@@ -102,14 +102,14 @@ def _decoded_whole(document: Document) -> bool:
 def _not_finite(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     numbers = document.reading.not_finite
 
-    def describe(place: int) -> Found:
+    def describe(place: int) -> Defect:
         pointer, name = numbers[place]
-        return Found(
+        return Defect(
             f"number is {name}; expected a finite one",
             pointer=pointer,
             found=name,
             expected="a finite number",
-            ids=_ids(document, parts_of(pointer)),
+            ids=_ids(document, pointer_parts(pointer)),
         )
 
     yield from hits(np.arange(len(numbers)), describe)
@@ -125,11 +125,11 @@ def _ids(document: Document, parts: list[str]) -> Mapping[str, Any]:
 
 
 def _repeated(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    yield from listed(
+    yield from described_hits(
         [
-            Found(
-                f"key {short(key)} is there more than once; only the last one counts",
-                pointer=pointer + at(key),
+            Defect(
+                f"key {shortened(key)} is there more than once; only the last one counts",
+                pointer=pointer + pointer_to(key),
                 found=key,
                 expected="each key once",
             )
@@ -143,11 +143,11 @@ def _no_object(document: Document, _settings: ValidateSettings) -> Iterator[Hits
     is_list = isinstance(reading.top, list)
     if isinstance(reading.top, dict) or (reading.stopped and not is_list):
         return
-    what = "a list" if is_list else short(reading.top)
+    what = "a list" if is_list else shortened(reading.top)
     if is_list and _SCORE.search(reading.text[:_HEAD]):
         what = "a list with scores, as the results of a detector are"
     message = f"the document is {what}; expected an object with images, annotations and categories"
-    yield from listed([Found(message, expected="an object")])
+    yield from described_hits([Defect(message, expected="an object")])
 
 
 def _large(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
@@ -157,7 +157,7 @@ def _large(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
             f"the file has {megabytes:,.0f} MB, more than {settings.large_file_mb:,.0f}; "
             "most loaders need several times as much memory"
         )
-        yield from listed([Found(message, found=document.reading.size)])
+        yield from described_hits([Defect(message, found=document.reading.size)])
 
 
 RULES = (

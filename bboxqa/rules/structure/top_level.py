@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray
-from bboxqa.core.json_values import at, short
+from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.formats.document.annotation_columns import Form, Kind
 from bboxqa.formats.document.content import LISTS
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import about_all, each_or_all, wrong_values
-from bboxqa.rules.base.rule import ABSENT, Found, Hits, Rule, listed
+from bboxqa.rules.base.reporting import each_or_summary, summary_defect, value_hits
+from bboxqa.rules.base.rule import ABSENT, Defect, Hits, Rule, described_hits
 from bboxqa.rules.facts.document import Document
 
 __all__ = ["RULES"]
@@ -34,21 +34,23 @@ def _list_missing(document: Document, _settings: ValidateSettings) -> Iterator[H
             value = reading.top.get(name)
             if name not in reading.spans and not reading.stopped:
                 message = f'key "{name}" is missing; expected a list of {name}'
-                founds.append(Found(message, expected="a list"))
+                founds.append(Defect(message, expected="a list"))
             elif name in reading.top and not isinstance(value, list):
-                message = f"{name} is {_typed(value)} ({short(value)}); expected a list"
-                founds.append(Found(message, at(name), found=value, expected="a list"))
-    yield from listed(founds)
+                message = f"{name} is {_typed(value)} ({shortened(value)}); expected a list"
+                founds.append(Defect(message, pointer_to(name), found=value, expected="a list"))
+    yield from described_hits(founds)
 
 
 def _wrong_container(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     top = document.top
     about = [
-        Found(f"{name} is {_typed(value)}; expected {expected}", at(name), expected=expected)
+        Defect(
+            f"{name} is {_typed(value)}; expected {expected}", pointer_to(name), expected=expected
+        )
         for name, wanted, expected in (("info", dict, "an object"), ("licenses", list, "a list"))
         if (value := top.get(name)) is not None and not isinstance(value, wanted)
     ]
-    yield from listed(about, Severity.WARNING)
+    yield from described_hits(about, Severity.WARNING)
     kinds = document.annotations.record
     yield from _no_objects(document, "annotations", np.flatnonzero(kinds != Kind.DICT), len(kinds))
     for name, records in (("images", document.images), ("categories", document.categories)):
@@ -58,18 +60,18 @@ def _wrong_container(document: Document, _settings: ValidateSettings) -> Iterato
 
 def _no_objects(document: Document, name: str, rows: IndexArray, total: int) -> Iterator[Hits]:
     def pointer(row: int) -> str:
-        return at(name, row)
+        return pointer_to(name, row)
 
-    def describe(row: int) -> Found:
+    def describe(row: int) -> Defect:
         value = document.locator.value(name, row)
-        message = f"record is {_typed(value)} ({short(value)}); expected an object"
-        return Found(message, pointer(row), found=value, expected="an object")
+        message = f"record is {_typed(value)} ({shortened(value)}); expected an object"
+        return Defect(message, pointer(row), found=value, expected="an object")
 
-    def describe_all() -> Found:
+    def describe_all() -> Defect:
         message = f"{len(rows):,} of {total:,} {name} are no objects; expected objects"
-        return about_all(message, rows, pointer, expected="objects")
+        return summary_defect(message, rows, pointer, expected="objects")
 
-    yield from each_or_all(rows, total, describe, describe_all)
+    yield from each_or_summary(rows, total, describe, describe_all)
 
 
 def _required(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -77,14 +79,14 @@ def _required(document: Document, _settings: ValidateSettings) -> Iterator[Hits]
     objects = columns.record == Kind.DICT
     for key in _REQUIRED:
         missing = np.flatnonzero(objects & (columns.kind[key] == Kind.MISSING))
-        yield from wrong_values(document, "annotations", key, missing, "a whole number")
+        yield from value_hits(document, "annotations", key, missing, "a whole number")
     no_box = objects & (columns.kind["bbox"] == Kind.MISSING)
     outlined = ~np.isin(columns.form, (Form.ABSENT, Form.EMPTY))
     for missing, severity in (
         (np.flatnonzero(no_box & ~outlined), None),
         (np.flatnonzero(no_box & outlined), Severity.WARNING),
     ):
-        yield from wrong_values(
+        yield from value_hits(
             document, "annotations", "bbox", missing, "x, y, width, height", severity=severity
         )
     for name, records in (("images", document.images), ("categories", document.categories)):
@@ -93,7 +95,7 @@ def _required(document: Document, _settings: ValidateSettings) -> Iterator[Hits]
             if isinstance(value, dict) and "id" not in value
         ]  # fmt: skip
         missing = np.array(without, np.int64)
-        yield from wrong_values(document, name, "id", missing, "a whole number")
+        yield from value_hits(document, name, "id", missing, "a whole number")
 
 
 def _about(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -105,20 +107,20 @@ def _about(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     for name, empty in (("info", {}), ("licenses", [])):
         add: Edit | None = None
         if name not in reading.spans and not reading.stopped:
-            what, add = "missing", Edit(at(name), "add", empty)
+            what, add = "missing", Edit(pointer_to(name), "add", empty)
         elif name in reading.top and reading.top[name] is None:
-            what, add = "null", Edit(at(name), "replace", empty)
+            what, add = "null", Edit(pointer_to(name), "replace", empty)
         if add:
             expected = "an object" if name == "info" else "a list"
             message = f"{name} is {what}; expected {expected}"
-            founds.append(Found(message, at(name), expected=expected, edits=(add,)))
+            founds.append(Defect(message, pointer_to(name), expected=expected, edits=(add,)))
     info = reading.top.get("info")
     if isinstance(info, dict) and info.get("year") == "":
-        pointer = at("info", "year")
+        pointer = pointer_to("info", "year")
         message = 'year is ""; expected a number, or no year'
         edits = (Edit(pointer, "remove"),)
-        founds.append(Found(message, pointer, found="", expected="a number", edits=edits))
-    yield from listed(founds)
+        founds.append(Defect(message, pointer, found="", expected="a number", edits=edits))
+    yield from described_hits(founds)
 
 
 RULES: tuple[Rule, ...] = (
