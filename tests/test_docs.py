@@ -1,4 +1,4 @@
-"""What the documentation of the statistics shows is what the program prints."""
+"""What the documentation shows is what the program prints."""
 
 import doctest
 import math
@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.cli import run
+from support.datasets import two_annotators, write
 from support.reference import shared_file
 
 from bboxqa import stats
@@ -21,6 +22,7 @@ from bboxqa.agreement.consistency import cronbach
 from bboxqa.agreement.kappa import choice
 from bboxqa.agreement.over_time import label_agreement as over_time
 from bboxqa.agreement.scales import SCALES
+from bboxqa.cli import cli
 from bboxqa.core.errors import DatasetError
 from bboxqa.diagnostics import association
 
@@ -28,6 +30,11 @@ ROOT = Path(__file__).parents[1]
 GUIDE = (ROOT / "docs" / "statistics.md").read_text("utf-8")
 README = (ROOT / "README.md").read_text("utf-8")
 SECTION = README[README.index("## Labels, choices") : README.index("## What the number means")]
+PAGES = {
+    path.relative_to(ROOT).as_posix(): path.read_text("utf-8")
+    for path in [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")), ROOT / "benchmarks/README.md"]
+}
+COMMANDS = cli.commands
 SOME_VALUES = np.array([[0.0, 1, 1, 0, 2, 2], [0, 1, 1, 2, 2, 2]])
 
 
@@ -35,7 +42,10 @@ def blocks(text, kind):
     return re.findall(rf"^```{kind}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
 
 
-CONSOLE = [*blocks(GUIDE, "console"), *blocks(SECTION, "console")]
+CONSOLE = [block for text in PAGES.values() for block in blocks(text, "console")]
+# The export of which a page shows what a command finds; it is too large to be carried.
+EXPORTS = {"validate": "exports/roboflow_boxes.json", "agree": "lvis_double_100.json",
+           "plan": "lvis_double_100.json"}  # fmt: skip
 
 
 @pytest.fixture
@@ -64,7 +74,7 @@ def same(shown, found):
 @pytest.mark.parametrize("block", CONSOLE, ids=lambda block: block.splitlines()[0])
 def test_commands_print_what_is_shown(block, folder):
     if "export.json" in block:
-        shutil.copy(shared_file("lvis_double_100.json"), folder / "export.json")
+        shutil.copy(shared_file(EXPORTS[block.split()[2]]), folder / "export.json")
     for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
         command, shown = part.split("\n", 1)
         found = printed(command)
@@ -81,12 +91,68 @@ def test_snippets_return_what_is_shown():
     assert outcome.failed == 0, "".join(reports)
 
 
-@pytest.mark.parametrize("command", ["stats", "segments", "plan", "agree"])
+def shown_commands():
+    """Return each command line that a page has in a block of a shell, or in a line of text."""
+    text = "\n".join(PAGES.values())
+    lines = "\n".join(blocks(text, "sh")).splitlines()
+    lines += [line[2:] for line in "\n".join(CONSOLE).splitlines() if line.startswith("$ ")]
+    lines += re.findall(
+        r"`(bboxqa\b[^`]*)`", re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    )
+    return [line.partition(" #")[0] for line in lines if line.startswith("bboxqa ")]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_options_that_are_named_exist(command):
-    named = re.findall(rf"`bboxqa {command}\b([^`]*)`", GUIDE + SECTION)
-    assert named
-    options = {option for text in named for option in re.findall(r"--[a-z-]+", text)}
+    own = [line for line in shown_commands() if line.split()[1] == command]
+    assert own
+    options = {option for line in own for option in re.findall(r"--[a-z-]+", line)}
     assert options <= set(re.findall(r"--[a-z-]+", printed(f"bboxqa {command} --help")))
+
+
+def test_commands_that_are_named_exist():
+    names = {line.split()[1] for line in shown_commands()}
+    assert {name for name in names if not name.startswith("-")} == set(COMMANDS)
+
+
+def test_targets_of_make_that_are_named_exist():
+    named = {line.split()[1] for line in blocks(README, "sh")[0].splitlines()}
+    makefile = (ROOT / "Makefile").read_text("utf-8")
+    assert named <= set(re.findall(r"^(\w+):", makefile, re.MULTILINE))
+
+
+def test_benchmarks_that_are_named_exist_and_have_these_options():
+    named = re.findall(r"python (benchmarks/\w+\.py)([^`\n]*)", "\n".join(PAGES.values()))
+    assert named
+    for script, arguments in named:
+        source = (ROOT / script).read_text("utf-8")
+        options = re.findall(r"--[a-z-]+", arguments.partition(" #")[0])
+        assert [option for option in options if f'"{option}"' not in source] == [], script
+
+
+def test_python_of_the_readme_runs(tmp_path, monkeypatch):
+    write(tmp_path / "export.json", two_annotators())
+    monkeypatch.chdir(tmp_path)
+    (program,) = blocks(README, "python")
+    names = {}
+    exec(program, names)  # noqa: S102
+    assert names["result"].mean_image_alpha == 1
+
+
+def test_settings_of_the_readme_are_taken(tmp_path):
+    (settings,) = blocks(README, "toml")
+    write(tmp_path / "export.json", two_annotators())
+    # Its warnings are errors by these settings only.
+    assert run("validate", "export.json", cwd=tmp_path).returncode == 0
+    write(tmp_path / "pyproject.toml", settings)
+    assert run("validate", "export.json", cwd=tmp_path).returncode == 1
+    write(tmp_path / "pyproject.toml", settings.replace("ignore", "ignored"))
+    assert run("validate", "export.json", cwd=tmp_path).returncode == 2
+
+
+def test_the_hook_of_the_readme_exists():
+    (hook,) = re.findall(r"- id: (\S+)", "\n".join(blocks(README, "yaml")))
+    assert f"- id: {hook}\n" in (ROOT / ".pre-commit-hooks.yaml").read_text("utf-8")
 
 
 def test_functions_that_are_named_exist():
