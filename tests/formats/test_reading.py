@@ -508,6 +508,20 @@ def test_lvis():
     assert data.assigned.all()
 
 
+def test_a_file_and_its_copy_as_two_annotators(tmp_path):
+    records = [annotation(n, 1 + n % 3, bbox=(n, 2 * n, 5, 6)) for n in range(7)]
+    content = document(records, [image(1), image(2), image(3)])
+    paths = {name: write(tmp_path / f"{name}.json", content) for name in ("bob", "ann")}
+    data = read_coco(paths)
+    assert data.annotator_names == ("ann", "bob")
+    assert data.assigned.all()
+    columns = data.annotations
+    for who in (0, 1):
+        own = columns.take(np.flatnonzero(columns.annotator == who))
+        assert sorted(own.bbox[:, 0].tolist()) == list(range(7))
+        assert own.image.tolist() == sorted(n % 3 for n in range(7))
+
+
 @pytest.mark.parametrize("name", ["cvat_polygons", "roboflow_boxes"])
 def test_real_exports_as_two_annotators(name, tmp_path):
     path = shared_file(f"exports/{name}.json")

@@ -1,13 +1,10 @@
 """Which tool wrote a file."""
 
-from pathlib import Path
-
 import pytest
+from support.reference import shared_file
 from support.validation import document_of, exact
 
 from bboxqa.rules.facts.exporters import QUIRKS, exporter
-
-EXPORTS = Path(__file__).parents[2].parent / "shared" / "data"
 
 
 def tool(**top):
@@ -84,10 +81,7 @@ def test_odd_files_have_no_exporter(text):
     ],
 )
 def test_real_exports(name, expected):
-    path = EXPORTS / name
-    if not path.is_file():
-        pytest.skip("the public exports are not here")
-    assert exporter(document_of(path.read_bytes())) == expected
+    assert exporter(document_of(shared_file(name).read_bytes())) == expected
 
 
 def test_quirks_are_sentences():
