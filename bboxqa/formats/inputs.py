@@ -1,14 +1,12 @@
 """Which files a command reads."""
 
 from collections.abc import Sequence
-from os import PathLike
 from pathlib import Path
 
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.types import AnyPath
 
 __all__ = ["list_files"]
-
-AnyPath = str | PathLike[str]
 
 
 def list_files(paths: Sequence[AnyPath], pattern: str | None = None) -> list[Path]:

@@ -1,7 +1,7 @@
 """The pairs of annotations that reach a threshold under a similarity."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -10,6 +10,7 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.memory import release_pages, trim_memory
 from bboxqa.core.parallel import threads
+from bboxqa.core.types import Steps
 from bboxqa.geometry.neighbours import neighbours
 from bboxqa.geometry.similarities import registry
 from bboxqa.geometry.similarities.base import Options, Similarity
@@ -34,7 +35,7 @@ def candidate_pairs(
     iou_threshold: float,
     *,
     all_touched: bool = False,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Steps | None = None,
 ) -> tuple[CandidatePairs, Counter[str]]:
     """Return the pairs of one image and two annotators that reach a threshold.
 

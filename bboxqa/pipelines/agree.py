@@ -12,6 +12,7 @@ from bboxqa.agreement.alpha.nominal import alpha_per_group, pooled_alpha
 from bboxqa.core.arrays import BoolArray, FloatArray, IntArray
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import count
+from bboxqa.core.types import Progress, Steps
 from bboxqa.core.version import __version__
 from bboxqa.matching import check_matcher
 from bboxqa.model.annotations import Dataset
@@ -22,9 +23,8 @@ from bboxqa.model.settings import AgreeSettings, settings_from
 from bboxqa.pipelines.counting import AgreementCounts, ImagePart, count_part, reliability_of
 from bboxqa.pipelines.result_tables import category_table, image_table, pair_table, unit_table
 
-__all__ = ["CountAll", "Progress", "agree", "agree_with"]
+__all__ = ["CountAll", "agree", "agree_with"]
 
-Progress = Callable[[str, int, int], None]
 CountAll = Callable[..., AgreementCounts]
 _UNKNOWN = float("nan"), float("nan")
 _OF_READING = ("annotator_key", "attribution", "filter")
@@ -93,7 +93,7 @@ def agree_with(
         How what agrees in the images is counted: all at once here, or in parts elsewhere.
     """
 
-    def tell(stage: str) -> Callable[[int, int], None] | None:
+    def tell(stage: str) -> Steps | None:
         if progress is None:
             return None
         return lambda done, total: progress(stage, done, total)

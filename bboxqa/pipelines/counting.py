@@ -1,7 +1,7 @@
 """Images in parts: each is counted for itself, wherever, and the counts join to the whole."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
@@ -14,6 +14,7 @@ from bboxqa.agreement.counts.reliability_rows import from_units
 from bboxqa.core.arrays import IntArray, freeze
 from bboxqa.core.errors import BboxqaError
 from bboxqa.core.memory import release_pages
+from bboxqa.core.types import Progress
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
 from bboxqa.matching import match
 from bboxqa.model.annotations import Dataset
@@ -31,7 +32,6 @@ __all__ = [
     "split_images",
 ]
 
-Progress = Callable[[str, int, int], None]
 
 # What an annotation with its outline takes while it is compared and matched.
 _BYTES = 2000

@@ -1,6 +1,6 @@
 """Measuring ratings: every coefficient asked for, with its uncertainty and what to know of it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from math import isnan, nan
 
@@ -24,6 +24,7 @@ from bboxqa.agreement.uncertainty.resampling import (
 )
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import ConfigError
+from bboxqa.core.types import Progress
 from bboxqa.diagnostics.influence.leave_out import alpha_without_annotators, alpha_without_values
 from bboxqa.model.estimates import Estimate, TaskEstimates
 from bboxqa.model.labels import number_of
@@ -40,7 +41,6 @@ __all__ = [
     "measure",
 ]
 
-Progress = Callable[[str, int, int], None]
 
 INTERVALS = ("percentile", "bca")
 """How intervals are made of the replicates."""

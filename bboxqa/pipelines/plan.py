@@ -10,9 +10,10 @@ from bboxqa.agreement.alpha.levels import alpha
 from bboxqa.agreement.counts.unit_counts import unit_counts
 from bboxqa.agreement.uncertainty.sample_size import plan_clusters
 from bboxqa.core.errors import ConfigError
+from bboxqa.core.types import Progress
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.pipelines.agree import Progress, agree_with
+from bboxqa.pipelines.agree import agree_with
 
 __all__ = ["ImagePlan", "plan_images"]
 

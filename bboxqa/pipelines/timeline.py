@@ -1,6 +1,6 @@
 """Agreement on segments of time: from recordings to coefficients, for each tier."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import isnan
 from typing import Literal
@@ -14,6 +14,7 @@ from bboxqa.agreement.over_time.sweep import overlapping_segments, sweep
 from bboxqa.agreement.uncertainty.estimator import Estimator
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import count
+from bboxqa.core.types import Progress
 from bboxqa.formats.recordings.segment_files import read_segments
 from bboxqa.model.estimates import Estimate, LabelAgreement, TaskEstimates
 from bboxqa.model.recordings import Segments
@@ -53,7 +54,7 @@ def measure_segments(
     bootstrap: int = 1000,
     seed: int = 0,
     interval: str = "percentile",
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> list[TierAgreement]:
     """Measure how far annotators agree on what happens when.
 

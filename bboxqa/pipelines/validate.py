@@ -1,7 +1,7 @@
 """Joins the parts of `validate`: files → documents → rules → report, and fixes → files."""
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
 from itertools import chain
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.types import AnyPath, Progress
 from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.document.tolerant import read_bytes, read_path
 from bboxqa.formats.inputs import list_files
@@ -22,9 +23,6 @@ from bboxqa.rules.fixes import Fixed, fix
 from bboxqa.rules.runner import validate_documents
 
 __all__ = ["fix_file", "validate", "validate_with"]
-
-AnyPath = str | PathLike[str]
-Progress = Callable[[str, int, int], None]
 
 
 def validate(

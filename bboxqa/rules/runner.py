@@ -1,7 +1,7 @@
 """Applying rules to documents: from files to a report."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from fnmatch import fnmatch
 from pathlib import PurePath
@@ -11,6 +11,7 @@ import numpy as np
 from bboxqa.core.json_values import pointer_parts
 from bboxqa.core.memory import gc_paused
 from bboxqa.core.text import count
+from bboxqa.core.types import Progress
 from bboxqa.core.version import __version__
 from bboxqa.formats.document.positions import spots
 from bboxqa.model.findings import Edit, FileReport, Finding, FoundReport, Severity
@@ -43,7 +44,7 @@ def chosen_rules(settings: ValidateSettings, name: str) -> tuple[Rule, ...]:
 def apply(
     document: Document,
     settings: ValidateSettings,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> list[tuple[Rule, Hits]]:
     """Apply the rules that look at one file.
 
@@ -215,7 +216,7 @@ def validate_documents(
     documents: Iterable[Document],
     settings: ValidateSettings,
     limit: int,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> FoundReport:
     """Apply all rules and return what they found; see `bboxqa.validate`."""
     files, findings = [], []

@@ -1,6 +1,6 @@
 """Intervals by resampling images: the same draws serve every coefficient and every threshold."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +9,7 @@ import numpy as np
 from bboxqa.agreement.alpha.nominal import binary_alpha, nominal_alpha
 from bboxqa.agreement.uncertainty.resampling import drawn_weights, percentile_interval
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, sum_by
+from bboxqa.core.types import Steps
 from bboxqa.model.reliability import Coincidences
 
 __all__ = ["Intervals", "bootstrap"]
@@ -41,7 +42,7 @@ def bootstrap(
     clusters: BoolArray,
     replicates: int,
     seed: int,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Steps | None = None,
 ) -> list[Intervals]:
     """Return intervals by drawing images with replacement.
 

@@ -1,6 +1,6 @@
 """Replicates of a coefficient by resampling its clusters, and intervals from them."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from math import nan, sqrt
 from statistics import NormalDist
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from bboxqa.agreement.uncertainty.estimator import Estimator
 from bboxqa.core.arrays import FloatArray
+from bboxqa.core.types import Steps
 
 __all__ = [
     "LEVEL",
@@ -109,7 +110,7 @@ def replicates_of_all(
     estimators: Mapping[str, Estimator],
     replicates: int,
     seed: int,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Steps | None = None,
 ) -> dict[str, FloatArray]:
     """Return the replicates of several coefficients; what has the same clusters has one draw.
 
@@ -144,7 +145,7 @@ def replicates_of(
     estimator: Estimator,
     replicates: int,
     seed: int,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Steps | None = None,
 ) -> FloatArray:
     """Return the coefficient of each resample of the clusters, drawn with replacement.
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import msgspec
 
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.types import Steps
 from bboxqa.formats.annotations.columns import AnnotationFile, ColumnsBuilder
 from bboxqa.formats.annotations.records import (
     ANNOTATOR_KEYS,
@@ -41,7 +42,7 @@ def read_file(
     segmentation: bool,
     digest: bool = True,
     memory: int | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Steps | None = None,
 ) -> AnnotationFile:
     """Read a COCO file.
 
@@ -136,7 +137,7 @@ def _blake2b(path: Path) -> str:
 def _read_fast(
     text: mmap.mmap,
     new_builder: Callable[[], ColumnsBuilder],
-    progress: Callable[[int, int], None] | None,
+    progress: Steps | None,
 ) -> tuple[list[Image], list[Category], ColumnsBuilder]:
     """Decode the annotations window by window, then what is around them.
 

@@ -9,6 +9,7 @@ from functools import partial
 import msgspec
 
 from bboxqa.core.parallel import LONG, can_fork, second_process
+from bboxqa.core.types import Steps
 from bboxqa.formats.annotations.columns import Columns, ColumnsBuilder
 
 __all__ = ["decode_list"]
@@ -23,7 +24,7 @@ def decode_list(
     text: mmap.mmap,
     start: int,
     new_builder: Callable[[], ColumnsBuilder],
-    progress: Callable[[int, int], None] | None,
+    progress: Steps | None,
 ) -> tuple[ColumnsBuilder, int]:
     """Decode the records of a list, as far as windows reach.
 
@@ -72,7 +73,7 @@ def _decode(
     place: int,
     last: _Cut | None,
     builder: ColumnsBuilder,
-    progress: Callable[[int, int], None] | None,
+    progress: Steps | None,
 ) -> int:
     """Decode windows up to a cut, or as long as they decode; return where the next one begins."""
     decoder = msgspec.json.Decoder(list[builder.type])  # type: ignore[name-defined]

@@ -1,17 +1,18 @@
 """From COCO files to a data set: joined, ordered, and free of what would falsify a result."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.memory import gc_paused, trim_memory
 from bboxqa.core.spool import check_memory
+from bboxqa.core.types import AnyPath, Progress
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
 from bboxqa.formats.coco.strict import read_file
 from bboxqa.formats.dataset.attribution import attribute
 from bboxqa.formats.dataset.join import join
-from bboxqa.formats.inputs import AnyPath, list_files
+from bboxqa.formats.inputs import list_files
 from bboxqa.model.annotations import Dataset
 
 __all__ = ["read_coco"]
@@ -42,7 +43,7 @@ def read_coco(
     pattern: str | None = None,
     digest: bool = True,
     memory: int | None = None,
-    progress: Callable[[str, int, int], None] | None = None,
+    progress: Progress | None = None,
 ) -> Dataset:
     """Read images annotated by several annotators.
 

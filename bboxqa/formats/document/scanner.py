@@ -4,7 +4,7 @@ import json
 import math
 import mmap
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, Protocol
@@ -13,6 +13,7 @@ import msgspec
 import numpy as np
 
 from bboxqa.core.parallel import LONG, can_fork, second_process
+from bboxqa.core.types import Steps
 from bboxqa.formats.document.annotation_columns import AnnotationColumns
 from bboxqa.formats.document.builder import AnnotationsBuilder
 from bboxqa.formats.document.content import BETWEEN_RECORDS, LISTS, RawDocument, Section, Text
@@ -56,7 +57,7 @@ class Scanner:
     def __init__(
         self,
         reading: RawDocument,
-        progress: Callable[[int, int], None] | None = None,
+        progress: Steps | None = None,
     ) -> None:
         self._out = reading
         self._progress = progress

@@ -1,12 +1,12 @@
 """Reading a COCO file for the rules: whatever it holds, and as far as it can be read."""
 
 import mmap
-from collections.abc import Callable
 from pathlib import Path
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.memory import gc_paused, trim_memory
 from bboxqa.core.spool import check_memory
+from bboxqa.core.types import Steps
 from bboxqa.formats.document.content import BYTE_ORDER_MARK, RawDocument, Text
 from bboxqa.formats.document.scanner import Scanner
 
@@ -24,7 +24,7 @@ _MARKS = (
 def read_path(
     path: Path,
     name: str,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Steps | None = None,
     memory: int | None = None,
 ) -> RawDocument:
     """Read a file, however broken.
@@ -66,7 +66,7 @@ def read_path(
 def read_bytes(
     text: Text,
     name: str,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Steps | None = None,
     memory: int | None = None,
 ) -> RawDocument:
     """Read the content of a file, however broken; see `read_path`."""

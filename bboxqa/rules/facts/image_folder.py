@@ -4,7 +4,7 @@ import os
 import re
 import unicodedata
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import IntEnum
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from bboxqa.core.arrays import BoolArray, ByteArray, IndexArray, freeze
 from bboxqa.core.parallel import threads
+from bboxqa.core.types import Steps
 from bboxqa.rules.facts.image_content import ImageContent, read_picture
 
 __all__ = ["ImageFolder", "ImageState", "is_foreign", "normalised_name", "scan_images"]
@@ -29,7 +30,6 @@ _URL = re.compile(r"(?:[a-z][a-z0-9+.-]*:/|data:)", re.IGNORECASE)
 _MAX_WORKERS = 8
 _MAX_SUGGESTIONS = 3
 
-Progress = Callable[[int, int], None]
 """Is told how many files are done, and how many there are."""
 
 
@@ -116,7 +116,7 @@ def is_foreign(name: str) -> bool:
 def scan_images(
     records: Sequence[Any],
     folder: Path,
-    progress: Progress | None = None,
+    progress: Steps | None = None,
     workers: int | None = None,
     *,
     others: Iterable[Any] = (),
@@ -200,7 +200,7 @@ def _place(root: Path, name: str | None) -> tuple[ImageState, str, str]:
 
 
 def _read_all(
-    paths: Sequence[Path], progress: Progress | None, workers: int | None
+    paths: Sequence[Path], progress: Steps | None, workers: int | None
 ) -> list[ImageContent]:
     """Look into files, several at a time."""
     pictures = []
