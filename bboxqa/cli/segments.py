@@ -105,7 +105,8 @@ def segments(
 
 def _formatted(tiers: "list[TierAgreement]", output_format: str) -> str:
     from bboxqa.cli.stats import scale_label
-    from bboxqa.report.coefficients import as_csv, as_json, label_lines, labels_json, text_lines
+    from bboxqa.report.coefficient_text import label_lines, text_lines
+    from bboxqa.report.coefficients import as_csv, as_json, labels_json
 
     estimates = [tier.estimates for tier in tiers]
     if output_format == "csv":

@@ -137,7 +137,8 @@ def _measured(table: Path, options: dict[str, Any]) -> "list[TaskEstimates]":
 
 
 def _formatted(tasks: "list[TaskEstimates]", output_format: str) -> str:
-    from bboxqa.report.coefficients import as_csv, as_json, text_lines
+    from bboxqa.report.coefficient_text import text_lines
+    from bboxqa.report.coefficients import as_csv, as_json
 
     if output_format == "csv":
         return as_csv(tasks)

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from bboxqa.model.results import AgreementResult, ThresholdResult
+from bboxqa.report.numbers import json_interval, json_number
 
 __all__ = ["summary", "summary_schema"]
 
@@ -54,28 +55,20 @@ def summary(result: AgreementResult) -> dict[str, Any]:
 def _threshold(part: ThresholdResult) -> dict[str, Any]:
     return {
         "iou_threshold": part.iou_threshold,
-        "alpha": _number(part.alpha),
+        "alpha": json_number(part.alpha),
         "status": part.status,
-        "interval": _interval(part.interval),
-        "observed_disagreement": _number(part.observed),
-        "expected_disagreement": _number(part.expected),
-        "mean_image_alpha": _number(part.mean_image_alpha),
+        "interval": json_interval(part.interval),
+        "observed_disagreement": json_number(part.observed),
+        "expected_disagreement": json_number(part.expected),
+        "mean_image_alpha": json_number(part.mean_image_alpha),
         "mean_image_status": "undefined: no image" if isnan(part.mean_image_alpha) else "ok",
-        "mean_image_interval": _interval(part.mean_image_interval),
-        "greedy_alpha": _number(part.greedy_alpha),
+        "mean_image_interval": json_interval(part.mean_image_interval),
+        "greedy_alpha": json_number(part.greedy_alpha),
         "n_units": part.n_units,
         "n_complete_units": part.n_complete_units,
         "categories": part.categories.records(),
         "pairs": part.pairs.records(),
     }
-
-
-def _number(value: float) -> float | None:
-    return None if isnan(value) else value
-
-
-def _interval(interval: tuple[float, float]) -> list[float] | None:
-    return None if isnan(interval[0]) else list(interval)
 
 
 def summary_schema() -> dict[str, Any]:

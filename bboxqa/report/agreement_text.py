@@ -10,6 +10,7 @@ from bboxqa.core.arrays import IndexArray
 from bboxqa.core.text import count
 from bboxqa.model.results import AgreementResult, ThresholdResult
 from bboxqa.model.table import Table
+from bboxqa.report.numbers import decimal, interval_text
 
 __all__ = ["ShownTable", "summary_lines", "tables_to_show"]
 
@@ -76,9 +77,7 @@ def _share(part: ThresholdResult) -> str:
 
 
 def _value(value: float, interval: tuple[float, float]) -> str:
-    text = "undefined" if isnan(value) else f"{value:.4f}"
-    low, high = interval
-    return text if isnan(low) else f"{text} [{low:.4f}, {high:.4f}]"
+    return f"{decimal(value) or 'undefined'} {interval_text(interval)}".rstrip()
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,7 +9,8 @@ import numpy as np
 
 from bboxqa.agreement.uncertainty.totals import totals
 from bboxqa.model.estimates import Estimate, PairTable, TaskEstimates
-from bboxqa.report.coefficients import as_csv, as_json, text_lines
+from bboxqa.report.coefficient_text import text_lines
+from bboxqa.report.coefficients import as_csv, as_json
 
 UNDEFINED = "undefined: only one value occurs, so no disagreement is possible"
 

@@ -1,10 +1,13 @@
 """What a walk-through is made of: steps, checked values, and their text."""
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
 from typing import NamedTuple
+
+from bboxqa.report.numbers import decimal
+from bboxqa.report.text_table import table_lines
 
 __all__ = [
     "MISSING", "WIDTH", "Check", "Step", "Walk", "beside", "check", "digits", "hang", "short",
@@ -137,7 +140,7 @@ def digits(value: float) -> str:
     ('0.6667', '0.0000')
     """
     # Rounded twice, so that a last bit does not decide where a number lies half-way: -0.40625.
-    return f"{round(round(value, 12), 4) + 0.0:.4f}"
+    return decimal(round(value, 12))
 
 
 def short(value: float) -> str:
@@ -170,41 +173,10 @@ def hang(head: str, text: str) -> str:
 
 
 def table(
-    header: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    left: Sequence[int] = (),
-    gap: int = 2,
+    titles: Sequence[str], rows: Sequence[Sequence[str]], left: Collection[int] = (), gap: int = 2
 ) -> str:
-    """Return aligned columns.
-
-    Parameters
-    ----------
-    header : sequence of str
-        One per column.
-    rows : sequence of sequence of str
-        As long as the header.
-    left : sequence of int
-        The columns that are words, which begin below each other; numbers end below each other.
-    gap : int
-        How many spaces there are between two columns.
-
-    Examples
-    --------
-    >>> print(table(["id", "name"], [["7", "Apple"], ["12", "Fig"]], left=[1]))
-    id  name
-     7  Apple
-    12  Fig
-    """
-    lines = [header, *rows]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    space = " " * gap
-    return "\n".join(
-        space.join(
-            cell.ljust(width) if place in left else cell.rjust(width)
-            for place, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    )
+    """Return rows below their titles; the columns of `left` are words."""
+    return "\n".join(table_lines([titles, *rows], left, gap=gap))
 
 
 def beside(*blocks: str) -> str:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from bboxqa.core.text import count
 from bboxqa.model.findings import FoundReport
 from bboxqa.report.findings.phrases import Group, groups
+from bboxqa.report.text_table import table_lines
 
 __all__ = ["statistics_lines"]
 
@@ -23,13 +24,7 @@ def statistics_lines(report: FoundReport) -> Iterator[str]:
     """
     found = sorted(groups(report), key=lambda g: (-g.severity.rank, -g.total, g.rule.code))
     rows = [("code", "severity", "count", "fixable", "title"), *map(_row, found)]
-    widths = [max(len(row[column]) for row in rows) for column in range(4)]
-    for row in rows:
-        code, severity, number, fixable, title = row
-        yield (
-            f"{code:<{widths[0]}}  {severity:<{widths[1]}}  {number:>{widths[2]}}  "
-            f"{fixable:<{widths[3]}}  {title}"
-        ).rstrip()
+    yield from table_lines(rows, left=[0, 1, 3, 4])
     total = sum(group.total for group in found)
     yield f"{count(total, 'finding')} by {count(len(found), 'rule')}"
 

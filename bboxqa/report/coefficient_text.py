@@ -1,0 +1,242 @@
+"""Coefficients of tables of ratings as lines of text."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import isnan, nan
+
+from bboxqa.core.text import clean, count
+from bboxqa.model.estimates import Estimate, LabelAgreement, TaskEstimates
+from bboxqa.report.coefficients import pairs_json
+from bboxqa.report.numbers import decimal, interval_text
+from bboxqa.report.text_table import table_lines
+
+__all__ = ["label_lines", "text_lines"]
+
+_ADVICE = (
+    ("no unit has two", "Have some units rated by two annotators or more."),
+    (
+        "only one value occurs",
+        "Add units of other values; percent agreement can be reported meanwhile.",
+    ),
+    ("values are not numbers", "Values have to be numbers; nominal coefficients take names."),
+    ("a unit several times", "Keep one answer of each annotator, or use a pairwise coefficient."),
+    ("for two annotators only", "Report fleiss_kappa, or cohen_kappa of each pair."),
+    ("number of options", "Name their column with --n-options."),
+    ("do not say who gave", "Give ratings instead of counts, one row each."),
+    ("do not differ in what", "Report percent agreement: there is nothing to be consistent about."),
+    ("needs weights", "Give --weights linear or quadratic."),
+    ("nobody says it where", "Have a second annotator mark the recordings in which it occurs."),
+    ("annotated by everyone", "Have everybody mark some recording from beginning to end."),
+    ("codes have the same sum", "Report krippendorff_alpha, which needs no differing sums."),
+    ("needs two annotators", "Have a second annotator rate the same units."),
+)
+_TEXTS = {
+    "task", "tier", "label", "coefficient", "95 % interval", "reading", "first", "second",
+    "annotator", "of value",
+}  # fmt: skip
+_SHOWN = 10
+
+
+def text_lines(
+    tasks: Sequence[TaskEstimates],
+    label: Callable[[str, float], str] | None = None,
+    totals: Mapping[str, Estimate] | None = None,
+) -> Iterator[str]:
+    """Yield what was measured as a person reads it.
+
+    Parameters
+    ----------
+    tasks : sequence of TaskEstimates
+        Several get one table.
+    label : callable, optional
+        Says of a coefficient's name and value what a scale calls it; empty for none.
+    totals : mapping of str to Estimate, optional
+        Of all tasks together.
+
+    Yields
+    ------
+    str
+        A line without its end.
+
+    Examples
+    --------
+    >>> task = TaskEstimates(None, 5, 2, 10, {"scott_pi": Estimate(0.5, (0.25, 0.75))})
+    >>> for line in text_lines([task]):
+    ...     print(line)
+    5 units, 2 annotators, 10 ratings
+    <BLANKLINE>
+     coefficient   value  95 % interval
+     scott_pi     0.5000  [0.2500, 0.7500]
+    """
+    several = len(tasks) > 1
+    for task in tasks[:_SHOWN]:
+        name = "" if task.task is None else f"{clean(task.task)}: "
+        yield f"{name}{_size(task)}"
+    if len(tasks) > _SHOWN:
+        yield f"… and {count(len(tasks) - _SHOWN, 'more task')}"
+    yield ""
+    rows = [
+        (task.task or "", *_row(name, estimate, label))
+        for task in tasks
+        for name, estimate in task.coefficients.items()
+    ]
+    if several and totals:
+        rows += [("total", *_row(name, mean, label)) for name, mean in totals.items()]
+    titles = ("task", "coefficient", "value", "95 % interval", "std. error", "compared",
+              "observed", "expected", "reading")  # fmt: skip
+    yield from _aligned([titles, *rows])
+    if not several and tasks:
+        yield from _details(tasks[0])
+    yield from _remarks(tasks, totals or {})
+
+
+def label_lines(tiers: Sequence[tuple[str, Sequence[LabelAgreement]]]) -> Iterator[str]:
+    """Yield how far annotators agree on each label of segments of time.
+
+    Parameters
+    ----------
+    tiers : sequence of (str, sequence of LabelAgreement)
+        A name can be there twice: somebody may call a tier what all of them are called.
+
+    Yields
+    ------
+    str
+        A line without its end.
+
+    Examples
+    --------
+    >>> for line in label_lines([("posture", [LabelAgreement("sit", Estimate(0.5), 2, 4, 1)])]):
+    ...     print(line)
+    <BLANKLINE>
+    Time on which both of a pair say a label, of that on which either does
+     tier     label  agreement  both  either  recordings
+     posture  sit       0.5000     2       4           1
+    """
+    yield ""
+    yield "Time on which both of a pair say a label, of that on which either does"
+    titles = ("tier", "label", "agreement", "95 % interval", "both", "either", "recordings")
+    rows = [
+        (tier, label.label, *_value_and_interval(label.agreement), f"{label.both:,}",
+         f"{label.either:,}", f"{label.n_recordings:,}")
+        for tier, labels in tiers
+        for label in labels
+    ]  # fmt: skip
+    yield from _aligned([titles, *rows])
+
+
+def _size(task: TaskEstimates) -> str:
+    return (
+        f"{count(task.n_units, 'unit')}, {count(task.n_annotators, 'annotator')}, "
+        f"{count(task.n_ratings, 'rating')}"
+    )
+
+
+def _row(
+    name: str, estimate: Estimate, label: Callable[[str, float], str] | None
+) -> tuple[str, ...]:
+    undefined = isnan(estimate.value)
+    pairs = estimate.n_shared is not None
+    return (
+        name,
+        *_value_and_interval(estimate),
+        decimal(estimate.standard_error),
+        "" if estimate.n_shared is None else f"{estimate.n_shared:,}",
+        decimal(estimate.observed) if pairs else "",
+        decimal(estimate.expected) if pairs else "",
+        "" if undefined or label is None else label(name, estimate.value),
+    )
+
+
+def _value_and_interval(estimate: Estimate) -> tuple[str, str]:
+    value = decimal(estimate.value) or "undefined"
+    return value, interval_text(estimate.interval)
+
+
+def _details(task: TaskEstimates) -> Iterator[str]:
+    """Yield what the coefficients of one task are made of: the lowest first."""
+    rows: list[tuple[str, ...]] = [
+        (
+            clean(row["first"]),
+            clean(row["second"]),
+            f"{row['n_shared']:,}",
+            decimal(row["kappa"]),
+            interval_text(row["interval"] or (nan, nan)),
+        )
+        for row in sorted(pairs_json(task), key=lambda row: _last(row["kappa"]))
+    ]
+    if len(rows) > 1:
+        yield from _detail(("first", "second", "compared", "kappa", "95 % interval"), rows)
+    rows = [
+        (clean(name), decimal(value))
+        for name, value in sorted(task.annotators.items(), key=lambda item: _last(-item[1]))
+    ]
+    if rows:
+        yield from _detail(("annotator", "alpha without"), rows)
+    rows = [
+        (
+            clean(name),
+            decimal(row.get("fleiss_kappa")),
+            interval_text((row.get("low", nan), row.get("high", nan))),
+            decimal(row.get("alpha_without")),
+        )
+        for name, row in sorted(
+            task.values.items(), key=lambda item: _last(item[1].get("fleiss_kappa"))
+        )
+    ]
+    if rows:
+        titles = ("of value", "fleiss_kappa of it", "95 % interval", "alpha without")
+        yield from _detail(titles, rows)
+
+
+def _last(number: float | None) -> float:
+    """Return what sorts a number that is not there behind all others."""
+    return 2.0 if number is None or isnan(number) else number
+
+
+def _detail(titles: tuple[str, ...], rows: list[tuple[str, ...]]) -> Iterator[str]:
+    yield ""
+    yield from _aligned([titles, *rows[:_SHOWN]])
+    if len(rows) > _SHOWN:
+        yield f" … and {len(rows) - _SHOWN:,} more (all of them with --format json)"
+
+
+def _aligned(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    """Yield rows below their titles, without the columns that are empty in every row."""
+    columns = [tuple(map(clean, column)) for column in zip(*rows, strict=True)]
+    columns = [column for column in columns if any(column[1:])]
+    left = [place for place, column in enumerate(columns) if column[0] in _TEXTS]
+    for line in table_lines([*zip(*columns, strict=True)], left):
+        yield f" {line}"
+
+
+def _remarks(tasks: Sequence[TaskEstimates], totals: Mapping[str, Estimate]) -> Iterator[str]:
+    """Yield each status with what it is about and what to do, and the notes."""
+    about: dict[str, list[str]] = {}
+    notes: dict[str, list[str]] = {}
+    for task in tasks:
+        where = f" ({clean(task.task)})" if task.task is not None and len(tasks) > 1 else ""
+        for name, estimate in task.coefficients.items():
+            if estimate.status != "ok":
+                about.setdefault(estimate.status, []).append(f"{name}{where}")
+        for note in task.notes:
+            notes.setdefault(note, []).append(where.strip(" ()"))
+    for name, mean in totals.items():
+        if mean.status != "ok":
+            about.setdefault(mean.status, []).append(f"{name} (total)")
+        elif len(tasks) > 1:
+            notes.setdefault("its standard error takes tasks as independent", []).append("total")
+    if about or notes:
+        yield ""
+    for status, names in about.items():
+        yield f" {_some(names)}: {clean(status)}"
+        advice = next((text for part, text in _ADVICE if part in status), "")
+        if advice and status.startswith("undefined"):
+            yield f"   {advice}"
+    for note, places in notes.items():
+        where = _some([place for place in places if place]) if len(places) < len(tasks) else ""
+        yield f" Note{f' ({where})' if where else ''}: {clean(note)}"
+
+
+def _some(names: Sequence[str]) -> str:
+    """Return the first of many names, and how many there are more."""
+    shown = ", ".join(names[:_SHOWN])
+    return f"{shown} … and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else shown

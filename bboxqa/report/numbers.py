@@ -1,0 +1,40 @@
+"""Numbers as they are shown and as they are written: four decimals, and null where undefined."""
+
+from collections.abc import Sequence
+from math import isnan
+
+__all__ = ["decimal", "interval_text", "json_interval", "json_number"]
+
+
+def decimal(value: float | None) -> str:
+    """Return a number with four decimals, and zero without a sign; empty where undefined.
+
+    Examples
+    --------
+    >>> decimal(2 / 3), decimal(-1e-9), decimal(None)
+    ('0.6667', '0.0000', '')
+    """
+    return "" if value is None or isnan(value) else f"{round(value, 4) + 0.0:.4f}"
+
+
+def interval_text(interval: Sequence[float]) -> str:
+    """Return an interval in brackets; empty where undefined.
+
+    Examples
+    --------
+    >>> interval_text((0.25, 0.75)), interval_text((float("nan"), 1))
+    ('[0.2500, 0.7500]', '')
+    """
+    low, high = interval
+    return "" if isnan(low) or isnan(high) else f"[{decimal(low)}, {decimal(high)}]"
+
+
+def json_number(value: float) -> float | None:
+    """Return a number for JSON; None where undefined."""
+    return None if isnan(value) else float(value)
+
+
+def json_interval(interval: Sequence[float]) -> list[float] | None:
+    """Return the two ends of an interval for JSON; None where undefined."""
+    low, high = interval
+    return None if isnan(low) or isnan(high) else [float(low), float(high)]
