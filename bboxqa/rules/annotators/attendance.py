@@ -166,16 +166,12 @@ RULES = (
         title="annotation by somebody who is not in the list of its image",
         severity=Severity.ERROR,
         scope="data set",
-        breaks=(
-            "Tools that go by the list drop the annotation; others count an annotator too many, "
-            "so that agreement on the image is wrong."
-        ),
-        explanation=(
-            "The rater_list or annotators of an image says who was asked about it, but an "
-            "annotation on it names somebody else. Either the list was not brought up to date, or "
-            "the annotation stands on the wrong image or under the wrong name. Complete the list, "
-            "or correct the annotation."
-        ),
+        breaks="""Tools that go by the list drop the annotation; others count an annotator too many,
+            so that agreement on the image is wrong.""",
+        explanation="""The rater_list or annotators of an image says who was asked about it, but an
+            annotation on it names somebody else. Either the list was not brought up to date, or the
+            annotation stands on the wrong image or under the wrong name. Complete the list, or
+            correct the annotation.""",
         bad={
             "images": [_TWO],
             "annotations": [
@@ -195,18 +191,14 @@ RULES = (
         title="image or annotator without annotations that were to be expected",
         severity=Severity.WARNING,
         scope="data set",
-        breaks=(
-            "Work that is missing looks like an annotator who saw nothing: every object of the "
-            "others becomes a disagreement."
-        ),
-        explanation=(
-            "In a file where most images have two annotators or more, it is a warning if some "
-            "have one only, and if somebody in the lists of annotators has no annotation in the "
-            "whole file: was the export complete? It is an info if an annotator drew nothing on "
-            "an image where another one did, since this is what happens if nothing was seen. Each "
-            "is reported once, with the number of cases. Name on each image those who have "
-            "looked at it, in rater_list, to tell the two apart."
-        ),
+        breaks="""Work that is missing looks like an annotator who saw nothing: every object of the
+            others becomes a disagreement.""",
+        explanation="""In a file where most images have two annotators or more, it is a warning if
+            some have one only, and if somebody in the lists of annotators has no annotation in the
+            whole file: was the export complete? It is an info if an annotator drew nothing on an
+            image where another one did, since this is what happens if nothing was seen. Each is
+            reported once, with the number of cases. Name on each image those who have looked at it,
+            in rater_list, to tell the two apart.""",
         bad={
             "images": [_TWO, _TWO, {"rater_list": ["ann"]}],
             "annotations": [

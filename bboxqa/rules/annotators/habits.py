@@ -225,14 +225,12 @@ RULES = (
         severity=Severity.WARNING,
         scope="data set",
         breaks="Agreement is measured on copies: it is 1 there, whatever people would have drawn.",
-        explanation=(
-            "Two annotators have the same boxes with the same categories on an image, equal to "
-            "the last digit, though people who draw by themselves differ by some pixels. Counted "
-            "are images with at least 3 annotations of each of the two; it is reported if there "
-            "are 3 such images, or if they are more than half of those that both annotated. "
-            "Annotations were copied, imported for both, or proposed by a model and left as they "
-            "were. Leave such images out of the measurement of agreement, or annotate them anew."
-        ),
+        explanation="""Two annotators have the same boxes with the same categories on an image,
+            equal to the last digit, though people who draw by themselves differ by some pixels.
+            Counted are images with at least 3 annotations of each of the two; it is reported if
+            there are 3 such images, or if they are more than half of those that both annotated.
+            Annotations were copied, imported for both, or proposed by a model and left as they
+            were. Leave such images out of the measurement of agreement, or annotate them anew.""",
         bad={"annotations": _boxes("ann", 0) + _boxes("bob", 0)},
         good={"annotations": _boxes("ann", 0) + _boxes("bob", 0.5)},
         check=_copies,
@@ -242,20 +240,15 @@ RULES = (
         title="annotator who annotates unlike all others",
         severity=Severity.INFO,
         scope="data set",
-        breaks=(
-            "One person's habit lowers agreement everywhere, and a model that is trained on it "
-            "learns two ways of annotating."
-        ),
-        explanation=(
-            "Annotators with at least 20 annotations are compared where there are at least 4 of "
-            "them, by three numbers: annotations per image, the median of the box size √(w·h), "
-            "and how far the shares of their categories are from those of all others (total "
-            "variation distance, 0 to 1). Reported is who is more than 5 robust standard "
-            "deviations (1.4826 times the median absolute deviation) from the median annotator "
-            "and, for the first two, by a factor of more than 2; for the third, by more than "
-            "0.25. It can come from the images that somebody was given; if not, look at the "
-            "guidelines together."
-        ),
+        breaks="""One person's habit lowers agreement everywhere, and a model that is trained on it
+            learns two ways of annotating.""",
+        explanation="""Annotators with at least 20 annotations are compared where there are at least
+            4 of them, by three numbers: annotations per image, the median of the box size √(w·h),
+            and how far the shares of their categories are from those of all others (total variation
+            distance, 0 to 1). Reported is who is more than 5 robust standard deviations (1.4826
+            times the median absolute deviation) from the median annotator and, for the first two,
+            by a factor of more than 2; for the third, by more than 0.25. It can come from the
+            images that somebody was given; if not, look at the guidelines together.""",
         bad={
             "annotations": _many("ann", 4)
             + _many("bob", 4.2)

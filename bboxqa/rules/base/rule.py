@@ -188,6 +188,11 @@ class Rule:
     check: Callable[..., Iterable[Any]]
     fix: Fix | None = None
 
+    def __post_init__(self) -> None:
+        # The texts are written as paragraphs, whose line breaks mean nothing.
+        for name in ("breaks", "explanation"):
+            object.__setattr__(self, name, " ".join(getattr(self, name).split()))
+
     def text(self) -> RuleText:
         """Return what a report says of the rule."""
         return RuleText(

@@ -235,16 +235,12 @@ RULES = (
         title="box without area",
         severity=Severity.ERROR,
         scope="record",
-        breaks=(
-            "Losses become NaN (log of 0), torchvision refuses to train, and pycocotools gives "
-            "the object an IoU of 0 with everything."
-        ),
-        explanation=(
-            "The width or the height of a box is 0 or negative. Negative ones come from boxes "
-            "that were drawn from right to left, or from corners in the wrong order. "
-            "The unsafe fix writes the bounds of the outline, or turns a negative side around; "
-            "where neither is there, it removes the annotation."
-        ),
+        breaks="""Losses become NaN (log of 0), torchvision refuses to train, and pycocotools gives
+            the object an IoU of 0 with everything.""",
+        explanation="""The width or the height of a box is 0 or negative. Negative ones come from
+            boxes that were drawn from right to left, or from corners in the wrong order. The unsafe
+            fix writes the bounds of the outline, or turns a negative side around; where neither is
+            there, it removes the annotation.""",
         bad={"annotations": [{"bbox": [10, 10, 0, 20]}]},
         good={"annotations": [{"bbox": [10, 10, 2, 2], "area": 4}]},
         check=_no_area,
@@ -255,16 +251,12 @@ RULES = (
         title="box outside of its image",
         severity=Severity.ERROR,
         scope="record",
-        breaks=(
-            "Nothing can be seen in it: training learns from an object that is not there, tools "
-            "that clip boxes make it empty, and evaluation counts it as missed."
-        ),
-        explanation=(
-            "No part of the box lies in its image. The box may belong to another image: tracks "
-            "that were exported over images of different sizes do so. Or the width and height of "
-            "the image are those of a smaller copy. Look at the image, then move the box or "
-            "delete it."
-        ),
+        breaks="""Nothing can be seen in it: training learns from an object that is not there, tools
+            that clip boxes make it empty, and evaluation counts it as missed.""",
+        explanation="""No part of the box lies in its image. The box may belong to another image:
+            tracks that were exported over images of different sizes do so. Or the width and height
+            of the image are those of a smaller copy. Look at the image, then move the box or delete
+            it.""",
         bad={"annotations": [{"bbox": [120, 10, 20, 30]}]},
         good={"annotations": [{"bbox": [80, 10, 20, 30]}]},
         check=_outside,
@@ -274,16 +266,12 @@ RULES = (
         title="box reaches beyond its image",
         severity=Severity.WARNING,
         scope="record",
-        breaks=(
-            "Albumentations stops with ValueError at such a box; other tools clip it without a "
-            "word, so that the same box has another IoU there."
-        ),
-        explanation=(
-            "A part of the box lies outside of its image, by more than `overshoot_px`. Boxes are "
-            "drawn past the border, or the image has another size than the file says. "
-            "The unsafe fix clips the box to the image, where enough of it is left. Where its "
-            "outline reaches beyond as well, P006 comes first."
-        ),
+        breaks="""Albumentations stops with ValueError at such a box; other tools clip it without a
+            word, so that the same box has another IoU there.""",
+        explanation="""A part of the box lies outside of its image, by more than `overshoot_px`.
+            Boxes are drawn past the border, or the image has another size than the file says. The
+            unsafe fix clips the box to the image, where enough of it is left. Where its outline
+            reaches beyond as well, P006 comes first.""",
         bad={"annotations": [{"bbox": [85, 10, 20, 30]}]},
         good={"annotations": [{"bbox": [80, 10, 20, 30]}]},
         check=_far,
@@ -294,14 +282,11 @@ RULES = (
         title="box reaches beyond its image by a pixel or less",
         severity=Severity.INFO,
         scope="record",
-        breaks=(
-            "Checks that allow nothing (Albumentations raises ValueError) stop at a fraction of a "
-            "pixel."
-        ),
-        explanation=(
-            "The box ends a little outside of its image, by no more than `overshoot_px`: rounding, "
-            "resizing or counting from 1 leaves such boxes. The fix clips the box to the image."
-        ),
+        breaks="""Checks that allow nothing (Albumentations raises ValueError) stop at a fraction of
+            a pixel.""",
+        explanation="""The box ends a little outside of its image, by no more than `overshoot_px`:
+            rounding, resizing or counting from 1 leaves such boxes. The fix clips the box to the
+            image.""",
         bad={"annotations": [{"bbox": [80.5, 10, 20, 30]}]},
         good={"annotations": [{"bbox": [80.00001, 10, 20, 30]}]},
         check=_near,
@@ -312,15 +297,11 @@ RULES = (
         title="box of less than two pixels",
         severity=Severity.WARNING,
         scope="record",
-        breaks=(
-            "After an image is scaled down the box has no pixel left; detectors drop or miss it, "
-            "and one pixel of difference halves its IoU."
-        ),
-        explanation=(
-            "A side of the box is shorter than `min_side_px`. It is mostly a slip of the mouse: a "
-            "click in place of a drag. Look at it and delete or redraw it; where objects are that "
-            "small, set `min_side_px` lower."
-        ),
+        breaks="""After an image is scaled down the box has no pixel left; detectors drop or miss
+            it, and one pixel of difference halves its IoU.""",
+        explanation="""A side of the box is shorter than `min_side_px`. It is mostly a slip of the
+            mouse: a click in place of a drag. Look at it and delete or redraw it; where objects are
+            that small, set `min_side_px` lower.""",
         bad={"annotations": [{"bbox": [10, 10, 1, 15]}]},
         good={"annotations": [{"bbox": [10, 10, 2, 15]}]},
         check=_small,
@@ -330,14 +311,10 @@ RULES = (
         title="box is very long and thin",
         severity=Severity.WARNING,
         scope="record",
-        breaks=(
-            "No anchor has such a shape, so anchor-based detectors hardly learn it, and one pixel "
-            "across changes the IoU much."
-        ),
-        explanation=(
-            "The longer side is more than `max_aspect_ratio` times the shorter one. Often a "
-            "corner was set wrongly; poles and lines are really so. Look at it."
-        ),
+        breaks="""No anchor has such a shape, so anchor-based detectors hardly learn it, and one
+            pixel across changes the IoU much.""",
+        explanation="""The longer side is more than `max_aspect_ratio` times the shorter one. Often
+            a corner was set wrongly; poles and lines are really so. Look at it.""",
         bad={"annotations": [{"bbox": [10, 10, 63, 3]}]},
         good={"annotations": [{"bbox": [10, 10, 60, 3]}]},
         check=_long,
@@ -347,14 +324,11 @@ RULES = (
         title="box takes the whole image",
         severity=Severity.INFO,
         scope="record",
-        breaks=(
-            "If it marks the image and not an object, the detector learns to answer with the "
-            "whole image."
-        ),
-        explanation=(
-            "The box takes at least `max_image_share` of its image. Close-ups are so; so are "
-            "labels of the whole image that were turned into boxes, and clicks on `select all`."
-        ),
+        breaks="""If it marks the image and not an object, the detector learns to answer with the
+            whole image.""",
+        explanation="""The box takes at least `max_image_share` of its image. Close-ups are so; so
+            are labels of the whole image that were turned into boxes, and clicks on `select
+            all`.""",
         bad={"annotations": [{"bbox": [0, 0, 100, 80]}]},
         good={"annotations": [{"bbox": [0, 0, 98, 80]}]},
         check=_whole_image,

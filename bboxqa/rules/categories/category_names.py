@@ -127,16 +127,12 @@ RULES = (
         title="category name used twice",
         severity=Severity.WARNING,
         scope="data set",
-        breaks=(
-            "A model learns to tell apart two classes that are one, and both get a poor AP; tools "
-            "that look classes up by name find one of them only."
-        ),
-        explanation=(
-            "Two categories have the same name and different ids. They come from joined files, "
-            "or from a class that was created again. Give their annotations one id, or the later "
-            "category another name. The root that Roboflow adds can have the name of a class; "
-            "this is told as info only."
-        ),
+        breaks="""A model learns to tell apart two classes that are one, and both get a poor AP;
+            tools that look classes up by name find one of them only.""",
+        explanation="""Two categories have the same name and different ids. They come from joined
+            files, or from a class that was created again. Give their annotations one id, or the
+            later category another name. The root that Roboflow adds can have the name of a class;
+            this is told as info only.""",
         bad={"categories": [{"name": "cat"}, {"name": "cat"}]},
         good={
             "categories": [{"name": "cat"}, {"name": "cats"}],
@@ -149,16 +145,12 @@ RULES = (
         title="category names that differ by case or blanks only",
         severity=Severity.WARNING,
         scope="data set",
-        breaks=(
-            "A model learns to tell apart two classes that are one, and both get a poor AP, each "
-            "having a part of the samples."
-        ),
-        explanation=(
-            "Two names are equal but for upper and lower case, blanks, or the Unicode form of "
-            "their letters. Annotators who type names themselves make such pairs. The unsafe fix "
-            "gives the annotations of the one category to the other and removes it; where two "
-            "categories share an id, or ids are no whole numbers, it waits until that is mended."
-        ),
+        breaks="""A model learns to tell apart two classes that are one, and both get a poor AP,
+            each having a part of the samples.""",
+        explanation="""Two names are equal but for upper and lower case, blanks, or the Unicode form
+            of their letters. Annotators who type names themselves make such pairs. The unsafe fix
+            gives the annotations of the one category to the other and removes it; where two
+            categories share an id, or ids are no whole numbers, it waits until that is mended.""",
         bad={"categories": [{"name": "cat"}, {"name": "Cat "}]},
         good={
             "categories": [{"name": "cat"}, {"name": "cart"}],
@@ -172,14 +164,10 @@ RULES = (
         title="category name that is empty or no text",
         severity=Severity.ERROR,
         scope="record",
-        breaks=(
-            "Classes without a name cannot be told apart in tables and plots, and code that "
-            "sorts or joins names stops with a TypeError."
-        ),
-        explanation=(
-            "The name of a category is empty, only blanks, null, a number or something else "
-            "that is no text. Write the name that annotators know the class by."
-        ),
+        breaks="""Classes without a name cannot be told apart in tables and plots, and code that
+            sorts or joins names stops with a TypeError.""",
+        explanation="""The name of a category is empty, only blanks, null, a number or something
+            else that is no text. Write the name that annotators know the class by.""",
         bad={"categories": [{"name": ""}]},
         good={"categories": [{"name": "0"}]},
         check=_empty_name,

@@ -222,15 +222,11 @@ RULES = (
         title="annotation is there twice",
         severity=Severity.WARNING,
         scope="data set",
-        breaks=(
-            "Evaluation expects two detections of one object: a perfect model misses one of the "
-            "two, and its recall and AP fall."
-        ),
-        explanation=(
-            "Two annotations of one image are equal in everything but the id, also in keys that "
-            "COCO does not know and in the annotator. They come from joining files that overlap, "
-            "from importing twice, and from copy and paste. The fix removes all but the first."
-        ),
+        breaks="""Evaluation expects two detections of one object: a perfect model misses one of the
+            two, and its recall and AP fall.""",
+        explanation="""Two annotations of one image are equal in everything but the id, also in keys
+            that COCO does not know and in the annotator. They come from joining files that overlap,
+            from importing twice, and from copy and paste. The fix removes all but the first.""",
         bad={"annotations": [{}, {}]},
         good={"annotations": [{"rater": "ann"}, {"rater": "bob"}]},
         check=_exact,
@@ -241,19 +237,15 @@ RULES = (
         title="object is annotated twice by one annotator",
         severity=Severity.WARNING,
         scope="data set",
-        breaks=(
-            "Evaluation expects two detections of one object, and non-maximum suppression leaves "
-            "one: recall and AP fall."
-        ),
-        explanation=(
-            "Two boxes of one image, one category and one annotator have an IoU of at least 0.9 "
-            "(duplicate_iou). Mostly one object was drawn twice, or a pre-annotation was kept "
-            "next to its correction. Boxes of two annotators are agreement and are not reported; "
-            "nor are crowds, boxes on an image that was given to several people where nobody says "
-            "who drew what, and annotations that D001 reports. Look at both and delete one. Where "
-            "thousands of boxes lie in one place the search ends early, and an info finding "
-            "says so."
-        ),
+        breaks="""Evaluation expects two detections of one object, and non-maximum suppression
+            leaves one: recall and AP fall.""",
+        explanation="""Two boxes of one image, one category and one annotator have an IoU of at
+            least 0.9 (duplicate_iou). Mostly one object was drawn twice, or a pre-annotation was
+            kept next to its correction. Boxes of two annotators are agreement and are not reported;
+            nor are crowds, boxes on an image that was given to several people where nobody says who
+            drew what, and annotations that D001 reports. Look at both and delete one. Where
+            thousands of boxes lie in one place the search ends early, and an info finding says
+            so.""",
         bad={"annotations": [{}, {"bbox": [10, 10, 20, 31]}]},
         good={"annotations": [{"rater": "ann"}, {"rater": "bob", "bbox": [10, 10, 20, 31]}]},
         check=_same_class,
@@ -263,18 +255,13 @@ RULES = (
         title="object has two categories by one annotator",
         severity=Severity.WARNING,
         scope="data set",
-        breaks=(
-            "One of the two labels is wrong or both are: the model is punished for either answer, "
-            "and evaluation counts a miss."
-        ),
-        explanation=(
-            "Two boxes of one image, one annotator and different categories have an IoU of at "
-            "least 0.9 (duplicate_iou). Mostly the category was corrected by drawing anew, without "
-            "deleting the first box; where objects may have several categories, or one hides "
-            "another, it is as it should be: ignore D003 then. Crowds are left out. Where "
-            "thousands of boxes lie in one place the search ends early, and an info finding "
-            "says so."
-        ),
+        breaks="""One of the two labels is wrong or both are: the model is punished for either
+            answer, and evaluation counts a miss.""",
+        explanation="""Two boxes of one image, one annotator and different categories have an IoU of
+            at least 0.9 (duplicate_iou). Mostly the category was corrected by drawing anew, without
+            deleting the first box; where objects may have several categories, or one hides another,
+            it is as it should be: ignore D003 then. Crowds are left out. Where thousands of boxes
+            lie in one place the search ends early, and an info finding says so.""",
         bad={**_DOG, "annotations": [{}, {"category_id": 2, "bbox": [10, 10, 20, 31]}]},
         good={**_DOG, "annotations": [{}, {"category_id": 2, "bbox": [10, 10, 20, 36]}]},
         check=_other_class,

@@ -167,14 +167,10 @@ RULES: tuple[Rule, ...] = (
         title="annotation id is there twice",
         severity=Severity.ERROR,
         scope="data set",
-        breaks=(
-            "pycocotools keeps the last annotation of an id and returns it in place of the "
-            "others; detectron2 refuses the file."
-        ),
-        explanation=(
-            "Several annotations have one id, as happens when files are joined without counting "
-            "on. The fix gives every later one a new id above all others."
-        ),
+        breaks="""pycocotools keeps the last annotation of an id and returns it in place of the
+            others; detectron2 refuses the file.""",
+        explanation="""Several annotations have one id, as happens when files are joined without
+            counting on. The fix gives every later one a new id above all others.""",
         bad={"annotations": [{}, {"id": 1, "bbox": [50, 10, 20, 30]}]},
         good={"annotations": [{}, {"id": 2, "bbox": [50, 10, 20, 30]}]},
         check=_annotations_again,
@@ -185,14 +181,10 @@ RULES: tuple[Rule, ...] = (
         title="image id is there twice",
         severity=Severity.ERROR,
         scope="data set",
-        breaks=(
-            "pycocotools keeps the last image of an id: the annotations of all of them are drawn "
-            "on, and evaluated with, that one."
-        ),
-        explanation=(
-            "Several images have one id, so nobody can tell which of them an annotation belongs "
-            "to. Look up the annotations in the files that were joined, and count on."
-        ),
+        breaks="""pycocotools keeps the last image of an id: the annotations of all of them are
+            drawn on, and evaluated with, that one.""",
+        explanation="""Several images have one id, so nobody can tell which of them an annotation
+            belongs to. Look up the annotations in the files that were joined, and count on.""",
         bad={"images": [{}, {"id": 1}]},
         good={"images": [{}, {"id": 2}], "annotations": [{}, {"image_id": 2}]},
         check=_images_again,
@@ -202,14 +194,10 @@ RULES: tuple[Rule, ...] = (
         title="annotation id is 0",
         severity=Severity.WARNING,
         scope="record",
-        breaks=(
-            "COCOeval stores the id of the matched annotation and takes 0 for no match: a right "
-            "detection counts as false (measured: AP 0.564 instead of 1.000)."
-        ),
-        explanation=(
-            "Ids of annotations have to begin at 1; Roboflow and others begin at 0. The fix "
-            "gives this annotation a new id above all others."
-        ),
+        breaks="""COCOeval stores the id of the matched annotation and takes 0 for no match: a right
+            detection counts as false (measured: AP 0.564 instead of 1.000).""",
+        explanation="""Ids of annotations have to begin at 1; Roboflow and others begin at 0. The
+            fix gives this annotation a new id above all others.""",
         bad={"annotations": [{"id": 0}]},
         good={"images": [{"id": 0}], "annotations": [{"id": 1, "image_id": 0}]},
         check=_zero,
@@ -220,16 +208,12 @@ RULES: tuple[Rule, ...] = (
         title="one file, several images",
         severity=Severity.WARNING,
         scope="data set",
-        breaks=(
-            "The same picture counts several times in an evaluation, each time with a part of "
-            "its objects, and can get into training and test alike."
-        ),
-        explanation=(
-            "Several image records with ids of their own have one file_name. Label Studio writes "
-            "one for each annotator: where the records name annotators, or all files are there "
-            "equally often, this is only worth knowing (`bboxqa agree` compares them). "
-            "Otherwise files were joined without looking for common images."
-        ),
+        breaks="""The same picture counts several times in an evaluation, each time with a part of
+            its objects, and can get into training and test alike.""",
+        explanation="""Several image records with ids of their own have one file_name. Label Studio
+            writes one for each annotator: where the records name annotators, or all files are there
+            equally often, this is only worth knowing (`bboxqa agree` compares them). Otherwise
+            files were joined without looking for common images.""",
         bad={
             "images": [{}, {"file_name": "a.jpg"}, {"file_name": "b.jpg"}],
             "annotations": [{}, {"image_id": 2}, {"image_id": 3}],

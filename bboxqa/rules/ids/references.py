@@ -157,17 +157,13 @@ RULES = (
         title="annotation refers to nothing",
         severity=Severity.ERROR,
         scope="record",
-        breaks=(
-            "COCOeval leaves the annotation out without a word; detectron2 stops with a KeyError "
-            "at a category_id that it does not know."
-        ),
-        explanation=(
-            "No image has the image_id of the annotation, or no category its category_id. This "
-            "comes from images or categories that were removed, or from counting from 0 in one "
-            "place and from 1 in another: where that explains all of them, it is said once, and "
-            "nothing is changed, since a wrong guess would rename every object. The unsafe fix "
-            "removes the annotation, unless more than half of them refer to nothing."
-        ),
+        breaks="""COCOeval leaves the annotation out without a word; detectron2 stops with a
+            KeyError at a category_id that it does not know.""",
+        explanation="""No image has the image_id of the annotation, or no category its category_id.
+            This comes from images or categories that were removed, or from counting from 0 in one
+            place and from 1 in another: where that explains all of them, it is said once, and
+            nothing is changed, since a wrong guess would rename every object. The unsafe fix
+            removes the annotation, unless more than half of them refer to nothing.""",
         bad={"annotations": [{}, {}, {"image_id": 9}]},
         good={"images": [{"id": 9}], "annotations": [{"image_id": 9}]},
         check=_orphans,
@@ -178,15 +174,11 @@ RULES = (
         title="reference has another type than the id",
         severity=Severity.ERROR,
         scope="record",
-        breaks=(
-            'In Python "0" and 0 are different keys: pycocotools finds no annotations for the '
-            "image, and evaluates nothing. It finds no image for 0.0 either."
-        ),
-        explanation=(
-            "The annotation refers to a text where the id is a number, or the other way round, "
-            "or to 7.0 where the id is 7. Exports of VGG Image Annotator and tables that went "
-            "through pandas hold such. The fix writes both as whole numbers."
-        ),
+        breaks="""In Python "0" and 0 are different keys: pycocotools finds no annotations for the
+            image, and evaluates nothing. It finds no image for 0.0 either.""",
+        explanation="""The annotation refers to a text where the id is a number, or the other way
+            round, or to 7.0 where the id is 7. Exports of VGG Image Annotator and tables that went
+            through pandas hold such. The fix writes both as whole numbers.""",
         bad={"annotations": [{"image_id": "1"}]},
         good={"annotations": [{"image_id": 1}]},
         check=_mixed,
@@ -197,14 +189,10 @@ RULES = (
         title="image without annotations",
         severity=Severity.INFO,
         scope="data set",
-        breaks=(
-            "An image that was never finished is learned as background, and each right "
-            "detection on it counts as false."
-        ),
-        explanation=(
-            "No annotation refers to the image. That is right where nothing is to be seen, and "
-            "wrong where somebody has not come to it yet; the file cannot tell the two apart."
-        ),
+        breaks="""An image that was never finished is learned as background, and each right
+            detection on it counts as false.""",
+        explanation="""No annotation refers to the image. That is right where nothing is to be seen,
+            and wrong where somebody has not come to it yet; the file cannot tell the two apart.""",
         bad={"images": [{}, {}]},
         good={"images": [{}, {}], "annotations": [{}, {"image_id": 2}]},
         check=_unannotated,

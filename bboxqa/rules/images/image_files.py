@@ -214,17 +214,13 @@ RULES = (
         title="image file missing",
         severity=Severity.ERROR,
         scope="images",
-        breaks=(
-            "Pillow stops training with a FileNotFoundError; OpenCV returns None in place of the "
-            "image."
-        ),
-        explanation=(
-            "There is no file of that name below the folder of the images, or the name, or a "
-            "link, leads out of that folder; such a file is never opened. Files whose name is "
-            "the same but for folder, case, slashes or Unicode form are suggested. The unsafe "
-            "fix writes the suggested name where exactly one file can be meant, and no other "
-            "record can mean it."
-        ),
+        breaks="""Pillow stops training with a FileNotFoundError; OpenCV returns None in place of
+            the image.""",
+        explanation="""There is no file of that name below the folder of the images, or the name, or
+            a link, leads out of that folder; such a file is never opened. Files whose name is the
+            same but for folder, case, slashes or Unicode form are suggested. The unsafe fix writes
+            the suggested name where exactly one file can be meant, and no other record can mean
+            it.""",
         bad={"images": [{"file_name": "C:\\photos\\A.JPG"}]},
         good={"images": [{"file_name": "photos/a.jpg"}]},
         check=_missing,
@@ -235,15 +231,11 @@ RULES = (
         title="image file that cannot be decoded",
         severity=Severity.ERROR,
         scope="images",
-        breaks=(
-            "Pillow stops training with an OSError in the middle of an epoch; OpenCV returns "
-            "None, or an image whose lower part is grey."
-        ),
-        explanation=(
-            "The file is empty, truncated, no image, or larger than what Pillow takes for a "
-            "decompression bomb; that is not decoded. Copy or download it again. For large "
-            "images that are meant so, ignore this rule."
-        ),
+        breaks="""Pillow stops training with an OSError in the middle of an epoch; OpenCV returns
+            None, or an image whose lower part is grey.""",
+        explanation="""The file is empty, truncated, no image, or larger than what Pillow takes for
+            a decompression bomb; that is not decoded. Copy or download it again. For large images
+            that are meant so, ignore this rule.""",
         bad={"images": [{"file_name": "half-downloaded.jpg"}]},
         good={"images": [{"file_name": "whole.jpg"}]},
         check=_undecodable,
@@ -253,16 +245,12 @@ RULES = (
         title="size differs from that of the image file",
         severity=Severity.ERROR,
         scope="images",
-        breaks=(
-            "Boxes lie beside the objects, and masks that pycocotools draws from polygons do not "
-            "have the size of the image."
-        ),
-        explanation=(
-            "Width and height of the record are not those of the file, after its EXIF "
-            "orientation. Mostly images were resized after they were annotated. The unsafe fix "
-            "writes the size of the file where all that is drawn fits into it; first make sure "
-            "that it was drawn on an image of this size."
-        ),
+        breaks="""Boxes lie beside the objects, and masks that pycocotools draws from polygons do
+            not have the size of the image.""",
+        explanation="""Width and height of the record are not those of the file, after its EXIF
+            orientation. Mostly images were resized after they were annotated. The unsafe fix writes
+            the size of the file where all that is drawn fits into it; first make sure that it was
+            drawn on an image of this size.""",
         bad={"images": [{"file_name": "of-640-x-480.jpg", "width": 1280, "height": 960}]},
         good={"images": [{"file_name": "of-640-x-480.jpg", "width": 640, "height": 480}]},
         check=_other_size,
@@ -273,16 +261,12 @@ RULES = (
         title="width and height swapped against the image file",
         severity=Severity.ERROR,
         scope="images",
-        breaks=(
-            "OpenCV turns images as their EXIF orientation says, Pillow does not: with one of "
-            "them all boxes of the image lie in the wrong places."
-        ),
-        explanation=(
-            "Width and height of the record are those of the file the other way round, often "
-            "because a tool took the size before the EXIF orientation. The unsafe fix swaps "
-            "them where all that is drawn then fits; make sure that it was drawn on the upright "
-            "image. To be free of this, turn the pixels and drop the EXIF orientation."
-        ),
+        breaks="""OpenCV turns images as their EXIF orientation says, Pillow does not: with one of
+            them all boxes of the image lie in the wrong places.""",
+        explanation="""Width and height of the record are those of the file the other way round,
+            often because a tool took the size before the EXIF orientation. The unsafe fix swaps
+            them where all that is drawn then fits; make sure that it was drawn on the upright
+            image. To be free of this, turn the pixels and drop the EXIF orientation.""",
         bad={"images": [{"file_name": "upright.jpg", "width": 4032, "height": 3024}]},
         good={"images": [{"file_name": "upright.jpg", "width": 3024, "height": 4032}]},
         check=_turned,
@@ -293,15 +277,11 @@ RULES = (
         title="image file without a record",
         severity=Severity.INFO,
         scope="images",
-        breaks=(
-            "Nothing fails, so nobody sees that the export left images out, or that they are not "
-            "annotated yet (HumanSignal/label-studio 5544)."
-        ),
-        explanation=(
-            "Image files below the folder are named by no image record. That is right for other "
-            "splits in the same folder; otherwise look whether the export is complete. All of "
-            "them are one finding."
-        ),
+        breaks="""Nothing fails, so nobody sees that the export left images out, or that they are
+            not annotated yet (HumanSignal/label-studio 5544).""",
+        explanation="""Image files below the folder are named by no image record. That is right for
+            other splits in the same folder; otherwise look whether the export is complete. All of
+            them are one finding.""",
         bad={"images": [{"file_name": "a.jpg"}]},
         good={
             "images": [{"file_name": "a.jpg"}, {"file_name": "b.jpg"}],

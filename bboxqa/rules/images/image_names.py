@@ -121,16 +121,12 @@ RULES = (
         title="file name that is no plain path",
         severity=Severity.WARNING,
         scope="record",
-        breaks=(
-            "The images are found on one computer only: absolute paths do not exist elsewhere, "
-            "and a backslash is a letter of the name on Linux and macOS."
-        ),
-        explanation=(
-            'The file name is an absolute path, has "..", is a URL, or has backslashes. Write '
-            "paths below the folder of the images, with slashes. The unsafe fix turns "
-            "backslashes into slashes; the others have to be mended by hand, or by the fix of "
-            "M001. Where most names are such, they are one finding."
-        ),
+        breaks="""The images are found on one computer only: absolute paths do not exist elsewhere,
+            and a backslash is a letter of the name on Linux and macOS.""",
+        explanation="""The file name is an absolute path, has "..", is a URL, or has backslashes.
+            Write paths below the folder of the images, with slashes. The unsafe fix turns
+            backslashes into slashes; the others have to be mended by hand, or by the fix of M001.
+            Where most names are such, they are one finding.""",
         bad={"images": [{"file_name": "photos\\a.jpg"}]},
         good={"images": [{"file_name": "photos/a..b.jpg"}]},
         check=_bound_to_one_place,
@@ -141,14 +137,10 @@ RULES = (
         title="file names that differ by case or Unicode form only",
         severity=Severity.WARNING,
         scope="data set",
-        breaks=(
-            "On Windows and macOS both names are one file: unpacking the images overwrites one "
-            "with the other, and its annotations lie on the wrong image."
-        ),
-        explanation=(
-            "Two file names are equal but for upper and lower case, slashes, or the Unicode form "
-            "of their letters. Rename one of the files, and its record."
-        ),
+        breaks="""On Windows and macOS both names are one file: unpacking the images overwrites one
+            with the other, and its annotations lie on the wrong image.""",
+        explanation="""Two file names are equal but for upper and lower case, slashes, or the
+            Unicode form of their letters. Rename one of the files, and its record.""",
         bad={"images": [{"file_name": "a.jpg"}, {"file_name": "A.jpg"}]},
         good={
             "images": [{"file_name": "a.jpg"}, {"file_name": "a.jpeg"}],

@@ -197,17 +197,13 @@ RULES = (
         title="image in several files",
         severity=Severity.WARNING,
         scope="files",
-        breaks=(
-            "If the files are splits, the model is tested on images that it was trained on, and "
-            "its scores are too good."
-        ),
-        explanation=(
-            "An image is in an earlier file, too: by its content where the image files are "
-            "given, equal byte for byte or nearly equal to look at, otherwise by its name, or "
-            "the last part of it together with the size. Remove it from all files but one. "
-            "Files that share nearly all images are rather those of several annotators; this is "
-            "told as info only. In the example, the earlier file has a.jpg."
-        ),
+        breaks="""If the files are splits, the model is tested on images that it was trained on, and
+            its scores are too good.""",
+        explanation="""An image is in an earlier file, too: by its content where the image files are
+            given, equal byte for byte or nearly equal to look at, otherwise by its name, or the
+            last part of it together with the size. Remove it from all files but one. Files that
+            share nearly all images are rather those of several annotators; this is told as info
+            only. In the example, the earlier file has a.jpg.""",
         bad={"images": [{"file_name": "a.jpg"}]},
         good={"images": [{"file_name": "b.jpg"}]},
         check=_shared_images,

@@ -88,16 +88,12 @@ RULES = (
         title="keypoints do not fit their category or their number",
         severity=Severity.ERROR,
         scope="record",
-        breaks=(
-            "COCOeval stops with a broadcast error if points are missing, with KeyError if "
-            "num_keypoints is, and ignores objects whose num_keypoints is 0."
-        ),
-        explanation=(
-            "Keypoints are x, y and visibility (0, 1 or 2) of each point that the category names, "
-            "and num_keypoints is how many of them have a visibility above 0. Here numbers are "
-            "missing or too many, or the count is wrong. The fix sets the count; a list of the "
-            "wrong length has to be exported again."
-        ),
+        breaks="""COCOeval stops with a broadcast error if points are missing, with KeyError if
+            num_keypoints is, and ignores objects whose num_keypoints is 0.""",
+        explanation="""Keypoints are x, y and visibility (0, 1 or 2) of each point that the category
+            names, and num_keypoints is how many of them have a visibility above 0. Here numbers are
+            missing or too many, or the count is wrong. The fix sets the count; a list of the wrong
+            length has to be exported again.""",
         bad={
             "categories": [_CATEGORY],
             "annotations": [{"keypoints": [12, 12, 2, 0, 0, 0], "num_keypoints": 2}],

@@ -211,16 +211,12 @@ RULES = (
         title="polygon crosses or touches itself",
         severity=Severity.WARNING,
         scope="record",
-        breaks=(
-            "shapely raises TopologicalError or GEOSException on it, as tools that slice images "
-            "do (sahi drops the object or stops); area and IoU come out wrong."
-        ),
-        explanation=(
-            "The edges of a ring cross or touch each other, or its points lie on one line. A "
-            "slip of the hand does so, and vertices in the wrong order. Where it happens is in "
-            "the message. The unsafe fix divides the ring into rings that do not cross "
-            "themselves, unless that would need a hole; edges without area are lost."
-        ),
+        breaks="""shapely raises TopologicalError or GEOSException on it, as tools that slice images
+            do (sahi drops the object or stops); area and IoU come out wrong.""",
+        explanation="""The edges of a ring cross or touch each other, or its points lie on one line.
+            A slip of the hand does so, and vertices in the wrong order. Where it happens is in the
+            message. The unsafe fix divides the ring into rings that do not cross themselves, unless
+            that would need a hole; edges without area are lost.""",
         bad={"annotations": [
             {"segmentation": [[10, 10, 30, 40, 30, 10, 10, 40]], "area": 300},
         ]},
@@ -235,16 +231,12 @@ RULES = (
         title="outline reaches beyond its image",
         severity=Severity.WARNING,
         scope="record",
-        breaks=(
-            "pycocotools cuts the mask at the border without a word, so that `area` and bbox do "
-            "not fit it; other tools write beyond the end of an array."
-        ),
-        explanation=(
-            "A part of the outline lies outside of its image, by more than `overshoot_px`. "
-            "Exports of tracks over images of different sizes have such outlines, and drawing past "
-            "the border. The unsafe fix cuts the outline at the border of the image, where enough "
-            "of it is left and it does not cross itself."
-        ),
+        breaks="""pycocotools cuts the mask at the border without a word, so that `area` and bbox do
+            not fit it; other tools write beyond the end of an array.""",
+        explanation="""A part of the outline lies outside of its image, by more than `overshoot_px`.
+            Exports of tracks over images of different sizes have such outlines, and drawing past
+            the border. The unsafe fix cuts the outline at the border of the image, where enough of
+            it is left and it does not cross itself.""",
         bad={"annotations": [
             {"bbox": [85, 10, 15, 30], "area": 450,
              "segmentation": [[85, 10, 110, 10, 110, 40, 85, 40]]},
@@ -261,15 +253,11 @@ RULES = (
         title="box is not the bounds of its outline",
         severity=Severity.WARNING,
         scope="record",
-        breaks=(
-            "One of the two is wrong: a detector learns another object than a segmenter does, and "
-            "Mask R-CNN crops the mask by the box."
-        ),
-        explanation=(
-            "An edge of the box is more than `bounds_px` away from that of the outline. One of "
-            "them was changed without the other, or was exported wrongly. Look which of them is "
-            "right. The unsafe fix takes the outline for right and writes its bounds."
-        ),
+        breaks="""One of the two is wrong: a detector learns another object than a segmenter does,
+            and Mask R-CNN crops the mask by the box.""",
+        explanation="""An edge of the box is more than `bounds_px` away from that of the outline.
+            One of them was changed without the other, or was exported wrongly. Look which of them
+            is right. The unsafe fix takes the outline for right and writes its bounds.""",
         bad={"annotations": [
             {"bbox": [10, 10, 20, 40], "segmentation": [[10, 10, 30, 10, 30, 40, 10, 40]],
              "area": 600},

@@ -130,16 +130,12 @@ RULES = (
         title="iscrowd is not 0 or 1",
         severity=Severity.WARNING,
         scope="record",
-        breaks=(
-            "COCOeval stops with KeyError 'iscrowd' where it is missing, and ignores the object "
-            "where it is 2 or more."
-        ),
-        explanation=(
-            "Each annotation says by iscrowd whether it is one object (0) or a group drawn as "
-            "one (1). Here it is missing, or something else. The fix writes 0 where it is "
-            'missing or null, and the number where true, 1.0 or "1" stands for it; what other '
-            "values mean, you have to know."
-        ),
+        breaks="""COCOeval stops with KeyError 'iscrowd' where it is missing, and ignores the object
+            where it is 2 or more.""",
+        explanation="""Each annotation says by iscrowd whether it is one object (0) or a group drawn
+            as one (1). Here it is missing, or something else. The fix writes 0 where it is missing
+            or null, and the number where true, 1.0 or "1" stands for it; what other values mean,
+            you have to know.""",
         bad={"annotations": [{"iscrowd": ABSENT}]},
         good={"annotations": [{"iscrowd": 0}]},
         check=_crowd,
@@ -150,17 +146,13 @@ RULES = (
         title="bbox is not four numbers",
         severity=Severity.ERROR,
         scope="record",
-        breaks=(
-            "COCOeval stops at null with a TypeError, at an object with a KeyError, and at a list "
-            "of another length with 'list input can be bounding box (Nx4) or RLEs'; numbers "
-            "written as text stop trainers that compute with them."
-        ),
-        explanation=(
-            "A bbox is a list of x, y, width and height in pixels. Here it is something else: "
-            "null, an object, a list of another length, or it holds texts or infinite numbers. "
-            "The unsafe fix writes numbers where the texts hold them, or else the bounds of the "
-            "outline where there is a sound one."
-        ),
+        breaks="""COCOeval stops at null with a TypeError, at an object with a KeyError, and at a
+            list of another length with 'list input can be bounding box (Nx4) or RLEs'; numbers
+            written as text stop trainers that compute with them.""",
+        explanation="""A bbox is a list of x, y, width and height in pixels. Here it is something
+            else: null, an object, a list of another length, or it holds texts or infinite numbers.
+            The unsafe fix writes numbers where the texts hold them, or else the bounds of the
+            outline where there is a sound one.""",
         bad={"annotations": [{"bbox": ["10", "10", "20", "30"], "area": 600}]},
         good={"annotations": [{"bbox": [10.0, 10, 2e1, 30]}]},
         check=_box,
@@ -171,16 +163,12 @@ RULES = (
         title="segmentation of a wrong type, or missing where most have one",
         severity=Severity.WARNING,
         scope="record",
-        breaks=(
-            "pycocotools stops at it in the evaluation of masks: TypeError at null, IndexError "
-            "at an empty list, KeyError where it is missing."
-        ),
-        explanation=(
-            "A segmentation is a list of polygons ([[x, y, x, y, …]]) or a mask as run lengths "
-            '({"size": …, "counts": …}). This one is neither; or it is missing, null or '
-            "empty, while more than half of the annotations have one. Draw the outline, or train "
-            "on boxes only."
-        ),
+        breaks="""pycocotools stops at it in the evaluation of masks: TypeError at null, IndexError
+            at an empty list, KeyError where it is missing.""",
+        explanation="""A segmentation is a list of polygons ([[x, y, x, y, …]]) or a mask as run
+            lengths ({"size": …, "counts": …}). This one is neither; or it is missing, null or
+            empty, while more than half of the annotations have one. Draw the outline, or train on
+            boxes only.""",
         bad={"annotations": [{"segmentation": 7}]},
         good={"annotations": [{"segmentation": [[10, 10, 30, 10, 30, 40, 10, 40]]}]},
         check=_outline,
@@ -191,11 +179,9 @@ RULES = (
         severity=Severity.INFO,
         scope="record",
         breaks="COCOeval stops with KeyError 'area': it sorts objects by size.",
-        explanation=(
-            "Each annotation has an area in square pixels, that of its outline. Here it is "
-            "missing; that it is something else than a number is a warning. The fix computes it "
-            "from the outline, or from the box where there is none."
-        ),
+        explanation="""Each annotation has an area in square pixels, that of its outline. Here it is
+            missing; that it is something else than a number is a warning. The fix computes it from
+            the outline, or from the box where there is none.""",
         bad={"annotations": [{"area": ABSENT}]},
         good={"annotations": [{"area": 600.0}]},
         check=_area,

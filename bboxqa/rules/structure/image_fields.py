@@ -68,15 +68,11 @@ RULES = (
         title="width or height of an image is no size",
         severity=Severity.ERROR,
         scope="record",
-        breaks=(
-            "pycocotools cannot make masks (KeyError, or 'an integer is required'), and loaders "
-            "that scale boxes divide by it."
-        ),
-        explanation=(
-            "The width or the height of an image is missing, null, a text, no whole number, or "
-            "not above 0. The fix writes the number where a text or 640.0 holds a whole one. "
-            "Other sizes have to be read from the image."
-        ),
+        breaks="""pycocotools cannot make masks (KeyError, or 'an integer is required'), and loaders
+            that scale boxes divide by it.""",
+        explanation="""The width or the height of an image is missing, null, a text, no whole
+            number, or not above 0. The fix writes the number where a text or 640.0 holds a whole
+            one. Other sizes have to be read from the image.""",
         bad={"images": [{"width": "100"}]},
         good={"images": [{"width": 100}]},
         check=_size,
@@ -88,11 +84,9 @@ RULES = (
         severity=Severity.ERROR,
         scope="record",
         breaks="Loaders such as torchvision's CocoDetection open the image by it, and stop.",
-        explanation=(
-            "The file_name of an image is missing, empty, or no text. Where a coco_url is there "
-            "in its place, as in LVIS, this is only worth knowing: loaders for LVIS take the "
-            "name from it, others do not."
-        ),
+        explanation="""The file_name of an image is missing, empty, or no text. Where a coco_url is
+            there in its place, as in LVIS, this is only worth knowing: loaders for LVIS take the
+            name from it, others do not.""",
         bad={"images": [{"file_name": ""}]},
         good={"images": [{"file_name": "0"}]},
         check=_name,

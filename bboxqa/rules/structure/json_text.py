@@ -167,12 +167,10 @@ RULES = (
         severity=Severity.ERROR,
         scope="data set",
         breaks="No tool can load the file: every json reader stops at this byte.",
-        explanation=(
-            "The text breaks the rules of json. Often the file was cut off by a full disk or a "
-            "stopped download, or a comma was left by hand before a closing bracket. What stands "
-            "before the break is checked nevertheless. Export the file again, or mend the place "
-            "by hand."
-        ),
+        explanation="""The text breaks the rules of json. Often the file was cut off by a full disk
+            or a stopped download, or a comma was left by hand before a closing bracket. What stands
+            before the break is checked nevertheless. Export the file again, or mend the place by
+            hand.""",
         bad='{"images": [], "categories": [], "annotations": [{"id": 1, "bbox": [1, 2',
         good=_PLAIN,
         check=_broken,
@@ -183,11 +181,9 @@ RULES = (
         severity=Severity.ERROR,
         scope="data set",
         breaks="Python's json stops with 'Extra data', and so does every loader built on it.",
-        explanation=(
-            "After the document, the file goes on. This comes about when a shorter file is "
-            "written over a longer one, or when a tool adds a second document to the first. "
-            "The unsafe fix cuts off what follows; look first whether it is needed."
-        ),
+        explanation="""After the document, the file goes on. This comes about when a shorter file is
+            written over a longer one, or when a tool adds a second document to the first. The
+            unsafe fix cuts off what follows; look first whether it is needed.""",
         bad=_PLAIN + '{"annotations": []}',
         good=_PLAIN + "\n\n",
         check=_trailing,
@@ -198,15 +194,11 @@ RULES = (
         title="encoding is not plain UTF-8",
         severity=Severity.WARNING,
         scope="data set",
-        breaks=(
-            "Python's json refuses text that begins with a byte order mark, and other encodings "
-            "end in a UnicodeDecodeError; pycocotools stops at both."
-        ),
-        explanation=(
-            "Json is UTF-8 without a byte order mark. Editors and shells on Windows add the mark "
-            "or write UTF-16. The fix writes the same text as UTF-8. A file in another 8-bit "
-            "encoding is left alone, since nothing in it says which one it is."
-        ),
+        breaks="""Python's json refuses text that begins with a byte order mark, and other encodings
+            end in a UnicodeDecodeError; pycocotools stops at both.""",
+        explanation="""Json is UTF-8 without a byte order mark. Editors and shells on Windows add
+            the mark or write UTF-16. The fix writes the same text as UTF-8. A file in another 8-bit
+            encoding is left alone, since nothing in it says which one it is.""",
         bad="\ufeff" + _PLAIN,
         good=_PLAIN[:-1] + ', "info": {"description": "Gänse"}}',
         check=_encoding,
@@ -217,15 +209,11 @@ RULES = (
         title="number is NaN or infinite",
         severity=Severity.ERROR,
         scope="data set",
-        breaks=(
-            "Strict readers (browsers, orjson, msgspec) refuse the whole file; Python reads the "
-            "number, and IoU and losses become NaN."
-        ),
-        explanation=(
-            "A number is NaN, Infinity, or too large to be held (1e400). Json knows none of "
-            "these. They come from a division by 0 when boxes are scaled, or from the bounds of "
-            "an empty outline. Draw the annotation again, or remove it."
-        ),
+        breaks="""Strict readers (browsers, orjson, msgspec) refuse the whole file; Python reads the
+            number, and IoU and losses become NaN.""",
+        explanation="""A number is NaN, Infinity, or too large to be held (1e400). Json knows none
+            of these. They come from a division by 0 when boxes are scaled, or from the bounds of an
+            empty outline. Draw the annotation again, or remove it.""",
         bad=(
             '{"images": [], "categories": [], '
             '"annotations": [{"id": 1, "bbox": [NaN, 1e400, -Infinity, 3]}]}'
@@ -238,14 +226,10 @@ RULES = (
         title="key is there twice",
         severity=Severity.ERROR,
         scope="data set",
-        breaks=(
-            "Readers keep the last value and drop the others silently: a second "
-            '"annotations": [] empties the data set.'
-        ),
-        explanation=(
-            "An object has the same key more than once. This comes from files that were joined "
-            "by hand. Only you can tell which of the values is the right one; keep that."
-        ),
+        breaks="""Readers keep the last value and drop the others silently: a second "annotations":
+            [] empties the data set.""",
+        explanation="""An object has the same key more than once. This comes from files that were
+            joined by hand. Only you can tell which of the values is the right one; keep that.""",
         bad='{"images": [], "categories": [], "annotations": [{"id": 1}], "annotations": []}',
         good={"annotations": [{"id": 1, "attributes": {"id": 1}}]},
         check=_repeated,
@@ -256,12 +240,9 @@ RULES = (
         severity=Severity.ERROR,
         scope="data set",
         breaks="pycocotools stops: 'annotation file format … not supported'.",
-        explanation=(
-            "A COCO file is an object with the lists images, annotations and categories. "
-            "A list at the top is what a detector's results look like (image_id, category_id, "
-            "bbox, score); they are loaded on top of the file with the annotations, not in its "
-            "place."
-        ),
+        explanation="""A COCO file is an object with the lists images, annotations and categories. A
+            list at the top is what a detector's results look like (image_id, category_id, bbox,
+            score); they are loaded on top of the file with the annotations, not in its place.""",
         bad='[{"image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4], "score": 0.9}]',
         good=_PLAIN,
         check=_no_object,
@@ -272,11 +253,9 @@ RULES = (
         severity=Severity.INFO,
         scope="data set",
         breaks="Loaders that hold the file as Python objects can run out of memory.",
-        explanation=(
-            "The file is larger than `large_file_mb`. pycocotools and most training frameworks "
-            "read it whole, in every worker process. Split it, write coordinates with fewer "
-            "digits, or store masks as compressed run lengths."
-        ),
+        explanation="""The file is larger than `large_file_mb`. pycocotools and most training
+            frameworks read it whole, in every worker process. Split it, write coordinates with
+            fewer digits, or store masks as compressed run lengths.""",
         bad={"info": {"description": "what is large, the settings say"}},
         good=_PLAIN,
         check=_large,

@@ -129,15 +129,11 @@ RULES: tuple[Rule, ...] = (
         title="list of records is missing or no list",
         severity=Severity.ERROR,
         scope="data set",
-        breaks=(
-            "pycocotools loads a file without images and finds none, without a word; without "
-            "annotations or categories it stops with a KeyError at the first question."
-        ),
-        explanation=(
-            "A COCO file needs the lists images, annotations and categories. One of them is not "
-            "there, or is something else than a list, as when categories are written as an "
-            'object ("1": "cat"). An empty list is allowed.'
-        ),
+        breaks="""pycocotools loads a file without images and finds none, without a word; without
+            annotations or categories it stops with a KeyError at the first question.""",
+        explanation="""A COCO file needs the lists images, annotations and categories. One of them
+            is not there, or is something else than a list, as when categories are written as an
+            object ("1": "cat"). An empty list is allowed.""",
         bad={"annotations": ABSENT},
         good={"annotations": []},
         check=_list_missing,
@@ -148,11 +144,9 @@ RULES: tuple[Rule, ...] = (
         severity=Severity.ERROR,
         scope="record",
         breaks="pycocotools stops with a KeyError at the first record that has not the key.",
-        explanation=(
-            "Each record needs its id, and each annotation an image_id, a category_id and a "
-            "bbox. Where an annotation without bbox has an outline, this is a warning: masks "
-            "can still be evaluated, boxes cannot. Other rules look at other keys."
-        ),
+        explanation="""Each record needs its id, and each annotation an image_id, a category_id and
+            a bbox. Where an annotation without bbox has an outline, this is a warning: masks can
+            still be evaluated, boxes cannot. Other rules look at other keys.""",
         bad={"annotations": [{"category_id": ABSENT}]},
         good={"annotations": [{"segmentation": [[10, 10, 30, 10, 30, 40, 10, 40]]}]},
         check=_required,
@@ -162,15 +156,11 @@ RULES: tuple[Rule, ...] = (
         title="info or licenses missing, or year empty",
         severity=Severity.INFO,
         scope="data set",
-        breaks=(
-            "Readers with a strict schema stop at the file, since the year is a number there; "
-            "COCO.info() of pycocotools stops with a KeyError where there is no info."
-        ),
-        explanation=(
-            'CVAT writes "year": "", and hand-made files often have neither info nor licenses. '
-            "The annotations are not concerned. The fix adds an empty info and empty licenses, "
-            "and removes the empty year."
-        ),
+        breaks="""Readers with a strict schema stop at the file, since the year is a number there;
+            COCO.info() of pycocotools stops with a KeyError where there is no info.""",
+        explanation="""CVAT writes "year": "", and hand-made files often have neither info nor
+            licenses. The annotations are not concerned. The fix adds an empty info and empty
+            licenses, and removes the empty year.""",
         bad={"info": {"year": ""}},
         good={"info": {"year": 2026}},
         check=_about,
@@ -182,12 +172,9 @@ RULES: tuple[Rule, ...] = (
         severity=Severity.ERROR,
         scope="record",
         breaks="pycocotools stops with a TypeError while it builds its index.",
-        explanation=(
-            "An image, an annotation or a category is no object, but a list, a text, a number or "
-            "null. Each has to be an object with keys, such as "
-            '{"id": 1, "name": "cat"}. That info is no object, or licenses is no list, is a '
-            "warning."
-        ),
+        explanation="""An image, an annotation or a category is no object, but a list, a text, a
+            number or null. Each has to be an object with keys, such as {"id": 1, "name": "cat"}.
+            That info is no object, or licenses is no list, is a warning.""",
         bad={"annotations": [{}, [1, 1, 1]]},
         good={"annotations": [{}, {"bbox": [40, 10, 20, 30]}]},
         check=_wrong_container,
