@@ -259,9 +259,9 @@ def _gone(
         if name in here or "\\" in name:
             continue
         if _is_gone(Path(root) / name):
-            yield Regression(name, "it is gone: there is no such folder now")
+            yield Regression(name, "project folder no longer exists")
         elif pattern is None and _is_bare(Path(root) / name):
-            yield Regression(name, "it is gone: there is no COCO json in its folder now")
+            yield Regression(name, "project folder no longer holds COCO json")
 
 
 def _is_gone(folder: Path) -> bool:

@@ -1,9 +1,8 @@
 """The command line: one module per command, and no logic of its own."""
 
 import io
-import os
 import sys
-import traceback
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,18 +10,17 @@ from bboxqa.cli.agree import agree
 from bboxqa.cli.batch import batch
 from bboxqa.cli.example import example
 from bboxqa.cli.explain import explain
+from bboxqa.cli.failures import exit_code_of
 from bboxqa.cli.plan import plan
 from bboxqa.cli.segments import segments
 from bboxqa.cli.stats import stats
 from bboxqa.cli.validate import validate
-from bboxqa.core.errors import BboxqaError
-from bboxqa.core.text import clean
 from bboxqa.core.version import __version__
 
-__all__ = ["main"]
+if TYPE_CHECKING:
+    from pathlib import Path
 
-# What a shell gives a command that ctrl-C has ended.
-_INTERRUPTED = 130
+__all__ = ["main"]
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -55,38 +53,16 @@ cli.add_command(explain)
 
 
 def main() -> None:
-    """Run the command line; never show a traceback for bad input."""
+    """Run the command line; errors are one line, their traceback is shown with BBOXQA_DEBUG=1."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # A terminal that does not know a sign shows its number.
+            # A character that the encoding of the terminal lacks is shown as its number.
             stream.reconfigure(errors="backslashreplace")
+    written: list[Path] = []
     try:
-        code = cli.main(standalone_mode=False)
+        code = cli.main(standalone_mode=False, obj=written)
         if sys.stdout is not None:
             sys.stdout.flush()
-    except click.ClickException as error:
-        error.show()
-        code = 2
-    except BboxqaError as error:
-        click.echo(f"Error: {clean(str(error))}", err=True)
-        code = 2
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("Interrupted; nothing was written.", err=True)
-        code = _INTERRUPTED
-    except MemoryError:
-        click.echo("Error: not enough memory for this input", err=True)
-        code = 2
-    except BrokenPipeError:
-        # Whoever read the output has seen enough; python must not complain when it flushes.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
-    except OSError as error:
-        click.echo(f"Error: {error.filename or 'output'}: {error.strerror}", err=True)
-        code = 2
-    except Exception as error:  # noqa: BLE001 - a traceback helps nobody who did not write this
-        place = traceback.extract_tb(error.__traceback__)[-1]
-        what = f"{type(error).__name__}: {clean(str(error))}"
-        click.echo(f"Error: bboxqa failed in {place.name}, line {place.lineno}: {what}", err=True)
-        click.echo("This is a defect of bboxqa; please report it with this line.", err=True)
-        code = 2
+    except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - tracebacks are for debugging
+        code = exit_code_of(error, written)
     sys.exit(code)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.options import memory_option
+from bboxqa.cli.failures import note_written
+from bboxqa.cli.options import agree_settings, memory_option
 
 if TYPE_CHECKING:
     from bboxqa.model.results import AgreementResult
@@ -136,7 +137,7 @@ def agree(
     from bboxqa.pipelines.agree import agree_with
     from bboxqa.pipelines.counting import count_sequentially
 
-    settings = _settings(config, options)
+    settings = agree_settings(config, options)
     source = _source(paths, named)
     if out is not None:
         from bboxqa.report.result_files import check_folder
@@ -161,17 +162,9 @@ def agree(
         from bboxqa.report.result_files import write_folder
 
         written = write_folder(result, summary(result), out)
+        note_written(out)
     show(result, output_format, written)
     return 1 if _below(result, settings) else 0
-
-
-def _settings(config: str | None, options: dict[str, Any]) -> "AgreeSettings":
-    """Return the settings of the file with those of the command line over them."""
-    from bboxqa.model.settings import settings_from
-    from bboxqa.model.settings_files import read_settings
-
-    given = {key: value for key, value in options.items() if value not in (None, ())}
-    return settings_from({**(read_settings(config) if config else {}), **given})
 
 
 def _source(paths: tuple[Path, ...], named: tuple[str, ...]) -> Any:

@@ -60,7 +60,7 @@ _SHOWN = 20
     type=click.Choice(["error", "warning", "info"]),
     help="Fail projects with findings from this severity on; default error.",
 )
-@memory_option("For each project that is worked on.")
+@memory_option(" per project")
 @click.option("--dry-run", is_flag=True, help="Print the projects that are found, and stop.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first project that fails.")
 @click.option(
@@ -158,7 +158,7 @@ def _settings(
     validate = dict(read_validate_settings(config)) if config else {}
     agree_over = {} if min_alpha is None else {"min_alpha": min_alpha}
     validate_over = {} if fail_on is None else {"fail_on": fail_on}
-    settings_from({**agree, **agree_over})
+    settings_from({**agree, **agree_over}, names={"min_alpha": "--min-alpha"} if agree_over else {})
     validate_settings_from({**validate, **validate_over})
     return Settings(agree, validate, images, memory, agree_over, validate_over)
 

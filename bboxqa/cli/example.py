@@ -4,6 +4,8 @@ from pathlib import Path
 
 import click
 
+from bboxqa.cli.failures import note_written
+
 __all__ = ["example"]
 
 _NAMES = ("fruits", "smiling_fruits", "landscape", "matching", "iou", "krippendorff")
@@ -34,5 +36,6 @@ def example(name: str, out: Path | None, force: bool) -> int:
     walk = EXAMPLES[name]()
     click.echo(walk.text())
     for path in write_example(name, folder):
+        note_written(path)
         click.echo(f"Written: {path}")
     return 0 if walk.agrees else 1

@@ -1,12 +1,15 @@
-"""Sizes of memory as people write them."""
+"""Options that several commands have, and settings made of options."""
 
 import re
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-__all__ = ["Size", "memory_option"]
+if TYPE_CHECKING:
+    from bboxqa.model.settings import AgreeSettings
+
+__all__ = ["Size", "agree_settings", "memory_option"]
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -30,7 +33,7 @@ class Size(click.ParamType):  # type: ignore[type-arg]
         found = _SIZE.fullmatch(str(value).strip())
         if found is None:
             self.fail(
-                f"{value!r} is no size; expected a number and a unit, such as 2GB", param, ctx
+                f"{value!r} is not a size; expected a number and a unit, such as 2GB", param, ctx
             )
         number, unit, binary = found.groups()
         factor = _UNITS[unit.upper()]
@@ -38,20 +41,30 @@ class Size(click.ParamType):  # type: ignore[type-arg]
             factor = 1 << 10 * "KMGT".index(unit.upper()) + 10 if unit else 1
         size = int(float(number) * factor)
         if size == 0:
-            self.fail(f"{value!r} is nothing to get by with; expected more than 0", param, ctx)
+            self.fail(f"{value!r} is no memory at all; expected more than 0", param, ctx)
         return size
 
 
 def memory_option(more: str = "") -> Callable[[_Command], _Command]:
-    """Return the option that limits what is held in memory.
-
-    Parameters
-    ----------
-    more : str
-        Goes at the end of its help.
-    """
+    """Return the option that limits memory; `more` says of what."""
     text = (
-        "Memory to get by with, such as 2GB: what is read then goes to temporary files, and the "
-        f"result is the same; files that need more are refused. Default no limit. {more}"
+        f"Limit memory{more}, such as 2GB: what does not fit goes to temporary files, and results "
+        "stay the same; files that need more are refused. Default no limit."
     )
-    return click.option("--memory", type=Size(), metavar="SIZE", help=text.strip())
+    return click.option("--memory", type=Size(), metavar="SIZE", help=text)
+
+
+def agree_settings(config: str | None, options: dict[str, Any]) -> "AgreeSettings":
+    """Return the settings of a file, replaced by those of the options that were given.
+
+    Error messages name a wrong option as it is typed.
+    """
+    from bboxqa.model.settings import settings_from
+    from bboxqa.model.settings_files import read_settings
+
+    given = {key: value for key, value in options.items() if value not in (None, ())}
+    names = {key: f"--{key.replace('_', '-')}" for key in given} | {"iou_threshold": "--iou"}
+    return settings_from(
+        {**(read_settings(config) if config else {}), **given},
+        names={key: names[key] for key in given},
+    )

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bboxqa.cli.options import agree_settings
+
 if TYPE_CHECKING:
     from bboxqa.pipelines.plan import ImagePlan
 
@@ -59,14 +61,11 @@ def plan(
     from bboxqa.cli.console import tracking
     from bboxqa.formats.dataset.reader import read_coco
     from bboxqa.geometry.similarities.registry import needs_outlines
-    from bboxqa.model.settings import settings_from
-    from bboxqa.model.settings_files import read_settings
     from bboxqa.pipelines.plan import plan_images
 
     if not paths:
         raise click.UsageError("no file given; try: bboxqa plan export.json --target-width 0.05")
-    given = {key: value for key, value in options.items() if value is not None}
-    settings = settings_from({**(read_settings(config) if config else {}), **given})
+    settings = agree_settings(config, options)
     with tracking() as progress:
         data = read_coco(
             paths,

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bboxqa.cli.options import agree_settings
+
 if TYPE_CHECKING:
     from bboxqa.model.estimates import TaskEstimates
     from bboxqa.pipelines.timeline import TierAgreement
@@ -95,6 +97,7 @@ def segments(
 
     if not paths:
         raise click.UsageError("no file given; try: bboxqa segments ann.csv bob.csv")
+    agree_settings(None, {"bootstrap": options["bootstrap"]})
     with tracking() as progress:
         found = measure_segments(
             read_segments(paths, unit=unit, duration_ms=duration_ms), progress=progress, **options

@@ -2,12 +2,13 @@
 
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from bboxqa.cli.failures import note_written
 from bboxqa.cli.options import memory_option
 
 if TYPE_CHECKING:
@@ -150,6 +151,7 @@ def validate(
 
         _check_examined(report)
         write(write_baseline, report)
+        note_written(write_baseline)
         click.echo(f"Written: {write_baseline}, {len(report.findings):,} known findings", err=True)
         return 0
     if known is not None:
@@ -201,12 +203,22 @@ def _settings(config: str | None, options: dict[str, Any]) -> "ValidateSettings"
     if ignores:
         values["per_file_ignores"] = ignores
     settings = validate_settings_from(values)
+    _check_codes("--select" if options["select"] else "select", settings.select)
+    _check_codes("--ignore" if options["ignore"] else "ignore", settings.ignore)
+    for codes in settings.per_file_ignores.values():
+        _check_codes("--per-file-ignores" if ignores else "per_file_ignores", codes)
+    return settings
+
+
+def _check_codes(name: str, codes: Sequence[str]) -> None:
+    """Refuse codes that fit no rule, whatever the files hold."""
+    from bboxqa.core.errors import ConfigError
     from bboxqa.rules.registry import select
 
-    # What fits no rule is an error of the command, whatever the files hold.
-    for chosen in ((settings.select, settings.ignore), *settings.per_file_ignores.items()):
-        select(chosen[0] if chosen[0] is settings.select else (), chosen[1])
-    return settings
+    try:
+        select(codes, ())
+    except ConfigError as error:
+        raise ConfigError(f"{name}: {error}") from None
 
 
 def _codes(text: str) -> list[str]:
@@ -258,6 +270,7 @@ def _show(report: "FoundReport", options: dict[str, Any]) -> None:
     from bboxqa.core.files import write_atomically
 
     write_atomically(output, "".join(f"{line}\n" for line in lines).encode())
+    note_written(output)
     click.echo(f"Written: {output}", err=True)
 
 
@@ -335,6 +348,7 @@ def _write_fixed(
             continue
         check_fixed(file, in_place=in_place, force=force)
         target = write_fixed(file, fixed.text, in_place=in_place)
+        note_written(target)
         result.append(target)
         click.echo(f"{file}: {change_summary(fixed.changes)} → {target}", err=True)
     return tuple(result)

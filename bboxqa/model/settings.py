@@ -1,7 +1,7 @@
 """Settings, typed and checked."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -123,7 +123,9 @@ class ValidateSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     large_file_mb: float = 500.0
 
 
-def settings_from(values: Mapping[str, Any], where: str = "") -> AgreeSettings:
+def settings_from(
+    values: Mapping[str, Any], where: str = "", names: Mapping[str, str] | None = None
+) -> AgreeSettings:
     """Return checked settings; what is not named keeps its default.
 
     Parameters
@@ -131,7 +133,9 @@ def settings_from(values: Mapping[str, Any], where: str = "") -> AgreeSettings:
     values : mapping
         Setting to value. `iou_threshold` is a number or several.
     where : str
-        What to name in errors.
+        The file that error messages name.
+    names : mapping, optional
+        Setting to how error messages call it, where that is not its own name: an option.
 
     Returns
     -------
@@ -151,13 +155,13 @@ def settings_from(values: Mapping[str, Any], where: str = "") -> AgreeSettings:
         ...
     bboxqa.core.errors.ConfigError: unknown setting 'matchers'; did you mean 'matcher'?
     """
-    prefix = f"{where}: " if where else ""
+    shown = _shown(where, names or {})
     values = {key: _plain(value) for key, value in values.items()}
     thresholds = values.get("iou_threshold")
     if isinstance(thresholds, int | float):
         values["iou_threshold"] = (thresholds,)
-    settings = _converted(values, AgreeSettings, prefix)
-    _check(settings, prefix)
+    settings = _converted(values, AgreeSettings, shown)
+    _check(settings, shown)
     return settings
 
 
@@ -185,13 +189,13 @@ def validate_settings_from(values: Mapping[str, Any], where: str = "") -> Valida
     >>> validate_settings_from({"select": ["B", "P005"]}).select
     ('B', 'P005')
     """
-    prefix = f"{where}: " if where else ""
+    shown = _shown(where, {})
     values = {key: _plain(value) for key, value in values.items()}
-    settings = _converted(values, ValidateSettings, prefix)
+    settings = _converted(values, ValidateSettings, shown)
     for name, low, high in _RANGES:
         number = getattr(settings, name)
         if not low <= number <= high:
-            raise ConfigError(f"{prefix}{name} is {number:g}; expected {low:g} to {high:g}")
+            raise ConfigError(f"{shown(name)} is {number:g}; expected {low:g} to {high:g}")
     return settings
 
 
@@ -205,11 +209,19 @@ _WORDS = {
 _Settings = TypeVar("_Settings", AgreeSettings, ValidateSettings)
 
 
-def _converted(values: Mapping[str, Any], kind: type[_Settings], prefix: str) -> _Settings:
+def _shown(where: str, names: Mapping[str, str]) -> Callable[[str], str]:
+    """Return how error messages call a setting."""
+    prefix = f"{where}: " if where else ""
+    return lambda key: prefix + names.get(key, key)
+
+
+def _converted(
+    values: Mapping[str, Any], kind: type[_Settings], shown: Callable[[str], str]
+) -> _Settings:
     """Return settings of the right types, or say which one is not."""
     for key in values:
         if key not in kind.__struct_fields__:
-            raise ConfigError(f"{prefix}unknown setting {key!r}{_nearest(key, kind)}")
+            raise ConfigError(f"{shown('unknown setting')} {key!r}{_nearest(key, kind)}")
     try:
         return msgspec.convert(values, kind)
     except msgspec.ValidationError as error:
@@ -222,7 +234,9 @@ def _converted(values: Mapping[str, Any], kind: type[_Settings], prefix: str) ->
         message = message[0].lower() + message[1:]
         message = _TYPE.sub(_in_words, message)
         choices = _choices(key, kind)
-        raise ConfigError(f"{prefix}{key} is {found!r}: {message}{choices}") from None
+        raise ConfigError(
+            f"{shown(name)}{key[len(name) :]} is {found!r}: {message}{choices}"
+        ) from None
 
 
 def _in_words(types: re.Match[str]) -> str:
@@ -250,31 +264,32 @@ def _choices(key: str, kind: type) -> str:
     return f"; expected one of {', '.join(names)}" if names else ""
 
 
-def _check(settings: AgreeSettings, prefix: str) -> None:
+def _check(settings: AgreeSettings, shown: Callable[[str], str]) -> None:
     lowest = -1.0 if settings.similarity == "giou" else 0.0
     if not settings.iou_threshold:
-        raise ConfigError(f"{prefix}iou_threshold is empty; expected at least one number")
+        raise ConfigError(f"{shown('iou_threshold')} is empty; expected at least one number")
     for threshold in settings.iou_threshold:
         if not lowest < threshold <= 1:
             raise ConfigError(
-                f"{prefix}iou_threshold is {threshold:g}; expected more than {lowest:g} and at "
+                f"{shown('iou_threshold')} is {threshold:g}; expected more than {lowest:g} and at "
                 f"most 1 for similarity {settings.similarity!r}"
             )
     if len(set(settings.iou_threshold)) < len(settings.iou_threshold):
-        raise ConfigError(f"{prefix}iou_threshold names a number twice")
+        raise ConfigError(f"{shown('iou_threshold')} names a number twice")
     if settings.bootstrap and not _MIN_BOOTSTRAP <= settings.bootstrap <= _MAX_BOOTSTRAP:
         raise ConfigError(
-            f"{prefix}bootstrap is {settings.bootstrap}; expected 0, or "
+            f"{shown('bootstrap')} is {settings.bootstrap}; expected 0, or "
             f"{_MIN_BOOTSTRAP} to {_MAX_BOOTSTRAP:,}"
         )
     if settings.annotator_key == "":
-        raise ConfigError(f"{prefix}annotator_key is empty; expected a key of annotations")
+        raise ConfigError(f"{shown('annotator_key')} is empty; expected a key of annotations")
     if settings.seed < 0:
-        raise ConfigError(f"{prefix}seed is {settings.seed}; expected 0 or more")
+        raise ConfigError(f"{shown('seed')} is {settings.seed}; expected 0 or more")
     if settings.min_alpha is not None and not -1 <= settings.min_alpha <= 1:
-        raise ConfigError(f"{prefix}min_alpha is {settings.min_alpha:g}; expected -1 to 1")
+        raise ConfigError(f"{shown('min_alpha')} is {settings.min_alpha:g}; expected -1 to 1")
     if settings.empty_images == "unit" and settings.missing == "ignore":
         raise ConfigError(
-            f"{prefix}empty_images 'unit' is agreement on what is missing, which missing "
-            "'ignore' leaves out; choose missing 'category' or empty_images 'agree'"
+            f"{shown('empty_images')} is 'unit', which counts agreement on missing annotations, "
+            "but missing 'ignore' leaves these out; expected missing 'category' or "
+            "empty_images 'agree'"
         )

@@ -395,7 +395,7 @@ def test_what_cannot_be_read_is_not_left_out(ran, spoil, known):
 
 def test_a_project_without_files_is_gone(ran):
     (ran / "b/x.json").unlink()
-    told = Regression("b", "it is gone: there is no COCO json in its folder now")
+    told = Regression("b", "project folder no longer holds COCO json")
     assert run(ran).worse == (told,)
     assert run(ran).worse == ()
 
@@ -416,9 +416,9 @@ def test_nobody_knows_whether_what_cannot_be_looked_at_is_gone(ran, monkeypatch)
 def test_a_project_that_is_gone_is_told_once(ran):
     shutil.rmtree(ran / "b")
     result = run(ran)
-    assert result.worse == (Regression("b", "it is gone: there is no such folder now"),)
+    assert result.worse == (Regression("b", "project folder no longer exists"),)
     assert result.passed
-    assert "b: it is gone" in (OUT / "index.html").read_text("utf-8")
+    assert "b: project folder no longer exists" in (OUT / "index.html").read_text("utf-8")
     assert run(ran).worse == ()
     # What a pattern leaves out is there.
     assert run(ran, pattern="no*.json").worse == ()

@@ -192,13 +192,16 @@ def test_files_of_annotators_folders_and_names(tmp_path):
         (["--annotator", "a=x", "--annotator", "a=y"], "--annotator names 'a' twice"),
         (["x.json", "--annotator", "a=x"], "not both"),
         (["x.json", "--similarity", "iou"], "similarity is 'iou': "),
-        (["x.json", "--iou", "1.5"], "iou_threshold is 1.5; expected more than 0 and at most 1"),
-        (["x.json", "--iou", "nan"], "iou_threshold is nan; expected more than 0"),
+        (["x.json", "--iou", "1.5"], "--iou is 1.5; expected more than 0 and at most 1"),
+        (["x.json", "--iou", "nan"], "--iou is nan; expected more than 0"),
         (["x.json", "--matcher", "best"], "expected one of hungarian, recursive, greedy"),
         (["x.json", "--config", "none.toml"], "none.toml: no such file, and none of the settings"),
         (["x.json", "--format", "yaml"], "'yaml' is not one of 'text', 'json'"),
         (["x.json", "--bootstrap", "-1"], "bootstrap is -1; expected 0, or 40 to 100,000"),
-        (["x.json", "--missing", "ignore", "--empty-images", "unit"], "empty_images 'unit' is"),
+        (
+            ["x.json", "--missing", "ignore", "--empty-images", "unit"],
+            "--empty-images is 'unit', which counts",
+        ),
     ],
 )
 def test_wrong_use_is_explained(arguments, message, tmp_path):

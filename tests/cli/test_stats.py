@@ -74,7 +74,7 @@ def test_published_agreement_of_a_study(tmp_path):
         (["{}", "--layout", "wide"], "Invalid value for '--layout'"),
         (["{}", "--output", "{}"], "is the table itself"),
         (["{}", "--bootstrap", "-1"], "Invalid value for '--bootstrap'"),
-        (["{}", "--bootstrap", "20"], "bootstrap: found 20, expected 0, or 40 to 100,000"),
+        (["{}", "--bootstrap", "20"], "--bootstrap is 20; expected 0, or 40 to 100,000"),
         (["{}", "--output", "."], "is a folder; name a file"),
     ],
 )

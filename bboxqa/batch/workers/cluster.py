@@ -83,7 +83,7 @@ def connected(scheduler: str) -> "Iterator[Client]":
     local = _LOCAL.fullmatch(scheduler)
     if local is None and _ADDRESS.fullmatch(scheduler) is None:
         raise ConfigError(
-            f"scheduler is {scheduler!r}; expected tcp://host:port, local, or local:N"
+            f"--scheduler is {scheduler!r}; expected tcp://host:port, local, or local:N"
         )
     try:
         from distributed import Client, LocalCluster

@@ -1,0 +1,77 @@
+"""What is said when a command ends early, and the exit code that goes with it."""
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from bboxqa.core.errors import BboxqaError
+from bboxqa.core.text import clean
+
+__all__ = ["exit_code_of", "note_written"]
+
+_FAILED, _INTERRUPTED = 2, 130
+_PACKAGE = Path(__file__).parents[1]
+_MOST_NAMES = 10
+
+
+def note_written(path: Path) -> None:
+    """Remember what was written: it is named if the command is interrupted."""
+    click.get_current_context().obj.append(path)
+
+
+def exit_code_of(error: BaseException, written: Sequence[Path]) -> int:
+    """Print what ended a command to standard error; return its exit code.
+
+    With ``BBOXQA_DEBUG=1`` in the environment the traceback comes first.
+    """
+    if isinstance(error, BrokenPipeError):
+        # The reader has closed the pipe; Python must not complain when it flushes the rest.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    if isinstance(error, click.ClickException):
+        error.show()
+        return _FAILED
+    if os.environ.get("BBOXQA_DEBUG", "0") not in {"", "0"}:
+        # The error that was replaced by one for users is shown as well.
+        error.__suppress_context__ = False
+        click.echo("".join(traceback.format_exception(error)), nl=False, err=True)
+    if isinstance(error, KeyboardInterrupt | click.Abort):
+        click.echo(_interrupted(written), err=True)
+        return _INTERRUPTED
+    click.echo(_message(error), err=True)
+    return _FAILED
+
+
+def _interrupted(written: Sequence[Path]) -> str:
+    if not written:
+        return "Interrupted; nothing was written."
+    names = ", ".join(clean(str(path)) for path in written[:_MOST_NAMES])
+    more = f" and {len(written) - _MOST_NAMES} more" if len(written) > _MOST_NAMES else ""
+    return f"Interrupted; written before that ({len(written)}): {names}{more}"
+
+
+def _message(error: BaseException) -> str:
+    if isinstance(error, BboxqaError):
+        return f"Error: {clean(str(error))}"
+    if isinstance(error, MemoryError):
+        return "Error: not enough memory for this input"
+    if isinstance(error, OSError) and error.strerror:
+        return f"Error: {error.filename or 'output'}: {error.strerror}"
+    return (
+        f"internal error: {type(error).__name__}: {clean(str(error))} ({_place(error)}); please "
+        "report it with the command and set BBOXQA_DEBUG=1 to see the traceback"
+    )
+
+
+def _place(error: BaseException) -> str:
+    """Return the file and line of this package that were reached last before an error."""
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [frame for frame in frames if Path(frame.filename).is_relative_to(_PACKAGE)]
+    last = (ours or frames)[-1]
+    path = Path(last.filename)
+    shown = path.relative_to(_PACKAGE.parent).as_posix() if ours else path.name
+    return f"{shown}:{last.lineno}"

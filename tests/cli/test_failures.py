@@ -1,0 +1,104 @@
+"""What is said when a command ends early, and how it is traced."""
+
+import json
+
+import pytest
+from support.cli import python, run
+from support.mutants import clean, text
+
+from bboxqa.cli.failures import exit_code_of
+from bboxqa.core.text import count
+
+# Ends the run when the first mended file has been announced.
+_INTERRUPTED = """
+import sys
+import click
+
+echo = click.echo
+
+def echo_then_stop(message=None, **more):
+    echo(message, **more)
+    if "\u2192" in message:
+        raise KeyboardInterrupt
+
+click.echo = echo_then_stop
+from bboxqa.cli import main
+
+sys.argv = ["bboxqa", "validate", "a.json", "b.json", "--fix"]
+main()
+"""
+
+
+def _wrong_type():
+    try:
+        count(None, "image")
+    except TypeError as error:
+        return error
+
+
+def test_an_interrupted_fix_names_what_it_wrote(tmp_path):
+    document = clean(0)
+    document["annotations"][3]["id"] = 0
+    for name in ("a.json", "b.json"):
+        (tmp_path / name).write_bytes(text(document))
+    done = python(_INTERRUPTED, cwd=tmp_path)
+    assert done.returncode == 130
+    assert done.stderr.splitlines()[-1] == "Interrupted; written before that (1): a.fixed.json"
+    assert {path.name for path in tmp_path.iterdir()} == {"a.json", "b.json", "a.fixed.json"}
+
+
+def test_many_written_files_are_counted(capsys, tmp_path):
+    assert exit_code_of(KeyboardInterrupt(), [tmp_path / f"{n}.json" for n in range(12)]) == 130
+    line = capsys.readouterr().err.strip()
+    assert line.startswith("Interrupted; written before that (12): ")
+    assert line.endswith("9.json and 2 more")
+
+
+def test_an_unexpected_error_is_one_line_with_its_place(capsys):
+    assert exit_code_of(_wrong_type(), []) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("internal error: TypeError: ")
+    assert "(bboxqa/core/text.py:" in line
+    assert line.endswith(
+        "; please report it with the command and set BBOXQA_DEBUG=1 to see the traceback"
+    )
+
+
+def test_an_unexpected_error_in_a_command(tmp_path):
+    (tmp_path / "x.csv").write_text("unit,annotator,value\n1,a,x\n1,b,x\n")
+    script = (
+        "import sys, msgspec\n"
+        "def broken(*_, **__): raise TypeError('cannot be written')\n"
+        "msgspec.json.encode = broken\n"
+        "from bboxqa.cli import main\n"
+        "sys.argv = ['bboxqa', 'stats', 'x.csv', '--format', 'json', '--bootstrap', '0']\n"
+        "main()\n"
+    )
+    done = python(script, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("internal error: TypeError: cannot be written (bboxqa/")
+
+
+@pytest.mark.parametrize(("value", "shown"), [("1", True), ("0", False), ("", False)])
+def test_the_debug_switch_shows_the_traceback(monkeypatch, tmp_path, value, shown):
+    monkeypatch.setenv("BBOXQA_DEBUG", value)
+    done = run("agree", "gone.json", cwd=tmp_path)
+    assert done.returncode == 2
+    assert ("Traceback (most recent call last):" in done.stderr) == shown
+    assert "Error: gone.json: no such file" in done.stderr
+
+
+def test_the_debug_switch_shows_the_error_behind_the_one_for_users(monkeypatch, tmp_path):
+    monkeypatch.setenv("BBOXQA_DEBUG", "1")
+    (tmp_path / "wrong.toml").write_text("iou_threshold = ")
+    (tmp_path / "x.json").write_text(json.dumps(clean(0)))
+    done = run("agree", "x.json", "--config", "wrong.toml", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "tomllib.TOMLDecodeError" in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("Error: wrong.toml: is not TOML")
+
+
+def test_the_debug_switch_shows_nothing_for_wrong_usage(monkeypatch):
+    monkeypatch.setenv("BBOXQA_DEBUG", "1")
+    assert "Traceback" not in run("agree", "--nope").stderr
