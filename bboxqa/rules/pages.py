@@ -13,7 +13,7 @@ from typing import Any
 from bboxqa.core.text import clean
 from bboxqa.rules.base.example_files import records
 from bboxqa.rules.base.rule import ABSENT, Example, Rule
-from bboxqa.rules.registry import RULES
+from bboxqa.rules.registry import RULES, known_rules
 
 __all__ = ["example_lines", "list_lines", "markdown", "page_lines"]
 
@@ -158,7 +158,7 @@ def list_lines() -> Iterator[str]:
     str
         A line without its end.
     """
-    for number, (family, rules) in enumerate(_families()):
+    for number, (family, rules) in enumerate(_families(known_rules())):
         if number:
             yield ""
         yield family
@@ -168,9 +168,9 @@ def list_lines() -> Iterator[str]:
     yield "[*] mended by --fix, [?] only by --fix --unsafe-fixes"
 
 
-def _families() -> Iterator[tuple[str, Iterable[Rule]]]:
-    for letter, rules in groupby(RULES.values(), key=lambda rule: rule.code[0]):
-        yield f"{letter}: {_FAMILIES.get(letter, letter)}", rules
+def _families(rules: Mapping[str, Rule]) -> Iterator[tuple[str, Iterable[Rule]]]:
+    for letters, family in groupby(rules.values(), key=lambda rule: rule.code.rstrip("0123456789")):
+        yield f"{letters}: {_FAMILIES.get(letters, 'rules of other packages')}", family
 
 
 def markdown() -> str:
@@ -192,7 +192,7 @@ def _markdown_lines() -> Iterator[str]:
         title = _markdown(rule.title).replace("|", "\\|")
         anchor = rule.code.lower()
         yield f"| [{rule.code}](#{anchor}) | {title} | {rule.severity} | {rule.fix or '–'} |"
-    for family, rules in _families():
+    for family, rules in _families(RULES):
         yield from ("", f"## {family}")
         for rule in rules:
             yield ""

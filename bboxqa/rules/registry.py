@@ -1,71 +1,95 @@
-"""All rules, by code, and the choice among them."""
+"""All rules by code, those of other packages included, and the choice among them."""
 
+import re
 from collections.abc import Iterable, Mapping
-from difflib import get_close_matches
+from functools import cache
+from typing import Any
 
 from bboxqa.core.errors import ConfigError
-from bboxqa.rules import annotators, categories, images
+from bboxqa.core.plugins import plugins
+from bboxqa.rules.annotators import attendance, habits, naming
 from bboxqa.rules.base.rule import Rule
 from bboxqa.rules.boxes import areas, extents, layouts
+from bboxqa.rules.categories import category_maps, category_names, category_use
 from bboxqa.rules.collection import duplicates, statistics
 from bboxqa.rules.ids import id_types, identifiers, references
+from bboxqa.rules.images import image_files, image_names, image_splits
 from bboxqa.rules.outlines import keypoints, ring_forms, ring_geometry, run_length_masks
 from bboxqa.rules.structure import annotation_fields, image_fields, json_text, top_level
 
-__all__ = ["RULES", "rule", "select"]
+__all__ = ["RULES", "known_rules", "select"]
 
-_FAMILIES = (
+_MODULES = (
     json_text, top_level, annotation_fields, image_fields,
     id_types, identifiers, references,
-    images,
+    image_files, image_names, image_splits,
     extents, layouts, areas,
     ring_forms, ring_geometry, run_length_masks, keypoints,
-    categories,
-    annotators,
+    category_maps, category_names, category_use,
+    attendance, habits, naming,
     duplicates, statistics,
 )  # fmt: skip
 _LETTERS = "FSIMBPRKCADQ"
-
-
-def _place(rule: Rule) -> tuple[int, str]:
-    return _LETTERS.index(rule.code[0]), rule.code
-
+_GROUP = "bboxqa.rules"
+_CODE = re.compile(r"[A-Z]+[0-9]+")
 
 RULES: Mapping[str, Rule] = {
-    each.code: each
-    for each in sorted((each for family in _FAMILIES for each in family.RULES), key=_place)
+    rule.code: rule
+    for rule in sorted(
+        (rule for module in _MODULES for rule in module.RULES),
+        key=lambda rule: (_LETTERS.index(rule.code[0]), rule.code),
+    )
 }
-"""Every rule, by its code, in the order of the letters, then of the numbers."""
+"""The rules of bboxqa by code, in the order of `_LETTERS`, then of the numbers."""
 
 
-def rule(code: str) -> Rule:
-    """Return the rule of a code.
+@cache
+def known_rules() -> Mapping[str, Rule]:
+    """Return `RULES`, and after them the rules of other packages, by code.
+
+    An entry point of the group "bboxqa.rules" names a `Rule`, or a list or tuple of them.
 
     Raises
     ------
     ConfigError
-        If there is none.
-
-    Examples
-    --------
-    >>> rule("B001").title
-    'box without area'
+        If an entry point cannot be loaded, names something else, or its code is malformed or
+        already in use.
     """
-    if code.upper() in RULES:
-        return RULES[code.upper()]
-    close = get_close_matches(code.upper(), RULES, 1)
-    hint = f"; did you mean {close[0]}?" if close else "; `bboxqa explain` lists them"
-    raise ConfigError(f"there is no rule {code!r}{hint}")
+    rules = dict(RULES)
+    for name, load in plugins(_GROUP).items():
+        found: Any = load()
+        for rule in found if isinstance(found, list | tuple) else (found,):
+            if not isinstance(rule, Rule):
+                problem = f"expected a Rule or a tuple of rules, found {type(rule).__name__}"
+            elif not _CODE.fullmatch(rule.code):
+                problem = f"rule code {rule.code!r}; expected capital letters, then digits"
+            elif rule.code in rules:
+                problem = f"rule code {rule.code} is already in use"
+            else:
+                rules[rule.code] = rule
+                continue
+            raise ConfigError(
+                f"package {_package(name)}: entry point {name} of {_GROUP}: {problem}; "
+                "update or uninstall the package"
+            )
+    return rules
+
+
+def _package(name: str) -> str:
+    from importlib.metadata import entry_points
+
+    entry = next(iter(entry_points(group=_GROUP, name=name)))
+    return entry.dist.name if entry.dist is not None else "of unknown name"
 
 
 def select(select: Iterable[str], ignore: Iterable[str]) -> tuple[Rule, ...]:
-    """Return the rules whose codes begin as selected, but for those that are ignored.
+    """Return the rules whose codes begin with a selected prefix and are not ignored.
 
     Parameters
     ----------
     select, ignore : iterable of str
-        Codes or their beginnings, such as "P" or "B00". Nothing selected is all. Of two that fit
-        one code, the longer decides; of two equal ones, `ignore`.
+        Codes or their beginnings, such as "P" or "B00"; selecting nothing selects all. Where
+        several match a code, the longest decides; between equal ones, `ignore`.
 
     Returns
     -------
@@ -74,22 +98,23 @@ def select(select: Iterable[str], ignore: Iterable[str]) -> tuple[Rule, ...]:
     Raises
     ------
     ConfigError
-        If a beginning fits no rule.
+        If no rule begins with a prefix.
 
     Examples
     --------
-    >>> [each.code for each in select(["B001"], [])]
+    >>> [rule.code for rule in select(["B001"], [])]
     ['B001']
     """
+    rules = known_rules()
     chosen = [prefix.strip().upper() for prefix in select] or [""]
     dropped = [prefix.strip().upper() for prefix in ignore]
     for prefix in (*chosen, *dropped):
-        if prefix and not any(code.startswith(prefix) for code in RULES):
+        if prefix and not any(code.startswith(prefix) for code in rules):
             raise ConfigError(f"no rule begins with {prefix!r}; `bboxqa explain` lists them")
 
     def longest(prefixes: list[str], code: str) -> int:
         return max((len(prefix) for prefix in prefixes if code.startswith(prefix)), default=-1)
 
     return tuple(
-        each for code, each in RULES.items() if longest(chosen, code) > longest(dropped, code)
+        rule for code, rule in rules.items() if longest(chosen, code) > longest(dropped, code)
     )

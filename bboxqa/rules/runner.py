@@ -19,7 +19,7 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.rule import Defect, Hits, LazyEdits, Rule
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.exporters import QUIRKS, exporter
-from bboxqa.rules.registry import RULES, select
+from bboxqa.rules.registry import known_rules, select
 
 __all__ = ["apply", "chosen_rules", "describe", "validate_documents"]
 
@@ -100,7 +100,7 @@ def apply_together(
     places = {id(document): place for place, document in enumerate(documents)}
     result: list[list[tuple[Rule, Hits]]] = [[] for _ in documents]
     chosen = [set(chosen_rules(settings, document.name)) for document in documents]
-    for rule in RULES.values():
+    for rule in known_rules().values():
         if rule.scope == "files" and len(documents) > 1 and any(rule in own for own in chosen):
             for document, hits in rule.check(documents, settings):
                 place = places[id(document)]

@@ -1,7 +1,1 @@
-"""C: categories."""
-
-from bboxqa.rules.categories import category_maps, category_names, category_use
-
-__all__ = ["RULES"]
-
-RULES = (*category_maps.RULES, *category_names.RULES, *category_use.RULES)
+"""Rules about categories."""
