@@ -50,7 +50,7 @@ def pair_weights(
     1
     """
     same = category[pairs.left] == category[pairs.right]
-    similarity = pairs.iou + (1.0 if iou_threshold <= 0 else 0.0)
+    similarity = pairs.similarity + (1.0 if iou_threshold <= 0 else 0.0)
     if category_lenient:
         similarity = similarity + same
     steps = np.maximum(np.rint(similarity * _IOU_STEPS), 1).astype(np.int64)

@@ -15,13 +15,13 @@ class CandidatePairs:
     ----------
     left, right : (P,) int64
         Indices of annotations; ``left < right``, sorted by left, then right.
-    iou : (P,) float64
-        Their similarity.
+    similarity : (P,) float64
+        As the similarity that was asked for measures it.
     """
 
     left: IndexArray
     right: IndexArray
-    iou: FloatArray
+    similarity: FloatArray
 
     def __post_init__(self) -> None:
         freeze(self)
@@ -31,7 +31,7 @@ class CandidatePairs:
 
     def take(self, index: IndexArray | BoolArray) -> "CandidatePairs":
         """Return the pairs at `index`, in that order."""
-        return CandidatePairs(self.left[index], self.right[index], self.iou[index])
+        return CandidatePairs(self.left[index], self.right[index], self.similarity[index])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -176,7 +176,7 @@ def count_part(
         counted["greedy"] = []
     of_pairs: list[PairCounts] = []
     for index, threshold in enumerate(settings.iou_threshold):
-        admissible = pairs.take(np.flatnonzero(pairs.iou >= threshold - TOLERANCE))
+        admissible = pairs.take(np.flatnonzero(pairs.similarity >= threshold - TOLERANCE))
         for matcher, statistics in counted.items():
             lenient = settings.category_lenient
             found = match(

@@ -73,7 +73,7 @@ def test_equal_to_comparing_all(name, seed, shard, monkeypatch):
         pairs, _ = candidate_pairs(data, name, threshold)
         keys = list(zip(pairs.left.tolist(), pairs.right.tolist(), strict=True))
         assert keys == sorted(expected)
-        assert pairs.iou == pytest.approx([expected[key] for key in keys], abs=1e-9)
+        assert pairs.similarity == pytest.approx([expected[key] for key in keys], abs=1e-9)
 
 
 def test_raster_can_burn_all_that_is_touched():
@@ -82,7 +82,7 @@ def test_raster_can_burn_all_that_is_touched():
     outlines = [[[value + 0.37 for value in ring] for ring in rings] for rings in outlines]
     pairs, _ = candidate_pairs(dataset(rows, outlines, size=SIZE), "raster", 0.05, all_touched=True)
     assert len(pairs) > 3
-    for a, b, iou in zip(pairs.left, pairs.right, pairs.iou, strict=True):
+    for a, b, iou in zip(pairs.left, pairs.right, pairs.similarity, strict=True):
         expected = slow("raster", rows[a], rows[b], outlines[a], outlines[b], all_touched=True)
         assert iou == pytest.approx(expected)
 
@@ -94,7 +94,7 @@ def test_masks_are_compared_as_masks_wherever_one_is_in_the_image():
     for name in ("polygon", "mask"):
         pairs, _ = candidate_pairs(data, name, 0.05)
         assert len(pairs) > 3
-        for a, b, iou in zip(pairs.left, pairs.right, pairs.iou, strict=True):
+        for a, b, iou in zip(pairs.left, pairs.right, pairs.similarity, strict=True):
             is_mask = 1 in (rows[a][1], rows[b][1]) or name == "mask"
             kind = "mask" if is_mask else "polygon"
             expected = slow(kind, rows[a], rows[b], outlines[a], outlines[b])
@@ -192,13 +192,13 @@ def test_an_unknown_image_size(name, other):
 
 def test_polygons_alone_need_no_image_size():
     pairs, _ = candidate_pairs(two([SQUARE], [SQUARE], size=(0, 0)), "polygon", 0.5)
-    assert pairs.iou.tolist() == [1]
+    assert pairs.similarity.tolist() == [1]
 
 
 @pytest.mark.parametrize("name", ["mask", "polygon"])
 def test_masks_alone_need_no_image_size(name):
     pairs, _ = candidate_pairs(two(MASK, MASK, size=(0, 0)), name, 1.0)
-    assert pairs.iou.tolist() == [1]
+    assert pairs.similarity.tolist() == [1]
 
 
 @pytest.mark.parametrize("name", ["pixel", "raster"])

@@ -282,7 +282,7 @@ def test_ious_of_the_images(scene):
     ids = data.annotations.id
     found = {
         f"{min(a, b)}-{max(a, b)}": iou
-        for a, b, iou in zip(ids[pairs.left], ids[pairs.right], pairs.iou, strict=True)
+        for a, b, iou in zip(ids[pairs.left], ids[pairs.right], pairs.similarity, strict=True)
     }
     for key, iou in expected["ious"].items():
         assert found[key] == pytest.approx(iou, abs=5e-5)
