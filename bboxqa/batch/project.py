@@ -10,6 +10,8 @@ from math import isnan
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from bboxqa.batch.projects.discovery import SPLITS, Project
 from bboxqa.batch.result_folders import FAILURE, RECORD, filled, folder_of, note_failure
 from bboxqa.batch.rows import FAILED, MEASURED, NOT_MEASURED, Row, Settings, settings_of
@@ -18,14 +20,11 @@ from bboxqa.core.errors import BboxqaError, NothingToCompareError, OutputError
 from bboxqa.core.files import write_atomically
 from bboxqa.core.parallel import can_fork, second_process
 from bboxqa.core.text import clean
-from bboxqa.formats.dataset.reader import read_coco
-from bboxqa.geometry.similarities.registry import needs_outlines
 from bboxqa.model.settings import (
     AgreeSettings,
     ValidateSettings,
 )
-from bboxqa.pipelines.agree import CountAll, agree_with
-from bboxqa.pipelines.counting import count_sequentially
+from bboxqa.pipelines.agree import CountAll, agree_with, read_for
 from bboxqa.report.agreement_summary import summary
 from bboxqa.report.result_files import write_folder
 
@@ -211,16 +210,11 @@ def _measured_into(
     Return what its row says of it, or why there is nothing to say: its findings come before that.
     """
     try:
-        data = read_coco(
-            project.files,
-            annotator_key=agree.annotator_key,
-            attribution=agree.attribution or ("annotator-key" if _splits(project) else None),
-            segmentation=needs_outlines(agree.similarity),
-            digest=True,
-            memory=memory,
-        )
-        in_turn = partial(count_sequentially, memory=memory)
-        result = agree_with(data, agree, count_all=count_all or in_turn)
+        reading = agree
+        if agree.attribution is None and _splits(project):
+            reading = msgspec.structs.replace(agree, attribution="annotator-key")
+        data = read_for(project.files, reading, memory=memory)
+        result = agree_with(data, agree, memory=memory, count_all=count_all)
         values = summary(result)
         write_folder(result, values, folder)
     except BboxqaError as error:

@@ -1,6 +1,5 @@
 """`bboxqa agree`: how far annotators agree."""
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -132,10 +131,7 @@ def agree(
     Exit code 0: measured. 1: below --min-alpha. 2: could not run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
     from bboxqa.cli.console import show, tracking
-    from bboxqa.formats.dataset.reader import read_coco
-    from bboxqa.geometry.similarities.registry import needs_outlines
-    from bboxqa.pipelines.agree import agree_with
-    from bboxqa.pipelines.counting import count_sequentially
+    from bboxqa.pipelines.agree import agree_files
 
     settings = agree_settings(config, options)
     source = _source(paths, named)
@@ -144,18 +140,9 @@ def agree(
 
         check_folder(out, force=force)
     with tracking() as progress:
-        data = read_coco(
-            source,
-            annotator_key=settings.annotator_key,
-            attribution=settings.attribution,
-            segmentation=needs_outlines(settings.similarity),
-            pattern=settings.filter,
-            digest=out is not None,
-            memory=memory,
-            progress=progress,
+        result = agree_files(
+            source, settings, memory=memory, digest=out is not None, progress=progress
         )
-        in_turn = partial(count_sequentially, memory=memory)
-        result = agree_with(data, settings, progress, in_turn)
     written = []
     if out is not None:
         from bboxqa.report.agreement_summary import summary

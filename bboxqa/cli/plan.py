@@ -59,22 +59,14 @@ def plan(
     Exit code 0: planned. 2: could not run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
     from bboxqa.cli.console import tracking
-    from bboxqa.formats.dataset.reader import read_coco
-    from bboxqa.geometry.similarities.registry import needs_outlines
+    from bboxqa.pipelines.agree import read_for
     from bboxqa.pipelines.plan import plan_images
 
     if not paths:
         raise click.UsageError("no file given; try: bboxqa plan export.json --target-width 0.05")
     settings = agree_settings(config, options)
     with tracking() as progress:
-        data = read_coco(
-            paths,
-            annotator_key=settings.annotator_key,
-            attribution=settings.attribution,
-            segmentation=needs_outlines(settings.similarity),
-            pattern=settings.filter,
-            progress=progress,
-        )
+        data = read_for(paths, settings, digest=False, progress=progress)
         planned = plan_images(data, target_width, settings, progress)
     if output_format == "json":
         import dataclasses

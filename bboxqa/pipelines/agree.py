@@ -1,8 +1,8 @@
 """The only place that joins the parts: data set → pairs → units → alphas → result."""
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,25 +11,31 @@ from bboxqa.agreement.alpha.image_intervals import Intervals, bootstrap
 from bboxqa.agreement.alpha.nominal import alpha_per_group, pooled_alpha
 from bboxqa.core.arrays import BoolArray, FloatArray, IntArray
 from bboxqa.core.errors import ConfigError
-from bboxqa.core.text import count
-from bboxqa.core.types import Progress, Steps
+from bboxqa.core.types import AnyPath, Progress, Steps
 from bboxqa.core.version import __version__
+from bboxqa.formats.dataset.reader import read_coco
+from bboxqa.geometry.similarities.registry import needs_outlines
 from bboxqa.matching import check_matcher
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.reliability import Cell, Coincidences
 from bboxqa.model.results import AgreementResult, ThresholdResult
 from bboxqa.model.selection import select_annotations
 from bboxqa.model.settings import AgreeSettings, settings_from
-from bboxqa.pipelines.counting import AgreementCounts, ImagePart, count_part, reliability_of
+from bboxqa.pipelines.counting import (
+    AgreementCounts,
+    ImagePart,
+    count_sequentially,
+    reliability_of,
+)
+from bboxqa.pipelines.notes import image_notes
 from bboxqa.pipelines.result_tables import category_table, image_table, pair_table, unit_table
 
-__all__ = ["CountAll", "agree", "agree_with"]
+__all__ = ["CountAll", "agree", "agree_files", "agree_with", "read_for"]
 
 CountAll = Callable[..., AgreementCounts]
+Files = AnyPath | Sequence[AnyPath] | Mapping[str, AnyPath]
 _UNKNOWN = float("nan"), float("nan")
 _OF_READING = ("annotator_key", "attribution", "filter")
-# Below this, intervals by resampling images are known to be too narrow.
-_FEW_IMAGES = 20
 
 
 def agree(data: Dataset, *, progress: Progress | None = None, **settings: Any) -> AgreementResult:
@@ -74,23 +80,75 @@ def agree(data: Dataset, *, progress: Progress | None = None, **settings: Any) -
     for name in _OF_READING:
         if settings.get(name) is not None:
             raise ConfigError(f"{name} is for `bboxqa.read_coco`; the data set is already read")
-    return agree_with(data, settings_from(settings), progress)
+    return agree_with(data, settings_from(settings), progress=progress)
+
+
+def agree_files(
+    source: Files,
+    settings: AgreeSettings,
+    *,
+    memory: int | None = None,
+    digest: bool = True,
+    progress: Progress | None = None,
+) -> AgreementResult:
+    """Read files and measure how far their annotators agree, with checked settings.
+
+    Parameters
+    ----------
+    source, memory, digest, progress
+        As for `read_coco`.
+    settings : AgreeSettings
+
+    Returns
+    -------
+    AgreementResult
+    """
+    data = read_for(source, settings, memory=memory, digest=digest, progress=progress)
+    return agree_with(data, settings, memory=memory, progress=progress)
+
+
+def read_for(
+    source: Files,
+    settings: AgreeSettings,
+    *,
+    memory: int | None = None,
+    digest: bool = True,
+    progress: Progress | None = None,
+) -> Dataset:
+    """Read what settings of `agree` need of files: outlines only if the similarity compares them.
+
+    Parameters are as those of `agree_files`.
+    """
+    return read_coco(
+        source,
+        annotator_key=settings.annotator_key,
+        attribution=settings.attribution,
+        segmentation=needs_outlines(settings.similarity),
+        pattern=settings.filter,
+        digest=digest,
+        memory=memory,
+        progress=progress,
+    )
 
 
 def agree_with(
     data: Dataset,
     settings: AgreeSettings,
+    *,
+    memory: int | None = None,
+    count_all: CountAll | None = None,
     progress: Progress | None = None,
-    count_all: CountAll = count_part,
 ) -> AgreementResult:
     """Measure how far annotators agree, with checked settings; see `agree`.
 
     Parameters
     ----------
-    data, settings, progress
+    data, memory, progress
         As for `agree`.
-    count_all : callable
-        How what agrees in the images is counted: all at once here, or in parts elsewhere.
+    settings : AgreeSettings
+    count_all : callable, optional
+        Counts agreement in the images, for instance on other machines; by default
+        `count_sequentially` does, within the memory.
     """
 
     def tell(stage: str) -> Steps | None:
@@ -109,6 +167,8 @@ def agree_with(
     # Where more than two are in an image, their order matters; greedy matching has none.
     greedy = settings.matcher == "recursive" and bool(data.assigned.sum(1).max(initial=0) > 2)
     part = ImagePart(data_kept, empty)
+    if count_all is None:
+        count_all = partial(count_sequentially, memory=memory)
     counted = count_all(part, settings, greedy=greedy, progress=progress)
     image_alphas = [_image_alpha(found, empty, settings) for found in counted.coincidences]
     intervals: Sequence[Intervals | None] = [None] * len(image_alphas)
@@ -141,7 +201,7 @@ def agree_with(
         sources=data.sources,
         notes=(
             *data.notes,
-            *_notes(data_kept, settings, counted.counts, int(crowd.sum()), thresholds),
+            *image_notes(data_kept, settings, counted.counts, int(crowd.sum()), thresholds),
         ),
     )
 
@@ -199,43 +259,3 @@ def _result(
 
 def _pair(interval: FloatArray) -> tuple[float, float]:
     return float(interval[0]), float(interval[1])
-
-
-def _notes(
-    data: Dataset,
-    settings: AgreeSettings,
-    counts: Counter[str],
-    n_crowd: int,
-    thresholds: Sequence[ThresholdResult],
-) -> Iterator[str]:
-    """Yield what a reader of the numbers has to know."""
-    if n_crowd:
-        yield f"{count(n_crowd, 'crowd annotation')} left out"
-    if counts["flat"]:
-        yield f"{count(counts['flat'], 'annotation')} without area: nothing matches them"
-    if counts["short"]:
-        yield f"{count(counts['short'], 'ring')} of fewer than 3 points left out"
-    if counts["repaired"]:
-        yield f"{count(counts['repaired'], 'invalid polygon')} repaired before comparing"
-    n_images = int((data.assigned.sum(1) >= 2).sum())
-    if settings.bootstrap and n_images < _FEW_IMAGES:
-        yield (
-            f"{count(n_images, 'image')}: intervals come from resampling images, and are "
-            + ("too narrow with so few" if n_images > 1 else "not possible with one")
-        )
-    one_category = len(np.unique(data.annotations.category)) == 1
-    if one_category and len(data.annotator_names) == 2 and settings.missing == "category":
-        for part in (part for part in thresholds if not part.alpha > 0):
-            share = part.n_complete_units / part.n_units
-            yield (
-                "with one category and two annotators, and missing as a category, alpha cannot "
-                f"be positive; at IoU {part.iou_threshold:g} both annotators drew "
-                f"{part.n_complete_units:,} of {part.n_units:,} objects ({share:.1%})"
-            )
-    for part in thresholds:
-        if not np.isnan(part.greedy_alpha) and not np.isnan(part.alpha):
-            yield (
-                f"at IoU {part.iou_threshold:g}, greedy matching, which does not depend on the "
-                f"order of annotators, gives alpha {part.greedy_alpha:.4f} "
-                f"({part.greedy_alpha - part.alpha:+.4f})"
-            )

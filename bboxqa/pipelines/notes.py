@@ -1,6 +1,7 @@
 """What a reader of coefficients has to know beside the numbers."""
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from math import isnan
 
 import numpy as np
@@ -10,9 +11,12 @@ from bboxqa.agreement.registry import COEFFICIENTS, CoefficientInputs
 from bboxqa.agreement.uncertainty.estimator import ROUNDING, Estimator
 from bboxqa.agreement.uncertainty.linear import FEWEST
 from bboxqa.core.text import count
+from bboxqa.model.annotations import Dataset
 from bboxqa.model.estimates import Estimate, PairTable
+from bboxqa.model.results import ThresholdResult
+from bboxqa.model.settings import AgreeSettings
 
-__all__ = ["FEW_CLUSTERS", "missing_intervals", "notes_of"]
+__all__ = ["FEW_CLUSTERS", "image_notes", "missing_intervals", "notes_of"]
 
 FEW_CLUSTERS = 20
 """Below this, intervals by resampling clusters are known to be too narrow."""
@@ -165,3 +169,55 @@ def missing_intervals(
     ):
         if names:
             yield f"no interval for {', '.join(names)}: {why}"
+
+
+def image_notes(
+    data: Dataset,
+    settings: AgreeSettings,
+    counts: Counter[str],
+    n_crowd: int,
+    thresholds: Sequence[ThresholdResult],
+) -> Iterator[str]:
+    """Yield what a reader of agreement on images has to know.
+
+    Parameters
+    ----------
+    data : Dataset
+        What was compared.
+    settings : AgreeSettings
+    counts : Counter
+        Of what was noticed about the annotations; see `candidate_pairs`.
+    n_crowd : int
+        How many crowd annotations were left out.
+    thresholds : sequence of ThresholdResult
+    """
+    if n_crowd:
+        yield f"{count(n_crowd, 'crowd annotation')} left out"
+    if counts["flat"]:
+        yield f"{count(counts['flat'], 'annotation')} without area: nothing matches them"
+    if counts["short"]:
+        yield f"{count(counts['short'], 'ring')} of fewer than 3 points left out"
+    if counts["repaired"]:
+        yield f"{count(counts['repaired'], 'invalid polygon')} repaired before comparing"
+    n_images = int((data.assigned.sum(1) >= 2).sum())
+    if settings.bootstrap and n_images < FEW_CLUSTERS:
+        yield (
+            f"{count(n_images, 'image')}: intervals come from resampling images, and are "
+            + ("too narrow with so few" if n_images > 1 else "not possible with one")
+        )
+    one_category = len(np.unique(data.annotations.category)) == 1
+    if one_category and len(data.annotator_names) == 2 and settings.missing == "category":
+        for part in (part for part in thresholds if not part.alpha > 0):
+            share = part.n_complete_units / part.n_units
+            yield (
+                "with one category and two annotators, and missing as a category, alpha cannot "
+                f"be positive; at IoU {part.iou_threshold:g} both annotators drew "
+                f"{part.n_complete_units:,} of {part.n_units:,} objects ({share:.1%})"
+            )
+    for part in thresholds:
+        if not isnan(part.greedy_alpha) and not isnan(part.alpha):
+            yield (
+                f"at IoU {part.iou_threshold:g}, greedy matching, which does not depend on the "
+                f"order of annotators, gives alpha {part.greedy_alpha:.4f} "
+                f"({part.greedy_alpha - part.alpha:+.4f})"
+            )

@@ -81,7 +81,7 @@ def plan_images(
         raise ConfigError("a plan is made for one IoU threshold; give one --iou")
     if not settings.bootstrap:
         raise ConfigError("bootstrap: found 0; a plan needs the interval of the data in hand")
-    result = agree_with(data, msgspec.structs.replace(settings, bootstrap=0), progress)
+    result = agree_with(data, msgspec.structs.replace(settings, bootstrap=0), progress=progress)
     counts = unit_counts(result.thresholds[0].reliability, settings.missing)
     plan = plan_clusters(alpha(counts), target_width, settings.bootstrap, settings.seed)
     measured = plan.status == "ok"

@@ -484,10 +484,10 @@ class TestBesideValidating:
         monkeypatch.setattr(
             project, "second_process", lambda do: given.append(do.args[-1]) or real(do)
         )
-        read = project.read_coco
+        read = project.read_for
         monkeypatch.setattr(
             project,
-            "read_coco",
+            "read_for",
             lambda *g, **named: given.append(named["memory"]) or read(*g, **named),
         )
         row = done(tmp_path, differing(), Settings({}, {}, memory=8 * size))
