@@ -1,13 +1,13 @@
 """Folders of results: complete before they appear under their names."""
 
 import os
-import shutil
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
+from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from urllib.parse import quote
+
+from bboxqa.core.files import filled_folder
 
 __all__ = ["FAILURE", "RECORD", "filled", "folder_of", "note_failure"]
 
@@ -16,6 +16,9 @@ RECORD = "record.json"
 
 FAILURE = "failed.txt"
 """Why the last run of a project failed; beside it can be the results of an earlier one."""
+
+filled = partial(filled_folder, last=RECORD)
+"""Yields a hidden folder to fill, which then replaces the results of a project as a whole."""
 
 # Longer names of folders are refused by file systems.
 _LONGEST_NAME = 200
@@ -51,29 +54,3 @@ def note_failure(out: Path, project: str, text: str) -> None:
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / FAILURE).write_text(text, "utf-8", "backslashreplace")
-
-
-@contextmanager
-def filled(target: Path) -> Iterator[Path]:
-    """Yield a hidden folder to fill; it takes the place of the target when all went well."""
-    target.parent.mkdir(parents=True, exist_ok=True)
-    scratch = Path(tempfile.mkdtemp(prefix=".bboxqa-", dir=target.parent))
-    try:
-        yield scratch
-        scratch.chmod(0o755)
-        _swap(scratch, target)
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
-
-
-def _swap(scratch: Path, target: Path) -> None:
-    """Put a complete folder in the place of an old one."""
-    if target.exists():
-        old = Path(tempfile.mkdtemp(prefix=".bboxqa-", dir=target.parent))
-        # A record that is gone first makes a half that is left of the folder incomplete.
-        (target / RECORD).unlink(missing_ok=True)
-        target.rename(old / "old")
-        scratch.rename(target)
-        shutil.rmtree(old, ignore_errors=True)
-    else:
-        scratch.rename(target)

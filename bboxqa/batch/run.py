@@ -24,7 +24,7 @@ from bboxqa.batch.workers.pool import Outcome, WorkerDied, run_all
 from bboxqa.batch.workers.schedule import n_two_core
 from bboxqa.batch.workers.transport import Task, run_task
 from bboxqa.core.errors import BboxqaError, DatasetError, OutputError
-from bboxqa.core.files import unfinished
+from bboxqa.core.files import UNFINISHED_FOLDERS, unfinished
 from bboxqa.core.parallel import can_fork
 from bboxqa.core.text import clean
 from bboxqa.core.version import __version__
@@ -366,7 +366,7 @@ def _locked(out: Path) -> Iterator[None]:
 
 def _tidy(out: Path) -> None:
     """Remove what killed runs have left of unfinished projects and files."""
-    for rest in (out / "projects").glob(".bboxqa-*"):
+    for rest in (out / "projects").glob(UNFINISHED_FOLDERS):
         shutil.rmtree(rest, ignore_errors=True)
     # Only what this command writes: another one may be writing into the same folder.
     for name in WRITTEN:

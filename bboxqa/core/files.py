@@ -4,12 +4,21 @@ import glob
 import mmap
 import os
 import secrets
+import shutil
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 from bboxqa.core.errors import OutputError
 
-__all__ = ["check_fixed", "unfinished", "write_atomically", "write_fixed"]
+__all__ = [
+    "UNFINISHED_FOLDERS", "check_fixed", "filled_folder", "unfinished", "write_atomically",
+    "write_fixed",
+]  # fmt: skip
+
+UNFINISHED_FOLDERS = ".bboxqa-*"
+"""Pattern of the folders that a process leaves when it is killed inside `filled_folder`."""
 
 _DIGITS = 16
 # Names of files have at most 255 bytes, on encrypted disks 143.
@@ -139,6 +148,47 @@ def write_atomically(path: Path, data: bytes | mmap.mmap) -> None:
     except BaseException:
         beside.unlink(missing_ok=True)
         raise
+
+
+@contextmanager
+def filled_folder(target: Path, *, last: str | None = None) -> Iterator[Path]:
+    """Yield a hidden folder to fill; what it holds appears in the target when all of it is there.
+
+    Parameters
+    ----------
+    target : Path
+        Made with its parents if it does not exist.
+    last : str, optional
+        Name of the file that marks a complete folder. With it, an existing target is replaced as
+        a whole, and loses this file first: what a killed run leaves never looks complete. Without
+        it, files of the same names are replaced, and the others stay.
+    """
+    inside = last is None and target.is_dir()
+    place = target if inside else target.parent
+    place.mkdir(parents=True, exist_ok=True)
+    scratch = _hidden(place)
+    # A plain mkdir, unlike `tempfile`, gives the rights that the user's umask asks for.
+    scratch.mkdir()
+    try:
+        yield scratch
+        if inside:
+            for file in sorted(scratch.iterdir()):
+                file.replace(target / file.name)
+        elif last is not None and target.exists():
+            old = _hidden(place)
+            (target / last).unlink(missing_ok=True)
+            target.rename(old)
+            scratch.rename(target)
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            scratch.rename(target)
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _hidden(folder: Path) -> Path:
+    """Return a new name in a folder, which `UNFINISHED_FOLDERS` matches."""
+    return folder / UNFINISHED_FOLDERS.replace("*", secrets.token_hex(_DIGITS // 2))
 
 
 def _write_through(path: Path, data: bytes | mmap.mmap) -> None:

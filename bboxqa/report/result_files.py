@@ -1,10 +1,8 @@
 """Writing a result into a folder: only complete files."""
 
 import json
-import os
 import platform
 import re
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -16,6 +14,7 @@ from typing import Any
 import msgspec
 
 from bboxqa.core.errors import OutputError
+from bboxqa.core.files import filled_folder
 from bboxqa.model.results import AgreementResult
 from bboxqa.model.table import Categorical, Table
 
@@ -54,17 +53,6 @@ def check_folder(folder: Path, *, force: bool) -> None:
         raise OutputError(f"{folder}: cannot be written: {error.strerror}") from None
 
 
-def _scratch(folder: Path) -> Path:
-    """Make a hidden folder on the same disk: in the target if it is there, beside it if not."""
-    try:
-        if folder.is_dir():
-            return Path(tempfile.mkdtemp(prefix=".bboxqa-", dir=folder))
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        return Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
-    except OSError as error:
-        raise OutputError(f"{folder}: cannot be written: {error.strerror}") from None
-
-
 def write_folder(result: AgreementResult, summary: dict[str, Any], folder: Path) -> list[Path]:
     """Write a result: summary.json, a table each as csv, and manifest.json.
 
@@ -89,32 +77,17 @@ def write_folder(result: AgreementResult, summary: dict[str, Any], folder: Path)
     OutputError
         If the folder cannot be written.
     """
-    scratch = _scratch(folder)
     try:
-        _json(scratch / "summary.json", summary)
-        for name in _TABLES:
-            parts = [(part.iou_threshold, getattr(part, name)) for part in result.thresholds]
-            _csv(scratch / f"{name}.csv", parts)
-        _json(scratch / "manifest.json", _manifest(result))
-        written = [folder / file.name for file in sorted(scratch.iterdir())]
-        if scratch.parent == folder:
-            for target in written:
-                (scratch / target.name).replace(target)
-        else:
-            scratch.chmod(0o777 & ~_umask())
-            scratch.rename(folder)
+        with filled_folder(folder) as scratch:
+            _json(scratch / "summary.json", summary)
+            for name in _TABLES:
+                parts = [(part.iou_threshold, getattr(part, name)) for part in result.thresholds]
+                _csv(scratch / f"{name}.csv", parts)
+            _json(scratch / "manifest.json", _manifest(result))
+            written = [folder / file.name for file in sorted(scratch.iterdir())]
     except OSError as error:
         raise OutputError(f"{folder}: cannot be written: {error.strerror}") from None
-    finally:
-        shutil.rmtree(scratch, ignore_errors=True)
     return written
-
-
-def _umask() -> int:
-    """Return what the user takes from the rights of new folders; it can only be read by setting."""
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _json(path: Path, value: dict[str, Any]) -> None:

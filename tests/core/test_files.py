@@ -2,13 +2,15 @@
 
 import os
 import stat
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
 import pytest
 
 from bboxqa.core.errors import OutputError
-from bboxqa.core.files import unfinished, write_atomically
+from bboxqa.core.files import UNFINISHED_FOLDERS, filled_folder, unfinished, write_atomically
 
 
 def left(folder):
@@ -130,3 +132,72 @@ def test_what_a_killed_process_leaves_is_told_by_the_name(tmp_path, monkeypatch,
     (tmp_path / "kept").rename(tmp_path / killed[0])
     assert [path.name for path in tmp_path.glob(unfinished(name))] == killed
     assert [*tmp_path.glob(unfinished("other"))] == []
+
+
+@pytest.fixture
+def old(tmp_path):
+    target = tmp_path / "target"
+    target.mkdir()
+    for name in ("a.csv", "record.json", "mine.txt"):
+        (target / name).write_text("old")
+    return target
+
+
+@pytest.mark.parametrize("last", [None, "record.json"])
+def test_a_new_folder_appears_with_all_its_files(tmp_path, last):
+    target, plain = tmp_path / "deep" / "target", tmp_path / "plain"
+    plain.mkdir()
+    with filled_folder(target, last=last) as scratch:
+        (scratch / "a.csv").write_text("new")
+        assert not target.exists()
+    assert left(target) == ["a.csv"]
+    assert left(target.parent) == ["target"]
+    assert rights(target) == rights(plain)
+
+
+def test_files_of_other_names_stay_in_a_folder_without_a_mark(old):
+    with filled_folder(old) as scratch:
+        (scratch / "a.csv").write_text("new")
+        assert (old / "a.csv").read_text() == "old"
+    assert {file.name: file.read_text() for file in old.iterdir()} == {
+        "a.csv": "new", "record.json": "old", "mine.txt": "old",
+    }  # fmt: skip
+
+
+def test_a_folder_with_a_mark_is_replaced_as_a_whole(old):
+    with filled_folder(old, last="record.json") as scratch:
+        (scratch / "record.json").write_text("new")
+        assert (old / "record.json").read_text() == "old"
+    assert {file.name: file.read_text() for file in old.iterdir()} == {"record.json": "new"}
+    assert left(old.parent) == ["target"]
+
+
+@pytest.mark.parametrize("last", [None, "record.json"])
+def test_a_folder_that_is_not_filled_leaves_the_old_one(old, last):
+    before = {file.name: file.read_text() for file in old.iterdir()}
+
+    def interrupted():
+        with filled_folder(old, last=last) as scratch:
+            (scratch / "a.csv").write_text("new")
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert {file.name: file.read_text() for file in old.iterdir()} == before
+    assert left(old.parent) == ["target"]
+
+
+def test_a_process_killed_while_it_replaces_a_folder_leaves_no_mark(old):
+    # The new folder cannot take its place, and nothing is cleaned up.
+    code = (
+        "import os, pathlib, sys\n"
+        "from bboxqa.core.files import filled_folder\n"
+        "pathlib.Path.rename = lambda self, to: os._exit(9)\n"
+        "with filled_folder(pathlib.Path(sys.argv[1]), last='record.json') as scratch:\n"
+        "    (scratch / 'record.json').write_text('new')\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", code, str(old)], check=False)
+    assert ended.returncode == 9
+    assert left(old) == ["a.csv", "mine.txt"]
+    (unfinished_folder,) = old.parent.glob(UNFINISHED_FOLDERS)
+    assert left(unfinished_folder) == ["record.json"]
