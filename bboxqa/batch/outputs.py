@@ -82,7 +82,7 @@ def _summary(found: Discovered, rows: Sequence[Row], worse: Sequence[Regression]
         "passed": all(row.passed for row in rows),
         "worse": [asdict(part) | {"project": clean(part.project)} for part in worse],
         "left_alone": [clean(name) for name in found.left_alone],
-        "unreadable": [clean(name) for name in found.unreadable],
+        "unreadable": [clean(str(each)) for each in found.unreadable],
         "projects": [
             asdict(row) | {"project": clean(row.project), "message": clean(row.message)}
             for row in rows

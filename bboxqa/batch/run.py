@@ -231,19 +231,19 @@ def _spoiled(found: Discovered, before: Mapping[str, Row]) -> list[Row]:
     names = {clean(project.name) for project in found.projects}
     rows: dict[str, Row] = {}
     for file in found.left_alone:
-        name = home_of(Path(), Path(file)).as_posix()
+        name = home_of(Path(file)).as_posix()
         if clean(name) in before and clean(name) not in names:
-            message = f"{file}: is not COCO json now, and was when the project was last looked at"
+            message = f"{file}: is not COCO json now, but was in the last run"
             rows[name] = Row(name, FAILED, 0, passed=False, message=message)
-    for message in found.unreadable:
-        path = Path(message.partition(": ")[0])
+    for unreadable in found.unreadable:
+        path = Path(unreadable.path)
         is_json = path.suffix.lower() == ".json"
         # A folder is that of the project, or a part of it.
-        name = home_of(Path(), path if is_json else path / "_").as_posix()
-        # What leads out of a store is no export; of a folder nobody knows what is in it.
+        name = home_of(path if is_json else path / "_").as_posix()
+        # A name that leads out of a store is not an export; what a folder holds is not known.
         is_export = is_json and ".." not in path.parts
         if is_export or clean(name) in before or clean(name) in names:
-            rows[name] = Row(name, FAILED, 0, passed=False, message=message)
+            rows[name] = Row(name, FAILED, 0, passed=False, message=str(unreadable))
     return list(rows.values())
 
 

@@ -124,7 +124,7 @@ def batch(
         )
     if not result.found.projects:
         click.echo(f"Error: {root}: no project below this folder has COCO json", err=True)
-        _show_some(result.found.unreadable, "unreadable: ", err=True)
+        _show_some([*map(str, result.found.unreadable)], "unreadable: ", err=True)
         return 2
     _show(result, out)
     return 0 if result.passed else 1
@@ -173,7 +173,7 @@ def _show_plan(found: "Discovered") -> None:
         click.echo(f"{one_line(project.name)}: {one_line(files)}{images}{own}")
     click.echo(f"{count(len(found.projects), 'project')}")
     _show_some(found.left_alone, "not COCO: ", err=True)
-    _show_some(found.unreadable, "unreadable: ", err=True)
+    _show_some([*map(str, found.unreadable)], "unreadable: ", err=True)
 
 
 def _show_some(lines: "Sequence[str]", before: str, *, err: bool = False) -> None:
@@ -260,7 +260,9 @@ def _show(result: "BatchResult", out: Path) -> None:
         click.echo(f"  stopped: {count(result.n_left, 'project')} not run")
     bad = [row for row in rows if not row.passed]
     told = {row.message for row in bad}
-    _show_some([name for name in result.found.unreadable if name not in told], "  unreadable: ")
+    _show_some(
+        [text for text in map(str, result.found.unreadable) if text not in told], "  unreadable: "
+    )
     _show_some([f"{row.project}: {row.message}" for row in bad], "  ")
     _show_some([f"{part.project}: {part.what}" for part in result.worse], "  worse: ")
     if result.found.left_alone:

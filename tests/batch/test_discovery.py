@@ -119,7 +119,7 @@ def test_other_json_is_left_alone(tmp_path):
         "a/other.json", "a/x.fixed.json", "b/deep/other.json",
     )  # fmt: skip
     # Half an export, and half a project without it.
-    assert found.unreadable == ("a/empty.json: is empty",)
+    assert found.unreadable == (("a/empty.json", "is empty"),)
 
 
 def test_json_that_has_categories_only_by_name_is_left_alone(tmp_path):
@@ -180,8 +180,8 @@ def test_links(tmp_path):
         "x.json", "y.json", "y.json",
     ]  # fmt: skip
     assert set(shown(found)) - {"twice", "two"} == {"p", "p/sub"}
-    assert "nowhere.json: is no file, or a link that leads nowhere" in found.unreadable
-    assert {line.split(":")[0] for line in found.unreadable} <= {
+    assert ("nowhere.json", "is not a file, or is a link that leads nowhere") in found.unreadable
+    assert {path for path, _ in found.unreadable} <= {
         "self", "self.json", "nowhere.json",
     }  # fmt: skip
 
@@ -197,7 +197,7 @@ def test_a_pipe_is_told(tmp_path):
     made(tmp_path, "p/x.json")
     os.mkfifo(tmp_path / "p/y.json")
     found = discover(tmp_path)
-    assert found.unreadable == ("p/y.json: is no file, or a link that leads nowhere",)
+    assert found.unreadable == (("p/y.json", "is not a file, or is a link that leads nowhere"),)
 
 
 def test_unreadable_folder(tmp_path, monkeypatch):
@@ -209,7 +209,7 @@ def test_unreadable_folder(tmp_path, monkeypatch):
     hooked(monkeypatch, tmp_path / "b", refuse)
     found = discover(tmp_path)
     assert shown(found) == {"a": ["x.json"], "c": ["z.json"]}
-    assert found.unreadable == ("b: Permission denied",)
+    assert found.unreadable == (("b", "Permission denied"),)
 
 
 def test_file_that_goes_before_it_is_looked_at(tmp_path, monkeypatch):
@@ -225,7 +225,7 @@ def test_file_that_goes_before_it_is_looked_at(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "scandir", scandir)
     found = discover(tmp_path)
     assert shown(found) == {"a": ["y.json"], "b": ["z.json"]}
-    assert found.unreadable == ("a/x.json: No such file or directory",)
+    assert found.unreadable == (("a/x.json", "No such file or directory"),)
 
 
 class _Listing(list):
@@ -249,7 +249,7 @@ def test_folder_that_goes_during_the_walk(tmp_path, monkeypatch):
     hooked(monkeypatch, tmp_path / "b", lambda: (tmp_path / "a").rename(tmp_path / "c"))
     found = discover(tmp_path)
     assert shown(found) == {"b": ["y.json"]}
-    assert found.unreadable == ("a: No such file or directory",)
+    assert found.unreadable == (("a", "No such file or directory"),)
 
 
 def test_many_files(tmp_path):

@@ -356,7 +356,7 @@ def test_an_export_that_became_something_else_is_a_failure(ran, content):
         assert statuses(result) == {"a": "measured", "b": "failed", "c": "measured"}
         assert not result.passed
         assert result.rows[1].message == (
-            "b/x.json: is not COCO json now, and was when the project was last looked at"
+            "b/x.json: is not COCO json now, but was in the last run"
             if content
             else "b/x.json: is empty"
         )
@@ -382,7 +382,7 @@ def test_what_cannot_be_read_is_not_left_out(ran, spoil, known):
         (ran / "b/other.json").unlink(missing_ok=True)
         (ran / "b/other.json").symlink_to("other.json")
     told = {
-        "nowhere": "b/other.json: is no file, or a link that leads nowhere",
+        "nowhere": "b/other.json: is not a file, or is a link that leads nowhere",
         "empty": "b/other.json: is empty",
         "refused": "b/other.json: Too many levels of symbolic links",
     }

@@ -52,7 +52,7 @@ def test_a_store_has_the_projects_of_a_folder(root, store, pattern):
     there, here = find_projects(url + "/", pattern, None), discover(root, pattern)
     assert there.left_alone == here.left_alone
     # The pattern leaves it out.
-    assert there.unreadable == here.unreadable == (() if pattern else ("empty.json: is empty",))
+    assert there.unreadable == here.unreadable == (() if pattern else (("empty.json", "is empty"),))
     assert [project.name for project in there.projects] == [p.name for p in here.projects]
     for project, twin in zip(there.projects, here.projects, strict=True):
         assert [root / file for file in project.files] == list(twin.files)

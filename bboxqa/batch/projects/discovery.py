@@ -1,20 +1,34 @@
-"""Finding projects below a folder: who keeps what where."""
+"""Finding projects below a folder."""
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple, TypeVar
 
 from bboxqa.core.errors import DatasetError
 
-__all__ = ["LOOKED_AT", "SETTINGS_FILE", "Discovered", "Project", "discover", "home_of", "is_coco"]
+__all__ = [
+    "LOOKED_AT",
+    "SETTINGS_FILE",
+    "Discovered",
+    "Project",
+    "Unreadable",
+    "discover",
+    "home_of",
+    "is_coco",
+    "sort_files",
+]
+
+_File = TypeVar("_File")
 
 SETTINGS_FILE = "bboxqa.toml"
 """Settings of one project, over those of the run."""
 
 LOOKED_AT = 1 << 16
-"""Bytes at either end of a file, looked at to tell whether it is COCO: its lists stand there."""
+"""Bytes read at either end of a file to tell whether it is COCO: its lists begin there."""
 
 _LISTS = re.compile(rb'"(?:images|annotations)"\s*:\s*\[|"categories"\s*:\s*\[\s*(?:\{|\]|$)')
 # Folders that belong to the project above: CVAT writes annotations/, Roboflow one a split.
@@ -54,6 +68,16 @@ class Project:
     size: int
 
 
+class Unreadable(NamedTuple):
+    """A file or folder below the root that could not be read, or an empty file."""
+
+    path: str
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.path}: {self.reason}"
+
+
 @dataclass(frozen=True, slots=True)
 class Discovered:
     """What was found below a root.
@@ -64,13 +88,12 @@ class Discovered:
         Sorted by name.
     left_alone : tuple of str
         Json files that are not COCO, below the root.
-    unreadable : tuple of str
-        Files and folders that could not be read, and empty files, each with the reason.
+    unreadable : tuple of Unreadable
     """
 
     projects: tuple[Project, ...]
     left_alone: tuple[str, ...]
-    unreadable: tuple[str, ...]
+    unreadable: tuple[Unreadable, ...]
 
 
 def discover(root: Path, pattern: str | None = None, skip: Path | None = None) -> Discovered:
@@ -100,39 +123,55 @@ def discover(root: Path, pattern: str | None = None, skip: Path | None = None) -
     if not root.is_dir():
         what = "is a file; expected a folder" if root.is_file() else "no such folder"
         raise DatasetError([f"{root}: {what}"])
-    found: dict[Path, list[Path]] = {}
-    left_alone: list[str] = []
-    unreadable: list[str] = []
-    for file in _json_files(root, skip, unreadable):
-        if pattern is not None and not file.match(pattern):
-            continue
-        try:
-            if file.stat().st_size == 0:
-                unreadable.append(f"{_below(root, file)}: is empty")
-                continue
-            coco = _is_coco(file)
-        except OSError as error:
-            unreadable.append(f"{_below(root, file)}: {error.strerror}")
-            continue
-        if coco:
-            found.setdefault(home_of(root, file), []).append(file)
+    unreadable: list[Unreadable] = []
+    files = (
+        (_below(root, file), file, _is_coco(file))
+        for file in _json_files(root, skip, unreadable)
+        if pattern is None or file.match(pattern)
+    )
+    return sort_files(files, unreadable, partial(_project, root))
+
+
+def sort_files(
+    files: Iterable[tuple[str, _File, bool | str]],
+    unreadable: list[Unreadable],
+    project: Callable[[Path, list[_File]], Project],
+) -> Discovered:
+    """Return json files by project.
+
+    Parameters
+    ----------
+    files : iterable of (str, file, bool or str)
+        Path below the root, file, and whether it is COCO, or why it cannot be read.
+    unreadable : list of Unreadable
+        What the iterable could not read; complete when that has ended.
+    project : callable
+        Called as project(folder, files) with a folder below the root.
+    """
+    found: dict[Path, list[_File]] = {}
+    left_alone = []
+    for path, file, coco in files:
+        if isinstance(coco, str):
+            unreadable.append(Unreadable(path, coco))
+        elif coco:
+            found.setdefault(home_of(Path(path)), []).append(file)
         else:
-            left_alone.append(_below(root, file))
+            left_alone.append(path)
     projects = []
-    for folder, files in found.items():
+    for folder, inside in found.items():
         try:
-            projects.append(_project(root, folder, sorted(files)))
+            projects.append(project(folder, inside))
         except OSError as error:
-            # It was there a moment ago.
-            unreadable.append(f"{_below(root, folder)}: {error.strerror}")
+            # A file was removed since the folder was listed.
+            unreadable.append(Unreadable(folder.as_posix(), str(error.strerror)))
     return Discovered(
         tuple(sorted(projects, key=lambda project: project.name)),
         tuple(sorted(left_alone)),
-        tuple(sorted(unreadable)),
+        tuple(sorted(unreadable, key=str)),
     )
 
 
-def _json_files(root: Path, skip: Path | None, unreadable: list[str]) -> Iterator[Path]:
+def _json_files(root: Path, skip: Path | None, unreadable: list[Unreadable]) -> Iterator[Path]:
     """Yield json files below a folder, each real folder once, under its own name if it has one."""
     seen: set[tuple[int, int]] = set()
     skipped = None if skip is None else skip.resolve()
@@ -152,7 +191,7 @@ def _json_files(root: Path, skip: Path | None, unreadable: list[str]) -> Iterato
                 continue
             written = RESULT_FILES if names >= RESULT_FILES else frozenset()
         except OSError as error:
-            unreadable.append(f"{_below(root, folder)}: {error.strerror}")
+            unreadable.append(Unreadable(_below(root, folder), str(error.strerror)))
             continue
         for entry in inside:
             if entry.name.startswith(".") or entry.name in written:
@@ -164,44 +203,58 @@ def _json_files(root: Path, skip: Path | None, unreadable: list[str]) -> Iterato
                     if entry.is_file():
                         yield Path(entry.path)
                     else:
-                        below = _below(root, Path(entry.path))
-                        unreadable.append(f"{below}: is no file, or a link that leads nowhere")
+                        reason = "is not a file, or is a link that leads nowhere"
+                        unreadable.append(Unreadable(_below(root, Path(entry.path)), reason))
             except OSError as error:
-                unreadable.append(f"{_below(root, Path(entry.path))}: {error.strerror}")
+                path = _below(root, Path(entry.path))
+                unreadable.append(Unreadable(path, str(error.strerror)))
 
 
-def _is_coco(file: Path) -> bool:
-    """Return whether a file is COCO json."""
-    with file.open("rb") as stream:
-        if is_coco(file.name, stream.read(LOOKED_AT)):
-            return True
-        size = stream.seek(0, os.SEEK_END)
-        stream.seek(max(0, size - LOOKED_AT))
-        return is_coco(file.name, stream.read(LOOKED_AT))
+def _is_coco(file: Path) -> bool | str:
+    """Return whether a file is COCO json, or why it cannot be read."""
+    try:
+        with file.open("rb") as stream:
+            size = stream.seek(0, os.SEEK_END)
+            if size == 0:
+                return "is empty"
+            for start in (0, max(0, size - LOOKED_AT)):
+                stream.seek(start)
+                if is_coco(file.name, stream.read(LOOKED_AT)):
+                    return True
+    except OSError as error:
+        return str(error.strerror)
+    return False
 
 
 def is_coco(name: str, end: bytes) -> bool:
     """Return whether a file has a list of images, annotations or categories near one of its ends.
 
-    A file that was cut off is one too, or one in UTF-16: what is wrong with it is a finding.
+    A file that is cut off, or in UTF-16, counts as COCO: what is wrong with it is a finding.
     """
     return not name.endswith(".fixed.json") and _LISTS.search(end.replace(b"\0", b"")) is not None
 
 
-def home_of(root: Path, file: Path) -> Path:
-    """Return the folder of the project that a file belongs to."""
+def home_of(file: Path) -> Path:
+    """Return the folder of the project that a file belongs to; both are below the root.
+
+    Examples
+    --------
+    >>> home_of(Path("fruits/train/annotations/a.json")).as_posix()
+    'fruits'
+    """
     folder = file.parent
-    while folder != root and folder.name.lower() in _PARTS:
+    while folder.name.lower() in _PARTS:
         folder = folder.parent
     return folder
 
 
-def _project(root: Path, folder: Path, files: list[Path]) -> Project:
+def _project(root: Path, below: Path, files: list[Path]) -> Project:
+    folder = root / below
     images, settings = folder / _IMAGES, folder / SETTINGS_FILE
     return Project(
-        name=_below(root, folder),
+        name=below.as_posix(),
         folder=folder,
-        files=tuple(files),
+        files=tuple(sorted(files)),
         images=images if images.is_dir() else None,
         settings=settings if settings.is_file() else None,
         size=sum(file.stat().st_size for file in files),

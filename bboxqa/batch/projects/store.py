@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bboxqa.batch.projects.discovery import Project
+from bboxqa.batch.projects.discovery import Project, Unreadable
 from bboxqa.core.errors import ConfigError, OutputError
 from bboxqa.core.text import clean
 
@@ -72,7 +72,7 @@ class Stored(Project):
     pictures: tuple[Content, ...] = field(default=(), repr=False)
 
 
-def contents_of(listed: dict[str, Any], base: str) -> tuple[dict[str, Content], list[str]]:
+def contents_of(listed: dict[str, Any], base: str) -> tuple[dict[str, Content], list[Unreadable]]:
     """Return the files of a listing that are not hidden, by name, and what cannot be one.
 
     Parameters
@@ -86,8 +86,8 @@ def contents_of(listed: dict[str, Any], base: str) -> tuple[dict[str, Content], 
     -------
     contents : dict of str to Content
         Sorted by name.
-    unreadable : list of str
-        Names that are those of no file, each with why.
+    unreadable : list of Unreadable
+        Names that no file can have.
 
     Examples
     --------
@@ -95,13 +95,14 @@ def contents_of(listed: dict[str, Any], base: str) -> tuple[dict[str, Content], 
     >>> contents_of(listed, "bucket")[0]["a/x.json"].stamps
     (('size', '3'), ('ETag', '9e1'))
     """
-    contents, unreadable = {}, []
+    contents: dict[str, Content] = {}
+    unreadable: list[Unreadable] = []
     for path, info in listed.items():
         name = path[len(base) :].removeprefix("/")
         if info.get("type") != "file" or not name or name.endswith("/"):
             continue
         if not _is_path(name):
-            unreadable.append(f"{name}: cannot be the name of a file")
+            unreadable.append(Unreadable(name, "cannot be the name of a file"))
         elif not any(part.startswith(".") for part in name.split("/")):
             stamps = _stamps(info, _STAMPS)
             if len(stamps) < 2:

@@ -1,6 +1,7 @@
 """Finding projects in a store, through fsspec."""
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -10,8 +11,8 @@ from bboxqa.batch.projects.discovery import (
     SETTINGS_FILE,
     Discovered,
     discover,
-    home_of,
     is_coco,
+    sort_files,
 )
 from bboxqa.batch.projects.store import (
     AT_A_TIME,
@@ -53,22 +54,11 @@ def _discover_stored(url: str, pattern: str | None) -> Discovered:
         if content.name.lower().endswith(".json") and not _is_result(content.name, contents)
         if pattern is None or PurePosixPath(content.name).match(pattern)
     ]
-    found: dict[Path, list[Content]] = {}
-    left_alone = []
-    for content, coco in zip(files, _are_coco(system, base, files), strict=True):
-        if content.size == 0:
-            unreadable.append(f"{content.name}: is empty")
-        elif isinstance(coco, Exception):
-            unreadable.append(f"{content.name}: {error_text(coco)}")
-        elif coco:
-            found.setdefault(home_of(_HERE, Path(content.name)), []).append(content)
-        else:
-            left_alone.append(content.name)
-    projects = [_project(url, contents, *item) for item in found.items()]
-    return Discovered(
-        tuple(sorted(projects, key=lambda project: project.name)),
-        tuple(sorted(left_alone)),
-        tuple(sorted(unreadable)),
+    kinds = zip(files, _are_coco(system, base, files), strict=True)
+    return sort_files(
+        ((content.name, content, coco) for content, coco in kinds),
+        unreadable,
+        partial(_project, url, contents),
     )
 
 
@@ -79,12 +69,12 @@ def _is_result(name: str, contents: dict[str, Content]) -> bool:
     return path.name in RESULT_FILES and beside <= contents.keys()
 
 
-def _are_coco(system: Any, base: str, files: Sequence[Content]) -> list[bool | Exception]:
-    """Return of each file whether its first or its last bytes are those of COCO json."""
-    result: list[bool | Exception] = [False] * len(files)
+def _are_coco(system: Any, base: str, files: Sequence[Content]) -> list[bool | str]:
+    """Return for each file whether its first or last bytes are COCO json, or why unreadable."""
+    result: list[bool | str] = [False if content.size else "is empty" for content in files]
     for last in (False, True):
-        asked = [place for place, known in enumerate(result) if known is False]
-        asked = [place for place in asked if files[place].size > (LOOKED_AT if last else 0)]
+        least = LOOKED_AT if last else 0
+        asked = [i for i, coco in enumerate(result) if coco is False and files[i].size > least]
         for begin in range(0, len(asked), AT_A_TIME):
             places = asked[begin : begin + AT_A_TIME]
             sizes = [files[place].size for place in places]
@@ -96,7 +86,8 @@ def _are_coco(system: Any, base: str, files: Sequence[Content]) -> list[bool | E
             )
             for place, end in zip(places, ends, strict=True):
                 failed = isinstance(end, Exception)
-                result[place] = end if failed else is_coco(files[place].name, bytes(end))
+                name = files[place].name
+                result[place] = error_text(end) if failed else is_coco(name, bytes(end))
     return result
 
 
