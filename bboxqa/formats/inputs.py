@@ -6,7 +6,10 @@ from pathlib import Path
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.types import AnyPath
 
-__all__ = ["list_files"]
+__all__ = ["RESULT_FILES", "list_files"]
+
+RESULT_FILES = frozenset({"manifest.json", "summary.json"})
+"""The json files that `agree --out` writes: where both are, neither is COCO."""
 
 
 def list_files(paths: Sequence[AnyPath], pattern: str | None = None) -> list[Path]:
@@ -50,7 +53,6 @@ def _is_result(file: Path) -> bool:
     """Return whether a file was written by `agree --out` or by `validate --fix`."""
     if file.name.endswith(".fixed.json"):
         return file.with_name(file.name.removesuffix(".fixed.json") + ".json").is_file()
-    names = ("manifest.json", "summary.json")
-    return file.name in names and all(
-        file.with_name(name).is_file() for name in (*names, "units.csv")
+    return file.name in RESULT_FILES and all(
+        file.with_name(name).is_file() for name in (*RESULT_FILES, "units.csv")
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from bboxqa.core.errors import DatasetError
+from bboxqa.formats.inputs import RESULT_FILES
 
 __all__ = [
     "LOOKED_AT",
@@ -35,8 +36,6 @@ _LISTS = re.compile(rb'"(?:images|annotations)"\s*:\s*\[|"categories"\s*:\s*\[\s
 SPLITS = frozenset({"train", "valid", "val", "test"})
 _PARTS = SPLITS | {"annotations"}
 _IMAGES = "images"
-RESULT_FILES = frozenset({"manifest.json", "summary.json"})
-"""What `agree` writes: where both are, neither is COCO."""
 # What a folder of results of a batch holds.
 _RESULTS = {"history.sqlite", "projects"}
 

@@ -7,7 +7,6 @@ from typing import Any
 
 from bboxqa.batch.projects.discovery import (
     LOOKED_AT,
-    RESULT_FILES,
     SETTINGS_FILE,
     Discovered,
     discover,
@@ -24,6 +23,7 @@ from bboxqa.batch.projects.store import (
     system_of,
 )
 from bboxqa.core.errors import DatasetError
+from bboxqa.formats.inputs import RESULT_FILES
 
 __all__ = ["find_projects"]
 

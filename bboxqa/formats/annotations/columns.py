@@ -12,6 +12,7 @@ from bboxqa.core.spool import SpooledColumn, column_limit
 from bboxqa.formats.annotations.outline_columns import OutlinesBuilder
 from bboxqa.formats.annotations.records import (
     ANNOTATOR_KEYS,
+    ID_KEYS,
     Annotation,
     Category,
     Image,
@@ -25,8 +26,6 @@ from bboxqa.model.annotations import Source
 from bboxqa.model.outlines import Segmentations
 
 __all__ = ["AnnotationFile", "Authors", "Columns", "ColumnsBuilder"]
-
-_IDS = ("id", "image_id", "category_id")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,7 +138,7 @@ class ColumnsBuilder:
         self.type = annotation_type(own, segmentation=segmentation)
         self.problems: list[str] = []
         limit = column_limit(memory)
-        self._ids = {key: SpooledColumn(np.int64, limit=limit) for key in _IDS}
+        self._ids = {key: SpooledColumn(np.int64, limit=limit) for key in ID_KEYS}
         self._bbox = SpooledColumn(np.float64, 4, limit)
         self._iscrowd = SpooledColumn(np.bool_, limit=limit)
         self._authors = {key: _AuthorsBuilder(key, limit) for key in keys}

@@ -8,12 +8,9 @@ import numpy as np
 from bboxqa.core.spool import SpooledColumn, column_limit, spilled, vertex_limit
 from bboxqa.formats.annotations.records import OutlinedAnnotation, Rle
 from bboxqa.model.outlines import SegmentationKind, Segmentations
-from bboxqa.model.run_lengths import compress_counts, decode_counts
+from bboxqa.model.run_lengths import MAX_MASK_PIXELS, compress_counts, decode_counts
 
 __all__ = ["OutlinesBuilder"]
-
-# A file may claim any size; a mask of as many pixels as this is refused.
-_MAX_MASK = 1 << 31
 
 
 class OutlinesBuilder:
@@ -84,10 +81,10 @@ class OutlinesBuilder:
         """Return the compressed run lengths of a mask, or nothing if they are not sound."""
         height, width = rle.size
         where = f"{self._name}: annotation {record.id!r}: "
-        if height <= 0 or width <= 0 or height * width >= _MAX_MASK:
+        if height <= 0 or width <= 0 or height * width >= MAX_MASK_PIXELS:
             self._problems.append(
                 f"{where}the mask is {height} × {width}; expected a height and a width above 0 "
-                f"and fewer than {_MAX_MASK:,} pixels"
+                f"and fewer than {MAX_MASK_PIXELS:,} pixels"
             )
             return b""
         try:

@@ -10,6 +10,8 @@ from bboxqa.core.text import clean
 __all__ = [
     "ANNOTATOR_KEYS",
     "ASKED_KEYS",
+    "ID_KEYS",
+    "LISTS",
     "Annotation",
     "Attributes",
     "Category",
@@ -35,6 +37,12 @@ ANNOTATOR_KEYS = (
 
 ASKED_KEYS = ("rater_list", "annotators")
 """Where the annotators who were asked about an image are looked for, in this order."""
+
+LISTS = ("images", "annotations", "categories")
+"""The lists of records in a COCO file."""
+
+ID_KEYS = ("id", "image_id", "category_id")
+"""The keys of an annotation under which ids stand."""
 
 Id = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)] | str
 # What stands under a key that may not be meant for us is taken as it is.

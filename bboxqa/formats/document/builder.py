@@ -8,7 +8,7 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.spool import SpooledColumn, column_limit, vertex_limit
-from bboxqa.formats.annotations.records import ANNOTATOR_KEYS, annotator_name, whole_number
+from bboxqa.formats.annotations.records import ANNOTATOR_KEYS, ID_KEYS, annotator_name, whole_number
 from bboxqa.formats.document.annotation_columns import (
     AnnotationColumns,
     Form,
@@ -29,8 +29,7 @@ from bboxqa.formats.document.raw_values import (
 
 __all__ = ["AnnotationsBuilder"]
 
-_IDS = ("id", "image_id", "category_id")
-_FIELDS = (*_IDS, "bbox", "area", "iscrowd", "segmentation", "keypoints", "num_keypoints")
+_FIELDS = (*ID_KEYS, "bbox", "area", "iscrowd", "segmentation", "keypoints", "num_keypoints")
 
 _OF_RLES: tuple[tuple[str, type, int], ...] = (
     ("row", np.int64, 0), ("size", np.int64, 2), ("total", np.int64, 0), ("area", np.int64, 0),
@@ -57,8 +56,8 @@ class AnnotationsBuilder:
 
         self._record = column(np.uint8)
         self._kind = {name: column(np.uint8) for name in _FIELDS}
-        self._id = {name: column(np.int64) for name in _IDS}
-        self._whole = {name: column(np.bool_) for name in _IDS}
+        self._id = {name: column(np.int64) for name in ID_KEYS}
+        self._whole = {name: column(np.bool_) for name in ID_KEYS}
         self._bbox = column(np.float64, 4)
         self._area = column(np.float64)
         self._iscrowd = column(np.int8)
@@ -83,7 +82,7 @@ class AnnotationsBuilder:
         for key, column in columns.items():
             kind, types_of[key] = kinds_of(column)
             self._kind[key].add(kind)
-        for key in _IDS:
+        for key in ID_KEYS:
             self._add_ids(key, columns[key], types_of[key])
         self._bbox.add(_boxes(columns["bbox"], types_of["bbox"]))
         self._area.add(_numbers(columns["area"], types_of["area"]))
@@ -213,7 +212,7 @@ class AnnotationsBuilder:
         self._record.add(columns.record)
         for grown, parts in (
             (self._kind, columns.kind), (self._whole, columns.whole),
-            (self._id, {key: getattr(columns, key) for key in _IDS}),
+            (self._id, {key: getattr(columns, key) for key in ID_KEYS}),
         ):  # fmt: skip
             for key, grower in grown.items():
                 grower.add(parts[key])

@@ -9,10 +9,7 @@ from typing import Any
 from bboxqa.formats.document.annotation_columns import AnnotationColumns, Kind
 from bboxqa.formats.document.builder import AnnotationsBuilder
 
-__all__ = ["BETWEEN_RECORDS", "BYTE_ORDER_MARK", "LISTS", "RawDocument", "Section", "Text"]
-
-LISTS = ("images", "annotations", "categories")
-"""The lists of records that the rules look at."""
+__all__ = ["BETWEEN_RECORDS", "BYTE_ORDER_MARK", "RawDocument", "Section", "Text"]
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 """What some programs put before UTF-8."""

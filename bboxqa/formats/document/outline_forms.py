@@ -7,11 +7,9 @@ from typing import Any
 from bboxqa.core.json_values import shortened
 from bboxqa.formats.document.annotation_columns import Form
 from bboxqa.formats.document.raw_values import MISSING, NUMBERS, are_numbers
-from bboxqa.model.run_lengths import decode_counts
+from bboxqa.model.run_lengths import MAX_MASK_PIXELS, decode_counts
 
 __all__ = ["form_of", "rle_of"]
-
-_MAX_MASK = 1 << 31
 
 
 def form_of(value: Any) -> int:
@@ -51,11 +49,11 @@ def rle_of(value: dict[str, Any]) -> tuple[int, int, int, int, bool, str]:
     problem = ""
     if type(size) is list and [type(side) for side in size] == [int, int]:
         # Sides beyond what a mask can have are as good as the largest one.
-        height, width = (max(-1, min(side, _MAX_MASK)) for side in size)
+        height, width = (max(-1, min(side, MAX_MASK_PIXELS)) for side in size)
     if height < 1 or width < 1:
         problem = f"size is {shortened(size)}; expected [height, width] of whole numbers above 0"
-    elif height * width >= _MAX_MASK:
-        problem = f"size is {shortened(size)}; expected fewer than {_MAX_MASK:,} pixels"
+    elif height * width >= MAX_MASK_PIXELS:
+        problem = f"size is {shortened(size)}; expected fewer than {MAX_MASK_PIXELS:,} pixels"
     compressed = type(counts) is str
     runs: list[int] = []
     if isinstance(counts, str):

@@ -14,9 +14,10 @@ import numpy as np
 
 from bboxqa.core.parallel import LONG, can_fork, second_process
 from bboxqa.core.types import Steps
+from bboxqa.formats.annotations.records import LISTS
 from bboxqa.formats.document.annotation_columns import AnnotationColumns
 from bboxqa.formats.document.builder import AnnotationsBuilder
-from bboxqa.formats.document.content import BETWEEN_RECORDS, LISTS, RawDocument, Section, Text
+from bboxqa.formats.document.content import BETWEEN_RECORDS, RawDocument, Section, Text
 from bboxqa.formats.document.record_list import RecordList, decoded
 
 __all__ = ["Scanner"]

@@ -8,6 +8,7 @@ from bboxqa.core.arrays import BoolArray, rows
 from bboxqa.core.errors import DatasetError
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.outlines import SegmentationKind, Segmentations
+from bboxqa.model.run_lengths import MAX_MASK_PIXELS
 
 __all__ = ["Needs", "check_shapes", "describe"]
 
@@ -15,9 +16,8 @@ Needs = Literal["boxes", "polygons", "outlines", "masks"]
 """What is compared: boxes; polygons only; polygons and masks, where polygons are drawn as masks if
 their image has a mask; or polygons and masks, where all polygons are drawn as masks."""
 
-# Drawing takes memory by the length of the outline, and run lengths have 32 bits.
+# Drawing takes memory by the length of the outline.
 _MAX_SIDE = 100_000
-_MAX_MASK = 1 << 31
 
 
 def describe(dataset: Dataset, index: int) -> str:
@@ -120,7 +120,7 @@ def _check_mask_sizes(dataset: Dataset, segmentation: Segmentations) -> None:
 def _check_drawing(dataset: Dataset, segmentation: Segmentations, drawn: BoolArray) -> None:
     """Refuse polygons that would take too much memory to draw as masks."""
     size = dataset.image_size[dataset.annotations.image].astype(np.int64)
-    large = (size.max(1, initial=0) > _MAX_SIDE) | (size.prod(1) >= _MAX_MASK)
+    large = (size.max(1, initial=0) > _MAX_SIDE) | (size.prod(1) >= MAX_MASK_PIXELS)
     first, last = segmentation.part_start[drawn], segmentation.part_stop[drawn]
     rings, parts = rows(first, last)
     vertices, _ = rows(segmentation.ring_offsets[:-1][rings], segmentation.ring_offsets[1:][rings])
@@ -132,7 +132,8 @@ def _check_drawing(dataset: Dataset, segmentation: Segmentations, drawn: BoolArr
     far[owner[outside.any(1)]] = True
     problems = [
         f"{describe(dataset, index)}: its image is {size[index, 0]} × {size[index, 1]} px; "
-        f"polygons are drawn as masks up to {_MAX_SIDE:,} px a side and {_MAX_MASK:,} px in all"
+        f"polygons are drawn as masks up to {_MAX_SIDE:,} px a side and "
+        f"{MAX_MASK_PIXELS:,} px in all"
         for index in np.flatnonzero(large & drawn).tolist()
     ] + [
         f"{describe(dataset, index)}: its polygon reaches far outside its image of "

@@ -7,8 +7,8 @@ import numpy as np
 
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.json_values import pointer_to, shortened
+from bboxqa.formats.annotations.records import LISTS
 from bboxqa.formats.document.annotation_columns import Form, Kind
-from bboxqa.formats.document.content import LISTS
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import each_or_summary, summary_defect, value_hits
