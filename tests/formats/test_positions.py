@@ -7,7 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bboxqa.core.json_values import pointer_to
-from bboxqa.formats.document import positions, scanner
+from bboxqa.formats import windows
+from bboxqa.formats.document import positions
 from bboxqa.formats.document.positions import Locator, spots
 from bboxqa.formats.document.tolerant import read_bytes
 from bboxqa.model.findings import Spot
@@ -58,7 +59,7 @@ RECORDS = {
 @pytest.mark.parametrize("indent", [None, 1])
 @pytest.mark.parametrize("window", [1, 40, 1 << 20])
 def test_records_are_found_in_any_order_and_any_window(window, indent, records, monkeypatch):
-    monkeypatch.setattr(scanner, "_WINDOW", window)
+    monkeypatch.setattr(windows, "WINDOW", window)
     monkeypatch.setattr(positions, "_SIZE", window)
     document = {"annotations": records, "images": records}
     text = json.dumps(document, ensure_ascii=False, indent=indent).encode()

@@ -17,8 +17,9 @@ from support.reference import shared_file
 
 from bboxqa.core import parallel
 from bboxqa.core.errors import DatasetError
+from bboxqa.formats import windows
 from bboxqa.formats.annotations.columns import ColumnsBuilder
-from bboxqa.formats.coco import strict, windows
+from bboxqa.formats.coco import strict
 from bboxqa.formats.coco.strict import read_file
 from bboxqa.formats.dataset.reader import read_coco
 from bboxqa.model.outlines import SegmentationKind
@@ -294,7 +295,7 @@ def processes(request, monkeypatch):
 def test_reading_by_windows_changes_nothing(window, indent, tmp_path, monkeypatch):
     text = json.dumps(shuffled(window), indent=indent)
     whole = read(tmp_path, text)
-    monkeypatch.setattr(windows, "_WINDOW", window)
+    monkeypatch.setattr(windows, "WINDOW", window)
     equal(read(tmp_path, text), whole)
 
 
@@ -307,14 +308,14 @@ def test_windows_that_would_cut_a_record(window, odd, tmp_path, monkeypatch):
     for record in content["annotations"]:
         record.update(ODD[odd])
     text = json.dumps(content, separators=(",", ":"))
-    monkeypatch.setattr(windows, "_WINDOW", window)
+    monkeypatch.setattr(windows, "WINDOW", window)
     equal(read(tmp_path, text), plain)
 
 
 @pytest.mark.usefixtures("processes")
 @pytest.mark.parametrize("window", [1, 50, 1 << 20])
 def test_a_list_of_the_same_name_inside_another_record(window, tmp_path, monkeypatch):
-    monkeypatch.setattr(windows, "_WINDOW", window)
+    monkeypatch.setattr(windows, "WINDOW", window)
     content = shuffled(4)
     plain = read(tmp_path, content)
     records = content["annotations"]
@@ -325,7 +326,7 @@ def test_a_list_of_the_same_name_inside_another_record(window, tmp_path, monkeyp
 
 
 def test_an_inner_list_that_ends_as_the_outer_one(tmp_path, monkeypatch):
-    monkeypatch.setattr(windows, "_WINDOW", 1)
+    monkeypatch.setattr(windows, "WINDOW", 1)
     records = [annotation(n, rater=rater) for n, rater in enumerate(["ann", "bob", "ann"])]
     content = document(records[-1:], [image(1, annotations=records)])
     with pytest.raises(DatasetError, match="one annotator only, 'ann'"):
@@ -341,7 +342,7 @@ def test_the_second_half_is_used_where_it_is_sound(extra, second_half_used, tmp_
     content = shuffled(5)
     plain = read(tmp_path, content)
     monkeypatch.setattr(windows, "LONG", 0)
-    monkeypatch.setattr(windows, "_WINDOW", 100)
+    monkeypatch.setattr(windows, "WINDOW", 100)
     monkeypatch.setattr(parallel, "cores", lambda: 2)
     for record in content["annotations"]:
         record.update(extra)
@@ -359,7 +360,7 @@ def test_a_second_process_that_dies_costs_nothing_but_time(tmp_path, monkeypatch
     content = shuffled(6)
     plain = read(tmp_path, content)
     monkeypatch.setattr(windows, "LONG", 0)
-    monkeypatch.setattr(windows, "_WINDOW", 100)
+    monkeypatch.setattr(windows, "WINDOW", 100)
     monkeypatch.setattr(parallel, "cores", lambda: 2)
     monkeypatch.setattr(parallel, "_send", lambda *_: os._exit(9))
     equal(read(tmp_path, content), plain)
@@ -367,7 +368,7 @@ def test_a_second_process_that_dies_costs_nothing_but_time(tmp_path, monkeypatch
 
 def two_processes(monkeypatch):
     monkeypatch.setattr(windows, "LONG", 0)
-    monkeypatch.setattr(windows, "_WINDOW", 100)
+    monkeypatch.setattr(windows, "WINDOW", 100)
     monkeypatch.setattr(parallel, "cores", lambda: 2)
 
 
@@ -391,10 +392,10 @@ def test_whatever_happens_to_the_second_process(death, tmp_path, monkeypatch, ca
     if death == "no process":
         monkeypatch.setattr(os, "fork", no_fork)
     elif death == "an exception":
-        real = windows._decode
+        real = strict._decode
         here = os.getpid()
         monkeypatch.setattr(
-            windows, "_decode", lambda *g: real(*g) if os.getpid() == here else no_memory()
+            strict, "_decode", lambda *g: real(*g) if os.getpid() == here else no_memory()
         )
     else:
         monkeypatch.setattr(parallel, "_send", cut_off)
@@ -409,17 +410,18 @@ def test_a_killed_reader_leaves_no_process(tmp_path):
     program = (
         "import os, sys, time\n"
         "from bboxqa.core import parallel\n"
-        "from bboxqa.formats.coco import windows\n"
+        "from bboxqa.formats import windows\n"
+        "from bboxqa.formats.coco import strict\n"
         "from bboxqa.formats.dataset.reader import read_coco\n"
-        "windows.LONG, windows._WINDOW, parallel.cores = 0, 100, lambda: 2\n"
-        "real, here = windows._decode, os.getpid()\n"
+        "windows.LONG, windows.WINDOW, parallel.cores = 0, 100, lambda: 2\n"
+        "real, here = strict._decode, os.getpid()\n"
         "def slow(*given):\n"
         "    if os.getpid() == here:\n"
         "        print('reading', flush=True)\n"
         "        time.sleep(60)\n"
         "    time.sleep(1)\n"
         "    return real(*given)\n"
-        "windows._decode = slow\n"
+        "strict._decode = slow\n"
         "read_coco(sys.argv[1])\n"
     )
     process = subprocess.Popen([sys.executable, "-c", program, path], stdout=subprocess.PIPE)
@@ -440,7 +442,7 @@ def test_a_killed_reader_leaves_no_process(tmp_path):
 
 @pytest.mark.usefixtures("processes")
 def test_problems_of_both_halves_are_told_in_order(tmp_path, monkeypatch):
-    monkeypatch.setattr(windows, "_WINDOW", 100)
+    monkeypatch.setattr(windows, "WINDOW", 100)
     content = shuffled(7)
     for place in (3, 30, 39):
         content["annotations"][place]["segmentation"] = [[1, 2, 3, 4, 5]]
@@ -469,14 +471,14 @@ def test_windows_really_cut(tmp_path, monkeypatch):
             super().add(records)
 
     monkeypatch.setattr(strict, "ColumnsBuilder", Counting)
-    monkeypatch.setattr(windows, "_WINDOW", 300)
+    monkeypatch.setattr(windows, "WINDOW", 300)
     assert len(read_file(path, segmentation=True).columns.id) == 40
     assert len(sizes) > 5
     assert max(sizes) < 20
 
 
 def test_progress_grows_up_to_the_size_of_the_file(tmp_path, monkeypatch):
-    monkeypatch.setattr(windows, "_WINDOW", 300)
+    monkeypatch.setattr(windows, "WINDOW", 300)
     path, told = write(tmp_path / "export.json", shuffled(1)), []
     read_coco(path, progress=lambda *step: told.append(step))
     done = [step for _, step, _ in told]

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 import bboxqa
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.document import record_list, scanner
+from bboxqa.formats import windows
+from bboxqa.formats.document import record_list
 from bboxqa.formats.document.record_list import RecordList
 from bboxqa.formats.document.tolerant import read_bytes
 
@@ -82,7 +83,7 @@ def test_file_names_that_are_there_again_need_few_looks(tmp_path, monkeypatch):
     ]
     file = tmp_path / "export.json"
     file.write_text(json.dumps({"images": images, "annotations": [], "categories": []}))
-    monkeypatch.setattr(scanner, "_WINDOW", 2000)
+    monkeypatch.setattr(windows, "WINDOW", 2000)
     times = []
     plain = record_list.decoded
     monkeypatch.setattr(record_list, "decoded", lambda part: times.append(part) or plain(part))

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from bboxqa.core import parallel
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.document import scanner as module
+from bboxqa.formats import windows
 from bboxqa.formats.document.annotation_columns import Form, Kind
 from bboxqa.formats.document.builder import AnnotationsBuilder
 from bboxqa.formats.document.positions import Locator
@@ -106,7 +106,7 @@ def test_windows_change_nothing(window, indent, monkeypatch):
     records[40:40] = odd
     text = json.dumps(document(records), indent=indent, ensure_ascii=False)
     whole = read(text)
-    monkeypatch.setattr(module, "_WINDOW", window)
+    monkeypatch.setattr(windows, "WINDOW", window)
     cut = read(text)
     assert len(cut.annotations) == len(records)
     for name in ("id", "image_id", "record", "form"):
@@ -118,7 +118,7 @@ def test_windows_change_nothing(window, indent, monkeypatch):
 
 @pytest.mark.parametrize("window", [1, 50, 1 << 20])
 def test_repeated_keys_are_found_in_every_window(window, monkeypatch):
-    monkeypatch.setattr(module, "_WINDOW", window)
+    monkeypatch.setattr(windows, "WINDOW", window)
     records = ", ".join('{"id": 1, "x": 2, "x": 3}' if n % 7 == 0 else "{}" for n in range(30))
     repeated = read(f'{{"annotations": [{records}]}}').repeated
     assert repeated == [(f"/annotations/{n}", "x") for n in range(0, 30, 7)]
@@ -126,7 +126,7 @@ def test_repeated_keys_are_found_in_every_window(window, monkeypatch):
 
 @pytest.mark.parametrize("blank", [" ", "\t", "\n", "\r"])
 def test_a_blank_before_one_colon_hides_no_repeated_key(blank, monkeypatch):
-    monkeypatch.setattr(module, "_WINDOW", 1)
+    monkeypatch.setattr(windows, "WINDOW", 1)
     plain, twice = '{"id":1,"x":2}', f'{{"id":1,"x":2,"x"{blank}:3}}'
     repeated = read(f'{{"annotations":[{plain},{twice},{plain},{plain}]}}').repeated
     assert repeated == [("/annotations/1", "x")]
@@ -284,8 +284,8 @@ def mixed(n, extra):
 @pytest.mark.parametrize("window", [60, 500])
 def test_a_second_process_changes_nothing(text, window, monkeypatch):
     whole = read(text)
-    monkeypatch.setattr(module, "_WINDOW", window)
-    monkeypatch.setattr(module, "LONG", 0)
+    monkeypatch.setattr(windows, "WINDOW", window)
+    monkeypatch.setattr(windows, "LONG", 0)
     monkeypatch.setattr(parallel, "cores", lambda: 2)
     cut = read(text)
     same(cut, whole)
@@ -300,8 +300,8 @@ def test_a_second_process_changes_nothing(text, window, monkeypatch):
 def test_the_second_process_is_used_and_can_die(monkeypatch):
     text, absorbed = mixed(60, {}), []
     whole = read(text)
-    monkeypatch.setattr(module, "_WINDOW", 60)
-    monkeypatch.setattr(module, "LONG", 0)
+    monkeypatch.setattr(windows, "WINDOW", 60)
+    monkeypatch.setattr(windows, "LONG", 0)
     monkeypatch.setattr(parallel, "cores", lambda: 2)
     absorb = AnnotationsBuilder.absorb
     monkeypatch.setattr(

@@ -12,7 +12,7 @@ from support.mutants import MUTATIONS, mutant
 
 import bboxqa
 from bboxqa.core import blocks
-from bboxqa.formats.document import scanner
+from bboxqa.formats import windows
 from bboxqa.formats.document.annotation_columns import Rings
 from bboxqa.rules.facts import box_overlaps, ring_measures, ring_shapes
 from bboxqa.rules.facts.ring_measures import ring_areas, ring_bounds, ring_lengths
@@ -78,7 +78,7 @@ def test_columns_in_files_are_looked_at_like_those_in_memory(code, tmp_path, mon
         with monkeypatch.context() as patch:
             patch.setattr(ring_shapes, "_CHUNK", 2)
             # Image records come from many windows, and are decoded again where they are looked at.
-            patch.setattr(scanner, "_WINDOW", 150)
+            patch.setattr(windows, "WINDOW", 150)
             patch.setattr(blocks, "_ROWS", 3)
             patch.setattr(box_overlaps, "_ROWS", 3)
             assert told(bboxqa.validate(file, memory=16)) == told(held)

@@ -11,7 +11,7 @@ import msgspec
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.types import Steps
-from bboxqa.formats.annotations.columns import AnnotationFile, ColumnsBuilder
+from bboxqa.formats.annotations.columns import AnnotationFile, Columns, ColumnsBuilder
 from bboxqa.formats.annotations.records import (
     ANNOTATOR_KEYS,
     Category,
@@ -20,7 +20,7 @@ from bboxqa.formats.annotations.records import (
     whole_number,
 )
 from bboxqa.formats.coco.fallback import read_fallback
-from bboxqa.formats.coco.windows import decode_list
+from bboxqa.formats.windows import Cut, in_two_halves, next_cut, release_before
 from bboxqa.model.annotations import Source
 
 __all__ = ["read_file"]
@@ -148,7 +148,7 @@ def _read_fast(
     if opening is None:
         raise _MalformedError
     first = opening.end()
-    builder, place = decode_list(text, first, new_builder, progress)
+    builder, place = _decode_windows(text, first, new_builder, progress)
     try:
         mark = _MARK if _END.match(text, place) else _MARK + b","
         document = text[:first] + mark + text[place:]
@@ -164,3 +164,64 @@ def _read_fast(
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise _MalformedError from None
     return images, categories, builder
+
+
+def _decode_windows(
+    text: mmap.mmap,
+    start: int,
+    new_builder: Callable[[], ColumnsBuilder],
+    progress: Steps | None,
+) -> tuple[ColumnsBuilder, int]:
+    """Decode the records of a list as far as windows reach; return where the rest begins."""
+    builder = new_builder()
+
+    def here(place: int, last: Cut | None) -> int:
+        return _decode(text, place, last, builder, progress)
+
+    def there(place: int) -> tuple[Columns, list[str], int]:
+        other = new_builder()
+        place = _decode(text, place, None, other, None)
+        return other.done(), other.problems, place
+
+    def join(found: tuple[Columns, list[str], int]) -> int:
+        columns, problems, place = found
+        builder.absorb(columns, problems)
+        return place
+
+    # What a second process sends is in memory twice for a while.
+    if not builder.bounded:
+        start = in_two_halves(text, start, here, there, join)
+    return builder, here(start, None)
+
+
+def _decode(
+    text: mmap.mmap,
+    place: int,
+    last: Cut | None,
+    builder: ColumnsBuilder,
+    progress: Steps | None,
+) -> int:
+    """Decode windows up to a cut, or as long as they decode; return where the next one begins."""
+    decoder = msgspec.json.Decoder(list[builder.type])  # type: ignore[name-defined]
+    # Half of the file takes half of the time.
+    total = len(text) if last is None else last.end()
+    while last is None or place < last.start():
+        cut = next_cut(text, place, last)
+        if cut is None:
+            break
+        try:
+            records = decoder.decode(_enclosed(text, place, cut.start() + 1))
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            break
+        builder.add(records)
+        place = cut.end() - 1
+        release_before(text, place)
+        if progress is not None:
+            progress(place, total)
+    return place
+
+
+def _enclosed(text: mmap.mmap, start: int, stop: int) -> bytes:
+    """Return a part of the text as a list, copied once."""
+    with memoryview(text) as view, view[start:stop] as part:
+        return b"".join((b"[", part, b"]"))

@@ -1,23 +1,17 @@
 """What a file holds, and what is odd about how it is written, as values."""
 
-import mmap
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from bboxqa.formats.document.annotation_columns import AnnotationColumns, Kind
 from bboxqa.formats.document.builder import AnnotationsBuilder
+from bboxqa.formats.windows import Text
 
-__all__ = ["BETWEEN_RECORDS", "BYTE_ORDER_MARK", "RawDocument", "Section", "Text"]
+__all__ = ["BYTE_ORDER_MARK", "RawDocument", "Section"]
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 """What some programs put before UTF-8."""
-
-Text = bytes | mmap.mmap
-
-BETWEEN_RECORDS = re.compile(rb"\}\s*,\s*\{")
-"""Where one object of a list ends and the next begins; texts can hold the same signs."""
 
 
 @dataclass(slots=True)
@@ -35,6 +29,12 @@ class Section:
     rows: list[int] = field(default_factory=list)
     offsets: list[int] = field(default_factory=list)
     n: int = 0
+
+    def append(self, other: "Section") -> None:
+        """Add the records of a section that follows in the same list."""
+        self.rows += [self.n + row for row in other.rows]
+        self.offsets += other.offsets
+        self.n += other.n
 
 
 @dataclass(slots=True)

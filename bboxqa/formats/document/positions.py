@@ -12,7 +12,8 @@ from typing import Any
 
 from bboxqa.core.json_values import pointer_parts
 from bboxqa.core.memory import release_pages
-from bboxqa.formats.document.content import BETWEEN_RECORDS, BYTE_ORDER_MARK, RawDocument, Text
+from bboxqa.formats.document.content import BYTE_ORDER_MARK, RawDocument
+from bboxqa.formats.windows import BETWEEN_RECORDS, Text
 from bboxqa.model.findings import Spot
 
 __all__ = ["BLANKS", "Locator", "Span", "spots"]

@@ -8,7 +8,7 @@ import msgspec
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.memory import release_pages
-from bboxqa.formats.document.content import Text
+from bboxqa.formats.windows import Text
 
 __all__ = ["RecordList", "decoded"]
 

@@ -2,27 +2,24 @@
 
 import json
 import math
-import mmap
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from functools import partial
 from typing import Any, Protocol
 
 import msgspec
 import numpy as np
 
-from bboxqa.core.parallel import LONG, can_fork, second_process
 from bboxqa.core.types import Steps
+from bboxqa.formats import windows
 from bboxqa.formats.annotations.records import LISTS
 from bboxqa.formats.document.annotation_columns import AnnotationColumns
 from bboxqa.formats.document.builder import AnnotationsBuilder
-from bboxqa.formats.document.content import BETWEEN_RECORDS, RawDocument, Section, Text
+from bboxqa.formats.document.content import RawDocument, Section
 from bboxqa.formats.document.record_list import RecordList, decoded
+from bboxqa.formats.windows import Cut, Text, in_two_halves, next_cut, release_before
 
 __all__ = ["Scanner"]
 
-_WINDOW = 1 << 20
 _BLANK = re.compile(rb"[ \t\n\r]*")
 _ENDED_KEY = re.compile(rb'"\s*:')
 _COLON, _QUOTE, _SPACE = b':" '
@@ -164,27 +161,29 @@ class Scanner:
         """Read the records of a list; return where it ends."""
         place = self._blank(place)
         section = self._out.sections.get(name, Section())
-        middle = BETWEEN_RECORDS.search(self._text, (place + len(self._text)) // 2)
-        long = len(self._text) - place >= LONG and can_fork()
-        # Where memory is bounded: what a second process sends is there twice for a while.
-        if not isinstance(sink, AnnotationsBuilder) or sink.bounded or middle is None or not long:
+        # What a second process sends is in memory twice for a while.
+        if not isinstance(sink, AnnotationsBuilder) or sink.bounded:
             return self._windows(name, place, None, section, sink)[0]
-        with second_process(partial(self._rest, middle.end() - 1)) as receive:
-            place, ended = self._windows(name, place, middle, section, sink)
-            if place == middle.end() - 1 and not ended:
-                # A process that dies sends nothing, or a part.
-                with suppress(EOFError, OSError):
-                    columns, rest, place = receive()
-                    section.rows += [section.n + row for row in rest.rows]
-                    section.offsets += rest.offsets
-                    section.n += rest.n
-                    sink.absorb(columns)
+        ended = False
+
+        def here(place: int, last: Cut) -> int:
+            nonlocal ended
+            place, ended = self._windows(name, place, last, section, sink)
+            return place
+
+        def join(found: tuple[AnnotationColumns, Section, int]) -> int:
+            columns, rest, place = found
+            section.append(rest)
+            sink.absorb(columns)
+            return place
+
+        place = in_two_halves(self._text, place, here, self._rest, join)
         return place if ended else self._windows(name, place, None, section, sink)[0]
 
     def _rest(self, place: int) -> tuple[AnnotationColumns, Section, int]:
         """Read plain records from the middle of a list on; for another process."""
         section, builder = Section(), AnnotationsBuilder()
-        while cut := BETWEEN_RECORDS.search(self._text, place + _WINDOW):
+        while cut := next_cut(self._text, place):
             records = self._window(place, cut.start() + 1)
             if records is None:
                 break
@@ -192,16 +191,14 @@ class Scanner:
         return builder.done(), section, place
 
     def _windows(
-        self, name: str, place: int, last: re.Match[bytes] | None, section: Section, sink: _Sink
+        self, name: str, place: int, last: Cut | None, section: Section, sink: _Sink
     ) -> tuple[int, bool]:
         """Read records up to a cut, or to the end of the list.
 
         Return where the next one begins and False, or where the list ends and True.
         """
         while last is None or place < last.start():
-            cut = BETWEEN_RECORDS.search(self._text, place + _WINDOW)
-            if last is not None and (cut is None or cut.end() > last.end()):
-                cut = last
+            cut = next_cut(self._text, place, last)
             if cut is None:
                 return self._step(name, place, len(self._text), section, sink)
             records = self._window(place, cut.start() + 1)
@@ -219,7 +216,7 @@ class Scanner:
         self,
         records: list[Any],
         place: int,
-        cut: re.Match[bytes],
+        cut: Cut,
         section: Section,
         sink: _Sink,
     ) -> int:
@@ -232,8 +229,7 @@ class Scanner:
         else:
             sink.add(records)
         place = cut.end() - 1
-        if isinstance(self._text, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
-            self._text.madvise(mmap.MADV_DONTNEED, 0, place)
+        release_before(self._text, place)
         return place
 
     def _window(self, place: int, stop: int) -> list[Any] | None:
@@ -314,7 +310,7 @@ class Scanner:
 
     def _chunks(self, place: int) -> Iterator["_Chunk"]:
         """Yield more and more of the text from a place on."""
-        size = 2 * _WINDOW
+        size = 2 * windows.WINDOW
         while True:
             chunk = _Chunk(self._text, place, size, self._out)
             yield chunk

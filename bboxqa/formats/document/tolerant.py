@@ -7,8 +7,9 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.memory import gc_paused, trim_memory
 from bboxqa.core.spool import check_memory
 from bboxqa.core.types import Steps
-from bboxqa.formats.document.content import BYTE_ORDER_MARK, RawDocument, Text
+from bboxqa.formats.document.content import BYTE_ORDER_MARK, RawDocument
 from bboxqa.formats.document.scanner import Scanner
+from bboxqa.formats.windows import Text
 
 __all__ = ["read_bytes", "read_path"]
 
