@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: demo test lint pictures clean
+.PHONY: demo test lint docs pictures clean
 .DELETE_ON_ERROR:
 
 $(BIN)/python:
@@ -19,6 +19,11 @@ $(VENV)/.installed: $(BIN)/python pyproject.toml constraints.txt
 $(VENV)/.test: $(VENV)/.installed
 	$(PIP) --constraint constraints.txt "pip>=25.1"
 	$(PIP) --constraint constraints.txt --group test --group lint
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.installed
+	$(PIP) --constraint constraints.txt "pip>=25.1"
+	$(PIP) --constraint constraints.txt --group docs
 	@touch $@
 
 # A store as Azure has it, for tests; where npm cannot bring it, they leave it out.
@@ -41,8 +46,12 @@ lint: $(VENV)/.test
 	$(BIN)/mypy --strict bboxqa
 	$(BIN)/lint-imports
 
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --nitpicky --quiet docs docs/_build
+	@echo "The site is docs/_build/index.html."
+
 pictures: $(VENV)/.installed
 	$(BIN)/python -m bboxqa.examples.write_pictures readme_images
 
 clean:
-	rm -rf $(VENV) demo dist bboxqa-example-*
+	rm -rf $(VENV) demo dist docs/_build bboxqa-example-*

@@ -27,13 +27,13 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.diagnostics import association
 
 ROOT = Path(__file__).parents[1]
-GUIDE = (ROOT / "docs" / "statistics.md").read_text("utf-8")
-README = (ROOT / "README.md").read_text("utf-8")
-SECTION = README[README.index("## Labels, choices") : README.index("## What the number means")]
 PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text("utf-8")
-    for path in [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md")), ROOT / "benchmarks/README.md"]
-}
+    for path in [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md")),
+                 ROOT / "benchmarks/README.md"]
+}  # fmt: skip
+README, GUIDE = PAGES["README.md"], PAGES["docs/statistics.md"]
+VALIDATE = PAGES["docs/validate.md"]
 COMMANDS = cli.commands
 SOME_VALUES = np.array([[0.0, 1, 1, 0, 2, 2], [0, 1, 1, 2, 2, 2]])
 
@@ -116,9 +116,12 @@ def test_commands_that_are_named_exist():
 
 
 def test_targets_of_make_that_are_named_exist():
-    named = {line.split()[1] for line in blocks(README, "sh")[0].splitlines()}
+    text = "\n".join(PAGES.values())
+    named = re.findall(r"`make (\w+)`", text)
+    named += re.findall(r"^make (\w+)", "\n".join(blocks(text, "sh")), re.MULTILINE)
+    assert {"demo", "test", "docs"} <= set(named)
     makefile = (ROOT / "Makefile").read_text("utf-8")
-    assert named <= set(re.findall(r"^(\w+):", makefile, re.MULTILINE))
+    assert set(named) <= set(re.findall(r"^(\w+):", makefile, re.MULTILINE))
 
 
 def test_benchmarks_that_are_named_exist_and_have_these_options():
@@ -130,17 +133,21 @@ def test_benchmarks_that_are_named_exist_and_have_these_options():
         assert [option for option in options if f'"{option}"' not in source] == [], script
 
 
-def test_python_of_the_readme_runs(tmp_path, monkeypatch):
+@pytest.mark.parametrize("page", ["README.md", "docs/agreement.md", "docs/validate.md"])
+def test_python_of_a_page_runs(page, tmp_path, monkeypatch):
     write(tmp_path / "export.json", two_annotators())
     monkeypatch.chdir(tmp_path)
-    (program,) = blocks(README, "python")
+    (program,) = blocks(PAGES[page], "python")
     names = {}
     exec(program, names)  # noqa: S102
-    assert names["result"].mean_image_alpha == 1
+    if "result" in names:
+        assert names["result"].mean_image_alpha == 1
+    else:
+        assert sum(names["report"].counts.values()) == len(names["report"].findings)
 
 
-def test_settings_of_the_readme_are_taken(tmp_path):
-    (settings,) = blocks(README, "toml")
+def test_settings_that_are_shown_are_taken(tmp_path):
+    (settings,) = blocks(VALIDATE, "toml")
     write(tmp_path / "export.json", two_annotators())
     # Its warnings are errors by these settings only.
     assert run("validate", "export.json", cwd=tmp_path).returncode == 0
@@ -150,8 +157,8 @@ def test_settings_of_the_readme_are_taken(tmp_path):
     assert run("validate", "export.json", cwd=tmp_path).returncode == 2
 
 
-def test_the_hook_of_the_readme_exists():
-    (hook,) = re.findall(r"- id: (\S+)", "\n".join(blocks(README, "yaml")))
+def test_the_hook_that_is_shown_exists():
+    (hook,) = re.findall(r"- id: (\S+)", "\n".join(blocks(VALIDATE, "yaml")))
     assert f"- id: {hook}\n" in (ROOT / ".pre-commit-hooks.yaml").read_text("utf-8")
 
 
@@ -199,16 +206,21 @@ def test_every_scale_is_documented(scale):
     assert row.split("| ")[-1].removesuffix(" |") in scale.source
 
 
-def test_links_lead_to_headings():
-    titles = re.findall(r"^#+ (.*)$", GUIDE, re.MULTILINE)
-    anchors = {re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in titles}
-    assert set(re.findall(r"\]\(#(.*?)\)", GUIDE)) <= anchors
+def anchors(text):
+    """Return the anchors of a page's headings, as GitHub and the site make them."""
+    text = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title).lower().replace(" ", "-") for title in titles}
 
 
-def test_files_that_are_named_exist():
-    names = set(re.findall(r"\]\((?!http|#)(.*?)\)", SECTION))
-    assert names
-    assert [name for name in names if not (ROOT / name).exists()] == []
+@pytest.mark.parametrize("page", PAGES)
+def test_links_lead_to_files_and_headings(page):
+    text = re.sub(r"^```.*?^```$", "", PAGES[page], flags=re.MULTILINE | re.DOTALL)
+    for path, anchor in re.findall(r"\]\((?!http)([^)#]*)#?([^)]*)\)", text):
+        target = ((ROOT / page).parent / path).resolve() if path else ROOT / page
+        assert target.exists(), path
+        if anchor:
+            assert anchor in anchors(target.read_text("utf-8")), anchor
 
 
 def coefficient(name, table):

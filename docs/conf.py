@@ -1,0 +1,42 @@
+"""Settings of the documentation site, which `make docs` builds."""
+
+from pygments.lexers.special import TextLexer
+from sphinx.application import Sphinx
+
+from bboxqa import __version__
+
+project = "bboxqa"
+version = release = __version__
+extensions = ["myst_parser", "numpydoc", "sphinx.ext.autodoc"]
+exclude_patterns = ["_build"]
+
+myst_heading_anchors = 3
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+
+default_role = "literal"
+
+html_theme = "furo"
+html_title = f"bboxqa {version}"
+html_copy_source = False
+html_show_copyright = False
+
+# Pages of the repository that the site shows under names of its own.
+_OUTSIDE = {
+    "../benchmarks/README.md": "benchmarks.md",
+    "../CHANGELOG.md": "changelog.md",
+    "../CONTRIBUTING.md": "contributing.md",
+}
+
+
+def _link_inside(_app: Sphinx, _page: str, source: list[str]) -> None:
+    """Point links to pages outside of this folder to their copies on the site."""
+    for path, page in _OUTSIDE.items():
+        source[0] = source[0].replace(f"]({path}", f"]({page}")
+
+
+def setup(app: Sphinx) -> None:
+    """Connect what the pages need beyond the extensions."""
+    app.connect("source-read", _link_inside)
+    app.add_lexer("csv", TextLexer)
