@@ -27,7 +27,6 @@ from bboxqa.batch.workers import partition
 from bboxqa.formats.dataset.reader import read_coco
 from bboxqa.geometry.similarities.registry import needs_outlines
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.settings import settings_from
 from bboxqa.pipelines.agree import agree_with
 from bboxqa.pipelines.counting import (
     AgreementCounts,
@@ -36,6 +35,7 @@ from bboxqa.pipelines.counting import (
     join_counted,
     split_images,
 )
+from bboxqa.pipelines.settings import agree_settings_from
 from bboxqa.pipelines.validate import validate
 from bboxqa.report.agreement_summary import summary
 from bboxqa.report.result_files import write_folder
@@ -61,7 +61,7 @@ def whole_of(data: Dataset) -> ImagePart:
 
 def sizes(file: Path, similarity: str, annotator_key: str | None) -> dict[str, Any]:
     """Return the cost of each stage, in this process and one thread."""
-    settings = settings_from({"similarity": similarity, "bootstrap": 1000})
+    settings = agree_settings_from({"similarity": similarity, "bootstrap": 1000})
     outlines = needs_outlines(similarity)
     size = partition._OUTLINES if outlines else partition._BOXES  # noqa: SLF001
     begun = time.process_time()
@@ -110,7 +110,7 @@ def validation(file: Path, *_: Any) -> dict[str, float]:
 
 def part_memory(file: Path, similarity: str, annotator_key: str | None) -> dict[str, float]:
     """Return what one part takes of a process that has nothing else."""
-    settings = settings_from({"similarity": similarity})
+    settings = agree_settings_from({"similarity": similarity})
     outlines = needs_outlines(similarity)
     size = partition._OUTLINES if outlines else partition._BOXES  # noqa: SLF001
     data = read_coco(file, annotator_key=annotator_key, segmentation=outlines)
@@ -120,9 +120,10 @@ def part_memory(file: Path, similarity: str, annotator_key: str | None) -> dict[
         Path(stored.name).write_bytes(text)
         program = (
             "import pickle, sys; from benchmarks_cluster import *; "
-            "from bboxqa.pipelines.counting import count_images; a = resident(); "
+            "from bboxqa.pipelines.counting import count_part; a = resident(); "
             f"part = pickle.loads(open({stored.name!r}, 'rb').read()); b = resident(); "
-            f"count_images(part, settings_from({{'similarity': {similarity!r}}}), greedy=False); "
+            f"settings = agree_settings_from({{'similarity': {similarity!r}}}); "
+            "count_part(part, settings, greedy=False); "
             "print(json.dumps({'empty_mb': a, 'part_mb': b - a, 'peak_mb': peak()}))"
         )
         folder = Path(tempfile.mkdtemp())

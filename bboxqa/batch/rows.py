@@ -8,10 +8,10 @@ from bboxqa.core.errors import ConfigError
 from bboxqa.model.settings import (
     AgreeSettings,
     ValidateSettings,
-    settings_from,
     validate_settings_from,
 )
-from bboxqa.model.settings_files import read_settings, read_validate_settings
+from bboxqa.model.settings_files import read_validate_settings
+from bboxqa.pipelines.settings import agree_settings_from, read_agree_settings
 from bboxqa.rules.registry import select
 
 __all__ = ["MEASURED", "Row", "Settings", "settings_of"]
@@ -93,12 +93,12 @@ def settings_of(project: Project, settings: Settings) -> tuple[AgreeSettings, Va
     agree, validate = settings.agree, settings.validate
     if project.settings is not None:
         own = str(project.settings)
-        agree = {**agree, **read_settings(own)}
+        agree = {**agree, **read_agree_settings(own)}
         own_validate = read_validate_settings(own)
         _check_codes(own_validate, own)
         validate = {**validate, **own_validate}
     return (
-        settings_from({**agree, **settings.agree_over}),
+        agree_settings_from({**agree, **settings.agree_over}),
         validate_settings_from({**validate, **settings.validate_over}),
     )
 

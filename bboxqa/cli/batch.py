@@ -151,14 +151,16 @@ def _settings(
     memory: int | None,
 ) -> "Settings":
     from bboxqa.batch.rows import Settings
-    from bboxqa.model.settings import settings_from, validate_settings_from
-    from bboxqa.model.settings_files import read_settings, read_validate_settings
+    from bboxqa.model.settings import validate_settings_from
+    from bboxqa.model.settings_files import read_validate_settings
+    from bboxqa.pipelines.settings import agree_settings_from, read_agree_settings
 
-    agree = dict(read_settings(config)) if config else {}
+    agree = read_agree_settings(config) if config else {}
     validate = dict(read_validate_settings(config)) if config else {}
     agree_over = {} if min_alpha is None else {"min_alpha": min_alpha}
     validate_over = {} if fail_on is None else {"fail_on": fail_on}
-    settings_from({**agree, **agree_over}, names={"min_alpha": "--min-alpha"} if agree_over else {})
+    names = {"min_alpha": "--min-alpha"} if agree_over else {}
+    agree_settings_from({**agree, **agree_over}, names=names)
     validate_settings_from({**validate, **validate_over})
     return Settings(agree, validate, images, memory, agree_over, validate_over)
 

@@ -59,12 +59,11 @@ def agree_settings(config: str | None, options: dict[str, Any]) -> "AgreeSetting
 
     Error messages name a wrong option as it is typed.
     """
-    from bboxqa.model.settings import settings_from
-    from bboxqa.model.settings_files import read_settings
+    from bboxqa.pipelines.settings import agree_settings_from, read_agree_settings
 
     given = {key: value for key, value in options.items() if value not in (None, ())}
     names = {key: f"--{key.replace('_', '-')}" for key in given} | {"iou_threshold": "--iou"}
-    return settings_from(
-        {**(read_settings(config) if config else {}), **given},
+    return agree_settings_from(
+        {**(read_agree_settings(config) if config else {}), **given},
         names={key: names[key] for key in given},
     )

@@ -1,8 +1,9 @@
 """Words for numbers and names that a user reads."""
 
 import re
+from collections.abc import Iterable, Sequence
 
-__all__ = ["clean", "count", "one_line"]
+__all__ = ["clean", "count", "nearest", "one_line", "unknown_name"]
 
 # Also what turns the direction of text around, and what is there but cannot be seen.
 _CONTROL = re.compile(
@@ -44,6 +45,31 @@ def one_line(text: str) -> str:
     two\nlines
     """
     return clean(text).replace("\n", "\\n")
+
+
+def nearest(name: str, names: Iterable[str]) -> str:
+    """Return the end of a message that asks for the most similar of some names, or nothing.
+
+    Examples
+    --------
+    >>> nearest("hungaria", ["hungarian", "greedy"]), nearest("best", ["hungarian", "greedy"])
+    ("; did you mean 'hungarian'?", '')
+    """
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, names, 1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+def unknown_name(name: str, names: Sequence[str]) -> str:
+    """Return what a message says of a name that is not one of those expected.
+
+    Examples
+    --------
+    >>> print("matcher", unknown_name("hungaria", ["hungarian", "greedy"]))
+    matcher is 'hungaria'; expected one of hungarian, greedy; did you mean 'hungarian'?
+    """
+    return f"is {name!r}; expected one of {', '.join(names)}{nearest(name, names)}"
 
 
 def _escaped(match: re.Match[str]) -> str:

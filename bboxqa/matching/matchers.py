@@ -1,21 +1,37 @@
 """Three ways to find which annotations of several annotators show one object."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray
-from bboxqa.core.errors import ConfigError
 from bboxqa.matching.assignment import assign, connected_components
-from bboxqa.matching.objective import pair_weights
 from bboxqa.model.annotations import Annotations
-from bboxqa.model.units import CandidatePairs, UnitTable
+from bboxqa.model.units import CandidatePairs
 
-__all__ = ["MATCHERS", "check_matcher", "match"]
+__all__ = ["Matcher", "greedy", "hungarian", "recursive"]
 
-Matcher = Callable[[Annotations, CandidatePairs, IndexArray], IndexArray]
-"""Takes annotations, admissible pairs and their weights; returns for each annotation the smallest
-annotation of its unit."""
+
+@dataclass(frozen=True, slots=True)
+class Matcher:
+    """One way to match annotations.
+
+    Attributes
+    ----------
+    join : callable
+        (annotations, pairs, weight) → for each of the N annotations the first one of its unit,
+        (N,) int64. The P pairs are those that reach the threshold, their weights (P,) int64 and
+        positive.
+    most_annotators : int or None
+        How many annotators it can match in a data set; None for any number.
+    by_order : bool
+        Whether the result depends on the order of three or more annotators.
+    """
+
+    join: Callable[[Annotations, CandidatePairs, IndexArray], IndexArray]
+    most_annotators: int | None = None
+    by_order: bool = False
 
 
 def hungarian(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) -> IndexArray:
@@ -115,76 +131,3 @@ def _join(
         authors[a] |= authors.pop(b)
     for node, root in unit.items():
         first[node] = root
-
-
-MATCHERS: dict[str, Matcher] = {
-    "hungarian": hungarian,
-    "recursive": recursive,
-    "greedy": greedy,
-}
-"""Each matcher by its name; a new one is one function and one line here."""
-
-
-def check_matcher(annotations: Annotations, matcher: str) -> None:
-    """Refuse a matcher that is not known, or does not take so many annotators.
-
-    Raises
-    ------
-    ConfigError
-    """
-    if matcher not in MATCHERS:
-        raise ConfigError(f"matcher is {matcher!r}; expected one of {', '.join(MATCHERS)}")
-    n_annotators = len(np.unique(annotations.annotator))
-    if matcher == "hungarian" and n_annotators > 2:
-        raise ConfigError(
-            f"matcher 'hungarian' is for two annotators and there are {n_annotators}; "
-            "choose 'recursive' or 'greedy'"
-        )
-
-
-def match(
-    annotations: Annotations,
-    pairs: CandidatePairs,
-    matcher: str,
-    iou_threshold: float,
-    *,
-    category_lenient: bool = False,
-) -> UnitTable:
-    """Return the units: one per object, as far as the annotators agree that it is one.
-
-    Parameters
-    ----------
-    annotations : Annotations
-        N annotations, ordered by image, then annotator.
-    pairs : CandidatePairs
-        Pairs that reach the threshold.
-    matcher : {"hungarian", "recursive", "greedy"}
-        How to match.
-    iou_threshold : float
-        The threshold.
-    category_lenient : bool
-        Prefer pairs of equal category.
-
-    Returns
-    -------
-    UnitTable
-        Units are numbered by image, then by the annotator and the id of their first annotation.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such matcher, or it does not take so many annotators.
-    """
-    check_matcher(annotations, matcher)
-    weight = pair_weights(
-        pairs, annotations.category, iou_threshold, category_lenient=category_lenient
-    )
-    first = MATCHERS[matcher](annotations, pairs, weight)
-    opens = np.flatnonzero(first == np.arange(len(first)))
-    # Numbered by id within an image, as a reader of the tables expects.
-    opens = opens[
-        np.lexsort((annotations.id[opens], annotations.annotator[opens], annotations.image[opens]))
-    ]
-    number = np.empty_like(first)
-    number[opens] = np.arange(len(opens))
-    return UnitTable(unit=number[first], image=annotations.image[opens])

@@ -7,10 +7,12 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from bboxqa.core.errors import ConfigError
+from bboxqa.core.text import nearest
 
 __all__ = [
     "AgreeSettings",
     "ValidateSettings",
+    "setting_names",
     "settings_from",
     "validate_settings_from",
 ]
@@ -26,9 +28,7 @@ _RANGES = (
 
 Attribution = Literal["annotator-key", "image-records", "files"]
 EmptyImages = Literal["agree", "unit", "skip"]
-Matcher = Literal["hungarian", "recursive", "greedy"]
 Missing = Literal["category", "ignore"]
-Similarity = Literal["bbox", "giou", "centroid", "polygon", "mask", "pixel", "raster"]
 
 
 class AgreeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -65,9 +65,9 @@ class AgreeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
         A glob that the names of files in folders have to match.
     """
 
-    similarity: Similarity = "bbox"
+    similarity: str = "bbox"
     iou_threshold: tuple[float, ...] = (0.5,)
-    matcher: Matcher = "recursive"
+    matcher: str = "recursive"
     category_lenient: bool = False
     missing: Missing = "category"
     empty_images: EmptyImages = "agree"
@@ -144,7 +144,8 @@ def settings_from(
     Raises
     ------
     ConfigError
-        If a setting is not known, has a wrong type, or contradicts another.
+        If a setting is not known, has a wrong type, or contradicts another. Whether there are the
+        similarity and the matcher is checked by `bboxqa.pipelines.settings`.
 
     Examples
     --------
@@ -155,7 +156,7 @@ def settings_from(
         ...
     bboxqa.core.errors.ConfigError: unknown setting 'matchers'; did you mean 'matcher'?
     """
-    shown = _shown(where, names or {})
+    shown = setting_names(where, names or {})
     values = {key: _plain(value) for key, value in values.items()}
     thresholds = values.get("iou_threshold")
     if isinstance(thresholds, int | float):
@@ -189,7 +190,7 @@ def validate_settings_from(values: Mapping[str, Any], where: str = "") -> Valida
     >>> validate_settings_from({"select": ["B", "P005"]}).select
     ('B', 'P005')
     """
-    shown = _shown(where, {})
+    shown = setting_names(where, {})
     values = {key: _plain(value) for key, value in values.items()}
     settings = _converted(values, ValidateSettings, shown)
     for name, low, high in _RANGES:
@@ -209,8 +210,16 @@ _WORDS = {
 _Settings = TypeVar("_Settings", AgreeSettings, ValidateSettings)
 
 
-def _shown(where: str, names: Mapping[str, str]) -> Callable[[str], str]:
-    """Return how error messages call a setting."""
+def setting_names(where: str, names: Mapping[str, str]) -> Callable[[str], str]:
+    """Return what maps a setting to how error messages call it.
+
+    Parameters
+    ----------
+    where : str
+        The file that is named before it, if any.
+    names : mapping
+        Other names, such as those of options.
+    """
     prefix = f"{where}: " if where else ""
     return lambda key: prefix + names.get(key, key)
 
@@ -221,7 +230,9 @@ def _converted(
     """Return settings of the right types, or say which one is not."""
     for key in values:
         if key not in kind.__struct_fields__:
-            raise ConfigError(f"{shown('unknown setting')} {key!r}{_nearest(key, kind)}")
+            raise ConfigError(
+                f"{shown('unknown setting')} {key!r}{nearest(key, kind.__struct_fields__)}"
+            )
     try:
         return msgspec.convert(values, kind)
     except msgspec.ValidationError as error:
@@ -251,13 +262,6 @@ def _plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else value
 
 
-def _nearest(key: str, kind: type[msgspec.Struct]) -> str:
-    from difflib import get_close_matches
-
-    close = get_close_matches(key, kind.__struct_fields__, 1)
-    return f"; did you mean {close[0]!r}?" if close else ""
-
-
 def _choices(key: str, kind: type) -> str:
     choices = getattr(kind.__annotations__.get(key), "__args__", ())
     names = [choice for choice in choices if isinstance(choice, str)]
@@ -265,15 +269,8 @@ def _choices(key: str, kind: type) -> str:
 
 
 def _check(settings: AgreeSettings, shown: Callable[[str], str]) -> None:
-    lowest = -1.0 if settings.similarity == "giou" else 0.0
     if not settings.iou_threshold:
         raise ConfigError(f"{shown('iou_threshold')} is empty; expected at least one number")
-    for threshold in settings.iou_threshold:
-        if not lowest < threshold <= 1:
-            raise ConfigError(
-                f"{shown('iou_threshold')} is {threshold:g}; expected more than {lowest:g} and at "
-                f"most 1 for similarity {settings.similarity!r}"
-            )
     if len(set(settings.iou_threshold)) < len(settings.iou_threshold):
         raise ConfigError(f"{shown('iou_threshold')} names a number twice")
     if settings.bootstrap and not _MIN_BOOTSTRAP <= settings.bootstrap <= _MAX_BOOTSTRAP:

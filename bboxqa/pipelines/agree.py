@@ -15,12 +15,13 @@ from bboxqa.core.types import AnyPath, Progress, Steps
 from bboxqa.core.version import __version__
 from bboxqa.formats.dataset.reader import read_coco
 from bboxqa.geometry.similarities.registry import needs_outlines
-from bboxqa.matching import check_matcher
+from bboxqa.matching.match import check_matcher
+from bboxqa.matching.registry import matcher
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.reliability import Cell, Coincidences
 from bboxqa.model.results import AgreementResult, ThresholdResult
 from bboxqa.model.selection import select_annotations
-from bboxqa.model.settings import AgreeSettings, settings_from
+from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.counting import (
     AgreementCounts,
     ImagePart,
@@ -29,6 +30,7 @@ from bboxqa.pipelines.counting import (
 )
 from bboxqa.pipelines.notes import image_notes
 from bboxqa.pipelines.result_tables import category_table, image_table, pair_table, unit_table
+from bboxqa.pipelines.settings import agree_settings_from
 
 __all__ = ["CountAll", "agree", "agree_files", "agree_with", "read_for"]
 
@@ -80,7 +82,7 @@ def agree(data: Dataset, *, progress: Progress | None = None, **settings: Any) -
     for name in _OF_READING:
         if settings.get(name) is not None:
             raise ConfigError(f"{name} is for `bboxqa.read_coco`; the data set is already read")
-    return agree_with(data, settings_from(settings), progress=progress)
+    return agree_with(data, agree_settings_from(settings), progress=progress)
 
 
 def agree_files(
@@ -165,7 +167,7 @@ def agree_with(
         data_kept = replace(data, annotations=select_annotations(data.annotations, kept))
     check_matcher(data_kept.annotations, settings.matcher)
     # Where more than two are in an image, their order matters; greedy matching has none.
-    greedy = settings.matcher == "recursive" and bool(data.assigned.sum(1).max(initial=0) > 2)
+    greedy = matcher(settings.matcher).by_order and bool(data.assigned.sum(1).max(initial=0) > 2)
     part = ImagePart(data_kept, empty)
     if count_all is None:
         count_all = partial(count_sequentially, memory=memory)

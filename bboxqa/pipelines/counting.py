@@ -16,7 +16,7 @@ from bboxqa.core.errors import BboxqaError
 from bboxqa.core.memory import release_pages
 from bboxqa.core.types import Progress
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
-from bboxqa.matching import match
+from bboxqa.matching.match import match
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.reliability import Coincidences, ReliabilityData
 from bboxqa.model.settings import AgreeSettings

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from support.datasets import dataset
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.matching import MATCHERS
+from bboxqa.matching.registry import MATCHERS
 from bboxqa.model.settings import settings_from
 from bboxqa.pipelines import counting
 from bboxqa.pipelines.counting import (

@@ -191,7 +191,7 @@ def test_files_of_annotators_folders_and_names(tmp_path):
         (["--annotator", "a"], "--annotator is 'a'; expected NAME=FILE"),
         (["--annotator", "a=x", "--annotator", "a=y"], "--annotator names 'a' twice"),
         (["x.json", "--annotator", "a=x"], "not both"),
-        (["x.json", "--similarity", "iou"], "similarity is 'iou': "),
+        (["x.json", "--similarity", "iou"], "similarity is 'iou'; expected one of bbox"),
         (["x.json", "--iou", "1.5"], "--iou is 1.5; expected more than 0 and at most 1"),
         (["x.json", "--iou", "nan"], "--iou is nan; expected more than 0"),
         (["x.json", "--matcher", "best"], "expected one of hungarian, recursive, greedy"),

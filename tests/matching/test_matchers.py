@@ -15,8 +15,9 @@ from support.reference import WORKED
 from bboxqa.core.errors import ConfigError
 from bboxqa.formats.dataset.reader import read_coco
 from bboxqa.geometry.candidates import candidate_pairs
-from bboxqa.matching import MATCHERS, match
+from bboxqa.matching.match import match
 from bboxqa.matching.objective import pair_weights
+from bboxqa.matching.registry import MATCHERS
 from bboxqa.model.units import CandidatePairs
 from bboxqa.pipelines.agree import agree
 

@@ -6,8 +6,6 @@ import pytest
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.formats.dataset.attribution import WAYS
-from bboxqa.geometry.similarities.registry import names
-from bboxqa.matching import MATCHERS
 from bboxqa.model.settings import AgreeSettings, settings_from
 from bboxqa.model.settings_files import bundled_configs, read_settings
 
@@ -25,11 +23,6 @@ def test_all_settings_come_with_the_package():
     assert tuple(bundled_configs()) == NAMES
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_each_bundled_file_loads(name):
-    assert settings_from(read_settings(name)).similarity in names()
-
-
 def test_default_file_is_the_default():
     assert settings_from(read_settings("default")) == AgreeSettings()
 
@@ -40,9 +33,7 @@ def test_bundled_files_differ_where_they_should():
     assert len(settings_from(read_settings("coco-bbox")).iou_threshold) == 10
 
 
-def test_choices_are_those_of_the_registries():
-    assert choices("similarity") == names()
-    assert choices("matcher") == tuple(MATCHERS)
+def test_attributions_are_those_of_the_reader():
     assert choices("attribution") == WAYS
 
 
@@ -72,9 +63,3 @@ def test_a_wrong_file_is_named_with_its_key(text, message, tmp_path: Path):
         read_settings(str(path))
     assert str(caught.value).startswith(f"{path}: ")
     assert message in str(caught.value)
-
-
-def test_negative_thresholds_are_for_giou_only():
-    assert settings_from({"similarity": "giou", "iou_threshold": -0.5}).iou_threshold == (-0.5,)
-    with pytest.raises(ConfigError, match="expected more than 0 and at most 1 for similarity"):
-        settings_from({"similarity": "bbox", "iou_threshold": -0.5})

@@ -621,7 +621,7 @@ def test_progress():
     [
         ({"matchers": "greedy"}, "unknown setting 'matchers'; did you mean 'matcher'?"),
         ({"zzz": 1}, "unknown setting 'zzz'"),
-        ({"similarity": "iou"}, ("similarity is 'iou': invalid enum value 'iou'; expected one of "
+        ({"similarity": "iou"}, ("similarity is 'iou'; expected one of "
          "bbox, giou, centroid, polygon, mask, pixel, raster")),
         ({"matcher": "best"}, "expected one of hungarian, recursive, greedy"),
         ({"missing": None}, "missing is None: "),
@@ -643,8 +643,8 @@ def test_progress():
         ({"min_alpha": 1.5}, "min_alpha is 1.5; expected -1 to 1"),
         ({"min_alpha": float("nan")}, "min_alpha is nan; expected -1 to 1"),
         ({"category_lenient": "yes"}, "category_lenient is 'yes': expected true or false"),
-        ({"empty_images": "unit", "missing": "ignore"}, ("empty_images 'unit' is agreement on what "
-         "is missing, which missing 'ignore' leaves out; choose")),
+        ({"empty_images": "unit", "missing": "ignore"}, ("empty_images is 'unit', which counts "
+         "agreement on missing annotations, but missing 'ignore' leaves these out; expected")),
         ({"matcher": "hungarian"}, "matcher 'hungarian' is for two annotators and there are 3"),
     ],
     ids=str,

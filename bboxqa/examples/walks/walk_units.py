@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from bboxqa.geometry.candidates import candidate_pairs
-from bboxqa.matching import match
+from bboxqa.matching.match import match
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.units import UnitTable
 

@@ -72,11 +72,14 @@ class Similarity:
         What every annotation must have; see `bboxqa.geometry.similarities.needs.Needs`.
     threads : bool
         Whether several threads can prepare and compare parts of a data set at once.
+    lowest : float
+        Its lower bound: thresholds must be above it.
     """
 
     prepare: Callable[[Dataset, Options], Comparison]
     needs: Needs
     threads: bool = True
+    lowest: float = 0.0
 
 
 def packed_outlines(dataset: Dataset) -> tuple[Segmentations, Counter[str]]:

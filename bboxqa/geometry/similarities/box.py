@@ -52,5 +52,5 @@ def _centroid(dataset: Dataset, options: Options) -> Comparison:
 
 
 BBOX = Similarity(_bbox, needs="boxes")
-GIOU = Similarity(_giou, needs="boxes")
+GIOU = Similarity(_giou, needs="boxes", lowest=-1.0)
 CENTROID = Similarity(_centroid, needs="boxes")

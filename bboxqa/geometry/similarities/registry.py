@@ -1,12 +1,17 @@
 """Similarities by name; a new one is a module of this folder and one line here."""
 
 from bboxqa.core.errors import ConfigError
+from bboxqa.core.plugins import plugins
+from bboxqa.core.text import unknown_name
 from bboxqa.geometry.similarities import box, mask, polygon, raster
 from bboxqa.geometry.similarities.base import Similarity
 
-__all__ = ["names", "needs_outlines", "similarity"]
+__all__ = ["GROUP", "SIMILARITIES", "names", "needs_outlines", "similarity"]
 
-_SIMILARITIES: dict[str, Similarity] = {
+GROUP = "bboxqa.similarities"
+"""Entry points of this group are the similarities of other packages, by name."""
+
+SIMILARITIES: dict[str, Similarity] = {
     "bbox": box.BBOX,
     "giou": box.GIOU,
     "centroid": box.CENTROID,
@@ -18,36 +23,43 @@ _SIMILARITIES: dict[str, Similarity] = {
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of all similarities.
+    """Return the names of all similarities, those of other packages last.
 
     Examples
     --------
     >>> names()
     ('bbox', 'giou', 'centroid', 'polygon', 'mask', 'pixel', 'raster')
     """
-    return tuple(_SIMILARITIES)
+    return tuple(dict.fromkeys((*SIMILARITIES, *plugins(GROUP))))
 
 
 def similarity(name: str) -> Similarity:
     """Return the similarity of a name.
 
-    Parameters
-    ----------
-    name : str
+    Packages are asked only for a name that is not built in.
 
     Raises
     ------
     ConfigError
-        If there is no such similarity.
+        If there is no such similarity, or a package that offers it is broken.
 
     Examples
     --------
     >>> similarity("mask").needs
     'masks'
     """
-    if name not in _SIMILARITIES:
-        raise ConfigError(f"similarity is {name!r}; expected one of {', '.join(names())}")
-    return _SIMILARITIES[name]
+    if name in SIMILARITIES:
+        return SIMILARITIES[name]
+    added = plugins(GROUP)
+    if name not in added:
+        raise ConfigError(f"similarity {unknown_name(name, names())}")
+    found = added[name]()
+    if not isinstance(found, Similarity):
+        raise ConfigError(
+            f"similarity {name!r} of another package is a {type(found).__name__}; "
+            "expected a bboxqa.geometry.similarities.base.Similarity"
+        )
+    return found
 
 
 def needs_outlines(name: str) -> bool:

@@ -1,0 +1,79 @@
+"""From pairs of annotations to units: which annotations show one object."""
+
+import numpy as np
+
+from bboxqa.core.errors import ConfigError
+from bboxqa.matching import registry
+from bboxqa.matching.objective import pair_weights
+from bboxqa.model.annotations import Annotations
+from bboxqa.model.units import CandidatePairs, UnitTable
+
+__all__ = ["check_matcher", "match"]
+
+
+def check_matcher(annotations: Annotations, matcher: str) -> None:
+    """Refuse a matcher that is not known, or cannot match so many annotators.
+
+    Raises
+    ------
+    ConfigError
+    """
+    most = registry.matcher(matcher).most_annotators
+    if most is None:
+        return
+    n_annotators = len(np.unique(annotations.annotator))
+    if n_annotators > most:
+        every = registry.MATCHERS.items()
+        others = [repr(name) for name, each in every if each.most_annotators is None]
+        raise ConfigError(
+            f"matcher {matcher!r} is for {'two' if most == 2 else most} annotators and there are "
+            f"{n_annotators}; choose {' or '.join(others)}"
+        )
+
+
+def match(
+    annotations: Annotations,
+    pairs: CandidatePairs,
+    matcher: str,
+    iou_threshold: float,
+    *,
+    category_lenient: bool = False,
+) -> UnitTable:
+    """Return the units: one per object, as far as the annotators agree that it is one.
+
+    Parameters
+    ----------
+    annotations : Annotations
+        N annotations, ordered by image, then annotator.
+    pairs : CandidatePairs
+        Pairs that reach the threshold.
+    matcher : str
+        One of `bboxqa.matching.registry.names()`.
+    iou_threshold : float
+        The threshold.
+    category_lenient : bool
+        Prefer pairs of equal category.
+
+    Returns
+    -------
+    UnitTable
+        Units are numbered by image, then by the annotator and the id of their first annotation.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such matcher, or it cannot match so many annotators.
+    """
+    check_matcher(annotations, matcher)
+    weight = pair_weights(
+        pairs, annotations.category, iou_threshold, category_lenient=category_lenient
+    )
+    first = registry.matcher(matcher).join(annotations, pairs, weight)
+    opens = np.flatnonzero(first == np.arange(len(first)))
+    # Numbered by id within an image, as a reader of the tables expects.
+    opens = opens[
+        np.lexsort((annotations.id[opens], annotations.annotator[opens], annotations.image[opens]))
+    ]
+    number = np.empty_like(first)
+    number[opens] = np.arange(len(opens))
+    return UnitTable(unit=number[first], image=annotations.image[opens])

@@ -1,0 +1,55 @@
+"""Settings of `agree`, with what they name: a similarity and a matcher."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from bboxqa.core.errors import ConfigError
+from bboxqa.core.text import unknown_name
+from bboxqa.geometry.similarities import registry as similarities
+from bboxqa.matching import registry as matchers
+from bboxqa.model.settings import AgreeSettings, setting_names, settings_from
+from bboxqa.model.settings_files import read_settings
+
+__all__ = ["agree_settings_from", "read_agree_settings"]
+
+
+def agree_settings_from(
+    values: Mapping[str, Any], where: str = "", names: Mapping[str, str] | None = None
+) -> AgreeSettings:
+    """Return checked settings; what is not named keeps its default.
+
+    Parameters and errors are as those of `settings_from`. The similarity and the matcher are
+    looked up in their registries, so that those of other packages are known as well.
+
+    Examples
+    --------
+    >>> agree_settings_from({"similarity": "poligon"})
+    Traceback (most recent call last):
+        ...
+    bboxqa.core.errors.ConfigError: similarity is 'poligon'; expected one of bbox, giou, centroid, \
+polygon, mask, pixel, raster; did you mean 'polygon'?
+    """
+    settings = settings_from(values, where, names)
+    shown = setting_names(where, names or {})
+    for key, registered in (("similarity", similarities.names()), ("matcher", matchers.names())):
+        name = getattr(settings, key)
+        if name not in registered:
+            raise ConfigError(f"{shown(key)} {unknown_name(name, registered)}")
+    lowest = similarities.similarity(settings.similarity).lowest
+    for threshold in settings.iou_threshold:
+        if not lowest < threshold <= 1:
+            raise ConfigError(
+                f"{shown('iou_threshold')} is {threshold:g}; expected more than {lowest:g} and at "
+                f"most 1 for similarity {settings.similarity!r}"
+            )
+    return settings
+
+
+def read_agree_settings(name: str) -> dict[str, Any]:
+    """Return the checked settings of `agree` in a TOML file, or in one that comes with bboxqa.
+
+    Parameters and errors are as those of `read_settings`.
+    """
+    values = read_settings(name)
+    agree_settings_from(values, name)
+    return values
