@@ -5,7 +5,6 @@ import io
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, fields
-from html import escape
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -20,19 +19,16 @@ from bboxqa.batch.rows import FAILED, MEASURED, NOT_MEASURED, Row
 from bboxqa.core.files import write_atomically
 from bboxqa.core.text import clean, count
 from bboxqa.core.version import __version__
+from bboxqa.report.numbers import decimal
+from bboxqa.report.pages.page import escaped, page_lines, table_lines
 
 __all__ = ["WRITTEN", "write_outputs"]
 
 WRITTEN = ("projects.csv", "summary.json", "index.html")
 """What a run writes beside the folders of its projects, in this order."""
 
-_STYLE = (
-    "body{font:15px/1.5 system-ui,sans-serif;margin:2rem;color:#1c1c1c;background:#fff}"
-    "table{border-collapse:collapse}th,td{padding:.3rem .8rem;text-align:right;"
-    "border-bottom:1px solid #ddd}td:not(.text),th{white-space:nowrap}"
-    "th:first-child,td:first-child,td.text,th.text{text-align:left}"
-    "tr.bad td{background:#fdeceb}thead th{position:sticky;top:0;background:#fff}"
-)
+_TITLES = ("Project", "Status", "Alpha", "95 % interval", "Images", "Errors", "Warnings", "Note")
+_KINDS = {"Status": "word", **dict.fromkeys(_TITLES[2:7], "number")}
 _LINKS = (
     ("summary.json", "agreement"),
     ("images.csv", "images"),
@@ -92,21 +88,22 @@ def _summary(found: Discovered, rows: Sequence[Row], worse: Sequence[Regression]
 
 
 def _page(out: Path, rows: Sequence[Row], worse: Sequence[Regression]) -> str:
-    """Return a page that links what there is of each project."""
-    head = ("project", "status", "alpha", "95 % interval", "images", "errors", "warnings", "note")
-    body = "".join(_line(out, row) for row in sorted(rows, key=_urgency))
-    fell = "".join(f"<li>{escape(clean(part.project))}: {escape(part.what)}</li>" for part in worse)
-    heads = "".join(
-        f'<th class="text">{name}</th>' if name in {"status", "note"} else f"<th>{name}</th>"
-        for name in head
+    """Return a page with a row for each project, the most urgent first, and links to its files."""
+    ordered = sorted(rows, key=_urgency)
+    body = []
+    if worse:
+        fell = (f"<li>{escaped(part.project)}: {escaped(part.what)}</li>" for part in worse)
+        body += ["<h2>Worse than in the last run</h2>", f"<ul>{''.join(fell)}</ul>"]
+    body += table_lines(
+        _TITLES,
+        [_cells(out, row) for row in ordered],
+        kinds=_KINDS,
+        marked=[place for place, row in enumerate(ordered) if not row.passed],
     )
-    return (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        '<meta name="viewport" content="width=device-width"><title>bboxqa batch</title>'
-        f"<style>{_STYLE}</style></head><body><h1>{count(len(rows), 'project')}</h1>"
-        + (f"<h2>Worse than in the last run</h2><ul>{fell}</ul>" if worse else "")
-        + f"<table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></body></html>\n"
+    lines = page_lines(
+        f"bboxqa batch: {count(len(rows), 'project')}", body, f"bboxqa {__version__}"
     )
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _urgency(row: Row) -> tuple[bool, float, str]:
@@ -123,7 +120,7 @@ def _links(out: Path, row: Row) -> tuple[tuple[str, str], ...]:
     return ((FAILURE, "log"),)
 
 
-def _line(out: Path, row: Row) -> str:
+def _cells(out: Path, row: Row) -> Sequence[str]:
     folder = folder_of(out, row.project)
     links = [
         f'<a href="projects/{quote(os.fsencode(folder.name), safe="")}/{name}">{shown}</a>'
@@ -131,14 +128,12 @@ def _line(out: Path, row: Row) -> str:
         if (folder / name).is_file()
     ]
     interval = "" if row.low is None or row.high is None else f"{row.low:.4f} – {row.high:.4f}"
-    numbers = (row.n_images, row.n_errors, row.n_warnings)
-    cells = (
-        f"<td>{escape(clean(row.project))}<br><small>{' · '.join(links)}</small></td>",
-        f'<td class="text">{escape(row.status)}</td>',
-        f"<td>{'' if row.alpha is None else f'{row.alpha:.4f}'}</td>",
-        f"<td>{interval}</td>",
-        *(f"<td>{'' if number is None else f'{number:,}'}</td>" for number in numbers),
-        f'<td class="text">{escape(clean(row.message))}</td>',
+    counts = (row.n_images, row.n_errors, row.n_warnings)
+    return (
+        f"{escaped(row.project)}<br><small>{' · '.join(links)}</small>",
+        escaped(row.status),
+        decimal(row.alpha),
+        interval,
+        *("" if number is None else f"{number:,}" for number in counts),
+        escaped(row.message),
     )
-    kind = "" if row.passed else ' class="bad"'
-    return f"<tr{kind}>{''.join(cells)}</tr>"

@@ -9,6 +9,7 @@ __all__ = ["clean", "count", "nearest", "one_line", "unknown_name"]
 _CONTROL = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
 )
+_LINE_ENDS = {ord("\n"): "\\n", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 
 
 def count(number: int, noun: str) -> str:
@@ -37,14 +38,14 @@ def clean(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    r"""Return text as `clean` does, and without ends of lines.
+    r"""Return text as `clean` does, with the ends of lines escaped, too.
 
     Examples
     --------
     >>> print(one_line("two\nlines"))
     two\nlines
     """
-    return clean(text).replace("\n", "\\n")
+    return clean(text).translate(_LINE_ENDS)
 
 
 def nearest(name: str, names: Iterable[str]) -> str:

@@ -16,6 +16,7 @@ from bboxqa.batch.projects.discovery import Discovered
 from bboxqa.batch.result_folders import folder_of
 from bboxqa.batch.rows import FAILED, MEASURED, NOT_MEASURED, Row
 from bboxqa.core.errors import OutputError
+from bboxqa.core.text import one_line
 
 NOTHING = Discovered((), (), ())
 NASTY = "<script>alert('x')</script> & \"?#%2e\n日本"
@@ -108,9 +109,9 @@ def test_page_escapes(tmp_path):
     page = written(tmp_path, worse=[Regression(NASTY, "<i>fell")])
     assert not {"script", "b", "i", "img"} & set(page.tags)
     failed = page.cells[1]
-    assert failed[0] == NASTY
+    assert failed[0] == one_line(NASTY)
     assert failed[-1] == "<b>bad</b>\\x1b[31m"
-    assert page.items == [f"{NASTY}: <i>fell"]
+    assert page.items == [f"{one_line(NASTY)}: <i>fell"]
     assert "\x1b" not in (tmp_path / "index.html").read_text("utf-8")
 
 

@@ -4,14 +4,13 @@ import shlex
 from collections.abc import Iterator, Sequence
 from textwrap import wrap
 
-from bboxqa.core.text import count
+from bboxqa.core.text import count, one_line
 from bboxqa.model.findings import FileReport, Finding, FoundReport, Severity
 from bboxqa.report.findings.phrases import (
     Group,
     content,
     groups,
     missing,
-    one_line,
     place,
     severity_counts,
 )

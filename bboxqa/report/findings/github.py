@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator
 
+from bboxqa.core.text import one_line
 from bboxqa.model.findings import Finding, FoundReport, Severity
-from bboxqa.report.findings.phrases import content, labelled, one_line, rule_text
+from bboxqa.report.findings.phrases import content, labelled, rule_text
 
 __all__ = ["github_lines"]
 

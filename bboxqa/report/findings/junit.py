@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from html import escape
 
-from bboxqa.core.text import count
+from bboxqa.core.text import count, one_line
 from bboxqa.model.findings import FileReport, Finding, FoundReport, Severity
-from bboxqa.report.findings.phrases import content, labelled, one_line, place, rule_text
+from bboxqa.report.findings.phrases import content, labelled, place, rule_text
 
 __all__ = ["junit_lines"]
 

@@ -5,29 +5,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from bboxqa.core.json_values import json_line
-from bboxqa.core.text import clean, count
+from bboxqa.core.text import count, one_line
 from bboxqa.model.findings import Finding, FoundReport, RuleText, Severity
 
 __all__ = [
-    "Group", "content", "groups", "labelled", "missing", "one_line", "place", "rule_text",
+    "Group", "content", "groups", "labelled", "missing", "place", "rule_text",
     "severity_counts", "subject",
 ]  # fmt: skip
 
 _ID_LENGTH = 40
 _LEADING = ("annotation", "image", "category", "annotator")
-
-
-def one_line(text: str) -> str:
-    r"""Return text that can be shown anywhere, on one line.
-
-    Examples
-    --------
-    >>> print(one_line("two\nlines \x1b[31m"))
-    two\nlines \x1b[31m
-    """
-    return (
-        clean(text).replace("\n", "\\n").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
-    )
 
 
 def place(finding: Finding) -> str:

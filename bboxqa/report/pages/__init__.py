@@ -1,0 +1,1 @@
+"""Pages of html, each one file that needs nothing beside it."""
