@@ -76,7 +76,7 @@ def main() -> None:
         shutil.rmtree(out, ignore_errors=True)
         alone = [sys.executable, "-c", ALONE, str(root), str(arguments.data / "alone")]
         done = subprocess.run(alone, capture_output=True, text=True, check=True)
-        found.setdefault("one after the other, no batch", []).append(float(done.stdout))
+        found.setdefault("one process, without batch", []).append(float(done.stdout))
         found.setdefault("cold, --jobs 1", []).append(seconds_of([*base, "--jobs", "1"]))
         shutil.rmtree(out, ignore_errors=True)
         found.setdefault("cold, --jobs 2", []).append(seconds_of([*base, "--jobs", "2"]))
@@ -94,7 +94,7 @@ def main() -> None:
         f"| {name} | {medians[name]:.2f} | {min(times):.2f}-{max(times):.2f} |"
         for name, times in found.items()
     ]
-    alone_seconds = medians["one after the other, no batch"]
+    alone_seconds = medians["one process, without batch"]
     lines += [
         "",
         (

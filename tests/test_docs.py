@@ -248,7 +248,7 @@ def test_orientation_and_level_in_krippendorff(tmp_path):
     interval = f"{peer.alpha(SOME_VALUES):.4f}"
     assert interval == f"{peer.alpha(SOME_VALUES, level_of_measurement='interval'):.4f}"
     assert ours == nominal
-    assert f"{transposed:.4f} for {ours}, in silence".replace("-", "−") in GUIDE
+    assert f"{transposed:.4f} instead of {ours}, without a warning".replace("-", "−") in GUIDE
     assert f"krippendorff: interval, {interval} | nominal, {ours}" in GUIDE
     path = tmp_path / "sideways.csv"
     path.write_text("rater,u1,u2,u3\nrater 1,a,b,a\nrater 2,a,b,b\n", "utf-8")
