@@ -11,6 +11,9 @@ from bboxqa.core.text import nearest
 
 __all__ = [
     "AgreeSettings",
+    "EmptyImages",
+    "FailOn",
+    "Missing",
     "ValidateSettings",
     "setting_names",
     "settings_from",
@@ -28,6 +31,7 @@ _RANGES = (
 
 Attribution = Literal["annotator-key", "image-records", "files"]
 EmptyImages = Literal["agree", "unit", "skip"]
+FailOn = Literal["error", "warning", "info"]
 Missing = Literal["category", "ignore"]
 
 
@@ -112,7 +116,7 @@ class ValidateSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     per_file_ignores: dict[str, tuple[str, ...]] = {}
-    fail_on: Literal["error", "warning", "info"] = "error"
+    fail_on: FailOn = "error"
     overshoot_px: float = 1.0
     bounds_px: float = 2.0
     min_side_px: float = 2.0

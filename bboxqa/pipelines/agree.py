@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Never
 
 import numpy as np
 
@@ -15,13 +15,13 @@ from bboxqa.core.types import AnyPath, Progress, Steps
 from bboxqa.core.version import __version__
 from bboxqa.formats.dataset.reader import read_coco
 from bboxqa.geometry.similarities.registry import needs_outlines
+from bboxqa.matching import registry as matchers
 from bboxqa.matching.match import check_matcher
-from bboxqa.matching.registry import matcher
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.reliability import Cell, Coincidences
 from bboxqa.model.results import AgreementResult, ThresholdResult
 from bboxqa.model.selection import select_annotations
-from bboxqa.model.settings import AgreeSettings
+from bboxqa.model.settings import AgreeSettings, EmptyImages, Missing
 from bboxqa.pipelines.counting import (
     AgreementCounts,
     ImagePart,
@@ -40,19 +40,55 @@ _UNKNOWN = float("nan"), float("nan")
 _OF_READING = ("annotator_key", "attribution", "filter")
 
 
-def agree(data: Dataset, *, progress: Progress | None = None, **settings: Any) -> AgreementResult:
+def agree(
+    data: Dataset,
+    *,
+    similarity: str = "bbox",
+    iou_threshold: float | Sequence[float] = 0.5,
+    matcher: str = "recursive",
+    category_lenient: bool = False,
+    missing: Missing = "category",
+    empty_images: EmptyImages = "agree",
+    all_touched: bool = False,
+    bootstrap: int = 1000,
+    seed: int = 0,
+    min_alpha: float | None = None,
+    memory: int | None = None,
+    progress: Progress | None = None,
+    **unknown: Never,
+) -> AgreementResult:
     """Measure how far annotators agree.
 
     Parameters
     ----------
     data : Dataset
         What `read_coco` returns.
+    similarity : {"bbox", "giou", "centroid", "polygon", "mask", "pixel", "raster"}
+        How two annotations are compared; also the name of a similarity of another package.
+    iou_threshold : float or sequence of float
+        Two annotations can show one object if their similarity reaches it; one result each.
+    matcher : {"recursive", "hungarian", "greedy"}
+        How annotations are joined to units.
+    category_lenient : bool
+        Prefer pairs of equal category when matching.
+    missing : {"category", "ignore"}
+        Whether a missing annotation is a value of its own, or is left out.
+    empty_images : {"agree", "unit", "skip"}
+        Whether an image that all its annotators left empty counts as agreement in the mean over
+        images, as one unit of agreement as well, or not at all.
+    all_touched : bool
+        For similarity "raster": burn every pixel that a ring touches.
+    bootstrap : int
+        Replicates for the intervals, 40 to 100,000; 0 for no intervals.
+    seed : int
+        Seed of the replicates.
+    min_alpha : float, optional
+        Images with an alpha below it are marked in `result.images`.
+    memory : int, optional
+        Limits the bytes that comparing takes: images are then compared part by part. The result
+        is the same.
     progress : callable, optional
-        Is told a stage, and how much of how much of it is done.
-    **settings
-        The fields of `bboxqa.AgreeSettings`: `similarity`, `iou_threshold` (a number or several),
-        `matcher`, `category_lenient`, `missing`, `empty_images`, `all_touched`, `bootstrap`,
-        `seed`, `min_alpha`.
+        Called as ``progress(stage, done, total)``.
 
     Returns
     -------
@@ -65,7 +101,15 @@ def agree(data: Dataset, *, progress: Progress | None = None, **settings: Any) -
     DatasetError
         If the annotations do not have what the similarity compares.
     TypeError
-        If the data are no `Dataset`, but the name of a file.
+        If the data are not a `Dataset` but, for instance, the name of a file.
+
+    References
+    ----------
+    .. [1] Krippendorff, K. (2022). Content Analysis: An Introduction to Its Methodology (4th ed.).
+       SAGE. https://doi.org/10.4135/9781071878781
+    .. [2] Tschirschwitz, D., Klemstein, F., Stein, B. and Rodehorst, V. (2022). A Dataset for
+       Analysing Complex Document Layouts in the Digital Humanities and Its Evaluation with
+       Krippendorff's Alpha. GCPR 2022, LNCS 13485. https://doi.org/10.1007/978-3-031-16788-1_22
 
     Examples
     --------
@@ -80,9 +124,24 @@ def agree(data: Dataset, *, progress: Progress | None = None, **settings: Any) -
             f"data is a {type(data).__name__}; expected what `bboxqa.read_coco` returns"
         )
     for name in _OF_READING:
-        if settings.get(name) is not None:
+        if unknown.pop(name, None) is not None:
             raise ConfigError(f"{name} is for `bboxqa.read_coco`; the data set is already read")
-    return agree_with(data, agree_settings_from(settings), progress=progress)
+    settings = agree_settings_from(
+        {
+            "similarity": similarity,
+            "iou_threshold": iou_threshold,
+            "matcher": matcher,
+            "category_lenient": category_lenient,
+            "missing": missing,
+            "empty_images": empty_images,
+            "all_touched": all_touched,
+            "bootstrap": bootstrap,
+            "seed": seed,
+            "min_alpha": min_alpha,
+            **unknown,
+        }
+    )
+    return agree_with(data, settings, memory=memory, progress=progress)
 
 
 def agree_files(
@@ -166,8 +225,9 @@ def agree_with(
     if len(kept) < len(crowd):
         data_kept = replace(data, annotations=select_annotations(data.annotations, kept))
     check_matcher(data_kept.annotations, settings.matcher)
-    # Where more than two are in an image, their order matters; greedy matching has none.
-    greedy = matcher(settings.matcher).by_order and bool(data.assigned.sum(1).max(initial=0) > 2)
+    # The order matters where an image has three annotators; greedy matching does without one.
+    several = bool(data.assigned.sum(1).max(initial=0) > 2)
+    greedy = several and matchers.matcher(settings.matcher).by_order
     part = ImagePart(data_kept, empty)
     if count_all is None:
         count_all = partial(count_sequentially, memory=memory)

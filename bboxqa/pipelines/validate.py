@@ -7,7 +7,7 @@ from functools import partial
 from itertools import chain
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, Never
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.types import AnyPath, Progress
@@ -15,7 +15,7 @@ from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.document.tolerant import read_bytes, read_path
 from bboxqa.formats.inputs import list_files
 from bboxqa.model.findings import FoundReport
-from bboxqa.model.settings import ValidateSettings, validate_settings_from
+from bboxqa.model.settings import FailOn, ValidateSettings, validate_settings_from
 from bboxqa.report.findings.report import Report
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_folder import scan_images
@@ -32,7 +32,19 @@ def validate(
     max_findings: int = 0,
     memory: int | None = None,
     progress: Progress | None = None,
-    **settings: Any,
+    select: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    per_file_ignores: Mapping[str, Sequence[str]] | None = None,
+    fail_on: FailOn = "error",
+    overshoot_px: float = 1.0,
+    bounds_px: float = 2.0,
+    min_side_px: float = 2.0,
+    max_aspect_ratio: float = 20.0,
+    max_image_share: float = 0.99,
+    area_tolerance: float = 0.05,
+    duplicate_iou: float = 0.9,
+    large_file_mb: float = 500.0,
+    **unknown: Never,
 ) -> Report:
     """Look for everything that can be wrong with COCO files.
 
@@ -49,8 +61,28 @@ def validate(
         is more goes to temporary files.
     progress : callable, optional
         Is told a stage, and how much of how much of it is done.
-    **settings
-        The fields of `bboxqa.ValidateSettings`.
+    select, ignore : sequence of str
+        Codes of rules or their beginnings; if none is selected, all rules apply.
+    per_file_ignores : mapping of str to sequence of str, optional
+        Glob of file names to the codes that are ignored in these files.
+    fail_on : {"error", "warning", "info"}
+        The least severity that fails the run.
+    overshoot_px : float
+        A box that reaches further beyond its image breaks B003, one that reaches less far B004.
+    bounds_px : float
+        How far a box and the bounds of its outline may differ (P007).
+    min_side_px : float
+        Boxes with a shorter side are small (B008).
+    max_aspect_ratio : float
+        Largest ratio of the longer to the shorter side (B009).
+    max_image_share : float
+        Largest share of the image that a box may cover (B010).
+    area_tolerance : float
+        Largest relative difference of an area and that of its outline (B011).
+    duplicate_iou : float
+        Two boxes of one annotator with at least this IoU are duplicates (D002, D003).
+    large_file_mb : float
+        Larger files break F007.
 
     Returns
     -------
@@ -71,13 +103,29 @@ def validate(
     >>> [(finding.code, finding.pointer) for finding in report.findings if finding.code[0] == "C"]
     [('C008', '/categories/0/name')]
     """
-    checked = validate_settings_from(settings)
+    settings = validate_settings_from(
+        {
+            "select": select,
+            "ignore": ignore,
+            "per_file_ignores": per_file_ignores or {},
+            "fail_on": fail_on,
+            "overshoot_px": overshoot_px,
+            "bounds_px": bounds_px,
+            "min_side_px": min_side_px,
+            "max_aspect_ratio": max_aspect_ratio,
+            "max_image_share": max_image_share,
+            "area_tolerance": area_tolerance,
+            "duplicate_iou": duplicate_iou,
+            "large_file_mb": large_file_mb,
+            **unknown,
+        }
+    )
     if isinstance(source, Mapping):
         reading = read_bytes(_encoded(source), "document")
         documents = [_document(images, progress, (), reading)]
-        return _report(validate_documents(documents, checked, max_findings))
+        return _report(validate_documents(documents, settings, max_findings))
     paths = [source] if isinstance(source, str | PathLike) else list(source)
-    return validate_with(paths, checked, images, max_findings, memory, progress)
+    return validate_with(paths, settings, images, max_findings, memory, progress)
 
 
 def _encoded(document: Mapping[str, Any]) -> bytes:
