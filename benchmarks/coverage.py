@@ -23,7 +23,7 @@ from bboxqa.agreement.uncertainty.resampling import (
     bca_interval,
     jackknife,
     percentile_interval,
-    replicates_of,
+    replicates_of_all,
 )
 from bboxqa.model.ratings import Ratings
 from bboxqa.model.reliability import ReliabilityData
@@ -80,7 +80,7 @@ def covers(
     """Tell whether the intervals of one data set cover: percentile, BCa, standard error."""
     generator = np.random.default_rng([n_images, number])
     estimator = sample(generator, n_images, mean_units, coefficient, annotators)
-    drawn = replicates_of(estimator, replicates, number)
+    drawn = replicates_of_all({"": estimator}, replicates, number)[""]
     low, high = percentile_interval(drawn[None])[0]
     moved = np.minimum(drawn + estimator.bias, 1.0)
     lower, upper = bca_interval(estimator.value, moved, jackknife(estimator))

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bboxqa.agreement.alpha.nominal import Alpha, nominal_alpha
+from bboxqa.agreement.alpha.nominal import Alpha, alpha_of_sums
 from bboxqa.agreement.kappa.pair_kappas import kappa_of
-from bboxqa.agreement.uncertainty.estimator import NO_PAIR, NO_VARIATION, OK
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from bboxqa.core.errors import ConfigError
 from bboxqa.model.estimates import PairTable
@@ -89,13 +88,7 @@ def alpha_of_codes(codes: NDArray[Any], n_values: int) -> Alpha:
         sizes, alikes = np.divmod(found, most)
         agreeing += float((times * 2 * alikes / np.maximum(sizes - 1, 1)).sum())
     marginal = kept[1:].astype(np.float64)
-    total = np.array([marginal.sum()])
-    if not total[0]:
-        return Alpha(np.nan, np.nan, np.nan, NO_PAIR)
-    squares = np.array([float(marginal @ marginal)])
-    value, observed, expected = nominal_alpha(total, np.array([agreeing]), squares)
-    status = OK if expected[0] > 0 else NO_VARIATION
-    return Alpha(float(value[0]), float(observed[0]), float(expected[0]), status)
+    return alpha_of_sums(marginal, agreeing, one_group=False)
 
 
 def kappa_of_codes(codes: NDArray[Any], n_values: int) -> PairTable:

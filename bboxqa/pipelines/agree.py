@@ -7,8 +7,9 @@ from typing import Never
 
 import numpy as np
 
-from bboxqa.agreement.alpha.image_intervals import Intervals, bootstrap
 from bboxqa.agreement.alpha.nominal import alpha_per_group, pooled_alpha
+from bboxqa.agreement.alpha.nominal_estimator import image_estimators
+from bboxqa.agreement.uncertainty.resampling import percentile_interval, replicates_of_all
 from bboxqa.core.arrays import BoolArray, FloatArray, IntArray
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.types import AnyPath, Progress, Steps
@@ -36,7 +37,6 @@ __all__ = ["CountAll", "agree", "agree_files", "agree_with", "read_for"]
 
 CountAll = Callable[..., AgreementCounts]
 Files = AnyPath | Sequence[AnyPath] | Mapping[str, AnyPath]
-_UNKNOWN = float("nan"), float("nan")
 _OF_READING = ("annotator_key", "attribution", "filter")
 
 
@@ -211,12 +211,6 @@ def agree_with(
         Counts agreement in the images, for instance on other machines; by default
         `count_sequentially` does, within the memory.
     """
-
-    def tell(stage: str) -> Steps | None:
-        if progress is None:
-            return None
-        return lambda done, total: progress(stage, done, total)
-
     lonely = data.assigned.sum(1) < 2
     crowd = data.annotations.iscrowd
     kept = np.flatnonzero(~crowd & ~lonely[data.annotations.image])
@@ -233,22 +227,16 @@ def agree_with(
         count_all = partial(count_sequentially, memory=memory)
     counted = count_all(part, settings, greedy=greedy, progress=progress)
     image_alphas = [_image_alpha(found, empty, settings) for found in counted.coincidences]
-    intervals: Sequence[Intervals | None] = [None] * len(image_alphas)
-    clusters = ~lonely
+    drawn = ~lonely
     if settings.empty_images == "skip":
-        clusters[empty] = False
-    if settings.bootstrap and clusters.sum() > 1:
-        intervals = bootstrap(
-            counted.coincidences,
-            image_alphas,
-            clusters,
-            settings.bootstrap,
-            settings.seed,
-            tell("resampling"),
-        )
+        drawn[empty] = False
+    intervals: dict[tuple[int, str], FloatArray] = {}
+    if settings.bootstrap and drawn.sum() > 1:
+        on_progress = None if progress is None else partial(progress, "resampling")
+        intervals = _intervals(counted.coincidences, image_alphas, drawn, settings, on_progress)
     thresholds = tuple(
-        _result(part, settings, counted, index, image_alpha, interval)
-        for index, (image_alpha, interval) in enumerate(zip(image_alphas, intervals, strict=True))
+        _result(part, settings, counted, index, image_alpha, intervals)
+        for index, image_alpha in enumerate(image_alphas)
     )
     return AgreementResult(
         thresholds=thresholds,
@@ -282,19 +270,49 @@ def _image_alpha(found: Coincidences, empty: IntArray, settings: AgreeSettings) 
     return alpha
 
 
+def _intervals(
+    thresholds: Sequence[Coincidences],
+    image_alphas: Sequence[FloatArray],
+    drawn: BoolArray,
+    settings: AgreeSettings,
+    on_progress: Steps | None,
+) -> dict[tuple[int, str], FloatArray]:
+    """Return the intervals of each threshold by drawing images with replacement.
+
+    By index of the threshold and "pooled" or "mean", (1, 2), or "categories", (K, 2).
+    """
+    from threadpoolctl import threadpool_limits
+
+    values = np.unique(np.concatenate([found.value for found in thresholds]))
+    estimators = image_estimators(thresholds, image_alphas, np.flatnonzero(drawn), values)
+    # The number of threads decides in which order numbers are added, and so the last bit.
+    with threadpool_limits(1, "blas"):
+        found = replicates_of_all(estimators, settings.bootstrap, settings.seed, on_progress)
+    intervals = {key: percentile_interval(np.atleast_2d(found[key])) for key in found}
+    for index, data in enumerate(thresholds):
+        of_values = np.full((data.n_values, 2), np.nan)
+        of_values[values] = intervals[index, "categories"]
+        intervals[index, "categories"] = of_values
+    return intervals
+
+
 def _result(
     part: ImagePart,
     settings: AgreeSettings,
     counted: AgreementCounts,
     index: int,
     image_alpha: FloatArray,
-    intervals: Intervals | None,
+    intervals: Mapping[tuple[int, str], FloatArray],
 ) -> ThresholdResult:
     """Return the result of one threshold."""
     data, units, found = part.data, counted.units[index], counted.coincidences[index]
     reliability = reliability_of(part, units, settings)
     n_images = int((data.assigned.sum(1) >= 2).sum())
     alpha = pooled_alpha(found, n_images)
+    unknown = np.full((found.n_values, 2), np.nan)
+    pooled, mean, of_categories = (
+        intervals.get((index, kind), unknown) for kind in ("pooled", "mean", "categories")
+    )
     defined = image_alpha[~np.isnan(image_alpha)]
     is_missing = reliability.state == Cell.MISSING
     missing = np.bincount(reliability.unit, is_missing, len(units))[: len(units)]
@@ -303,16 +321,16 @@ def _result(
         iou_threshold=settings.iou_threshold[index],
         alpha=alpha.value,
         status=alpha.status,
-        interval=_UNKNOWN if intervals is None else _pair(intervals.pooled),
+        interval=_pair(pooled[0]),
         observed=alpha.observed,
         expected=alpha.expected,
         mean_image_alpha=float(defined.mean()) if len(defined) else float("nan"),
-        mean_image_interval=_UNKNOWN if intervals is None else _pair(intervals.mean),
+        mean_image_interval=_pair(mean[0]),
         n_units=len(units),
         n_complete_units=int((missing == 0).sum()),
         greedy_alpha=greedy,
         images=image_table(data, units, image_alpha, settings.min_alpha),
-        categories=category_table(data, found, intervals),
+        categories=category_table(data, found, of_categories),
         pairs=pair_table(data, counted.pairs[index]),
         units=unit_table(data, units, reliability),
         reliability=reliability,

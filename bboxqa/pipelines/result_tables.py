@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from bboxqa.agreement.alpha.image_intervals import Intervals
 from bboxqa.agreement.alpha.nominal import alpha_per_category, alpha_per_pair
 from bboxqa.agreement.counts.pair_counts import PairCounts
 from bboxqa.core.arrays import FloatArray
@@ -51,7 +50,7 @@ def image_table(
     return Table(columns)
 
 
-def category_table(data: Dataset, counted: Coincidences, intervals: Intervals | None) -> Table:
+def category_table(data: Dataset, counted: Coincidences, interval: FloatArray) -> Table:
     """Return alpha of every category that occurs, against the rest.
 
     Parameters
@@ -60,8 +59,8 @@ def category_table(data: Dataset, counted: Coincidences, intervals: Intervals | 
         K categories.
     counted : Coincidences
         Of K + 1 values, the last of which stands for what is missing.
-    intervals : Intervals or None
-        Of the same values.
+    interval : (K + 1, 2) float64
+        Of the same values; NaN where there is none.
 
     Returns
     -------
@@ -71,7 +70,6 @@ def category_table(data: Dataset, counted: Coincidences, intervals: Intervals | 
     alpha, marginal = alpha_per_category(counted)
     drawn = np.bincount(data.annotations.category, minlength=n_categories)
     shown = np.flatnonzero(drawn)
-    interval = np.full((n_categories + 1, 2), np.nan) if intervals is None else intervals.categories
     return Table(
         {
             "category": Categorical(shown.astype(np.int32), data.category_names),

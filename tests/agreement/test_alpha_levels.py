@@ -7,14 +7,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from support import brute_statistics as brute
-from support.ratings import LEVELS, NUMBERS, at_total, reliability, tables, units_of
+from support.ratings import LEVELS, NUMBERS, at_total, reliability, replicates_of, tables, units_of
 
 from bboxqa.agreement.alpha.distances import midranks, pairwise_metric
 from bboxqa.agreement.alpha.levels import alpha
 from bboxqa.agreement.counts.unit_counts import unit_counts
 from bboxqa.agreement.kappa.chance import chance_corrected
 from bboxqa.agreement.kappa.weights import agreement_weights
-from bboxqa.agreement.uncertainty.resampling import jackknife, percentile_interval, replicates_of
+from bboxqa.agreement.uncertainty.resampling import jackknife, percentile_interval
 from bboxqa.core.errors import ConfigError
 
 K = 4

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support.ratings import at_total, jackknife_of, only_units, reliability
+from support.ratings import at_total, jackknife_of, only_units, reliability, replicates_of
 
 from bboxqa.agreement.alpha.levels import alpha
 from bboxqa.agreement.counts.reliability_rows import from_table
@@ -16,7 +16,6 @@ from bboxqa.agreement.uncertainty.resampling import (
     jackknife,
     jackknife_error,
     percentile_interval,
-    replicates_of,
 )
 from bboxqa.formats.ratings.rating_columns import from_array
 

@@ -7,21 +7,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import bootstrap, norm
-from support.ratings import reliability, tables, without_clusters
+from support.ratings import reliability, replicates_of, tables, without_clusters
 
 from bboxqa.agreement.registry import COEFFICIENTS, CoefficientInputs
-from bboxqa.agreement.uncertainty import estimator as estimators
-from bboxqa.agreement.uncertainty import resampling
-from bboxqa.agreement.uncertainty.estimator import Estimator, clustered_error, clusters_of, table_of
+from bboxqa.agreement.uncertainty import resampling, sum_table
+from bboxqa.agreement.uncertainty.estimator import Estimator, clustered_error, clusters_of
 from bboxqa.agreement.uncertainty.resampling import (
     bca_interval,
     drawn_weights,
     jackknife,
     jackknife_error,
     percentile_interval,
-    replicates_of,
     replicates_of_all,
 )
+from bboxqa.agreement.uncertainty.sum_table import SumTable, table_of
 from bboxqa.model.ratings import Ratings
 
 K = 4
@@ -50,7 +49,7 @@ def mean_of(values):
     """Return the mean of numbers as a coefficient, each number being a cluster."""
     sums = np.stack([np.ones(len(values)), values])
     return Estimator(
-        float(np.mean(values)), np.nan, np.nan, "ok", lambda: sums, lambda x: x[1] / x[0],
+        float(np.mean(values)), np.nan, np.nan, "ok", SumTable(lambda: sums), lambda x: x[1] / x[0],
         np.arange(len(values)),
     )  # fmt: skip
 
@@ -131,7 +130,7 @@ def test_a_sparse_table_of_sums_gives_the_same(monkeypatch, name):
     values = np.random.default_rng(1).integers(-1, K, (3, 30))
     dense, _ = resampled(name, values)
     before = dense.drawn_sums()
-    monkeypatch.setattr(estimators, "_DENSE", 0)
+    monkeypatch.setattr(sum_table, "_DENSE", 0)
     sparse, _ = resampled(name, values)
     assert not isinstance(sparse.sums, np.ndarray)
     assert sparse.drawn_sums().toarray() == pytest.approx(before)
@@ -330,7 +329,7 @@ def test_estimators_are_read_only():
 def test_sums_are_made_once_and_when_asked_for(monkeypatch, name):
     made = []
     for module in (
-        "alpha.levels",
+        "alpha.nominal_estimator",
         "kappa.chance",
         "kappa.cohen",
         "kappa.conger",

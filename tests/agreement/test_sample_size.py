@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.ratings import replicates_of
 
 from bboxqa.agreement.alpha.levels import alpha
 from bboxqa.agreement.counts.reliability_rows import from_table
 from bboxqa.agreement.counts.unit_counts import unit_counts
 from bboxqa.agreement.uncertainty.estimator import undefined
-from bboxqa.agreement.uncertainty.resampling import percentile_interval, replicates_of
+from bboxqa.agreement.uncertainty.resampling import percentile_interval
 from bboxqa.agreement.uncertainty.sample_size import plan_clusters
 from bboxqa.core.errors import ConfigError
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from bboxqa.agreement.counts.reliability_rows import from_table
-from bboxqa.agreement.uncertainty.resampling import jackknife
+from bboxqa.agreement.uncertainty.resampling import jackknife, replicates_of_all
 
 NUMBERS = np.array([0.0, 0.5, 2.0, 7.0])
 LEVELS = {
@@ -49,6 +49,11 @@ def only_units(data, kept):
     rows = np.flatnonzero(np.asarray(kept)[data.unit])
     names = ("unit", "annotator", "value", "state")
     return replace(data, **{name: getattr(data, name)[rows] for name in names})
+
+
+def replicates_of(estimator, replicates, seed, on_progress=None):
+    """Return the replicates of one coefficient."""
+    return replicates_of_all({"": estimator}, replicates, seed, on_progress)[""]
 
 
 def without_clusters(estimator):

@@ -20,8 +20,9 @@ from bboxqa.agreement.alpha.distances import (
     midranks,
     pairwise_metric,
 )
-from bboxqa.agreement.alpha.nominal import nominal_alpha
+from bboxqa.agreement.alpha.nominal_estimator import nominal_estimator
 from bboxqa.agreement.alpha.value_pairs import value_pairs
+from bboxqa.agreement.counts.coincidences import coincidences_of
 from bboxqa.agreement.counts.unit_counts import UnitCounts
 from bboxqa.agreement.uncertainty.estimator import (
     NO_PAIR,
@@ -31,9 +32,9 @@ from bboxqa.agreement.uncertainty.estimator import (
     Estimator,
     clustered_error,
     clusters_of,
-    table_of,
     undefined,
 )
+from bboxqa.agreement.uncertainty.sum_table import SumTable
 from bboxqa.core.arrays import FloatArray, sum_by
 from bboxqa.core.errors import ConfigError
 
@@ -57,9 +58,10 @@ def alpha(
     counts : UnitCounts
         Of U units in G clusters.
     level : {"nominal", "ordinal", "interval", "ratio"} or callable
-        Or an own distance: (N,), (N,) values → (N,) distances, 0 for equal values, symmetric.
+        A callable is a distance: (N,), (N,) values → (N,) distances, 0 for equal values,
+        symmetric.
     numbers : (K,) float64, optional
-        The values as numbers, in rising order; for nominal and ordinal data not needed.
+        The values as numbers, in rising order; not needed for nominal and ordinal data.
 
     Returns
     -------
@@ -89,48 +91,21 @@ def alpha(
     if counts.n_values == 0:
         return undefined(NO_PAIR)
     if level == "nominal":
-        return _nominal(counts)
-    if level == "ordinal":
-        return _ordinal(counts)
-    if numbers is None:
+        return nominal_estimator(coincidences_of(counts))
+    if level != "ordinal" and numbers is None:
         raise ConfigError(f"level {level}: some values are not numbers; expected numbers only")
+    marginal = pairable_marginal(counts)
+    if marginal.sum() == 0:
+        return undefined(NO_PAIR)
+    if numbers is None or level == "ordinal":
+        return _ordinal(counts, marginal)
     if level == "interval":
-        return _interval(counts, numbers)
-    return _by_metric(counts, pairwise_metric(level, numbers))
+        return _interval(counts, marginal, numbers)
+    return _by_metric(counts, marginal, pairwise_metric(level, numbers))
 
 
-def _nominal(counts: UnitCounts) -> Estimator:
-    unlike = unit_disagreement(counts)
-    marginal = pairable_marginal(counts)
-    entry = np.flatnonzero(counts.size[counts.unit] >= 2)
-    unit = counts.unit[entry]
-    n_units = len(counts.size)
-
-    @cache
-    def sums() -> Any:
-        return table_of(
-            np.concatenate([np.zeros(n_units, np.int64), 1 + counts.value[entry]]),
-            np.concatenate([counts.group, counts.group[unit]]),
-            np.concatenate([counts.weight * unlike, counts.weight[unit] * counts.count[entry]]),
-            (1 + counts.n_values, counts.n_groups),
-        )
-
-    def evaluate(column: FloatArray) -> FloatArray:
-        total = column[1:].sum(0)
-        # Sums of fractions: what is left of nothing is not always nothing.
-        return nominal_alpha(total, total - column[0], (column[1:] ** 2).sum(0))[0]
-
+def _interval(counts: UnitCounts, marginal: FloatArray, numbers: FloatArray) -> Estimator:
     total = marginal.sum()
-    if total == 0:
-        return undefined(NO_PAIR)
-    return _estimator(counts, unlike, 1 - marginal / total, marginal, sums, evaluate)
-
-
-def _interval(counts: UnitCounts, numbers: FloatArray) -> Estimator:
-    marginal = pairable_marginal(counts)
-    total = marginal.sum()
-    if total == 0:
-        return undefined(NO_PAIR)
     place, unit = centred(numbers, marginal)
     unlike = unit_disagreement(counts, place)
     count = counts.count * (counts.size[counts.unit] >= 2) * counts.weight[counts.unit]
@@ -142,8 +117,8 @@ def _interval(counts: UnitCounts, numbers: FloatArray) -> Estimator:
         counts.weight * unlike,
     ]
 
-    @cache
-    def sums() -> Any:
+    @SumTable
+    def table() -> Any:
         return np.stack([sum_by(counts.group, part, counts.n_groups) for part in parts])
 
     def evaluate(column: FloatArray) -> FloatArray:
@@ -155,15 +130,11 @@ def _interval(counts: UnitCounts, numbers: FloatArray) -> Estimator:
 
     mean = float(marginal @ place) / total
     mean_to = (place - mean) ** 2 + float(marginal @ (place - mean) ** 2) / total
-    return _estimator(counts, unlike, mean_to, marginal, sums, evaluate, unit * unit)
+    return _estimator(counts, unlike, mean_to, marginal, table, evaluate, unit * unit)
 
 
-def _ordinal(counts: UnitCounts) -> Estimator:
+def _ordinal(counts: UnitCounts, marginal: FloatArray) -> Estimator:
     """Return alpha of interval data of mid-ranks; resamples have other ranks."""
-    marginal = pairable_marginal(counts)
-    total = marginal.sum()
-    if total == 0:
-        return undefined(NO_PAIR)
     rank = midranks(marginal[:, None])[:, 0]
     pairs = cache(lambda: value_pairs(counts))
 
@@ -174,17 +145,13 @@ def _ordinal(counts: UnitCounts) -> Estimator:
         return _of_parts(each.sum(0), within, 2 * each.sum(0) * (each * ranks**2).sum(0))
 
     unlike = unit_disagreement(counts, rank)
-    mean_to = rank**2 + float(marginal @ rank**2) / total
-    sums = cache(lambda: pairs().sums(counts))
-    return _estimator(counts, unlike, mean_to, marginal, sums, evaluate)
+    mean_to = rank**2 + float(marginal @ rank**2) / marginal.sum()
+    table = SumTable(lambda: pairs().sums(counts))
+    return _estimator(counts, unlike, mean_to, marginal, table, evaluate)
 
 
-def _by_metric(counts: UnitCounts, metric: Metric) -> Estimator:
-    """Return alpha of a distance that has no shorter form: ratio data and own metrics."""
-    marginal = pairable_marginal(counts)
-    total = marginal.sum()
-    if total == 0:
-        return undefined(NO_PAIR)
+def _by_metric(counts: UnitCounts, marginal: FloatArray, metric: Metric) -> Estimator:
+    """Return alpha of a distance without a shorter form: of ratio data, or the user's own."""
     pairs = value_pairs(counts)
     distance = metric.between(pairs.first, pairs.second)
 
@@ -194,9 +161,9 @@ def _by_metric(counts: UnitCounts, metric: Metric) -> Estimator:
         return _of_parts(each.sum(0), distance @ together, between)
 
     unlike = sum_by(pairs.unit, pairs.amount * distance[pairs.pair], len(counts.size))
-    mean_to = metric.mean_to(marginal[:, None])[:, 0] / total
-    sums = cache(lambda: pairs.sums(counts))
-    return _estimator(counts, unlike, mean_to, marginal, sums, evaluate)
+    mean_to = metric.mean_to(marginal[:, None])[:, 0] / marginal.sum()
+    table = SumTable(lambda: pairs.sums(counts))
+    return _estimator(counts, unlike, mean_to, marginal, table, evaluate)
 
 
 def _of_parts(n: FloatArray, within: FloatArray, between: FloatArray) -> FloatArray:
@@ -237,7 +204,7 @@ def _estimator(
     unlike: FloatArray,
     mean_to: FloatArray,
     marginal: FloatArray,
-    sums: Callable[[], Any],
+    table: SumTable,
     evaluate: Callable[[FloatArray], FloatArray],
     scale: float = 1.0,
 ) -> Estimator:
@@ -263,4 +230,4 @@ def _estimator(
     clusters = clusters_of(counts.group, paired > 0)
     # Nothing stays nothing, also in units that are beyond numbers.
     observed, expected = observed * scale if observed else 0.0, expected * scale
-    return Estimator(value, observed, expected, OK, sums, evaluate, clusters, error)
+    return Estimator(value, observed, expected, OK, table, evaluate, clusters, error)

@@ -11,11 +11,13 @@ from bboxqa.model.reliability import Coincidences
 
 __all__ = [
     "Alpha",
+    "alpha_of_sums",
     "alpha_per_category",
     "alpha_per_group",
     "alpha_per_pair",
     "nominal_alpha",
     "pooled_alpha",
+    "value_sums",
 ]
 
 
@@ -78,12 +80,37 @@ def nominal_alpha(
     return alpha, observed, expected
 
 
-def _sums(data: Coincidences) -> tuple[FloatArray, FloatArray]:
-    """Return the marginal and the diagonal of each value over all groups."""
+def value_sums(data: Coincidences) -> tuple[FloatArray, FloatArray]:
+    """Return the marginal and the diagonal of each value over all groups, (K,) each."""
     return (
         sum_by(data.value, data.marginal, data.n_values),
         sum_by(data.value, data.diagonal, data.n_values),
     )
+
+
+def alpha_of_sums(marginal: FloatArray, agreeing: float, *, one_group: bool) -> Alpha:
+    """Return alpha with its status.
+
+    Parameters
+    ----------
+    marginal : (K,) float64
+        n_c, how often each value occurs in units of two values or more.
+    agreeing : float
+        Σ o_cc.
+    one_group : bool
+        Whether alpha is 1 where only one value occurs, since a single image whose annotators
+        agree on everything agrees. Otherwise it is then undefined.
+    """
+    total = marginal.sum()
+    if total == 0:
+        return Alpha(np.nan, np.nan, np.nan, NO_PAIR)
+    sums = (np.array([number]) for number in (total, agreeing, (marginal**2).sum()))
+    value, observed, expected = (float(array[0]) for array in nominal_alpha(*sums))
+    if expected > 0:
+        return Alpha(value, observed, expected, OK)
+    if one_group:
+        return Alpha(1.0, observed, expected, ONE_IMAGE)
+    return Alpha(np.nan, observed, expected, NO_VARIATION)
 
 
 def pooled_alpha(data: Coincidences, n_groups: int | None = None) -> Alpha:
@@ -92,15 +119,9 @@ def pooled_alpha(data: Coincidences, n_groups: int | None = None) -> Alpha:
     Parameters
     ----------
     data : Coincidences
-        Of any number of groups.
     n_groups : int, optional
-        How many groups were measured, if not all of them.
-
-    Returns
-    -------
-    Alpha
-        1 where everything agrees and there is one group only; undefined where only one value
-        occurs over several groups.
+        How many groups were measured, if not all of them. Alpha of a single group that agrees on
+        everything is 1; with several it is undefined where only one value occurs.
 
     Examples
     --------
@@ -109,17 +130,9 @@ def pooled_alpha(data: Coincidences, n_groups: int | None = None) -> Alpha:
     >>> pooled_alpha(Coincidences(*one, np.array([2.0, 2]), np.array([2.0, 0]), 1, 2)).value
     0.25
     """
-    marginal, diagonal = _sums(data)
-    total, agreeing = marginal.sum(), diagonal.sum()
-    one = (np.array([x]) for x in (total, agreeing, (marginal**2).sum()))
-    value, observed, expected = (float(x[0]) for x in nominal_alpha(*one))
-    if total == 0:
-        return Alpha(np.nan, np.nan, np.nan, NO_PAIR)
-    if expected > 0:
-        return Alpha(value, observed, expected, OK)
-    if (data.n_groups if n_groups is None else n_groups) == 1:
-        return Alpha(1.0, observed, expected, ONE_IMAGE)
-    return Alpha(np.nan, observed, expected, NO_VARIATION)
+    marginal, diagonal = value_sums(data)
+    one_group = (data.n_groups if n_groups is None else n_groups) == 1
+    return alpha_of_sums(marginal, diagonal.sum(), one_group=one_group)
 
 
 def alpha_per_group(data: Coincidences) -> FloatArray:
@@ -176,7 +189,7 @@ def alpha_per_category(data: Coincidences) -> tuple[FloatArray, FloatArray]:
     marginal : (K,) float64
         How many pairable values there are.
     """
-    marginal, diagonal = _sums(data)
+    marginal, diagonal = value_sums(data)
     return binary_alpha(marginal, diagonal, float(marginal.sum())), marginal
 
 

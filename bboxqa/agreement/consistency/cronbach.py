@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bboxqa.agreement.uncertainty.estimator import OK, Estimator, clusters_of, undefined
+from bboxqa.agreement.uncertainty.sum_table import SumTable
 from bboxqa.core.arrays import BoolArray, FloatArray
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count
@@ -342,6 +343,7 @@ def cronbach(data: ReliabilityData, numbers: FloatArray | None) -> Estimator:
     clusters = clusters_of(group, np.ones(len(group), np.bool_))
     sums = np.zeros((len(parts), data.n_groups))
     sums[:, clusters] = np.add.reduceat(parts[:, order], starts, axis=1)
+    table = SumTable(lambda: sums)
 
     def evaluate(column: FloatArray) -> FloatArray:
         return cronbach_of_sums(column, n_annotators)
@@ -352,4 +354,4 @@ def cronbach(data: ReliabilityData, numbers: FloatArray | None) -> Estimator:
     value = float(evaluate(parts.sum(1, keepdims=True))[0])
     if np.isnan(value):
         return undefined(NO_SPREAD)
-    return Estimator(value, nan, nan, status if left_out else OK, lambda: sums, evaluate, clusters)
+    return Estimator(value, nan, nan, status if left_out else OK, table, evaluate, clusters)

@@ -1,14 +1,15 @@
 """Coincidences of values within units: what a nominal alpha is made of."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from bboxqa.agreement.counts.unit_counts import unit_counts
+from bboxqa.agreement.counts.unit_counts import UnitCounts, unit_counts
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, run_starts
 from bboxqa.model.reliability import Cell, Coincidences, ReliabilityData
 
-__all__ = ["coincidence_matrix", "coincidences", "join_coincidences"]
+__all__ = ["coincidence_matrix", "coincidences", "coincidences_of", "join_coincidences"]
 
 
 def _pairable(data: ReliabilityData, missing: str) -> tuple[IndexArray, IndexArray, IndexArray]:
@@ -27,21 +28,16 @@ def _pairable(data: ReliabilityData, missing: str) -> tuple[IndexArray, IndexArr
 def coincidences(data: ReliabilityData, missing: str) -> Coincidences:
     """Count the coincidences of each value with itself, and all of its pairable values.
 
-    A unit with m ≥ 2 values, n_c of them c, adds n_c to the marginal of c and
-    n_c (n_c − 1) / (m − 1) to its diagonal (Krippendorff 2011, step B). The work and the memory
-    grow with the number of values, not with units × categories.
-
     Parameters
     ----------
     data : ReliabilityData
-        M cells.
     missing : {"category", "ignore"}
         Whether a missing annotation is a value of its own, or none.
 
     Returns
     -------
     Coincidences
-        One value more than there are categories, for what is missing.
+        With one value more than there are categories, for what is missing.
 
     Examples
     --------
@@ -52,26 +48,36 @@ def coincidences(data: ReliabilityData, missing: str) -> Coincidences:
     >>> counted.value, counted.marginal, counted.diagonal
     (array([0, 1, 2], dtype=int32), array([2., 1., 1.]), array([2., 0., 0.]))
     """
-    counted = unit_counts(data, missing)
-    n_values = data.n_values + 1
-    keep = np.flatnonzero(counted.size[counted.unit] >= 2)
-    unit, value, count = counted.unit[keep], counted.value[keep], counted.count[keep]
-    diagonal = count * (count - 1) / (counted.size[unit] - 1)
-    key = data.group[unit].astype(np.int64) * n_values + value
+    return replace(coincidences_of(unit_counts(data, missing)), n_values=data.n_values + 1)
+
+
+def coincidences_of(counts: UnitCounts) -> Coincidences:
+    """Return the coincidences of units whose values are counted.
+
+    A unit with m ≥ 2 values, n_c of them c, adds n_c to the marginal of c and
+    n_c (n_c − 1) / (m − 1) to its diagonal (Krippendorff 2011, step B). The work and the memory
+    grow with the number of values, not with units × categories.
+    """
+    n_values = counts.n_values
+    paired = (counts.size >= 2) & (counts.weight > 0)
+    keep = np.flatnonzero(paired[counts.unit])
+    unit, value, count = counts.unit[keep], counts.value[keep], counts.count[keep]
+    diagonal = count * (count - 1) / (counts.size[unit] - 1)
+    key = counts.group[unit].astype(np.int64) * n_values + value
     order = np.argsort(key, kind="stable")
     starts = run_starts(key[order])
     if len(starts) == 0:
         empty: FloatArray = np.zeros(0)
         none = np.zeros(0, np.int32)
-        return Coincidences(none, none, empty, empty, data.n_groups, n_values)
+        return Coincidences(none, none, empty, empty, counts.n_groups, n_values)
     first = key[order][starts]
-    weight = counted.weight[unit]
+    weight = counts.weight[unit]
     return Coincidences(
         group=(first // n_values).astype(np.int32),
         value=(first % n_values).astype(np.int32),
         marginal=np.add.reduceat((weight * count)[order], starts),
         diagonal=np.add.reduceat((weight * diagonal)[order], starts),
-        n_groups=data.n_groups,
+        n_groups=counts.n_groups,
         n_values=n_values,
     )
 

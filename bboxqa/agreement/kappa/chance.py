@@ -7,7 +7,6 @@ and 5, there with weights and with missing ratings).
 """
 
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -21,10 +20,10 @@ from bboxqa.agreement.uncertainty.estimator import (
     Estimator,
     clustered_error,
     clusters_of,
-    table_of,
     undefined,
 )
 from bboxqa.agreement.uncertainty.linear import NO_ERROR, fisher_interval
+from bboxqa.agreement.uncertainty.sum_table import SumTable, table_of
 from bboxqa.core.arrays import FloatArray, IndexArray, compact, freeze, sum_by
 
 __all__ = [
@@ -141,8 +140,8 @@ def chance_corrected(counts: UnitCounts, kind: str, weights: FloatArray | None =
     n_values, n_units = counts.n_values, len(size)
     unit_row = np.repeat(np.arange(3), n_units)
 
-    @cache
-    def sums() -> Any:
+    @SumTable
+    def table() -> Any:
         return table_of(
             np.concatenate([unit_row, 3 + counts.value]),
             np.concatenate([counts.group, counts.group, counts.group, counts.group[counts.unit]]),
@@ -174,7 +173,7 @@ def chance_corrected(counts: UnitCounts, kind: str, weights: FloatArray | None =
     influence = (observing - 2 * (1 - value) * chance / total[2]) / (1 - expected)
     clusters = clusters_of(counts.group, rated > 0)
     error = clustered_error(influence, counts.group, rated > 0, counts.n_groups)
-    return Estimator(value, observed, expected, OK, sums, evaluate, clusters, error)
+    return Estimator(value, observed, expected, OK, table, evaluate, clusters, error)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,6 +1,6 @@
 """Agreement in choice tasks: an annotator picks one of several objects, or none."""
 
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from bboxqa.agreement.kappa.pair_kappas import (
     sum_by_cluster,
     with_single,
 )
-from bboxqa.agreement.uncertainty.estimator import table_of
+from bboxqa.agreement.uncertainty.sum_table import SumTable, table_of
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, sum_by
 from bboxqa.model.reliability import ReliabilityData
 
@@ -65,14 +65,14 @@ def choice_pairs(
         return found
     (answers,) = answer_chunks(data, n_annotators)
 
-    @cache
-    def sums() -> Any:
+    @SumTable
+    def table() -> Any:
         columns, group = _columns(answers, is_none, n_options), answers.group[answers.unit]
         rows = np.repeat(np.arange(len(columns)), len(group))
         shape = len(columns), answers.n_groups
         return table_of(rows, np.tile(group, len(columns)), columns.ravel(), shape)
 
-    return with_single(found, answers, sums, _shares)
+    return with_single(found, answers, table, _shares)
 
 
 def _columns(answers: AnswerPairs, is_none: BoolArray, n_options: IndexArray) -> FloatArray:

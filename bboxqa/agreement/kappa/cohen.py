@@ -1,7 +1,7 @@
 """Cohen's kappa of every pair of annotators, and what it takes to resample it."""
 
 from collections.abc import Callable, Iterator
-from functools import cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from bboxqa.agreement.kappa.pair_kappas import (
     sum_by_cluster,
     with_single,
 )
-from bboxqa.agreement.uncertainty.estimator import table_of
+from bboxqa.agreement.uncertainty.sum_table import SumTable, table_of
 from bboxqa.core.arrays import FloatArray, IndexArray, compact, sum_by
 from bboxqa.model.reliability import ReliabilityData
 
@@ -235,12 +235,12 @@ def _within(
 
 def _single(
     answers: AnswerPairs, weights: FloatArray | None
-) -> tuple[Callable[[], Any], Callable[[FloatArray], tuple[FloatArray, FloatArray]]]:
+) -> tuple[SumTable, Callable[[FloatArray], tuple[FloatArray, FloatArray]]]:
     """Return the sums of one pair by cluster, and its shares from them."""
     n_values = answers.n_values
 
-    @cache
-    def sums() -> Any:
+    @SumTable
+    def table() -> Any:
         group = answers.group[answers.unit]
         zero = np.zeros(len(group), np.int64)
         rows = np.concatenate([zero, 1 + answers.left, 1 + n_values + answers.right])
@@ -253,4 +253,4 @@ def _single(
         chance = (left * (right if weights is None else weights @ right)).sum(0)
         return _shares(np.stack([left.sum(0), column[0], chance]))
 
-    return sums, shares
+    return table, shares

@@ -1,6 +1,5 @@
 """Conger's kappa: the form for many annotators of Cohen's, each with an own distribution."""
 
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -15,9 +14,9 @@ from bboxqa.agreement.uncertainty.estimator import (
     Estimator,
     clustered_error,
     clusters_of,
-    table_of,
     undefined,
 )
+from bboxqa.agreement.uncertainty.sum_table import SumTable, table_of
 from bboxqa.core.arrays import FloatArray, sum_by
 from bboxqa.model.reliability import Cell, ReliabilityData
 
@@ -80,8 +79,8 @@ def conger_kappa(data: ReliabilityData, weights: FloatArray | None = None) -> Es
     shape = len(present), counts.n_values
     place = annotator * shape[1] + value
 
-    @cache
-    def sums() -> Any:
+    @SumTable
+    def table() -> Any:
         return table_of(
             np.concatenate([np.repeat(np.arange(2), len(size)), 2 + place]),
             np.concatenate([counts.group, counts.group, counts.group[unit]]),
@@ -110,4 +109,4 @@ def conger_kappa(data: ReliabilityData, weights: FloatArray | None = None) -> Es
     influence = (observing - 2 * (1 - kappa) * chance) / (1 - expected)
     clusters = clusters_of(counts.group, rated > 0)
     error = clustered_error(influence, counts.group, rated > 0, counts.n_groups)
-    return Estimator(kappa, observed, expected, OK, sums, evaluate, clusters, error)
+    return Estimator(kappa, observed, expected, OK, table, evaluate, clusters, error)

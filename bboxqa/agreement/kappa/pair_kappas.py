@@ -11,7 +11,6 @@ does not.
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields, replace
 from math import inf, nan
-from typing import Any
 
 import numpy as np
 
@@ -25,6 +24,7 @@ from bboxqa.agreement.uncertainty.estimator import (
     undefined,
 )
 from bboxqa.agreement.uncertainty.linear import NO_ERROR, fisher_interval, pseudo_value_estimator
+from bboxqa.agreement.uncertainty.sum_table import SumTable
 from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,
@@ -214,7 +214,7 @@ def _compared(data: ReliabilityData) -> IndexArray:
 
 
 def with_single(
-    found: PairKappas, answers: AnswerPairs, make_sums: Callable[[], Any], shares: Shares
+    found: PairKappas, answers: AnswerPairs, sums: SumTable, shares: Shares
 ) -> PairKappas:
     """Return kappas of pairs, of which there is one only, with what it takes to draw it anew.
 
@@ -223,8 +223,8 @@ def with_single(
     found : PairKappas
     answers : AnswerPairs
         Of the pair.
-    make_sums : callable
-        Returns what each cluster adds.
+    sums : SumTable
+        What each cluster adds.
     shares : callable
         Observed and expected agreement from sums of that.
 
@@ -234,7 +234,7 @@ def with_single(
     """
     table = found.table
     single = Estimator(
-        float(table.kappa[0]), float(table.observed[0]), float(table.expected[0]), OK, make_sums,
+        float(table.kappa[0]), float(table.observed[0]), float(table.expected[0]), OK, sums,
         lambda sums: kappa_of(*shares(sums)),
         np.unique(answers.group[answers.unit]).astype(np.int64),
         float(table.standard_error[0]), int(table.n_shared[0]),

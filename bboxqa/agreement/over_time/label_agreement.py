@@ -1,6 +1,5 @@
 """How much of the time annotators say the same, and Cronbach's alpha as a contrast to it."""
 
-from functools import cache
 from itertools import pairwise
 from math import nan
 from typing import Any
@@ -9,6 +8,7 @@ import numpy as np
 
 from bboxqa.agreement.uncertainty.estimator import OK, Estimator, clusters_of, undefined
 from bboxqa.agreement.uncertainty.linear import pseudo_value_estimator
+from bboxqa.agreement.uncertainty.sum_table import SumTable
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, run_starts, sum_by
 from bboxqa.model.ratings import Ratings
 from bboxqa.model.reliability import Cell
@@ -104,13 +104,13 @@ def _share(
         return undefined(_NOBODY)
     value = int(both.sum()) / int(either.sum())
 
-    @cache
-    def sums() -> Any:
-        table = np.stack([sum_by(group, column, n_groups) for column in (both, either)])
-        table.setflags(write=False)
-        return table
+    @SumTable
+    def table() -> Any:
+        sums = np.stack([sum_by(group, column, n_groups) for column in (both, either)])
+        sums.setflags(write=False)
+        return sums
 
-    return Estimator(value, value, nan, OK, sums, _ratio, clusters)
+    return Estimator(value, value, nan, OK, table, _ratio, clusters)
 
 
 def _ratio(sums: FloatArray) -> FloatArray:

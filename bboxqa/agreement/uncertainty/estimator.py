@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from bboxqa.agreement.uncertainty.sum_table import SumTable
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, freeze, sum_by
 
 __all__ = [
@@ -18,7 +19,6 @@ __all__ = [
     "Estimator",
     "clustered_error",
     "clusters_of",
-    "table_of",
     "undefined",
 ]
 
@@ -29,9 +29,6 @@ ONE_IMAGE = "one image only, and its annotators agree on everything"
 
 ROUNDING = 1e-12
 """A difference below this share of the numbers subtracted is one of rounding."""
-
-# Tables of so many cells are kept as they are; scipy is loaded for larger ones only.
-_DENSE = 1 << 22
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,12 +41,11 @@ class Estimator:
         NaN where undefined.
     status : str
         "ok", or why the value is undefined, or what its reader has to know.
-    make_sums : callable
-        Returns a (D, G) array or sparse array: what each cluster adds to the D sums that the
-        coefficient is a function of. They add: the columns of two shards side by side are the
-        statistics of both. Made when first asked for.
+    table : SumTable
+        What each cluster adds to the D sums that the coefficient is a function of. They add: the
+        columns of two shards side by side are the statistics of both.
     evaluate : callable
-        (D, B) sums → (B,) values, NaN where undefined.
+        (D, B) sums → (B,) values, or (K, B) for K coefficients; NaN where undefined.
     clusters : (C,) int64
         The clusters that have a say: only these are drawn, so that a unit that nothing is
         compared in changes no interval.
@@ -69,7 +65,7 @@ class Estimator:
     observed: float
     expected: float
     status: str
-    make_sums: Callable[[], Any]
+    table: SumTable
     evaluate: Callable[[FloatArray], FloatArray]
     clusters: IndexArray
     standard_error: float = nan
@@ -83,10 +79,10 @@ class Estimator:
     @property
     def sums(self) -> Any:
         """What each cluster adds, (D, G)."""
-        return self.make_sums()
+        return self.table.sums
 
     def drawn_sums(self) -> Any:
-        """Return the sums of the clusters that have a say, (D, C)."""
+        """Return the sums of the clusters that are drawn, (D, C)."""
         sums = self.sums
         return sums if len(self.clusters) == sums.shape[1] else sums[:, self.clusters]
 
@@ -104,41 +100,8 @@ def undefined(status: str, observed: float = nan, expected: float = nan) -> Esti
         return np.full(sums.shape[1], nan)
 
     nobody = np.zeros(0, np.int64)
-    return Estimator(nan, observed, expected, status, lambda: np.zeros((0, 0)), no_value, nobody)
-
-
-def table_of(
-    row: IndexArray, column: IntArray | IndexArray, amount: FloatArray, shape: tuple[int, int]
-) -> Any:
-    """Return the table with the amounts added up at their places, dense where it is small.
-
-    Parameters
-    ----------
-    row, column : (E,) integers
-    amount : (E,) float64
-    shape : tuple of int
-
-    Returns
-    -------
-    array or scipy.sparse.csc_array
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> table_of(np.array([0, 0]), np.array([1, 1]), np.array([2.0, 3.0]), (1, 2)).tolist()
-    [[0.0, 5.0]]
-    """
-    if shape[0] * shape[1] <= _DENSE:
-        place = row * shape[1] + column
-        dense = sum_by(place, amount, shape[0] * shape[1]).reshape(shape)
-        dense.setflags(write=False)
-        return dense
-    from scipy.sparse import csc_array
-
-    # By columns: the sums stay in the cache while the weights stream by.
-    table = csc_array((amount, (row, column)), shape=shape)
-    table.data.setflags(write=False)
-    return table
+    table = SumTable(lambda: np.zeros((0, 0)))
+    return Estimator(nan, observed, expected, status, table, no_value, nobody)
 
 
 def clusters_of(group: IntArray, counted: BoolArray) -> IndexArray:

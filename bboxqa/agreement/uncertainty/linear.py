@@ -6,6 +6,7 @@ import numpy as np
 
 from bboxqa.agreement.uncertainty.estimator import OK, Estimator
 from bboxqa.agreement.uncertainty.resampling import LEVEL, jackknife_error
+from bboxqa.agreement.uncertainty.sum_table import SumTable
 from bboxqa.core.arrays import FloatArray, IndexArray
 
 __all__ = ["FEWEST", "NO_ERROR", "fisher_interval", "pseudo_value_estimator"]
@@ -75,7 +76,7 @@ def pseudo_value_estimator(
         return np.clip(moved, lowest, 1.0)
 
     return Estimator(
-        value, observed, expected, status, lambda: table, evaluate, clusters,
+        value, observed, expected, status, SumTable(lambda: table), evaluate, clusters,
         jackknife_error(without), n_shared, without, bias,
     )  # fmt: skip
 

@@ -1,13 +1,15 @@
 """Replicates of a coefficient by resampling its clusters, and intervals from them."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping
 from math import nan, sqrt
 from statistics import NormalDist
+from typing import Any, TypeVar
 
 import numpy as np
 
 from bboxqa.agreement.uncertainty.estimator import Estimator
-from bboxqa.core.arrays import FloatArray
+from bboxqa.agreement.uncertainty.sum_table import SumTable
+from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.types import Steps
 
 __all__ = [
@@ -17,9 +19,10 @@ __all__ = [
     "jackknife",
     "jackknife_error",
     "percentile_interval",
-    "replicates_of",
     "replicates_of_all",
 ]
+
+Name = TypeVar("Name", bound=Hashable)
 
 LEVEL = 0.95
 """The share of replicates that an interval spans."""
@@ -107,65 +110,72 @@ def drawn_weights(n_clusters: int, replicates: int, seed: int) -> Iterator[Float
 
 
 def replicates_of_all(
-    estimators: Mapping[str, Estimator],
+    estimators: Mapping[Name, Estimator],
     replicates: int,
     seed: int,
-    progress: Steps | None = None,
-) -> dict[str, FloatArray]:
-    """Return the replicates of several coefficients; what has the same clusters has one draw.
+    on_progress: Steps | None = None,
+) -> dict[Name, FloatArray]:
+    """Return the coefficients of each resample of the clusters, drawn with replacement.
+
+    Coefficients over the same clusters see the same draws, and a table that several are functions
+    of is multiplied once.
 
     Parameters
     ----------
-    estimators : mapping of str to Estimator
-    replicates, seed, progress
-        As for `replicates_of`, whose numbers these are.
-
-    Returns
-    -------
-    dict of str to (B,) float64
-    """
-    kinds: dict[bytes, list[str]] = {}
-    for name, estimator in estimators.items():
-        kinds.setdefault(estimator.clusters.tobytes(), []).append(name)
-    found: dict[str, list[FloatArray]] = {name: [np.zeros(0)] for name in estimators}
-    done, total = 0, replicates * len(kinds)
-    for names in kinds.values():
-        tables = {name: estimators[name].drawn_sums() for name in names}
-        n_clusters = len(estimators[names[0]].clusters)
-        for weights in drawn_weights(n_clusters, replicates, seed):
-            for name, table in tables.items():
-                found[name].append(estimators[name].evaluate(np.asarray(table @ weights)))
-            done += weights.shape[1]
-            if progress is not None:
-                progress(done, total)
-    return {name: np.concatenate(parts) for name, parts in found.items()}
-
-
-def replicates_of(
-    estimator: Estimator,
-    replicates: int,
-    seed: int,
-    progress: Steps | None = None,
-) -> FloatArray:
-    """Return the coefficient of each resample of the clusters, drawn with replacement.
-
-    Parameters
-    ----------
-    estimator : Estimator
-        With G clusters that have a say.
+    estimators : mapping to Estimator
     replicates : int
         B.
     seed : int
-        Of the random numbers; two coefficients over the same clusters see the same draws.
-    progress : callable, optional
-        Is told how many replicates of how many are done.
+    on_progress : callable, optional
+        Called as on_progress(done, total), in replicates.
 
     Returns
     -------
-    (B,) float64
+    dict of (B,) or (K, B) float64
         NaN where undefined.
     """
-    return replicates_of_all({"": estimator}, replicates, seed, progress)[""]
+    kinds: dict[bytes, list[Name]] = {}
+    for name, estimator in estimators.items():
+        kinds.setdefault(estimator.clusters.tobytes(), []).append(name)
+    found: dict[Name, FloatArray] = {name: np.zeros(0) for name in estimators}
+    done, total = 0, replicates * len(kinds)
+    for names in kinds.values():
+        clusters = estimators[names[0]].clusters
+        changes: dict[SumTable, Any] = {}
+        for name in names:
+            _add_changes(changes, estimators[name].table, clusters)
+        stop = 0
+        for weights in drawn_weights(len(clusters), replicates, seed):
+            start, stop = stop, stop + weights.shape[1]
+            sums = _products(changes, weights)
+            for name in names:
+                values = estimators[name].evaluate(sums[estimators[name].table])
+                if not start:
+                    found[name] = np.empty((*values.shape[:-1], replicates))
+                found[name][..., start:stop] = values
+            done += weights.shape[1]
+            if on_progress is not None:
+                on_progress(done, total)
+    return found
+
+
+def _add_changes(changes: dict[SumTable, Any], table: SumTable, clusters: IndexArray) -> None:
+    """Add the columns of a table, and before it those of the tables it is based on."""
+    if table not in changes:
+        if table.base is not None:
+            _add_changes(changes, table.base, clusters)
+        changes[table] = table.change(clusters)
+
+
+def _products(changes: Mapping[SumTable, Any], weights: FloatArray) -> dict[SumTable, FloatArray]:
+    """Return the sums of each table over the drawn clusters, (D, B)."""
+    sums: dict[SumTable, FloatArray] = {}
+    for table, change in changes.items():
+        product = table.product(change, weights)
+        if table.base is not None:
+            product += sums[table.base]
+        sums[table] = product
+    return sums
 
 
 def jackknife(estimator: Estimator) -> FloatArray:
@@ -233,7 +243,7 @@ def bca_interval(
     value : float
         The coefficient.
     replicates : (B,) float64
-        What `replicates_of` returns.
+        Of the coefficient; NaN where undefined.
     without : (G,) float64
         What `jackknife` returns.
     level : float

@@ -6,7 +6,7 @@ from math import ceil, nan
 import numpy as np
 
 from bboxqa.agreement.uncertainty.estimator import OK, Estimator
-from bboxqa.agreement.uncertainty.resampling import percentile_interval, replicates_of
+from bboxqa.agreement.uncertainty.resampling import percentile_interval, replicates_of_all
 from bboxqa.core.errors import ConfigError
 
 __all__ = ["Plan", "plan_clusters"]
@@ -93,7 +93,8 @@ def plan_clusters(
         return nothing(estimator.status)
     width = nan
     if n_clusters > 1:
-        low, high = percentile_interval(replicates_of(estimator, replicates, seed)[None])[0]
+        drawn = replicates_of_all({"": estimator}, replicates, seed)[""]
+        low, high = percentile_interval(drawn[None])[0]
         width = float(high - low)
     if np.isnan(width):
         return nothing("too few clusters to tell how sure the coefficient is")

@@ -1,17 +1,23 @@
-"""Intervals by resampling images."""
+"""Nominal alpha as an estimator, and intervals by resampling images."""
+
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import brute
+from support.ratings import reliability
 
-from bboxqa.agreement.alpha.image_intervals import bootstrap
+from bboxqa.agreement.alpha import nominal_estimator as module
 from bboxqa.agreement.alpha.nominal import alpha_per_category, alpha_per_group, pooled_alpha
-from bboxqa.agreement.counts.coincidences import coincidences
+from bboxqa.agreement.alpha.nominal_estimator import image_estimators, nominal_estimator
+from bboxqa.agreement.counts.coincidences import coincidences, coincidences_of
 from bboxqa.agreement.counts.reliability_rows import from_table
+from bboxqa.agreement.counts.unit_counts import unit_counts
 from bboxqa.agreement.uncertainty import resampling
-from bboxqa.agreement.uncertainty.resampling import percentile_interval
+from bboxqa.agreement.uncertainty.resampling import percentile_interval, replicates_of_all
+from bboxqa.agreement.uncertainty.sum_table import SumTable
 
 K = 3
 N_IMAGES = 30
@@ -29,16 +35,34 @@ def counted(values):
     return coincidences(from_table(values, np.ones(values.shape, bool), K), "category")
 
 
-def run(*tables, replicates=200, seed=0, clusters=None):
-    data = [counted(values) for values in tables]
-    clusters = np.ones(N_IMAGES, bool) if clusters is None else clusters
-    return bootstrap(data, [alpha_per_group(d) for d in data], clusters, replicates, seed)
+def intervals(data, images, replicates=200, seed=0):
+    """Return the intervals at each threshold, by kind."""
+    values = np.unique(np.concatenate([found.value for found in data]))
+    estimators = image_estimators(data, [alpha_per_group(d) for d in data], images, values)
+    found = replicates_of_all(estimators, replicates, seed)
+    bounds = {key: percentile_interval(np.atleast_2d(drawn)) for key, drawn in found.items()}
+    return [
+        SimpleNamespace(
+            pooled=bounds[index, "pooled"][0],
+            mean=bounds[index, "mean"][0],
+            categories=dict(
+                zip(values.tolist(), bounds[index, "categories"].tolist(), strict=True)
+            ),
+        )
+        for index in range(len(data))
+    ]
+
+
+def run(*tables, replicates=200, seed=0):
+    return intervals([counted(values) for values in tables], np.arange(N_IMAGES), replicates, seed)
 
 
 def equal(a, b, tolerance=0.0):
-    for name in ("pooled", "mean", "categories"):
+    for name in ("pooled", "mean"):
         expected = pytest.approx(getattr(b, name), abs=tolerance, rel=0, nan_ok=True)
         assert getattr(a, name) == expected
+    for value, interval in b.categories.items():
+        assert a.categories[value] == pytest.approx(interval, abs=tolerance, rel=0, nan_ok=True)
 
 
 @settings(max_examples=60)
@@ -101,7 +125,8 @@ def test_as_drawing_images_one_by_one():
     limits = [0.025, 0.975]
     assert found.pooled == pytest.approx(np.quantile(pooled, limits))
     assert found.mean == pytest.approx(np.quantile(mean, limits))
-    assert found.categories[:K] == pytest.approx(np.quantile(categories, limits, axis=0).T)
+    for value, expected in enumerate(np.quantile(categories, limits, axis=0).T):
+        assert found.categories[value] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -111,8 +136,8 @@ def test_intervals_hold_the_estimate(seed):
     (found,) = run(values, replicates=500, seed=seed)
     assert found.pooled[0] < pooled_alpha(data).value < found.pooled[1]
     assert found.mean[0] < alpha_per_group(data).mean() < found.mean[1]
-    for (low, high), alpha in zip(found.categories[:K], alpha_per_category(data)[0], strict=False):
-        assert low < alpha < high
+    for value, alpha in enumerate(alpha_per_category(data)[0][:K]):
+        assert found.categories[value][0] < alpha < found.categories[value][1]
 
 
 def test_more_images_give_narrower_intervals():
@@ -120,7 +145,7 @@ def test_more_images_give_narrower_intervals():
     many = np.tile(values, (1, 9))
     data = counted(many)
     wide = run(values, replicates=500)[0].pooled
-    narrow = bootstrap([data], [alpha_per_group(data)], np.ones(9 * N_IMAGES, bool), 500, 0)
+    narrow = intervals([data], np.arange(9 * N_IMAGES), 500)
     ratio = np.diff(wide) / np.diff(narrow[0].pooled)
     assert 2 < ratio.item() < 4.5
 
@@ -129,10 +154,10 @@ def test_only_the_given_images_are_drawn():
     values = table(1)
     clusters = np.arange(N_IMAGES) < 20
     data = counted(values[:, clusters])
-    expected = bootstrap([data], [alpha_per_group(data)], np.ones(20, bool), 100, 0)
+    expected = intervals([data], np.arange(20))
     empty = values.copy()
     data = coincidences(from_table(empty, np.tile(clusters, (3, 1)), K), "category")
-    found = bootstrap([data], [alpha_per_group(data)], clusters, 100, 0)
+    found = intervals([data], np.flatnonzero(clusters))
     equal(found[0], expected[0], tolerance=1e-12)
 
 
@@ -146,7 +171,7 @@ def test_perfect_agreement_has_no_width():
 def test_one_value_has_no_interval_but_a_mean():
     (found,) = run(np.zeros((2, N_IMAGES), int))
     assert np.isnan(found.pooled).all()
-    assert np.isnan(found.categories).all()
+    assert np.isnan(found.categories[0]).all()
     assert found.mean.tolist() == [1, 1]
 
 
@@ -155,14 +180,49 @@ def test_a_category_in_one_image_only_has_no_interval():
     values[:, 0] = 2
     (found,) = run(values)
     assert np.isnan(found.categories[2]).all()
-    assert not np.isnan(found.categories[:2]).any()
+    assert not np.isnan([found.categories[0], found.categories[1]]).any()
 
 
-def test_progress_ends_with_everything():
-    told = []
-    data = counted(table(1))
-    bootstrap(
-        [data], [alpha_per_group(data)], np.ones(N_IMAGES, bool), 250, 0,
-        lambda *step: told.append(step),
-    )  # fmt: skip
-    assert told[-1] == (250, 250)
+def test_each_distinct_table_is_multiplied_once_per_chunk(monkeypatch):
+    multiplied = []
+    product = SumTable.product
+    monkeypatch.setattr(
+        SumTable, "product", lambda *args: multiplied.append(args[0]) or product(*args)
+    )
+    run(table(1), table(2), replicates=100)
+    # Of each threshold the table of alpha and categories, and that of the mean.
+    assert len(multiplied) == len(set(multiplied)) == 4
+
+
+def test_sparse_tables_give_the_same(monkeypatch):
+    tables = table(1, 0.9), table(2, 0.7), table(3, 0.4)
+    dense = run(*tables)
+    monkeypatch.setattr(module, "_DENSE", 0)
+    for sparse, expected in zip(run(*tables), dense, strict=True):
+        equal(sparse, expected, tolerance=1e-12)
+
+
+@settings(max_examples=60)
+@given(st.integers(0, 1000), st.integers(1, 8))
+def test_standard_error_of_images_is_that_of_their_units(seed, n_images):
+    """The influence of units, added up by image as the formula says, one unit at a time."""
+    rng = np.random.default_rng(seed)
+    values = np.where(
+        rng.random((3, 12)) < 0.5, rng.integers(0, K, 12), rng.integers(0, K, (3, 12))
+    )
+    image = rng.integers(0, n_images, 12)
+    data = reliability(values, K, group=image)
+    found = nominal_estimator(coincidences_of(unit_counts(data)))
+    if np.isnan(found.value):
+        return
+    share = np.bincount(values.ravel(), minlength=K) / values.size
+    chance, total = 1 - share @ share, values.size
+    influence = np.zeros(image.max() + 1)
+    for place, unit in zip(image, values.T, strict=True):
+        unlike = sum(a != b for a in unit for b in unit) / 2
+        drift = (1 - share[unit]).sum() - 3 * chance
+        influence[place] -= unlike - 3 * found.observed
+        influence[place] += 2 * found.observed / chance * drift
+    n = len(np.unique(image))
+    expected = np.sqrt((influence**2).sum() * n / (n - 1)) / (total * chance) if n > 1 else np.nan
+    assert found.standard_error == pytest.approx(expected, abs=1e-12, nan_ok=True)

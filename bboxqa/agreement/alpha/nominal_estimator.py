@@ -1,0 +1,166 @@
+"""Nominal alpha as an estimator that can be resampled: of ratings, and of images."""
+
+from collections.abc import Iterator, Sequence
+from functools import partial
+from math import nan
+from typing import Any
+
+import numpy as np
+
+from bboxqa.agreement.alpha.nominal import (
+    Alpha,
+    alpha_of_sums,
+    binary_alpha,
+    nominal_alpha,
+    value_sums,
+)
+from bboxqa.agreement.uncertainty.estimator import OK, Estimator, clustered_error, undefined
+from bboxqa.agreement.uncertainty.sum_table import SumTable, table_of
+from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, sum_by
+from bboxqa.model.reliability import Coincidences
+
+__all__ = ["image_estimators", "nominal_estimator"]
+
+# The tables of all thresholds are dense up to so many cells together.
+_DENSE = 1 << 23
+
+
+def nominal_estimator(found: Coincidences) -> Estimator:
+    """Return Krippendorff's nominal alpha over all groups, which are its clusters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> group, value = np.array([0, 0, 1], np.int32), np.array([0, 1, 0], np.int32)
+    >>> marginal, diagonal = np.array([1.0, 1, 2]), np.array([0.0, 0, 2])
+    >>> found = nominal_estimator(Coincidences(group, value, marginal, diagonal, 2, 2))
+    >>> found.value, round(found.standard_error, 4)
+    (0.0, 0.4444)
+    """
+    marginal, diagonal = value_sums(found)
+    alpha = alpha_of_sums(marginal, float(diagonal.sum()), one_group=False)
+    if np.isnan(alpha.value):
+        return undefined(alpha.status, alpha.observed, alpha.expected)
+    n_values = found.n_values
+
+    @SumTable
+    def table() -> FloatArray:
+        sums: FloatArray = table_of(
+            np.concatenate([found.value, np.full(len(found.value), n_values)]),
+            np.tile(found.group, 2),
+            np.concatenate([found.marginal, found.diagonal]),
+            (n_values + 1, found.n_groups),
+        )
+        return sums
+
+    return Estimator(
+        value=alpha.value,
+        observed=alpha.observed,
+        expected=alpha.expected,
+        status=alpha.status,
+        table=table,
+        evaluate=partial(_pooled, n_values),
+        clusters=np.unique(found.group).astype(np.int64),
+        standard_error=_standard_error(found, marginal, alpha),
+    )
+
+
+def _standard_error(found: Coincidences, marginal: FloatArray, alpha: Alpha) -> float:
+    """Return the linearised standard error; the influence of a cluster is one of its sums."""
+    total = float(marginal.sum())
+    distance = 1 - marginal / total
+    chance = float(marginal @ distance) / total
+    influence = found.diagonal - found.marginal * (1 - alpha.observed)
+    influence += 2 * alpha.observed / chance * found.marginal * (distance[found.value] - chance)
+    counted = np.ones(len(found.group), np.bool_)
+    return clustered_error(influence / (total * chance), found.group, counted, found.n_groups)
+
+
+def _pooled(n_values: int, sums: FloatArray) -> FloatArray:
+    """Return alpha from marginals, (K, B), above diagonals, (K, B) or already added, (1, B)."""
+    marginal, diagonal = sums[:n_values], sums[n_values:]
+    return nominal_alpha(marginal.sum(0), diagonal.sum(0), (marginal**2).sum(0))[0]
+
+
+def _categories(n_values: int, sums: FloatArray) -> FloatArray:
+    """Return alpha of each value against the rest, (K, B)."""
+    marginal, diagonal = sums[:n_values], sums[n_values:]
+    return binary_alpha(marginal, diagonal, marginal.sum(0))
+
+
+def _mean(sums: FloatArray) -> FloatArray:
+    """Return the weighted mean of the alphas that are defined."""
+    with np.errstate(invalid="ignore"):
+        mean: FloatArray = sums[0] / sums[1]
+    return mean
+
+
+def image_estimators(
+    thresholds: Sequence[Coincidences],
+    image_alphas: Sequence[FloatArray],
+    images: IndexArray,
+    values: IntArray,
+) -> dict[tuple[int, str], Estimator]:
+    """Return what is resampled at each threshold: its "pooled" alpha, "mean" and "categories".
+
+    Only `evaluate`, `table` and `clusters` are filled.
+
+    Parameters
+    ----------
+    thresholds : sequence of Coincidences
+        One per threshold, over the same I images.
+    image_alphas : sequence of (I,) float64
+        Alpha of each image at each threshold; NaN leaves the image out of the mean.
+    images : (C,) int64
+        The images that are drawn, sorted; all others have no coincidences.
+    values : (V,) int32
+        The values that occur, sorted. The replicates of "categories" are (V, B).
+    """
+    found: dict[tuple[int, str], Estimator] = {}
+    clusters = np.arange(len(images))
+    tables = _stacked_tables(thresholds, images, values)
+    for index, (table, alphas) in enumerate(zip(tables, image_alphas, strict=True)):
+        drawn = alphas[images]
+        rows = np.stack([np.nan_to_num(drawn), ~np.isnan(drawn)])
+        for kind, sums, evaluate in (
+            ("pooled", table, partial(_pooled, len(values))),
+            ("mean", _table_by_row(rows), _mean),
+            ("categories", table, partial(_categories, len(values))),
+        ):
+            found[index, kind] = Estimator(nan, nan, nan, OK, sums, evaluate, clusters)
+    return found
+
+
+def _table_by_row(rows: FloatArray) -> SumTable:
+    return SumTable(lambda: rows, by_row=True)
+
+
+def _stacked_tables(
+    thresholds: Sequence[Coincidences], images: IndexArray, values: IntArray
+) -> Iterator[SumTable]:
+    """Yield the marginals and below them the diagonals of each threshold, (2 V, C).
+
+    Each table is based on that of the threshold before: few images change from one to the next,
+    so that the sums of the later ones cost little.
+    """
+    shape = 2 * len(values), len(images)
+    before: tuple[IndexArray, FloatArray] = (np.zeros(0, np.int64), np.zeros(0))
+    base = None
+    for data in thresholds:
+        row = np.searchsorted(values, data.value)
+        column = np.searchsorted(images, data.group)
+        place = np.concatenate([row, row + len(values)]) * shape[1] + np.tile(column, 2)
+        amount = np.concatenate([data.marginal, data.diagonal])
+        places, inverse = np.unique(np.concatenate([place, before[0]]), return_inverse=True)
+        change = sum_by(inverse, np.concatenate([amount, -before[1]]), len(places))
+        changed = np.flatnonzero(change)
+        rows, columns = np.divmod(places[changed], shape[1])
+        base = _table_on(
+            base, table_of(rows, columns, change[changed], shape, _DENSE // len(thresholds))
+        )
+        yield base
+        before = place, amount
+
+
+def _table_on(base: SumTable | None, change: Any) -> SumTable:
+    return SumTable(lambda: change, base)

@@ -1,0 +1,92 @@
+"""Sums by cluster that coefficients are functions of."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, sum_by
+
+__all__ = ["SumTable", "table_of"]
+
+# Tables of up to so many cells are dense; scipy is loaded for larger ones only.
+_DENSE = 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class SumTable:
+    """What each of G clusters adds to D sums.
+
+    Attributes
+    ----------
+    make : callable
+        Returns a (D, G) array or sparse array. Called once, when the sums are first needed.
+    base : SumTable, optional
+        A table of the same shape that this one is added to. Where two tables differ in few
+        clusters, the sums of the second then cost little.
+    by_row : bool
+        Whether rows are multiplied one at a time. The order in which numbers are added decides
+        the last bit, and a product of one row adds in another order than one of several.
+    """
+
+    make: Callable[[], Any]
+    base: "SumTable | None" = None
+    by_row: bool = False
+
+    @cached_property
+    def _own(self) -> Any:
+        return self.make()
+
+    @cached_property
+    def sums(self) -> Any:
+        """The table itself, base included, (D, G)."""
+        return self._own if self.base is None else self.base.sums + self._own
+
+    def change(self, clusters: IndexArray) -> Any:
+        """Return what some clusters add to the base, (D, C)."""
+        own = self._own
+        return own if len(clusters) == own.shape[1] else own[:, clusters]
+
+    def product(self, change: Any, weights: FloatArray) -> FloatArray:
+        """Return the change of C clusters times their (C, B) weights."""
+        if self.by_row:
+            return np.stack([row @ weights for row in change])
+        return np.asarray(change @ weights)
+
+
+def table_of(
+    row: IndexArray,
+    column: IntArray | IndexArray,
+    amount: FloatArray,
+    shape: tuple[int, int],
+    most_dense: int | None = None,
+) -> Any:
+    """Return a table of the amounts, added up at their places.
+
+    Parameters
+    ----------
+    row, column : (E,) integers
+    amount : (E,) float64
+    shape : tuple of int
+    most_dense : int, optional
+        The table is dense up to this number of cells, a scipy.sparse.csc_array beyond.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> table_of(np.array([0, 0]), np.array([1, 1]), np.array([2.0, 3.0]), (1, 2)).tolist()
+    [[0.0, 5.0]]
+    """
+    if shape[0] * shape[1] <= (_DENSE if most_dense is None else most_dense):
+        place = row * shape[1] + column
+        dense = sum_by(place, amount, shape[0] * shape[1]).reshape(shape)
+        dense.setflags(write=False)
+        return dense
+    from scipy.sparse import csc_array
+
+    # By columns: the sums stay in the cache while the weights stream by.
+    table = csc_array((amount, (row, column)), shape=shape)
+    table.data.setflags(write=False)
+    return table
