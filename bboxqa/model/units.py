@@ -3,8 +3,10 @@
 from dataclasses import dataclass
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, freeze
+from bboxqa.model.annotations import Dataset
+from bboxqa.model.reliability import ReliabilityData
 
-__all__ = ["CandidatePairs", "UnitTable"]
+__all__ = ["CandidatePairs", "MatchedUnits", "UnitTable"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,3 +56,26 @@ class UnitTable:
 
     def __len__(self) -> int:
         return len(self.image)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MatchedUnits:
+    """Annotations joined to units, with the similarities that joined them.
+
+    Attributes
+    ----------
+    data : Dataset
+        N annotations, those that were compared.
+    units : UnitTable
+        The unit of each.
+    reliability : ReliabilityData
+        What each annotator said about each unit.
+    pairs : CandidatePairs
+        The pairs of annotations of one unit that reach the threshold. In a unit of three
+        annotators, a pair may be below it and absent.
+    """
+
+    data: Dataset
+    units: UnitTable
+    reliability: ReliabilityData
+    pairs: CandidatePairs

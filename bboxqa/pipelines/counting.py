@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -19,12 +20,14 @@ from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
 from bboxqa.matching.match import match
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.reliability import Coincidences, ReliabilityData
+from bboxqa.model.selection import select_annotations
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.model.units import UnitTable
+from bboxqa.model.units import CandidatePairs, UnitTable
 
 __all__ = [
     "AgreementCounts",
     "ImagePart",
+    "compared_images",
     "count_part",
     "count_sequentially",
     "join_counted",
@@ -73,7 +76,9 @@ class AgreementCounts:
     n_images : int
         Of the part, or of the whole.
     counts : Counter
-        What was noticed about the annotations, as `candidate_pairs` tells it.
+        How many annotations are flat or repaired, and rings short; see `candidate_pairs`.
+    matched : tuple of CandidatePairs
+        The pairs inside units, one per threshold, if they were asked for.
     """
 
     units: tuple[UnitTable, ...]
@@ -82,6 +87,18 @@ class AgreementCounts:
     pairs: tuple[PairCounts, ...]
     n_images: int
     counts: Counter[str] = field(default_factory=Counter)
+    matched: tuple[CandidatePairs, ...] = ()
+
+
+def compared_images(data: Dataset) -> ImagePart:
+    """Return the annotations that are compared: not crowds, nor images of one annotator."""
+    lonely = data.assigned.sum(1) < 2
+    drawn = np.bincount(data.annotations.image, minlength=len(lonely)) > 0
+    empty = np.flatnonzero(~drawn & ~lonely).astype(np.int32)
+    kept = np.flatnonzero(~data.annotations.iscrowd & ~lonely[data.annotations.image])
+    if len(kept) < len(data.annotations):
+        data = replace(data, annotations=select_annotations(data.annotations, kept))
+    return ImagePart(data, empty)
 
 
 def split_images(whole: ImagePart, n_parts: int) -> Iterator[ImagePart]:
@@ -145,7 +162,12 @@ def reliability_of(part: ImagePart, units: UnitTable, settings: AgreeSettings) -
 
 
 def count_part(
-    part: ImagePart, settings: AgreeSettings, *, greedy: bool, progress: Progress | None = None
+    part: ImagePart,
+    settings: AgreeSettings,
+    *,
+    greedy: bool = False,
+    keep_pairs: bool = False,
+    progress: Progress | None = None,
 ) -> AgreementCounts:
     """Compare and match the annotations of all images, and count what agrees.
 
@@ -155,8 +177,10 @@ def count_part(
     settings : AgreeSettings
     greedy : bool
         Match by the greedy matcher as well.
+    keep_pairs : bool
+        Return the pairs inside units as well.
     progress : callable, optional
-        Is told a stage, and how much of how much of it is done.
+        Called as ``progress(stage, done, total)``.
 
     Returns
     -------
@@ -175,6 +199,7 @@ def count_part(
     if greedy:
         counted["greedy"] = []
     of_pairs: list[PairCounts] = []
+    matched: list[CandidatePairs] = []
     for index, threshold in enumerate(settings.iou_threshold):
         admissible = pairs.take(np.flatnonzero(pairs.similarity >= threshold - TOLERANCE))
         for matcher, statistics in counted.items():
@@ -186,6 +211,9 @@ def count_part(
             statistics.append(coincidences(reliability, settings.missing))
             if matcher == settings.matcher:
                 units.append(found)
+                if keep_pairs:
+                    inside = found.unit[admissible.left] == found.unit[admissible.right]
+                    matched.append(admissible.take(np.flatnonzero(inside)))
                 n_annotators = len(data.annotator_names)
                 of_pairs.append(count_pairs(reliability, n_annotators, settings.missing))
         if progress is not None:
@@ -197,6 +225,7 @@ def count_part(
         pairs=tuple(of_pairs),
         n_images=len(data.image_names),
         counts=counts,
+        matched=tuple(matched),
     )
 
 
@@ -204,7 +233,8 @@ def count_sequentially(
     whole: ImagePart,
     settings: AgreeSettings,
     *,
-    greedy: bool,
+    greedy: bool = False,
+    keep_pairs: bool = False,
     memory: int | None,
     progress: Progress | None = None,
 ) -> AgreementCounts:
@@ -213,21 +243,22 @@ def count_sequentially(
     Parameters and errors are as those of `count_part`; of `memory`, in bytes, a part may take
     half while it is compared, and without it there is one.
     """
+    count = partial(count_part, settings=settings, greedy=greedy, keep_pairs=keep_pairs)
     n = len(whole.data.annotations)
     n_parts = 1 if memory is None else -(-n // max(memory // (2 * _BYTES), _LEAST))
     if n_parts < 2:
-        return count_part(whole, settings, greedy=greedy, progress=progress)
+        return count(whole, progress=progress)
     counted = []
     done = 0
     try:
         for part in split_images(whole, min(n_parts, len(whole.data.image_names))):
-            counted.append(count_part(part, settings, greedy=greedy))
+            counted.append(count(part))
             done += len(part.data.annotations)
             if progress is not None:
                 progress("comparing", done, n)
     except BboxqaError:
-        # All problems are told, with their names, as by a run in one part.
-        return count_part(whole, settings, greedy=greedy, progress=progress)
+        # Counting in one part reports the problems of all parts.
+        return count(whole, progress=progress)
     return join_counted(counted)
 
 
@@ -247,6 +278,7 @@ def join_counted(parts: Sequence[AgreementCounts]) -> AgreementCounts:
     for part in parts:
         counts += part.counts
     before = np.cumsum([0, *(part.n_images for part in parts)])[:-1].tolist()
+    first = np.cumsum([0, *(len(part.units[0].unit) for part in parts)])[:-1].tolist()
     return AgreementCounts(
         units=tuple(_joined(tables, before) for tables in _by_threshold(parts, "units")),
         coincidences=tuple(map(join_coincidences, _by_threshold(parts, "coincidences"))),
@@ -254,6 +286,7 @@ def join_counted(parts: Sequence[AgreementCounts]) -> AgreementCounts:
         pairs=tuple(map(join_pairs, _by_threshold(parts, "pairs"))),
         n_images=sum(part.n_images for part in parts),
         counts=counts,
+        matched=tuple(_joined_pairs(pairs, first) for pairs in _by_threshold(parts, "matched")),
     )
 
 
@@ -266,4 +299,12 @@ def _joined(tables: Sequence[UnitTable], before: Sequence[int]) -> UnitTable:
     return UnitTable(
         np.concatenate([t.unit + offset for t, offset in zip(tables, offsets, strict=True)]),
         np.concatenate([t.image + np.int32(n) for t, n in zip(tables, before, strict=True)]),
+    )
+
+
+def _joined_pairs(tables: Sequence[CandidatePairs], first: Sequence[int]) -> CandidatePairs:
+    return CandidatePairs(
+        np.concatenate([t.left + n for t, n in zip(tables, first, strict=True)]),
+        np.concatenate([t.right + n for t, n in zip(tables, first, strict=True)]),
+        np.concatenate([t.similarity for t in tables]),
     )

@@ -1,4 +1,5 @@
 from dataclasses import fields
+from functools import partial
 
 import numpy as np
 import pytest
@@ -60,8 +61,10 @@ def cases(draw):
 @given(cases())
 def test_parts_joined_in_any_tree_are_the_whole(case):
     images, settings, n_parts, fan_in, greedy = case
-    whole = count_part(images, settings, greedy=greedy)
-    level = [count_part(part, settings, greedy=greedy) for part in split_images(images, n_parts)]
+    count = partial(count_part, settings=settings, greedy=greedy, keep_pairs=True)
+    whole = count(images)
+    assert len(whole.matched) == len(settings.iou_threshold)
+    level = [count(part) for part in split_images(images, n_parts)]
     while len(level) > 1:
         level = [join_counted(level[i : i + fan_in]) for i in range(0, len(level), fan_in)]
     (joined,) = level
@@ -103,7 +106,7 @@ def test_what_cannot_be_compared_is_told_whole(monkeypatch):
 def same(joined, whole):
     assert joined.n_images == whole.n_images
     assert joined.counts == whole.counts
-    for name in ("units", "coincidences", "greedy", "pairs"):
+    for name in ("units", "coincidences", "greedy", "pairs", "matched"):
         for ours, theirs in zip(getattr(joined, name), getattr(whole, name), strict=True):
             for field in fields(theirs):
                 one, other = getattr(ours, field.name), getattr(theirs, field.name)

@@ -1,0 +1,42 @@
+"""Diagnostics by name; a new one is a module of this folder and one line here."""
+
+from collections.abc import Callable
+
+from bboxqa.core.errors import ConfigError
+from bboxqa.core.text import unknown_name
+from bboxqa.diagnostics.pair_similarity import pair_similarity
+from bboxqa.model.table import Table
+from bboxqa.model.units import MatchedUnits
+
+__all__ = ["DIAGNOSTICS", "Diagnostic", "diagnostic", "names"]
+
+Diagnostic = Callable[[MatchedUnits], Table]
+"""Makes a table of annotations that are joined to units."""
+
+DIAGNOSTICS: dict[str, Diagnostic] = {
+    "pair_similarity": pair_similarity,
+}
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all diagnostics.
+
+    Examples
+    --------
+    >>> names()
+    ('pair_similarity',)
+    """
+    return tuple(DIAGNOSTICS)
+
+
+def diagnostic(name: str) -> Diagnostic:
+    """Return the diagnostic of a name.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such diagnostic.
+    """
+    if name not in DIAGNOSTICS:
+        raise ConfigError(f"diagnostic {unknown_name(name, names())}")
+    return DIAGNOSTICS[name]

@@ -1,0 +1,70 @@
+"""What lowers agreement: from a data set to a table per diagnostic."""
+
+from collections.abc import Sequence
+
+from bboxqa.core.errors import ConfigError
+from bboxqa.core.types import Progress
+from bboxqa.diagnostics import registry
+from bboxqa.model.annotations import Dataset
+from bboxqa.model.settings import AgreeSettings
+from bboxqa.model.table import Table
+from bboxqa.model.units import MatchedUnits
+from bboxqa.pipelines.counting import compared_images, count_sequentially, reliability_of
+
+__all__ = ["diagnose"]
+
+
+def diagnose(
+    data: Dataset,
+    settings: AgreeSettings,
+    names: Sequence[str] | None = None,
+    *,
+    memory: int | None = None,
+    progress: Progress | None = None,
+) -> dict[str, Table]:
+    """Return what each diagnostic finds.
+
+    Parameters
+    ----------
+    data : Dataset
+        What `read_coco` returns.
+    settings : AgreeSettings
+        With one threshold.
+    names : sequence of str, optional
+        Names in `bboxqa.diagnostics.registry`; by default all of them.
+    memory, progress
+        As for `agree`.
+
+    Returns
+    -------
+    dict of str to Table
+
+    Raises
+    ------
+    ConfigError
+        If a name is not known, or there are several thresholds.
+    DatasetError
+        If the annotations do not have what the similarity compares.
+
+    Examples
+    --------
+    >>> import bboxqa
+    >>> from bboxqa.examples import example_file
+    >>> data = bboxqa.read_coco(example_file("fruits"))
+    >>> tables = diagnose(data, bboxqa.AgreeSettings())
+    >>> for row in tables["pair_similarity"].rows():
+    ...     print(*row[:3], round(row[3], 4))
+    Ann1 Ann2 3 0.8825
+    Ann1 Ann3 2 0.8466
+    Ann2 Ann3 2 0.9182
+    """
+    chosen = {name: registry.diagnostic(name) for name in names or registry.names()}
+    if len(settings.iou_threshold) != 1:
+        raise ConfigError(
+            f"iou_threshold: found {len(settings.iou_threshold)} thresholds, expected one"
+        )
+    part = compared_images(data)
+    counted = count_sequentially(part, settings, keep_pairs=True, memory=memory, progress=progress)
+    units, pairs = counted.units[0], counted.matched[0]
+    matched = MatchedUnits(part.data, units, reliability_of(part, units, settings), pairs)
+    return {name: find(matched) for name, find in chosen.items()}

@@ -1,0 +1,69 @@
+"""Diagnostics: pairs inside units, and a table of each."""
+
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from support.datasets import dataset, object_rows
+
+from bboxqa.core.errors import ConfigError
+from bboxqa.geometry.candidates import candidate_pairs
+from bboxqa.model.settings import AgreeSettings
+from bboxqa.pipelines import counting
+from bboxqa.pipelines.agree import agree_with
+from bboxqa.pipelines.diagnose import diagnose
+
+SETTINGS = AgreeSettings(iou_threshold=(0.3,), bootstrap=0)
+
+
+@pytest.fixture
+def data():
+    return dataset(object_rows(np.random.default_rng(5)))
+
+
+def rows(table):
+    return {(first, second): numbers for first, second, *numbers in table.rows()}
+
+
+def test_pair_similarity_is_that_of_annotations_in_one_unit(data):
+    table = agree_with(data, SETTINGS).units
+    unit = {}
+    for row, drawn in zip(table.rows(), table["state"], strict=True):
+        if drawn == "drawn":
+            unit[row[3]] = row[1]
+    pairs, _ = candidate_pairs(data, "bbox", 0.3)
+    expected = defaultdict(list)
+    of = data.annotations
+    for a, b, found in zip(pairs.left, pairs.right, pairs.similarity, strict=True):
+        if unit[int(of.id[a])] == unit[int(of.id[b])]:
+            names = (data.annotator_names[of.annotator[a]], data.annotator_names[of.annotator[b]])
+            expected[names].append(found)
+    found = rows(diagnose(data, SETTINGS)["pair_similarity"])
+    assert len(found) == 3
+    assert found == {
+        names: [len(part), pytest.approx(np.mean(part)), min(part)]
+        for names, part in expected.items()
+    }
+
+
+def test_parts_give_what_the_whole_gives(data, monkeypatch):
+    whole = rows(diagnose(data, SETTINGS)["pair_similarity"])
+    monkeypatch.setattr(counting, "_LEAST", 1)
+    assert rows(diagnose(data, SETTINGS, memory=1)["pair_similarity"]) == whole
+
+
+def test_nothing_in_common():
+    data = dataset([(0, 0, 0, (1, 1, 4, 4)), (0, 1, 0, (20, 20, 4, 4))])
+    assert rows(diagnose(data, SETTINGS)["pair_similarity"]) == {}
+
+
+@pytest.mark.parametrize(
+    ("settings", "names", "message"),
+    [
+        (SETTINGS, ["pair_similarly"], "diagnostic is 'pair_similarly'; expected one of pair_simi"),
+        (AgreeSettings(iou_threshold=(0.5, 0.7)), None, "found 2 thresholds, expected one"),
+    ],
+)
+def test_what_is_refused(data, settings, names, message):
+    with pytest.raises(ConfigError, match=message):
+        diagnose(data, settings, names)
