@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from support.cli import run
 from support.datasets import two_annotators, write
+from support.pages import blocks, same
 from support.reference import shared_file
 
 from bboxqa import stats
@@ -32,17 +33,19 @@ PAGES = {
     for path in [*sorted(ROOT.glob("*.md")), *sorted(ROOT.glob("docs/**/*.md")),
                  ROOT / "benchmarks/README.md"]
 }  # fmt: skip
-README, GUIDE = PAGES["README.md"], PAGES["docs/statistics.md"]
+# What contributors add is not in the program; tests/test_contributing.py runs that page.
+GUIDES = {name: text for name, text in PAGES.items() if name != "CONTRIBUTING.md"}
+GUIDE = PAGES["docs/statistics.md"]
 VALIDATE = PAGES["docs/validate.md"]
 COMMANDS = cli.commands
 SOME_VALUES = np.array([[0.0, 1, 1, 0, 2, 2], [0, 1, 1, 2, 2, 2]])
 
 
-def blocks(text, kind):
-    return re.findall(rf"^```{kind}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+def contents(text, kind):
+    return [content for _, content in blocks(text, kind)]
 
 
-CONSOLE = [block for text in PAGES.values() for block in blocks(text, "console")]
+CONSOLE = [block for text in GUIDES.values() for block in contents(text, "console")]
 # The export of which a page shows what a command finds; it is too large to be carried.
 EXPORTS = {"validate": "exports/roboflow_boxes.json", "agree": "lvis_double_100.json",
            "plan": "lvis_double_100.json"}  # fmt: skip
@@ -51,7 +54,7 @@ EXPORTS = {"validate": "exports/roboflow_boxes.json", "agree": "lvis_double_100.
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """A folder with the files that the guide shows, and no other."""
-    shown = re.findall(r"^```csv (\S+)\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
+    shown = blocks(GUIDE, "csv")
     assert shown
     for name, text in shown:
         (tmp_path / name).write_text(text, "utf-8")
@@ -63,12 +66,6 @@ def printed(command):
     program, *arguments = shlex.split(command)
     assert program == "bboxqa"
     return run(*arguments).output
-
-
-def same(shown, found):
-    """Tell whether a text is as shown; a line of … stands for any lines."""
-    pattern = "(.*\n)*?".join(map(re.escape, re.split(r"^…\n", shown, flags=re.MULTILINE)))
-    return re.fullmatch(pattern, found) is not None
 
 
 @pytest.mark.parametrize("block", CONSOLE, ids=lambda block: block.splitlines()[0])
@@ -83,7 +80,7 @@ def test_commands_print_what_is_shown(block, folder):
 
 @pytest.mark.usefixtures("folder")
 def test_snippets_return_what_is_shown():
-    snippets = "\n".join(blocks(GUIDE, "pycon"))
+    snippets = "\n".join(contents(GUIDE, "pycon"))
     assert snippets
     parsed = doctest.DocTestParser().get_doctest(snippets, {}, "snippets", None, 0)
     reports = []
@@ -93,8 +90,8 @@ def test_snippets_return_what_is_shown():
 
 def shown_commands():
     """Return each command line that a page has in a block of a shell, or in a line of text."""
-    text = "\n".join(PAGES.values())
-    lines = "\n".join(blocks(text, "sh")).splitlines()
+    text = "\n".join(GUIDES.values())
+    lines = "\n".join(contents(text, "sh")).splitlines()
     lines += [line[2:] for line in "\n".join(CONSOLE).splitlines() if line.startswith("$ ")]
     lines += re.findall(
         r"`(bboxqa\b[^`]*)`", re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
@@ -118,7 +115,7 @@ def test_commands_that_are_named_exist():
 def test_targets_of_make_that_are_named_exist():
     text = "\n".join(PAGES.values())
     named = re.findall(r"`make (\w+)`", text)
-    named += re.findall(r"^make (\w+)", "\n".join(blocks(text, "sh")), re.MULTILINE)
+    named += re.findall(r"^make (\w+)", "\n".join(contents(text, "sh")), re.MULTILINE)
     assert {"demo", "test", "docs"} <= set(named)
     makefile = (ROOT / "Makefile").read_text("utf-8")
     assert set(named) <= set(re.findall(r"^(\w+):", makefile, re.MULTILINE))
@@ -137,7 +134,7 @@ def test_benchmarks_that_are_named_exist_and_have_these_options():
 def test_python_of_a_page_runs(page, tmp_path, monkeypatch):
     write(tmp_path / "export.json", two_annotators())
     monkeypatch.chdir(tmp_path)
-    (program,) = blocks(PAGES[page], "python")
+    (program,) = contents(PAGES[page], "python")
     names = {}
     exec(program, names)  # noqa: S102
     if "result" in names:
@@ -147,7 +144,7 @@ def test_python_of_a_page_runs(page, tmp_path, monkeypatch):
 
 
 def test_settings_that_are_shown_are_taken(tmp_path):
-    (settings,) = blocks(VALIDATE, "toml")
+    (settings,) = contents(VALIDATE, "toml")
     write(tmp_path / "export.json", two_annotators())
     # Its warnings are errors by these settings only.
     assert run("validate", "export.json", cwd=tmp_path).returncode == 0
@@ -158,7 +155,7 @@ def test_settings_that_are_shown_are_taken(tmp_path):
 
 
 def test_the_hook_that_is_shown_exists():
-    (hook,) = re.findall(r"- id: (\S+)", "\n".join(blocks(VALIDATE, "yaml")))
+    (hook,) = re.findall(r"- id: (\S+)", "\n".join(contents(VALIDATE, "yaml")))
     assert f"- id: {hook}\n" in (ROOT / ".pre-commit-hooks.yaml").read_text("utf-8")
 
 

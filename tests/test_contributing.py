@@ -1,0 +1,74 @@
+"""The recipes of CONTRIBUTING.md work: each is applied to a copy of the package, and run."""
+
+import os
+import shlex
+import shutil
+import tomllib
+from pathlib import Path
+
+import pytest
+from support.cli import process
+from support.pages import blocks, same
+
+ROOT = Path(__file__).parents[1]
+TEXT = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+
+
+def apply(diff, path):
+    """Replace the context and the removed lines of a diff by its context and added lines."""
+    lines = diff.splitlines(keepends=True)
+    before = "".join(line[1:] for line in lines if line[0] in " -")
+    after = "".join(line[1:] for line in lines if line[0] in " +")
+    text = path.read_text("utf-8")
+    assert text.count(before) == 1, f"{path.name} does not have these lines once:\n{before}"
+    path.write_text(text.replace(before, after), "utf-8")
+
+
+@pytest.fixture(scope="module")
+def changed(tmp_path_factory):
+    """A copy of the package with all recipes, and a folder with the files that they use."""
+    folder = tmp_path_factory.mktemp("recipes")
+    shutil.copytree(ROOT / "bboxqa", folder / "bboxqa")
+    shutil.copytree(ROOT / "configs", folder / "configs")
+    for name, text in blocks(TEXT, "python"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text, "utf-8")
+    for name, diff in blocks(TEXT, "diff"):
+        apply(diff, folder / name)
+    install(folder)
+    work = folder / "work"
+    work.mkdir()
+    for name, text in blocks(TEXT, "json"):
+        (work / name).write_text(text, "utf-8")
+    shutil.copy(ROOT / "bboxqa/examples/data/fruits.json", work / "export.json")
+    return folder
+
+
+def install(folder):
+    """Add the package of the last recipe, as an installer would."""
+    ((_, text),) = blocks(TEXT, "toml")
+    project = tomllib.loads(text)["project"]
+    (group, entries), *_ = project["entry-points"].items()
+    information = folder / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
+    information.mkdir()
+    lines = [f"[{group}]", *(f"{name} = {place}" for name, place in entries.items())]
+    (information / "entry_points.txt").write_text("\n".join(lines), "utf-8")
+    (information / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n", "utf-8"
+    )
+    module = next(iter(entries.values())).partition(":")[0]
+    shutil.copy(folder / "bboxqa/geometry/similarities/overlap.py", folder / f"{module}.py")
+
+
+@pytest.mark.parametrize(
+    "block", [text for _, text in blocks(TEXT, "console")], ids=lambda text: text.splitlines()[0]
+)
+def test_recipes_print_what_is_shown(block, changed):
+    command, shown = block.removeprefix("$ ").split("\n", 1)
+    program, *arguments = shlex.split(command)
+    assert program == "bboxqa"
+    found = process(
+        *arguments, cwd=changed / "work", env={**os.environ, "PYTHONPATH": str(changed)}
+    )
+    assert found.stderr == ""
+    assert same(shown, found.stdout), found.stdout
