@@ -1,9 +1,10 @@
-"""What each run found, in one SQLite file beside the results: alphas over time."""
+"""The results of all runs over time, in an SQLite file beside the results."""
 
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from operator import attrgetter
 from pathlib import Path
 
 from bboxqa.batch.rows import FAILED, Row
@@ -33,20 +34,14 @@ LEFT JOIN projects AS counted ON counted.project = last.project AND counted.run 
     SELECT max(run) FROM projects WHERE project = last.project AND n_errors IS NOT NULL)
 WHERE last.run = (SELECT max(run) FROM projects WHERE project = last.project)
 """
-# Sums of the same numbers in another order differ by less.
+_RECORDED = attrgetter("status", "alpha", "low", "high", "n_errors", "n_warnings")
+# Rounding of sums in another order stays below this.
 _TIE = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
 class Regression:
-    """What became worse in one project since the last run.
-
-    Attributes
-    ----------
-    project : str
-    what : str
-        In words.
-    """
+    """What became worse in one project since the last run, in words."""
 
     project: str
     what: str
@@ -64,10 +59,9 @@ def _opened(out: Path) -> Iterator[sqlite3.Connection]:
 
 
 def last_rows(out: Path) -> dict[str, Row]:
-    """Return the last row of each project; none where there was no run.
+    """Return the last row of each project; empty before the first run.
 
-    Its alpha is that of the last run in which it had one, so that a night on which a project
-    failed hides no fall.
+    Its alpha is that of the last run in which it had one: a failed run must not hide a fall.
     """
     if not (out / FILE).exists():
         return {}
@@ -82,7 +76,7 @@ def last_rows(out: Path) -> dict[str, Row]:
 
 
 def names_of_last_run(out: Path) -> list[str]:
-    """Return the projects of the last run, sorted; none where there was no run."""
+    """Return the projects of the last run, sorted; empty before the first run."""
     if not (out / FILE).exists():
         return []
     with _opened(out) as connection:
@@ -93,37 +87,19 @@ def names_of_last_run(out: Path) -> list[str]:
 
 
 def append(out: Path, started: str, version: str, rows: Sequence[Row]) -> None:
-    """Add a run, as a whole or not at all.
-
-    Raises
-    ------
-    OutputError
-        If the file cannot be written.
-    """
+    """Add a run, completely or not at all."""
     with _opened(out) as connection:
         cursor = connection.execute(
             "INSERT INTO runs (started, version) VALUES (?, ?)", (started, version)
         )
         connection.executemany(
             "INSERT INTO projects VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            [
-                (
-                    cursor.lastrowid,
-                    clean(row.project),
-                    row.status,
-                    row.alpha,
-                    row.low,
-                    row.high,
-                    row.n_errors,
-                    row.n_warnings,
-                )
-                for row in rows
-            ],
+            [(cursor.lastrowid, clean(row.project), *_RECORDED(row)) for row in rows],
         )
 
 
 def regressions(before: Mapping[str, Row], rows: Sequence[Row]) -> list[Regression]:
-    """Return what is worse than in the run before: a lower alpha, more errors, a new failure.
+    """Return what is worse than in the last run: a lower alpha, more errors, a new failure.
 
     Examples
     --------
@@ -134,22 +110,21 @@ def regressions(before: Mapping[str, Row], rows: Sequence[Row]) -> list[Regressi
     worse = []
     for row in rows:
         last = before.get(clean(row.project))
-        if last is None:
-            continue
-        if row.status == FAILED and last.status != FAILED:
-            worse.append(Regression(row.project, "it failed, and did not before"))
-        if last.alpha is not None and row.alpha is None and row.status != FAILED:
-            worse.append(
-                Regression(row.project, f"alpha was {last.alpha:.4f}, and there is none now")
-            )
-        if last.alpha is not None and row.alpha is not None and row.alpha < last.alpha - _TIE:
-            worse.append(
-                Regression(row.project, f"alpha fell from {last.alpha:.4f} to {row.alpha:.4f}")
-            )
-        for name, old, new in (
-            ("errors", last.n_errors, row.n_errors),
-            ("warnings", last.n_warnings, row.n_warnings),
-        ):
-            if old is not None and new is not None and new > old:
-                worse.append(Regression(row.project, f"{name} rose from {old:,} to {new:,}"))
+        if last is not None:
+            worse += [Regression(row.project, what) for what in _worse(last, row)]
     return worse
+
+
+def _worse(last: Row, row: Row) -> Iterator[str]:
+    if row.status == FAILED and last.status != FAILED:
+        yield "failed, but not in the last run"
+    if last.alpha is not None and row.alpha is None and row.status != FAILED:
+        yield f"alpha was {last.alpha:.4f}, and there is none now"
+    if last.alpha is not None and row.alpha is not None and row.alpha < last.alpha - _TIE:
+        yield f"alpha fell from {last.alpha:.4f} to {row.alpha:.4f}"
+    for name, old, new in (
+        ("errors", last.n_errors, row.n_errors),
+        ("warnings", last.n_warnings, row.n_warnings),
+    ):
+        if old is not None and new is not None and new > old:
+            yield f"{name} rose from {old:,} to {new:,}"

@@ -1,4 +1,4 @@
-"""Digests of what the result of a project depends on."""
+"""Digests of everything that the result of a project depends on."""
 
 from contextlib import suppress
 from hashlib import blake2b
@@ -6,42 +6,35 @@ from hashlib import blake2b
 import msgspec
 
 from bboxqa.batch.projects.discovery import Project
-from bboxqa.batch.projects.store import Stored, _wanted
+from bboxqa.batch.projects.store import Stored, contents_to_fetch
 from bboxqa.batch.rows import Settings, settings_of
 from bboxqa.core.version import __version__
 
 __all__ = ["local_key", "result_key"]
 
+_BLOCK = 1 << 20
+
 
 def result_key(project: Project, settings: Settings) -> str:
-    """Return what a result depends on, as a digest; see `local_key`.
+    """Return a digest of inputs, settings and version; see `local_key`.
 
-    Of files in a store it has what the store tells of them, so that nothing is fetched for it.
+    For a project in a store it is made of what the store lists, without fetching files.
     """
     if not isinstance(project, Stored):
         return local_key(project, settings)
-    wanted = _wanted(project, images=settings.images)
+    contents = contents_to_fetch(project, images=settings.images)
     value = [
         __version__, settings.agree, settings.validate, settings.images, project.url,
         [
             (content.name, content.size, " ".join(f"{key}={text}" for key, text in content.stamps))
-            for content in wanted
+            for content in contents
         ],
     ]  # fmt: skip
     return blake2b(msgspec.json.encode(value), digest_size=16).hexdigest()
 
 
-_BLOCK = 1 << 20
-
-
 def local_key(project: Project, settings: Settings) -> str:
-    """Return what a result depends on, as a digest: inputs, settings and version.
-
-    Raises
-    ------
-    OSError
-        If a file cannot be read.
-    """
+    """Return a digest of inputs, settings and version; images count with size and time."""
     agree, validate = settings_of(project, settings)
     digest = blake2b(digest_size=16)
 
@@ -61,7 +54,7 @@ def local_key(project: Project, settings: Settings) -> str:
         for image in sorted(project.images.rglob("*")):
             add(image.relative_to(project.images).as_posix().encode("utf-8", "surrogateescape"))
             with suppress(OSError):
-                # A link that leads nowhere is a finding, not an end.
+                # A link that leads nowhere is a finding, not an error.
                 status = image.stat()
                 add(f"{status.st_size} {status.st_mtime_ns}".encode())
     return digest.hexdigest()

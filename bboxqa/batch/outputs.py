@@ -1,4 +1,4 @@
-"""What a run leaves behind for people and programs: a table, a summary, a page."""
+"""The files of a run: a table, a summary, and a page that links all results."""
 
 import csv
 import io
@@ -14,7 +14,7 @@ import msgspec
 from bboxqa.batch.history import Regression
 from bboxqa.batch.project import recorded
 from bboxqa.batch.projects.discovery import Discovered
-from bboxqa.batch.result_folders import FAILURE, folder_of
+from bboxqa.batch.result_folders import FAILURE, WRITTEN, folder_of
 from bboxqa.batch.rows import FAILED, MEASURED, NOT_MEASURED, Row
 from bboxqa.core.files import write_atomically
 from bboxqa.core.text import clean, count
@@ -22,10 +22,7 @@ from bboxqa.core.version import __version__
 from bboxqa.report.numbers import decimal
 from bboxqa.report.pages.page import escaped, page_lines, table_lines
 
-__all__ = ["WRITTEN", "write_outputs"]
-
-WRITTEN = ("projects.csv", "summary.json", "index.html")
-"""What a run writes beside the folders of its projects, in this order."""
+__all__ = ["write_outputs"]
 
 _TITLES = ("Project", "Status", "Alpha", "95 % interval", "Images", "Errors", "Warnings", "Note")
 _KINDS = {"Status": "word", **dict.fromkeys(_TITLES[2:7], "number")}
@@ -40,21 +37,7 @@ _LINKS = (
 def write_outputs(
     out: Path, found: Discovered, rows: Sequence[Row], worse: Sequence[Regression]
 ) -> None:
-    """Write projects.csv, summary.json and index.html, each as a whole.
-
-    Parameters
-    ----------
-    out : Path
-    found : Discovered
-    rows : sequence of Row
-        Sorted by project.
-    worse : sequence of Worse
-
-    Raises
-    ------
-    OutputError
-        If one cannot be written; those written before it stay.
-    """
+    """Write projects.csv, summary.json and index.html, each completely or not at all."""
     texts = (_table(rows), _summary(found, rows, worse), _page(out, rows, worse))
     for name, text in zip(WRITTEN, texts, strict=True):
         write_atomically(out / name, text.encode("utf-8", "surrogateescape"))
@@ -107,16 +90,16 @@ def _page(out: Path, rows: Sequence[Row], worse: Sequence[Regression]) -> str:
 
 
 def _urgency(row: Row) -> tuple[bool, float, str]:
-    """Return what sorts first what has to be looked at first."""
+    """Return a key that sorts projects to be examined first before the others."""
     return row.passed, 2.0 if row.alpha is None else row.alpha, row.project
 
 
 def _links(out: Path, row: Row) -> tuple[tuple[str, str], ...]:
-    """Return the files of a project that tell of its last run, with what they are called."""
-    known = recorded(out, row.project)
-    if row.status != FAILED or (known is not None and known[1] == row):
+    """Return the files of the last run of a project, each with the text of its link."""
+    last = recorded(out, row.project)
+    if row.status != FAILED or (last is not None and last[1] == row):
         return _LINKS
-    # What else is there belongs to an earlier run.
+    # Other files belong to an earlier run.
     return ((FAILURE, "log"),)
 
 

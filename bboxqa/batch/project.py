@@ -14,36 +14,42 @@ import msgspec
 
 from bboxqa.batch.projects.discovery import SPLITS, Project
 from bboxqa.batch.result_folders import FAILURE, RECORD, filled, folder_of, note_failure
-from bboxqa.batch.rows import FAILED, MEASURED, NOT_MEASURED, Row, Settings, settings_of
+from bboxqa.batch.rows import (
+    FAILED,
+    MEASURED,
+    NOT_MEASURED,
+    Row,
+    Settings,
+    failed_row,
+    settings_of,
+)
 from bboxqa.batch.validation import RunElsewhere, ValidationOutcome, validate_project
 from bboxqa.core.errors import BboxqaError, NothingToCompareError, OutputError
 from bboxqa.core.files import write_atomically
 from bboxqa.core.parallel import can_fork, second_process
 from bboxqa.core.text import clean
-from bboxqa.model.settings import (
-    AgreeSettings,
-    ValidateSettings,
-)
+from bboxqa.model.settings import AgreeSettings, ValidateSettings
 from bboxqa.pipelines.agree import CountAll, agree_with, read_for
 from bboxqa.report.agreement_summary import summary
 from bboxqa.report.result_files import write_folder
 
-__all__ = ["LONG", "failed", "run_project", "worth_two_processes"]
-LONG = 1 << 22
-"""From here on, in bytes of json, it is quicker to measure beside validating."""
+__all__ = ["LONG", "recorded", "run_project", "worth_two_processes"]
 
-# Where a result is written before it is complete.
+LONG = 1 << 22
+"""Bytes of json from which on a second process that validates saves time."""
+
+# The folder of a result until it is complete.
 _MEASURED = ".measured"
 # An annotation has 50 bytes of json or more, and may need 200 of memory, in each process.
 _OF_JSON = 8
 
 
 def recorded(out: Path, project: str) -> tuple[str, Row] | None:
-    """Return the key and the row of a project's last result; None if there is no complete one."""
+    """Return the key and the row of a project's last complete result; None if there is none."""
     try:
         folder = folder_of(out, project)
         record = json.loads((folder / RECORD).read_bytes())
-        # What somebody took away is made again.
+        # A result of which files were removed is made again.
         complete = set(record["files"]) <= {file.name for file in folder.iterdir()}
         return (str(record["key"]), Row(**record["row"])) if complete else None
     except (OSError, ValueError, KeyError, TypeError):
@@ -60,9 +66,8 @@ def run_project(
 ) -> Row:
     """Validate and measure one project, and write its folder.
 
-    The folder is complete before it appears under its name. What fails because of the input is
-    recorded; what fails because of the machine is not, and is tried again by the next run. Why
-    is in ``failed.txt``.
+    The folder is complete before it appears under its name. A failure of the input is recorded;
+    a failure of the machine is written to ``failed.txt``, and the next run tries again.
 
     Parameters
     ----------
@@ -71,21 +76,17 @@ def run_project(
     out : Path
         The folder of the run.
     key : str
-        What `key_of` returns.
-    count_all : callable
+        From `result_key`.
+    count_all : callable, optional
         As for `agree_with`.
     validate_beside : callable, optional
         Validates elsewhere while this process measures. Without it and `count_all`, a second
-        process does where that saves time.
-
-    Returns
-    -------
-    Row
+        process validates where that saves time.
     """
     is_long = worth_two_processes(project.size, settings.memory)
     if is_long and count_all is None and can_fork():
         validate_beside = second_process
-        # Each of the two processes gets by with half of it.
+        # Each of the two processes may use half of the memory.
         half = None if settings.memory is None else settings.memory // 2
         settings = replace(settings, memory=half)
     try:
@@ -98,30 +99,24 @@ def run_project(
             if keep:
                 files = sorted(file.name for file in scratch.iterdir())
                 record = {"key": key, "row": asdict(row), "files": files}
-                # Names that are no UTF-8 come back as they are.
+                # Escapes of ASCII keep names that are not UTF-8.
                 (scratch / RECORD).write_text(json.dumps(record), encoding="ascii")
     except (OSError, OutputError) as error:
         note_failure(out, project.name, traceback.format_exc())
-        return failed(project, error)
+        return failed_row(project, error)
     return row
 
 
 def _stamps(project: Project) -> list[tuple[int, int]]:
-    """Return what tells whether files have changed."""
+    """Return size and time of each file, which tell whether it has changed."""
     return [(stat.st_size, stat.st_mtime_ns) for stat in (f.stat() for f in project.files)]
 
 
 def _check_unchanged(project: Project, begun: list[tuple[int, int]]) -> None:
-    """Refuse a result whose parts are of different contents."""
+    """Refuse files that changed while they were read."""
     for file, now, before in zip(project.files, _stamps(project), begun, strict=True):
         if now != before:
             raise OutputError(f"{file}: changed while it was read; run the same again")
-
-
-def failed(project: Project, error: OSError | OutputError) -> Row:
-    """Return the row of a project that could not be run, or written, here and now."""
-    reason = error.strerror or str(error) if isinstance(error, OSError) else str(error)
-    return Row(project.name, FAILED, len(project.files), passed=False, message=reason)
 
 
 def _run(
@@ -131,7 +126,7 @@ def _run(
     count_all: CountAll | None,
     validate_beside: RunElsewhere | None,
 ) -> tuple[Row, bool, str]:
-    """Return the row of a project, whether it will be the same next time, and its log."""
+    """Return the row of a project, whether to record it, and its log."""
     row = Row(project.name, FAILED, len(project.files))
     try:
         agree, validate = settings_of(project, settings)
@@ -142,7 +137,7 @@ def _run(
         with validate_beside(validating) if validate_beside else nullcontext() as outcome:
             measured = _measured_into(scratch / _MEASURED, project, memory, agree, count_all)
             if outcome is not None:
-                # What went wrong there goes wrong here, too, and is told.
+                # An error there is raised again where this process validates.
                 with suppress(EOFError, OSError):
                     found = outcome()
         found = found or validating()
@@ -167,32 +162,24 @@ def _run(
         message = f"{type(error).__name__}: {clean(str(error))}"
         return replace(row, passed=False, message=message), False, traceback.format_exc()
     finally:
-        # What has not been moved is not complete.
+        # Files that were not moved are incomplete.
         shutil.rmtree(scratch / _MEASURED, ignore_errors=True)
     return row, True, f"{row.status}\n{row.message}\n" if row.message else f"{row.status}\n"
 
 
 def worth_two_processes(size: int, memory: int | None) -> bool:
-    """Return whether a project is worth two processes, and the memory does for both.
-
-    Parameters
-    ----------
-    size : int
-        Of its json, in bytes.
-    memory : int, optional
-        Bytes that it is to get by with.
-    """
+    """Return whether two processes save time for so many bytes of json and fit into `memory`."""
     return size >= LONG and (memory is None or _OF_JSON * size <= memory)
 
 
 def _splits(project: Project) -> bool:
-    """Return whether files stand in several folders: splits of one data set, not annotators."""
+    """Return whether files are splits of one data set rather than files of annotators."""
     folders = {file.parent.name.lower() for file in project.files}
     return len(folders) > 1 and folders <= SPLITS
 
 
 def _line(error: BboxqaError) -> str:
-    """Return the first line of an error's text, with how many there are more."""
+    """Return the first problem of an error, and how many more it has."""
     problems = getattr(error, "problems", (str(error),))
     first = clean(problems[0]).replace("\n", " ")
     return first if len(problems) == 1 else f"{first} (and {len(problems) - 1} more)"
@@ -205,9 +192,9 @@ def _measured_into(
     agree: AgreeSettings,
     count_all: CountAll | None,
 ) -> dict[str, Any] | Exception:
-    """Measure a project, and write the result into a folder.
+    """Measure a project and write the result; return values of its row, or the error.
 
-    Return what its row says of it, or why there is nothing to say: its findings come before that.
+    The error is not raised, since findings are written before it.
     """
     try:
         reading = agree
@@ -218,7 +205,7 @@ def _measured_into(
         values = summary(result)
         write_folder(result, values, folder)
     except BboxqaError as error:
-        # Its frames would hold the annotations.
+        # The frames of a traceback would keep the annotations in memory.
         return error.with_traceback(None)
     except Exception as error:  # noqa: BLE001 - raised where the findings are written
         return error
@@ -239,10 +226,10 @@ def _measured_into(
 def _gated(
     row: Row, agree: AgreeSettings, validate: ValidateSettings, found: ValidationOutcome
 ) -> Row:
-    """Return the row with the gates that it fails."""
+    """Return the row, failed if it misses a gate."""
     failed = []
     if row.status == NOT_MEASURED and agree.min_alpha is not None:
-        # An annotator key that was renamed must not turn a gate green.
+        # An annotator key that was renamed must not pass the gate.
         failed.append(f"there is no alpha, which does not reach {agree.min_alpha:g}")
     if row.status == MEASURED and agree.min_alpha is not None:
         alpha = float("nan") if row.alpha is None else row.alpha

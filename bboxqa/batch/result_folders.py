@@ -1,31 +1,50 @@
-"""Folders of results: complete before they appear under their names."""
+"""The folder of a run, and the folders of results inside it."""
 
 import os
-from contextlib import suppress
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from hashlib import blake2b
 from pathlib import Path
 from urllib.parse import quote
 
-from bboxqa.core.files import filled_folder
+from bboxqa.core.errors import OutputError
+from bboxqa.core.files import filled_folder, unfinished
 
-__all__ = ["FAILURE", "RECORD", "filled", "folder_of", "note_failure"]
+__all__ = [
+    "FAILURE",
+    "LOCK",
+    "RECORD",
+    "WRITTEN",
+    "filled",
+    "folder_of",
+    "locked",
+    "note_failure",
+    "remove_unfinished",
+]
+
+LOCK = ".lock"
+"""In every folder of a run."""
+
+WRITTEN = ("projects.csv", "summary.json", "index.html")
+"""What a run writes beside the folders of its projects, in this order."""
 
 RECORD = "record.json"
 """Written last: a folder with it is complete."""
 
 FAILURE = "failed.txt"
-"""Why the last run of a project failed; beside it can be the results of an earlier one."""
+"""Why the last run of a project failed; results of an earlier run may be beside it."""
 
 filled = partial(filled_folder, last=RECORD)
 """Yields a hidden folder to fill, which then replaces the results of a project as a whole."""
 
-# Longer names of folders are refused by file systems.
+# File systems refuse longer names of folders.
 _LONGEST_NAME = 200
 
 
 def folder_of(out: Path, project: str) -> Path:
-    """Return the folder of a project's results; no name leads out of it, and no two share one.
+    """Return the folder of a project's results, a different one for every name.
 
     Examples
     --------
@@ -40,17 +59,42 @@ def folder_of(out: Path, project: str) -> Path:
 
 
 def note_failure(out: Path, project: str, text: str) -> None:
-    """Write why a project failed, and leave what else is known of it.
-
-    Parameters
-    ----------
-    out : Path
-        The folder of the run.
-    project : str
-    text : str
-        Not written where the disk takes nothing: the failure is told all the same.
-    """
+    """Write why a project failed, beside its earlier results; do nothing if the disk is full."""
     folder = folder_of(out, project)
     with suppress(OSError):
         folder.mkdir(parents=True, exist_ok=True)
         (folder / FAILURE).write_text(text, "utf-8", "backslashreplace")
+
+
+@contextmanager
+def locked(out: Path) -> Iterator[None]:
+    """Keep other runs out of a folder; the lock ends with the process that holds it."""
+    from filelock import FileLock, Timeout
+
+    lock = FileLock(out / LOCK, timeout=0)
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    except Timeout:
+        raise OutputError(
+            f"{out}: another run is at work here; wait for it, or choose another --out"
+        ) from None
+    except FileExistsError:
+        raise OutputError(f"{out}: is a file; name a folder with --out") from None
+    except OSError as error:
+        raise OutputError(f"{out}: cannot be written: {error.strerror}") from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def remove_unfinished(out: Path) -> None:
+    """Remove folders and files that killed runs left incomplete."""
+    for rest in (out / "projects").glob(".bboxqa-*"):
+        shutil.rmtree(rest, ignore_errors=True)
+    # Only files of this command, since another command may be writing into the same folder.
+    for name in WRITTEN:
+        for rest in out.glob(unfinished(name)):
+            with suppress(OSError):
+                rest.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""The row that a project becomes, and the settings that decide it."""
+"""The row of results of a project, and the settings of a run."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,7 +14,7 @@ from bboxqa.model.settings_files import read_validate_settings
 from bboxqa.pipelines.settings import agree_settings_from, read_agree_settings
 from bboxqa.rules.registry import select
 
-__all__ = ["MEASURED", "Row", "Settings", "settings_of"]
+__all__ = ["FAILED", "MEASURED", "NOT_MEASURED", "Row", "Settings", "failed_row", "settings_of"]
 
 MEASURED = "measured"
 NOT_MEASURED = "not measured"
@@ -23,18 +23,18 @@ FAILED = "failed"
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What decides the results of a project.
+    """Settings of a run.
 
     Attributes
     ----------
-    agree, validate : mapping
-        Settings of the two commands, unchecked values as TOML gives them.
+    agree, validate : dict
+        Settings of the two commands, as values of TOML; those of a project replace them.
     images : bool
-        Whether the image files are looked at.
+        Whether the image files are examined.
     memory : int, optional
-        Bytes that a project is to get by with; changes no result.
-    agree_over, validate_over : mapping
-        Settings that go over those of the project as well: those of the command line.
+        Limits memory per project, in bytes; does not change results.
+    agree_over, validate_over : dict
+        Settings that replace those of projects, too: options of the command line.
     """
 
     agree: dict[str, Any]
@@ -47,22 +47,22 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """What came of a project; None where there is no such number.
+    """Results of a project; numbers that are not known are None.
 
     Attributes
     ----------
     project : str
     status : {"measured", "not measured", "failed"}
-        Not measured are projects in which nothing was annotated by two.
+        Not measured: no image was annotated by two.
     n_files, n_images, n_annotators, n_annotations : int or None
     alpha, low, high, mean_image_alpha : float or None
-        Of the first threshold, with its 95 % interval.
+        Alpha of the first threshold, with its 95 % interval.
     n_errors, n_warnings, n_infos : int or None
-        Findings.
+        Numbers of findings.
     passed : bool
-        Whether no gate failed.
+        Whether all gates were passed.
     message : str
-        Why it was not measured, or failed; which gate failed.
+        Why the project was not measured or failed, and the gates that it missed.
     """
 
     project: str
@@ -82,21 +82,20 @@ class Row:
     message: str = ""
 
 
-def settings_of(project: Project, settings: Settings) -> tuple[AgreeSettings, ValidateSettings]:
-    """Return the checked settings of a project: its own over those of the run.
+def failed_row(project: Project, reason: object) -> Row:
+    """Return the row of a project that failed for a reason, such as an error."""
+    message = str(getattr(reason, "strerror", None) or reason)
+    return Row(project.name, FAILED, len(project.files), passed=False, message=message)
 
-    Raises
-    ------
-    ConfigError
-        If its settings are wrong.
-    """
+
+def settings_of(project: Project, settings: Settings) -> tuple[AgreeSettings, ValidateSettings]:
+    """Return the checked settings of a project: its own replace those of the run."""
     agree, validate = settings.agree, settings.validate
     if project.settings is not None:
-        own = str(project.settings)
-        agree = {**agree, **read_agree_settings(own)}
-        own_validate = read_validate_settings(own)
-        _check_codes(own_validate, own)
-        validate = {**validate, **own_validate}
+        file = str(project.settings)
+        validate_here = read_validate_settings(file)
+        _check_codes(validate_here, file)
+        agree, validate = {**agree, **read_agree_settings(file)}, {**validate, **validate_here}
     return (
         agree_settings_from({**agree, **settings.agree_over}),
         validate_settings_from({**validate, **settings.validate_over}),
@@ -104,7 +103,7 @@ def settings_of(project: Project, settings: Settings) -> tuple[AgreeSettings, Va
 
 
 def _check_codes(values: dict[str, Any], where: str) -> None:
-    """Refuse rules that there are not, and say where they stand."""
+    """Refuse codes that fit no rule, naming the file."""
     checked = validate_settings_from(values)
     try:
         for codes in (checked.select, checked.ignore, *checked.per_file_ignores.values()):

@@ -1,4 +1,4 @@
-"""What validating a project gives, here or on another worker."""
+"""The findings of one project, in this process or elsewhere."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -13,7 +13,7 @@ from bboxqa.report.findings import FINDING_VIEWS
 
 __all__ = ["RunElsewhere", "ValidationOutcome", "validate_project"]
 
-# Findings of one rule and file that are listed; all are counted.
+# Findings listed for each rule and file; all are counted.
 _LISTED = 1000
 
 
@@ -24,11 +24,11 @@ class ValidationOutcome:
     Attributes
     ----------
     lines : bytes
-        Those that are listed, as jsonl.
+        The listed findings, as json lines.
     n_errors, n_warnings, n_infos : int
-        How many there are.
+        Number of all findings.
     failed : bool
-        Whether some are as bad as `fail_on` says, or worse.
+        Whether some are at least as severe as `fail_on`.
     """
 
     lines: bytes
@@ -41,36 +41,23 @@ class ValidationOutcome:
 RunElsewhere = Callable[
     [Callable[[], ValidationOutcome]], AbstractContextManager[Callable[[], ValidationOutcome]]
 ]
-"""Validates elsewhere: yields what waits for the findings, as `bboxqa.core.parallel.beside` does.
+"""Validates elsewhere: yields a function that waits for the outcome, as `second_process` does.
 
-Whatever goes wrong there is an EOFError or an OSError: the one who waits then does it himself.
+Every failure there is raised as EOFError or OSError; the caller then validates in its own process.
 """
 
 
 def validate_project(
     project: Project, settings: ValidateSettings, images: Path | None, memory: int | None
 ) -> ValidationOutcome:
-    """Validate the files of a project.
-
-    Parameters
-    ----------
-    project : Project
-    settings : ValidateSettings
-    images : Path, optional
-        The folder of the images; without it they are not looked at.
-    memory : int, optional
-        Bytes to get by with.
-
-    Returns
-    -------
-    Validated
+    """Validate the files of a project, and its images if their folder is given.
 
     Raises
     ------
     DatasetError
-        If a file is not there any more.
+        If a file no longer exists.
     OutputError
-        If there is no room for temporary files, or so many annotations need more memory.
+        If there is no room for temporary files, or the annotations need more memory.
     """
     report = validate_with(project.files, settings, images, _LISTED, memory)
     lines = "".join(f"{line}\n" for line in FINDING_VIEWS["jsonl"](report))

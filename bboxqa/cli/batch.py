@@ -120,7 +120,7 @@ def batch(
             fresh=not resume,
             fail_fast=fail_fast,
             scheduler=scheduler,
-            tell=tell,
+            on_project=tell,
         )
     if not result.found.projects:
         click.echo(f"Error: {root}: no project below this folder has COCO json", err=True)

@@ -339,7 +339,7 @@ def test_a_scheduler_that_dies_is_told(address, monkeypatch):
 
     with connected(address) as client:
         monkeypatch.setattr(client, "nthreads", gone)
-        with pytest.raises(ConfigError, match="the scheduler is gone"):
+        with pytest.raises(ConfigError, match="the scheduler has closed"):
             list(run_on(client, [(1, "")], square_or_die))
 
 

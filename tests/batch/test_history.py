@@ -97,7 +97,7 @@ def test_tables_of_another_shape(tmp_path):
         ({"n_errors": 1200}, ["errors rose from 0 to 1,200"]),
         ({"n_warnings": 4}, ["warnings rose from 3 to 4"]),
         ({"n_warnings": 2, "n_infos": 99}, []),
-        ({"status": FAILED, "alpha": None}, ["it failed, and did not before"]),
+        ({"status": FAILED, "alpha": None}, ["failed, but not in the last run"]),
         ({"status": NOT_MEASURED, "alpha": None}, ["alpha was 0.8000, and there is none now"]),
         ({"alpha": -0.1, "n_errors": 1},
          ["alpha fell from 0.8000 to -0.1000", "errors rose from 0 to 1"]),
@@ -137,5 +137,5 @@ def test_nothing_is_worse_both_ways_in_the_same_respect(first, second):
 
 def test_names_the_project():
     assert regressions({"a": SOUND}, [Row("b", FAILED, 1), replace(SOUND, status=FAILED)]) == [
-        Regression("a", "it failed, and did not before")
+        Regression("a", "failed, but not in the last run")
     ]

@@ -12,7 +12,7 @@ import pytest
 from support.cli import python
 from threadpoolctl import threadpool_info
 
-from bboxqa.batch.workers.pool import WorkerDied, run_all
+from bboxqa.batch.workers.pool import WorkerDied, exit_reason, run_all
 from bboxqa.core import parallel
 from bboxqa.core.errors import OutputError
 from bboxqa.core.parallel import cores
@@ -128,7 +128,7 @@ def test_one_that_kills_itself(tmp_path, jobs):
     work = partial(fatal, folder=tmp_path, bad={2})
     done = do(range(8), work, jobs)
     assert sorted(task for task, _ in done) == [*range(8)]
-    assert done[-1] == (2, WorkerDied(-9))
+    assert done[-1] == (2, WorkerDied(exit_reason(-9)))
     assert all(result == task for task, result in done[:-1])
     lines = {path.name: path.read_text().splitlines() for path in tmp_path.iterdir()}
     # Once more, and no more; those behind it are done once.
@@ -149,18 +149,20 @@ def test_one_that_dies_once_is_done_in_the_end(tmp_path):
 
 def test_all_of_them_die(tmp_path):
     work = partial(fatal, folder=tmp_path, bad={0, 1, 2})
-    assert sorted(do(range(3), work), key=str) == [(task, WorkerDied(-9)) for task in range(3)]
+    assert sorted(do(range(3), work), key=str) == [
+        (task, WorkerDied(exit_reason(-9))) for task in range(3)
+    ]
 
 
 def test_one_that_leaves():
-    assert do([1], leave) == [(1, WorkerDied(3))]
+    assert do([1], leave) == [(1, WorkerDied(exit_reason(3)))]
 
 
 def test_what_is_told_of_it():
-    assert str(WorkerDied(-9)) == "its process was ended by signal 9 (out of memory?)"
-    assert str(WorkerDied(-11)) == "its process was ended by signal 11"
-    assert str(WorkerDied(3)) == "its process ended with status 3"
-    assert str(WorkerDied(None)) == "its process ended with status None"
+    assert exit_reason(-9) == "its process was ended by signal 9 (out of memory?)"
+    assert exit_reason(-11) == "its process was ended by signal 11"
+    assert exit_reason(3) == "its process ended with status 3"
+    assert exit_reason(None) == "its process ended with status None"
 
 
 @pytest.mark.parametrize(
@@ -209,5 +211,5 @@ def test_where_no_process_can_be_started_it_is_said(monkeypatch):
         raise EOFError
 
     monkeypatch.setattr("multiprocessing.context.ForkServerProcess.start", gone)
-    with pytest.raises(OutputError, match="the one that forks them is gone"):
+    with pytest.raises(OutputError, match="the server that forks them has ended"):
         do([1, 2], double)

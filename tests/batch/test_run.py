@@ -122,7 +122,7 @@ def test_unchanged_is_not_run_again(root):
     assert (len(first.rows), first.n_reused, first.passed) == (3, 0, True)
     before, content = times(root), files(root)
     steps = []
-    second = run(root, tell=steps.append)
+    second = run(root, on_project=steps.append)
     assert (second.rows, second.n_reused, second.worse) == (first.rows, 3, ())
     assert [(step.reused, step.done, step.total) for step in steps] == [
         (True, number, 3) for number in (1, 2, 3)
@@ -318,7 +318,7 @@ def test_killed_workers_are_replaced(root):
         if step.done % 3 == 1 and workers:
             os.kill(workers[0].pid, signal.SIGKILL)
 
-    result = run(root, tell=kill, jobs=2)
+    result = run(root, on_project=kill, jobs=2)
     assert set(statuses(result).values()) == {"measured"}
     run(root, out="undisturbed")
     # What the killed ones left goes with the next run.
@@ -534,7 +534,7 @@ def test_nobody_else_is_let_in(root):
             run(root)
         refused.append(str(error.value))
 
-    assert len(run(root, tell=try_it).rows) == len(refused) == 3
+    assert len(run(root, on_project=try_it).rows) == len(refused) == 3
     assert refused[0].startswith(f"{root.parent / 'out'}: ")
     assert run(root).n_reused == 3
 

@@ -32,11 +32,11 @@ LOOKED_AT = 1 << 16
 """Bytes read at either end of a file to tell whether it is COCO: its lists begin there."""
 
 _LISTS = re.compile(rb'"(?:images|annotations)"\s*:\s*\[|"categories"\s*:\s*\[\s*(?:\{|\]|$)')
-# Folders that belong to the project above: CVAT writes annotations/, Roboflow one a split.
+# Folders that are parts of a project: CVAT writes annotations/, Roboflow a folder for each split.
 SPLITS = frozenset({"train", "valid", "val", "test"})
 _PARTS = SPLITS | {"annotations"}
 _IMAGES = "images"
-# What a folder of results of a batch holds.
+# Names in a folder of results of a batch.
 _RESULTS = {"history.sqlite", "projects"}
 
 
@@ -47,16 +47,16 @@ class Project:
     Attributes
     ----------
     name : str
-        Its path below the root, with ``/``; ``.`` for the root itself.
+        Path below the root, with ``/``; ``.`` for the root itself.
     folder : Path
     files : tuple of Path
-        Its COCO files, sorted.
+        COCO files, sorted.
     images : Path or None
-        The folder of its images, if there is one.
+        Folder of the images, if it exists.
     settings : Path or None
-        Its own settings, if there are any.
+        Settings of the project, if they exist.
     size : int
-        Bytes of its COCO files.
+        Bytes of the COCO files.
     """
 
     name: str
@@ -79,7 +79,7 @@ class Unreadable(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Discovered:
-    """What was found below a root.
+    """Projects and other json files below a root.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ def discover(root: Path, pattern: str | None = None, skip: Path | None = None) -
 
     A project is a folder that holds COCO files, or has them in ``annotations/`` or in the splits
     ``train/``, ``valid/``, ``val/`` and ``test/``. Hidden files and folders and results of
-    ``bboxqa`` are left out. A folder that links lead to twice is looked at once.
+    ``bboxqa`` are left out. A folder to which several links lead is read once.
 
     Parameters
     ----------
@@ -109,10 +109,6 @@ def discover(root: Path, pattern: str | None = None, skip: Path | None = None) -
         A glob that the names of COCO files have to match.
     skip : Path, optional
         A folder to leave out: that of the results.
-
-    Returns
-    -------
-    Discovered
 
     Raises
     ------
@@ -171,7 +167,7 @@ def sort_files(
 
 
 def _json_files(root: Path, skip: Path | None, unreadable: list[Unreadable]) -> Iterator[Path]:
-    """Yield json files below a folder, each real folder once, under its own name if it has one."""
+    """Yield json files below a folder; a folder with links to it comes once, by its own name."""
     seen: set[tuple[int, int]] = set()
     skipped = None if skip is None else skip.resolve()
     waiting, links = [root], list[Path]()

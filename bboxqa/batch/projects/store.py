@@ -1,4 +1,4 @@
-"""Projects whose files are in a store: fetched through fsspec where they are run."""
+"""Projects in a store, whose files are fetched through fsspec to where they run."""
 
 import re
 import shutil
@@ -18,20 +18,21 @@ __all__ = [
     "Content",
     "Stored",
     "contents_of",
+    "contents_to_fetch",
     "error_text",
     "fetched",
     "is_url",
     "system_of",
 ]
 
-# What a store knows of a file that changes with its content.
+# Keys under which stores list properties that change with the content of a file.
 _STAMPS = ("size", "ETag", "etag", "md5", "md5Hash", "mtime", "LastModified", "last_modified")
 _STAMPS_OF_OTHERS = ("updated", "created", "generation")
-# Those of them that say more than a time.
+# Those that identify a version by more than its time.
 _VERSIONS = {"ETag", "etag", "md5", "md5Hash", "generation"}
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://(?P<rest>.*)")
 AT_A_TIME = 256
-"""Files asked for at a time: stores answer in parallel."""
+"""Files requested at a time: stores answer in parallel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class Content:
     size : int
         Bytes.
     stamps : tuple of (str, str)
-        What tells its versions apart, each with the name that the store has for it.
+        Key and value of what tells its versions apart.
     """
 
     name: str
@@ -73,12 +74,12 @@ class Stored(Project):
 
 
 def contents_of(listed: dict[str, Any], base: str) -> tuple[dict[str, Content], list[Unreadable]]:
-    """Return the files of a listing that are not hidden, by name, and what cannot be one.
+    """Return the files of a listing that are not hidden, by name, and unusable names.
 
     Parameters
     ----------
     listed : dict
-        Path to what the store tells of it.
+        Path to properties of the file.
     base : str
         The path of the root.
 
@@ -112,7 +113,7 @@ def contents_of(listed: dict[str, Any], base: str) -> tuple[dict[str, Content], 
 
 
 def _stamps(info: dict[str, Any], keys: Sequence[str]) -> dict[str, str]:
-    """Return what the store tells of a file under some names."""
+    """Return the properties that a store lists under some keys."""
     return {key: str(info[key]) for key in keys if key in info}
 
 
@@ -129,33 +130,25 @@ def is_url(root: str) -> bool:
 
 @contextmanager
 def fetched(project: Stored, scratch: Path, *, images: bool) -> Iterator[tuple[Project, Path]]:
-    """Fetch the files of a project into a folder that is removed afterwards.
-
-    Parameters
-    ----------
-    project : Stored
-    scratch : Path
-        Where the folder is made.
-    images : bool
-        Fetch the image files as well.
+    """Fetch the files of a project into a temporary folder inside `scratch`.
 
     Yields
     ------
     project : Project
         With paths in the folder.
     root : Path
-        What stands for the URL there.
+        The folder that replaces the URL there.
 
     Raises
     ------
     OutputError
-        If a file cannot be fetched, has changed since it was found, or there is no room for it.
+        If a file cannot be fetched, has changed since it was found, or does not fit on the disk.
     """
-    # In a folder of its own, the last name of the root is there as it is for a local run.
+    # The root keeps its last name, as in a local run.
     folder = Path(tempfile.mkdtemp(prefix=".bboxqa-", dir=scratch)).resolve()
     root = folder / (re.sub(r"[^\w.-]", "_", project.url.rpartition("/")[2]).strip(".") or "root")
     try:
-        _fetch(project, _wanted(project, images=images), root)
+        _fetch(project, contents_to_fetch(project, images=images), root)
         yield (
             Project(
                 name=project.name,
@@ -171,7 +164,8 @@ def fetched(project: Stored, scratch: Path, *, images: bool) -> Iterator[tuple[P
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _wanted(project: Stored, *, images: bool) -> tuple[Content, ...]:
+def contents_to_fetch(project: Stored, *, images: bool) -> tuple[Content, ...]:
+    """Return the files that a run needs."""
     return (*project.contents, *project.pictures) if images else project.contents
 
 
@@ -180,7 +174,7 @@ def _fetch(project: Stored, wanted: Sequence[Content], root: Path) -> None:
     root.mkdir(parents=True)
     size, free = sum(content.size for content in wanted), shutil.disk_usage(root).free
     if size > free:
-        raise OutputError(f"{size:,} bytes are to be fetched and the disk has room for {free:,}")
+        raise OutputError(f"project takes {size:,} bytes; the disk has room for {free:,}")
     for start in range(0, len(wanted), AT_A_TIME):
         part = wanted[start : start + AT_A_TIME]
         targets = [_inside(root, content.name) for content in part]
@@ -198,7 +192,7 @@ def _fetch(project: Stored, wanted: Sequence[Content], root: Path) -> None:
 
 
 def _check_unchanged(system: Any, base: str, contents: Sequence[Content]) -> None:
-    """Refuse files of another version, also of the same size: a result is kept for the one."""
+    """Refuse files that changed since they were listed, even if their size is the same."""
     try:
         system.invalidate_cache()
         infos = [system.info(f"{base}/{content.name}") for content in contents]
@@ -210,16 +204,16 @@ def _check_unchanged(system: Any, base: str, contents: Sequence[Content]) -> Non
 
 
 def _is_same(content: Content, now: dict[str, str]) -> bool:
-    """Return whether what a store tells of one file fits what its list has told."""
+    """Return whether the properties of a file are those that were listed."""
     before = dict(content.stamps)
     shared = before.keys() & now.keys()
-    # A list can have times to the millisecond, and tags without their quotation marks.
-    told_apart_by = shared & _VERSIONS or shared
-    return all(before[key].strip('"') == now[key].strip('"') for key in told_apart_by)
+    # Listings may round times to milliseconds, and leave out quotation marks of tags.
+    compared = shared & _VERSIONS or shared
+    return all(before[key].strip('"') == now[key].strip('"') for key in compared)
 
 
 def _inside(root: Path, name: str) -> Path:
-    """Return the place of a file, which is never outside of the folder."""
+    """Return the path of a file; refuse a name that leads out of the folder."""
     target = root / name
     if not _is_path(name) or not target.resolve().is_relative_to(root):
         raise OutputError(f"{name}: leads out of its folder")
@@ -227,13 +221,13 @@ def _inside(root: Path, name: str) -> Path:
 
 
 def _is_path(name: str) -> bool:
-    """Return whether the name of an object is that of a file below a folder, on any system."""
+    """Return whether a name can be that of a file below a folder, on any system."""
     parts = name.split("/")
     return not any(part in {"", ".", ".."} for part in parts) and not re.search(r"[\\:\0]", name)
 
 
 def error_text(error: Exception) -> str:
-    """Return an error in words, without queries of addresses: they can hold a signature."""
+    """Return an error in words, without queries of URLs, which may hold a signature."""
     text = clean(re.sub(r"\?\S+", "?…", str(error))).replace("\n", " ")
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
@@ -244,8 +238,8 @@ def system_of(url: str) -> tuple[Any, str]:
     rest = "" if match is None else match["rest"]
     if "::" in url or "?" in rest or ":" in rest.partition("/")[0].rpartition("@")[0]:
         raise ConfigError(
-            "the address of ROOT may have no password, query or chain; give credentials to the "
-            "library of the store, in its variables or files"
+            "ROOT has a password, query or chain; expected a plain URL: credentials go into the "
+            "variables or files that the library of the store reads"
         )
     try:
         from fsspec.core import url_to_fs

@@ -1,11 +1,10 @@
-"""The same plan on a cluster of Dask: projects are tasks, and so are parts of large ones."""
+"""Projects, and parts of large ones, as tasks of a Dask cluster."""
 
 import logging
 import re
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -30,36 +29,20 @@ from bboxqa.core.version import __version__
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-__all__ = ["WorkerLost", "connected", "run_on", "run_projects"]
+__all__ = ["connected", "run_on", "run_projects"]
 
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
 
 _ADDRESS = re.compile(r"(tcp|tls|ucx|ws|wss)://[^\s/]+:\d+")
 _LOCAL = re.compile(r"local(?::([1-9]\d*))?")
-_GONE = "the scheduler is gone; what was done is kept: run the same again"
+_GONE = "the scheduler has closed; what was done is kept: run the same again"
 _SECONDS_TO_ANSWER = 5
-# A cluster that grows on demand takes its time for the first worker.
+# A cluster that grows on demand may take minutes to start its first worker.
 _SECONDS_TO_JOIN = 600
-# Projects with more bytes of json than this stay in memory while others validate them and match
-# their parts, so that no worker may measure more than one of them.
+# A project with more bytes of json than this stays in the memory of its worker while others
+# validate it and match its parts; hence a worker measures one of them at a time.
 _LARGE = 1 << 26
-
-
-@dataclass(frozen=True, slots=True)
-class WorkerLost(WorkerDied):
-    """A task that no worker has brought to an end.
-
-    Attributes
-    ----------
-    reason : str
-        Why, in words.
-    """
-
-    reason: str = ""
-
-    def __str__(self) -> str:
-        return self.reason
 
 
 @contextmanager
@@ -71,14 +54,10 @@ def connected(scheduler: str) -> "Iterator[Client]":
     scheduler : str
         ``tcp://host:port`` (or ``tls://``), ``local``, or ``local:N`` for N processes.
 
-    Yields
-    ------
-    Client
-
     Raises
     ------
     ConfigError
-        If Dask is not installed, the address is none, or nobody answers there.
+        If Dask is not installed, or the address is wrong or does not answer.
     """
     local = _LOCAL.fullmatch(scheduler)
     if local is None and _ADDRESS.fullmatch(scheduler) is None:
@@ -97,7 +76,7 @@ def connected(scheduler: str) -> "Iterator[Client]":
                 n_workers=int(local[1] or cores()),
                 threads_per_worker=1,
                 host="127.0.0.1",
-                # A port that is free, whoever else has a cluster here.
+                # Any free port, since other clusters may run here.
                 dashboard_address="127.0.0.1:0",
                 silence_logs="ERROR",
             ) as cluster,
@@ -117,7 +96,7 @@ def connected(scheduler: str) -> "Iterator[Client]":
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep what Dask logs of a lost connection off the screen: the error says it."""
+    """Keep logs of Dask about lost connections off the screen: the error says it."""
     handlers = logging.getLogger("distributed").handlers
     before = [handler.level for handler in handlers]
     for handler in handlers:
@@ -138,19 +117,8 @@ def run_projects(
 ) -> Iterator[Outcome[Task, Row]]:
     """Run projects on a cluster; write the folder of each here as it is done.
 
-    Parameters
-    ----------
-    client : Client
-    tasks : sequence of (Project, str)
-    settings : Settings
-    out : Path
-        The folder of the run; workers need not see it.
-    part_size : int, optional
-        Annotations of a part; by default what takes about half a second.
-
-    Yields
-    ------
-    task, Row or Died
+    Workers need not have access to the folder of the run. `part_size` is the number of
+    annotations of a part; by default it takes about half a second to match.
     """
     work = partial(_pack, settings=settings, version=__version__, part_size=part_size)
     for task, outcome in run_on(client, tasks, work, large=lambda task: task[0].size > _LARGE):
@@ -159,7 +127,7 @@ def run_projects(
 
 def _pack(task: Task, settings: Settings, version: str, part_size: int | None) -> PackedResult:
     project, _ = task
-    # Sharing out a small one would cost more than it saves.
+    # Splitting a small project would cost more than it saves.
     is_large = project.size > _LARGE or part_size is not None
     return run_packed(
         task,
@@ -171,12 +139,12 @@ def _pack(task: Task, settings: Settings, version: str, part_size: int | None) -
 
 
 def _scratch(version: str) -> Path:
-    """Return the folder of this worker, if it is of the version that the run is of."""
+    """Return the folder of this worker; refuse a worker of another version than the run."""
     from distributed import get_worker
 
     if version != __version__:
         raise ConfigError(f"the worker has bboxqa {__version__}, and this run is of {version}")
-    # What a killed worker leaves in its own folder is removed by Dask.
+    # Dask removes the folders of workers that were killed.
     return Path(get_worker().local_directory)
 
 
@@ -184,7 +152,7 @@ def _scratch(version: str) -> Path:
 def _validate_beside(
     project: Project, settings: Settings, version: str, here: Callable[[], ValidationOutcome]
 ) -> Iterator[Callable[[], ValidationOutcome]]:
-    """Validate a project on another worker, or here if there is none; yield what waits for it."""
+    """Validate on another worker, or here if there is none; yield a function that waits for it."""
     from distributed import get_client, get_worker, worker_client
 
     client, worker = get_client(), get_worker()
@@ -200,15 +168,15 @@ def _validate_beside(
         version,
         key=f"validate-{uuid4().hex}",
         pure=False,
-        # Before other projects: what is begun is to end.
+        # Projects that were started come before others.
         priority=1,
         workers=sorted(others),
-        # They may be gone by then.
+        # Those workers may have left the cluster by then.
         allow_other_workers=True,
     )
 
     def wait() -> ValidationOutcome:
-        # The thread leaves the pool of its worker meanwhile: there may be no other one.
+        # Meanwhile the thread leaves the pool of its worker, whose only one it may be.
         with nullcontext() if future.done() else worker_client():
             try:
                 result: ValidationOutcome = future.result()
@@ -233,31 +201,26 @@ def run_on(
     *,
     large: Callable[[_Task], bool] = lambda task: False,  # noqa: ARG005
 ) -> Iterator[Outcome[_Task, _Result]]:
-    """Do tasks on a cluster; yield each with its result as it is done.
+    """Do tasks on a cluster; yield each with its result, or WorkerDied, as it is done.
 
-    A worker that dies takes nothing with it: Dask does its tasks again elsewhere. A task whose
-    workers die time and again (``distributed.scheduler.allowed-failures``), or that raises, is
-    tried once more at the end, alone, since another one may have ended those workers; then it is
-    yielded with `WorkerDied`.
+    Dask repeats the tasks of a worker that died. A task that raises, or whose workers die more
+    often than ``distributed.scheduler.allowed-failures``, is tried once more at the end, alone,
+    since another task may have ended those workers.
 
     Parameters
     ----------
     client : Client
     tasks : sequence
-        Whatever can be pickled; they are begun in this order.
+        Anything that can be pickled; they are started in this order.
     work : callable
-        A function of a module, or a partial of one: it is pickled.
+        Is pickled: a function of a module, or a partial of one.
     large : callable
-        Tells tasks of which there may be only one a worker.
-
-    Yields
-    ------
-    task, result or Died
+        Returns whether a worker may run only one task of this kind at a time.
 
     Raises
     ------
     ConfigError
-        If no worker joins, or the scheduler is gone.
+        If no worker joins, or the scheduler has closed.
     """
     from distributed.comm import CommClosedError
 
@@ -288,7 +251,7 @@ def _run(
     try:
         while any(waiting.values()) or any(given.values()):
             slots = list(client.nthreads().values())
-            # Each has one to go on with; more would only be a burden to the scheduler.
+            # One more task per slot keeps workers busy; more would burden the scheduler.
             room = {True: max(1, len(slots)), False: max(2, 2 * sum(slots))}
             for size, queue in waiting.items():
                 while queue and len(given[size]) < room[size]:
@@ -327,10 +290,8 @@ def _result_of(future: "Future") -> Any:
         return future.result()
     except KilledWorker as error:
         times = error.allowed_failures + 1
-        return WorkerLost(
-            None, f"its workers died {times} times while they ran it (out of memory?)"
-        )
+        return WorkerDied(f"its workers died {times} times while they ran it (out of memory?)")
     except BboxqaError as error:
-        return WorkerLost(None, str(error))
+        return WorkerDied(str(error))
     except Exception as error:  # noqa: BLE001 - one project never stops the others
-        return WorkerLost(None, f"{type(error).__name__}: {error}")
+        return WorkerDied(f"{type(error).__name__}: {error}")

@@ -1,4 +1,4 @@
-"""A project too large for one worker to be quick: its images are measured in parts by all."""
+"""A large project counted in parts of its images, on all workers of a cluster."""
 
 from dataclasses import replace
 from functools import partial
@@ -18,9 +18,9 @@ from bboxqa.pipelines.counting import (
 
 __all__ = ["count_on_cluster"]
 
-# Annotations of a part: about half a second of work, against which sending it is little.
+# Annotations of a part: half a second of work, much longer than it takes to send.
 _BOXES, _OUTLINES = 200_000, 50_000
-# Parts joined by one task.
+# How many parts one task joins.
 _FAN_IN = 8
 
 
@@ -32,14 +32,14 @@ def count_on_cluster(
     progress: Any = None,
     part_size: int | None = None,
 ) -> AgreementCounts:
-    """Count what agrees in parts on the workers of a cluster; called on one of them.
+    """Count agreement in parts on the workers of a cluster; called on one of them.
 
-    The thread leaves the pool of its worker meanwhile, so that the parts find a place. A part
-    goes from this worker straight to the one that matches it, and not through the scheduler.
+    Meanwhile the thread leaves the pool of its worker, so that parts can run there. A part is
+    sent directly to the worker that matches it, not through the scheduler.
     """
     size = part_size or (_OUTLINES if needs_outlines(settings.similarity) else _BOXES)
     n_parts = -(-len(whole.data.annotations) // size)
-    # Names are no part of the work.
+    # Names are not needed to count, so they are not sent.
     parts = list(map(_bare, split_images(whole, n_parts))) if n_parts > 1 else []
     if len(parts) < 2:
         return count_part(whole, settings, greedy=greedy, progress=progress)
@@ -49,7 +49,7 @@ def count_on_cluster(
     with worker_client() as client:
         sent = client.scatter(parts, hash=False)
         del parts
-        # Before other projects: what is begun is to end.
+        # Projects that were started come before others.
         submit = partial(client.submit, pure=False, priority=1)
         level = [submit(work, part, key=f"part-{uuid4().hex}") for part in sent]
         while len(level) > 1:
@@ -60,7 +60,7 @@ def count_on_cluster(
         try:
             counted: AgreementCounts = level[0].result()
         except BboxqaError:
-            # All problems are told, with their names, as by a run in one part.
+            # Run in one part, the error names all problems, with the names of images.
             return count_part(whole, settings, greedy=greedy, progress=progress)
     return counted
 

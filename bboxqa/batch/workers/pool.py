@@ -1,4 +1,4 @@
-"""Processes that work through tasks: one that dies takes one task with it, never the others."""
+"""Processes that work through tasks; one that dies takes one task with it, never the others."""
 
 import os
 import sys
@@ -22,39 +22,44 @@ from bboxqa.core.parallel import cores, limit_threads
 if TYPE_CHECKING:
     from multiprocessing.context import ForkServerContext, SpawnContext
 
-__all__ = ["Outcome", "WorkerDied", "run_all"]
+__all__ = ["Outcome", "WorkerDied", "exit_reason", "run_all"]
 
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
 
-# Tells Python to look for no modules in the current folder.
+# Keeps Python from importing modules of the current folder.
 _SAFE = "PYTHONSAFEPATH"
-# Libraries bring threads of their own; with several processes they would fight for the cores.
+# Threads of libraries in several processes would compete for the same cores.
 _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
-# What a process ends with that cannot get the memory it asks for.
+# Exit status of a worker that ran out of memory.
 _NO_MEMORY = 112
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerDied:
-    """A process ended before its task was done.
+    """A process ended before its task was done; `str` says why."""
 
-    Attributes
-    ----------
-    exit_code : int or None
-        Negative for the signal that ended it.
-    """
-
-    exit_code: int | None
+    reason: str
 
     def __str__(self) -> str:
-        if self.exit_code is not None and self.exit_code < 0:
-            hint = " (out of memory?)" if self.exit_code == -9 else ""
-            return f"its process was ended by signal {-self.exit_code}{hint}"
-        if self.exit_code == _NO_MEMORY:
-            return "its process ran out of memory"
-        return f"its process ended with status {self.exit_code}"
+        return self.reason
+
+
+def exit_reason(exit_code: int | None) -> str:
+    """Return in words how a process ended; a negative code is the signal that ended it.
+
+    Examples
+    --------
+    >>> exit_reason(-9), exit_reason(3)
+    ('its process was ended by signal 9 (out of memory?)', 'its process ended with status 3')
+    """
+    if exit_code is not None and exit_code < 0:
+        hint = " (out of memory?)" if exit_code == -9 else ""
+        return f"its process was ended by signal {-exit_code}{hint}"
+    if exit_code == _NO_MEMORY:
+        return "its process ran out of memory"
+    return f"its process ended with status {exit_code}"
 
 
 Outcome = tuple[_Task, _Result | WorkerDied]
@@ -62,7 +67,7 @@ Outcome = tuple[_Task, _Result | WorkerDied]
 
 @dataclass(frozen=True, slots=True)
 class _Lane(Generic[_Task]):
-    """Tasks that wait, how many cores each takes, and how many threads it may have there."""
+    """Waiting tasks, the cores that each takes, and the threads that it may have."""
 
     waiting: deque[_Task]
     n_cores: int
@@ -84,31 +89,23 @@ def run_all(
     jobs: int,
     n_wide: int = 0,
 ) -> Iterator[Outcome[_Task, _Result]]:
-    """Do tasks in several processes; yield each with its result as it is done.
+    """Do tasks in several processes; yield each with its result, or WorkerDied, as it is done.
 
-    A process that dies is one task that has died: it is tried once more at the end, alone, and
-    yielded with `WorkerDied` if that ends the same way. With one job the work is done in one
-    process
-    beside this one all the same.
+    A task whose process died is tried once more at the end, alone. One job is a process, too.
 
     Parameters
     ----------
     tasks : sequence
-        Whatever can be pickled; they are begun in this order.
+        Anything that can be pickled; they are started in this order.
     work : callable
-        A function of a module, or a partial of one: it is pickled.
+        Is pickled: a function of a module, or a partial of one.
     module : str
         The module to load before processes are forked.
     jobs : int
-        How many processes there may be.
+        The largest number of processes.
     n_wide : int
-        How many of the first tasks take two cores each; the others begin where a core is left.
-        With one job a task may use all cores, and where there are fewer tasks than jobs, the
-        cores are shared out among them.
-
-    Yields
-    ------
-    task, result or Died
+        How many of the first tasks take two cores each; the others start where a core is free.
+        With one job a task may use all cores; fewer tasks than jobs share the cores.
     """
     again = []
     lanes = [_Lane(deque(tasks[:n_wide]), 2, 2), _Lane(deque(tasks[n_wide:]), 1, 1)]
@@ -121,7 +118,7 @@ def run_all(
         else:
             yield task, result
     for task in again:
-        # With one process and one thread it takes the least memory.
+        # One process with one thread takes the least memory.
         yield from _run([_Lane(deque([task]), 1, 1)], work, module, 1)
 
 
@@ -145,15 +142,18 @@ def _run(
                     workers.remove(worker)
                     worker.process.join()
                     if worker.given:
-                        yield worker.given.popleft(), WorkerDied(worker.process.exitcode)
-                    # Those behind it are not to blame.
+                        yield (
+                            worker.given.popleft(),
+                            WorkerDied(exit_reason(worker.process.exitcode)),
+                        )
+                    # The tasks that it had been given besides are done by others.
                     waiting.extendleft(reversed(worker.given))
                     continue
                 task = worker.given.popleft()
-                # A task to go on with, unless it would wait here while others have nothing to do.
+                # Each worker holds one more task, unless another worker would be idle for it.
                 _give(worker, 2 if len(waiting) > len(workers) else 1)
                 if not worker.given:
-                    # Its cores are for others.
+                    # Its cores are free for tasks of the other lane.
                     worker.pipe.close()
                     workers.remove(worker)
                     ended.append(worker)
@@ -169,39 +169,39 @@ def _run(
 
 
 def _taken(workers: Sequence[_Worker[_Task]]) -> int:
-    """Return how many cores are at work."""
+    """Return how many cores the workers take."""
     return sum(worker.lane.n_cores for worker in workers)
 
 
 def _give(worker: _Worker[_Task], most: int) -> None:
-    """Give a worker tasks until it has so many."""
+    """Send a worker tasks until it has `most`."""
     while worker.lane.waiting and len(worker.given) < most:
         worker.given.append(worker.lane.waiting.popleft())
         try:
             worker.pipe.send(worker.given[-1])
         except OSError:
-            # It is gone; what it has been given is found when its pipe is read.
+            # The worker has died, which is noticed when its pipe is read.
             return
 
 
 def _start(work: Callable[[_Task], Any], module: str, lane: _Lane[_Task]) -> _Worker[_Task]:
-    # A process forked from a server that has the libraries loaded starts at once, and, unlike one
-    # forked from here, inherits no locks of threads.
+    # A process forked from a server that has the libraries loaded starts at once; unlike one
+    # forked from this process, it does not inherit locks that threads hold.
     context: ForkServerContext | SpawnContext = get_context("spawn")
     if sys.platform == "linux":
         context = get_context("forkserver")
         context.set_forkserver_preload([module])
     ours, theirs = context.Pipe()
     n_threads = lane.n_threads
-    # What has several cores may have processes of its own, which those of a daemon may not.
+    # A worker with several cores may start processes, which a daemon may not.
     process = context.Process(target=_serve, args=(work, theirs, n_threads), daemon=n_threads == 1)
     try:
         with _apart():
             process.start()
     except (EOFError, OSError) as error:
-        # Otherwise it would look as if somebody had interrupted the run.
+        # Raised as it is, the run would seem to have been interrupted.
         raise OutputError(
-            f"no process can be started ({str(error) or 'the one that forks them is gone'}); "
+            f"no process can be started ({str(error) or 'the server that forks them has ended'}); "
             "what was done is kept: run the same again"
         ) from None
     theirs.close()
@@ -210,10 +210,7 @@ def _start(work: Callable[[_Task], Any], module: str, lane: _Lane[_Task]) -> _Wo
 
 @contextmanager
 def _apart() -> Iterator[None]:
-    """Start Python so that it takes no module from the folder that the user is in.
-
-    There may be anything, a file `numpy.py` among it.
-    """
+    """Keep new processes from importing modules of the current folder, such as a `numpy.py`."""
     before = os.environ.get(_SAFE)
     os.environ[_SAFE] = "1"
     try:
@@ -226,11 +223,11 @@ def _apart() -> Iterator[None]:
 
 
 def _serve(work: Callable[[Any], Any], pipe: Connection, n_threads: int) -> None:
-    """Do what comes through the pipe, until nobody is at its other end."""
-    # Whoever is interrupted closes the pipe.
+    """Do the tasks that come through the pipe until its other end is closed."""
+    # The process that started this one is interrupted, too, and closes the pipe.
     signal(SIGINT, SIG_IGN)
     if n_threads < cores():
-        # Libraries that are loaded already no longer look at the environment.
+        # Libraries that are already loaded do not read the environment again.
         threadpool_limits(n_threads)
         os.environ.update(dict.fromkeys(_THREADS, str(n_threads)))
         limit_threads(n_threads)
@@ -252,5 +249,5 @@ def _listen(pipe: Connection, tasks: "SimpleQueue[Any]") -> None:
         try:
             tasks.put(pipe.recv())
         except (EOFError, OSError):
-            # A run that was killed must not go on writing beside the next one.
+            # The workers of a killed run must not write while the next run does.
             os._exit(0)

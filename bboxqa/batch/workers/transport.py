@@ -1,15 +1,15 @@
-"""A project run away from its folder of results: what comes of it is sent, and written there."""
+"""Projects run without access to the folder of results: their files are sent and written there."""
 
 import tempfile
 import traceback
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from bboxqa.batch.project import failed, run_project
+from bboxqa.batch.project import run_project
 from bboxqa.batch.projects.discovery import Project
 from bboxqa.batch.projects.store import Stored, fetched
 from bboxqa.batch.result_folders import FAILURE, filled, folder_of, note_failure
-from bboxqa.batch.rows import Row, Settings, settings_of
+from bboxqa.batch.rows import Row, Settings, failed_row, settings_of
 from bboxqa.batch.validation import RunElsewhere, ValidationOutcome, validate_project
 from bboxqa.core.errors import BboxqaError, OutputError
 from bboxqa.pipelines.agree import CountAll
@@ -22,14 +22,9 @@ Task = tuple[Project, str]
 
 @dataclass(frozen=True, slots=True)
 class PackedResult:
-    """What came of a project.
+    """The result of a project, with the names and contents of the files of its folder.
 
-    Attributes
-    ----------
-    project : Project
-    row : Row
-    files : tuple of (str, bytes)
-        The files of its folder; none, or only why, where it could not be run.
+    A project that could not be run has no file, or only the reason.
     """
 
     project: Project
@@ -42,7 +37,7 @@ def run_task(task: Task, settings: Settings, out: Path) -> Row:
     project, key = task
     if not isinstance(project, Stored):
         return run_project(project, settings, out, key)
-    # What a killed run leaves here is removed by the next one.
+    # The next run removes what a killed one leaves here.
     scratch = out / "projects"
     scratch.mkdir(parents=True, exist_ok=True)
     return write_packed(run_packed(task, settings, scratch), out)
@@ -55,20 +50,9 @@ def run_packed(
     count_all: CountAll | None = None,
     validate_beside: RunElsewhere | None = None,
 ) -> PackedResult:
-    """Run a project in a folder that is removed afterwards, and keep its files.
+    """Run a project in a temporary folder inside `scratch`; return the files of its folder.
 
-    Parameters
-    ----------
-    task : Project and str
-    settings : Settings
-    scratch : Path
-        Where the folder is made.
-    count_all, validate_beside : callable
-        As for `run_project`.
-
-    Returns
-    -------
-    Parcel
+    The other parameters are those of `run_project`.
     """
     project, key = task
     try:
@@ -81,29 +65,27 @@ def run_packed(
             _check_shared(project)
             row = run_project(project, settings, out, key, count_all, validate_beside)
             return PackedResult(project, row, _files(out, project))
-    except (OSError, OutputError) as error:
-        return PackedResult(project, failed(project, error), ())
-    except BboxqaError as error:
-        return PackedResult(project, failed(project, OutputError(str(error))), ())
+    except (OSError, BboxqaError) as error:
+        return PackedResult(project, failed_row(project, error), ())
 
 
-def write_packed(parcel: PackedResult, out: Path) -> Row:
+def write_packed(packed: PackedResult, out: Path) -> Row:
     """Write the folder of a project."""
-    name = parcel.project.name
-    if {file for file, _ in parcel.files} <= {FAILURE}:
-        # What is known from an earlier run stays, as it does on this machine.
-        for _, content in parcel.files:
+    name = packed.project.name
+    if {file for file, _ in packed.files} <= {FAILURE}:
+        # The results of an earlier run stay, as for projects of this machine.
+        for _, content in packed.files:
             note_failure(out, name, content.decode("utf-8", "surrogateescape"))
-        return parcel.row
+        return packed.row
     try:
         with filled(folder_of(out, name)) as scratch:
-            for file, content in parcel.files:
-                # A worker is believed as far as its numbers go, and not where to write.
+            for file, content in packed.files:
+                # A worker may not decide where files are written.
                 (scratch / Path(file).name).write_bytes(content)
     except OSError as error:
         note_failure(out, name, traceback.format_exc())
-        return failed(parcel.project, error)
-    return parcel.row
+        return failed_row(packed.project, error)
+    return packed.row
 
 
 def _check_shared(project: Project) -> None:
@@ -125,7 +107,7 @@ def _files(out: Path, project: Project) -> tuple[tuple[str, bytes], ...]:
 def _named(
     project: Stored, row: Row, files: tuple[tuple[str, bytes], ...], root: Path
 ) -> PackedResult:
-    """Return what came of a fetched project with the names that its files have in the store."""
+    """Return the result of a fetched project, with paths replaced by URLs of the store."""
     return PackedResult(
         project,
         replace(row, message=row.message.replace(str(root), project.url)),
@@ -134,15 +116,12 @@ def _named(
 
 
 def _with_names(content: bytes, project: Stored, root: Path) -> bytes:
-    """Return the content of a file with the names of the store."""
+    """Return the content of a file with paths replaced by URLs of the store."""
     return content.replace(str(root).encode("utf-8", "surrogateescape"), project.url.encode())
 
 
 def validate_fetched(project: Project, settings: Settings, scratch: Path) -> ValidationOutcome:
-    """Validate a project on whatever worker; its files may have to be fetched.
-
-    Parameters and errors are as those of `run_packed` and `validate_project`.
-    """
+    """Validate a project on any worker; files of a store are fetched into `scratch`."""
     if not isinstance(project, Stored):
         _check_shared(project)
         _, validate = settings_of(project, settings)

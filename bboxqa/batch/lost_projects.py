@@ -1,0 +1,66 @@
+"""Projects of earlier runs that cannot be run now, or no longer exist."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from bboxqa.batch.history import Regression, names_of_last_run
+from bboxqa.batch.projects.discovery import Discovered, discover, home_of
+from bboxqa.batch.projects.store import is_url
+from bboxqa.batch.rows import FAILED, Row
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import clean
+
+__all__ = ["missing_projects", "unusable_projects"]
+
+
+def unusable_projects(found: Discovered, before: Mapping[str, Row]) -> list[Row]:
+    """Return failed rows of projects whose files are no longer COCO, or cannot be read."""
+    names = {clean(project.name) for project in found.projects}
+    rows: dict[str, Row] = {}
+    for file in found.left_alone:
+        name = home_of(Path(file)).as_posix()
+        if clean(name) in before and clean(name) not in names:
+            message = f"{file}: is not COCO json now, but was in the last run"
+            rows[name] = Row(name, FAILED, 0, passed=False, message=message)
+    for unreadable in found.unreadable:
+        path = Path(unreadable.path)
+        is_json = path.suffix.lower() == ".json"
+        # A folder is that of the project, or a part of it.
+        name = home_of(path if is_json else path / "_").as_posix()
+        # A name that leads out of a store is not an export; what a folder holds is not known.
+        is_export = is_json and ".." not in path.parts
+        if is_export or clean(name) in before or clean(name) in names:
+            rows[name] = Row(name, FAILED, 0, passed=False, message=str(unreadable))
+    return list(rows.values())
+
+
+def missing_projects(
+    root: str | Path, out: Path, rows: Sequence[Row], pattern: str | None
+) -> Iterator[Regression]:
+    """Yield projects of the last run whose folder or files no longer exist."""
+    if is_url(str(root)):
+        return
+    here = {clean(row.project) for row in rows}
+    for name in names_of_last_run(out):
+        # A name with an escaped character is not the name of the folder.
+        what = None if name in here or "\\" in name else _loss(Path(root) / name, pattern)
+        if what is not None:
+            yield Regression(name, what)
+
+
+def _loss(folder: Path, pattern: str | None) -> str | None:
+    """Return what a project has lost; None if nothing, or if its folder cannot be read."""
+    try:
+        folder.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return "project folder no longer exists"
+    except OSError:
+        return None
+    if pattern is not None:
+        return None
+    try:
+        found = discover(folder)
+    except DatasetError:
+        return None
+    is_empty = not found.projects and not found.unreadable
+    return "project folder no longer holds COCO json" if is_empty else None
