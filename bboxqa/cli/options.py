@@ -9,7 +9,7 @@ import click
 if TYPE_CHECKING:
     from bboxqa.model.settings import AgreeSettings
 
-__all__ = ["Size", "agree_settings", "memory_option"]
+__all__ = ["Size", "agree_settings", "check_bootstrap", "memory_option"]
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -67,3 +67,10 @@ def agree_settings(config: str | None, options: dict[str, Any]) -> "AgreeSetting
         {**(read_agree_settings(config) if config else {}), **given},
         names={key: names[key] for key in given},
     )
+
+
+def check_bootstrap(number: int) -> None:
+    """Refuse a number of replicates that is out of range, before files are read."""
+    from bboxqa.model.settings import settings_from
+
+    settings_from({"bootstrap": number}, names={"bootstrap": "--bootstrap"})

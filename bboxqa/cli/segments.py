@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.options import agree_settings
+from bboxqa.cli.options import check_bootstrap
 
 if TYPE_CHECKING:
     from bboxqa.model.estimates import TaskEstimates
@@ -97,7 +97,7 @@ def segments(
 
     if not paths:
         raise click.UsageError("no file given; try: bboxqa segments ann.csv bob.csv")
-    agree_settings(None, {"bootstrap": options["bootstrap"]})
+    check_bootstrap(options["bootstrap"])
     with tracking() as progress:
         found = measure_segments(
             read_segments(paths, unit=unit, duration_ms=duration_ms), progress=progress, **options

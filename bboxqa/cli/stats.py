@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bboxqa.cli.failures import note_written
-from bboxqa.cli.options import agree_settings
+from bboxqa.cli.options import check_bootstrap
 
 if TYPE_CHECKING:
     from bboxqa.model.estimates import TaskEstimates
@@ -107,7 +107,7 @@ def stats(*, table: Path, output_format: str, output: Path | None, **options: An
     """  # noqa: D301 - click reads the sign
     if output is not None and output.exists() and table.exists() and output.samefile(table):
         raise click.UsageError(f"{output} is the table itself")
-    agree_settings(None, {"bootstrap": options["bootstrap"]})
+    check_bootstrap(options["bootstrap"])
     text = _formatted(_measured(table, options), output_format)
     if output is None:
         click.echo(text, nl=False)
