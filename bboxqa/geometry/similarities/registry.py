@@ -56,7 +56,7 @@ def similarity(name: str) -> Similarity:
     found = added[name]()
     if not isinstance(found, Similarity):
         raise ConfigError(
-            f"similarity {name!r} of another package is a {type(found).__name__}; "
+            f"similarity {name!r} of another package has type {type(found).__name__}; "
             "expected a bboxqa.geometry.similarities.base.Similarity"
         )
     return found
