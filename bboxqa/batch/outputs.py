@@ -73,7 +73,7 @@ def _summary(found: Discovered, rows: Sequence[Row], worse: Sequence[Regression]
 def _page(out: Path, rows: Sequence[Row], worse: Sequence[Regression]) -> str:
     """Return a page with a row for each project, the most urgent first, and links to its files."""
     ordered = sorted(rows, key=_urgency)
-    body = []
+    body = [f'<p class="lead"><strong>{count(len(rows), "project")}</strong></p>']
     if worse:
         fell = (f"<li>{escaped(part.project)}: {escaped(part.what)}</li>" for part in worse)
         body += ["<h2>Worse than in the last run</h2>", f"<ul>{''.join(fell)}</ul>"]
@@ -83,9 +83,7 @@ def _page(out: Path, rows: Sequence[Row], worse: Sequence[Regression]) -> str:
         kinds=_KINDS,
         marked=[place for place, row in enumerate(ordered) if not row.passed],
     )
-    lines = page_lines(
-        f"bboxqa batch: {count(len(rows), 'project')}", body, f"bboxqa {__version__}"
-    )
+    lines = page_lines("bboxqa batch", body, f"bboxqa {__version__}")
     return "".join(f"{line}\n" for line in lines)
 
 
