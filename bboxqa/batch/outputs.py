@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import msgspec
-
 from bboxqa.batch.history import Regression
 from bboxqa.batch.project import recorded
 from bboxqa.batch.projects.discovery import Discovered
@@ -19,6 +17,7 @@ from bboxqa.batch.rows import FAILED, MEASURED, NOT_MEASURED, Row
 from bboxqa.core.files import write_atomically
 from bboxqa.core.text import clean, count
 from bboxqa.core.version import __version__
+from bboxqa.report.json_text import json_text
 from bboxqa.report.numbers import decimal
 from bboxqa.report.pages.page import escaped, page_lines, table_lines
 
@@ -67,7 +66,7 @@ def _summary(found: Discovered, rows: Sequence[Row], worse: Sequence[Regression]
             for row in rows
         ],
     }
-    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode() + "\n"
+    return json_text(value)
 
 
 def _page(out: Path, rows: Sequence[Row], worse: Sequence[Regression]) -> str:

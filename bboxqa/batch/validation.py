@@ -9,7 +9,7 @@ from bboxqa.batch.projects.discovery import Project
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.pipelines.validate import validate_with
-from bboxqa.report.findings import FINDING_VIEWS
+from bboxqa.report.findings.as_json import jsonl_lines
 
 __all__ = ["RunElsewhere", "ValidationOutcome", "validate_project"]
 
@@ -60,7 +60,7 @@ def validate_project(
         If there is no room for temporary files, or the annotations need more memory.
     """
     report = validate_with(project.files, settings, images, _LISTED, memory)
-    lines = "".join(f"{line}\n" for line in FINDING_VIEWS["jsonl"](report))
+    lines = "".join(f"{line}\n" for line in jsonl_lines(report))
     return ValidationOutcome(
         lines.encode("utf-8", "surrogateescape"),
         report.severities.get(Severity.ERROR, 0),

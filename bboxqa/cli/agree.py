@@ -7,6 +7,7 @@ import click
 
 from bboxqa.cli.failures import note_written
 from bboxqa.cli.options import agree_settings, memory_option
+from bboxqa.report.registry import names
 
 if TYPE_CHECKING:
     from bboxqa.model.results import AgreementResult
@@ -107,7 +108,7 @@ __all__ = ["agree"]
 @click.option(
     "--format",
     "output_format",
-    type=click.Choice(["text", "json"]),
+    type=click.Choice(names()),
     default="text",
     help="What is printed; default text.",
 )

@@ -71,9 +71,9 @@ def plan(
     if output_format == "json":
         import dataclasses
 
-        import msgspec
+        from bboxqa.report.json_text import json_text
 
-        click.echo(msgspec.json.format(msgspec.json.encode(dataclasses.asdict(planned)), indent=2))
+        click.echo(json_text(dataclasses.asdict(planned)), nl=False)
     else:
         for line in _lines(planned):
             click.echo(line)

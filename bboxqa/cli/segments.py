@@ -110,18 +110,17 @@ def _formatted(tiers: "list[TierAgreement]", output_format: str) -> str:
     from bboxqa.cli.stats import scale_label
     from bboxqa.report.coefficient_text import label_lines, text_lines
     from bboxqa.report.coefficients import as_csv, as_json, labels_json
+    from bboxqa.report.json_text import json_text
 
     estimates = [tier.estimates for tier in tiers]
     if output_format == "csv":
         return as_csv([_with_labels(tier) for tier in tiers])
     if output_format == "json":
-        import msgspec
-
         values = [
             {**shown, "labels": labels_json(tier.labels)}
             for shown, tier in zip(as_json(estimates), tiers, strict=True)
         ]
-        return msgspec.json.format(msgspec.json.encode(values), indent=2).decode() + "\n"
+        return json_text(values)
     lines = [
         *text_lines(estimates, scale_label),
         *label_lines([(tier.estimates.task or "", tier.labels) for tier in tiers]),

@@ -144,13 +144,12 @@ def _measured(table: Path, options: dict[str, Any]) -> "list[TaskEstimates]":
 def _formatted(tasks: "list[TaskEstimates]", output_format: str) -> str:
     from bboxqa.report.coefficient_text import text_lines
     from bboxqa.report.coefficients import as_csv, as_json
+    from bboxqa.report.json_text import json_text
 
     if output_format == "csv":
         return as_csv(tasks)
     if output_format == "json":
-        import msgspec
-
-        return msgspec.json.format(msgspec.json.encode(as_json(tasks)), indent=2).decode() + "\n"
+        return json_text(as_json(tasks))
     from bboxqa.stats import totals
 
     return "".join(f"{line}\n" for line in text_lines(tasks, scale_label, totals(tasks)))

@@ -10,6 +10,7 @@ import click
 
 from bboxqa.cli.failures import note_written
 from bboxqa.cli.options import memory_option
+from bboxqa.report.findings.registry import names, view
 
 if TYPE_CHECKING:
     from bboxqa.model.findings import FoundReport
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
 
 __all__ = ["validate"]
 
-_FORMATS = ("text", "concise", "json", "jsonl", "sarif", "github", "junit", "html")
 # A person reads some examples of a rule; a program reads all findings.
 _LISTED = {"text": 10, "html": 100}
 
@@ -41,7 +41,7 @@ _LISTED = {"text": 10, "html": 100}
 )
 @click.option(
     "--output-format",
-    type=click.Choice(_FORMATS),
+    type=click.Choice(names()),
     default="text",
     help="What is printed; default text.",
 )
@@ -249,8 +249,6 @@ def _report(
 
 def _show(report: "FoundReport", options: dict[str, Any]) -> None:
     """Print a report, or write it."""
-    from bboxqa.report.findings import FINDING_VIEWS
-
     output: Path | None = options["output"]
     if options["statistics"]:
         from bboxqa.report.findings.statistics import statistics_lines
@@ -262,7 +260,7 @@ def _show(report: "FoundReport", options: dict[str, Any]) -> None:
         colour = output is None and _is_terminal()
         lines = text_lines(report, colour=colour, options=_given(options))
     else:
-        lines = FINDING_VIEWS[options["output_format"]](report)
+        lines = view(options["output_format"])(report)
     if output is None:
         for line in lines:
             click.echo(line)
@@ -276,8 +274,8 @@ def _show(report: "FoundReport", options: dict[str, Any]) -> None:
 
 def _given(options: dict[str, Any]) -> str:
     """Return the options that decide what is found, as they are typed."""
-    names = ("images", "config", "select", "ignore")
-    given = [(f"--{name}", str(options[name])) for name in names if options[name] is not None]
+    deciding = ("images", "config", "select", "ignore")
+    given = [(f"--{name}", str(options[name])) for name in deciding if options[name] is not None]
     return "".join(f" {name} {shlex.quote(value)}" for name, value in given)
 
 

@@ -1,5 +1,6 @@
 """A result as one plain object, the form of `summary.json` and of `--format json`."""
 
+from collections.abc import Iterator
 from importlib.resources import files
 from math import isnan
 from typing import Any
@@ -7,9 +8,10 @@ from typing import Any
 import msgspec
 
 from bboxqa.model.results import AgreementResult, ThresholdResult
+from bboxqa.report.json_text import json_text
 from bboxqa.report.numbers import json_interval, json_number
 
-__all__ = ["summary", "summary_schema"]
+__all__ = ["json_lines", "summary", "summary_schema"]
 
 
 def summary(result: AgreementResult) -> dict[str, Any]:
@@ -69,6 +71,11 @@ def _threshold(part: ThresholdResult) -> dict[str, Any]:
         "categories": part.categories.records(),
         "pairs": part.pairs.records(),
     }
+
+
+def json_lines(result: AgreementResult) -> Iterator[str]:
+    """Yield a result as indented JSON, the form of `summary.json`."""
+    yield from json_text(summary(result)).rstrip("\n").split("\n")
 
 
 def summary_schema() -> dict[str, Any]:

@@ -1,34 +1,49 @@
-"""A result as lines of text, like those of `COCOeval.summarize`, and the tables worth showing."""
+"""A result as lines of text: a summary like that of `COCOeval.summarize`, and short tables."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import isnan
 
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray
-from bboxqa.core.text import count
+from bboxqa.core.text import count, one_line
 from bboxqa.model.results import AgreementResult, ThresholdResult
-from bboxqa.model.table import Table
+from bboxqa.model.table import Categorical, Table
 from bboxqa.report.numbers import decimal, interval_text
+from bboxqa.report.text_table import table_lines
 
-__all__ = ["ShownTable", "summary_lines", "tables_to_show"]
+__all__ = ["text_lines"]
 
 _ROWS = 10
+_MISSING = {"category": "counts as a category", "ignore": "is ignored"}
+_EMPTY = {
+    "agree": "each counts 1 in the mean",
+    "unit": "each is one unit of agreement",
+    "skip": "left out",
+}
+_IOUS = frozenset({"bbox", "mask", "pixel", "polygon", "raster"})
 
 
-def summary_lines(result: AgreementResult) -> Iterator[str]:
-    """Yield the head of a report: what was measured, and the headline numbers.
+def text_lines(result: AgreementResult, *, width: int | None = None) -> Iterator[str]:
+    """Yield what was measured, the headline numbers, and the most telling rows of the tables.
 
     Parameters
     ----------
     result : AgreementResult
-
-    Yields
-    ------
-    str
-        A line without its end.
+        The tables are those of its first threshold.
+    width : int, optional
+        Width of the terminal; longer names are folded.
     """
+    yield from _measured(result)
+    yield ""
+    for part in result.thresholds:
+        yield from _agreement(part, result.settings.similarity)
+    yield from _legend(result)
+    yield from _tables(result.thresholds[0], result.settings.similarity, width)
+    yield from _verdicts(result)
+
+
+def _measured(result: AgreementResult) -> Iterator[str]:
     settings = result.settings
     yield (
         f"{count(result.n_images, 'image')}, {count(result.n_annotators, 'annotator')}, "
@@ -36,88 +51,59 @@ def summary_lines(result: AgreementResult) -> Iterator[str]:
     )
     yield f"annotators by {result.attribution}"
     yield (
-        f"similarity {settings.similarity}, {settings.matcher} matching, missing "
-        + ("counts as a category" if settings.missing == "category" else "is ignored")
+        f"similarity {settings.similarity}, {settings.matcher} matching, "
+        f"missing {_MISSING[settings.missing]}"
     )
     if result.n_empty_images:
-        meaning = {
-            "agree": "each counts 1 in the mean",
-            "unit": "each is one unit of agreement",
-            "skip": "left out",
-        }[settings.empty_images]
-        yield f"{count(result.n_empty_images, 'image')} left empty by all annotators: {meaning}"
-    yield ""
-    for part in result.thresholds:
-        where = f"@[ IoU={_threshold(part)} | {settings.similarity} ]"
-        pooled = _value(part.alpha, part.interval)
-        mean = _value(part.mean_image_alpha, part.mean_image_interval)
-        yield f" Krippendorff's alpha (pooled) {where} = {pooled}"
-        if part.status != "ok":
-            yield f"   {part.status}"
-        yield f" Krippendorff's alpha   (mean) {where} = {mean}"
-        complete = f"{part.n_complete_units:,}{_share(part)}"
-        yield f" Units, and drawn by all       {where} = {part.n_units:,}, {complete}"
+        images = count(result.n_empty_images, "image")
+        yield f"{images} left empty by all annotators: {_EMPTY[settings.empty_images]}"
+
+
+def _agreement(part: ThresholdResult, similarity: str) -> Iterator[str]:
+    short = f"{part.iou_threshold:.2f}"
+    if float(short) != part.iou_threshold:
+        short = f"{part.iou_threshold:g}"
+    measure = f"IoU={short} | {similarity}" if similarity in _IOUS else f"{similarity}={short}"
+    pooled = _estimate(part.alpha, part.interval)
+    mean = _estimate(part.mean_image_alpha, part.mean_image_interval)
+    yield f" Krippendorff's alpha (pooled) @[ {measure} ] = {pooled}"
+    if part.status != "ok":
+        yield f"   {part.status}"
+    yield f" Krippendorff's alpha   (mean) @[ {measure} ] = {mean}"
+    share = f" ({100 * part.n_complete_units / part.n_units:.1f} %)" if part.n_units else ""
+    yield f" Objects: {part.n_units:,}; drawn by everyone: {part.n_complete_units:,}{share}"
+
+
+def _estimate(value: float, interval: tuple[float, float]) -> str:
+    return f"{decimal(value) or 'undefined'} {interval_text(interval)}".rstrip()
+
+
+def _legend(result: AgreementResult) -> Iterator[str]:
     legend = " pooled: all units together; mean: over images"
     parts = result.thresholds
-    if not all(isnan(part.interval[0]) and isnan(part.mean_image_interval[0]) for part in parts):
-        legend += f"; in brackets: 95 % interval, {settings.bootstrap:,} draws"
+    if any(
+        interval_text(part.interval) or interval_text(part.mean_image_interval) for part in parts
+    ):
+        legend += f"; in brackets: 95 % interval, {result.settings.bootstrap:,} draws"
     yield legend
     for note in result.notes:
         yield f" Note: {note}"
 
 
-def _threshold(part: ThresholdResult) -> str:
-    """Return the threshold with two digits, and more only where it has more."""
-    short = f"{part.iou_threshold:.2f}"
-    return short if float(short) == part.iou_threshold else f"{part.iou_threshold:g}"
-
-
-def _share(part: ThresholdResult) -> str:
-    return f" ({part.n_complete_units / part.n_units:.1%})" if part.n_units else ""
-
-
-def _value(value: float, interval: tuple[float, float]) -> str:
-    return f"{decimal(value) or 'undefined'} {interval_text(interval)}".rstrip()
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ShownTable:
-    """The rows of a table that are worth showing.
-
-    Attributes
-    ----------
-    title : str
-    table : Table
-    left_out : int
-        How many rows there are beside those.
-    """
-
-    title: str
-    table: Table
-    left_out: int
-
-
-def tables_to_show(part: ThresholdResult) -> list[ShownTable]:
-    """Return the tables of one threshold, each with its most telling rows.
-
-    Parameters
-    ----------
-    part : ThresholdResult
-
-    Returns
-    -------
-    list of ShownTable
-        The most frequent categories, and the pairs of annotators and the images that agree least.
-    """
-    at = f"at IoU {part.iou_threshold:g}"
+def _tables(part: ThresholdResult, similarity: str, width: int | None) -> Iterator[str]:
+    """Yield the most frequent categories, and the pairs and images that agree least."""
+    at = f"at {_threshold(part, similarity)}"
     frequent = np.argsort(-part.categories["n_annotations"], kind="stable")
-    shown = [_first(part.categories, frequent, f"Categories, each against the rest, {at}")]
+    yield from _first(f"Categories, each against the rest, {at}", part.categories, frequent, width)
     if len(part.pairs) > 1:
-        shown.append(_first(part.pairs, _worst(part.pairs), f"Pairs of annotators, worst {at}"))
+        yield from _first(f"Pairs of annotators, worst {at}", part.pairs, _worst(part.pairs), width)
     # Of images that agree equally little, the one with more objects comes first.
     images = part.images.take(np.flatnonzero(part.images["n_units"] > 0))
-    shown.append(_first(images, _worst(images), f"Images, worst {at}"))
-    return [table for table in shown if len(table.table)]
+    yield from _first(f"Images, worst {at}", images, _worst(images), width)
+
+
+def _threshold(part: ThresholdResult, similarity: str) -> str:
+    return f"{'IoU' if similarity in _IOUS else similarity} {part.iou_threshold:g}"
 
 
 def _worst(table: Table) -> IndexArray:
@@ -125,12 +111,46 @@ def _worst(table: Table) -> IndexArray:
     return np.lexsort((-table["n_units"], table["alpha"]))
 
 
-def _first(table: Table, order: IndexArray, title: str) -> ShownTable:
-    shown = table.take(order[:_ROWS])
-    # Intervals that nobody asked for tell nothing, and a missing alpha shows as such.
+def _first(title: str, table: Table, order: IndexArray, width: int | None) -> Iterator[str]:
+    """Yield the first rows of a table in a given order."""
+    if not len(table):
+        return
+    rows = table.take(order[:_ROWS])
+    # Intervals that were not asked for say nothing; where alpha is undefined its cell shows it.
     columns = {
         name: column
-        for name, column in shown.columns.items()
-        if name != "status" and (name not in ("low", "high") or not np.isnan(shown[name]).all())
+        for name, column in rows.columns.items()
+        if name != "status" and (name not in ("low", "high") or not np.isnan(rows[name]).all())
     }
-    return ShownTable(title, Table(columns), max(len(table) - _ROWS, 0))
+    words = [place for place, c in enumerate(columns.values()) if isinstance(c, Categorical)]
+    cells = [[*map(_cell, row)] for row in Table(columns).rows()]
+    yield from ("", title)
+    for line in table_lines([[*columns], *cells], words, width=width and width - 1):
+        yield f" {line}"
+    if any("–" in row for row in cells):
+        yield " –: undefined, or in too few images for an interval"
+    if len(table) > _ROWS:
+        yield f" … and {len(table) - _ROWS:,} more (all of them with --out DIR)"
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "–"
+    if isinstance(value, bool):
+        return "below threshold" if value else ""
+    return decimal(value) if isinstance(value, float) else one_line(str(value))
+
+
+def _verdicts(result: AgreementResult) -> Iterator[str]:
+    """Yield whether the alpha of each threshold reaches the lowest that is accepted."""
+    lowest = result.settings.min_alpha
+    if lowest is None:
+        return
+    for part in result.thresholds:
+        yield ""
+        alpha = f"{_threshold(part, result.settings.similarity)}: alpha"
+        if isnan(part.alpha):
+            yield f"{alpha} is undefined, which does not reach {lowest:g}"
+        else:
+            verdict = "reaches" if part.alpha >= lowest else "below threshold:"
+            yield f"{alpha} {decimal(part.alpha)} {verdict} {lowest:g}"

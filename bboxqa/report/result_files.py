@@ -1,6 +1,5 @@
 """Writing a result into a folder: only complete files."""
 
-import json
 import platform
 import re
 import sys
@@ -17,6 +16,7 @@ from bboxqa.core.errors import OutputError
 from bboxqa.core.files import filled_folder
 from bboxqa.model.results import AgreementResult
 from bboxqa.model.table import Categorical, Table
+from bboxqa.report.json_text import json_text
 
 __all__ = ["check_folder", "write_folder"]
 
@@ -79,24 +79,15 @@ def write_folder(result: AgreementResult, summary: dict[str, Any], folder: Path)
     """
     try:
         with filled_folder(folder) as scratch:
-            _json(scratch / "summary.json", summary)
+            (scratch / "summary.json").write_text(json_text(summary), "utf-8")
             for name in _TABLES:
                 parts = [(part.iou_threshold, getattr(part, name)) for part in result.thresholds]
                 _csv(scratch / f"{name}.csv", parts)
-            _json(scratch / "manifest.json", _manifest(result))
+            (scratch / "manifest.json").write_text(json_text(_manifest(result)), "utf-8")
             written = [folder / file.name for file in sorted(scratch.iterdir())]
     except OSError as error:
         raise OutputError(f"{folder}: cannot be written: {error.strerror}") from None
     return written
-
-
-def _json(path: Path, value: dict[str, Any]) -> None:
-    try:
-        text = msgspec.json.format(msgspec.json.encode(value), indent=2)
-    except UnicodeEncodeError:
-        # Names that are no UTF-8 are written as their escapes.
-        text = json.dumps(value, indent=2).encode()
-    path.write_bytes(text + b"\n")
 
 
 def _csv(path: Path, parts: Sequence[tuple[float, Table]]) -> None:

@@ -9,10 +9,11 @@ from support.cli import python
 from support.reports import HOSTILE, finding, report
 from support.validation import report_of
 
-from bboxqa.report.findings import FINDING_VIEWS
+from bboxqa.core.errors import ConfigError
+from bboxqa.report.findings.registry import names, view
 from bboxqa.report.findings.statistics import statistics_lines
 
-VIEWS = {**FINDING_VIEWS, "statistics": statistics_lines}
+VIEWS = {**{name: view(name) for name in names()}, "statistics": statistics_lines}
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(st.characters()),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
@@ -25,22 +26,22 @@ def text_of(view, *args):
 
 
 def test_all_formats_are_there():
-    assert set(FINDING_VIEWS) == {
+    assert set(names()) == {
         "text", "concise", "json", "jsonl", "sarif", "github", "junit", "html",
     }  # fmt: skip
 
 
-def test_an_unknown_format_is_a_key_error():
-    with pytest.raises(KeyError):
-        FINDING_VIEWS["yaml"]
+def test_an_unknown_format_is_named_with_those_there_are():
+    with pytest.raises(ConfigError, match=r"^format is 'sarfi'; expected one of text, concise"):
+        view("sarfi")
 
 
 def test_a_format_is_loaded_when_it_is_used():
     script = (
-        "import sys; from bboxqa.report.findings import FINDING_VIEWS\n"
-        "list(FINDING_VIEWS); FINDING_VIEWS['concise']\n"
+        "import sys; from bboxqa.report.findings.registry import names, view\n"
+        "names(); view('concise')\n"
         "names = [name.rpartition('.')[2] for name in sys.modules if 'report.findings.' in name]\n"
-        "assert set(names) == {'concise', 'phrases'}, names\n"
+        "assert set(names) == {'concise', 'phrases', 'registry'}, names\n"
         "assert not any(name.startswith('bboxqa.rules') for name in sys.modules)\n"
         "assert not {'click', 'rich', 'numpy'} & set(sys.modules)"
     )

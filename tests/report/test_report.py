@@ -7,7 +7,7 @@ from dataclasses import FrozenInstanceError, replace
 import pytest
 
 import bboxqa
-from bboxqa.report.findings import FINDING_VIEWS
+from bboxqa.report.findings.registry import names, view
 
 EMPTY_BOX = {
     "images": [{"id": 1, "file_name": "a.png", "width": 100, "height": 100}],
@@ -36,15 +36,15 @@ def test_validate_returns_the_public_report(report, of_file):
     assert report.counts == of_file.counts
 
 
-@pytest.mark.parametrize("name", FINDING_VIEWS)
+@pytest.mark.parametrize("name", names())
 def test_each_format_is_rendered_with_whole_lines(report, name):
     text = report.render(name)
     assert "B001" in text
-    assert text == "\n".join([*FINDING_VIEWS[name](report), ""])
+    assert text == "\n".join([*view(name)(report), ""])
 
 
-def test_an_unknown_format_is_a_key_error(report):
-    with pytest.raises(KeyError):
+def test_an_unknown_format_is_a_config_error(report):
+    with pytest.raises(bboxqa.ConfigError, match="format is 'yaml'; expected one of text"):
         report.render("yaml")
 
 

@@ -5,7 +5,7 @@ from html import escape
 from typing import Any
 
 from bboxqa.model.findings import FoundReport
-from bboxqa.report.findings import FINDING_VIEWS
+from bboxqa.report.findings.registry import view
 
 __all__ = ["Report"]
 
@@ -27,7 +27,7 @@ class Report(FoundReport):
 
         Raises
         ------
-        KeyError
+        ConfigError
             If there is no such format.
 
         Examples
@@ -37,7 +37,7 @@ class Report(FoundReport):
         >>> report.render("concise").splitlines()[0]
         'document:1:13: S002 error id is missing; expected a whole number'
         """
-        return "".join(f"{line}\n" for line in FINDING_VIEWS[name](self))
+        return "".join(f"{line}\n" for line in view(name)(self))
 
     def to_sarif(self) -> dict[str, Any]:
         """Return the report as SARIF 2.1.0, which code scanning takes."""

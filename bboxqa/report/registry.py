@@ -1,0 +1,48 @@
+"""Views of a result of agreement by name; a new one is a function and one line here."""
+
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, TypeAlias
+
+from bboxqa.core.errors import ConfigError
+from bboxqa.core.text import unknown_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from bboxqa.model.results import AgreementResult
+
+__all__ = ["VIEWS", "View", "names", "view"]
+
+View: TypeAlias = "Callable[[AgreementResult], Iterator[str]]"
+"""Yields lines without their ends."""
+
+# As strings, so that a view is imported when it is used.
+VIEWS: dict[str, str] = {
+    "text": "bboxqa.report.agreement_text:text_lines",
+    "json": "bboxqa.report.agreement_summary:json_lines",
+}
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all views.
+
+    Examples
+    --------
+    >>> names()
+    ('text', 'json')
+    """
+    return tuple(VIEWS)
+
+
+def view(name: str) -> View:
+    """Return the view of a name.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such view.
+    """
+    if name not in VIEWS:
+        raise ConfigError(f"format {unknown_name(name, names())}")
+    found: View = resolve_name(VIEWS[name])
+    return found

@@ -1,0 +1,42 @@
+"""Tables of plain text."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bboxqa.report.text_table import table_lines
+
+ROWS = [["id", "name"], ["7", "Apple"], ["12", "Fig"]]
+
+
+def test_names_are_aligned_left_and_numbers_right():
+    assert list(table_lines(ROWS, [1])) == ["id  name", " 7  Apple", "12  Fig"]
+
+
+def test_a_wide_character_takes_two_columns():
+    assert list(table_lines([["名", "n"], ["abc", "1"]], [0])) == ["名   n", "abc  1"]
+    assert list(table_lines([["e\u0301", "n"], ["ab", "1"]], [0])) == ["e\u0301   n", "ab  1"]
+
+
+def test_long_names_are_folded_where_the_terminal_is_narrow():
+    rows = [["name", "alpha"], ["abcdefghijkl", "0.5000"]]
+    assert list(table_lines(rows, [0], width=17)) == [
+        "name        alpha",
+        "abcdefghi  0.5000",
+        "jkl",
+    ]
+    assert list(table_lines(rows, [0])) == ["name           alpha", "abcdefghijkl  0.5000"]
+
+
+@given(
+    st.lists(st.lists(st.text("ab日é", max_size=30), min_size=3, max_size=3), min_size=1),
+    st.integers(0, 60),
+)
+def test_nothing_is_lost_where_cells_are_folded(rows, width):
+    folded, whole = (
+        "".join(table_lines(rows, [0, 1], width=most)).replace(" ", "") for most in (width, None)
+    )
+    assert sorted(folded) == sorted(whole)
+
+
+def test_no_rows():
+    assert list(table_lines([])) == []
