@@ -1,6 +1,6 @@
 """Every coefficient by name: from ratings to a number that can be resampled."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from math import inf
@@ -20,15 +20,19 @@ from bboxqa.agreement.kappa.weights import agreement_weights
 from bboxqa.agreement.uncertainty.estimator import Estimator, undefined
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import ConfigError
+from bboxqa.core.text import unknown_name
 from bboxqa.model.ratings import Ratings
 from bboxqa.model.reliability import Cell, ReliabilityData
 
 __all__ = [
     "COEFFICIENTS",
     "NONE",
+    "Coefficient",
     "CoefficientInputs",
+    "coefficient",
     "default_coefficients",
     "named_coefficients",
+    "names",
 ]
 
 NONE = "none"
@@ -117,7 +121,7 @@ def _cohen(inputs: CoefficientInputs, *, by_shared: bool) -> Estimator:
 
 def _choice(inputs: CoefficientInputs) -> Estimator:
     if inputs.ratings.n_options is None:
-        return undefined(NEEDS_OPTIONS)
+        return undefined(NEEDS_OPTIONS, advice="Name their column with --n-options.")
     return mean_of_pairs(inputs.pairs, nothing=NO_CHANCE)
 
 
@@ -129,14 +133,23 @@ def _scott(inputs: CoefficientInputs) -> Estimator:
     """Return Scott's pi: on the units that both annotators rated, chance as Fleiss has it."""
     drawn = inputs.data.state == Cell.CATEGORY
     if len(np.unique(inputs.data.annotator[drawn])) != 2:
-        return undefined(TWO_ONLY)
+        advice = "Report fleiss_kappa, or cohen_kappa of each pair."
+        return undefined(TWO_ONLY, advice=advice)
     both = replace(inputs.counts, weight=inputs.counts.weight * (inputs.counts.size >= 2))
     return chance_corrected(both, "fleiss", inputs.matrix)
 
 
+def _chance(kind: str, inputs: CoefficientInputs) -> Estimator:
+    return chance_corrected(inputs.counts, kind, inputs.matrix)
+
+
+def _gwet_ac1(inputs: CoefficientInputs) -> Estimator:
+    return chance_corrected(inputs.counts, "gwet")
+
+
 def _gwet_ac2(inputs: CoefficientInputs) -> Estimator:
     if inputs.matrix is None:
-        return undefined(NEEDS_WEIGHTS)
+        return undefined(NEEDS_WEIGHTS, advice="Give --weights linear or quadratic.")
     return chance_corrected(inputs.counts, "gwet", inputs.matrix)
 
 
@@ -155,42 +168,61 @@ class Coefficient:
         Whether it is a mean over pairs of annotators, so that they may repeat their answers.
     nameless : bool
         Whether it does without knowing who gave which value.
+    scale : str
+        The name in `SCALES` of the words for its values; empty where there are none.
     """
 
     estimate: Callable[[CoefficientInputs], Estimator]
     of_pairs: bool = False
     nameless: bool = False
+    scale: str = ""
 
     def __call__(self, inputs: CoefficientInputs) -> Estimator:
         """Return the coefficient, or why these ratings do not define it."""
         if inputs.anonymous and not self.nameless:
-            return undefined(NAMELESS)
+            advice = "Give ratings instead of counts, one row each."
+            return undefined(NAMELESS, advice=advice)
         if inputs.repeated and not self.of_pairs:
-            return undefined(REPEATED)
+            advice = "Keep one answer of each annotator, or use a pairwise coefficient."
+            return undefined(REPEATED, advice=advice)
         return self.estimate(inputs)
 
 
-COEFFICIENTS: Mapping[str, Coefficient] = {
-    "krippendorff_alpha": Coefficient(_alpha, nameless=True),
-    "cohen_kappa": Coefficient(partial(_cohen, by_shared=True), of_pairs=True),
-    "choice_kappa": Coefficient(_choice, of_pairs=True),
-    "light_kappa": Coefficient(partial(_cohen, by_shared=False), of_pairs=True),
-    "conger_kappa": Coefficient(_conger),
-    "fleiss_kappa": Coefficient(
-        lambda inputs: chance_corrected(inputs.counts, "fleiss", inputs.matrix), nameless=True
+COEFFICIENTS: dict[str, Coefficient] = {
+    "krippendorff_alpha": Coefficient(_alpha, nameless=True, scale="krippendorff"),
+    "cohen_kappa": Coefficient(partial(_cohen, by_shared=True), of_pairs=True, scale="landis_koch"),
+    "choice_kappa": Coefficient(_choice, of_pairs=True, scale="landis_koch"),
+    "light_kappa": Coefficient(
+        partial(_cohen, by_shared=False), of_pairs=True, scale="landis_koch"
     ),
-    "scott_pi": Coefficient(_scott),
-    "gwet_ac1": Coefficient(lambda inputs: chance_corrected(inputs.counts, "gwet"), nameless=True),
+    "conger_kappa": Coefficient(_conger, scale="landis_koch"),
+    "fleiss_kappa": Coefficient(partial(_chance, "fleiss"), nameless=True, scale="landis_koch"),
+    "scott_pi": Coefficient(_scott, scale="landis_koch"),
+    "gwet_ac1": Coefficient(_gwet_ac1, nameless=True),
     "gwet_ac2": Coefficient(_gwet_ac2, nameless=True),
-    "brennan_prediger": Coefficient(
-        lambda inputs: chance_corrected(inputs.counts, "uniform", inputs.matrix), nameless=True
-    ),
-    "percent_agreement": Coefficient(
-        lambda inputs: chance_corrected(inputs.counts, "none", inputs.matrix), nameless=True
-    ),
+    "brennan_prediger": Coefficient(partial(_chance, "uniform"), nameless=True),
+    "percent_agreement": Coefficient(partial(_chance, "none"), nameless=True),
     "cronbach_alpha": Coefficient(_cronbach),
 }
 """By name, in the order in which they are shown."""
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all coefficients, in the order in which they are shown."""
+    return tuple(COEFFICIENTS)
+
+
+def coefficient(name: str) -> Coefficient:
+    """Return the coefficient of a name.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such coefficient.
+    """
+    if name not in COEFFICIENTS:
+        raise ConfigError(f"coefficient {unknown_name(name, names())}")
+    return COEFFICIENTS[name]
 
 
 def default_coefficients(inputs: CoefficientInputs) -> tuple[str, ...]:

@@ -155,12 +155,10 @@ def _formatted(tasks: "list[TaskEstimates]", output_format: str) -> str:
     return "".join(f"{line}\n" for line in text_lines(tasks, scale_label, totals(tasks)))
 
 
-def scale_label(coefficient: str, value: float) -> str:
+def scale_label(name: str, value: float) -> str:
     """Return what the scale that goes with a coefficient calls a value."""
+    from bboxqa.agreement.registry import coefficient
     from bboxqa.agreement.scales import SCALES, label
 
-    if coefficient.startswith("krippendorff"):
-        return f"{label(SCALES['krippendorff'], value)} (Krippendorff)"
-    if "kappa" in coefficient or coefficient == "scott_pi":
-        return f"{label(SCALES['landis_koch'], value)} (Landis and Koch)"
-    return ""
+    scale = SCALES.get(coefficient(name).scale)
+    return "" if scale is None else f"{label(scale, value)} ({scale.name})"

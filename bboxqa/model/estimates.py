@@ -30,6 +30,8 @@ class Estimate:
         For the mean of pairs: how many answers were compared, summed over the pairs.
     n_clusters : int
         How many clusters (units, images, recordings) it stands on.
+    advice : str
+        What would define it where it is undefined; may be empty.
     """
 
     value: float
@@ -40,6 +42,7 @@ class Estimate:
     expected: float = nan
     n_shared: int | None = None
     n_clusters: int = 0
+    advice: str = ""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

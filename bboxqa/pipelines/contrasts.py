@@ -7,7 +7,8 @@ from math import nan
 import numpy as np
 
 from bboxqa.agreement.alpha.distances import Distance
-from bboxqa.agreement.registry import COEFFICIENTS, CoefficientInputs, named_coefficients
+from bboxqa.agreement.registry import CoefficientInputs, named_coefficients
+from bboxqa.agreement.registry import coefficient as coefficient_of
 from bboxqa.agreement.uncertainty.difference import Difference, paired_difference
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import ConfigError
@@ -75,7 +76,7 @@ def difference(
     known = {text: place for place, text in enumerate(dict.fromkeys(names[0] + names[1]))}
     numbers = [np.array([known[text] for text in part], np.int64) for part in names]
     estimators = [
-        COEFFICIENTS[name](CoefficientInputs(ratings, level)) for ratings in (first, second)
+        coefficient_of(name)(CoefficientInputs(ratings, level)) for ratings in (first, second)
     ]
     return paired_difference(estimators[0], estimators[1], numbers[0], numbers[1], bootstrap, seed)
 
@@ -196,7 +197,7 @@ def contributions(ratings: Ratings, *, level: str | Distance = "nominal") -> Con
         raise ConfigError("an annotator answered a unit several times; keep one of the answers")
     counts, numbers = inputs.counts, ratings.numbers
     return Contributions(
-        alpha=COEFFICIENTS["krippendorff_alpha"](inputs).value,
+        alpha=coefficient_of("krippendorff_alpha")(inputs).value,
         without_units=alpha_without_units(counts, level, numbers),
         without_annotators=alpha_without_annotators(
             ratings.data, inputs.n_annotators, level, numbers

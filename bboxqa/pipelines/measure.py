@@ -9,8 +9,8 @@ import numpy as np
 from bboxqa.agreement.alpha.distances import Distance
 from bboxqa.agreement.kappa.chance import fleiss_per_value
 from bboxqa.agreement.registry import (
-    COEFFICIENTS,
     CoefficientInputs,
+    coefficient,
     default_coefficients,
     named_coefficients,
 )
@@ -113,12 +113,12 @@ def measure(
     if coefficients is not None:
         wanted = [coefficients] if isinstance(coefficients, str) else coefficients
         names = named_coefficients(wanted)
-    estimators = {name: COEFFICIENTS[name](inputs) for name in names}
+    estimators = {name: coefficient(name)(inputs) for name in names}
     estimates = estimates_of(
         estimators, bootstrap=bootstrap, seed=seed, interval=interval, progress=progress
     )
     values = _values(inputs, names)
-    of_pairs = any(COEFFICIENTS[name].of_pairs for name in names)
+    of_pairs = any(coefficient(name).of_pairs for name in names)
     drawn = ratings.data.state == Cell.CATEGORY
     return TaskEstimates(
         task=task,
@@ -279,4 +279,5 @@ def _estimate(estimator: Estimator, drawn: FloatArray | None, interval: str) -> 
         expected=estimator.expected,
         n_shared=estimator.n_shared,
         n_clusters=len(estimator.clusters),
+        advice=estimator.advice,
     )

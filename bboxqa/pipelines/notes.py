@@ -7,7 +7,7 @@ from math import isnan
 import numpy as np
 
 from bboxqa.agreement.consistency.cronbach import CRONBACH_WARNING
-from bboxqa.agreement.registry import COEFFICIENTS, CoefficientInputs
+from bboxqa.agreement.registry import CoefficientInputs, coefficient
 from bboxqa.agreement.uncertainty.estimator import ROUNDING, Estimator
 from bboxqa.agreement.uncertainty.linear import FEWEST
 from bboxqa.core.text import count
@@ -85,7 +85,7 @@ def notes_of(
                 "as units); their intervals do not"
             )
     yield from _interval_notes(inputs, estimators, estimates, bootstrap)
-    if not inputs.anonymous and any(COEFFICIENTS[name].of_pairs for name in estimates):
+    if not inputs.anonymous and any(coefficient(name).of_pairs for name in estimates):
         yield from _pair_notes(inputs.pairs.table)
     if any(
         isnan(row.get("low", 0.0)) and not isnan(row["fleiss_kappa"]) for row in values.values()

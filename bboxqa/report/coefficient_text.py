@@ -11,24 +11,6 @@ from bboxqa.report.text_table import table_lines
 
 __all__ = ["label_lines", "text_lines"]
 
-_ADVICE = (
-    ("no unit has two", "Have some units rated by two annotators or more."),
-    (
-        "only one value occurs",
-        "Add units of other values; percent agreement can be reported meanwhile.",
-    ),
-    ("values are not numbers", "Values have to be numbers; nominal coefficients take names."),
-    ("a unit several times", "Keep one answer of each annotator, or use a pairwise coefficient."),
-    ("for two annotators only", "Report fleiss_kappa, or cohen_kappa of each pair."),
-    ("number of options", "Name their column with --n-options."),
-    ("do not say who gave", "Give ratings instead of counts, one row each."),
-    ("do not differ in what", "Report percent agreement: there is nothing to be consistent about."),
-    ("needs weights", "Give --weights linear or quadratic."),
-    ("nobody says it where", "Have a second annotator mark the recordings in which it occurs."),
-    ("annotated by everyone", "Have everybody mark some recording from beginning to end."),
-    ("codes have the same sum", "Report krippendorff_alpha, which needs no differing sums."),
-    ("needs two annotators", "Have a second annotator rate the same units."),
-)
 _TEXTS = {
     "task", "tier", "label", "coefficient", "95 % interval", "reading", "first", "second",
     "annotator", "of value",
@@ -211,12 +193,14 @@ def _aligned(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
 def _remarks(tasks: Sequence[TaskEstimates], totals: Mapping[str, Estimate]) -> Iterator[str]:
     """Yield each status with what it is about and what to do, and the notes."""
     about: dict[str, list[str]] = {}
+    advice: dict[str, str] = {}
     notes: dict[str, list[str]] = {}
     for task in tasks:
         where = f" ({clean(task.task)})" if task.task is not None and len(tasks) > 1 else ""
         for name, estimate in task.coefficients.items():
             if estimate.status != "ok":
                 about.setdefault(estimate.status, []).append(f"{name}{where}")
+                advice.setdefault(estimate.status, estimate.advice)
         for note in task.notes:
             notes.setdefault(note, []).append(where.strip(" ()"))
     for name, mean in totals.items():
@@ -228,9 +212,8 @@ def _remarks(tasks: Sequence[TaskEstimates], totals: Mapping[str, Estimate]) -> 
         yield ""
     for status, names in about.items():
         yield f" {_some(names)}: {clean(status)}"
-        advice = next((text for part, text in _ADVICE if part in status), "")
-        if advice and status.startswith("undefined"):
-            yield f"   {advice}"
+        if advice.get(status):
+            yield f"   {advice[status]}"
     for note, places in notes.items():
         where = _some([place for place in places if place]) if len(places) < len(tasks) else ""
         yield f" Note{f' ({where})' if where else ''}: {clean(note)}"

@@ -11,13 +11,22 @@ from support.ratings import at_total, jackknife_of, only_units, reliability, rep
 from bboxqa.agreement.alpha.levels import alpha
 from bboxqa.agreement.counts.reliability_rows import from_table
 from bboxqa.agreement.counts.unit_counts import unit_counts
-from bboxqa.agreement.registry import COEFFICIENTS, CoefficientInputs
+from bboxqa.agreement.registry import (
+    COEFFICIENTS,
+    Coefficient,
+    CoefficientInputs,
+    coefficient,
+    names,
+)
 from bboxqa.agreement.uncertainty.resampling import (
     jackknife,
     jackknife_error,
     percentile_interval,
 )
+from bboxqa.cli.stats import scale_label
+from bboxqa.core.errors import ConfigError
 from bboxqa.formats.ratings.rating_columns import from_array
+from bboxqa.stats import measure, ratings_from_table
 
 _FILE = Path(__file__).parents[1] / "data" / "coefficients.json"
 CARRIED = json.loads(_FILE.read_text("utf-8"))
@@ -145,3 +154,51 @@ def test_pooled_alpha_is_not_the_mean_of_the_images():
     assert np.nanmean(each) == 0.5625
     pooled = alpha(unit_counts(reliability(np.concatenate(images, axis=1))))
     assert pooled.value == pytest.approx(47 / 78, abs=1e-9)
+
+
+def test_a_coefficient_is_added_by_one_line(monkeypatch):
+    """It has intervals, a standard error and a word of its scale like those that are built in."""
+    answers = [["a", "b", "a", "b", "a", "b"], ["a", "b", "b", "b", "a", "a"]]
+    ratings = ratings_from_table(answers)
+
+    def doubtful(inputs):
+        return replace(alpha(inputs.counts), status="doubtful")
+
+    monkeypatch.setitem(COEFFICIENTS, "own_alpha", Coefficient(doubtful, scale="landis_koch"))
+    found = measure(ratings, ["own_alpha", "krippendorff_alpha"], bootstrap=100).coefficients
+    assert names()[-1] == "own_alpha"
+    assert replace(found["own_alpha"], status="ok") == found["krippendorff_alpha"]
+    assert found["own_alpha"].status == "doubtful"
+    assert scale_label("own_alpha", 0.5) == "moderate (Landis and Koch)"
+
+
+def test_unknown_coefficient():
+    with pytest.raises(ConfigError, match=r"coefficient is 'kohen_kappa'.* mean 'cohen_kappa'"):
+        coefficient("kohen_kappa")
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("krippendorff_alpha", "tentative conclusions only (Krippendorff)"),
+        ("scott_pi", "substantial (Landis and Koch)"),
+        ("choice_kappa", "substantial (Landis and Koch)"),
+        ("gwet_ac1", ""),
+        ("cronbach_alpha", ""),
+    ],
+)
+def test_scale_of_a_coefficient(name, expected):
+    assert scale_label(name, 0.7) == expected
+
+
+def test_undefined_coefficients_say_what_would_define_them():
+    found = measure(
+        ratings_from_table([["a", "b", "a"], ["a", "b", "b"], ["b", "b", "a"]]), "all"
+    ).coefficients
+    advice = {name: one.advice for name, one in found.items() if one.advice}
+    assert advice == {
+        "choice_kappa": "Name their column with --n-options.",
+        "scott_pi": "Report fleiss_kappa, or cohen_kappa of each pair.",
+        "gwet_ac2": "Give --weights linear or quadratic.",
+        "cronbach_alpha": "Values have to be numbers; nominal coefficients take names.",
+    }

@@ -13,6 +13,7 @@ from bboxqa.report.coefficient_text import text_lines
 from bboxqa.report.coefficients import as_csv, as_json
 
 UNDEFINED = "undefined: only one value occurs, so no disagreement is possible"
+ADVICE = "Report percent agreement meanwhile."
 
 
 def task(name=None, value=0.5, shared=10, notes=()):
@@ -21,7 +22,7 @@ def task(name=None, value=0.5, shared=10, notes=()):
         {
             "krippendorff_alpha": Estimate(value, (0.25, 0.75), 0.125),
             "cohen_kappa_pairwise": Estimate(value, observed=0.75, expected=0.5, n_shared=shared),
-            "scott_pi": Estimate(nan, status=UNDEFINED),
+            "scott_pi": Estimate(nan, status=UNDEFINED, advice=ADVICE),
         },
         notes=notes,
     )  # fmt: skip
@@ -173,7 +174,7 @@ def test_text_of_one_task():
     ]  # fmt: skip
     assert lines[5].split() == ["scott_pi", "undefined"]
     assert f" scott_pi: {UNDEFINED}" in lines
-    assert any("percent agreement" in line for line in lines)
+    assert lines[lines.index(f" scott_pi: {UNDEFINED}") + 1] == f"   {ADVICE}"
     assert lines[-1] == " Note: half a table"
     assert not any("total" in line for line in lines)
 

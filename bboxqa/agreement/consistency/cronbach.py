@@ -325,13 +325,14 @@ def cronbach(data: ReliabilityData, numbers: FloatArray | None) -> Estimator:
     0.9231
     """
     if numbers is None:
-        return undefined(NOT_NUMBERS)
+        advice = "Values have to be numbers; nominal coefficients take names."
+        return undefined(NOT_NUMBERS, advice=advice)
     drawn = np.flatnonzero(data.state == Cell.CATEGORY)
     size = np.bincount(data.unit[drawn], minlength=len(data.group))
     n_annotators = len(np.unique(data.annotator[drawn]))
     complete = np.flatnonzero((size == n_annotators) & (n_annotators > 1))
     if len(complete) < 2:
-        return undefined(TOO_FEW)
+        return undefined(TOO_FEW, advice="Have a second annotator rate the same units.")
     cells = drawn[size[data.unit[drawn]] == n_annotators]
     scores = numbers[data.value[cells]].reshape(len(complete), n_annotators)
     parts = cronbach_sums(scores)
@@ -353,5 +354,6 @@ def cronbach(data: ReliabilityData, numbers: FloatArray | None) -> Estimator:
     status = f"{left_out:,} of {count(rated, 'unit')} left out: a rating is missing"
     value = float(evaluate(parts.sum(1, keepdims=True))[0])
     if np.isnan(value):
-        return undefined(NO_SPREAD)
+        advice = "Report percent agreement: there is nothing to be consistent about."
+        return undefined(NO_SPREAD, advice=advice)
     return Estimator(value, nan, nan, status if left_out else OK, table, evaluate, clusters)

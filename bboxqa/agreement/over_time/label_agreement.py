@@ -101,7 +101,8 @@ def _share(
 ) -> Estimator:
     """Return a share of time that can be resampled."""
     if not either.any():
-        return undefined(_NOBODY)
+        advice = "Have a second annotator mark the recordings in which it occurs."
+        return undefined(_NOBODY, advice=advice)
     value = int(both.sum()) / int(either.sum())
 
     @SumTable
@@ -157,7 +158,8 @@ def cronbach_of_points(ratings: Ratings) -> Estimator:
     rows = np.flatnonzero(said)[complete[data.unit[said]]]
     weight = weight[complete]
     if n_annotators < 2 or weight.sum() < 2:
-        return undefined(_NO_TWO)
+        advice = "Have everybody mark some recording from beginning to end."
+        return undefined(_NO_TWO, advice=advice)
     codes = np.arange(data.n_values) if ratings.numbers is None else ratings.numbers
     points = codes[data.value[rows]].reshape(-1, n_annotators)
     columns = [weight, weight * points.var(axis=1, ddof=1), *(weight[:, None] * points).T]
@@ -165,7 +167,8 @@ def cronbach_of_points(ratings: Ratings) -> Estimator:
     sums = np.stack([sum_by(group, column, data.n_groups) for column in columns])
     value = float(_cronbach(sums.sum(1, keepdims=True))[0])
     if np.isnan(value):
-        return undefined(_SAME_TOTALS)
+        advice = "Report krippendorff_alpha, which needs no differing sums."
+        return undefined(_SAME_TOTALS, advice=advice)
     clusters = clusters_of(group, weight > 0)
     # A recording that is drawn twice is an item that is there twice, which raises alpha by itself.
     rest = sums.sum(1, keepdims=True) - sums[:, clusters]

@@ -26,6 +26,10 @@ OK = "ok"
 NO_PAIR = "undefined: no unit has two values to compare"
 NO_VARIATION = "undefined: only one value occurs, so no disagreement is possible"
 ONE_IMAGE = "one image only, and its annotators agree on everything"
+_ADVICE = {
+    NO_PAIR: "Have some units rated by two annotators or more.",
+    NO_VARIATION: "Add units of other values; percent agreement can be reported meanwhile.",
+}
 
 ROUNDING = 1e-12
 """A difference below this share of the numbers subtracted is one of rounding."""
@@ -59,6 +63,8 @@ class Estimator:
     bias : float
         By how much the coefficient is expected to lie beside what it is of, if replicates do not
         show it (the jackknife's: Efron and Tibshirani 1993, eq. 10.17).
+    advice : str
+        What would define the coefficient where it is undefined; may be empty.
     """
 
     value: float
@@ -72,6 +78,7 @@ class Estimator:
     n_shared: int | None = None
     without: FloatArray | None = None
     bias: float = 0.0
+    advice: str = ""
 
     def __post_init__(self) -> None:
         freeze(self)
@@ -87,8 +94,10 @@ class Estimator:
         return sums if len(self.clusters) == sums.shape[1] else sums[:, self.clusters]
 
 
-def undefined(status: str, observed: float = nan, expected: float = nan) -> Estimator:
-    """Return a coefficient that the data do not define.
+def undefined(
+    status: str, observed: float = nan, expected: float = nan, *, advice: str = ""
+) -> Estimator:
+    """Return a coefficient that the data do not define, with what would define it.
 
     Examples
     --------
@@ -101,7 +110,8 @@ def undefined(status: str, observed: float = nan, expected: float = nan) -> Esti
 
     nobody = np.zeros(0, np.int64)
     table = SumTable(lambda: np.zeros((0, 0)))
-    return Estimator(nan, observed, expected, status, table, no_value, nobody)
+    advice = advice or _ADVICE.get(status, "")
+    return Estimator(nan, observed, expected, status, table, no_value, nobody, advice=advice)
 
 
 def clusters_of(group: IntArray, counted: BoolArray) -> IndexArray:
