@@ -2,13 +2,14 @@
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.annotations.columns import ColumnsBuilder
 from bboxqa.formats.annotations.records import (
     ASKED_KEYS,
+    LISTS,
     Annotation,
     Category,
     Image,
@@ -16,52 +17,73 @@ from bboxqa.formats.annotations.records import (
     Rle,
     whole_number,
 )
+from bboxqa.formats.document.content import BYTE_ORDER_MARK, RawDocument
+from bboxqa.formats.document.record_list import RecordList
 
 __all__ = ["read_fallback"]
 
-_LISTS = ("images", "annotations", "categories")
-
 
 def read_fallback(
-    name: str, text: bytes, builder: ColumnsBuilder
+    document: RawDocument, records: Mapping[str, RecordList], builder: ColumnsBuilder
 ) -> tuple[list[Image], list[Category]]:
-    """Read a file record by record; what is wrong is added to the problems of `builder`.
+    """Convert the records of a file one by one, and return its images and categories.
 
     Numbers that are written as text, whole numbers written as 7.0 and missing sizes are
-    understood; everything else that is not as it should be is a problem.
+    understood. Everything else that is not as it should be is added to the problems of `builder`,
+    which takes the annotations.
 
     Parameters
     ----------
-    name : str
-        Of the file.
-    text : bytes
-        All of it.
+    document : RawDocument
+    records : mapping of str to RecordList
+        By the name of the list.
     builder : ColumnsBuilder
-        Takes the annotations.
-
-    Returns
-    -------
-    images : list of Image
-    categories : list of Category
 
     Raises
     ------
     DatasetError
-        If the file is not json, or not an object with the three lists of COCO.
+        If the file is not json in UTF-8, or not an object with the three lists of COCO.
     """
-    lists = _lists(name, _parse(name, text))
-    report = _Report(name, builder.problems)
-    images = [_image(record, report) for record in _objects(lists, "images", report)]
-    categories = [_category(record, report) for record in _objects(lists, "categories", report)]
-    annotations = [
-        _annotation(record, report, builder.type)
-        for record in _objects(lists, "annotations", report)
-    ]
-    builder.add([annotation for annotation in annotations if annotation is not None])
+    _check(document)
+    report = _Report(document.name, builder.problems)
+    images = [_image(*each, report) for each in _labelled(records["images"], 0, "images", report)]
+    labelled = _labelled(records["categories"], 0, "categories", report)
+    categories = [_category(*each, report) for each in labelled]
+    place = 0
+    for window in records["annotations"].windows():
+        labelled = _labelled(window, place, "annotations", report)
+        converted = [_annotation(*each, report, builder.type) for each in labelled]
+        builder.add([annotation for annotation in converted if annotation is not None])
+        place += len(window)
     return (
         [image for image in images if image is not None],
         [category for category in categories if category is not None],
     )
+
+
+def _check(document: RawDocument) -> None:
+    """Refuse a document of which only a part can be read."""
+    name = document.name
+    problems = [f"{name}: not json at byte {offset:,}: {why}" for offset, why in document.broken]
+    if document.trailing is not None:
+        problems.append(f"{name}: not json at byte {document.trailing:,}: extra data")
+    if document.not_utf8 is not None:
+        problems.append(f"{name}: byte {document.not_utf8:,} is not UTF-8")
+    elif document.encoding and document.text[:3] != BYTE_ORDER_MARK:
+        problems.append(f"{name}: is {document.encoding}; expected UTF-8")
+    if problems:
+        raise DatasetError(problems)
+    advice = "A COCO file is an object with the lists images, annotations and categories."
+    if not isinstance(document.top, dict):
+        found = "a list" if isinstance(document.top, list) else _shortened(document.top)
+        raise DatasetError([f"{name}: the top level is {found}; expected an object"], advice)
+    for key in LISTS:
+        if key not in document.sections:
+            value = document.top.get(key, _ABSENT)
+            found = "missing" if value is _ABSENT else f"a {type(value).__name__}"
+            problems.append(f"{name}: {key} is {found}; expected a list")
+    if problems:
+        raise DatasetError(problems, advice)
 
 
 class _Report:
@@ -84,78 +106,14 @@ def _shortened(value: object) -> str:
     return text if len(text) <= 60 else text[:57] + "..."
 
 
-def _parse(name: str, text: bytes) -> object:
-    """Return the json value, or say where the text stops being json."""
-    start = text[:200].lstrip().lower()
-    if start.startswith((b"<!doctype", b"<html", b"<?xml", b"<")):
-        raise DatasetError(
-            [f"{name}: is html or xml, not json: it begins with {_excerpt(text)!r}"],
-            "A download that needs a login often leaves such a page; fetch the file again.",
-        )
-    if text.startswith(b"\x1f\x8b"):
-        raise DatasetError([f"{name}: is compressed (gzip), not json"], "Unpack it first.")
-    if text.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise DatasetError(
-            [f"{name}: is UTF-16; expected UTF-8"], "`bboxqa validate --fix` writes it anew."
-        )
-    try:
-        decoded = text.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise DatasetError(
-            [f"{name}: is not utf-8: byte {error.start} is {text[error.start]:#04x}"],
-            "Save the file as utf-8.",
-        ) from None
-    try:
-        return json.loads(decoded)
-    except json.JSONDecodeError as error:
-        offset = len(decoded[: error.pos].encode())
-        cut = offset >= len(decoded.rstrip().encode()) or error.msg.startswith("Unterminated")
-        what = "ends in the middle of a value" if cut else f"{error.msg.lower()}"
-        raise DatasetError(
-            [
-                (
-                    f"{name}: is not json: {what} at byte {offset} "
-                    f"(line {error.lineno}, column {error.colno})"
-                )
-            ],
-            "The file was probably cut off; export or copy it again." if cut else "",
-        ) from None
-    except (RecursionError, ValueError) as error:
-        raise DatasetError([f"{name}: is not json that can be read: {error}"]) from None
-
-
-def _excerpt(text: bytes) -> str:
-    return text[:200].decode("utf-8", "replace").strip()[:40]
-
-
-def _lists(name: str, document: object) -> dict[str, Any]:
-    """Return the top level with the three lists of COCO."""
-    advice = "A COCO file is an object with the lists images, annotations and categories."
-    if isinstance(document, list):
-        raise DatasetError(
-            [f"{name}: the top level is a list; expected an object"],
-            f"It looks like a file of detection results. {advice}",
-        )
-    if not isinstance(document, dict):
-        raise DatasetError(
-            [f"{name}: the top level is {_shortened(document)}; expected an object"], advice
-        )
-    problems = []
-    for key in _LISTS:
-        value = document.get(key, _ABSENT)
-        if not isinstance(value, list):
-            found = "missing" if value is _ABSENT else f"a {type(value).__name__}"
-            problems.append(f"{name}: {key} is {found}; expected a list")
-    if problems:
-        raise DatasetError(problems, advice)
-    return document
-
-
-def _objects(
-    lists: dict[str, Any], key: str, report: _Report
+def _labelled(
+    records: Iterable[Any], first: int, key: str, report: _Report
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield each record of a list with how to call it."""
-    for place, record in enumerate(lists[key]):
+    """Yield the records that are objects, each with its name for messages; report the others.
+
+    `first` is the place of the first one in its list.
+    """
+    for place, record in enumerate(records, first):
         if isinstance(record, dict):
             number = record.get("id", _ABSENT)
             label = f"{key}[{place}]"
@@ -183,8 +141,7 @@ def _finite(value: object) -> bool:
     )
 
 
-def _image(labelled: tuple[str, dict[str, Any]], report: _Report) -> Image | None:
-    label, record = labelled
+def _image(label: str, record: dict[str, Any], report: _Report) -> Image | None:
     number = _id(label, record, "id", report)
     name = record.get("file_name")
     if name is not None and not isinstance(name, str):
@@ -209,8 +166,7 @@ def _image(labelled: tuple[str, dict[str, Any]], report: _Report) -> Image | Non
     return Image(number, name, annotator=record.get("annotator"), **size, **asked)
 
 
-def _category(labelled: tuple[str, dict[str, Any]], report: _Report) -> Category | None:
-    label, record = labelled
+def _category(label: str, record: dict[str, Any], report: _Report) -> Category | None:
     number = _id(label, record, "id", report)
     name = record.get("name", _ABSENT)
     if not isinstance(name, str):
@@ -220,9 +176,8 @@ def _category(labelled: tuple[str, dict[str, Any]], report: _Report) -> Category
 
 
 def _annotation(
-    labelled: tuple[str, dict[str, Any]], report: _Report, kind: type[Annotation]
+    label: str, record: dict[str, Any], report: _Report, kind: type[Annotation]
 ) -> Annotation | None:
-    label, record = labelled
     ids = [_id(label, record, key, report) for key in ("id", "image_id", "category_id")]
     bbox = record.get("bbox", _ABSENT)
     sound = isinstance(bbox, list) and len(bbox) == 4 and all(map(_finite, bbox))

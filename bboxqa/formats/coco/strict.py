@@ -19,7 +19,6 @@ from bboxqa.formats.annotations.records import (
     TopLevel,
     whole_number,
 )
-from bboxqa.formats.coco.fallback import read_fallback
 from bboxqa.formats.windows import Cut, in_two_halves, next_cut, release_before
 from bboxqa.model.annotations import Source
 
@@ -83,7 +82,10 @@ def read_file(
             images, categories, builder = _read_fast(text, new_builder, progress)
         except _MalformedError:
             builder = new_builder()
-            images, categories = read_fallback(name, bytes(text), builder)
+            from bboxqa.formats.coco.fallback import read_fallback
+            from bboxqa.formats.document.tolerant import read_records
+
+            images, categories = read_fallback(*read_records(text, name), builder)
         builder.problems += [
             *_number("images", name, images),
             *_number("categories", name, categories),

@@ -60,6 +60,8 @@ class RawDocument:
         Top-level key to where the key begins, where its value does, and where that ends.
     encoding : str
         Why it is not plain UTF-8; empty where it is.
+    not_utf8 : int or None
+        The first byte found that is not UTF-8.
     broken : list of (int, str)
         Offset and reason of each place that is not json.
     stopped : bool
@@ -84,12 +86,20 @@ class RawDocument:
     sections: dict[str, Section] = field(default_factory=dict)
     spans: dict[str, tuple[int, int, int]] = field(default_factory=dict)
     encoding: str = ""
+    not_utf8: int | None = None
     broken: list[tuple[int, str]] = field(default_factory=list)
     stopped: bool = False
     trailing: int | None = None
     not_finite: list[tuple[str, str]] = field(default_factory=list)
     repeated: list[tuple[str, str]] = field(default_factory=list)
     memory: int | None = None
+
+    def note_not_utf8(self, offset: int) -> None:
+        """Keep the first byte that is not UTF-8, and name it as the encoding if there is none."""
+        if self.not_utf8 is None:
+            self.not_utf8 = offset
+            wrong = f"not UTF-8 (byte {offset:,} is 0x{self.text[offset]:02x})"
+            self.encoding = self.encoding or wrong
 
     def are_objects(self, name: str, start: int, stop: int) -> bool:
         """Return whether some records of a list are all objects."""

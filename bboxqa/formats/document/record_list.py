@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any, overload
 
 import msgspec
@@ -100,8 +101,11 @@ class RecordList(Sequence[Any]):
         return self._n
 
     def __iter__(self) -> Iterator[Any]:
-        for number in range(len(self._parts)):
-            yield from self._part(number)
+        return chain.from_iterable(self.windows())
+
+    def windows(self) -> Iterator[list[Any]]:
+        """Yield the records window by window."""
+        return map(self._part, range(len(self._parts)))
 
     @overload
     def __getitem__(self, row: int) -> Any: ...

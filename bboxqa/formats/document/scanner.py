@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol
 
 import msgspec
@@ -18,7 +18,7 @@ from bboxqa.formats.document.content import RawDocument, Section
 from bboxqa.formats.document.record_list import RecordList, decoded
 from bboxqa.formats.windows import Cut, Text, in_two_halves, next_cut, release_before
 
-__all__ = ["Scanner"]
+__all__ = ["Scanner", "Sink"]
 
 _BLANK = re.compile(rb"[ \t\n\r]*")
 _ENDED_KEY = re.compile(rb'"\s*:')
@@ -28,16 +28,11 @@ _KEY = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _NEAR = 64
 
 
-class _Sink(Protocol):
-    def add(self, values: Sequence[Any], /) -> None: ...
-
-
-class _ListSink:
-    def __init__(self) -> None:
-        self.values: list[Any] = []
+class Sink(Protocol):
+    """Takes in the records of a list."""
 
     def add(self, values: Sequence[Any], /) -> None:
-        self.values += values
+        """Take in the next records, of any type."""
 
 
 class _NoSink:
@@ -50,14 +45,32 @@ class _StopError(Exception):
 
 
 class Scanner:
-    """Goes through a document once: fast where it is plain, value by value where it is not."""
+    """Goes through a document once: fast where it is plain, value by value where it is not.
+
+    Parameters
+    ----------
+    reading : RawDocument
+        Gets what is found; its lists of records stay as they are.
+    new_sink : callable
+        Called with the name of each of `LISTS`; returns what takes in its records.
+    progress : callable, optional
+        Called as ``progress(done, total)`` with bytes.
+
+    Attributes
+    ----------
+    sinks : dict of str to Sink
+        By the name of the list; of a list that is repeated, the last one.
+    """
 
     def __init__(
         self,
         reading: RawDocument,
+        new_sink: Callable[[str], Sink],
         progress: Steps | None = None,
     ) -> None:
         self._out = reading
+        self._new_sink = new_sink
+        self.sinks: dict[str, Any] = {name: new_sink(name) for name in LISTS}
         self._progress = progress
         self._text = reading.text
         self._repeated: list[str] = []
@@ -98,58 +111,49 @@ class Scanner:
 
     def _top(self, place: int) -> int:
         """Read the keys and values of the document; return where it ends."""
-        out, sinks = self._out, self._sinks()
+        out = self._out
         comma = None
-        try:
-            while True:
-                place = self._blank(place)
-                if self._text[place : place + 1] == b"}":
-                    if comma is not None:
-                        out.broken.append((comma, "a comma before '}'"))
-                    return place + 1
-                key_place, (key, place) = place, self._key(place)
-                if key in out.spans:
-                    out.repeated.append(("", key))
-                value_place = place
-                if self._text[place : place + 1] == b"[":
-                    if key in LISTS:
-                        sinks[key] = self._sinks()[key]
-                        out.sections[key] = Section()
-                    out.spans[key] = (key_place, value_place, len(self._text))
-                    place = self._list(key, place + 1, sinks.get(key, _NoSink()))
-                    out.top[key] = []
-                else:
-                    out.top[key], place = self._value(place, f"/{key}")
-                    # What stood under the key before is gone, as for every reader.
-                    if out.sections.pop(key, None):
-                        sinks[key] = self._sinks()[key]
-                out.spans[key] = (key_place, value_place, place)
-                place = self._blank(place)
-                sign, comma = self._text[place : place + 1], None
-                if sign == b",":
-                    comma, place = place, place + 1
-                elif sign != b"}":
-                    raise self._stop(place, "expected ',' or '}'")
-        finally:
-            images = sinks["images"]
-            out.images = images if isinstance(images, RecordList) else images.values
-            out.categories = sinks["categories"].values
-            out.annotations = sinks["annotations"].done()
-
-    def _sinks(self) -> dict[str, Any]:
-        bounded = self._out.memory is not None
-        return {
-            "images": RecordList(self._text, self._out.name) if bounded else _ListSink(),
-            "categories": _ListSink(),
-            "annotations": AnnotationsBuilder(self._out.memory),
-        }
+        while True:
+            place = self._blank(place)
+            if self._text[place : place + 1] == b"}":
+                if comma is not None:
+                    out.broken.append((comma, "a comma before '}'"))
+                return place + 1
+            key_place, (key, place) = place, self._key(place)
+            if key in out.spans:
+                out.repeated.append(("", key))
+            value_place = place
+            if self._text[place : place + 1] == b"[":
+                if key in LISTS:
+                    self.sinks[key] = self._new_sink(key)
+                    out.sections[key] = Section()
+                out.spans[key] = (key_place, value_place, len(self._text))
+                place = self._list(key, place + 1, self.sinks.get(key, _NoSink()))
+                out.top[key] = []
+            else:
+                out.top[key], place = self._value(place, f"/{key}")
+                # Of equal keys the last counts, as in every reader of json.
+                if out.sections.pop(key, None):
+                    self.sinks[key] = self._new_sink(key)
+            out.spans[key] = (key_place, value_place, place)
+            place = self._blank(place)
+            sign, comma = self._text[place : place + 1], None
+            if sign == b",":
+                comma, place = place, place + 1
+            elif sign != b"}":
+                raise self._stop(place, "expected ',' or '}'")
 
     def _key(self, place: int) -> tuple[str, int]:
         match = _KEY.match(self._text, place)
         if match is None:
             raise self._stop(place, "expected a key or '}'")
         try:
-            key = json.loads(match[0].decode("utf-8", "replace"), strict=False)
+            decoded_key = match[0].decode()
+        except UnicodeDecodeError as error:
+            self._out.note_not_utf8(place + error.start)
+            decoded_key = match[0].decode("utf-8", "replace")
+        try:
+            key = json.loads(decoded_key, strict=False)
         except ValueError:
             raise self._stop(place, "expected a key") from None
         place = self._blank(match.end())
@@ -157,7 +161,7 @@ class Scanner:
             raise self._stop(place, "expected ':'")
         return key, self._blank(place + 1)
 
-    def _list(self, name: str, place: int, sink: _Sink) -> int:
+    def _list(self, name: str, place: int, sink: Sink) -> int:
         """Read the records of a list; return where it ends."""
         place = self._blank(place)
         section = self._out.sections.get(name, Section())
@@ -191,7 +195,7 @@ class Scanner:
         return builder.done(), section, place
 
     def _windows(
-        self, name: str, place: int, last: Cut | None, section: Section, sink: _Sink
+        self, name: str, place: int, last: Cut | None, section: Section, sink: Sink
     ) -> tuple[int, bool]:
         """Read records up to a cut, or to the end of the list.
 
@@ -218,7 +222,7 @@ class Scanner:
         place: int,
         cut: Cut,
         section: Section,
-        sink: _Sink,
+        sink: Sink,
     ) -> int:
         """Take in the records of a window; return where the next one begins."""
         section.rows.append(section.n)
@@ -249,7 +253,7 @@ class Scanner:
         return records if same else None
 
     def _step(
-        self, name: str, place: int, until: int, section: Section, sink: _Sink
+        self, name: str, place: int, until: int, section: Section, sink: Sink
     ) -> tuple[int, bool]:
         """Read value after value up to a place or the end of the list.
 
@@ -371,9 +375,7 @@ class _Chunk:
             else:
                 self._encoding = "latin-1"
                 self._decoded = raw.decode("latin-1")
-                out.encoding = out.encoding or (
-                    f"not UTF-8 (byte {place + error.start:,} is 0x{raw[error.start]:02x})"
-                )
+                out.note_not_utf8(place + error.start)
         self._one_byte = self._encoding == "latin-1" or self._decoded.isascii()
         self._index = 0
 

@@ -1,17 +1,21 @@
 """Reading a COCO file for the rules: whatever it holds, and as far as it can be read."""
 
 import mmap
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.memory import gc_paused, trim_memory
 from bboxqa.core.spool import check_memory
 from bboxqa.core.types import Steps
+from bboxqa.formats.document.builder import AnnotationsBuilder
 from bboxqa.formats.document.content import BYTE_ORDER_MARK, RawDocument
-from bboxqa.formats.document.scanner import Scanner
+from bboxqa.formats.document.record_list import RecordList
+from bboxqa.formats.document.scanner import Scanner, Sink
 from bboxqa.formats.windows import Text
 
-__all__ = ["read_bytes", "read_path"]
+__all__ = ["read_bytes", "read_path", "read_records"]
 
 _MARKS = (
     (BYTE_ORDER_MARK, "utf-8-sig", "UTF-8 with a byte order mark"),
@@ -22,27 +26,29 @@ _MARKS = (
 )
 
 
+class _HeldRecords(list[Any]):
+    """Records of a list, held in memory."""
+
+    add = list.extend
+
+
 def read_path(
     path: Path,
     name: str,
     progress: Steps | None = None,
     memory: int | None = None,
 ) -> RawDocument:
-    """Read a file, however broken.
+    """Return what a file holds, however broken it is.
 
     Parameters
     ----------
     path : Path
     name : str
-        How messages call it.
+        The file as messages name it.
     progress : callable, optional
-        Is told how many bytes of how many are read.
+        Called as ``progress(done, total)`` with bytes.
     memory : int, optional
-        Bytes to get by with; columns that take too much of it go to files.
-
-    Returns
-    -------
-    Reading
+        Bytes that columns may take; larger ones are kept in temporary files.
 
     Raises
     ------
@@ -70,14 +76,42 @@ def read_bytes(
     progress: Steps | None = None,
     memory: int | None = None,
 ) -> RawDocument:
-    """Read the content of a file, however broken; see `read_path`."""
+    """Return what the content of a file holds, however broken it is; see `read_path`."""
+
+    def new_sink(key: str) -> Sink:
+        if key == "annotations":
+            return AnnotationsBuilder(memory)
+        if key == "images" and memory is not None:
+            return RecordList(reading.text, name)
+        return _HeldRecords()
+
     reading = RawDocument(name, text, len(text), memory=memory)
-    start = _decode(reading)
-    with gc_paused():
-        Scanner(reading, progress).read(start)
+    sinks = _scan(reading, new_sink, progress)
+    reading.images, reading.categories = sinks["images"], sinks["categories"]
+    reading.annotations = sinks["annotations"].done()
     trim_memory()
     check_memory(name, len(reading.annotations), memory)
     return reading
+
+
+def read_records(text: Text, name: str) -> tuple[RawDocument, dict[str, RecordList]]:
+    """Return how a file is written, and its lists as records that are decoded when looked at.
+
+    The document has no images, categories and annotations of its own.
+    """
+    reading = RawDocument(name, text, len(text))
+    return reading, _scan(reading, lambda _: RecordList(reading.text, name))
+
+
+def _scan(
+    reading: RawDocument, new_sink: Callable[[str], Sink], progress: Steps | None = None
+) -> dict[str, Any]:
+    """Read a document into sinks, and return them by the name of their list."""
+    start = _decode(reading)
+    scanner = Scanner(reading, new_sink, progress)
+    with gc_paused():
+        scanner.read(start)
+    return scanner.sinks
 
 
 def _decode(reading: RawDocument) -> int:
