@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from bboxqa import stats
     from bboxqa.core.errors import BboxqaError, ConfigError, DatasetError, OutputError
     from bboxqa.core.version import __version__
-    from bboxqa.formats.dataset.reader import read_coco
     from bboxqa.model.annotations import Dataset
     from bboxqa.model.findings import Finding
     from bboxqa.model.results import AgreementResult
     from bboxqa.model.settings import AgreeSettings, ValidateSettings
     from bboxqa.pipelines.agree import agree
+    from bboxqa.pipelines.read import read_coco
     from bboxqa.pipelines.validate import validate
     from bboxqa.report.findings.report import Report
 
@@ -53,7 +53,7 @@ _HOME = {
     "ValidateSettings": "bboxqa.model.settings",
     "__version__": "bboxqa.core.version",
     "agree": "bboxqa.pipelines.agree",
-    "read_coco": "bboxqa.formats.dataset.reader",
+    "read_coco": "bboxqa.pipelines.read",
     "validate": "bboxqa.pipelines.validate",
 }
 _MODULES = ("stats",)

@@ -24,7 +24,6 @@ from typing import Any
 import numpy as np
 
 from bboxqa.batch.workers import partition
-from bboxqa.formats.dataset.reader import read_coco
 from bboxqa.geometry.similarities.registry import needs_outlines
 from bboxqa.model.annotations import Dataset
 from bboxqa.pipelines.agree import agree_with
@@ -35,6 +34,7 @@ from bboxqa.pipelines.counting import (
     join_counted,
     split_images,
 )
+from bboxqa.pipelines.read import read_coco
 from bboxqa.pipelines.settings import agree_settings_from
 from bboxqa.pipelines.validate import validate
 from bboxqa.report.agreement_summary import summary

@@ -24,7 +24,7 @@ from bboxqa.batch.rows import (
     settings_of,
 )
 from bboxqa.batch.validation import RunElsewhere, ValidationOutcome, validate_project
-from bboxqa.core.errors import BboxqaError, NothingToCompareError, OutputError
+from bboxqa.core.errors import BboxqaError, DatasetError, NothingToCompareError, OutputError
 from bboxqa.core.files import write_atomically
 from bboxqa.core.parallel import can_fork, second_process
 from bboxqa.core.text import clean
@@ -180,9 +180,11 @@ def _splits(project: Project) -> bool:
 
 def _line(error: BboxqaError) -> str:
     """Return the first problem of an error, and how many more it has."""
-    problems = getattr(error, "problems", (str(error),))
+    problems, total = (
+        (error.problems, error.total) if isinstance(error, DatasetError) else ((str(error),), 1)
+    )
     first = clean(problems[0]).replace("\n", " ")
-    return first if len(problems) == 1 else f"{first} (and {len(problems) - 1} more)"
+    return first if total == 1 else f"{first} (and {total - 1} more)"
 
 
 def _measured_into(

@@ -1,6 +1,6 @@
 """What can go wrong, as exceptions that a command can print as they are."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 __all__ = ["BboxqaError", "ConfigError", "DatasetError", "NothingToCompareError", "OutputError"]
 
@@ -24,11 +24,15 @@ class DatasetError(BboxqaError):
 
     Parameters
     ----------
-    problems
+    problems : sequence of str
         One text per problem, each naming file, record and key, what was found and what was
-        expected. All are kept in `problems`; the message shows the first 20.
-    advice
+        expected. The message shows the first 20.
+    advice : str
         How to go on.
+    total : int, optional
+        The number of problems, where `problems` has only the first of them.
+    contents : mapping of str to sequence of str, optional
+        The problems that stand in the content of a file, by the name of the file.
 
     Examples
     --------
@@ -39,17 +43,27 @@ class DatasetError(BboxqaError):
     30
     """
 
-    def __init__(self, problems: Sequence[str], advice: str = "") -> None:
+    def __init__(
+        self,
+        problems: Sequence[str],
+        advice: str = "",
+        *,
+        total: int | None = None,
+        contents: Mapping[str, Sequence[str]] | None = None,
+    ) -> None:
         self.problems = tuple(problems)
         self.advice = advice
+        self.total = len(self.problems) if total is None else total
+        self.contents = dict(contents or {})
         super().__init__(self.problems, advice)
 
     def __str__(self) -> str:
         lines = list(self.problems[:_SHOWN])
-        if len(self.problems) > 1:
-            lines = [f"{len(self.problems)} problems:", *(f"  {line}" for line in lines)]
-        if len(self.problems) > _SHOWN:
-            lines.append(f"  … and {len(self.problems) - _SHOWN} more")
+        left_out = self.total - len(lines)
+        if self.total > 1:
+            lines = [f"{self.total:,} problems:", *(f"  {line}" for line in lines)]
+        if left_out:
+            lines.append(f"  … and {left_out:,} more")
         if self.advice:
             lines.append(self.advice)
         return "\n".join(lines)

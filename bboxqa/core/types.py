@@ -1,12 +1,15 @@
 """Types that functions of several folders have in their signatures."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 
-__all__ = ["AnyPath", "Progress", "Steps"]
+__all__ = ["AnyPath", "Files", "Progress", "Steps"]
 
 AnyPath = str | PathLike[str]
 """A path as text or as an object."""
+
+Files = AnyPath | Sequence[AnyPath] | Mapping[str, AnyPath]
+"""A file or folder, several of them, or the file of each annotator by name."""
 
 Progress = Callable[[str, int, int], None]
 """Called as ``progress(stage, done, total)``."""

@@ -27,7 +27,7 @@ def select_annotations(annotations: Annotations, index: IndexArray) -> Annotatio
     Examples
     --------
     >>> from bboxqa.examples import example_file
-    >>> from bboxqa.formats.dataset.reader import read_coco
+    >>> from bboxqa import read_coco
     >>> annotations = read_coco(example_file("fruits")).annotations
     >>> len(select_annotations(annotations, np.array([2, 0])))
     2
@@ -64,7 +64,7 @@ def join_outlines(
     Examples
     --------
     >>> from bboxqa.examples import example_file
-    >>> from bboxqa.formats.dataset.reader import read_coco
+    >>> from bboxqa import read_coco
     >>> outlines = read_coco(example_file("landscape")).annotations.segmentation
     >>> len(join_outlines([outlines, outlines], [np.array([0]), np.array([0, 1])], None))
     3

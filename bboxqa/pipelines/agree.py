@@ -12,9 +12,8 @@ from bboxqa.agreement.alpha.nominal_estimator import image_estimators
 from bboxqa.agreement.uncertainty.resampling import percentile_interval, replicates_of_all
 from bboxqa.core.arrays import BoolArray, FloatArray, IntArray
 from bboxqa.core.errors import ConfigError
-from bboxqa.core.types import AnyPath, Progress, Steps
+from bboxqa.core.types import Files, Progress, Steps
 from bboxqa.core.version import __version__
-from bboxqa.formats.dataset.reader import read_coco
 from bboxqa.geometry.similarities.registry import needs_outlines
 from bboxqa.matching import registry as matchers
 from bboxqa.matching.match import check_matcher
@@ -30,13 +29,13 @@ from bboxqa.pipelines.counting import (
     reliability_of,
 )
 from bboxqa.pipelines.notes import image_notes
+from bboxqa.pipelines.read import read_coco
 from bboxqa.pipelines.result_tables import category_table, image_table, pair_table, unit_table
 from bboxqa.pipelines.settings import agree_settings_from
 
 __all__ = ["CountAll", "agree", "agree_files", "agree_with", "read_for"]
 
 CountAll = Callable[..., AgreementCounts]
-Files = AnyPath | Sequence[AnyPath] | Mapping[str, AnyPath]
 _OF_READING = ("annotator_key", "attribution", "filter")
 
 

@@ -118,7 +118,7 @@ def split_images(whole: ImagePart, n_parts: int) -> Iterator[ImagePart]:
     Examples
     --------
     >>> from bboxqa.examples import example_file
-    >>> from bboxqa.formats.dataset.reader import read_coco
+    >>> from bboxqa.pipelines.read import read_coco
     >>> whole = ImagePart(read_coco(example_file("fruits")), np.zeros(0, np.int32))
     >>> [len(part.data.annotations) for part in split_images(whole, 4)]
     [9]

@@ -277,8 +277,8 @@ class TestStatus:
     @pytest.mark.parametrize(
         ("content", "message"),
         [
-            ('{"images": [', "x.json: is not json"),
-            ({"images": []}, "annotations is missing"),
+            ('{"images": [', "x.json:1:13: F001 error "),
+            ({"images": []}, 'S001 error key "annotations" is missing'),
             (two_annotators() | {"categories": []}, "category_id"),
             (document([annotation("\x1b[31m", annotator="a")]), "id is"),
         ],

@@ -110,7 +110,7 @@ def test_failed_projects(run, root):
     assert code == 1
     assert out[0] == "4 projects, 0 unchanged; 2 measured, 0 not measured, 2 failed"
     assert out[1].startswith("  cut: ")
-    assert "is not json" in out[1]
+    assert "x.json:1:13: F001 error " in out[1]
     assert out[2] == "  red \\x1b[31m: red \\x1b[31m/x.json: is empty"
     assert not any("\x1b" in line for line in out + err)
 

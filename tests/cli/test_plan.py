@@ -9,9 +9,9 @@ from support.datasets import annotation, document, image, write
 from support.reference import shared_file
 
 from bboxqa.core.errors import ConfigError
-from bboxqa.formats.dataset.reader import read_coco
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.plan import plan_images
+from bboxqa.pipelines.read import read_coco
 
 
 @pytest.fixture

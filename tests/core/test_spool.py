@@ -20,8 +20,8 @@ from bboxqa.core.spool import (
     spilled,
     vertex_limit,
 )
-from bboxqa.formats.dataset.reader import read_coco
 from bboxqa.model.selection import select_annotations
+from bboxqa.pipelines.read import read_coco
 from bboxqa.pipelines.validate import validate
 
 numbers = st.lists(st.lists(st.floats(-1e9, 1e9), max_size=5), max_size=12)
@@ -195,7 +195,7 @@ def test_what_is_needed_is_rounded_up():
 def test_sizes_that_are_none(file, text):
     found = run("agree", file, "--memory", text)
     assert found.returncode == 2
-    assert f"{text!r} is no size; expected a number and a unit, such as 2GB" in found.output
+    assert f"{text!r} is not a size; expected a number and a unit, such as 2GB" in found.output
 
 
 def test_many_files_are_opened():

@@ -5,7 +5,7 @@ import pytest
 from support.datasets import annotation, document, image, two_annotators, write
 
 from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.formats.dataset.reader import read_coco
+from bboxqa.formats.dataset.reader import read_dataset
 from bboxqa.formats.inputs import list_files
 
 
@@ -31,7 +31,7 @@ def keyed(key, *values, nested=False):
 
 
 def read(tmp_path, content, **more):
-    return read_coco(write(tmp_path / "export.json", content), **more)
+    return read_dataset(write(tmp_path / "export.json", content), **more)
 
 
 KEYS = ["annotator", "annotator_id", "rater", "rater_id", "created_by", "attributes.annotator"]
@@ -197,7 +197,7 @@ ONE = document([annotation(1)])
 
 
 def test_a_file_per_annotator(tmp_path):
-    data = read_coco(files(tmp_path, bob=ONE, ann=ONE))
+    data = read_dataset(files(tmp_path, bob=ONE, ann=ONE))
     assert data.annotator_names == ("ann", "bob")
     assert asked(data) == {"1.jpg": ["ann", "bob"]}
     assert data.attribution == "one file per annotator"
@@ -210,7 +210,7 @@ def test_a_file_per_annotator(tmp_path):
 
 def test_order_of_files_changes_nothing(tmp_path):
     paths = files(tmp_path, ann=ONE, bob=document([annotation(5, bbox=(0, 0, 9, 9))]))
-    one, other = read_coco(paths), read_coco(paths[::-1])
+    one, other = read_dataset(paths), read_dataset(paths[::-1])
     assert one.annotator_names == other.annotator_names
     for name in ("id", "image", "annotator", "category", "bbox"):
         assert np.array_equal(getattr(one.annotations, name), getattr(other.annotations, name))
@@ -227,7 +227,7 @@ def test_images_join_by_name_and_categories_by_name(tmp_path):
         [image(8, "a.jpg"), image(9, "b.jpg")],
         [{"id": 1, "name": "dog"}, {"id": 2, "name": "cat"}],
     )
-    data = read_coco(files(tmp_path, ann=ann, bob=bob))
+    data = read_dataset(files(tmp_path, ann=ann, bob=bob))
     assert data.image_names == ("a.jpg", "b.jpg")
     assert data.category_names == ("cat", "dog")
     assert data.annotations.image.tolist() == [0, 0, 1, 1]
@@ -237,7 +237,7 @@ def test_images_join_by_name_and_categories_by_name(tmp_path):
 
 def test_an_image_in_one_file_only_was_not_given_to_the_other(tmp_path):
     more = document([annotation(1)], [image(1), image(2)])
-    data = read_coco(files(tmp_path, ann=ONE, bob=more))
+    data = read_dataset(files(tmp_path, ann=ONE, bob=more))
     assert asked(data) == {"1.jpg": ["ann", "bob"], "2.jpg": ["bob"]}
 
 
@@ -245,27 +245,27 @@ def test_a_folder(tmp_path):
     files(tmp_path / "all", ann=ONE, bob=ONE)
     write(tmp_path / "all" / "readme.txt", "no json")
     write(tmp_path / "all" / ".hidden.json", "no json")
-    assert read_coco(tmp_path / "all").annotator_names == ("ann", "bob")
+    assert read_dataset(tmp_path / "all").annotator_names == ("ann", "bob")
 
 
 def test_a_folder_of_folders_with_equal_file_names(tmp_path):
     for name in ("ann", "bob"):
         write(tmp_path / name / "annotations" / "instances.json", ONE)
-    data = read_coco(tmp_path)
+    data = read_dataset(tmp_path)
     assert len(data.annotator_names) == 2
     assert [name.partition("/")[0] for name in data.annotator_names] == ["ann", "bob"]
 
 
 def test_folders_named_by_annotator(tmp_path):
     paths = [write(tmp_path / name / "instances.json", ONE) for name in ("ann", "bob")]
-    assert read_coco(paths).annotator_names == ("ann", "bob")
+    assert read_dataset(paths).annotator_names == ("ann", "bob")
 
 
 def test_a_pattern_chooses_files_of_a_folder(tmp_path):
     files(tmp_path, ann_v1=ONE, ann_v2=ONE, bob_v2=ONE)
-    assert read_coco(tmp_path, pattern="*_v2.json").annotator_names == ("ann_v2", "bob_v2")
+    assert read_dataset(tmp_path, pattern="*_v2.json").annotator_names == ("ann_v2", "bob_v2")
     with pytest.raises(DatasetError, match=r"no json file that matches '\*_v3.json' in this fo"):
-        read_coco(tmp_path, pattern="*_v3.json")
+        read_dataset(tmp_path, pattern="*_v3.json")
 
 
 def test_an_empty_folder(tmp_path):
@@ -275,10 +275,10 @@ def test_an_empty_folder(tmp_path):
 
 def test_named_files(tmp_path):
     one, two = files(tmp_path, one=ONE, two=ONE)
-    data = read_coco({"Zoë": one, "Max M.": two})
+    data = read_dataset({"Zoë": one, "Max M.": two})
     assert data.annotator_names == ("Max M.", "Zoë")
     with pytest.raises(ConfigError, match="named files are one annotator each, not 'annotator-"):
-        read_coco({"a": one, "b": two}, attribution="annotator-key")
+        read_dataset({"a": one, "b": two}, attribution="annotator-key")
 
 
 def test_files_that_all_name_annotators_are_shards(tmp_path):
@@ -289,26 +289,26 @@ def test_files_that_all_name_annotators_are_shards(tmp_path):
         for n in (1, 2)
     }
     paths = files(tmp_path, **shards)
-    data = read_coco(paths)
+    data = read_dataset(paths)
     assert data.annotator_names == ("ann", "bob")
     assert len(data.annotations) == 4
-    assert read_coco(paths[:1]).attribution == data.attribution
+    assert read_dataset(paths[:1]).attribution == data.attribution
 
 
 def test_the_user_may_choose_files_all_the_same(tmp_path):
     paths = files(tmp_path, x=two_annotators(), y=two_annotators())
-    assert read_coco(paths, attribution="files").annotator_names == ("x", "y")
+    assert read_dataset(paths, attribution="files").annotator_names == ("x", "y")
 
 
 def test_a_file_twice(tmp_path):
     (path,) = files(tmp_path, ann=ONE)
     with pytest.raises(DatasetError, match="a file is given twice"):
-        read_coco([path, path])
+        read_dataset([path, path])
 
 
 def test_no_file():
     with pytest.raises(DatasetError, match="no file given"):
-        read_coco([])
+        read_dataset([])
 
 
 # Fewer than two annotators.
@@ -346,7 +346,7 @@ def test_unknown_way(tmp_path):
 def test_no_image_has_two_annotators(tmp_path):
     paths = files(tmp_path, ann=ONE, bob=document([annotation(1, 2)], [image(2)]))
     with pytest.raises(DatasetError) as caught:
-        read_coco(paths)
+        read_dataset(paths)
     assert "2 annotators by one file per annotator, but no image has two of them" in str(
         caught.value
     )
@@ -356,7 +356,7 @@ def test_no_image_has_two_annotators(tmp_path):
 def test_files_whose_images_have_no_name(tmp_path):
     nameless = document([annotation(1)], [{"id": 1, "width": 9, "height": 9}])
     with pytest.raises(DatasetError, match="image 1 has no file_name; expected one, since images"):
-        read_coco(files(tmp_path, ann=nameless, bob=nameless))
+        read_dataset(files(tmp_path, ann=nameless, bob=nameless))
 
 
 def test_a_single_file_needs_no_names_of_images(tmp_path):
@@ -396,5 +396,5 @@ def test_two_records_of_one_annotator(tmp_path):
 
 
 def test_two_files_that_are_the_same_are_noted(tmp_path):
-    data = read_coco(files(tmp_path, ann=ONE, bob=ONE))
+    data = read_dataset(files(tmp_path, ann=ONE, bob=ONE))
     assert any(note.endswith("are the same byte for byte") for note in data.notes)

@@ -6,14 +6,14 @@ import pytest
 from support.datasets import annotation, document, image, two_annotators, write
 
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.dataset.reader import read_coco
+from bboxqa.formats.dataset.reader import read_dataset
 
 SQUARE = [10, 10, 30, 10, 30, 30, 10, 30]
 
 
 def refused(path, **more):
     with pytest.raises(DatasetError) as caught:
-        read_coco(path, **more)
+        read_dataset(path, **more)
     return caught.value
 
 
@@ -345,7 +345,7 @@ def test_many_problems_are_all_kept_and_some_are_shown(tmp_path):
 def test_outlines_that_are_not_sound(outline, expected, tmp_path):
     content = document([*pair(segmentation=outline)[:1], annotation(2, rater="bob")])
     assert problems(tmp_path, content) == [expected]
-    assert len(read_coco(tmp_path / "export.json", segmentation=False).annotations) == 2
+    assert len(read_dataset(tmp_path / "export.json", segmentation=False).annotations) == 2
 
 
 @pytest.mark.parametrize(
@@ -442,14 +442,14 @@ def test_an_image_without_name_is_not_the_one_named_like_its_id(tmp_path):
     images = [{"id": 1}, image(2, "1")]
     records = [annotation(n, i, rater=r) for n, (i, r) in enumerate([(1, "a"), (1, "b"), (2, "a")])]
     path = write(tmp_path / "a.json", document(records, images))
-    assert len(read_coco(path).image_names) == 2
+    assert len(read_dataset(path).image_names) == 2
 
 
 def test_two_categories_of_one_name_in_one_file_are_one(tmp_path):
     categories = [{"id": 1, "name": "cat"}, {"id": 2, "name": "cat"}]
     records = pair()
     records[1]["category_id"] = 2
-    data = read_coco(write(tmp_path / "a.json", document(records, categories=categories)))
+    data = read_dataset(write(tmp_path / "a.json", document(records, categories=categories)))
     assert data.category_names == ("cat",)
 
 

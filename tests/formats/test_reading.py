@@ -21,14 +21,14 @@ from bboxqa.formats import windows
 from bboxqa.formats.annotations.columns import ColumnsBuilder
 from bboxqa.formats.coco import strict
 from bboxqa.formats.coco.strict import read_file
-from bboxqa.formats.dataset.reader import read_coco
+from bboxqa.formats.dataset.reader import read_dataset
 from bboxqa.model.outlines import SegmentationKind
 
 SQUARE = [10, 10, 30, 10, 30, 30, 10, 30]
 
 
 def read(tmp_path, content, **more):
-    return read_coco(write(tmp_path / "export.json", content), **more)
+    return read_dataset(write(tmp_path / "export.json", content), **more)
 
 
 def pair(**more):
@@ -94,7 +94,7 @@ def test_the_source_is_named_measured_and_hashed(tmp_path):
     import hashlib
 
     path = write(tmp_path / "export.json", two_annotators())
-    (source,) = read_coco(path).sources
+    (source,) = read_dataset(path).sources
     assert source.name == str(path)
     assert source.size == path.stat().st_size
     assert source.blake2b == hashlib.blake2b(path.read_bytes()).hexdigest()
@@ -103,8 +103,8 @@ def test_the_source_is_named_measured_and_hashed(tmp_path):
 @pytest.mark.parametrize("folder", ["with space", "Übung", "日本語", "a'b\"c"])
 def test_unicode_and_spaces_in_paths(folder, tmp_path):
     path = write(tmp_path / folder / f"{folder}.json", two_annotators())
-    assert len(read_coco(path).annotations) == 2
-    assert len(read_coco(str(path)).annotations) == 2
+    assert len(read_dataset(path).annotations) == 2
+    assert len(read_dataset(str(path)).annotations) == 2
 
 
 def test_unicode_in_names(tmp_path):
@@ -412,7 +412,7 @@ def test_a_killed_reader_leaves_no_process(tmp_path):
         "from bboxqa.core import parallel\n"
         "from bboxqa.formats import windows\n"
         "from bboxqa.formats.coco import strict\n"
-        "from bboxqa.formats.dataset.reader import read_coco\n"
+        "from bboxqa.formats.dataset.reader import read_dataset\n"
         "windows.LONG, windows.WINDOW, parallel.cores = 0, 100, lambda: 2\n"
         "real, here = strict._decode, os.getpid()\n"
         "def slow(*given):\n"
@@ -422,7 +422,7 @@ def test_a_killed_reader_leaves_no_process(tmp_path):
         "    time.sleep(1)\n"
         "    return real(*given)\n"
         "strict._decode = slow\n"
-        "read_coco(sys.argv[1])\n"
+        "read_dataset(sys.argv[1])\n"
     )
     process = subprocess.Popen([sys.executable, "-c", program, path], stdout=subprocess.PIPE)
     assert process.stdout.readline() == b"reading\n"
@@ -480,7 +480,7 @@ def test_windows_really_cut(tmp_path, monkeypatch):
 def test_progress_grows_up_to_the_size_of_the_file(tmp_path, monkeypatch):
     monkeypatch.setattr(windows, "WINDOW", 300)
     path, told = write(tmp_path / "export.json", shuffled(1)), []
-    read_coco(path, progress=lambda *step: told.append(step))
+    read_dataset(path, progress=lambda *step: told.append(step))
     done = [step for _, step, _ in told]
     assert {stage for stage, *_ in told} == {"reading"}
     assert done == sorted(done)
@@ -502,7 +502,7 @@ def test_order_of_records_changes_nothing(tmp_path_factory, random):
 
 
 def test_lvis():
-    data = read_coco(shared_file("lvis_double_100.json"))
+    data = read_dataset(shared_file("lvis_double_100.json"))
     assert data.annotator_names == ("r1", "r2")
     assert (len(data.image_names), len(data.category_names), len(data.annotations)) == (
         100, 1203, 1287
@@ -514,7 +514,7 @@ def test_a_file_and_its_copy_as_two_annotators(tmp_path):
     records = [annotation(n, 1 + n % 3, bbox=(n, 2 * n, 5, 6)) for n in range(7)]
     content = document(records, [image(1), image(2), image(3)])
     paths = {name: write(tmp_path / f"{name}.json", content) for name in ("bob", "ann")}
-    data = read_coco(paths)
+    data = read_dataset(paths)
     assert data.annotator_names == ("ann", "bob")
     assert data.assigned.all()
     columns = data.annotations
@@ -528,6 +528,6 @@ def test_a_file_and_its_copy_as_two_annotators(tmp_path):
 def test_real_exports_as_two_annotators(name, tmp_path):
     path = shared_file(f"exports/{name}.json")
     copy = write(tmp_path / "copy.json", path.read_bytes())
-    data = read_coco({"ann": path, "bob": copy})
+    data = read_dataset({"ann": path, "bob": copy})
     n = len(json.loads(path.read_bytes())["annotations"])
     assert np.bincount(data.annotations.annotator).tolist() == [n, n]

@@ -13,13 +13,13 @@ from support.datasets import dataset, document, image, random_rows, write
 from support.reference import WORKED
 
 from bboxqa.core.errors import ConfigError
-from bboxqa.formats.dataset.reader import read_coco
 from bboxqa.geometry.candidates import candidate_pairs
 from bboxqa.matching.match import match
 from bboxqa.matching.objective import pair_weights
 from bboxqa.matching.registry import MATCHERS
 from bboxqa.model.units import CandidatePairs
 from bboxqa.pipelines.agree import agree
+from bboxqa.pipelines.read import read_coco
 
 seeds = st.integers(0, 2**32)
 SIMILARITY_OF = {"bbox": 0.3, "giou": -0.2, "centroid": 0.5}

@@ -9,9 +9,9 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bboxqa.formats.dataset.reader import read_coco
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import agree_with
+from bboxqa.pipelines.read import read_coco
 from bboxqa.report.agreement_summary import summary
 from bboxqa.report.result_files import _quoted, write_folder
 

@@ -10,9 +10,9 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.examples import example_file
-from bboxqa.formats.dataset.reader import read_coco
 from bboxqa.geometry.kernels.boxes import bbox_iou, corners
 from bboxqa.model.annotations import Dataset
+from bboxqa.pipelines.read import read_coco
 
 __all__ = ["Scene", "load_scene"]
 

@@ -72,18 +72,18 @@ def _check(document: RawDocument) -> None:
     elif document.encoding and document.text[:3] != BYTE_ORDER_MARK:
         problems.append(f"{name}: is {document.encoding}; expected UTF-8")
     if problems:
-        raise DatasetError(problems)
+        raise DatasetError(problems, contents={name: problems})
     advice = "A COCO file is an object with the lists images, annotations and categories."
     if not isinstance(document.top, dict):
         found = "a list" if isinstance(document.top, list) else _shortened(document.top)
-        raise DatasetError([f"{name}: the top level is {found}; expected an object"], advice)
-    for key in LISTS:
+        problems.append(f"{name}: the top level is {found}; expected an object")
+    for key in LISTS if isinstance(document.top, dict) else ():
         if key not in document.sections:
             value = document.top.get(key, _ABSENT)
             found = "missing" if value is _ABSENT else f"a {type(value).__name__}"
             problems.append(f"{name}: {key} is {found}; expected a list")
     if problems:
-        raise DatasetError(problems, advice)
+        raise DatasetError(problems, advice, contents={name: problems})
 
 
 class _Report:

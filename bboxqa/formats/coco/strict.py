@@ -91,7 +91,7 @@ def read_file(
             *_number("categories", name, categories),
         ]
         if builder.problems:
-            raise DatasetError(builder.problems)
+            raise DatasetError(builder.problems, contents={name: builder.problems})
         source = Source(name, size, _blake2b(path) if digest else None)
     return AnnotationFile(source, images, categories, builder.done())
 
@@ -127,7 +127,8 @@ def _size(path: Path) -> int:
     except OSError as error:
         raise DatasetError([f"{path}: cannot be read: {error.strerror}"]) from None
     if size == 0:
-        raise DatasetError([f"{path}: the file is empty"], "Export it again.")
+        problem = f"{path}: the file is empty"
+        raise DatasetError([problem], "Export it again.", contents={str(path): [problem]})
     return size
 
 

@@ -1,6 +1,6 @@
 """Joining files to one data set: images by file name, categories by name."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -32,6 +32,15 @@ class _Joined:
     sizes: dict[str, tuple[int, int]] = field(default_factory=dict)
     categories: dict[str, int] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    contents: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(self, file: AnnotationFile, problems: Iterable[str]) -> None:
+        """Add problems that stand in the content of one file, without its name."""
+        name = file.source.name
+        named = [f"{name}: {problem}" for problem in problems]
+        if named:
+            self.problems += named
+            self.contents.setdefault(name, []).extend(named)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,7 +96,7 @@ def join(
     for file, part, author, asked in parts:
         _assign(joined, assigned, file, part, author, asked, number)
     if joined.problems:
-        raise DatasetError(joined.problems)
+        raise DatasetError(joined.problems, contents=joined.contents)
     if assigned.sum(1).max() < 2:
         raise NothingToCompareError(
             [
@@ -130,11 +139,13 @@ def _duplicates(values: IndexArray) -> list[int]:
 def _ids(joined: _Joined, file: AnnotationFile, key: str, ids: Sequence[int | str]) -> IndexArray:
     """Return the ids of images or categories, and report those that are there twice."""
     result = np.array(ids, np.int64)
-    joined.problems += [
-        f"{file.source.name}: {key}: id {value} is there more than once; expected once"
-        for value in _duplicates(result)
-    ]
+    joined.add(file, _repeated(key, result))
     return result
+
+
+def _repeated(key: str, ids: IndexArray) -> Iterator[str]:
+    for value in _duplicates(ids):
+        yield f"{key}: id {value} is there more than once; expected once"
 
 
 def _add_tables(
@@ -144,17 +155,14 @@ def _add_tables(
     name = file.source.name
     for image, label in zip(file.images, labels, strict=True):
         if not image.file_name and several:
-            joined.problems.append(
-                f"{name}: image {image.id!r} has no file_name; expected one, since images of "
-                "several files are joined by it"
-            )
+            problem = f"image {image.id!r} has no file_name; expected one, since images of "
+            joined.add(file, [problem + "several files are joined by it"])
         joined.images[label] = 0
         for key, side in (("width", image.width), ("height", image.height)):
             if side is not None and not 0 <= side <= _MAX_COORDINATE:
-                joined.problems.append(
-                    f"{name}: image {image.id}: {key} is {side:g}; expected 0 or more, and at most "
-                    f"{_MAX_COORDINATE:g} px"
-                )
+                problem = f"image {image.id}: {key} is {side:g}"
+                expected = f"expected 0 or more, and at most {_MAX_COORDINATE:g} px"
+                joined.add(file, [f"{problem}; {expected}"])
         width, height = int(image.width or 0), int(image.height or 0)
         if not width or not height:
             continue
@@ -192,13 +200,10 @@ def _check_categories(joined: _Joined, files: Sequence[AnnotationFile]) -> None:
 
 def _index(joined: _Joined, file: AnnotationFile, labels: Sequence[str]) -> _Indexed:
     """Replace ids by indices, and report what cannot be."""
-    columns, name = file.columns, file.source.name
+    columns = file.columns
     image_ids = _ids(joined, file, "images", [image.id for image in file.images])
     category_ids = _ids(joined, file, "categories", [c.id for c in file.categories])
-    joined.problems += [
-        f"{name}: annotations: id {value} is there more than once; expected once"
-        for value in _duplicates(columns.id)
-    ]
+    joined.add(file, _repeated("annotations", columns.id))
     image = find(image_ids, columns.image_id)
     category = find(category_ids, columns.category_id)
     for column, place, values in (
@@ -206,43 +211,46 @@ def _index(joined: _Joined, file: AnnotationFile, labels: Sequence[str]) -> _Ind
         ("category_id", category, columns.category_id),
     ):
         what = "an image" if column == "image_id" else "a category"
-        joined.problems += [
-            f"{name}: annotation {columns.id[row]}: {column} is {values[row]}; "
-            f"expected the id of {what}"
-            for row in np.flatnonzero(place < 0).tolist()
-        ]
-    joined.problems += _bad_boxes(name, columns.id, columns.bbox)
+        orphans = np.flatnonzero(place < 0).tolist()
+        joined.add(
+            file,
+            (
+                f"annotation {columns.id[row]}: {column} is {values[row]}; "
+                f"expected the id of {what}"
+                for row in orphans
+            ),
+        )
+    joined.add(file, _bad_boxes(columns.id, columns.bbox))
     if columns.segmentation is not None:
-        joined.problems += _bad_outlines(name, columns.id, columns.segmentation)
+        joined.add(file, _bad_outlines(columns.id, columns.segmentation))
     of_image = np.array([joined.images[label] for label in labels], np.int32)
     of_category = np.array([joined.categories[clean(c.name)] for c in file.categories], np.int32)
     usable = np.flatnonzero((image >= 0) & (category >= 0))
     return _Indexed(usable, of_image[image[usable]], of_category[category[usable]], of_image)
 
 
-def _bad_boxes(name: str, ids: IndexArray, bbox: FloatArray) -> Iterator[str]:
+def _bad_boxes(ids: IndexArray, bbox: FloatArray) -> Iterator[str]:
     wrong: BoolArray = (bbox[:, 2:] < 0) | (np.abs(bbox[:, 2:]) > _MAX_COORDINATE)
     far = (np.abs(bbox[:, :2]) > _MAX_COORDINATE).any(1)
     for row, side in np.argwhere(wrong).tolist():
         yield (
-            f"{name}: annotation {ids[row]}: bbox {('width', 'height')[side]} is "
+            f"annotation {ids[row]}: bbox {('width', 'height')[side]} is "
             f"{bbox[row, 2 + side]:g}; expected 0 or more, and at most {_MAX_COORDINATE:g} px"
         )
     for row in np.flatnonzero(far).tolist():
         yield (
-            f"{name}: annotation {ids[row]}: bbox begins at {bbox[row, 0]:g}, {bbox[row, 1]:g}; "
+            f"annotation {ids[row]}: bbox begins at {bbox[row, 0]:g}, {bbox[row, 1]:g}; "
             f"expected at most {_MAX_COORDINATE:g} px from 0"
         )
 
 
-def _bad_outlines(name: str, ids: IndexArray, segmentation: Segmentations) -> Iterator[str]:
+def _bad_outlines(ids: IndexArray, segmentation: Segmentations) -> Iterator[str]:
     far = np.concatenate([np.zeros(0, np.int64), *_far(segmentation.xy)])
     ring = np.searchsorted(segmentation.ring_offsets, far, side="right") - 1
     owner = np.searchsorted(segmentation.part_stop, ring, side="right")
     for row in np.unique(owner).tolist():
         yield (
-            f"{name}: annotation {ids[row]}: a polygon has a point more than "
-            f"{_MAX_COORDINATE:g} px from 0"
+            f"annotation {ids[row]}: a polygon has a point more than {_MAX_COORDINATE:g} px from 0"
         )
 
 
@@ -280,11 +288,14 @@ def _assign(
     known = author >= 0
     uninvited = known & listed[part.image] & ~assigned[part.image, author]
     labels = {place: label for label, place in number.items()}
-    joined.problems += [
-        f"{name}: annotation {ids[row]}: is by {labels[int(author[row])]!r}, who is not in the "
-        "list of annotators of its image"
-        for row in np.flatnonzero(uninvited).tolist()
-    ]
+    joined.add(
+        file,
+        (
+            f"annotation {ids[row]}: is by {labels[int(author[row])]!r}, who is not in the "
+            "list of annotators of its image"
+            for row in np.flatnonzero(uninvited).tolist()
+        ),
+    )
     free = known & ~listed[part.image]
     assigned[part.image[free], author[free]] = True
 

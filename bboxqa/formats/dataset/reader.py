@@ -7,7 +7,7 @@ from pathlib import Path
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.memory import gc_paused, trim_memory
 from bboxqa.core.spool import check_memory
-from bboxqa.core.types import AnyPath, Progress
+from bboxqa.core.types import Files, Progress
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
 from bboxqa.formats.coco.strict import read_file
 from bboxqa.formats.dataset.attribution import attribute
@@ -15,7 +15,7 @@ from bboxqa.formats.dataset.join import join
 from bboxqa.formats.inputs import list_files
 from bboxqa.model.annotations import Dataset
 
-__all__ = ["read_coco"]
+__all__ = ["read_dataset"]
 
 
 def _names_of(files: Sequence[Path]) -> list[str]:
@@ -34,8 +34,8 @@ def _names_of(files: Sequence[Path]) -> list[str]:
 
 # Joining goes through as many objects as reading leaves.
 @gc_paused()
-def read_coco(
-    source: AnyPath | Sequence[AnyPath] | Mapping[str, AnyPath],
+def read_dataset(
+    source: Files,
     *,
     annotator_key: str | None = None,
     attribution: str | None = None,
@@ -45,46 +45,12 @@ def read_coco(
     memory: int | None = None,
     progress: Progress | None = None,
 ) -> Dataset:
-    """Read images annotated by several annotators.
-
-    Parameters
-    ----------
-    source : path, sequence of paths, or mapping of annotator to path
-        COCO json files, or folders of them.
-    annotator_key : str, optional
-        The key on annotations that names the annotator; ``"a.b"`` means b inside of a.
-    attribution : {"annotator-key", "image-records", "files"}, optional
-        How to find out who annotated what. By default the first way that finds two annotators.
-    segmentation : bool
-        Whether to read the outlines; boxes alone are read much faster.
-    pattern : str, optional
-        A glob that the names of files in folders have to match.
-    digest : bool
-        Whether to compute the digest of the file, if it is only one; of several always.
-    memory : int, optional
-        Bytes to get by with: a quarter for vertices, and as much for all columns together. What
-        is more goes to files without names in the folder for temporary files. The result is the
-        same.
-    progress : callable, optional
-        Is told a stage, and how much of how much of it is done.
-
-    Returns
-    -------
-    Dataset
+    """Return the data set of one or several files; see `bboxqa.read_coco`.
 
     Raises
     ------
     DatasetError
-        With everything that would falsify a result.
-    OutputError
-        If there is no room for temporary files, or so many annotations need more memory.
-
-    Examples
-    --------
-    >>> from bboxqa.examples import example_file
-    >>> data = read_coco(example_file("fruits"))
-    >>> data.annotator_names, len(data.annotations)
-    (('Ann1', 'Ann2', 'Ann3'), 9)
+        With everything that would falsify a result, in the words of the readers.
     """
     if isinstance(source, Mapping):
         if attribution not in (None, "files"):
@@ -106,6 +72,7 @@ def read_coco(
             progress("reading", done, total)
 
     problems: list[str] = []
+    contents: dict[str, Sequence[str]] = {}
     read = []
     for file in files:
         try:
@@ -122,8 +89,9 @@ def read_coco(
             if len(files) == 1:
                 raise
             problems += error.problems
+            contents |= error.contents
     if problems:
-        raise DatasetError(problems)
+        raise DatasetError(problems, contents=contents)
     check_memory(str(files[0]), sum(len(each.columns.id) for each in read), memory)
     data = join(read, attribute(read, names, annotator_key=annotator_key, way=attribution), memory)
     del read, part

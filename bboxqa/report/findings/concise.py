@@ -2,23 +2,27 @@
 
 from collections.abc import Iterator
 
-from bboxqa.model.findings import FoundReport
+from bboxqa.model.findings import Finding, FoundReport
 from bboxqa.report.findings.phrases import content, place
 
-__all__ = ["concise_lines"]
+__all__ = ["concise_line", "concise_lines"]
 
 
 def concise_lines(report: FoundReport) -> Iterator[str]:
-    """Yield `file:line:column: CODE severity message` for each finding.
+    """Return `file:line:column: CODE severity message` for each finding.
 
     Parameters
     ----------
     report : FoundReport
 
-    Yields
-    ------
-    str
-        A line without its end.
+    Returns
+    -------
+    iterator of str
+        Lines without their ends.
     """
-    for finding in report.findings:
-        yield f"{place(finding)}: {finding.code} {finding.severity} {content(finding)}"
+    return map(concise_line, report.findings)
+
+
+def concise_line(finding: Finding) -> str:
+    """Return `file:line:column: CODE severity message`."""
+    return f"{place(finding)}: {finding.code} {finding.severity} {content(finding)}"

@@ -1,0 +1,124 @@
+"""What a user reads where a file is refused: the findings of the rules."""
+
+import json
+
+import pytest
+from support.datasets import annotation, document, image, two_annotators, write
+
+import bboxqa
+from bboxqa.core.errors import DatasetError
+from bboxqa.pipelines.read import read_coco
+from bboxqa.report.findings.concise import concise_lines
+
+
+def refused(source, **more):
+    with pytest.raises(DatasetError) as caught:
+        read_coco(source, **more)
+    return caught.value
+
+
+def pair(**more):
+    return [annotation(n, rater=rater, **more) for n, rater in ((1, "ann"), (2, "bob"))]
+
+
+def negative(n):
+    records = [annotation(k, rater="ann", bbox=[k, 0, -1, 5]) for k in range(3, 3 + n)]
+    # Findings of most annotations would be folded into one.
+    rest = [annotation(k, rater="bob", bbox=[k, 9, 5, 5]) for k in range(3 + n, 6 + 3 * n)]
+    return document([*pair(), *records, *rest])
+
+
+@pytest.mark.parametrize(
+    ("content", "code"),
+    [
+        ("", "F001"),
+        (" ", "F001"),
+        (json.dumps(two_annotators())[:-9], "F001"),
+        (json.dumps(two_annotators()) + "{}", "F002"),
+        ("<!DOCTYPE html><html><body>Log in", "F001"),
+        (b"\x1f\x8b\x08", "F001"),
+        (two_annotators() | {"images": {}}, "S001"),
+        ([{"image_id": 1, "bbox": [0, 0, 1, 1], "score": 0.5}], "F006"),
+        (document([*pair(), annotation(3, rater="ann") | {"image_id": 77}]), "I004"),
+        (document([*pair(), annotation(2, rater="ann")]), "I001"),
+        (document([*pair(), annotation(3, rater="ann", bbox=[1, 2, 3])]), "S006"),
+        (document([*pair(), annotation(3, rater="ann", bbox=[5, 5, -1, 5])]), "B001"),
+        (document(pair(), [image(1, rater_list=["ann"])]), "A002"),
+    ],
+)
+def test_the_findings_are_those_of_validate(content, code, tmp_path):
+    path = write(tmp_path / "a.json", content)
+    error = refused(path)
+    shown = [line for line in concise_lines(bboxqa.validate(path)) if " error " in line]
+    assert error.problems == tuple(shown)
+    assert error.problems[0].startswith(f"{path}:")
+    assert code in {line.split(": ", 1)[1].split()[0] for line in error.problems}
+    assert f"bboxqa validate {path}" in error.advice
+
+
+def test_a_line_names_place_code_and_severity(tmp_path):
+    content = document([*pair(), annotation(3, rater="ann", bbox=[5, 5, -1, 5])])
+    text = json.dumps(content).replace('"bbox": [5, 5, -1', '\n"bbox": [5, 5, -1')
+    path = write(tmp_path / "a.json", text)
+    (problem,) = refused(path).problems
+    assert problem.startswith(f"{path}:2:")
+    assert ": B001 error annotation 3 " in problem
+
+
+@pytest.mark.parametrize(("n", "end"), [(10, ""), (25, "  … and 15 more")])
+def test_the_first_ten_findings_are_shown(n, end, tmp_path):
+    error = refused(write(tmp_path / "a.json", negative(n)))
+    text = str(error).splitlines()
+    assert (len(error.problems), error.total) == (10, n)
+    assert text[0] == f"{n} problems:"
+    assert (text[11:12] == [end]) is bool(end)
+
+
+def test_the_command_that_mends_is_named_where_a_safe_fix_exists(tmp_path):
+    path = write(tmp_path / "my export.json", json.dumps(two_annotators()).encode("utf-16"))
+    error = refused(path)
+    assert ": F003 warning encoding is UTF-16; " in error.problems[0]
+    assert error.advice.endswith(f"bboxqa validate '{path}' --fix")
+
+
+def test_the_command_without_a_safe_fix(tmp_path):
+    path = write(tmp_path / "a.json", "<html>")
+    assert refused(path).advice.endswith(f"bboxqa validate {path}")
+
+
+def test_what_no_rule_finds_is_said_in_the_words_of_the_reader(tmp_path):
+    # The rules know the common annotator keys only.
+    records = [annotation(n, drawn_by=who) for n, who in ((1, "ann"), (2, "bob"))]
+    images = [image(1, rater_list=["ann"])]
+    path = write(tmp_path / "a.json", document(records, images))
+    error = refused(path, annotator_key="drawn_by")
+    assert "is by 'bob', who is not in the list of annotators" in error.problems[0]
+    assert "validate" not in error.advice
+
+
+def test_findings_of_one_file_beside_the_reader_of_another(tmp_path):
+    broken, none = write(tmp_path / "a.json", ""), tmp_path / "none.json"
+    error = refused([broken, none])
+    assert [line.split(": ")[1] for line in error.problems] == [
+        "F001 error the file is empty; expected a json object",
+        "no such file",
+    ]
+
+
+@pytest.mark.parametrize("source", ["none.json", "folder"])
+def test_files_that_cannot_be_opened_are_not_looked_at_by_rules(source, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    assert "validate" not in str(refused(source))
+
+
+def test_no_annotators_is_not_a_broken_file(tmp_path):
+    content = document([annotation(1, bbox=[5, 5, 0, 0]), annotation(2)])
+    error = refused(write(tmp_path / "a.json", content))
+    assert "nothing says who annotated what" in error.problems[0]
+
+
+def test_the_package_reads_alike(tmp_path):
+    path = write(tmp_path / "a.json", "")
+    with pytest.raises(bboxqa.DatasetError, match="F001 error"):
+        bboxqa.read_coco(path)
