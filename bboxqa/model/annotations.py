@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, IntArray, freeze
+from bboxqa.core.text import count
 from bboxqa.model.outlines import SegmentationKind, Segmentations
 
 __all__ = [
@@ -50,6 +51,9 @@ class Annotations:
 
     def __len__(self) -> int:
         return len(self.id)
+
+    def __repr__(self) -> str:
+        return f"<Annotations: {len(self):,}>"
 
     def take(self, index: IndexArray) -> "Annotations":
         """Return the annotations at `index`, in that order."""
@@ -112,3 +116,11 @@ class Dataset:
 
     def __post_init__(self) -> None:
         freeze(self)
+
+    def __repr__(self) -> str:
+        return (
+            f"<Dataset: {count(len(self.image_names), 'image')}, "
+            f"{count(len(self.annotator_names), 'annotator')}, "
+            f"{count(len(self.annotations), 'annotation')}, "
+            f"categories: {len(self.category_names):,}>"
+        )

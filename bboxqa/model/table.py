@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bboxqa.core.arrays import IntArray
+from bboxqa.core.text import count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,6 +37,9 @@ class Categorical:
         """Return the rows at `index`."""
         return Categorical(self.code[index], self.names)
 
+    def __repr__(self) -> str:
+        return f"<Categorical: {count(len(self), 'row')}, {count(len(self.names), 'name')}>"
+
     def decode(self) -> list[str]:
         """Return the text of each row; empty where there is none."""
         names = self.names
@@ -60,12 +64,17 @@ class Table:
     (2, np.float64(0.25))
     >>> list(table.rows())
     [(0.25,), (None,)]
+    >>> table
+    <Table: 2 rows of alpha>
     """
 
     columns: Mapping[str, Column]
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values())))
+
+    def __repr__(self) -> str:
+        return f"<Table: {count(len(self), 'row')} of {', '.join(self.columns)}>"
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         column = self.columns[name]

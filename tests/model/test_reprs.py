@@ -1,0 +1,21 @@
+"""What values look like in a Python session: a line each, however much they hold."""
+
+import numpy as np
+
+import bboxqa
+from bboxqa.examples import example_file
+from bboxqa.model.table import Categorical, Table
+
+
+def test_a_dataset_says_its_counts():
+    data = bboxqa.read_coco(example_file("fruits"))
+    assert repr(data) == "<Dataset: 1 image, 3 annotators, 9 annotations, categories: 2>"
+    assert repr(data.annotations) == "<Annotations: 9>"
+
+
+def test_a_table_says_its_size_and_its_columns():
+    names = tuple(str(number) for number in range(5000))
+    column = Categorical(np.arange(5000, dtype=np.int32), names)
+    table = Table({"image": column, "alpha": np.zeros(5000)})
+    assert repr(column) == "<Categorical: 5,000 rows, 5,000 names>"
+    assert repr(table) == "<Table: 5,000 rows of image, alpha>"
