@@ -26,6 +26,7 @@ html_show_copyright = False
 _OUTSIDE = {
     "../benchmarks/README.md": "benchmarks.md",
     "../CHANGELOG.md": "changelog.md",
+    "../../CONTRIBUTING.md": "../contributing.md",
     "../CONTRIBUTING.md": "contributing.md",
 }
 
