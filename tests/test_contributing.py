@@ -7,8 +7,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from support.cli import process
+from support.cli import process, python
 from support.pages import blocks, same
+from support.plugins import install
 
 ROOT = Path(__file__).parents[1]
 TEXT = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
@@ -35,7 +36,7 @@ def changed(tmp_path_factory):
         (folder / name).write_text(text, "utf-8")
     for name, diff in blocks(TEXT, "diff"):
         apply(diff, folder / name)
-    install(folder)
+    install_package(folder)
     work = folder / "work"
     work.mkdir()
     for name, text in blocks(TEXT, "json"):
@@ -44,20 +45,15 @@ def changed(tmp_path_factory):
     return folder
 
 
-def install(folder):
-    """Add the package of the last recipe, as an installer would."""
+def install_package(folder):
+    """Add the package of the last recipe, as pip would."""
     ((_, text),) = blocks(TEXT, "toml")
     project = tomllib.loads(text)["project"]
-    (group, entries), *_ = project["entry-points"].items()
-    information = folder / f"{project['name'].replace('-', '_')}-{project['version']}.dist-info"
-    information.mkdir()
-    lines = [f"[{group}]", *(f"{name} = {place}" for name, place in entries.items())]
-    (information / "entry_points.txt").write_text("\n".join(lines), "utf-8")
-    (information / "METADATA").write_text(
-        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n", "utf-8"
-    )
-    module = next(iter(entries.values())).partition(":")[0]
-    shutil.copy(folder / "bboxqa/geometry/similarities/overlap.py", folder / f"{module}.py")
+    ((group, entries),) = project["entry-points"].items()
+    ((name, place),) = entries.items()
+    module = (folder / "bboxqa/geometry/similarities/overlap.py").read_text("utf-8")
+    points, modules = {group: f"{name} = {place}"}, {place.partition(":")[0]: module}
+    install(folder, project["name"], points, modules)
 
 
 @pytest.mark.parametrize(
@@ -72,3 +68,13 @@ def test_recipes_print_what_is_shown(block, changed):
     )
     assert found.stderr == ""
     assert same(shown, found.stdout), found.stdout
+
+
+@pytest.mark.parametrize(
+    "block", [text for _, text in blocks(TEXT, "pycon")], ids=lambda text: text.splitlines()[1]
+)
+def test_recipes_return_what_is_shown(block, changed):
+    (changed / "work" / "block.txt").write_text(block, "utf-8")
+    program = "import doctest; print(doctest.testfile('block.txt', module_relative=False))"
+    found = python(program, cwd=changed / "work", env={**os.environ, "PYTHONPATH": str(changed)})
+    assert found.stdout.startswith("TestResults(failed=0, attempted="), found.stdout + found.stderr
