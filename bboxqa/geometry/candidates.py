@@ -21,9 +21,9 @@ from bboxqa.model.units import CandidatePairs
 __all__ = ["TOLERANCE", "candidate_pairs"]
 
 TOLERANCE = 1e-9
-"""An IoU this little below the threshold still reaches it, so that identical shapes match at 1."""
+"""A similarity so little below the threshold reaches it, so that identical shapes match at 1."""
 
-# Annotations compared in one go: their outlines stay small however large the data set is.
+# Annotations at a time, so that memory for outlines does not grow with the data set.
 _SHARD = 1 << 13
 
 Found = tuple[IndexArray, IndexArray, FloatArray]
@@ -37,7 +37,7 @@ def candidate_pairs(
     all_touched: bool = False,
     progress: Steps | None = None,
 ) -> tuple[CandidatePairs, Counter[str]]:
-    """Return the pairs of one image and two annotators that reach a threshold.
+    """Return the pairs of annotations of one image and two annotators that reach a threshold.
 
     Parameters
     ----------
@@ -46,18 +46,17 @@ def candidate_pairs(
     similarity : str
         One of `bboxqa.geometry.similarities.registry.names()`.
     iou_threshold : float
-        The lowest similarity of interest; reached where at most 1e-9 is wanting.
+        The lowest similarity of interest; reached up to 1e-9.
     all_touched : bool
         For `raster`: burn every pixel that a ring touches.
     progress : callable, optional
-        Is told how many annotations of how many have been compared.
+        Called as ``progress(done, total)``, in annotations.
 
     Returns
     -------
     pairs : CandidatePairs
-        Sorted by left, then right.
     counts : Counter
-        How many annotations are "flat" or "repaired", and how many rings "short".
+        How many annotations are "flat" or "repaired", and how many rings are "short".
 
     Raises
     ------
@@ -72,7 +71,7 @@ def candidate_pairs(
     counts: Counter[str] = Counter()
     found: list[Found] = []
     shards = list(_shards(dataset))
-    # Threads, not processes: numpy and GEOS let go of the lock, and nothing is copied.
+    # Threads suffice, since numpy and GEOS release the lock, and nothing has to be copied.
     with ThreadPoolExecutor(threads() if chosen.threads else 1) as pool:
         jobs = [pool.submit(_compare, dataset, chosen, options, *shard) for shard in shards]
         try:
@@ -91,7 +90,7 @@ def candidate_pairs(
 
 
 def _shards(dataset: Dataset) -> Iterator[tuple[int, int]]:
-    """Cut the annotations into parts of whole images."""
+    """Yield the bounds of parts of whole images, each of about `_SHARD` annotations."""
     n = len(dataset.annotations)
     ends = np.append(np.flatnonzero(np.diff(dataset.annotations.image)) + 1, n)
     start = 0
@@ -108,7 +107,7 @@ def _compare(
     part = replace(dataset, annotations=dataset.annotations.take(np.arange(start, stop)))
     comparison = similarity.prepare(part, options)
     if part.annotations.segmentation is not None:
-        # What was needed of a mapped file has been copied.
+        # The vertices that are needed have been copied from the mapped file.
         release_pages(part.annotations.segmentation.xy)
     lowest = options.iou_threshold - TOLERANCE
 

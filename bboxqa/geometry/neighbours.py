@@ -1,4 +1,4 @@
-"""Which annotations have to be compared: one image, two annotators, near each other."""
+"""Which annotations are compared: one image, two annotators, overlapping bounds."""
 
 from collections.abc import Iterator
 
@@ -9,9 +9,9 @@ from bboxqa.model.annotations import Annotations
 
 __all__ = ["neighbours"]
 
-# Chunks of this many pairs stay in the cache of one core.
+# Pairs per chunk, so that a chunk fits into the cache of one core.
 _CHUNK = 1 << 14
-# From here on a tree is faster than looking at every pair of an image.
+# In images with more pairs, a tree is faster than comparing all bounds.
 _CROWDED = 40_000
 
 
@@ -47,7 +47,7 @@ def _from_tree(
 
     shapes = shapely.box(*bounds[first:last].T)
     tree = shapely.STRtree(shapes)
-    # However much overlaps, this many rows of all annotations fit.
+    # Even if all overlap, the pairs of so many annotations fit into memory.
     step = max(_CROWDED * 16 // (last - first), 1)
     for start in range(first, last, step):
         stop = min(start + step, last)
@@ -69,8 +69,7 @@ def neighbours(
     annotations : Annotations
         N annotations ordered by image, then annotator.
     bounds : (N, 4) float64 or None
-        left, top, right, bottom. Where given, only pairs whose bounds overlap are yielded, so
-        that a crowded image costs no more than its overlaps.
+        left, top, right, bottom. If given, only pairs whose bounds overlap are yielded.
 
     Yields
     ------
@@ -99,7 +98,7 @@ def neighbours(
 def _flat(
     bounds: FloatArray | None, group_end: IndexArray, total: IndexArray, place: int, stop: int
 ) -> Iterator[tuple[IndexArray, IndexArray]]:
-    """Yield the pairs of the annotations `place` to `stop` by looking at every one."""
+    """Yield the pairs of the annotations `place` to `stop` by comparing all bounds."""
     while place < stop:
         end = int(np.searchsorted(total, total[place] + _CHUNK, side="right")) - 1
         end = min(max(end, place + 1), stop)

@@ -6,25 +6,19 @@ from bboxqa.core.arrays import BoolArray, IndexArray, run_starts
 
 __all__ = ["assign", "best_other", "connected_components"]
 
-# Components of so few pairs are tried out in full: that is faster than setting up a solver.
+# For components of so few pairs, trying all matchings is faster than a solver.
 _FEW = 6
-# A long chain settles one pair a round; after so many rounds the solver takes what is left.
+# A long chain settles one pair a round; after so many rounds a solver takes the rest.
 _ROUNDS = 10
-# Larger components are solved on their pairs alone, unless most of the table is pairs anyway.
+# Components with larger tables are solved as sparse ones, unless the table is nearly full.
 _DENSE = 1 << 22
 
 
 def connected_components(left: IndexArray, right: IndexArray) -> IndexArray:
-    """Return the component of each pair, as the smallest node that the component holds.
+    """Return the component of each pair, as the smallest node in it.
 
-    Parameters
-    ----------
-    left, right : (P,) int64
-        The two ends of each pair; P may be 0.
+    `left` and `right` are the two ends of each pair, (P,) int64; P may be 0.
 
-    Returns
-    -------
-    (P,) int64
 
     Examples
     --------
@@ -38,7 +32,7 @@ def connected_components(left: IndexArray, right: IndexArray) -> IndexArray:
     while True:
         low = np.minimum(label[a], label[b])
         changed = label.copy()
-        # Both the ends and what they pointed to learn of the smaller label.
+        # Both the ends and the nodes that label them take over the smaller label.
         for target in (a, b, label[a], label[b]):
             np.minimum.at(changed, target, low)
         changed = changed[changed]
@@ -48,19 +42,9 @@ def connected_components(left: IndexArray, right: IndexArray) -> IndexArray:
 
 
 def best_other(node: IndexArray, weight: IndexArray) -> IndexArray:
-    """Return for each pair the largest weight among the other pairs at its node.
+    """Return for each pair the largest weight among the other pairs at its node; 0 if none.
 
-    Parameters
-    ----------
-    node : (P,) int64
-        One end of each pair.
-    weight : (P,) int64
-        Positive.
-
-    Returns
-    -------
-    (P,) int64
-        0 where the pair is alone at its node.
+    `node` is one end of each pair; weights are positive.
     """
     order = np.argsort(node, kind="stable")
     starts = run_starts(node[order])
@@ -68,7 +52,7 @@ def best_other(node: IndexArray, weight: IndexArray) -> IndexArray:
     falling = weight[order]
     best = np.repeat(np.maximum.reduceat(falling, starts), counts)
     others = best.copy()
-    # Without its first best pair, what a node has left is what that pair competes with.
+    # The best pair of a node competes with the second best one.
     tops = np.flatnonzero(falling == best)
     group = np.repeat(np.arange(len(starts)), counts)
     tops = tops[run_starts(group[tops])]
@@ -82,18 +66,18 @@ def best_other(node: IndexArray, weight: IndexArray) -> IndexArray:
 def _settled(left: IndexArray, right: IndexArray, weight: IndexArray) -> BoolArray:
     """Return the pairs that are in every optimum.
 
-    A pair is if it outweighs the best other pair at its left end and the best other one at its
-    right end together: any matching without it gains by taking it in for those two.
+    A pair is if its weight exceeds the sum of the best other weights at its two ends: a matching
+    without it would gain by taking it in place of those two.
     """
     settled: BoolArray = weight > best_other(left, weight) + best_other(right, weight)
     return settled
 
 
 def assign(left: IndexArray, right: IndexArray, weight: IndexArray) -> IndexArray:
-    """Return the pairs of a matching with the largest total weight.
+    """Return the pairs of a matching with the largest total weight [1]_.
 
-    Pairs that every optimum holds are taken first; what remains is split into connected
-    components, and a solver (`scipy.optimize.linear_sum_assignment`) runs on each.
+    Pairs that are in every optimum are taken first. The remaining ones are split into connected
+    components, each solved by `scipy.optimize.linear_sum_assignment` [2]_.
 
     Parameters
     ----------
@@ -106,6 +90,15 @@ def assign(left: IndexArray, right: IndexArray, weight: IndexArray) -> IndexArra
     -------
     (M,) int64
         Indices of the chosen pairs, sorted; no node is in two of them.
+
+    References
+    ----------
+    .. [1] Kuhn, H. W. (1955). The Hungarian Method for the Assignment Problem. Naval Research
+       Logistics Quarterly 2(1-2), 83-97. https://doi.org/10.1002/nav.3800020109
+    .. [2] Crouse, D. F. (2016). On Implementing 2D Rectangular Assignment Algorithms. IEEE
+       Transactions on Aerospace and Electronic Systems 52(4), 1679-1696.
+       https://doi.org/10.1109/TAES.2016.140952
+
 
     Examples
     --------
@@ -136,7 +129,7 @@ def assign(left: IndexArray, right: IndexArray, weight: IndexArray) -> IndexArra
 def _solve(
     left: IndexArray, right: IndexArray, weight: IndexArray, pairs: IndexArray
 ) -> IndexArray:
-    """Solve each connected component of `pairs`; return the chosen ones."""
+    """Return the chosen ones of `pairs`, component by component."""
     component = connected_components(left[pairs], right[pairs])
     order = np.argsort(component, kind="stable")
     starts = run_starts(component[order])
@@ -160,7 +153,7 @@ def _solve(
 def _try_out(
     ends: list[tuple[int, int]], weight: list[int], start: int
 ) -> tuple[int, tuple[int, ...]]:
-    """Return the largest total weight of the pairs from `start` on, and which pairs reach it."""
+    """Return the largest total weight of the pairs from `start` on, and the pairs that reach it."""
     if start == len(ends):
         return 0, ()
     without = _try_out(ends, weight, start + 1)
@@ -172,7 +165,7 @@ def _try_out(
     ]
     total, best = _try_out([ends[p] for p in rest], [weight[p] for p in rest], 0)
     total += weight[start]
-    # Of equal totals, the one with the earlier pair: the order of pairs is that of the boxes.
+    # Of equal totals, the one with the earlier pair is taken, so that results are deterministic.
     return (total, (start, *(rest[p] for p in best))) if total >= without[0] else without
 
 
@@ -195,7 +188,7 @@ def _sparse(
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import min_weight_full_bipartite_matching
 
-    # The solver wants a partner for every row: each gets one of its own that is worth nothing.
+    # The solver needs a partner for every row: each row gets a column of its own of weight 0.
     own = np.arange(n_rows)
     table = coo_array(
         (

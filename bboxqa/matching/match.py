@@ -39,7 +39,7 @@ def match(
     *,
     category_lenient: bool = False,
 ) -> UnitTable:
-    """Return the units: one per object, as far as the annotators agree that it is one.
+    """Return the units: one per object on which the annotators agree that it is one.
 
     Parameters
     ----------
@@ -70,7 +70,6 @@ def match(
     )
     first = registry.matcher(matcher).join(annotations, pairs, weight)
     opens = np.flatnonzero(first == np.arange(len(first)))
-    # Numbered by id within an image, as a reader of the tables expects.
     opens = opens[
         np.lexsort((annotations.id[opens], annotations.annotator[opens], annotations.image[opens]))
     ]

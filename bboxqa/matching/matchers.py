@@ -35,7 +35,10 @@ class Matcher:
 
 
 def hungarian(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) -> IndexArray:
-    """Match two annotators so that the total weight is the largest (Kuhn 1955)."""
+    """Match two annotators so that the total weight is the largest.
+
+    See `bboxqa.matching.assignment.assign` for references.
+    """
     first = np.arange(len(annotations))
     chosen = assign(pairs.left, pairs.right, weight)
     first[pairs.right[chosen]] = pairs.left[chosen]
@@ -43,16 +46,22 @@ def hungarian(annotations: Annotations, pairs: CandidatePairs, weight: IndexArra
 
 
 def recursive(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) -> IndexArray:
-    """Match annotators one after the other, in sorted order.
+    """Match annotators one after the other, in sorted order [1]_.
 
-    Each annotator is matched, as in `hungarian`, against each annotator placed before, in the
-    same order, with what neither has matched yet; what stays unmatched opens new units. The
-    result depends on the order of the annotators (Tschirschwitz et al., GCPR 2022).
+    Each annotator is matched as in `hungarian` with each annotator before, in the same order, among
+    the annotations that neither has matched yet; the remaining ones open new units. The result
+    depends on the order of the annotators.
+
+    References
+    ----------
+    .. [1] Tschirschwitz, D., Klemstein, F., Stein, B. and Rodehorst, V. (2022). A Dataset for
+       Analysing Complex Document Layouts in the Digital Humanities and Its Evaluation with
+       Krippendorff's Alpha. GCPR 2022, LNCS 13485. https://doi.org/10.1007/978-3-031-16788-1_22
     """
     first = np.arange(len(annotations))
     annotator = annotations.annotator
     placed = np.zeros(len(annotations), np.bool_)
-    # The annotator who joined each unit last: whoever is being placed is in a unit only so.
+    # The annotator who joined each unit last; the current one is in a unit only if it is this.
     newest = np.full(len(annotations), -1)
     rank = _ranks(annotations)
     for step in _steps(rank[pairs.right], rank[pairs.left]):
@@ -70,8 +79,8 @@ def recursive(annotations: Annotations, pairs: CandidatePairs, weight: IndexArra
 def _ranks(annotations: Annotations) -> IndexArray:
     """Return the place of each annotation's author among the annotators of its image.
 
-    Images are independent, so that the first of each can be matched with the second of each at
-    once, whoever they are.
+    Images are independent, so that the first annotators of all images are matched with the second
+    ones at once, whoever they are.
     """
     new_image = np.diff(annotations.image, prepend=-1) != 0
     new_author = new_image | (np.diff(annotations.annotator, prepend=-1) != 0)
@@ -89,7 +98,7 @@ def _steps(later: IndexArray, earlier: IndexArray) -> Iterator[IndexArray]:
 
 
 def greedy(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) -> IndexArray:
-    """Join annotations pair by pair, by falling weight, where no annotator appears twice.
+    """Join annotations pair by pair, by falling weight, unless an annotator would appear twice.
 
     The result does not depend on the order of the annotators.
     """
@@ -100,7 +109,7 @@ def greedy(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) 
     home = first.copy()
     home[pairs.left] = component
     home[pairs.right] = component
-    # Where a component has no annotator twice, all of it is one unit.
+    # A component without an annotator who appears twice is one unit.
     order = np.lexsort((annotations.annotator, home))
     twice = np.diff(home[order]) == 0
     twice &= np.diff(annotations.annotator[order]) == 0
@@ -114,7 +123,7 @@ def greedy(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) 
 def _join(
     first: IndexArray, annotations: Annotations, pairs: CandidatePairs, weight: IndexArray
 ) -> None:
-    """Join the pairs in turn, in place."""
+    """Join the pairs by falling weight, in place."""
     members = {
         node: [node] for node in np.unique(np.concatenate([pairs.left, pairs.right])).tolist()
     }

@@ -1,4 +1,4 @@
-"""What a matching maximises: whole numbers made of the IoU and of equal categories."""
+"""What a matching maximises: whole numbers made of similarities and equal categories."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from bboxqa.model.units import CandidatePairs
 
 __all__ = ["pair_weights"]
 
-_IOU_STEPS = 1 << 30
+_STEPS = 1 << 30
 _TIE_STEPS = 1 << 10
 
 
@@ -18,10 +18,11 @@ def pair_weights(
     *,
     category_lenient: bool = False,
 ) -> IndexArray:
-    """Return the weight of each pair.
+    """Return the weight of each pair, (P,) int64 and positive.
 
-    IoUs are compared in steps of 2⁻³⁰, so that rounding decides nothing; of two matchings with
-    the same total IoU, the one with more pairs of equal category is preferred.
+    Similarities are compared in steps of 2⁻³⁰, so that rounding decides nothing; of two matchings
+    with the same total, the one with more pairs of equal category is preferred. Where the threshold
+    admits similarities of 0 and less, 1 is added to all of them, so that weights are positive.
 
     Parameters
     ----------
@@ -30,16 +31,11 @@ def pair_weights(
     category : (N,) int32
         The category of each annotation.
     iou_threshold : float
-        The threshold. Where it admits similarities of 0 and less, 1 is added to all of them, so
-        that a pair is worth more than none.
+        The threshold.
     category_lenient : bool
-        Add 1 to the IoU of a pair of equal category: such pairs are preferred, and others are
+        Add 1 to the similarity of pairs of equal category: these are preferred, and others are
         still admitted.
 
-    Returns
-    -------
-    (P,) int64
-        Positive.
 
     Examples
     --------
@@ -53,6 +49,6 @@ def pair_weights(
     similarity = pairs.similarity + (1.0 if iou_threshold <= 0 else 0.0)
     if category_lenient:
         similarity = similarity + same
-    steps = np.maximum(np.rint(similarity * _IOU_STEPS), 1).astype(np.int64)
+    steps = np.maximum(np.rint(similarity * _STEPS), 1).astype(np.int64)
     weight: IndexArray = steps * _TIE_STEPS + same
     return weight

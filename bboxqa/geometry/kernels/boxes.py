@@ -1,4 +1,7 @@
-"""Similarities of axis-parallel boxes, pair by pair."""
+"""Similarities of axis-parallel boxes, pair by pair.
+
+Boxes are (P, 4) float64 corners: left, top, right, bottom in pixels; P may be 0.
+"""
 
 import numpy as np
 
@@ -8,16 +11,7 @@ __all__ = ["bbox_centroid", "bbox_giou", "bbox_iou", "corners", "diagonals", "ov
 
 
 def corners(bbox: FloatArray) -> FloatArray:
-    """Return boxes as left, top, right, bottom.
-
-    Parameters
-    ----------
-    bbox : (N, 4) float64
-        x, y, width, height in pixels; N may be 0.
-
-    Returns
-    -------
-    (N, 4) float64
+    """Return N boxes given as x, y, width, height, (N, 4) float64, as corners.
 
     Examples
     --------
@@ -36,17 +30,7 @@ def _area(box: FloatArray) -> FloatArray:
 
 
 def overlap(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Return the area of the intersection of each pair of boxes.
-
-    Parameters
-    ----------
-    left, right : (P, 4) float64
-        left, top, right, bottom in pixels; P may be 0.
-
-    Returns
-    -------
-    (P,) float64
-        Square pixels; 0 where the boxes only touch.
+    """Return the area of the intersection of each pair of boxes; 0 where they only touch.
 
     Examples
     --------
@@ -61,26 +45,17 @@ def overlap(left: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def _ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
-    """Divide; a box without area is similar to nothing."""
+    """Return the ratio of each pair of numbers, and 0 where the denominator is 0."""
     result = np.zeros(len(numerator))
     np.divide(numerator, denominator, out=result, where=denominator > 0)
     return result
 
 
 def bbox_iou(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Return the intersection over union of each pair of boxes.
+    """Return the intersection over union of each pair of boxes, in [0, 1].
 
-    A box without area overlaps nothing: its IoU is 0, with itself too.
+    A box without area has an IoU of 0, even with itself; other identical boxes have exactly 1.
 
-    Parameters
-    ----------
-    left, right : (P, 4) float64
-        left, top, right, bottom in pixels; P may be 0.
-
-    Returns
-    -------
-    (P,) float64
-        In [0, 1]; exactly 1 for identical boxes.
 
     Examples
     --------
@@ -93,20 +68,17 @@ def bbox_iou(left: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def bbox_giou(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Return the generalised IoU of each pair of boxes.
+    """Return the generalised IoU of each pair of boxes, in [-1, 1] [1]_.
 
-    The IoU less the share of the smallest enclosing box that the union leaves empty
-    (Rezatofighi et al., CVPR 2019, algorithm 1). Boxes far apart come near to -1.
+    This is the IoU less the share of the smallest enclosing box that the union leaves empty. It
+    approaches -1 for distant boxes.
 
-    Parameters
+    References
     ----------
-    left, right : (P, 4) float64
-        left, top, right, bottom in pixels; P may be 0.
+    .. [1] Rezatofighi, H., Tsoi, N., Gwak, J., Sadeghian, A., Reid, I. and Savarese, S. (2019).
+       Generalized Intersection over Union: A Metric and a Loss for Bounding Box Regression. CVPR
+       2019, algorithm 1. https://doi.org/10.1109/CVPR.2019.00075
 
-    Returns
-    -------
-    (P,) float64
-        In [-1, 1]; never above the IoU.
 
     Examples
     --------
@@ -124,21 +96,12 @@ def bbox_giou(left: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def bbox_centroid(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Return how near the centres of each pair of boxes are, relative to the boxes.
+    """Return how near the centres of each pair of boxes are, in [0, 1].
 
-    One minus the distance of the two centres divided by the longer diagonal, and 0 from there on;
-    a box without area is near to nothing. (KαLOS, Tschirschwitz and Rodehorst, CVPR 2026, measures
-    so in coordinates relative to the image; here they are pixels, so that a square stays one.)
+    This is one minus the distance of the centres divided by the longer diagonal, at least 0; and 0
+    for a box without area. KαLOS (Tschirschwitz and Rodehorst, CVPR 2026) measures in coordinates
+    relative to the image; pixels are used here so that a square stays a square.
 
-    Parameters
-    ----------
-    left, right : (P, 4) float64
-        left, top, right, bottom in pixels; P may be 0.
-
-    Returns
-    -------
-    (P,) float64
-        In [0, 1]; 1 where the centres coincide.
 
     Examples
     --------
@@ -154,6 +117,6 @@ def bbox_centroid(left: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def diagonals(box: FloatArray) -> FloatArray:
-    """Return the diagonal of each box, (N, 4) float64 as corners, in pixels."""
+    """Return the diagonal of each box in pixels."""
     diagonal: FloatArray = np.hypot(box[:, 2] - box[:, 0], box[:, 3] - box[:, 1])
     return diagonal

@@ -1,8 +1,8 @@
-"""Rings of polygons as arrays: areas, bounds, edges, and what is not valid.
+"""Rings of polygons as arrays: repair, areas, bounds and edges.
 
-Rings follow COCO: each ring is filled by the even-odd rule, and the rings of one annotation unite.
-A ring inside another one is therefore no hole; holes come as RLE, or as a ring that leads inside
-and back again.
+As in COCO, each ring is filled by the even-odd rule, and an annotation is the union of its rings.
+A ring inside another one is therefore not a hole; holes come as RLE, or as a ring that leads
+inside and back again.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from bboxqa.model.outlines import Segmentations
 
 __all__ = ["BLOCK", "Edges", "PreparedPolygons", "polygon_bounds", "polygon_outlines"]
 
-# Edges are compared in blocks first; this size was the fastest for real outlines.
+# Edges are compared in blocks first; this size was the fastest on real outlines.
 BLOCK = 8
 
 
@@ -53,7 +53,7 @@ class PreparedPolygons:
     edges : Edges
         After repair: no ring crosses itself or another one of its polygon.
     repaired : (N,) bool
-        Where a ring crossed itself.
+        Whether a ring crossed itself.
     """
 
     area: FloatArray
@@ -64,7 +64,7 @@ class PreparedPolygons:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rings:
-    """Rings of N polygons, in their order, that nowhere cross.
+    """Rings of N polygons, sorted by polygon.
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class _Rings:
     owner : (R,) int64
         The polygon of each ring; sorted.
     hole : (R,) bool
-        Which rings cut out what another one encloses.
+        Which rings are holes.
     """
 
     xy: FloatArray
@@ -84,7 +84,7 @@ class _Rings:
 
 
 def _given_rings(segmentations: Segmentations) -> _Rings:
-    """Return the rings that enclose something, as they are."""
+    """Return the rings of three vertices or more, without repairing them."""
     counts = segmentations.part_stop - segmentations.part_start
     owner = np.repeat(np.arange(len(segmentations)), counts)
     ring, _ = rows(segmentations.part_start, segmentations.part_stop)
@@ -96,7 +96,7 @@ def _given_rings(segmentations: Segmentations) -> _Rings:
 
 
 def _mended_rings(rings: _Rings, n: int) -> tuple[_Rings, BoolArray]:
-    """Return rings that nowhere cross, and which of the n polygons had one that crossed itself."""
+    """Return rings that do not cross, and which of the n polygons had a self-crossing ring."""
     import shapely
 
     repaired = np.zeros(n, np.bool_)
@@ -109,7 +109,7 @@ def _mended_rings(rings: _Rings, n: int) -> tuple[_Rings, BoolArray]:
     starts = run_starts(rings.owner)
     stops = np.append(starts[1:], len(rings.owner))
     sound = np.logical_and.reduceat(valid, starts)
-    # The rings of one polygon have to be valid together, too: apart from each other.
+    # The rings of one polygon must be valid together as well: they must not overlap.
     several = np.flatnonzero(sound & (stops - starts > 1))
     parts = [shapely.multipolygons(shapes[starts[i] : stops[i]]) for i in several.tolist()]
     sound[several] = shapely.is_valid(parts)
@@ -123,13 +123,13 @@ def _mended_rings(rings: _Rings, n: int) -> tuple[_Rings, BoolArray]:
 
 
 def _with_shapes(rings: _Rings, keep: BoolArray, owner: IndexArray, shapes: list[Any]) -> _Rings:
-    """Return the rings to keep together with those of shapely geometries, in order of owners."""
+    """Return the rings to keep and those of shapely geometries, sorted by owner."""
     import shapely
 
     if not shapes:
         return rings
     pieces, shape_of = shapely.get_parts(shapes, return_index=True)
-    # What has no area, such as the line that a flat part leaves, is no polygon.
+    # Repairing a flat part leaves a line, which is not a polygon.
     solid = shapely.get_dimensions(pieces) == 2
     pieces, piece_of = shapely.get_parts(pieces[solid], return_index=True)
     owner = owner[shape_of[solid][piece_of]]
@@ -138,7 +138,7 @@ def _with_shapes(rings: _Rings, keep: BoolArray, owner: IndexArray, shapes: list
     counts = np.concatenate([np.diff(rings.offsets), np.bincount(loop_of, minlength=len(loops))])
     stops = np.cumsum(counts)
     all_owners = np.concatenate([rings.owner, owner[piece_of]])
-    # Of the rings of one polygon with holes, the first is the outer one.
+    # The first ring of a polygon with holes is the outer one.
     hole = np.concatenate([rings.hole, np.diff(piece_of, prepend=-1) == 0])
     used = np.flatnonzero(np.concatenate([keep, np.ones(len(loops), np.bool_)]))
     order = used[np.argsort(all_owners[used], kind="stable")]
@@ -156,7 +156,7 @@ def _edges(rings: _Rings, n: int) -> tuple[Edges, FloatArray]:
     following[rings.offsets[1:] - 1] = rings.offsets[:-1]
     run = x - x[following]
     ring_area = sum_by(ring_of, run * (y + y[following]) / 2, n_rings)
-    # A ring may go either way round; from here on outer rings go one way, holes the other.
+    # Rings come in either direction; outer rings are turned one way, holes the other.
     turned = np.where((ring_area < 0) != rings.hole, -1.0, 1.0)
     area = sum_by(rings.owner, ring_area * turned, n)
     used = np.flatnonzero(run != 0)
@@ -173,7 +173,7 @@ def _edges(rings: _Rings, n: int) -> tuple[Edges, FloatArray]:
 
 
 def _pad(columns: tuple[FloatArray, ...], polygon: IndexArray, n: int) -> Edges:
-    """Fill up the edges of each polygon, which come in order of polygons, to whole blocks."""
+    """Return the edges, which are sorted by polygon, padded to whole blocks."""
     counts = np.bincount(polygon, minlength=n)
     blocks = -(-counts // BLOCK)
     offsets = np.concatenate([[0], np.cumsum(blocks)])
@@ -197,16 +197,7 @@ def _pad(columns: tuple[FloatArray, ...], polygon: IndexArray, n: int) -> Edges:
 
 
 def polygon_outlines(segmentations: Segmentations) -> PreparedPolygons:
-    """Return areas, bounds and edges of polygons.
-
-    Parameters
-    ----------
-    segmentations : Segmentations
-        N outlines; those that are not polygons have no area here.
-
-    Returns
-    -------
-    Outlines
+    """Return areas, bounds and edges of N outlines; those that are not polygons have no area.
 
     Examples
     --------
@@ -228,17 +219,9 @@ def polygon_outlines(segmentations: Segmentations) -> PreparedPolygons:
 
 
 def polygon_bounds(segmentations: Segmentations) -> FloatArray:
-    """Return the bounds of polygons as they are given, without repairing them.
+    """Return the bounds of polygons without repairing them, (N, 4) float64.
 
-    Parameters
-    ----------
-    segmentations : Segmentations
-        N outlines.
-
-    Returns
-    -------
-    (N, 4) float64
-        left, top, right, bottom in pixels; zeros where there is no ring of three points.
+    They are left, top, right, bottom in pixels, and zeros where there is no ring of three points.
     """
     return _bounds(_given_rings(segmentations), len(segmentations))
 

@@ -1,4 +1,4 @@
-"""Masks as COCO's run lengths: checking, making them from polygons, and their IoU."""
+"""Masks as COCO's run lengths: rasterised polygons, bounds and IoU."""
 
 from itertools import pairwise
 from typing import Any
@@ -13,19 +13,9 @@ __all__ = ["mask_bounds", "mask_iou", "masks"]
 
 
 def masks(segmentations: Segmentations, image_size: NDArray[np.int64]) -> list[dict[str, Any]]:
-    """Return every outline as a mask, polygons rasterised by COCO's rule.
+    """Return N outlines as masks for pycocotools, polygons rasterised by COCO's rule.
 
-    Parameters
-    ----------
-    segmentations : Segmentations
-        N outlines.
-    image_size : (N, 2) int64
-        Width and height of each image in pixels, for the polygons.
-
-    Returns
-    -------
-    list of dict
-        N masks with `size` and `counts`, as pycocotools takes them.
+    `image_size` holds the width and height of each outline's image in pixels, (N, 2).
     """
     from pycocotools import mask
 
@@ -34,7 +24,7 @@ def masks(segmentations: Segmentations, image_size: NDArray[np.int64]) -> list[d
         if segmentations.kind[index] == SegmentationKind.RLE:
             result.append(segmentations.rle(index))
             continue
-        # A ring of two points would be taken for a box.
+        # pycocotools would read a ring of two points as a box.
         shapes: list[Any] = [r.ravel() for r in segmentations.rings(index) if len(r) >= 3]
         shapes = shapes or [{"size": [height, width], "counts": [height * width]}]
         result.append(mask.merge(mask.frPyObjects(shapes, height, width)))
@@ -53,19 +43,9 @@ def mask_bounds(rles: list[dict[str, Any]]) -> FloatArray:
 
 
 def mask_iou(rles: list[dict[str, Any]], left: IndexArray, right: IndexArray) -> FloatArray:
-    """Return the IoU of each pair of masks.
+    """Return the IoU of each pair of masks, in [0, 1]; 0 for empty masks.
 
-    Parameters
-    ----------
-    rles : list of dict
-        N masks.
-    left, right : (P,) int64
-        Which to compare, sorted by `left`; both masks of a pair have one size. P may be 0.
-
-    Returns
-    -------
-    (P,) float64
-        In [0, 1]; 0 for empty masks.
+    `left` and `right` are indices of masks of one size, sorted by `left`.
     """
     from pycocotools import mask
 

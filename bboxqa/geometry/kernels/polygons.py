@@ -21,7 +21,7 @@ from bboxqa.geometry.kernels.edges import BLOCK, Edges, PreparedPolygons
 
 __all__ = ["intersection_areas", "polygon_iou", "polygon_iou_limit"]
 
-# Pairs of blocks in one go: their temporary arrays stay in the cache of one core.
+# Pairs of blocks at a time, so that temporary arrays fit into the cache of one core.
 _CHUNK = 1 << 12
 # Keeps 0 / 0 at 0 without a mask; far below any distance in pixels.
 _TINY = 1e-300
@@ -44,7 +44,7 @@ def _by_edges(edges: Edges, left: IndexArray, right: IndexArray) -> FloatArray:
     high = np.ascontiguousarray(edges.high.reshape(-1, BLOCK).T)
     block_low, block_high = low.min(0, initial=np.inf), high.max(0, initial=-np.inf)
     blocks = np.diff(edges.block_offsets)
-    # A row is a block of the left polygon, beside all blocks of the right one.
+    # A row is a block of the left polygon with all blocks of the right one.
     block, _ = rows(edges.block_offsets[left], edges.block_offsets[left + 1])
     pair = np.repeat(np.arange(len(left)), blocks[left])
     first, last = edges.block_offsets[right[pair]], edges.block_offsets[right[pair] + 1]
@@ -100,40 +100,17 @@ def _shared(edges: Edges, e: IndexArray, f: IndexArray) -> FloatArray:
 def intersection_areas(
     outlines: PreparedPolygons, left: IndexArray, right: IndexArray
 ) -> FloatArray:
-    """Return the area that each pair of polygons shares.
+    """Return the area that each pair of polygons shares, in square pixels.
 
-    Parameters
-    ----------
-    outlines : Outlines
-        N polygons.
-    left, right : (P,) int64
-        Which to intersect; P may be 0.
-
-    Returns
-    -------
-    (P,) float64
-        Square pixels. Equal to the area of shapely's intersection to about 1e-9 of the areas.
+    It equals that of shapely's intersection up to about 1e-9 of the polygons' areas.
     """
     shared = _by_edges(outlines.edges, left, right)
-    # Rounding can leave a trace below 0 or above the smaller polygon.
+    # Rounding can give slightly less than 0 or more than the smaller polygon.
     return np.clip(shared, 0, np.minimum(outlines.area[left], outlines.area[right]))
 
 
 def polygon_iou(outlines: PreparedPolygons, left: IndexArray, right: IndexArray) -> FloatArray:
-    """Return the exact intersection over union of each pair of polygons.
-
-    Parameters
-    ----------
-    outlines : Outlines
-        N polygons.
-    left, right : (P,) int64
-        Which to compare; P may be 0.
-
-    Returns
-    -------
-    (P,) float64
-        In [0, 1]; 0 for a polygon without area.
-    """
+    """Return the exact IoU of each pair of polygons, in [0, 1]; 0 for one without area."""
     shared = intersection_areas(outlines, left, right)
     return _iou(outlines, left, right, shared)
 
@@ -141,20 +118,7 @@ def polygon_iou(outlines: PreparedPolygons, left: IndexArray, right: IndexArray)
 def polygon_iou_limit(
     outlines: PreparedPolygons, left: IndexArray, right: IndexArray
 ) -> FloatArray:
-    """Return what the IoU of each pair of polygons cannot exceed, from areas and bounds alone.
-
-    Parameters
-    ----------
-    outlines : Outlines
-        N polygons.
-    left, right : (P,) int64
-        Which to compare; P may be 0.
-
-    Returns
-    -------
-    (P,) float64
-        In [0, 1], and at least the IoU.
-    """
+    """Return an upper bound of the IoU of each pair of polygons, from areas and bounds alone."""
     shared = overlap(outlines.bounds[left], outlines.bounds[right])
     shared = np.minimum(shared, np.minimum(outlines.area[left], outlines.area[right]))
     return _iou(outlines, left, right, shared)

@@ -14,18 +14,10 @@ Draw = Callable[[list[Ring], int, int], BoolArray]
 
 
 def draw_inclusive(rings: list[Ring], width: int, height: int) -> BoolArray:
-    """Draw rings with Pillow, each with its boundary.
+    """Return rings drawn by Pillow, boundaries included, as (height, width) bool.
 
-    Parameters
-    ----------
-    rings : list of (V, 2) float64
-        Vertices in pixels of the canvas.
-    width, height : int
-        Of the canvas in pixels.
+    Each ring is (V, 2) float64 in pixels of the canvas.
 
-    Returns
-    -------
-    (height, width) bool
 
     Examples
     --------
@@ -44,21 +36,11 @@ def draw_inclusive(rings: list[Ring], width: int, height: int) -> BoolArray:
 
 
 def burn(rings: list[Ring], width: int, height: int, *, all_touched: bool = False) -> BoolArray:
-    """Burn rings with rasterio: pixels whose centre is inside, or all that are touched.
+    """Return rings burnt by rasterio, as (height, width) bool.
 
-    Parameters
-    ----------
-    rings : list of (V, 2) float64
-        Vertices in pixels of the canvas.
-    width, height : int
-        Of the canvas in pixels.
-    all_touched : bool
-        Burn every pixel that a ring touches. Where an edge lies exactly on the grid, which pixels
-        these are depends on the canvas.
+    These are the pixels whose centre is inside, or with `all_touched` all pixels that a ring
+    touches; where an edge lies exactly on the grid, the latter depend on the canvas.
 
-    Returns
-    -------
-    (height, width) bool
 
     Examples
     --------
@@ -80,23 +62,11 @@ def burn(rings: list[Ring], width: int, height: int, *, all_touched: bool = Fals
 def raster_areas(
     left: list[Ring], right: list[Ring], size: tuple[int, int], draw: Draw
 ) -> tuple[int, int]:
-    """Return how many pixels two annotations share and cover together.
+    """Return the numbers of pixels of the intersection and the union of two annotations.
 
-    Both are drawn on their common extent, cut off at the edge of the image where that is known.
+    Both are drawn on their common extent, cut off at the edge of the image, whose width and height
+    are (0, 0) where they are unknown.
 
-    Parameters
-    ----------
-    left, right : list of (V, 2) float64
-        The rings of each annotation in pixels of the image.
-    size : tuple of int
-        Width and height of the image in pixels; (0, 0) where unknown.
-    draw : callable
-        `draw_inclusive` or `burn`.
-
-    Returns
-    -------
-    intersection, union : int
-        Pixels.
 
     Examples
     --------

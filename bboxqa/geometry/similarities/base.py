@@ -1,4 +1,4 @@
-"""What a similarity is, and what several of them share."""
+"""The interface of similarities, and what several of them share."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -23,7 +23,7 @@ Compare = Callable[[IndexArray, IndexArray], FloatArray]
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a similarity has to know.
+    """Settings that a similarity can depend on.
 
     Attributes
     ----------
@@ -39,19 +39,19 @@ class Options:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Comparison:
-    """A similarity made ready for N annotations.
+    """A similarity prepared for N annotations.
 
     Attributes
     ----------
     compare : callable
-        Takes left and right, each (P,) int64 and sorted by left, and returns (P,) float64.
+        (left, right), each (P,) int64 and sorted by left, → (P,) float64.
     bounds : (N, 4) float64 or None
-        left, top, right, bottom; pairs whose bounds do not overlap are not similar. None where
-        distant annotations can be similar, too.
+        left, top, right, bottom; pairs whose bounds do not overlap are not compared. None where
+        distant annotations can be similar.
     limit : callable or None
-        Like `compare`, cheap, and never below it.
+        A cheap upper bound of `compare`.
     counts : Counter
-        How many annotations are "flat" or "repaired", and how many rings "short".
+        How many annotations are "flat" or "repaired", and how many rings are "short".
     """
 
     compare: Compare
@@ -67,13 +67,13 @@ class Similarity:
     Attributes
     ----------
     prepare : callable
-        (dataset, options) → `Comparison`; the dataset holds whole images, and has what is needed.
+        (dataset, options) → `Comparison`, for a data set of whole images.
     needs : {"boxes", "polygons", "outlines", "masks"}
         What every annotation must have; see `bboxqa.geometry.similarities.needs.Needs`.
     threads : bool
-        Whether several threads can prepare and compare parts of a data set at once.
+        Whether several threads may prepare and compare parts of a data set at once.
     lowest : float
-        Its lower bound: thresholds must be above it.
+        Lower bound of the similarity; thresholds must be above it.
     """
 
     prepare: Callable[[Dataset, Options], Comparison]
@@ -83,7 +83,7 @@ class Similarity:
 
 
 def packed_outlines(dataset: Dataset) -> tuple[Segmentations, Counter[str]]:
-    """Return the outlines, which `check_shapes` has seen, and the count of short rings."""
+    """Return the outlines, and the number of rings with fewer than three vertices as "short"."""
     segmentation = dataset.annotations.segmentation
     if segmentation is None:
         raise DatasetError(["the segmentations were not read"])

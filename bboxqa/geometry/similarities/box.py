@@ -1,4 +1,4 @@
-"""Similarities of boxes: IoU, generalised IoU, and the distance of their centres."""
+"""Similarities of boxes: IoU, generalised IoU and nearness of centres."""
 
 from collections import Counter
 
@@ -18,8 +18,7 @@ def _corners(dataset: Dataset) -> tuple[FloatArray, Counter[str]]:
     return corners, Counter(flat=int(flat.sum()))
 
 
-def _bbox(dataset: Dataset, options: Options) -> Comparison:
-    del options
+def _bbox(dataset: Dataset, _: Options) -> Comparison:
     corners, counts = _corners(dataset)
     return Comparison(
         compare=lambda left, right: boxes.bbox_iou(corners[left], corners[right]),
@@ -32,7 +31,7 @@ def _giou(dataset: Dataset, options: Options) -> Comparison:
     corners, counts = _corners(dataset)
     return Comparison(
         compare=lambda left, right: boxes.bbox_giou(corners[left], corners[right]),
-        # Boxes that do not overlap have a GIoU of 0 at most.
+        # The GIoU of boxes that do not overlap is 0 at most.
         bounds=corners if options.iou_threshold > 0 else None,
         counts=counts,
     )
@@ -41,8 +40,8 @@ def _giou(dataset: Dataset, options: Options) -> Comparison:
 def _centroid(dataset: Dataset, options: Options) -> Comparison:
     corners, counts = _corners(dataset)
     centre = (corners[:, :2] + corners[:, 2:]) / 2
-    # Centres further apart than this share of the longer diagonal do not reach the threshold; a
-    # little more keeps what reaches it exactly.
+    # Centres further apart than this share of the longer diagonal do not reach the threshold;
+    # 1e-6 more keeps those that reach it exactly.
     reach = boxes.diagonals(corners)[:, None] * (1 - options.iou_threshold + 1e-6)
     return Comparison(
         compare=lambda left, right: boxes.bbox_centroid(corners[left], corners[right]),

@@ -11,8 +11,7 @@ from bboxqa.model.annotations import Dataset
 __all__ = ["MASK"]
 
 
-def _mask(dataset: Dataset, options: Options) -> Comparison:
-    del options
+def _mask(dataset: Dataset, _: Options) -> Comparison:
     segmentation, counts = packed_outlines(dataset)
     size = dataset.image_size[dataset.annotations.image].astype(np.int64)
     rles = masks.masks(segmentation, size)

@@ -1,4 +1,4 @@
-"""What the annotations must have before a similarity can compare them."""
+"""What annotations must have before a similarity can compare them."""
 
 from typing import Literal
 
@@ -13,15 +13,15 @@ from bboxqa.model.run_lengths import MAX_MASK_PIXELS
 __all__ = ["Needs", "check_shapes", "describe"]
 
 Needs = Literal["boxes", "polygons", "outlines", "masks"]
-"""What is compared: boxes; polygons only; polygons and masks, where polygons are drawn as masks if
-their image has a mask; or polygons and masks, where all polygons are drawn as masks."""
+"""What is compared: boxes; polygons only; outlines, where polygons are rasterised in images that
+have a mask; or masks, where all polygons are rasterised."""
 
-# Drawing takes memory by the length of the outline.
+# Rasterising takes memory by the length of the outline.
 _MAX_SIDE = 100_000
 
 
 def describe(dataset: Dataset, index: int) -> str:
-    """Return how to call an annotation in a message."""
+    """Return how messages call an annotation."""
     annotations = dataset.annotations
     image = dataset.image_names[annotations.image[index]]
     annotator = dataset.annotator_names[annotations.annotator[index]]
@@ -31,27 +31,18 @@ def describe(dataset: Dataset, index: int) -> str:
 def check_shapes(dataset: Dataset, similarity: str, needs: Needs) -> None:
     """Refuse annotations that a similarity cannot compare.
 
-    Parameters
-    ----------
-    dataset : Dataset
-        N annotations.
-    similarity : str
-        The name of a similarity, for the message.
-    needs : {"boxes", "polygons", "outlines", "masks"}
-        What it compares.
-
     Raises
     ------
     DatasetError
         With every annotation without an outline, or with one of the wrong kind or size, and every
-        image whose size is needed and not known.
+        image whose size is needed and unknown.
     """
     if needs == "boxes":
         return
     segmentation = _require_outlines(dataset, similarity, polygons_only=needs == "polygons")
     is_mask = segmentation.kind == SegmentationKind.RLE
     if needs == "masks" or (needs == "outlines" and is_mask.any()):
-        # Polygons are drawn as masks where there is a mask in their image to compare with.
+        # Polygons are rasterised where their image has a mask to compare with.
         image = dataset.annotations.image
         drawn = ~is_mask if needs == "masks" else ~is_mask & np.isin(image, image[is_mask])
         _require_size(dataset, drawn, similarity)
@@ -74,7 +65,7 @@ def _require_size(dataset: Dataset, needed: BoolArray, similarity: str) -> None:
 
 
 def _require_outlines(dataset: Dataset, similarity: str, *, polygons_only: bool) -> Segmentations:
-    """Return the outlines if they are all there and of the right kind."""
+    """Return the outlines if every annotation has one of the right kind."""
     segmentation = dataset.annotations.segmentation
     if segmentation is None:
         raise DatasetError(
@@ -97,7 +88,7 @@ def _require_outlines(dataset: Dataset, similarity: str, *, polygons_only: bool)
 
 
 def _check_mask_sizes(dataset: Dataset, segmentation: Segmentations) -> None:
-    """Refuse masks that are not as large as their image, or as the other masks of it."""
+    """Refuse masks that differ in size from their image, or from other masks of it."""
     rle = np.flatnonzero(segmentation.kind == SegmentationKind.RLE)
     image = dataset.annotations.image[rle]
     expected = dataset.image_size[image][:, ::-1].copy()
@@ -126,7 +117,7 @@ def _check_drawing(dataset: Dataset, segmentation: Segmentations, drawn: BoolArr
     vertices, _ = rows(segmentation.ring_offsets[:-1][rings], segmentation.ring_offsets[1:][rings])
     lengths = np.diff(segmentation.ring_offsets)[rings]
     owner = np.repeat(np.repeat(np.flatnonzero(drawn), np.diff(parts)), lengths)
-    # A vertex this far outside is an error of the file, not a cut-off object.
+    # A vertex so far outside is an error in the file, not an object that is cut off.
     outside = np.abs(segmentation.xy[vertices]) > 10 * size[owner] + 1000
     far = np.zeros(len(drawn), np.bool_)
     far[owner[outside.any(1)]] = True
@@ -141,4 +132,4 @@ def _check_drawing(dataset: Dataset, segmentation: Segmentations, drawn: BoolArr
         for index in np.flatnonzero(far & ~large).tolist()
     ]
     if problems:
-        raise DatasetError(problems, "Mend the file, or compare with --similarity bbox.")
+        raise DatasetError(problems, "Repair the file, or compare with --similarity bbox.")

@@ -1,4 +1,4 @@
-"""Similarity of polygons: the IoU of their areas, or of pixels where one of the two is a mask."""
+"""Similarity of polygons: the IoU of their areas, or of pixels where one is a mask."""
 
 from functools import partial
 from typing import Any
@@ -22,8 +22,7 @@ from bboxqa.model.outlines import SegmentationKind
 __all__ = ["POLYGON"]
 
 
-def _polygon(dataset: Dataset, options: Options) -> Comparison:
-    del options
+def _polygon(dataset: Dataset, _: Options) -> Comparison:
     segmentation, counts = packed_outlines(dataset)
     outlines = polygon_outlines(segmentation)
     counts["repaired"] = int(outlines.repaired.sum())
@@ -50,7 +49,7 @@ def _polygon(dataset: Dataset, options: Options) -> Comparison:
 
 
 def _split(is_mask: BoolArray, of_polygons: Compare, of_masks: Compare) -> Compare:
-    """Return what compares polygons in one way, and pairs with a mask in another."""
+    """Return a comparison that treats pairs with a mask differently from pairs of polygons."""
 
     def compare(left: IndexArray, right: IndexArray) -> FloatArray:
         result = np.zeros(len(left))

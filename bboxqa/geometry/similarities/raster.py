@@ -1,4 +1,4 @@
-"""Similarities of polygons that are drawn first: the IoU of their pixels."""
+"""Similarities of rasterised polygons: the IoU of their pixels."""
 
 from functools import partial
 
@@ -20,7 +20,7 @@ from bboxqa.model.annotations import Dataset
 
 __all__ = ["PIXEL", "RASTER"]
 
-# A canvas of more pixels than this is refused, whatever the file says.
+# Larger canvases are refused, since a broken file could ask for any size.
 _MAX_CANVAS = 1 << 27
 
 
@@ -43,14 +43,14 @@ def _raster(dataset: Dataset, draw: rasters.Draw) -> Comparison:
                 result[pair] = shared / covered if covered else 0.0
         return result
 
-    # Pixels on the boundary count, so shapes that only touch can share some.
+    # Pixels on the boundary count, so that shapes that only touch can share some.
     return Comparison(compare, bounds + ONE_PIXEL, counts=counts)
 
 
 def _check_canvas(dataset: Dataset, bounds: FloatArray, a: int, b: int) -> None:
     last, first = np.maximum(bounds[a], bounds[b])[2:], np.minimum(bounds[a], bounds[b])[:2]
     width, height = (last - first).tolist()
-    # The canvas has a margin, so that a flat polygon takes memory, too.
+    # The margin of the canvas takes memory for flat polygons as well.
     if (width + 3) * (height + 3) > _MAX_CANVAS:
         raise DatasetError(
             [
@@ -63,8 +63,7 @@ def _check_canvas(dataset: Dataset, bounds: FloatArray, a: int, b: int) -> None:
         )
 
 
-def _pixel(dataset: Dataset, options: Options) -> Comparison:
-    del options
+def _pixel(dataset: Dataset, _: Options) -> Comparison:
     return _raster(dataset, rasters.draw_inclusive)
 
 
@@ -73,5 +72,5 @@ def _burnt(dataset: Dataset, options: Options) -> Comparison:
 
 
 PIXEL = Similarity(_pixel, needs="polygons")
-# rasterio switches warnings off for all threads while it runs.
+# rasterio switches off the warnings of all threads while it runs.
 RASTER = Similarity(_burnt, needs="polygons", threads=False)
