@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bboxqa.cli.failures import note_written
-from bboxqa.cli.options import agree_settings, memory_option
+from bboxqa.cli.options import (
+    agree_settings,
+    files_argument,
+    format_option,
+    memory_option,
+    path_option,
+)
 from bboxqa.report.registry import names
 
 if TYPE_CHECKING:
@@ -17,7 +23,7 @@ __all__ = ["agree"]
 
 
 @click.command()
-@click.argument("paths", nargs=-1, metavar="FILE…|DIR", type=click.Path(path_type=Path))
+@files_argument()
 @click.option(
     "--similarity",
     metavar="NAME",
@@ -30,14 +36,14 @@ __all__ = ["agree"]
     multiple=True,
     type=float,
     metavar="NUMBER",
-    help="Similarity from which on two annotations can show one object; default 0.5. "
-    "Can be given several times.",
+    help="Least similarity of two annotations of one object; default 0.5. Can be given several "
+    "times.",
 )
 @click.option(
     "--matcher",
     metavar="NAME",
-    help="How annotations become units: recursive (default), hungarian (two annotators) or "
-    "greedy (does not depend on the order of annotators).",
+    help="How annotations are grouped into objects: recursive (default), hungarian (two "
+    "annotators) or greedy (does not depend on the order of annotators).",
 )
 @click.option(
     "--category-lenient",
@@ -54,64 +60,55 @@ __all__ = ["agree"]
 @click.option(
     "--empty-images",
     metavar="NAME",
-    help="Images left empty by all count as agreement in the mean over images (agree, default), "
-    "as one unit of agreement as well (unit), or not at all (skip).",
+    help="Images without annotations count as agreement in the mean over images (agree, "
+    "default), as an object on which all agree as well (unit), or not at all (skip).",
 )
 @click.option(
     "--all-touched",
     is_flag=True,
     default=None,
-    help="With --similarity raster: burn every pixel that a polygon touches.",
+    help="With --similarity raster: fill every pixel that a polygon touches.",
 )
 @click.option(
     "--annotator",
     "named",
     multiple=True,
     metavar="NAME=FILE",
-    help="A file of one annotator; give one for each.",
+    help="File of one annotator; give one for each annotator.",
 )
 @click.option("--annotator-key", metavar="KEY", help="Key on annotations that names the annotator.")
 @click.option(
     "--attribution",
     metavar="NAME",
-    help="How annotators are found: annotator-key, image-records or files; by default the first "
+    help="How annotators are found: annotator-key, image-records or files; default the first "
     "that finds two.",
 )
-@click.option("--filter", metavar="GLOB", help="Of a folder, read only files whose names match.")
+@click.option("--filter", metavar="GLOB", help="In a folder, read only files whose names match.")
 @click.option(
     "--min-alpha",
     type=float,
     metavar="NUMBER",
-    help="Mark images below it, and exit with 1 if the pooled alpha is below it.",
+    help="Mark images with a lower alpha; exit with 1 if the pooled alpha is lower.",
 )
 @click.option(
     "--bootstrap",
     type=int,
     metavar="NUMBER",
-    help="Replicates for the intervals; default 1000, 0 for none.",
+    help="Replicates for confidence intervals; default 1000, 0 for none.",
 )
-@click.option("--seed", type=int, metavar="NUMBER", help="Of the replicates; default 0.")
+@click.option("--seed", type=int, metavar="NUMBER", help="Seed of the replicates; default 0.")
 @memory_option()
 @click.option(
     "--config",
     metavar="FILE",
-    help="Settings in TOML, or the name of some that come with bboxqa (coco-bbox, coco-segm, "
-    "kalphacv, kalos, …); options on the command line win.",
+    help="Settings in TOML, or the name of settings that come with bboxqa (coco-bbox, coco-segm, "
+    "kalphacv, kalos, …); options on the command line replace them.",
 )
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Write summary.json, manifest.json and the tables as csv.",
+@path_option(
+    "--out", "Write summary.json, manifest.json and the tables as csv to this folder.", "DIR"
 )
-@click.option("--force", is_flag=True, help="Replace files in --out.")
-@click.option(
-    "--format",
-    "output_format",
-    type=click.Choice(names()),
-    default="text",
-    help="What is printed; default text.",
-)
+@click.option("--force", is_flag=True, help="Replace existing files in --out.")
+@format_option(*names())
 def agree(
     *,
     paths: tuple[Path, ...],
@@ -125,8 +122,8 @@ def agree(
 ) -> int:
     """Measure how far annotators agree (Krippendorff's alpha).
 
-    FILE is COCO json: one file with several annotators, or one file per annotator, or a folder of
-    those. How annotators are told apart is found out and printed.
+    FILE is COCO json: one file with several annotators, one file per annotator, or a folder of
+    such files. The output says how annotators were identified.
 
     \b
     Exit code 0: measured. 1: below --min-alpha. 2: could not run. 130: interrupted.

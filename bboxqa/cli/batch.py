@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.options import memory_option
+from bboxqa.cli.options import choice_option, memory_option, path_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -28,52 +28,45 @@ _SHOWN = 20
 @click.option(
     "--config",
     metavar="FILE",
-    help="Settings of agree and [validate] in TOML; a bboxqa.toml in a project goes over them.",
+    help="Settings of agree and [validate] in TOML; a bboxqa.toml in a project replaces them.",
 )
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default=Path("bboxqa-batch"),
-    metavar="DIR",
-    help="Where the results go; default bboxqa-batch in the current folder.",
-)
+@path_option("--out", "Folder of the results; default bboxqa-batch in the current folder.", "DIR")
 @click.option(
     "--jobs",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Projects worked on at a time; default one a core.",
+    help="Number of projects that run at a time; default one per core.",
 )
 @click.option(
     "--scheduler",
     metavar="ADDRESS",
-    help="Run on a cluster of Dask: tcp://host:8786, or local:N for N processes here.",
+    help="Run on a Dask cluster: tcp://host:8786, or local:N for N processes here.",
 )
 @click.option(
     "--resume/--fresh",
     default=True,
-    help="Take over what is unchanged since the last run (default), or do all of it again.",
+    help="Keep results of projects that are unchanged since the last run (default), or run all.",
 )
-@click.option("--images", is_flag=True, help="Look at the image files in images/ as well.")
-@click.option("--min-alpha", type=float, metavar="NUMBER", help="Fail projects below it.")
+@click.option("--images", is_flag=True, help="Examine the image files in images/ as well.")
 @click.option(
+    "--min-alpha", type=float, metavar="NUMBER", help="Fail projects with a lower pooled alpha."
+)
+@choice_option(
     "--fail-on",
-    type=click.Choice(["error", "warning", "info"]),
-    help="Fail projects with findings from this severity on; default error.",
+    ("error", "warning", "info"),
+    "Fail projects with findings of this severity or a higher one; default error.",
 )
 @memory_option(" per project")
 @click.option("--dry-run", is_flag=True, help="Print the projects that are found, and stop.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first project that fails.")
-@click.option(
-    "--log-format",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    help="How progress is told where it is not a terminal; default text.",
+@choice_option(
+    "--log-format", ("text", "json"), "Format of progress lines outside a terminal", "text"
 )
 def batch(
     *,
     root: str,
     pattern: str | None,
-    out: Path,
+    out: Path | None,
     jobs: int | None,
     scheduler: str | None,
     resume: bool,
@@ -84,27 +77,27 @@ def batch(
 ) -> int:
     """Validate and measure every project below a folder.
 
-    A project is a folder with COCO files, or with annotations/ or train/, valid/ and test/ that
-    hold them. In --out: index.html, projects.csv, summary.json, a folder a project, and
-    history.sqlite.
+    A project is a folder with COCO files, also inside annotations/, train/, valid/ or test/. The
+    results: index.html, projects.csv, summary.json, history.sqlite, and a folder per project.
 
     \b
-      bboxqa batch projects/ --dry-run           what would be done
-      bboxqa batch projects/ --min-alpha 0.6     do it; the next time only what changed
+      bboxqa batch projects/ --dry-run           print the projects
+      bboxqa batch projects/ --min-alpha 0.6     run those that are new or changed
       bboxqa batch s3://bucket/projects --scheduler tcp://host:8786
                                                  files of a store, on a cluster
 
     \b
-    Exit code 0: fine. 1: a project failed, or a gate did. 2: could not run. 130: interrupted.
+    Exit code 0: passed. 1: a project failed or missed a gate. 2: could not run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
     from bboxqa.batch.projects.store_discovery import find_projects
     from bboxqa.batch.run import run_batch
     from bboxqa.core.parallel import cores
 
+    out = out or Path("bboxqa-batch")
     if jobs is not None and scheduler is not None:
-        raise click.UsageError("--jobs is for this machine alone; with --scheduler, say local:N")
+        raise click.UsageError("--jobs is for this machine only; with --scheduler, give local:N")
     if not root:
-        # A variable that is not set must not mean the folder that one happens to be in.
+        # An empty shell variable must not stand for the current folder.
         raise click.UsageError("ROOT is empty; name a folder or a URL")
     settings = _settings(**options)
     if dry_run:

@@ -1,7 +1,8 @@
 """Options that several commands have, and settings made of options."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -9,7 +10,17 @@ import click
 if TYPE_CHECKING:
     from bboxqa.model.settings import AgreeSettings
 
-__all__ = ["Size", "agree_settings", "check_bootstrap", "memory_option"]
+__all__ = [
+    "Size",
+    "agree_settings",
+    "check_bootstrap",
+    "choice_option",
+    "files_argument",
+    "format_option",
+    "memory_option",
+    "path_option",
+    "resampling_options",
+]
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -43,6 +54,53 @@ class Size(click.ParamType):  # type: ignore[type-arg]
         if size == 0:
             self.fail(f"{value!r} is no memory at all; expected more than 0", param, ctx)
         return size
+
+
+def files_argument(metavar: str = "FILE…|DIR") -> Callable[[_Command], _Command]:
+    """Return the argument that takes any number of files."""
+    return click.argument("paths", nargs=-1, metavar=metavar, type=click.Path(path_type=Path))
+
+
+def path_option(name: str, text: str, metavar: str = "FILE") -> Callable[[_Command], _Command]:
+    """Return an option that takes the path of a file or folder."""
+    return click.option(name, type=click.Path(path_type=Path), metavar=metavar, help=text)
+
+
+def choice_option(
+    name: str, choices: Sequence[str], text: str, default: str | None = None
+) -> Callable[[_Command], _Command]:
+    """Return an option that takes one of some names; the default ends its help."""
+    ending = "" if default is None else f"; default {default}."
+    return click.option(name, type=click.Choice(choices), default=default, help=text + ending)
+
+
+def format_option(*choices: str) -> Callable[[_Command], _Command]:
+    """Return the option that chooses what is printed: by default text."""
+    kind = click.Choice(choices)
+    help_text = "What is printed; default text."
+    return click.option("--format", "output_format", type=kind, default="text", help=help_text)
+
+
+def resampling_options(draws: str = "") -> Callable[[_Command], _Command]:
+    """Return the options of confidence intervals; `draws` says what replicates are drawn from."""
+    replicates = f"Replicates for confidence intervals{draws}; default 1000, 0 for none."
+    seed = "Seed of the replicates; default 0."
+    interval = "How confidence intervals are computed"
+    number = click.IntRange(min=0)
+
+    def decorate(command: _Command) -> _Command:
+        # Options are shown in the reverse order.
+        command = choice_option("--interval", ("percentile", "bca"), interval, "percentile")(
+            command
+        )
+        command = click.option("--seed", type=number, default=0, metavar="NUMBER", help=seed)(
+            command
+        )
+        return click.option(
+            "--bootstrap", type=number, default=1000, metavar="NUMBER", help=replicates
+        )(command)
+
+    return decorate
 
 
 def memory_option(more: str = "") -> Callable[[_Command], _Command]:

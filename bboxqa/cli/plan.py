@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.options import agree_settings
+from bboxqa.cli.options import agree_settings, files_argument, format_option
 
 if TYPE_CHECKING:
     from bboxqa.pipelines.plan import ImagePlan
@@ -16,28 +16,30 @@ _FEW = 20
 
 
 @click.command()
-@click.argument("paths", nargs=-1, metavar="FILE…|DIR", type=click.Path(path_type=Path))
+@files_argument()
 @click.option(
     "--target-width",
     required=True,
     type=click.FloatRange(min=0.001, max=2),
     metavar="NUMBER",
-    help="How wide the 95 % interval of alpha may be, from end to end, such as 0.05.",
+    help="Width of the 95 % confidence interval of alpha to reach, such as 0.05.",
 )
-@click.option("--similarity", metavar="NAME", help="As in `bboxqa agree`; default bbox.")
-@click.option("--iou", "iou_threshold", type=float, metavar="NUMBER", help="Default 0.5.")
-@click.option("--missing", metavar="NAME", help="category (default) or ignore.")
+@click.option("--similarity", metavar="NAME", help="How annotations are compared; default bbox.")
+@click.option(
+    "--iou",
+    "iou_threshold",
+    type=float,
+    metavar="NUMBER",
+    help="Least similarity of one object; default 0.5.",
+)
+@click.option(
+    "--missing", metavar="NAME", help="Missing annotations: category (default) or ignore."
+)
 @click.option("--annotator-key", metavar="KEY", help="Key on annotations that names the annotator.")
 @click.option("--bootstrap", type=int, metavar="NUMBER", help="Replicates; default 1000.")
-@click.option("--seed", type=int, metavar="NUMBER", help="Of the replicates; default 0.")
+@click.option("--seed", type=int, metavar="NUMBER", help="Seed of the replicates; default 0.")
 @click.option("--config", metavar="FILE", help="Settings of `agree` in TOML, or a bundled name.")
-@click.option(
-    "--format",
-    "output_format",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    help="What is printed; default text.",
-)
+@format_option("text", "json")
 def plan(
     *,
     paths: tuple[Path, ...],
@@ -46,14 +48,13 @@ def plan(
     output_format: str,
     **options: Any,
 ) -> int:
-    """Say how many more images must be annotated twice to be sure enough of alpha.
+    """Plan how many more images must be annotated twice for a given precision of alpha.
 
     \b
       bboxqa plan export.json --target-width 0.05
       bboxqa plan ann.json bob.json --target-width 0.1 --similarity polygon --iou 0.75
 
-    FILE is what `bboxqa agree` reads. The answer takes the images in hand as typical of those to
-    come.
+    FILE is the same as for `bboxqa agree`. New images are assumed to be like the existing ones.
 
     \b
     Exit code 0: planned. 2: could not run. 130: interrupted.
@@ -81,7 +82,7 @@ def plan(
 
 
 def _lines(planned: "ImagePlan") -> list[str]:
-    """Return the plan as a person reads it."""
+    """Return the plan as lines of text."""
     from bboxqa.core.text import count
 
     in_hand = count(planned.n_images, "image") + " annotated by two or more"

@@ -5,7 +5,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.options import check_bootstrap
+from bboxqa.cli.options import (
+    check_bootstrap,
+    choice_option,
+    files_argument,
+    format_option,
+    resampling_options,
+)
 
 if TYPE_CHECKING:
     from bboxqa.model.estimates import TaskEstimates
@@ -13,63 +19,46 @@ if TYPE_CHECKING:
 
 __all__ = ["segments"]
 
+_LONGEST_MS = 10**12
+
 
 @click.command()
-@click.argument("paths", nargs=-1, metavar="FILE…", type=click.Path(path_type=Path))
-@click.option(
+@files_argument("FILE…")
+@choice_option(
     "--unit",
-    type=click.Choice(["auto", "ms", "s"]),
-    default="auto",
-    help="What times without a colon count; default auto: what columns and numbers tell.",
+    ("auto", "ms", "s"),
+    "Unit of times without a colon; auto decides by the names of columns and the numbers",
+    "auto",
 )
 @click.option(
     "--duration",
     "duration_ms",
-    type=click.IntRange(min=1, max=10**12),
+    type=click.IntRange(1, _LONGEST_MS),
     metavar="MS",
     help="Length of the recordings in milliseconds; default up to the last segment.",
 )
 @click.option(
     "--resolution",
     "resolution_ms",
-    type=click.IntRange(min=1, max=10**12),
+    type=click.IntRange(1, _LONGEST_MS),
     default=1,
     metavar="MS",
-    help="One point is compared in every so many milliseconds; default 1.",
+    help="Compare one point in time every so many milliseconds; default 1.",
 )
-@click.option(
+@choice_option(
     "--support",
-    type=click.Choice(["all", "marked"]),
-    default="all",
-    help="All of the time (default), or only where somebody marked something.",
+    ("all", "marked"),
+    "Compare all of the time, or only where somebody marked something",
+    "all",
 )
-@click.option(
+@choice_option(
     "--overlaps",
-    type=click.Choice(["refuse", "first", "last", "longest"]),
-    default="refuse",
-    help="Which segment of an annotator counts where several overlap; default refuse.",
+    ("refuse", "first", "last", "longest"),
+    "Which of overlapping segments of one annotator counts",
+    "refuse",
 )
-@click.option(
-    "--bootstrap",
-    type=click.IntRange(min=0),
-    default=1000,
-    metavar="NUMBER",
-    help="Replicates for the intervals, which draw recordings; default 1000, 0 for none.",
-)
-@click.option("--seed", type=click.IntRange(min=0), default=0, metavar="NUMBER", help="Default 0.")
-@click.option(
-    "--interval",
-    type=click.Choice(["percentile", "bca"]),
-    default="percentile",
-    help="How intervals are made of the replicates; default percentile.",
-)
-@click.option(
-    "--format",
-    "output_format",
-    type=click.Choice(["text", "json", "csv"]),
-    default="text",
-    help="What is printed; default text.",
-)
+@resampling_options(", drawn from recordings")
+@format_option("text", "json", "csv")
 def segments(
     *,
     paths: tuple[Path, ...],
@@ -78,15 +67,15 @@ def segments(
     output_format: str,
     **options: Any,
 ) -> int:
-    """Measure agreement on what happens when in a recording.
+    """Measure agreement on segments of time in recordings.
 
     \b
       bboxqa segments ann.csv bob.csv               columns start, end, label
       bboxqa segments ann.txt bob.txt               ELAN's tab-delimited export
       bboxqa segments all.csv --support marked      columns annotator, recording, tier too
 
-    Time is compared to the millisecond, in whole stretches between boundaries; where an annotator
-    marked nothing is an answer of its own.
+    Annotators are compared between all boundaries of their segments, to the millisecond. Time
+    that an annotator did not mark counts as a label of its own.
 
     \b
     Exit code 0: measured. 2: could not run. 130: interrupted.

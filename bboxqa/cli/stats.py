@@ -6,7 +6,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bboxqa.cli.failures import note_written
-from bboxqa.cli.options import check_bootstrap
+from bboxqa.cli.options import (
+    check_bootstrap,
+    choice_option,
+    format_option,
+    path_option,
+    resampling_options,
+)
 
 if TYPE_CHECKING:
     from bboxqa.model.estimates import TaskEstimates
@@ -16,26 +22,41 @@ __all__ = ["scale_label", "stats"]
 
 @click.command()
 @click.argument("table", metavar="TABLE", type=click.Path(path_type=Path))
-@click.option(
+@choice_option(
     "--layout",
-    type=click.Choice(["long", "raters-x-units", "units-x-raters", "counts"]),
-    help="What a row is: one rating (long), one annotator (raters-x-units), one unit "
-    "(units-x-raters), or one unit with how often each value was chosen (counts); by default what "
-    "the header makes certain.",
+    ("long", "raters-x-units", "units-x-raters", "counts"),
+    "What a row is: one rating (long), one annotator (raters-x-units), one unit "
+    "(units-x-raters), or one unit with the number of times each value was chosen (counts); "
+    "default found from the header.",
 )
-@click.option("--unit", default="unit", metavar="COLUMN", help="Of long tables; default unit.")
-@click.option("--annotator", default="annotator", metavar="COLUMN", help="Default annotator.")
-@click.option("--value", default="value", metavar="COLUMN", help="Default value.")
-@click.option("--by", metavar="COLUMN", help="Column of tasks; each is measured for itself.")
+@click.option(
+    "--unit",
+    default="unit",
+    metavar="COLUMN",
+    help="Column of units, in long tables; default unit.",
+)
+@click.option(
+    "--annotator",
+    default="annotator",
+    metavar="COLUMN",
+    help="Column of annotators, in long tables; default annotator.",
+)
+@click.option(
+    "--value",
+    default="value",
+    metavar="COLUMN",
+    help="Column of ratings, in long tables; default value.",
+)
+@click.option("--by", metavar="COLUMN", help="Column of tasks, which are measured separately.")
 @click.option(
     "--cluster",
     metavar="COLUMN",
-    help="Column of what intervals draw, such as the image of a unit; default the units.",
+    help="Column of clusters that intervals draw, such as the image of a unit; default the units.",
 )
 @click.option(
     "--n-options",
     metavar="COLUMN",
-    help="Of choice tasks: column of how many objects there were to choose from.",
+    help="For tasks of choice: column with the number of objects to choose from.",
 )
 @click.option(
     "--coefficient",
@@ -45,51 +66,21 @@ __all__ = ["scale_label", "stats"]
     help="Such as krippendorff_alpha, or all; default those that suit the table. Can be given "
     "several times.",
 )
-@click.option(
+@choice_option(
     "--level",
-    type=click.Choice(["nominal", "ordinal", "interval", "ratio"]),
-    default="nominal",
-    help="What differences of values mean, for alpha; default nominal.",
+    ("nominal", "ordinal", "interval", "ratio"),
+    "Level of measurement, for alpha",
+    "nominal",
 )
-@click.option(
+@choice_option(
     "--weights",
-    type=click.Choice(["identity", "linear", "quadratic"]),
-    default="identity",
-    help="How near misses count in weighted coefficients; default identity: not at all.",
+    ("identity", "linear", "quadratic"),
+    "Partial agreement of close values, for weighted coefficients; identity counts none",
+    "identity",
 )
-@click.option(
-    "--bootstrap",
-    type=click.IntRange(min=0),
-    default=1000,
-    metavar="NUMBER",
-    help="Replicates for the intervals; default 1000, 0 for none.",
-)
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=0,
-    metavar="NUMBER",
-    help="Of the replicates; default 0.",
-)
-@click.option(
-    "--interval",
-    type=click.Choice(["percentile", "bca"]),
-    default="percentile",
-    help="How intervals are made of the replicates; default percentile.",
-)
-@click.option(
-    "--format",
-    "output_format",
-    type=click.Choice(["text", "json", "csv"]),
-    default="text",
-    help="What is printed; default text.",
-)
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Write there instead of printing.",
-)
+@resampling_options()
+@format_option("text", "json", "csv")
+@path_option("--output", "Write to this file instead of printing.")
 def stats(*, table: Path, output_format: str, output: Path | None, **options: Any) -> int:
     """Measure agreement on labels, numbers and choices.
 
@@ -99,8 +90,8 @@ def stats(*, table: Path, output_format: str, output: Path | None, **options: An
       bboxqa stats scores.csv --level ordinal --coefficient krippendorff_alpha
       bboxqa stats matrix.csv --layout raters-x-units
 
-    TABLE is CSV, TSV, json lines or Parquet. A cell that is empty, NA, NaN, null or - is no
-    rating.
+    TABLE is CSV, TSV, json lines or Parquet. Cells that are empty, NA, NaN, null or - are missing
+    ratings.
 
     \b
     Exit code 0: measured. 2: could not run. 130: interrupted.

@@ -1,4 +1,4 @@
-"""`bboxqa validate`: everything that can be wrong with COCO files."""
+"""`bboxqa validate`: what is wrong with COCO files."""
 
 import shlex
 import sys
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bboxqa.cli.failures import note_written
-from bboxqa.cli.options import memory_option
+from bboxqa.cli.options import choice_option, files_argument, memory_option, path_option
 from bboxqa.report.findings.registry import names, view
 
 if TYPE_CHECKING:
@@ -19,18 +19,13 @@ if TYPE_CHECKING:
 
 __all__ = ["validate"]
 
-# A person reads some examples of a rule; a program reads all findings.
+# People read some findings of each rule, programs all.
 _LISTED = {"text": 10, "html": 100}
 
 
 @click.command()
-@click.argument("paths", nargs=-1, metavar="PATH…", type=click.Path(path_type=Path))
-@click.option(
-    "--images",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Folder of the images: they are opened and compared with the file.",
-)
+@files_argument("PATH…")
+@path_option("--images", "Folder of the images: they are opened and compared with the file.", "DIR")
 @click.option("--select", metavar="CODES", help="Only these rules, such as P,R0; default all.")
 @click.option("--ignore", metavar="CODES", help="Not these rules, such as I007.")
 @click.option(
@@ -39,62 +34,44 @@ _LISTED = {"text": 10, "html": 100}
     metavar="GLOB:CODES",
     help="Not these rules in files whose names match. Can be given several times.",
 )
-@click.option(
-    "--output-format",
-    type=click.Choice(names()),
-    default="text",
-    help="What is printed; default text.",
-)
-@click.option(
+@choice_option("--output-format", names(), "What is printed", "text")
+@choice_option(
     "--fail-on",
-    type=click.Choice(["error", "warning", "info"]),
-    help="Exit with 1 from this severity on; default error.",
+    ("error", "warning", "info"),
+    "Exit with 1 if findings have this severity or a higher one; default error.",
 )
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
-@click.option("--statistics", is_flag=True, help="Print how much each rule found, as a table.")
-@click.option("--fix", is_flag=True, help="Write NAME.fixed.json, mended where that loses nothing.")
+@click.option("--statistics", is_flag=True, help="Print the number of findings of each rule.")
+@click.option(
+    "--fix", is_flag=True, help="Write NAME.fixed.json with the fixes that lose no information."
+)
 @click.option(
     "--unsafe-fixes",
     is_flag=True,
-    help="With --fix or --diff: also what may lose or guess something.",
+    help="With --fix or --diff: also fixes that may lose or guess information.",
 )
 @click.option("--diff", is_flag=True, help="Print what --fix would change, and write nothing.")
 @click.option(
     "--in-place", is_flag=True, help="With --fix: change the file itself, and keep NAME.json.bak."
 )
-@click.option("--force", is_flag=True, help="Replace a NAME.fixed.json that is there already.")
-@click.option(
-    "--baseline",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Report only what is not in this file.",
-)
-@click.option(
-    "--write-baseline",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Write all findings as known ones, and exit with 0.",
-)
+@click.option("--force", is_flag=True, help="Replace an existing NAME.fixed.json.")
+@path_option("--baseline", "Report only findings that are not in this file.")
+@path_option("--write-baseline", "Write all findings to this file as known, and exit with 0.")
 @click.option(
     "--max-findings",
     type=click.IntRange(min=0),
     metavar="N",
-    help="List at most N findings of a rule and file, 0 for all; default 10 as text, 100 as html, "
-    "else all.",
+    help="List at most N findings for each rule and file, 0 for all; default 10 as text, 100 as "
+    "html, otherwise all.",
 )
 @memory_option()
 @click.option(
     "--config",
     metavar="FILE",
     help="Settings in TOML, in its table [validate]; default [tool.bboxqa.validate] in the "
-    "nearest pyproject.toml. Options on the command line win.",
+    "nearest pyproject.toml. Options on the command line replace them.",
 )
-@click.option(
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Write there instead of printing.",
-)
+@path_option("--output", "Write to this file instead of printing.")
 def validate(
     *,
     paths: tuple[Path, ...],
@@ -111,9 +88,9 @@ def validate(
     config: str | None,
     **options: Any,
 ) -> int:
-    """Look for everything that can be wrong with COCO files.
+    """Find what is wrong with COCO files.
 
-    PATH is a COCO json file, or a folder of them. `bboxqa explain CODE` tells what a rule means.
+    PATH is a COCO json file, or a folder of them. `bboxqa explain CODE` explains a rule.
 
     \b
     Exit code 0: fine. 1: something found, see --fail-on. 2: could not run. 130: interrupted.
