@@ -12,8 +12,12 @@ RESULT_FILES = frozenset({"manifest.json", "summary.json"})
 """The json files that `agree --out` writes: where both are, neither is COCO."""
 
 
-def list_files(paths: Sequence[AnyPath], pattern: str | None = None) -> list[Path]:
-    """Return files, and the json files below folders, sorted.
+def list_files(
+    paths: Sequence[AnyPath],
+    pattern: str | None = None,
+    suffixes: Sequence[str] = (".json",),
+) -> list[Path]:
+    """Return the files that are named, and those below folders, sorted.
 
     Parameters
     ----------
@@ -21,6 +25,8 @@ def list_files(paths: Sequence[AnyPath], pattern: str | None = None) -> list[Pat
         Files and folders.
     pattern : str, optional
         A glob that the names of files in folders have to match.
+    suffixes : sequence of str
+        How the names of files in folders have to end.
 
     Returns
     -------
@@ -38,13 +44,15 @@ def list_files(paths: Sequence[AnyPath], pattern: str | None = None) -> list[Pat
             continue
         inside = sorted(
             file
-            for file in path.rglob("*.json")
+            for suffix in suffixes
+            for file in path.rglob(f"*{suffix}")
             if file.match(pattern or "*") and not file.name.startswith(".")
             if file.is_file() and not _is_result(file)
         )
         if not inside:
-            what = f"no json file that matches {pattern!r}" if pattern else "no json file"
-            raise DatasetError([f"{path}: {what} in this folder"])
+            kinds = " or ".join(suffix.removeprefix(".") for suffix in suffixes)
+            matching = f" that matches {pattern!r}" if pattern else ""
+            raise DatasetError([f"{path}: no {kinds} file{matching} in this folder"])
         result += inside
     return result
 

@@ -5,7 +5,9 @@ from pathlib import Path
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.types import Files, Progress
+from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.dataset.reader import read_dataset
+from bboxqa.formats.registry import format_of
 from bboxqa.model.annotations import Dataset
 
 __all__ = ["read_coco"]
@@ -90,6 +92,9 @@ def _with_findings(error: DatasetError, memory: int | None) -> DatasetError:
     replaced: set[str] = set()
     n_left_out, mends = 0, False
     for name, problems in error.contents.items():
+        # The rules look at COCO files only.
+        if format_of(Path(name)) is not COCO:
+            continue
         found, n_found, safe = _findings(name, memory)
         if found:
             files.append(name)

@@ -19,10 +19,11 @@ from bboxqa.formats.annotations.records import (
     TopLevel,
     whole_number,
 )
+from bboxqa.formats.format import Format
 from bboxqa.formats.windows import Cut, in_two_halves, next_cut, release_before
 from bboxqa.model.annotations import Source
 
-__all__ = ["read_file"]
+__all__ = ["COCO", "read_file"]
 
 _ANNOTATIONS = re.compile(rb'"annotations"\s*:\s*\[')
 _END = re.compile(rb"\s*\]")
@@ -228,3 +229,18 @@ def _enclosed(text: mmap.mmap, start: int, stop: int) -> bytes:
     """Return a part of the text as a list, copied once."""
     with memoryview(text) as view, view[start:stop] as part:
         return b"".join((b"[", part, b"]"))
+
+
+def _recognises(path: Path) -> bool:
+    """Return whether a file is named as json, or begins like an object of json."""
+    if path.suffix.lower() == ".json":
+        return True
+    try:
+        with path.open("rb") as file:
+            return file.read(64).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
+    except OSError:
+        return True
+
+
+COCO = Format("coco", (".json",), _recognises, read_file)
+"""COCO files with annotations of objects."""

@@ -7,12 +7,12 @@ from pathlib import Path
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.memory import gc_paused, trim_memory
 from bboxqa.core.spool import check_memory
-from bboxqa.core.types import Files, Progress
+from bboxqa.core.types import AnyPath, Files, Progress
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
-from bboxqa.formats.coco.strict import read_file
 from bboxqa.formats.dataset.attribution import attribute
 from bboxqa.formats.dataset.join import join
 from bboxqa.formats.inputs import list_files
+from bboxqa.formats.registry import added_suffixes, format_of
 from bboxqa.model.annotations import Dataset
 
 __all__ = ["read_dataset"]
@@ -30,6 +30,17 @@ def _names_of(files: Sequence[Path]) -> list[str]:
     if depth > 1 and len({file.stem for file in files}) == 1:
         names = [name.rpartition("/")[0] for name in names]
     return names
+
+
+def _files(paths: Sequence[AnyPath], pattern: str | None) -> list[Path]:
+    """Return the files to read; other packages are asked only where folders hold no json."""
+    try:
+        return list_files(paths, pattern)
+    except DatasetError:
+        added = added_suffixes()
+        if not added:
+            raise
+    return list_files(paths, pattern, (".json", *added))
 
 
 # Joining goes through as many objects as reading leaves.
@@ -59,7 +70,7 @@ def read_dataset(
         files, names = [Path(path) for path in source.values()], list(source)
     else:
         paths = [source] if isinstance(source, str | PathLike) else list(source)
-        files = list_files(paths, pattern)
+        files = _files(paths, pattern)
         names = _names_of(files)
     if not files:
         raise DatasetError(["no file given"])
@@ -76,7 +87,7 @@ def read_dataset(
     read = []
     for file in files:
         try:
-            part = read_file(
+            part = format_of(file).read(
                 file,
                 keys=keys,
                 segmentation=segmentation,

@@ -1,0 +1,63 @@
+"""Formats by name; a new one is a module of its own and one line here."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from bboxqa.core.errors import ConfigError
+from bboxqa.core.plugins import plugins
+from bboxqa.formats.coco.strict import COCO
+from bboxqa.formats.format import Format
+
+__all__ = ["FORMATS", "GROUP", "added_suffixes", "format_of", "names"]
+
+GROUP = "bboxqa.formats"
+"""Entry points of this group are the formats of other packages, by name."""
+
+FORMATS: dict[str, Format] = {
+    "coco": COCO,
+}
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all formats, those of other packages last.
+
+    Examples
+    --------
+    >>> names()
+    ('coco',)
+    """
+    return tuple(dict.fromkeys((*FORMATS, *plugins(GROUP))))
+
+
+def format_of(path: Path) -> Format:
+    """Return the format of a file; COCO where no format recognises it.
+
+    Packages are asked only about a file that no built-in format recognises.
+
+    Raises
+    ------
+    ConfigError
+        If a package that offers a format is broken.
+    """
+    if not path.is_file():
+        return COCO
+    for each in FORMATS.values():
+        if each.recognises(path):
+            return each
+    return next((each for each in _added() if each.recognises(path)), COCO)
+
+
+def added_suffixes() -> tuple[str, ...]:
+    """Return the suffixes of the formats of other packages."""
+    return tuple(dict.fromkeys(suffix for each in _added() for suffix in each.suffixes))
+
+
+def _added() -> Iterator[Format]:
+    for name, load in plugins(GROUP).items():
+        found = load()
+        if not isinstance(found, Format):
+            raise ConfigError(
+                f"format {name!r} of another package has type {type(found).__name__}; "
+                "expected a bboxqa.formats.format.Format"
+            )
+        yield found

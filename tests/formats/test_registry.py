@@ -1,0 +1,148 @@
+"""Formats from outside: one line in the registry, or an entry point of another package."""
+
+import sys
+
+import pytest
+from support.cli import run
+from support.datasets import two_annotators, write
+from support.plugins import install
+
+import bboxqa
+from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.formats import registry
+from bboxqa.formats.coco.strict import COCO
+
+FORMAT = """
+import csv
+
+from bboxqa.core.errors import DatasetError
+from bboxqa.formats.annotations.columns import AnnotationFile, ColumnsBuilder
+from bboxqa.formats.annotations.records import Category, Image
+from bboxqa.formats.format import Format
+from bboxqa.model.annotations import Source
+
+HEADER = "image,annotator,category,x,y,width,height"
+
+
+def recognises(path):
+    with path.open() as file:
+        return file.readline().strip() == HEADER
+
+
+def read(path, *, keys, segmentation, digest, memory, progress):
+    builder = ColumnsBuilder(str(path), keys, segmentation=segmentation, memory=memory)
+    images, categories, records = {}, {}, []
+    with path.open() as file:
+        for number, row in enumerate(csv.DictReader(file), 1):
+            if not row["annotator"]:
+                raise DatasetError([f"{path}: line {number + 1}: annotator is missing"])
+            records.append(
+                builder.type(
+                    id=number,
+                    image_id=images.setdefault(row["image"], len(images)),
+                    category_id=categories.setdefault(row["category"], len(categories)),
+                    bbox=tuple(float(row[key]) for key in ("x", "y", "width", "height")),
+                    annotator=row["annotator"],
+                )
+            )
+    builder.add(records)
+    return AnnotationFile(
+        Source(str(path), path.stat().st_size, None),
+        [Image(number, name) for name, number in images.items()],
+        [Category(number, name) for name, number in categories.items()],
+        builder.done(),
+    )
+
+
+BOXES = Format("boxes", (".csv",), recognises, read)
+"""
+TABLE = """\
+image,annotator,category,x,y,width,height
+a.jpg,ann,cat,10,10,20,20
+a.jpg,bob,cat,10,12,20,20
+"""
+
+
+@pytest.fixture
+def site(tmp_path, monkeypatch):
+    folder = tmp_path / "site"
+    folder.mkdir()
+    monkeypatch.syspath_prepend(folder)
+    return folder
+
+
+def add(site, module, text=FORMAT):
+    entry = {"bboxqa.formats": f"boxes = {module}:BOXES"}
+    install(site, "acme-boxes", entry, {module: text})
+
+
+def test_a_file_is_read_by_the_format_that_recognises_it(site, tmp_path):
+    add(site, "acme_boxes")
+    assert registry.names() == ("coco", "boxes")
+    data = bboxqa.read_coco(write(tmp_path / "boxes.csv", TABLE))
+    assert data.annotator_names == ("ann", "bob")
+    assert data.annotations.bbox.tolist() == [[10, 10, 20, 20], [10, 12, 20, 20]]
+    assert data.category_names == ("cat",)
+    outcome = run("agree", tmp_path / "boxes.csv", "--format", "json")
+    assert outcome.returncode == 0, outcome.stderr
+    assert '"n_units": 1' in outcome.stdout
+
+
+def test_coco_is_read_without_asking_other_packages(site, tmp_path):
+    add(site, "acme_unread", "raise SystemExit('imported')")
+    path = write(tmp_path / "export.txt", two_annotators())
+    assert len(bboxqa.read_coco(path).annotator_names) == 2
+    assert "acme_unread" not in sys.modules
+
+
+def test_a_folder_without_json(site, tmp_path):
+    folder = tmp_path / "boxes"
+    folder.mkdir()
+    write(folder / "a.csv", TABLE)
+    with pytest.raises(DatasetError, match="no json file in this folder"):
+        bboxqa.read_coco(folder)
+    add(site, "acme_folder")
+    assert len(bboxqa.read_coco(folder).annotations) == 2
+
+
+def test_what_the_reader_refuses_is_not_looked_at_by_rules(site, tmp_path):
+    add(site, "acme_refusing")
+    path = write(tmp_path / "boxes.csv", TABLE + "a.jpg,,cat,1,1,2,2\n")
+    with pytest.raises(DatasetError) as caught:
+        bboxqa.read_coco(path)
+    assert caught.value.problems == (f"{path}: line 4: annotator is missing",)
+    path = write(tmp_path / "boxes.csv", TABLE + "a.jpg,ann,cat,1,1,-2,2\n")
+    with pytest.raises(DatasetError) as caught:
+        bboxqa.read_coco(path)
+    (problem,) = caught.value.problems
+    assert "annotation 3: bbox width is -2; expected 0 or more" in problem
+
+
+def test_a_file_that_nobody_recognises_is_taken_for_coco(site, tmp_path):
+    add(site, "acme_other")
+    path = write(tmp_path / "other.csv", "a,b\n1,2\n")
+    assert registry.format_of(path) is COCO
+    with pytest.raises(DatasetError, match="F001 error"):
+        bboxqa.read_coco(path)
+
+
+@pytest.mark.parametrize(
+    ("module", "text", "message"),
+    [
+        ("acme_broken", "import nothing_of_that_name", "package acme-boxes: entry point boxes"),
+        ("acme_text", "BOXES = 'csv'", "format 'boxes' of another package has type str; expected"),
+    ],
+)
+def test_a_broken_one_is_named(module, text, message, site, tmp_path):
+    add(site, module, text)
+    path = write(tmp_path / "boxes.csv", TABLE)
+    with pytest.raises(ConfigError, match=message) as caught:
+        bboxqa.read_coco(path)
+    assert "\n" not in str(caught.value)
+
+
+def test_one_line_in_the_registry(monkeypatch, tmp_path):
+    module = {}
+    exec(FORMAT, module)  # noqa: S102 - the text of a package
+    monkeypatch.setitem(registry.FORMATS, "boxes", module["BOXES"])
+    assert len(bboxqa.read_coco(write(tmp_path / "boxes.csv", TABLE)).annotations) == 2
