@@ -9,11 +9,11 @@ from bboxqa.core.errors import ConfigError
 from bboxqa.core.plugins import plugins
 from bboxqa.rules.annotators import attendance, habits, naming
 from bboxqa.rules.base.rule import Rule
-from bboxqa.rules.boxes import areas, extents, layouts
+from bboxqa.rules.boxes import areas, extents, image_edges, layouts
 from bboxqa.rules.categories import category_maps, category_names, category_use
 from bboxqa.rules.collection import duplicates, statistics
 from bboxqa.rules.ids import id_types, identifiers, references
-from bboxqa.rules.images import image_files, image_names, image_splits
+from bboxqa.rules.images import image_files, image_names, image_sizes, image_splits
 from bboxqa.rules.outlines import keypoints, ring_forms, ring_geometry, run_length_masks
 from bboxqa.rules.structure import annotation_fields, image_fields, json_text, top_level
 
@@ -22,8 +22,8 @@ __all__ = ["RULES", "known_rules", "select"]
 _MODULES = (
     json_text, top_level, annotation_fields, image_fields,
     id_types, identifiers, references,
-    image_files, image_names, image_splits,
-    extents, layouts, areas,
+    image_files, image_names, image_sizes, image_splits,
+    extents, image_edges, layouts, areas,
     ring_forms, ring_geometry, run_length_masks, keypoints,
     category_maps, category_names, category_use,
     attendance, habits, naming,

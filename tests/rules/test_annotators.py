@@ -86,7 +86,7 @@ def test_consistent_names_are_left_alone(annotations):
 def test_a_list_of_annotators_that_is_none_is_found(value):
     (finding,) = found("A001", [{"rater": "ann"}], images=asked(value))
     assert finding.pointer == "/images/0/rater_list"
-    assert finding.message.startswith('"rater_list" of 1 image is no list of names')
+    assert finding.message.startswith('"rater_list" of 1 image is neither a list of names')
 
 
 @pytest.mark.parametrize("value", [["ann", 2], {"ann": ["s1"]}, [], {}, None])
@@ -107,8 +107,7 @@ def test_lists_and_objects_of_names_are_read(value):
 def test_names_that_differ_only_in_type_are_found(annotations, images):
     (finding,) = found("A001", annotations, images=images)
     assert finding.message == (
-        "annotator 1 is written as a number in some places and as text in others; expected one "
-        "of the two"
+        "annotator 1 is written as a number in some places and as text in others; expected one type"
     )
     assert (finding.count, finding.severity) == (1, Severity.ERROR)
 
@@ -164,7 +163,9 @@ def test_who_is_in_the_list_or_has_none_is_left_alone(names):
 def test_lists_of_other_names_altogether_are_one_finding():
     (finding,) = found("A002", boxes("ann", 5), images=asked(["r1", "r2"]))
     assert finding.count == 5
-    assert finding.message.startswith("5 of 5 annotations by somebody who is not in the list")
+    assert finding.message.startswith(
+        "5 of 5 annotations by annotators whom their image does not list"
+    )
     assert not found("A003", boxes("ann", 5), images=asked(["r1", "r2"]))
 
 
@@ -184,7 +185,7 @@ def test_an_image_with_one_annotator_among_images_with_two_is_found():
     assert finding.severity is Severity.WARNING
     assert finding.pointer == "/images/2"
     assert finding.message == (
-        "1 of 3 annotated images with one annotator only; expected two or more, as on the others"
+        "only one annotator on 1 of 3 annotated images; expected two or more, as on the others"
     )
 
 
@@ -205,7 +206,7 @@ def test_somebody_who_drew_nothing_at_all_is_a_warning():
     (finding,) = found("A003", one_each("ab", "ab"), images=asked(names, names))
     assert finding.severity is Severity.WARNING
     assert finding.message == (
-        '1 annotator ("eve") asked about 2 images, but without any annotation; expected some'
+        'no annotations by 1 annotator ("eve") listed on 2 images; expected some'
     )
 
 
@@ -294,7 +295,13 @@ def crowd(**odd):
     [
         ({"number": 60}, "has 60 annotations per image"),
         ({"side": 40.0}, "draws boxes of"),
-        ({"category": 2}, "uses other categories than the others: the shares differ by 100%"),
+        (
+            {"category": 2},
+            (
+                "uses categories in other shares than the other annotators: total variation "
+                "distance 100%"
+            ),
+        ),
     ],
 )
 def test_an_annotator_unlike_all_others_is_found(odd, words):

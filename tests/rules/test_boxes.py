@@ -54,7 +54,9 @@ def test_a_box_without_area_is_mended_if_it_can_be(record, edit):
 )  # fmt: skip
 def test_a_box_outside_is_one_finding(box, where):
     (found,) = findings(boxes(box), code="B002")
-    assert found.message == f"bbox lies {where} its image (100 x 80); expected it inside"
+    assert (
+        found.message == f"bbox lies {where} its image (100 x 80); expected a box inside the image"
+    )
     assert not {"B003", "B004"} & codes(boxes(box))
 
 
@@ -67,7 +69,8 @@ def test_a_box_at_the_border_is_outside_only_beside_others_that_are():
 def test_a_box_is_clipped_to_its_image():
     (found,) = findings(boxes([85, -10.5, 20, 30]), code="B003")
     assert found.message == (
-        "bbox reaches 10.5 px beyond the top edge of its image (100 x 80); expected it inside"
+        "bbox extends 10.5 px beyond the top edge of its image (100 x 80); "
+        "expected a box inside the image"
     )
     assert [edit.value for edit in found.edits] == [[85, 0, 15, 19.5]]
 
@@ -111,7 +114,7 @@ def test_small_long_and_large_boxes():
     (long,) = findings(boxes([10, 10, 63, 3]), code="B009")
     assert long.message == "bbox of 63 x 3 px is 21 : 1; expected at most 20 : 1"
     (large,) = findings(boxes([0, 0, 100, 80]), code="B010")
-    assert large.message.startswith("bbox takes 100.0% of its image (100 x 80)")
+    assert large.message.startswith("bbox covers 100.0% of its image (100 x 80)")
     assert {"B008", "B009", "B010"}.isdisjoint(
         codes(boxes([10, 10, 9, 1.5], [0, 0, 100, 3]), min_side_px=1, max_aspect_ratio=50)
     )
@@ -202,7 +205,7 @@ def test_swapped_sizes_are_one_finding_that_names_the_image():
 
 def test_an_area_is_that_of_the_outline():
     (found,) = findings({"annotations": [{"segmentation": SQUARE, "area": 300}]}, code="B011")
-    assert found.message == "area is 300; expected 600, that of its outline"
+    assert found.message == "area is 300; expected 600, the area of its outline"
     assert [(edit.pointer, edit.value) for edit in found.edits] == [("/annotations/0/area", 600)]
 
 

@@ -48,7 +48,7 @@ def mended(content, *select, unsafe=True):
 def test_an_id_used_twice(ids):
     (found,) = findings(two(ids=ids, used=()), code="C001")
     assert found.pointer == "/categories/1/id"
-    assert 'is that of category "cat" already' in found.message
+    assert 'is already used by category "cat"' in found.message
 
 
 @pytest.mark.parametrize("ids", [(1, 2), (None, None), ([], []), ("a", "b")])
@@ -58,7 +58,7 @@ def test_ids_that_are_not_used_twice(ids):
 
 def test_a_name_used_twice():
     (found,) = findings(two("cat", "cat"), code="C002")
-    assert found.message == ('category name "cat" is also that of id 1; expected a name of its own')
+    assert found.message == ('category name "cat" is already used by id 1; expected a unique name')
     assert found.severity is Severity.WARNING
     assert found.ids == {"category": 2}
 

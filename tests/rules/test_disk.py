@@ -89,7 +89,7 @@ def test_programs_are_not_started_and_other_files_not_opened(tmp_path):
         "</VRTRasterBand></VRTDataset>"
     )
     disk = scan_images(records("b.png", "c.tif"), tmp_path)
-    assert disk.problem == ("it is no image of a known format, or its header is broken",) * 2
+    assert disk.problem == ("it is not an image of a known format, or its header is broken",) * 2
 
 
 def test_a_raster_that_only_rasterio_reads(tmp_path):

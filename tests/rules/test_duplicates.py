@@ -60,7 +60,9 @@ def test_a_record_that_differs_anywhere_is_another_one(other):
 
 def test_each_repetition_is_found_once_and_says_of_what():
     first, second = found("D001", {"id": 7}, {"id": 8}, {"id": 8})
-    assert first.message == "the same record as annotation 7, but for the id; expected it once"
+    assert (
+        first.message == "annotation is equal to annotation 7 in all but the id; expected it once"
+    )
     assert (first.edits, first.fix) == ((Edit("/annotations/1", "remove"),), "safe")
     assert second.pointer == "/annotations/2"
     assert first.ids == {"annotation": 8, "image": 1, "category": 1}
@@ -139,7 +141,7 @@ def test_a_search_that_ends_early_says_so(code, monkeypatch):
     assert last.severity == Severity.INFO
     assert last.message == (
         "30 annotations of 1 image lie so close together that not all pairs were compared; to "
-        "compare more of them, raise duplicate_iou or validate images in files of their own"
+        "compare more of them, raise duplicate_iou or split the file by image"
     )
     assert (last.pointer, last.count) == ("/annotations", 30)
     assert last.examples[0] == "/annotations/2/bbox"

@@ -29,14 +29,14 @@ def mended(content, code, *, unsafe=False):
 def test_an_empty_file_is_f001_and_nothing_else():
     found = findings("")
     assert [finding.code for finding in found] == ["F001"]
-    assert found[0].message == "the file is empty; expected a json object"
+    assert found[0].message == "the file is empty; expected a JSON object"
     assert codes(b" \n") == {"F001"}
 
 
 def test_a_cut_file_says_where_it_ends_and_its_lists_are_not_missed():
     cut = CLEAN[: CLEAN.index("bbox")]
     found = only(cut, "F001")
-    assert found.message == f"the file ends inside of the value at byte {len(cut) - 1}"
+    assert found.message == f"the file ends within the value at byte {len(cut) - 1}"
     assert found.spot.offset == len(cut) - 1
     assert not codes(cut) & {"S001", "F006", "I004", "I007", "S004"}
 
@@ -58,12 +58,12 @@ def test_a_file_that_ends_between_values_says_so():
 def test_a_break_is_found_at_its_byte(text, offset):
     found = only(text, "F001")
     assert found.spot.offset == offset
-    assert found.message.startswith(f"not json at byte {offset}: ")
+    assert found.message.startswith(f"not JSON at byte {offset}: ")
     assert found.fix is None
 
 
 def test_the_last_break_says_that_nothing_more_is_read():
-    assert only("hello", "F001").message.endswith("; nothing after it is read")
+    assert only("hello", "F001").message.endswith("; the rest of the file is not read")
     assert "nothing after" not in only(EMPTY[:-1] + ",}", "F001").message
 
 
@@ -110,7 +110,7 @@ def test_each_number_that_is_not_finite_is_found_where_it_stands():
         ("/annotations/0/bbox/2", "-Infinity"),
     ]
     assert found[0].ids["annotation"] == 1
-    assert found[0].message == "number is NaN; expected a finite one"
+    assert found[0].message == "number is NaN; expected a finite number"
 
 
 def test_numbers_that_are_not_finite_can_stand_anywhere():
@@ -128,7 +128,10 @@ def test_large_finite_numbers_are_no_finding():
 def test_a_repeated_key_is_named():
     text = CLEAN.replace('"iscrowd": 0', '"iscrowd": 0, "iscrowd": 1')
     found = only(text, "F005")
-    assert found.message == 'key "iscrowd" is there more than once; only the last one counts'
+    assert (
+        found.message
+        == 'key "iscrowd" appears more than once in its object; only the last one counts'
+    )
     assert found.pointer == "/annotations/0/iscrowd"
     assert only(EMPTY[:-1] + ', "images": []}', "F005").pointer == "/images"
 
@@ -144,7 +147,7 @@ def test_a_document_that_is_no_object_is_f006_alone(text):
 
 def test_results_of_a_detector_are_recognised():
     text = '[{"image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4], "score": 0.9}]'
-    assert "results of a detector" in only(text, "F006").message
+    assert "detectors write their results" in only(text, "F006").message
     assert "results" not in only('[{"image_id": 1}]', "F006").message
 
 

@@ -44,8 +44,8 @@ def test_there_are_all_rules():
 def test_later_annotations_with_an_id_get_new_ones():
     found = findings(with_ids(1, 5, 1, 4, 5), code="I001")
     assert [f.message for f in found] == [
-        "id 1 is also that of /annotations/0; expected each id once",
-        "id 5 is also that of /annotations/1; expected each id once",
+        "id 1 is already used by /annotations/0; expected a unique id",
+        "id 5 is already used by /annotations/1; expected a unique id",
     ]
     assert [f.edits for f in found] == [
         (Edit("/annotations/2/id", "replace", 6),), (Edit("/annotations/4/id", "replace", 7),),
@@ -56,7 +56,7 @@ def test_later_annotations_with_an_id_get_new_ones():
 def test_ids_that_most_annotations_share_are_said_once():
     found = only(with_ids(7, 7, 7, 7), "I001")
     assert found.message == (
-        "3 of 4 annotations have the id of an earlier one; expected each id once"
+        "3 of 4 annotations have the id of an earlier one; expected unique ids"
     )
     assert [edit.value for edit in found.edits] == [8, 9, 10]
 
@@ -79,7 +79,7 @@ def test_what_is_no_number_is_no_repeated_id(value):
 
 def test_two_images_with_one_id():
     found = only({"images": [{}, {}, {"id": 2}]}, "I002")
-    assert found.message == "id 2 is also that of /images/1; expected each id once"
+    assert found.message == "id 2 is already used by /images/1; expected a unique id"
     assert (found.pointer, found.ids, found.edits) == ("/images/2/id", {"image": 2}, ())
 
 
@@ -120,8 +120,8 @@ def test_references_to_an_unknown_list_say_nothing():
 @pytest.mark.parametrize(
     ("references", "images", "said"),
     [
-        ((0, 1, 2), (1, 2, 3), "image_id counts from 0 and the images from 1"),
-        ((1, 2, 3), (0, 1, 2), "image_id counts from 1 and the images from 0"),
+        ((0, 1, 2), (1, 2, 3), "image_id counts from 0 and the ids of images from 1"),
+        ((1, 2, 3), (0, 1, 2), "image_id counts from 1 and the ids of images from 0"),
     ],
 )
 def test_counting_from_0_and_from_1_is_said_once_and_nothing_is_removed(references, images, said):
@@ -143,7 +143,7 @@ def test_references_of_which_most_lead_nowhere_are_said_once():
 
 def test_a_text_that_refers_to_a_number_becomes_one():
     found = only(referring("2", 1, 3), "I005")
-    assert found.message == 'image_id is "2", but the id in images is 2; expected equal types'
+    assert found.message == 'image_id is "2", but the id in images is 2; expected the same type'
     assert found.edits == (Edit("/annotations/0/image_id", "replace", 2),)
     assert not codes(referring("2", 1, 3)) & {"S003", "I004"}
 
@@ -172,7 +172,7 @@ def test_references_of_another_type_everywhere_are_said_once():
     found = only(referring("1", "1", key="category_id", name="categories", images=(1,)), "I005")
     assert found.message == (
         "category_id of 2 of 2 annotations has another type than the ids in categories "
-        '(the first is "1"); expected equal types'
+        '(the first is "1"); expected the same type'
     )
     assert [edit.value for edit in found.edits] == [1, 1]
 
@@ -213,8 +213,8 @@ def same_names(*names, **more):
 def test_one_file_as_several_images():
     found = only(same_names("a", "a", "b"), "I006")
     assert found.message == (
-        'file_name "a" is that of 2 images (ids 1, 2); expected one, unless each is the work of '
-        "another annotator"
+        'file_name "a" is used by 2 images (ids 1, 2); expected one image per file, '
+        "unless each is of another annotator"
     )
     assert found.severity == Severity.WARNING
     assert found.examples == ("/images/0/file_name", "/images/1/file_name")
@@ -237,7 +237,7 @@ def test_odd_names_are_no_equal_names():
 
 def test_images_without_annotations_are_counted():
     found = only({"images": [{}, {}, {}]}, "I007")
-    assert found.message.startswith("2 of 3 images without annotations; ")
+    assert found.message.startswith("no annotations on 2 of 3 images; ")
     assert (found.count, found.examples) == (2, ("/images/1", "/images/2"))
     assert found.severity == Severity.INFO
 

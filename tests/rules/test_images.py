@@ -65,7 +65,7 @@ def test_a_missing_file_with_a_suggestion(tmp_path):
     save(tmp_path / "photos" / "a.jpg")
     (found,) = found_in(images("A.JPG"), tmp_path, "M001")
     assert found.message == (
-        'file "A.JPG" is not below the folder of the images; did you mean "photos/a.jpg"?'
+        'image file "A.JPG" is not found in the image folder; did you mean "photos/a.jpg"?'
     )
     assert found.pointer == "/images/0/file_name"
     assert found.ids == {"image": 1}
@@ -98,7 +98,7 @@ def test_what_leads_out_of_the_folder(tmp_path):
     folder.mkdir()
     save(tmp_path / "a.jpg")
     (found,) = found_in(images("../a.jpg"), folder, "M001")
-    assert "leads out of the folder" in found.message
+    assert "is outside the image folder" in found.message
 
 
 def test_where_most_are_missing_it_is_one_finding(tmp_path):
@@ -107,7 +107,7 @@ def test_where_most_are_missing_it_is_one_finding(tmp_path):
         save(tmp_path / "b" / f"{number}.jpg")
     (found,) = found_in(many(f"{n}.jpg" for n in range(12)), tmp_path, "M001")
     assert found.count == len(found.edits) == 12
-    assert found.message.startswith("12 of 12 files are not below the folder of the images")
+    assert found.message.startswith("12 of 12 image files are not in the image folder")
     assert len(found.examples) == 3
 
 
@@ -117,16 +117,17 @@ def test_broken_files(tmp_path):
     (tmp_path / "a.jpg").write_bytes(data[:-100])
     (tmp_path / "b.jpg").write_bytes(b"<html>not found</html>")
     one, other = found_in(images("a.jpg", "b.jpg"), tmp_path, "M002")
-    assert one.message.startswith('file "a.jpg" is truncated: ')
+    assert one.message.startswith('image file "a.jpg" is truncated: ')
     assert other.message == (
-        'file "b.jpg" cannot be decoded: it is no image of a known format, or its header is broken'
+        'image file "b.jpg" cannot be decoded: '
+        "it is not an image of a known format, or its header is broken"
     )
 
 
 def test_another_size(tmp_path):
     save(tmp_path / "a.jpg")
     (found,) = found_in(images("a.jpg", width=120, height=40), tmp_path, "M003")
-    assert found.message == 'size is 120 x 40; expected 60 x 40, that of "a.jpg"'
+    assert found.message == 'size is 120 x 40; expected 60 x 40, the size of "a.jpg"'
     assert found.edits == (Edit("/images/0/width", "replace", 60),)
     assert not found_in(images("a.jpg"), tmp_path, "M003")
     assert not found_in(images("a.jpg", width="60"), tmp_path, "M003")
@@ -151,7 +152,8 @@ def test_the_size_before_the_exif_orientation(tmp_path):
     save(tmp_path / "a.jpg", orientation=6)
     (found,) = found_in(images("a.jpg"), tmp_path, "M004")
     assert found.message == (
-        'size is 60 x 40, as it is before its EXIF orientation; expected 40 x 60, that of "a.jpg"'
+        "size is 60 x 40, the size before the EXIF orientation is applied; "
+        'expected 40 x 60, the size of "a.jpg"'
     )
     assert not found_in(images("a.jpg"), tmp_path, "M003")
     assert not found_in(images("a.jpg", width=40, height=60), tmp_path, "M004")
@@ -231,7 +233,7 @@ def test_files_that_nobody_names(tmp_path):
     assert found.count == 2
     assert found.severity is Severity.INFO
     assert found.message == (
-        '2 image files of the folder are in no image record, such as "b.jpg", "c.jpg"'
+        '2 image files in the image folder without an image record, such as "b.jpg", "c.jpg"'
     )
 
 
@@ -245,14 +247,15 @@ def test_the_same_name_in_two_files():
     assert found.file == "b.json"
     assert found.pointer == "/images/1"
     assert found.message == (
-        'image "b.jpg" has the name of "b.jpg" in export.json; expected an image in one split only'
+        'image "b.jpg" has the same name as "b.jpg" in export.json; '
+        "expected each image in one split only"
     )
 
 
 def test_the_same_last_part_and_size_in_two_files():
     train, test = images("train/a.jpg", "train/b.jpg"), images("test/a.jpg", "test/c.jpg")
     (found,) = findings(train, test, code="M008")
-    assert "has the name and the size of" in found.message
+    assert "has the same name and size as" in found.message
     other = images("test/a.jpg", "test/c.jpg", width=61)
     assert "M008" not in codes(train, other)
 
@@ -274,7 +277,7 @@ def test_many_shared_images_are_one_finding():
     train = many(f"{number}.jpg" for number in range(40))
     (found,) = findings(train, many(f"{number}.jpg" for number in range(15)), code="M008")
     assert found.severity is Severity.WARNING
-    assert found.message.startswith("15 of 15 images are in export.json, too, such as: ")
+    assert found.message.startswith("15 of 15 images are also in export.json, such as: ")
 
 
 def test_content_decides_where_it_is_known(tmp_path):
@@ -292,7 +295,7 @@ def test_content_decides_where_it_is_known(tmp_path):
     test = images("test/1.png", "test/8.png", "test/9.jpg", "test/white.png")
     found = together(seen(train, tmp_path, "train.json"), seen(test, tmp_path, "test.json"))
     assert [each.message.partition(";")[0] for each in found] == [
-        'image "test/8.png" is, byte for byte, "train/2.png" in train.json',
+        'image "test/8.png" has the same bytes as "train/2.png" in train.json',
         'image "test/9.jpg" looks the same as "train/1.png" in train.json',
     ]
 

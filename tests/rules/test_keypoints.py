@@ -42,7 +42,7 @@ def test_a_missing_number_is_added():
 @pytest.mark.parametrize("odd", ["text", {}, 7, ["a", 1, 2], [[1, 2, 2]]])
 def test_what_is_no_list_of_numbers(odd):
     (found,) = findings(pose(keypoints=odd, num_keypoints=1), code="K001")
-    assert found.message.startswith("keypoints is no list of numbers; expected 9")
+    assert found.message.startswith("keypoints is not a list of numbers; expected 9")
 
 
 def test_annotations_without_keypoints_have_none_to_count():

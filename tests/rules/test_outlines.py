@@ -34,7 +34,7 @@ def mended(content, *select):
 def test_a_ring_of_two_points_is_dropped_from_the_others():
     (found,) = findings(outline([SQUARE, [1, 2, 3, 4]]), code="P001")
     assert found.message == (
-        "polygon has 4 numbers, which pycocotools takes for a box; expected at least 6 (3 points)"
+        "polygon has 4 numbers, which pycocotools reads as a box; expected at least 6 (3 points)"
     )
     assert [(e.pointer, e.action) for e in found.edits] == [
         ("/annotations/0/segmentation/1", "remove")
@@ -83,7 +83,7 @@ def test_what_is_not_certain_is_not_rewritten(odd):
 def test_a_file_written_in_another_way_is_one_finding():
     content = {"annotations": [{"segmentation": SQUARE}] * 3 + [{"segmentation": [SQUARE]}]}
     (found,) = findings(content, code="P003")
-    assert found.message.startswith("3 of 4 outlines are not written as COCO has it")
+    assert found.message.startswith("3 of 4 outlines are not in COCO's form")
     assert len(found.edits) == found.count == 3
 
 
@@ -124,7 +124,8 @@ def test_an_outline_is_cut_at_the_border():
     wide = [[85, 10, 110, 10, 110, 40, 85, 40]]
     (found,) = findings(outline(wide), code="P006")
     assert found.message == (
-        "outline reaches 10 px beyond the right edge of its image (100 x 80); expected it inside"
+        "outline extends 10 px beyond the right edge of its image (100 x 80); "
+        "expected an outline inside the image"
     )
     (ring,) = found.edits[0].value
     assert sorted(zip(ring[::2], ring[1::2], strict=True)) == [
@@ -140,7 +141,9 @@ def test_an_outline_is_not_cut_to_nothing():
 
 def test_a_box_that_is_not_the_bounds_becomes_them():
     (found,) = findings(outline([SQUARE], bbox=[10, 10, 25.5, 30]), code="P007")
-    assert found.message == "right edge of bbox is at 35.5; expected 30, that of its outline"
+    assert (
+        found.message == "right edge of bbox is at 35.5; expected 30, the right edge of its outline"
+    )
     assert [edit.value for edit in found.edits] == [[10, 10, 20, 30]]
     assert "P007" not in codes(outline([SQUARE], bbox=[9, 9, 22, 32]))
     assert "P007" not in codes(outline([SQUARE], bbox=[10, 10, 25.5, 30]), bounds_px=6)

@@ -87,7 +87,7 @@ def test_a_key_that_most_records_miss_is_said_once():
     example = annotations({}, {}, {}, {"category_id": 1}, category_id=ABSENT)
     found = only(example, "S002")
     assert found.message == (
-        "category_id is missing on 3 of 4 annotations; expected a whole number"
+        "category_id is missing in 3 of 4 annotations; expected a whole number"
     )
     assert (found.count, found.pointer) == (3, "/annotations")
     assert found.examples == tuple(f"/annotations/{n}/category_id" for n in range(3))
@@ -137,7 +137,7 @@ def test_references_follow_the_ids_that_become_numbers():
 def test_ids_that_are_texts_everywhere_are_said_once():
     example = annotations({"id": "1"}, {"id": "2"}, {"id": "3"})
     found = only(example, "S003")
-    assert found.message.startswith('id is wrong on 3 of 3 annotations (the first is "1")')
+    assert found.message.startswith('id is wrong in 3 of 3 annotations (the first is "1")')
     assert [edit.value for edit in found.edits] == [1, 2, 3]
 
 
@@ -178,7 +178,7 @@ def test_iscrowd_is_0_or_1(value, edit):
 def test_iscrowd_that_most_miss_is_said_once_and_added_to_all():
     example = annotations({}, {}, {"iscrowd": 0}, iscrowd=ABSENT)
     found = only(example, "S005")
-    assert found.message == "iscrowd is missing on 2 of 3 annotations; expected 0 or 1"
+    assert found.message == "iscrowd is missing in 2 of 3 annotations; expected 0 or 1"
     assert found.count == len(found.edits) == 2
     assert [a["iscrowd"] for a in mended(example, "S005")["annotations"]] == [0, 0, 0]
 
@@ -227,7 +227,7 @@ def test_sizes_of_images(value, new):
 def test_sizes_that_most_images_miss_are_said_once():
     found = findings({"images": [{"height": None}, {"height": "80"}, {}]}, code="S007")
     assert [f.message for f in found] == [
-        "height is wrong on 2 of 3 images (the first is null); expected a whole number above 0"
+        "height is wrong in 2 of 3 images (the first is null); expected a whole number above 0"
     ]
     assert tuple(found[0].edits) == (Edit("/images/1/height", "replace", 80),)
 
@@ -262,7 +262,7 @@ def test_a_record_that_is_no_object(name, value):
 
 def test_records_that_are_mostly_no_objects_are_said_once():
     found = only({"annotations": [[1], [2], {}]}, "S009")
-    assert found.message == "2 of 3 annotations are no objects; expected objects"
+    assert found.message == "2 of 3 annotations are not objects; expected objects"
 
 
 def test_info_of_a_wrong_type_is_a_warning():
@@ -303,7 +303,7 @@ def test_areas_that_most_miss_are_said_once_and_added_to_all():
     example = annotations({}, {}, {"bbox": None}, {"area": 100}, area=ABSENT)
     found = only(example, "S011")
     assert found.message == (
-        "area is missing on 3 of 4 annotations; expected a number of square pixels"
+        "area is missing in 3 of 4 annotations; expected a number of square pixels"
     )
     assert [edit.value for edit in found.edits] == [100, 100]
 

@@ -21,7 +21,7 @@ def test_rare_categories_are_one_finding():
     annotations = of_class(1, 12) + of_class(2, 3) + of_class(3, 2)
     (finding,) = found("Q001", annotations, categories=categories)
     assert finding.message == (
-        '2 of 3 used categories with fewer than 10 annotations: "cow" (2), "dog" (3)'
+        'fewer than 10 annotations in 2 of 3 used categories: "cow" (2), "dog" (3)'
     )
     assert (finding.count, finding.severity) == (2, Severity.INFO)
     assert finding.examples == ("/categories/1", "/categories/2")
@@ -50,7 +50,9 @@ def boxes(*last):
 
 def test_a_box_far_from_the_usual_size_is_found():
     (small, large) = found("Q002", boxes([1, 1, 2, 2], [0, 0, 99, 80], [0, 0, 30, 30]))
-    assert small.message == 'bbox of 2 × 2 px; boxes of "cat" are mostly about 20.5 × 20.5 px'
+    assert small.message == (
+        'bbox is 2 × 2 px; the median area of boxes of "cat" is that of 20.5 × 20.5 px'
+    )
     assert (small.pointer, large.pointer) == ("/annotations/30/bbox", "/annotations/31/bbox")
 
 

@@ -1,4 +1,4 @@
-"""Whether those who were asked about an image are those who annotated it."""
+"""A: whether the annotators listed on an image are those who annotated it."""
 
 from collections.abc import Iterator
 
@@ -9,6 +9,7 @@ from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.reporting import record_defect, summary_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.facts.authorship import Authorship, authorship, image_list, unique_pairs
 from bboxqa.rules.facts.document import Document
@@ -17,76 +18,76 @@ __all__ = ["RULES"]
 
 
 def _uninvited(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """Yield annotations by somebody who is not in the list of their image."""
-    known, key = document.once(authorship), document.annotator_key
-    if key is None or not len(known.asked) or not document.complete("images"):
+    """A002: annotations by annotators whom their image does not list."""
+    authors, key = document.once(authorship), document.annotator_key
+    if key is None or not len(authors.asked) or not document.complete("images"):
         return
-    # Another spelling of a name is spoken of elsewhere.
-    folded = known.folded
-    rows = np.flatnonzero((known.author >= 0) & (document.image >= 0))
-    rows = rows[known.listed[document.image[rows]]]
-    pairs = document.image[rows] * len(folded) + folded[known.author[rows]]
-    wrong = rows[~np.isin(pairs, known.asked[:, 0] * len(folded) + folded[known.asked[:, 1]])]
+    # Other spellings of a name are A001.
+    folded = authors.folded
+    rows = np.flatnonzero((authors.author >= 0) & (document.image >= 0))
+    rows = rows[authors.listed[document.image[rows]]]
+    pairs = document.image[rows] * len(folded) + folded[authors.author[rows]]
+    wrong = rows[~np.isin(pairs, authors.asked[:, 0] * len(folded) + folded[authors.asked[:, 1]])]
 
     def describe(row: int) -> Defect:
         image = int(document.image[row])
         name, value = image_list(document.images.values[image])
-        return Defect(
-            f"annotator {shortened(known.names[known.author[row]])} is not in "
+        return record_defect(
+            document,
+            ("annotations", row, *key.split(".")),
+            f"annotator {shortened(authors.names[authors.author[row]])} is not in "
             f"{shortened(name)} of the image: {shortened(list(value))}",
-            pointer=pointer_to("annotations", row, *key.split(".")),
-            found=known.names[known.author[row]],
+            found=authors.names[authors.author[row]],
             expected=f"one of {shortened(list(value))}",
-            ids=document.ids(row),
         )
 
-    if 2 * len(wrong) > len(rows) and len(wrong) > 3:
-        yield from described_hits([_mostly(describe(int(wrong[0])), wrong, len(rows), key)])
-    else:
+    if 2 * len(wrong) <= len(rows) or len(wrong) <= 3:
         yield from hits(wrong, describe)
-
-
-def _mostly(first: Defect, wrong: IndexArray, n_rows: int, key: str) -> Defect:
-    return Defect(
-        f"{len(wrong):,} of {count(n_rows, 'annotation')} by somebody who is not in the list of "
-        f"the image; the first: {first.message}",
+        return
+    first = describe(int(wrong[0]))
+    summary = summary_defect(
+        f"{len(wrong):,} of {count(len(rows), 'annotation')} by annotators whom their image does "
+        f"not list; the first: {first.message}",
+        "annotations",
+        wrong,
+        *key.split("."),
         pointer=first.pointer,
         found=first.found,
         expected=first.expected,
         ids=first.ids,
-        count=len(wrong),
-        examples=tuple(pointer_to("annotations", int(row), *key.split(".")) for row in wrong[:3]),
     )
+    yield from described_hits([summary])
 
 
 def _incomplete(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """Yield images that miss annotators, and annotators who miss on images."""
-    known = document.once(authorship)
-    if not ((known.author >= 0).any() and document.complete("images")):
+    """A003: images with fewer annotators than expected, and annotators without annotations."""
+    authors = document.once(authorship)
+    if not ((authors.author >= 0).any() and document.complete("images")):
         return
-    if not (document.complete("annotations") or len(known.asked)):
+    if not (document.complete("annotations") or len(authors.asked)):
         return
-    drawn, asked = _drawn(document, known), _asked(known)
-    yield from described_hits(list(_few(document, known, drawn, asked)))
-    # Lists that name other people altogether are spoken of elsewhere.
+    drawn, asked = _drawn(document, authors), _asked(authors)
+    yield from described_hits(list(_few(document, authors, drawn, asked)))
+    # Lists that name none of the annotators are A002.
     if not document.complete("annotations") or not np.isin(asked[:, 1], drawn[:, 1]).any():
         return
     idle = np.setdiff1d(asked[:, 1], drawn[:, 1])
-    yield from described_hits(list(_idle(document, known, asked, idle)))
+    yield from described_hits(list(_idle(document, authors, asked, idle)))
     asked = asked[~np.isin(asked[:, 1], idle) & np.isin(asked[:, 0], drawn[:, 0])]
-    yield from described_hits(list(_quiet(document, known, asked, drawn)), Severity.INFO)
+    yield from described_hits(list(_quiet(document, authors, asked, drawn)), Severity.INFO)
 
 
-def _drawn(document: Document, known: Authorship) -> IndexArray:
-    """Return (D, 2) pictures and those who drew on them, as folded numbers."""
-    rows = (known.author >= 0) & (document.image >= 0)
-    picture = known.picture[document.image[rows]]
-    return unique_pairs(picture, known.folded[known.author[rows]])[0]
+def _drawn(document: Document, authors: Authorship) -> IndexArray:
+    """Return (D, 2) pictures and the folded names of those who annotated them."""
+    rows = (authors.author >= 0) & (document.image >= 0)
+    picture = authors.picture[document.image[rows]]
+    return unique_pairs(picture, authors.folded[authors.author[rows]])[0]
 
 
-def _asked(known: Authorship) -> IndexArray:
-    """Return (P, 2) pictures and those who were asked about them, as folded numbers."""
-    return unique_pairs(known.picture[known.asked[:, 0]], known.folded[known.asked[:, 1]])[0]
+def _asked(authors: Authorship) -> IndexArray:
+    """Return (P, 2) pictures and the folded names of those who are listed on them."""
+    image, name = authors.asked.T
+    return unique_pairs(authors.picture[image], authors.folded[name])[0]
 
 
 def _within(pairs: IndexArray, others: IndexArray) -> BoolArray:
@@ -98,63 +99,61 @@ def _within(pairs: IndexArray, others: IndexArray) -> BoolArray:
 
 
 def _few(
-    document: Document, known: Authorship, drawn: IndexArray, asked: IndexArray
+    document: Document, authors: Authorship, drawn: IndexArray, asked: IndexArray
 ) -> Iterator[Defect]:
-    """Yield that a few images have one annotator only."""
+    """Yield the images with a single annotator, where most images have several."""
     seen = unique_pairs(*np.concatenate([asked, drawn[~np.isin(drawn[:, 0], asked[:, 0])]]).T)[0]
-    number = np.bincount(seen[:, 0], minlength=len(known.picture))
+    number = np.bincount(seen[:, 0], minlength=len(authors.picture))
     several, single = int((number > 1).sum()), np.flatnonzero(number == 1)
     if len(single) and several > len(single):
-        pointers = tuple(pointer_to("images", int(row)) for row in single[:3])
-        yield Defect(
-            f"{len(single):,} of {count(several + len(single), 'annotated image')} with one "
-            "annotator only; expected two or more, as on the others",
-            pointer=pointers[0],
+        yield summary_defect(
+            f"only one annotator on {len(single):,} of "
+            f"{count(several + len(single), 'annotated image')}; expected two or more, as on the "
+            "others",
+            "images",
+            single,
+            pointer=pointer_to("images", int(single[0])),
             expected="two annotators or more",
             ids={"image": document.images.get(int(single[0]), "id")},
-            count=len(single),
-            examples=pointers,
         )
 
 
 def _idle(
-    document: Document, known: Authorship, asked: IndexArray, idle: IndexArray
+    document: Document, authors: Authorship, asked: IndexArray, idle: IndexArray
 ) -> Iterator[Defect]:
-    """Yield that somebody who was asked drew nothing in the whole file."""
+    """Yield the listed annotators without any annotation in the file."""
     if len(idle):
         rows = asked[np.isin(asked[:, 1], idle), 0]
-        names = [known.names[int(np.flatnonzero(known.folded == code)[0])] for code in idle[:3]]
+        names = [authors.names[int(np.flatnonzero(authors.folded == code)[0])] for code in idle[:3]]
         named = ", ".join(map(shortened, names)) + (", …" if len(idle) > 3 else "")
-        pointers = tuple(pointer_to("images", int(row)) for row in rows[:3])
-        yield Defect(
-            f"{count(len(idle), 'annotator')} ({named}) asked about "
-            f"{count(len(rows), 'image')}, but without any annotation; expected some",
-            pointer=pointers[0],
+        yield summary_defect(
+            f"no annotations by {count(len(idle), 'annotator')} ({named}) listed on "
+            f"{count(len(rows), 'image')}; expected some",
+            "images",
+            rows,
+            pointer=pointer_to("images", int(rows[0])),
             found=names,
-            expected="annotations of everybody who was asked",
+            expected="annotations by every listed annotator",
             ids={"annotator": names[0], "image": document.images.get(int(rows[0]), "id")},
-            count=len(rows),
-            examples=pointers,
         )
 
 
 def _quiet(
-    document: Document, known: Authorship, asked: IndexArray, drawn: IndexArray
+    document: Document, authors: Authorship, asked: IndexArray, drawn: IndexArray
 ) -> Iterator[Defect]:
-    """Yield that some of those who were asked about an image drew nothing where others did."""
+    """Yield the images on which a listed annotator has no annotation, but others have."""
     empty = asked[~_within(asked, drawn)]
     if len(empty):
-        pointers = tuple(pointer_to("images", int(row)) for row in empty[:3, 0])
-        name = known.names[int(np.flatnonzero(known.folded == empty[0, 1])[0])]
-        yield Defect(
-            f"{count(len(empty), 'time')} an annotator drew nothing on an image where another "
-            f"one did, such as {shortened(name)} here; expected if nothing was seen",
-            pointer=pointers[0],
+        name = authors.names[int(np.flatnonzero(authors.folded == empty[0, 1])[0])]
+        yield summary_defect(
+            f"{count(len(empty), 'time')} a listed annotator has no annotation on an image that "
+            f"others annotated, such as {shortened(name)} here; expected only if nothing was seen",
+            "images",
+            empty[:, 0],
+            pointer=pointer_to("images", int(empty[0, 0])),
             found=name,
             expected="annotations, or an annotator who saw nothing",
             ids={"annotator": name, "image": document.images.get(int(empty[0, 0]), "id")},
-            count=len(empty),
-            examples=pointers,
         )
 
 

@@ -1,4 +1,4 @@
-"""Annotators who do as another one does to the last digit, or unlike all others."""
+"""A: annotators with boxes identical to another's, or with habits unlike all others'."""
 
 from collections.abc import Iterator
 from itertools import pairwise
@@ -11,6 +11,7 @@ from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.reporting import summary_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits
 from bboxqa.rules.facts.authorship import Authorship, authorship, unique_pairs
 from bboxqa.rules.facts.box_overlaps import first_equal
@@ -21,19 +22,19 @@ __all__ = ["RULES"]
 
 _MIN_ANNOTATORS = 4
 _MIN_ANNOTATIONS = 20
-"""Of an annotator, so that the habits can be told from chance."""
+"""Annotators with fewer annotations are not compared: their habits are chance."""
 
 _MIN_COPIED = 3
 
 
 def _copies(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """Yield pairs of annotators who drew exactly the same on several images."""
-    known = document.once(authorship)
-    if len(known.names) < 2:
+    """A004: pairs of annotators with identical boxes on several images."""
+    authors = document.once(authorship)
+    if len(authors.names) < 2:
         return
-    rows = np.flatnonzero((known.author >= 0) & (document.image >= 0))
-    picture = known.picture[document.image[rows]]
-    sets, of_row, size = unique_pairs(picture, known.author[rows])
+    rows = np.flatnonzero((authors.author >= 0) & (document.image >= 0))
+    picture = authors.picture[document.image[rows]]
+    sets, of_row, size = unique_pairs(picture, authors.author[rows])
     same = _equal_sets(document, rows, picture, of_row, size)
     if not len(same):
         return
@@ -47,7 +48,7 @@ def _copies(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         left, right = (big[big[:, 1] == code, 0] for code in pair[start])
         shared = len(np.intersect1d(left, right, assume_unique=True))
         if stop - start >= _MIN_COPIED or 2 * (stop - start) > shared:
-            names = [known.names[code] for code in pair[start]]
+            names = [authors.names[code] for code in pair[start]]
             founds.append(_copied(names, images[start:stop], shared))
     yield from described_hits(founds)
 
@@ -85,65 +86,64 @@ def _equal_sets(
 
 
 def _copied(names: list[str], images: IndexArray, shared: int) -> Defect:
-    pointers = tuple(pointer_to("images", int(row)) for row in images[:3])
-    return Defect(
+    return summary_defect(
         f"annotators {shortened(names[0])} and {shortened(names[1])} have exactly the "
         f"same boxes and categories on {len(images):,} of {count(shared, 'image')} with at least "
         f"{_MIN_COPIED} annotations of each; expected small differences",
-        pointer=pointers[0],
+        "images",
+        images,
+        pointer=pointer_to("images", int(images[0])),
         found=names,
         expected="boxes that differ by a little",
         key=" ".join(sorted(map(shortened, names))),
         ids={"annotator": names},
-        count=len(images),
-        examples=pointers,
     )
 
 
 def _outliers(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """Yield annotators whose number of annotations, box size or classes are unlike the others'."""
-    known = document.once(authorship)
-    rows = np.flatnonzero((known.author >= 0) & (document.image >= 0))
-    number = np.bincount(known.author[rows], minlength=len(known.names))
+    """A005: annotators whose number of annotations, box sizes or categories differ from others'."""
+    authors = document.once(authorship)
+    rows = np.flatnonzero((authors.author >= 0) & (document.image >= 0))
+    number = np.bincount(authors.author[rows], minlength=len(authors.names))
     chosen = np.flatnonzero(number >= _MIN_ANNOTATIONS)
     if len(chosen) < _MIN_ANNOTATORS:
         return
     founds = [
-        *_by_number(document, known, rows, chosen),
-        *_by_size(document, known, rows, chosen),
-        *_by_class(document, known, rows, chosen),
+        *_by_number(document, authors, rows, chosen),
+        *_by_size(document, authors, rows, chosen),
+        *_by_class(document, authors, rows, chosen),
     ]
     yield from described_hits(founds)
 
 
 def _by_number(
-    document: Document, known: Authorship, rows: IndexArray, chosen: IndexArray
+    document: Document, authors: Authorship, rows: IndexArray, chosen: IndexArray
 ) -> Iterator[Defect]:
-    drawn = np.stack([known.picture[document.image[rows]], known.author[rows]], 1)
-    asked = np.stack([known.picture[known.asked[:, 0]], known.asked[:, 1]], 1)
+    drawn = np.stack([authors.picture[document.image[rows]], authors.author[rows]], 1)
+    asked = np.stack([authors.picture[authors.asked[:, 0]], authors.asked[:, 1]], 1)
     seen = unique_pairs(*np.concatenate([drawn, asked]).T)[0]
-    images = np.bincount(seen[:, 1], minlength=len(known.names))[chosen]
-    mean = np.bincount(known.author[rows], minlength=len(known.names))[chosen] / images
+    images = np.bincount(seen[:, 1], minlength=len(authors.names))[chosen]
+    mean = np.bincount(authors.author[rows], minlength=len(authors.names))[chosen] / images
     middle = float(np.median(mean))
     for place in _odd(np.log(mean), 0.1, np.log(2)):
         yield _unlike(
-            known,
+            authors,
             int(chosen[place]),
-            f"has {mean[place]:.3g} annotations per image; half of the annotators have "
-            f"{middle:.3g} or more",
+            f"has {mean[place]:.3g} annotations per image; the median of the annotators is "
+            f"{middle:.3g}",
             mean[place],
         )
 
 
 def _by_size(
-    document: Document, known: Authorship, rows: IndexArray, chosen: IndexArray
+    document: Document, authors: Authorship, rows: IndexArray, chosen: IndexArray
 ) -> Iterator[Defect]:
     rows = rows[document.has_box[rows]]
     bbox = document.annotations.bbox
     with np.errstate(over="ignore"):
         side = np.log(bbox[rows, 2]) / 2 + np.log(bbox[rows, 3]) / 2
-    order = np.lexsort((side, known.author[rows]))
-    author, side = known.author[rows][order], side[order]
+    order = np.lexsort((side, authors.author[rows]))
+    author, side = authors.author[rows][order], side[order]
     first, stop = (np.searchsorted(author, chosen, end) for end in ("left", "right"))
     enough = stop - first >= _MIN_ANNOTATIONS
     chosen, first, stop = chosen[enough], first[enough], stop[enough]
@@ -152,7 +152,7 @@ def _by_size(
     middle = (side[(first + stop - 1) // 2] + side[(first + stop) // 2]) / 2
     for place in _odd(middle, 0.1, np.log(2)):
         yield _unlike(
-            known,
+            authors,
             int(chosen[place]),
             f"draws boxes of {np.exp(middle[place]):.3g} px (median of √(width × height)); the "
             f"median of the annotators is {np.exp(np.median(middle)):.3g} px",
@@ -161,49 +161,49 @@ def _by_size(
 
 
 def _by_class(
-    document: Document, known: Authorship, rows: IndexArray, chosen: IndexArray
+    document: Document, authors: Authorship, rows: IndexArray, chosen: IndexArray
 ) -> Iterator[Defect]:
-    rows = rows[np.isin(known.author[rows], chosen) & (document.category[rows] >= 0)]
+    rows = rows[np.isin(authors.author[rows], chosen) & (document.category[rows] >= 0)]
     total = np.bincount(document.category[rows]).astype(np.float64)
-    place = np.searchsorted(chosen, known.author[rows])
+    place = np.searchsorted(chosen, authors.author[rows])
     pair, _, times = unique_pairs(place, document.category[rows])
-    own = sum_by(pair[:, 0], times, len(chosen))
-    if not (own > 0).all() or (own == total.sum()).any():
+    n_drawn = sum_by(pair[:, 0], times, len(chosen))
+    if not (n_drawn > 0).all() or (n_drawn == total.sum()).any():
         return
-    # Classes that an annotator never uses are what is left of the others' shares.
-    share = times / own[pair[:, 0]]
-    others = (total[pair[:, 1]] - times) / (total.sum() - own[pair[:, 0]])
+    # Categories that an annotator never uses make up the rest of the others' shares.
+    share = times / n_drawn[pair[:, 0]]
+    others = (total[pair[:, 1]] - times) / (total.sum() - n_drawn[pair[:, 0]])
     apart = sum_by(pair[:, 0], np.abs(share - others) - others, len(chosen))
     distance = (apart + 1) / 2
     for odd in _odd(distance, 0.05, 0.25):
         if distance[odd] > np.median(distance):
             yield _unlike(
-                known,
+                authors,
                 int(chosen[odd]),
-                f"uses other categories than the others: the shares differ by "
-                f"{distance[odd]:.0%}, usually by {np.median(distance):.0%}",
+                f"uses categories in other shares than the other annotators: total variation "
+                f"distance {distance[odd]:.0%}, median {np.median(distance):.0%}",
                 float(distance[odd]),
             )
 
 
 def _odd(values: FloatArray, floor: float, least: float) -> list[int]:
-    """Return the places of values that are far from the median by both measures."""
+    """Return the places of values far from the median, in deviations and by more than `least`."""
     score, _ = deviations(values, np.zeros(len(values), np.int64), floor)
     far = np.abs(score) > 5
     result: list[int] = np.flatnonzero(far & (np.abs(values - np.median(values)) > least)).tolist()
     return result
 
 
-def _unlike(known: Authorship, code: int, what: str, found: float) -> Defect:
-    row = int(np.flatnonzero(known.author == code)[0])
+def _unlike(authors: Authorship, code: int, what: str, found: float) -> Defect:
+    row = int(np.flatnonzero(authors.author == code)[0])
     return Defect(
-        f"annotator {shortened(known.names[code])} {what}",
+        f"annotator {shortened(authors.names[code])} {what}",
         pointer=pointer_to("annotations", row),
         found=round(float(found), 4),
         expected="about the same as the other annotators",
-        key=f"{known.names[code]} {what.split(maxsplit=1)[0]}",
-        ids={"annotator": known.names[code]},
-        count=int((known.author == code).sum()),
+        key=f"{authors.names[code]} {what.split(maxsplit=1)[0]}",
+        ids={"annotator": authors.names[code]},
+        count=int((authors.author == code).sum()),
     )
 
 

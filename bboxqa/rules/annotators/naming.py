@@ -1,4 +1,4 @@
-"""Whether a file names its annotators in one way."""
+"""A: whether a file names its annotators consistently."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -14,64 +14,83 @@ from bboxqa.formats.annotations.records import ANNOTATOR_KEYS, annotator_name
 from bboxqa.formats.document.annotation_columns import Kind
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.reporting import summary_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits
 from bboxqa.rules.facts.authorship import Authorship, authorship, image_list, names_in
 from bboxqa.rules.facts.document import Document
 
 __all__ = ["RULES"]
 
-# Who made a record need not be who drew the box.
-_MAKER = "created_by"
+# The user who created a record need not be the annotator who drew the box.
+_CREATOR = "created_by"
 
 
 def _inconsistent(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """Yield the ways in which the naming of annotators contradicts itself, each once."""
-    known = document.once(authorship)
+    """A001: contradictions in the naming of annotators, each kind once."""
+    authors = document.once(authorship)
     yield from described_hits(list(_two_names(document)))
-    unnamed = list(_unnamed(document, known))
-    maker = document.annotator_key == _MAKER
-    yield from described_hits(unnamed, Severity.WARNING if maker else None)
-    yield from described_hits(list(_odd_lists(document)))
-    yield from described_hits(list(_two_types(document, known)))
-    yield from described_hits(list(_spellings(document, known)), Severity.WARNING)
-    yield from described_hits(list(_nobody(document, known)), Severity.WARNING)
+    unnamed = list(_unnamed(document, authors))
+    is_creator = document.annotator_key == _CREATOR
+    yield from described_hits(unnamed, Severity.WARNING if is_creator else None)
+    yield from described_hits(list(_malformed_lists(document)))
+    yield from described_hits(list(_two_types(document, authors)))
+    yield from described_hits(list(_spellings(document, authors)), Severity.WARNING)
+    yield from described_hits(list(_no_author(document, authors)), Severity.WARNING)
 
 
 def _pointer(row: int, key: str) -> str:
     return pointer_to("annotations", row, *key.split("."))
 
 
-def _of_annotations(rows: IndexArray, key: str) -> dict[str, Any]:
-    """Return where annotations name their annotator, as arguments of `Defect`."""
-    pointers = tuple(_pointer(int(row), key) for row in rows[:3])
-    return {"pointer": pointers[0], "count": len(rows), "examples": pointers}
+def _annotations_defect(
+    document: Document, message: str, rows: IndexArray, key: str, **more: Any
+) -> Defect:
+    return summary_defect(
+        message,
+        "annotations",
+        rows,
+        *key.split("."),
+        pointer=_pointer(int(rows[0]), key),
+        ids=document.ids(int(rows[0])),
+        **more,
+    )
 
 
-def _of_images(rows: list[int], *key: str) -> dict[str, Any]:
-    pointers = tuple(pointer_to("images", row, *key) for row in rows[:3])
-    return {"pointer": pointers[0], "count": len(rows), "examples": pointers}
+def _images_defect(
+    document: Document, message: str, rows: Sequence[int], *key: str, **more: Any
+) -> Defect:
+    return summary_defect(
+        message,
+        "images",
+        rows,
+        *key,
+        pointer=pointer_to("images", rows[0], *key),
+        ids={"image": document.images.get(rows[0], "id")},
+        **more,
+    )
 
 
 def _two_names(document: Document) -> Iterator[Defect]:
-    """Yield pairs of keys that name different people on one annotation."""
+    """Yield pairs of keys that name different annotators on one annotation."""
     codes = document.annotations.annotator
-    used = [key for key in ANNOTATOR_KEYS if key != _MAKER and (codes[key] >= 0).any()]
+    used = [key for key in ANNOTATOR_KEYS if key != _CREATOR and (codes[key] >= 0).any()]
     for first, second in combinations(used, 2):
         both = np.flatnonzero((codes[first] >= 0) & (codes[second] >= 0))
         left, right = codes[first][both], codes[second][both]
-        # A name and a number of the same person differ, but always go together.
+        # The name and the number of one annotator differ, but always occur together.
         alike = first.endswith("_id") == second.endswith("_id")
         alike = alike or len(np.intersect1d(left, right)) > 0
         number, name = (left, right) if first.endswith("_id") else (right, left)
         rows = both[left != right if alike else _unusual(number, name)]
         if len(rows):
-            yield Defect(
+            yield _annotations_defect(
+                document,
                 f"{count(len(rows), 'annotation')} with one annotator under {shortened(first)} and "
                 f"another under {shortened(second)}; expected the same",
+                rows,
+                second,
                 found=[_name(document, first, rows[0]), _name(document, second, rows[0])],
                 expected="one annotator, whichever key is read",
-                ids=document.ids(int(rows[0])),
-                **_of_annotations(rows, second),
             )
 
 
@@ -81,7 +100,7 @@ def _name(document: Document, key: str, row: int) -> str:
 
 
 def _unusual(number: IntArray, name: IntArray) -> BoolArray:
-    """Return where a number goes with another name than it mostly does."""
+    """Return where a number occurs with another name than its most frequent one."""
     pair, inverse, times = np.unique(
         np.stack([number, name], 1), axis=0, return_inverse=True, return_counts=True
     )
@@ -92,8 +111,8 @@ def _unusual(number: IntArray, name: IntArray) -> BoolArray:
     return result
 
 
-def _unnamed(document: Document, known: Authorship) -> Iterator[Defect]:
-    """Yield that some records name their annotator and others do not."""
+def _unnamed(document: Document, authors: Authorship) -> Iterator[Defect]:
+    """Yield the records without an annotator, where others name theirs."""
     key = document.annotator_key
     if key is not None:
         is_object = document.annotations.record == Kind.DICT
@@ -102,61 +121,64 @@ def _unnamed(document: Document, known: Authorship) -> Iterator[Defect]:
             columns = document.annotations.annotator
             others = [k for k in ANNOTATOR_KEYS if k != key and (columns[k][rows] >= 0).any()]
             elsewhere = f" (some have {shortened(others[0])})" if others else ""
-            yield Defect(
+            yield _annotations_defect(
+                document,
                 f"{len(rows):,} of {count(int(is_object.sum()), 'annotation')} do not name their "
                 f"annotator under {shortened(key)}{elsewhere}; expected it on all",
+                rows,
+                key,
                 expected=f"{key} on every annotation",
-                ids=document.ids(int(rows[0])),
-                **_of_annotations(rows, key),
             )
-    elif known.by_records:
+    elif authors.by_records:
         images = document.images.values
-        missing = [r for r in np.flatnonzero(~known.listed).tolist() if type(images[r]) is dict]
+        missing = [r for r in np.flatnonzero(~authors.listed).tolist() if type(images[r]) is dict]
         if missing:
-            yield Defect(
+            yield _images_defect(
+                document,
                 f"{len(missing):,} of {count(len(images), 'image')} do not name their annotator "
                 'under "annotator"; expected it on all',
+                missing,
+                "annotator",
                 expected="annotator on every image",
-                ids={"image": document.images.get(missing[0], "id")},
-                **_of_images(missing, "annotator"),
             )
 
 
-def _odd_lists(document: Document) -> Iterator[Defect]:
-    """Yield that images say who was asked in a way that cannot be read."""
+def _malformed_lists(document: Document) -> Iterator[Defect]:
+    """Yield the images whose list of annotators is malformed."""
     found = [(row, *image_list(image)) for row, image in enumerate(document.images.values)]
-    # Most images say the same, which is looked at once.
+    # Most images have the same list, which is checked once.
     distinct = {repr(value): value for _, key, value in found if key}
     wrong = {text for text, value in distinct.items() if names_in(value) is None}
     if not wrong:
         return
     odd = [(row, key, value) for row, key, value in found if key and repr(value) in wrong]
-    row, key, value = odd[0]
-    yield Defect(
-        f"{shortened(key)} of {count(len(odd), 'image')} is no list of names and no object with "
-        f"names as keys, such as {shortened(value)}",
+    _, key, value = odd[0]
+    yield _images_defect(
+        document,
+        f"{shortened(key)} of {count(len(odd), 'image')} is neither a list of names nor an object "
+        f"with names as keys, such as {shortened(value)}",
+        [row for row, *_ in odd],
+        key,
         found=shortened(value),
         expected='a list of names, or an object {"name": …}',
-        ids={"image": document.images.get(row, "id")},
-        **_of_images([row for row, *_ in odd], key),
     )
 
 
-def _two_types(document: Document, known: Authorship) -> Iterator[Defect]:
-    """Yield that an annotator is 1 in one place and "1" in another."""
-    if not any(_is_number(name) for name in known.names):
+def _two_types(document: Document, authors: Authorship) -> Iterator[Defect]:
+    """Yield the annotators that are written both as a number (1) and as text ("1")."""
+    if not any(_is_number(name) for name in authors.names):
         return
     texts, numbers = _written(document)
-    # Most images say the same, which is looked at once.
-    distinct = {repr(_said_by(image)): image for image in document.images.values}
+    # Most images name the same annotators, which are checked once.
+    distinct = {repr(_lists_of(image)): image for image in document.images.values}
     for name in (name for image in distinct.values() for name in _named_by(image)):
         (texts if type(name) is str else numbers).add(annotator_name(name))
     both = {name for name in texts & numbers if _is_number(name)}
     if not both:
         return
-    # The text of a file can be misread; its records cannot.
+    # The search in the text of the file may be wrong; the records decide.
     places: dict[str, dict[bool, list[str]]] = {name: {True: [], False: []} for name in both}
-    for value, pointer in _everywhere(document, known, both):
+    for value, pointer in _everywhere(document, authors, both):
         if value is not None and annotator_name(value) in both:
             places[annotator_name(value)][type(value) is str].append(pointer)
     names = sorted(name for name in both if all(places[name].values()))
@@ -164,7 +186,7 @@ def _two_types(document: Document, known: Authorship) -> Iterator[Defect]:
     if names:
         yield Defect(
             f"annotator {names[0]} {_and_others(names)}is written as a number in some places and "
-            "as text in others; expected one of the two",
+            "as text in others; expected one type",
             pointer=rare[0],
             found=names,
             expected="one type",
@@ -182,41 +204,38 @@ def _and_others(names: Sequence[Any]) -> str:
     return f"(and {len(names) - 1:,} more) " if len(names) > 1 else ""
 
 
-def _said_by(image: Any) -> tuple[Any, Any]:
-    own = image.get("annotator") if type(image) is dict else None
-    return image_list(image)[1], own
+def _lists_of(image: Any) -> tuple[Any, Any]:
+    """Return the list of annotators of an image, and its single annotator."""
+    single = image.get("annotator") if type(image) is dict else None
+    return image_list(image)[1], single
 
 
 def _named_by(image: Any) -> list[Any]:
-    """Return whom an image names, each as it is written; keys of objects are always text."""
-    value, own = _said_by(image)
+    """Return the annotators of an image as they are written; keys of objects are always text."""
+    value, single = _lists_of(image)
     if type(value) is list and names_in(value) is not None:
         return value
-    return [own] if type(own) in (str, int, float) else []
+    return [single] if type(single) in (str, int, float) else []
 
 
 def _everywhere(
-    document: Document, known: Authorship, names: set[str]
+    document: Document, authors: Authorship, names: set[str]
 ) -> Iterator[tuple[Any, str]]:
     """Yield annotators as they are written, and where."""
     key = document.annotator_key
     if key is not None:
-        codes = [code for code, name in enumerate(known.names) if name in names]
-        for row in np.flatnonzero(np.isin(known.author, codes)).tolist():
+        codes = [code for code, name in enumerate(authors.names) if name in names]
+        for row in np.flatnonzero(np.isin(authors.author, codes)).tolist():
             yield _value(document.record(row), key), _pointer(row, key)
     for row, image in enumerate(document.images.values):
         name = image_list(image)[0]
         for place, value in enumerate(_named_by(image)):
-            yield (
-                value,
-                pointer_to("images", row, name, place)
-                if name
-                else pointer_to("images", row, "annotator"),
-            )
+            keys = (name, place) if name else ("annotator",)
+            yield value, pointer_to("images", row, *keys)
 
 
 def _written(document: Document) -> tuple[set[str], set[str]]:
-    """Return the whole numbers that seem to stand under the key as text, and as numbers."""
+    """Return the integers found under the key as text and as numbers, by a search in the file."""
     key = document.annotator_key
     if key is None:
         return set(), set()
@@ -227,7 +246,7 @@ def _written(document: Document) -> tuple[set[str], set[str]]:
     if all(there):
         texts, numbers = ({one[1].decode() for one in f.finditer(text, *span)} for f in forms)
         return texts, numbers
-    # Where one of the two is nowhere, all are the other.
+    # Where only one of the two occurs, all names are written so.
     names = set(document.annotations.annotator_names)
     return names if there[0] else set(), names if there[1] else set()
 
@@ -238,55 +257,55 @@ def _value(record: dict[str, Any], key: str) -> Any:
     return value.get(rest) if rest and type(value) is dict else value
 
 
-def _spellings(document: Document, known: Authorship) -> Iterator[Defect]:
-    """Yield names that differ only in case or blanks."""
-    drawn = np.bincount(known.author[known.author >= 0], minlength=len(known.names))
-    used = drawn + np.bincount(known.asked[:, 1], minlength=len(known.names))
-    # Of each name the most frequent spelling comes first, and is the one to keep.
-    order = np.lexsort((-used, known.folded))
+def _spellings(document: Document, authors: Authorship) -> Iterator[Defect]:
+    """Yield the names that differ only in case or blanks."""
+    drawn = np.bincount(authors.author[authors.author >= 0], minlength=len(authors.names))
+    used = drawn + np.bincount(authors.asked[:, 1], minlength=len(authors.names))
+    # The most frequent spelling of each name comes first, and is the one to keep.
+    order = np.lexsort((-used, authors.folded))
     order = order[used[order] > 0]
-    starts = run_starts(known.folded[order])
+    starts = run_starts(authors.folded[order])
     again = np.ones(len(order), np.bool_)
     again[starts] = False
     rare = order[again].tolist()
     if rare:
         kept = int(order[np.flatnonzero(again)[0] - 1])
-        names = [known.names[kept], known.names[rare[0]]]
+        names = [authors.names[kept], authors.names[rare[0]]]
         yield Defect(
-            f"annotators {shortened(names[0])} and {shortened(names[1])} "
-            f"{_and_others(rare)}differ only "
-            "in case or blanks; expected one spelling",
-            pointer=_first_place(document, known, rare[0]),
+            f"annotators {shortened(names[0])} and {shortened(names[1])} {_and_others(rare)}differ "
+            "only in case or blanks; expected one spelling",
+            pointer=_first_place(document, authors, rare[0]),
             found=names,
             expected="one spelling",
             ids={"annotator": names[1]},
             count=int(used[rare].sum()),
-            examples=tuple(_first_place(document, known, code) for code in rare[:3]),
+            examples=tuple(_first_place(document, authors, code) for code in rare[:3]),
         )
 
 
-def _first_place(document: Document, known: Authorship, code: int) -> str:
-    rows = np.flatnonzero(known.author == code)
+def _first_place(document: Document, authors: Authorship, code: int) -> str:
+    rows = np.flatnonzero(authors.author == code)
     if len(rows) and document.annotator_key is not None:
         return _pointer(int(rows[0]), document.annotator_key)
-    image = int(known.asked[known.asked[:, 1] == code, 0][0])
-    key = "annotator" if known.by_records else image_list(document.images.values[image])[0]
+    image = int(authors.asked[authors.asked[:, 1] == code, 0][0])
+    key = "annotator" if authors.by_records else image_list(document.images.values[image])[0]
     return pointer_to("images", image, key)
 
 
-def _nobody(document: Document, known: Authorship) -> Iterator[Defect]:
-    """Yield that images name several annotators, and annotations none."""
-    if document.annotator_key is not None or known.by_records or not len(document.annotations):
+def _no_author(document: Document, authors: Authorship) -> Iterator[Defect]:
+    """Yield the images that list several annotators, where annotations name none."""
+    if document.annotator_key is not None or authors.by_records or not len(document.annotations):
         return
-    rows = np.flatnonzero(np.bincount(known.asked[:, 0], minlength=len(known.picture)) > 1)
+    rows = np.flatnonzero(np.bincount(authors.asked[:, 0], minlength=len(authors.picture)) > 1)
     if len(rows):
         key = image_list(document.images.values[int(rows[0])])[0]
-        yield Defect(
+        yield _images_defect(
+            document,
             f"{count(len(rows), 'image')} with several annotators under {shortened(key)}, but no "
             "annotation names its own; expected an annotator on each annotation",
+            rows.tolist(),
+            key,
             expected="a key such as annotator on every annotation",
-            ids={"image": document.images.get(int(rows[0]), "id")},
-            **_of_images(rows.tolist(), key),
         )
 
 

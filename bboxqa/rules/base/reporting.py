@@ -1,13 +1,13 @@
-"""What several families of rules need: one finding for a defect that most records share."""
+"""Defects as several families of rules report them: of one record, or of most records at once."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, IndexArray
-from bboxqa.core.json_values import pointer_to, shortened
+from bboxqa.core.json_values import pointer_parts, pointer_to, shortened
 from bboxqa.formats.document.annotation_columns import Kind
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.rules.base.rule import Defect, Hits, LazyEdits, hits
@@ -17,19 +17,73 @@ __all__ = [
     "each_or_summary",
     "first_occurrence",
     "ids_of",
-    "n_records",
+    "record_defect",
+    "row_edits",
     "summary_defect",
     "value_hits",
 ]
 
 _EXAMPLES = 3
 
+Place = tuple[str, int, *tuple[str | int, ...]]
+"""List, row, and the keys inside of the record."""
+
+
+def record_defect(document: Document, place: Place, message: str, **more: Any) -> Defect:
+    """Return a defect of one record, with the pointer to the value and the ids of the record.
+
+    Parameters
+    ----------
+    document : Document
+    place : tuple
+        Such as ``("annotations", 7, "bbox")``.
+    message : str
+    **more
+        Further fields of `Defect`.
+    """
+    ids = ids_of(document, place[0], place[1])
+    return Defect(message, pointer_to(*place), **{"ids": ids, **more})
+
+
+def summary_defect(
+    message: str, name: str, rows: Sequence[int] | IndexArray, *keys: str, **more: Any
+) -> Defect:
+    """Return one defect of many records of a list.
+
+    Parameters
+    ----------
+    message : str
+    name : str
+        The list.
+    rows : (H,) int64
+    *keys : str
+        Lead from each record to the value.
+    **more
+        Further fields of `Defect`; the pointer is that of the list unless it is given.
+
+    Examples
+    --------
+    >>> found = summary_defect("all ids are bad", "images", np.arange(9), "id")
+    >>> found.pointer, found.count, found.examples
+    ('/images', 9, ('/images/0/id', '/images/1/id', '/images/2/id'))
+    """
+    examples = tuple(pointer_to(name, int(row), *keys) for row in rows[:_EXAMPLES])
+    fields = {"pointer": pointer_to(name), **more}
+    return Defect(message, count=len(rows), examples=examples, **fields)
+
+
+def row_edits(rows: IndexArray, edits: Callable[[int], Iterable[Edit]]) -> LazyEdits:
+    """Return the edits of many records, each made from the number of its record when needed."""
+    return LazyEdits(lambda: (edit for row in rows.tolist() for edit in edits(row)))
+
 
 def each_or_summary(
     rows: IndexArray,
     total: int,
     describe: Callable[[int], Defect],
-    describe_all: Callable[[], Defect],
+    message: Callable[[], str],
+    *,
+    edits: Callable[[int], Iterable[Edit]] | None = None,
     severity: Severity | None = None,
 ) -> Iterator[Hits]:
     """Yield one finding for each record, or a single one where more than half share the defect.
@@ -39,52 +93,36 @@ def each_or_summary(
     rows : (H,) int64
         The records with the defect.
     total : int
-        How many records there are.
+        Number of records.
     describe : callable
         Takes the number of a record.
-    describe_all : callable
-        Returns what is said once for all of them.
+    message : callable
+        Returns the message of the single finding.
+    edits : callable, optional
+        Takes the number of a record and returns the edits that fix it.
     severity : Severity, optional
         In place of the rule's own.
     """
-    if len(rows) > 1 and 2 * len(rows) > total:
-        yield Hits(np.zeros(1, np.int64), lambda _: describe_all(), severity)
-    else:
+    if len(rows) < 2 or 2 * len(rows) <= total:
         yield from hits(rows, describe, severity)
+        return
 
+    def summary(_place: int) -> Defect:
+        first = describe(int(rows[0]))
+        name, _, *keys = pointer_parts(first.pointer)
+        every = () if edits is None else row_edits(rows, edits)
+        expected = first.expected
+        return summary_defect(message(), name, rows, *keys, expected=expected, edits=every)
 
-def summary_defect(
-    message: str, rows: IndexArray, pointer: Callable[[int], str], **more: Any
-) -> Defect:
-    """Return what is said of many records of one list at once.
-
-    Parameters
-    ----------
-    message : str
-    rows : (H,) int64
-    pointer : callable
-        Takes the number of a record and returns where its defect is.
-    **more
-        The other fields of `Defect`.
-
-    Examples
-    --------
-    >>> pointer = lambda row: pointer_to("images", row, "id")
-    >>> found = summary_defect("all are bad", np.arange(9), pointer)
-    >>> found.pointer, found.count, found.examples
-    ('/images', 9, ('/images/0/id', '/images/1/id', '/images/2/id'))
-    """
-    examples = tuple(pointer(row) for row in rows[:_EXAMPLES].tolist())
-    parent = pointer_to(examples[0].split("/")[1])
-    return Defect(message, pointer=parent, count=len(rows), examples=examples, **more)
+    yield Hits(np.zeros(1, np.int64), summary, severity)
 
 
 Edits = Callable[[int, Callable[[], Any]], tuple[Edit, ...]]
-"""Takes the number of a record, and what gives the value there; returns what mends it."""
+"""Takes the number of a record and a function that returns the value; returns what fixes it."""
 
 
 def no_edits(_row: int, _value: Callable[[], Any]) -> tuple[Edit, ...]:
-    """Return nothing: no fix mends it."""
+    """Return no edits."""
     return ()
 
 
@@ -97,7 +135,7 @@ def value_hits(
     edits: Edits = no_edits,
     severity: Severity | None = None,
 ) -> Iterator[Hits]:
-    """Yield records of a list in which a key is missing or holds something wrong.
+    """Yield records of a list in which a key is missing or its value is wrong.
 
     Parameters
     ----------
@@ -108,45 +146,39 @@ def value_hits(
     rows : (H,) int64
         The records.
     expected : str
-        What should stand there.
+        What the value should be, in words.
     edits : callable
         See `Edits`.
     severity : Severity, optional
         In place of the rule's own.
     """
+    total = _n_records(document, name)
 
-    def pointer(row: int) -> str:
-        return pointer_to(name, row, key)
+    def value(row: int) -> Any:
+        return _record(document, name, row).get(key)
 
     def describe(row: int) -> Defect:
         record = _record(document, name, row)
-        value = record.get(key)
-        return Defect(
+        return record_defect(
+            document,
+            (name, row, key),
             f"{key} is {_what(record, key)}; expected {expected}",
-            pointer(row),
-            found=value,
+            found=record.get(key),
             expected=expected,
-            ids=ids_of(document, name, row),
-            edits=edits(row, lambda: value),
+            edits=edits(row, lambda: record.get(key)),
         )
 
-    def describe_all() -> Defect:
+    def message() -> str:
         first = _what(_record(document, name, int(rows[0])), key)
-        share = f"{len(rows):,} of {n_records(document, name):,} {name}"
-        wrong = f"wrong on {share} (the first is {first})"
+        share = f"{len(rows):,} of {total:,} {name}"
         if first == "missing" and _all_missing(document, name, key, rows):
-            wrong = f"missing on {share}"
+            return f"{key} is missing in {share}; expected {expected}"
+        return f"{key} is wrong in {share} (the first is {first}); expected {expected}"
 
-        def value(row: int) -> Any:
-            return _record(document, name, row).get(key)
+    def edits_of(row: int) -> tuple[Edit, ...]:
+        return edits(row, partial(value, row))
 
-        every = LazyEdits(
-            lambda: (edit for row in rows.tolist() for edit in edits(row, partial(value, row)))
-        )
-        message = f"{key} is {wrong}; expected {expected}"
-        return summary_defect(message, rows, pointer, expected=expected, edits=every)
-
-    yield from each_or_summary(rows, n_records(document, name), describe, describe_all, severity)
+    yield from each_or_summary(rows, total, describe, message, edits=edits_of, severity=severity)
 
 
 def _what(record: Mapping[str, Any], key: str) -> str:
@@ -163,8 +195,7 @@ def _records(document: Document, name: str) -> Records:
     return document.images if name == "images" else document.categories
 
 
-def n_records(document: Document, name: str) -> int:
-    """Return how many records a list has."""
+def _n_records(document: Document, name: str) -> int:
     return len(document.annotations if name == "annotations" else _records(document, name))
 
 
@@ -176,7 +207,7 @@ def _record(document: Document, name: str, row: int) -> Mapping[str, Any]:
 
 
 def ids_of(document: Document, name: str, row: int) -> Mapping[str, Any]:
-    """Return the ids that a record of a list names."""
+    """Return the ids that a record of a list holds, by what they identify."""
     if name == "annotations":
         return document.ids(row)
     noun = "image" if name == "images" else "category"
@@ -185,18 +216,18 @@ def ids_of(document: Document, name: str, row: int) -> Mapping[str, Any]:
 
 
 def first_occurrence(ids: IndexArray, whole: BoolArray) -> IndexArray:
-    """Return the first record with the id of each record: itself where there is no earlier one.
+    """Return the first record with the id of each record: itself where no earlier one has it.
 
     Parameters
     ----------
     ids : (N,) int64
     whole : (N,) bool
-        Whether there is an id at all.
+        Whether the record has a usable id.
 
     Returns
     -------
     (N,) int64
-        -1 where there is none.
+        -1 where the record has no usable id.
 
     Examples
     --------
@@ -205,11 +236,11 @@ def first_occurrence(ids: IndexArray, whole: BoolArray) -> IndexArray:
     """
     rows = np.flatnonzero(whole)
     first = np.full(len(ids), -1)
-    known = ids[rows]
+    usable = ids[rows]
     # Most files count upwards; then nothing has to be sorted.
-    if (np.diff(known) > 0).all():
+    if (np.diff(usable) > 0).all():
         first[rows] = rows
         return first
-    _, begin, inverse = np.unique(known, return_index=True, return_inverse=True)
+    _, begin, inverse = np.unique(usable, return_index=True, return_inverse=True)
     first[rows] = rows[begin[inverse]]
     return first

@@ -1,4 +1,4 @@
-"""B: areas of annotations, as they are written and as their outlines have them."""
+"""B: areas that differ from those of the outlines or boxes."""
 
 from collections.abc import Callable, Iterator
 from math import nan
@@ -11,8 +11,8 @@ from bboxqa.core.json_values import pointer_to
 from bboxqa.formats.document.annotation_columns import Form
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import summary_defect
-from bboxqa.rules.base.rule import Defect, Hits, LazyEdits, Rule, described_hits, hits
+from bboxqa.rules.base.reporting import record_defect, row_edits, summary_defect
+from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.facts.box_layout import diagnose
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import rounded_number
@@ -21,7 +21,7 @@ from bboxqa.rules.facts.ring_shapes import crossing
 
 __all__ = ["RULES"]
 
-# Fewer than this are no habit of a program.
+# Fewer cases than this are not taken for a habit of a program.
 _ENOUGH = 5
 
 
@@ -79,13 +79,13 @@ def _differ(area: FloatArray, expected: FloatArray, settings: ValidateSettings) 
 
 
 def _is_box(given: FloatArray, box: FloatArray) -> BoolArray:
-    """Return which areas are those of the boxes, but for rounding."""
+    """Return which areas are those of the boxes, up to rounding."""
     equal: BoolArray = np.abs(given - box) <= 1e-3 * box + 0.5
     return equal
 
 
 def _boxed(document: Document) -> BoolArray:
-    """Return the annotations whose box is all there is, and is as COCO has it."""
+    """Return the annotations with a box in COCO's layout and without an outline."""
     form = document.annotations.form
     bare: BoolArray = document.has_box & np.isin(form, (Form.ABSENT, Form.EMPTY))
     return bare if document.once(diagnose) is None else np.zeros_like(bare)
@@ -94,9 +94,9 @@ def _boxed(document: Document) -> BoolArray:
 def _off_box(
     given: FloatArray, sides: FloatArray, boxed: BoolArray, settings: ValidateSettings
 ) -> BoolArray:
-    """Return which areas of what is boxed are not those of their boxes.
+    """Return which annotations without outlines have another area than that of their box.
 
-    Where most are smaller, they are those of outlines that have been left out.
+    Where most areas are smaller, they are those of outlines that were left out of the file.
     """
     n_rows = len(given)
     off = boxed & rows_where(
@@ -111,10 +111,10 @@ def _off_box(
 
 
 def _explained(document: Document, suspects: IndexArray) -> BoolArray:
-    """Return which areas are right in another sense than the shoelace formula's.
+    """Return which areas are correct, though the shoelace formula gives another value.
 
-    Pixels of a drawn polygon are up to half its perimeter more or fewer. Several rings can
-    overlap or be holes. Of a ring that crosses itself, the formula gives no area at all.
+    The number of pixels differs from the area of a polygon by up to half its perimeter. Rings
+    may overlap or be holes. For a ring that crosses itself, the formula gives no area.
     """
     columns, rings = document.annotations, document.annotations.rings
     given, outline = columns.area[suspects], document.outline_area[suspects]
@@ -123,7 +123,7 @@ def _explained(document: Document, suspects: IndexArray) -> BoolArray:
     slack = sum_by(owner, ring_lengths(rings, ring), len(suspects)) / 2 + 1
     largest = np.zeros(len(suspects))
     np.maximum.at(largest, owner, np.abs(document.ring_area[ring]))
-    # Of a mask that is run lengths there are no rings: nothing explains its area.
+    # A run-length mask has no rings that could explain another area.
     lowest = np.where(largest > 0, 2 * largest - outline, outline)
     explained: BoolArray = (given >= lowest - slack) & (given <= outline + slack) & (slack > 1)
     rest = ~explained[owner]
@@ -134,37 +134,33 @@ def _explained(document: Document, suspects: IndexArray) -> BoolArray:
 
 def _found(document: Document, row: int, expected: float, *, of_outline: bool) -> Defect:
     area = document.annotations.area[row]
-    pointer = pointer_to("annotations", row, "area")
-    known = expected > 0 and np.isfinite(expected)
+    is_known = expected > 0 and np.isfinite(expected)
     where = "its outline" if of_outline else "its box"
-    should = f"{expected:.6g}, that of {where}" if known else "more than 0"
-    return Defect(
+    should = f"{expected:.6g}, the area of {where}" if is_known else "more than 0"
+    return record_defect(
+        document,
+        ("annotations", row, "area"),
         f"area is {area:.6g}; expected {should}",
-        pointer=pointer,
         found=float(area),
         expected=should,
-        ids=document.ids(row),
-        edits=(Edit(pointer, "replace", rounded_number(expected)),) if known else (),
+        edits=_area_edits(row, expected) if is_known else (),
     )
 
 
 def _of_boxes(expected: Callable[[int], float], wrong: IndexArray, total: int) -> Defect:
-    def pointer(row: int) -> str:
-        return pointer_to("annotations", row, "area")
-
     return summary_defect(
         f"area is width x height of the box in {len(wrong):,} of {total:,} annotations whose "
-        "outlines have another; expected that of the outline",
+        "outlines have another area; expected the area of the outline",
+        "annotations",
         wrong,
-        pointer,
+        "area",
         expected="the area of the outline",
-        edits=LazyEdits(
-            lambda: (
-                Edit(pointer(row), "replace", rounded_number(expected(row)))
-                for row in wrong.tolist()
-            )
-        ),
+        edits=row_edits(wrong, lambda row: _area_edits(row, expected(row))),
     )
+
+
+def _area_edits(row: int, area: float) -> tuple[Edit, ...]:
+    return (Edit(pointer_to("annotations", row, "area"), "replace", rounded_number(area)),)
 
 
 RULES = (

@@ -1,7 +1,6 @@
-"""B: boxes of a whole file that are written in another way than COCO's, or images turned round."""
+"""B: files whose boxes are all in another layout than COCO's, or whose image sizes are swapped."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 
 import numpy as np
 
@@ -21,7 +20,7 @@ _EXPECTED = "x, y, width, height in pixels"
 
 
 def _layout(wanted: Layout) -> Check:
-    """Return the check for one way of writing boxes."""
+    """Return the check for boxes in one layout."""
 
     def check(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         diagnosis = document.once(diagnose)
@@ -34,23 +33,21 @@ def _layout(wanted: Layout) -> Check:
             if wanted is Layout.NORMALISED:
                 yield from _scaled(document)
 
-        yield from described_hits(
-            [
-                summary_defect(
-                    f"boxes look like {wanted.value}: {diagnosis.evidence}; expected {_EXPECTED}",
-                    diagnosis.rows,
-                    lambda row: pointer_to("annotations", row, "bbox"),
-                    expected=_EXPECTED,
-                    edits=LazyEdits(edits),
-                )
-            ]
+        found = summary_defect(
+            f"boxes look like {wanted.value}: {diagnosis.evidence}; expected {_EXPECTED}",
+            "annotations",
+            diagnosis.rows,
+            "bbox",
+            expected=_EXPECTED,
+            edits=LazyEdits(edits),
         )
+        yield from described_hits([found])
 
     return check
 
 
 def _scaled(document: Document) -> Iterator[Edit]:
-    """Yield what turns areas and outlines into pixels where they are parts of the image too."""
+    """Yield the edits that scale normalised areas and outlines to pixels."""
     diagnosis, rings = document.once(diagnose), document.annotations.rings
     if diagnosis is None:
         return
@@ -77,14 +74,14 @@ def _swapped(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     padded = np.append(images, False)
     n_boxes = int((document.has_box & padded[document.image]).sum())
     found = summary_defect(
-        f"width and height look swapped in {len(rows):,} of {len(images):,} images: boxes leave "
-        f"them, and all their {n_boxes:,} boxes lie inside after a swap",
+        f"width and height look swapped in {len(rows):,} of {len(images):,} images: boxes extend "
+        f"beyond them, but all their {n_boxes:,} boxes lie inside after a swap",
+        "images",
         rows,
-        lambda row: pointer_to("images", row),
         expected="the size of the image as it is shown",
+        ids={"image": document.images.get(int(rows[0]), "id")} if len(rows) == 1 else {},
     )
-    ids = {"image": document.images.get(int(rows[0]), "id")} if len(rows) == 1 else {}
-    yield from described_hits([replace(found, ids=ids)])
+    yield from described_hits([found])
 
 
 def _box(*numbers: float) -> dict[str, object]:

@@ -1,52 +1,52 @@
-"""Category maps of several files that contradict each other."""
+"""C: category maps of several files that contradict each other."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from bboxqa.core.json_values import pointer_to, shortened
+from bboxqa.core.json_values import shortened
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.reporting import record_defect, summary_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
-from bboxqa.rules.categories.category_use import ids_of, names_of
 from bboxqa.rules.facts.document import Document
 
 __all__ = ["RULES"]
 
-# More categories than this are told of in one go.
+# More contradicting categories than this are one finding.
 _MANY = 10
 
 
 def _contradictions(
     documents: Sequence[Document], _settings: ValidateSettings
 ) -> Iterator[tuple[Document, Hits]]:
-    """C007: ids or names that an earlier file joins with others."""
+    """C007: ids and names that an earlier file pairs differently."""
     name_of: dict[int, tuple[str, str]] = {}
     id_of: dict[str, tuple[int, str]] = {}
     for document in documents:
         if not document.complete("categories"):
             continue
-        names, ids = names_of(document), document.categories.id.tolist()
+        names, ids = document.categories.texts("name"), document.categories.id.tolist()
         n_names, n_ids = Counter(names), Counter(ids)
-        # Of a name or an id that a file has twice, none is meant for sure.
-        plain = [
+        # A name or an id that a file uses twice is ambiguous.
+        unambiguous = [
             row
             for row in np.flatnonzero(document.categories.whole).tolist()
             if names[row] and n_names[names[row]] == n_ids[ids[row]] == 1
         ]
         wrong = {
             row: text
-            for row in plain
-            if (text := _contradiction(ids[row], names[row] or "", name_of, id_of))
+            for row in unambiguous
+            if (text := _contradiction(ids[row], names[row], name_of, id_of))
         }
-        # Files without a name in common are rather of different data sets.
+        # Files without a common name probably belong to different data sets.
         is_related = not id_of.keys().isdisjoint(names)
         for found in _hits(document, wrong, is_related=is_related):
             yield document, found
-        for row in plain:
-            name_of.setdefault(ids[row], (names[row] or "", document.name))
-            id_of.setdefault(names[row] or "", (ids[row], document.name))
+        for row in unambiguous:
+            name_of.setdefault(ids[row], (names[row], document.name))
+            id_of.setdefault(names[row], (ids[row], document.name))
 
 
 def _contradiction(
@@ -55,7 +55,7 @@ def _contradiction(
     name_of: Mapping[int, tuple[str, str]],
     id_of: Mapping[str, tuple[int, str]],
 ) -> str:
-    """Return what an earlier file says against a category; empty if nothing."""
+    """Return how an earlier file contradicts a category; "" if it does not."""
     other_id, file = id_of.get(name, (number, ""))
     if other_id != number:
         return f"category {shortened(name)} has id {number} here and id {other_id} in {file}"
@@ -68,15 +68,15 @@ def _contradiction(
 
 
 def _hits(document: Document, wrong: Mapping[int, str], *, is_related: bool) -> Iterator[Hits]:
-    rows = list(wrong)
+    rows, expected = list(wrong), "the same ids and names in all files"
 
     def describe(row: int) -> Defect:
-        return Defect(
+        return record_defect(
+            document,
+            ("categories", row),
             f"{wrong[row]}; expected one map for all files",
-            pointer=pointer_to("categories", row),
             found=document.categories.values[row],
-            expected="the same ids and names in all files",
-            ids=ids_of(document, row),
+            expected=expected,
         )
 
     if not rows:
@@ -84,20 +84,15 @@ def _hits(document: Document, wrong: Mapping[int, str], *, is_related: bool) -> 
     if len(rows) <= _MANY and is_related:
         yield from hits(np.array(rows, np.int64), describe)
         return
-    why = "" if is_related else "; no name is in both, so are they of one data set?"
-    yield from described_hits(
-        [
-            Defect(
-                f"{len(rows):,} of {len(document.categories):,} categories contradict an earlier "
-                f"file, such as: {wrong[rows[0]]}{why}",
-                pointer=pointer_to("categories"),
-                expected="the same ids and names in all files",
-                count=len(rows),
-                examples=tuple(pointer_to("categories", row) for row in rows[:3]),
-            )
-        ],
-        None if is_related else Severity.INFO,
+    hint = "" if is_related else "; no name is in both: check that they are of one data set"
+    found = summary_defect(
+        f"{len(rows):,} of {len(document.categories):,} categories contradict an earlier file, "
+        f"such as: {wrong[rows[0]]}{hint}",
+        "categories",
+        rows,
+        expected=expected,
     )
+    yield from described_hits([found], None if is_related else Severity.INFO)
 
 
 RULES = (

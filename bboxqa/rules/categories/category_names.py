@@ -1,4 +1,4 @@
-"""Names of categories that are empty, or that two of them share."""
+"""C: names of categories that are empty, or used twice."""
 
 import unicodedata
 from collections.abc import Iterator, Sequence
@@ -9,14 +9,9 @@ from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.formats.document.annotation_columns import Kind
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.reporting import record_defect
 from bboxqa.rules.base.rule import Defect, Hits, LazyEdits, Rule, hits
-from bboxqa.rules.categories.category_use import (
-    ids_of,
-    names_of,
-    repeats,
-    root_category,
-    used_categories,
-)
+from bboxqa.rules.categories.category_use import repeats, root_category, used_categories
 from bboxqa.rules.facts.document import Document
 
 __all__ = ["RULES"]
@@ -24,26 +19,27 @@ __all__ = ["RULES"]
 
 def _repeated_name(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """C002: names that an earlier category has."""
-    names, root = names_of(document), root_category(document)
-    repeated, first = repeats(names)
+    names, root = document.categories.texts("name"), root_category(document)
+    repeated, first = repeats([name or None for name in names])
 
     def describe(row: int) -> Defect:
         earlier = int(first[row])
-        why = ", the root that Roboflow adds" if root in (row, earlier) else ""
-        return Defect(
-            f"category name {shortened(names[row])} is also that of id "
-            f"{shortened(document.categories.get(earlier, 'id'))}{why}; expected a name of its own",
-            pointer=pointer_to("categories", row, "name"),
+        other = shortened(document.categories.get(earlier, "id"))
+        why = ", the root category that Roboflow adds" if root in (row, earlier) else ""
+        return record_defect(
+            document,
+            ("categories", row, "name"),
+            f"category name {shortened(names[row])} is already used by id {other}{why}; "
+            "expected a unique name",
             found=names[row],
             expected="a name that no other category has",
             key=shortened(names[row]),
-            ids=ids_of(document, row),
         )
 
     rows = np.arange(len(names))
-    habit = (root >= 0) & ((first == root) | (rows == root))
-    yield from hits(repeated & ~habit, describe)
-    yield from hits(repeated & habit, describe, Severity.INFO)
+    with_root = (root >= 0) & ((first == root) | (rows == root))
+    yield from hits(repeated & ~with_root, describe)
+    yield from hits(repeated & with_root, describe, Severity.INFO)
 
 
 def _folded(name: str) -> str:
@@ -51,29 +47,30 @@ def _folded(name: str) -> str:
 
 
 def _nearly_repeated_name(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """C003: names that are another one but for case or blanks."""
-    names, root, used = names_of(document), root_category(document), used_categories(document)
+    """C003: names that differ from another one only in case or blanks."""
+    names, root = document.categories.texts("name"), root_category(document)
+    used = used_categories(document)
     groups: dict[str, list[int]] = {}
     for row, name in enumerate(names):
-        if name is not None and row != root:
+        if name and row != root:
             groups.setdefault(_folded(name), []).append(row)
     kept = np.full(len(names), -1, np.int64)
     for group in groups.values():
-        # What is merged has to stay: a category without annotations may be removed.
+        # The category that is kept must have annotations, or C004 might remove it.
         kept[group] = next((row for row in group if used[row]), group[0])
     odd = [row for row, other in enumerate(kept) if other >= 0 and names[row] != names[other]]
 
     def describe(row: int) -> Defect:
         other = int(kept[row])
-        return Defect(
-            f"category name {shortened(names[row])} differs only by case or blanks from "
+        return record_defect(
+            document,
+            ("categories", row, "name"),
+            f"category name {shortened(names[row])} differs only in case or blanks from "
             f"{shortened(names[other])} of id {shortened(document.categories.get(other, 'id'))}; "
             "expected one category",
-            pointer=pointer_to("categories", row, "name"),
             found=names[row],
             expected=f"{shortened(names[other])}, or another name",
             key=" ".join(sorted((shortened(names[row]), shortened(names[other])))),
-            ids=ids_of(document, row),
             edits=_merge(document, row, other),
         )
 
@@ -81,7 +78,7 @@ def _nearly_repeated_name(document: Document, _settings: ValidateSettings) -> It
 
 
 def _merge(document: Document, row: int, other: int) -> Sequence[Edit]:
-    """Return what gives the annotations of a category to another one and removes it."""
+    """Return the edits that give the annotations of a category to another and remove it."""
     categories, columns = document.categories, document.annotations
     pair = categories.id[[row, other]]
     same = np.isin(categories.id, pair) & categories.whole
@@ -101,21 +98,21 @@ def _merge(document: Document, row: int, other: int) -> Sequence[Edit]:
 
 
 def _empty_name(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """C008: names that are no text, or an empty one."""
+    """C008: names that are not text, or empty."""
     categories = document.categories
     wrong = [
-        name is None and isinstance(record, dict) and "name" in record
-        for record, name in zip(categories.values, names_of(document), strict=True)
+        not name and isinstance(record, dict) and "name" in record
+        for record, name in zip(categories.values, categories.texts("name"), strict=True)
     ]
 
     def describe(row: int) -> Defect:
         name = categories.get(row, "name")
-        return Defect(
-            f"category name is {shortened(name)}; expected a text that is not empty",
-            pointer=pointer_to("categories", row, "name"),
+        return record_defect(
+            document,
+            ("categories", row, "name"),
+            f"category name is {shortened(name)}; expected non-empty text",
             found=name,
-            expected="a text that is not empty",
-            ids=ids_of(document, row),
+            expected="non-empty text",
         )
 
     yield from hits(np.array(wrong, np.bool_), describe)

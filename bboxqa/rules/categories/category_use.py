@@ -1,4 +1,4 @@
-"""Which categories a file has, and which of them annotations use."""
+"""C: ids of categories, and categories that no annotation uses."""
 
 from collections.abc import Hashable, Iterator, Sequence
 
@@ -8,39 +8,25 @@ from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.reporting import record_defect, row_edits, summary_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.facts.document import Document
 
-__all__ = ["RULES", "ids_of", "names_of", "repeats", "root_category", "used_categories"]
+__all__ = ["RULES", "repeats", "root_category", "used_categories"]
 
-# More unused categories than this are told of in one go.
+# More unused categories than this are one finding.
 _MANY = 10
 
 
-def names_of(document: Document) -> list[str | None]:
-    """Return the name of each category; None where it is no text, or an empty one."""
-    categories = document.categories
-    raw = [categories.get(row, "name") for row in range(len(categories))]
-    return [name if isinstance(name, str) and name.strip() else None for name in raw]
-
-
-def _first_of(keys: Sequence[Hashable | None]) -> IndexArray:
-    """Return (C,) int64: the first row with the same key; -1 where there is no key."""
-    first: dict[Hashable, int] = {}
-    rows = [-1 if key is None else first.setdefault(key, row) for row, key in enumerate(keys)]
-    return np.array(rows, np.int64)
-
-
 def repeats(keys: Sequence[Hashable | None]) -> tuple[BoolArray, IndexArray]:
-    """Return which rows have the key of an earlier one, and the first row of each key."""
-    first = _first_of(keys)
+    """Return which rows have the key of an earlier one, and the first row of each key.
+
+    The first row is -1 where the key is None.
+    """
+    seen: dict[Hashable, int] = {}
+    rows = [-1 if key is None else seen.setdefault(key, row) for row, key in enumerate(keys)]
+    first = np.array(rows, np.int64)
     return (first >= 0) & (first < np.arange(len(keys))), first
-
-
-def ids_of(document: Document, row: int) -> dict[str, object]:
-    """Return the id of a category, as a finding names it."""
-    record = document.categories.values[row]
-    return {"category": record["id"]} if isinstance(record, dict) and "id" in record else {}
 
 
 def used_categories(document: Document) -> BoolArray:
@@ -51,7 +37,7 @@ def used_categories(document: Document) -> BoolArray:
 
 
 def root_category(document: Document) -> int:
-    """Return the category that Roboflow puts before all others; -1 if there is none."""
+    """Return the root category that Roboflow adds before all others; -1 if there is none."""
     categories = document.categories
     rows = np.flatnonzero(categories.whole & (categories.id == 0))
     complete = document.complete("annotations") and document.complete("categories")
@@ -77,16 +63,15 @@ def _repeated_id(document: Document, _settings: ValidateSettings) -> Iterator[Hi
     repeated, first = repeats(keys)
 
     def describe(row: int) -> Defect:
-        other = categories.get(int(first[row]), "name")
-        return Defect(
-            f"category id {shortened(categories.get(row, 'id'))} is that of category "
-            f"{shortened(other)} "
-            "already; expected an id of its own",
-            pointer=pointer_to("categories", row, "id"),
-            found=categories.get(row, "id"),
+        found, other = categories.get(row, "id"), categories.get(int(first[row]), "name")
+        return record_defect(
+            document,
+            ("categories", row, "id"),
+            f"category id {shortened(found)} is already used by category {shortened(other)}; "
+            "expected a unique id",
+            found=found,
             expected="an id that no other category has",
-            key=shortened(categories.get(row, "id")),
-            ids=ids_of(document, row),
+            key=shortened(found),
         )
 
     yield from hits(repeated, describe)
@@ -99,55 +84,56 @@ def _unused(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     categories, used = document.categories, used_categories(document)
     if not used.any():
         return
-    # The second of two equal ids has no annotations of its own, whatever they meant.
+    # Annotations belong to the first of two categories with one id; the second is C001.
     first = categories.find(categories.id)
     unused = ~used & categories.whole & (first == np.arange(len(categories)))
     if (root := root_category(document)) >= 0:
         unused[root] = False
     rows = np.flatnonzero(unused)
 
+    def removal(row: int) -> tuple[Edit, ...]:
+        return (Edit(pointer_to("categories", row), "remove"),)
+
     def describe(row: int) -> Defect:
-        return Defect(
-            f"category {shortened(categories.get(row, 'name'))} has no annotations",
-            pointer=pointer_to("categories", row),
-            found=categories.get(row, "name"),
+        name = categories.get(row, "name")
+        return record_defect(
+            document,
+            ("categories", row),
+            f"category {shortened(name)} has no annotations",
+            found=name,
             expected="at least one annotation",
-            ids=ids_of(document, row),
-            edits=(Edit(pointer_to("categories", row), "remove"),),
+            edits=removal(row),
         )
 
     if len(rows) <= _MANY:
         yield from hits(unused, describe)
         return
     examples = ", ".join(shortened(categories.get(row, "name")) for row in rows[:3].tolist())
-    yield from described_hits([
-        Defect(
-            f"{len(rows):,} of {len(categories):,} categories have no annotations, "
-            f"such as {examples}",
-            pointer=pointer_to("categories"),
-            expected="at least one annotation for each",
-            edits=tuple(Edit(pointer_to("categories", row), "remove") for row in rows.tolist()),
-            count=len(rows),
-            examples=tuple(pointer_to("categories", row) for row in rows[:3].tolist()),
-        )
-    ])  # fmt: skip
+    found = summary_defect(
+        f"{len(rows):,} of {len(categories):,} categories have no annotations, such as {examples}",
+        "categories",
+        rows,
+        expected="at least one annotation for each",
+        edits=row_edits(rows, removal),
+    )
+    yield from described_hits([found])
 
 
 def _synthetic_root(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """C005: the category that Roboflow adds."""
     if (row := root_category(document)) < 0:
         return
-    yield from described_hits([
-        Defect(
-            f"category {shortened(document.categories.get(row, 'name'))} with id 0 is the "
-            "supercategory of all others and has no annotations; expected only classes",
-            pointer=pointer_to("categories", row),
-            found=document.categories.get(row, "name"),
-            expected="only categories that annotations can have",
-            ids=ids_of(document, row),
-            edits=(Edit(pointer_to("categories", row), "remove"),),
-        )
-    ])  # fmt: skip
+    name = document.categories.get(row, "name")
+    found = record_defect(
+        document,
+        ("categories", row),
+        f"category {shortened(name)} with id 0 is the supercategory of all others and has no "
+        "annotations; expected only classes",
+        found=name,
+        expected="only categories that annotations can have",
+        edits=(Edit(pointer_to("categories", row), "remove"),),
+    )
+    yield from described_hits([found])
 
 
 def _gaps(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -167,14 +153,13 @@ def _gaps(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         place = int(np.flatnonzero(positive != np.arange(1, len(positive) + 1))[0])
         parts.append(f"{n_missing:,} below {positive[-1]:,} are missing, such as {place + 1:,}")
     if parts:
-        yield from described_hits([
-            Defect(
-                f"category ids are not 1 to {max(len(ids), 1):,}: {' and '.join(parts)}",
-                pointer=pointer_to("categories"),
-                expected="ids that count from 1 without gaps",
-                count=max(n_missing, 1),
-            )
-        ])  # fmt: skip
+        found = Defect(
+            f"category ids are not 1 to {max(len(ids), 1):,}: {' and '.join(parts)}",
+            pointer=pointer_to("categories"),
+            expected="ids that count from 1 without gaps",
+            count=max(n_missing, 1),
+        )
+        yield from described_hits([found])
 
 
 RULES = (

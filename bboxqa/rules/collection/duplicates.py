@@ -1,4 +1,4 @@
-"""D: duplicates."""
+"""D: annotations, or objects, that are in the file twice."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -17,7 +17,7 @@ from bboxqa.formats.document.annotation_columns import Kind
 from bboxqa.geometry.kernels.boxes import bbox_iou, corners
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import summary_defect
+from bboxqa.rules.base.reporting import record_defect, summary_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.facts.authorship import authorship
 from bboxqa.rules.facts.box_layout import diagnose
@@ -29,7 +29,7 @@ __all__ = ["RULES"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Earlier:
-    """The boxes that are nearly the same as an earlier one by the same annotator.
+    """The boxes that nearly coincide with an earlier one by the same annotator.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class _Earlier:
 
 
 def _repeats(document: Document) -> IndexArray:
-    """Return for each annotation the first that has the same record but for the id; or -1."""
+    """Return for each annotation the first with the same record except for the id; or -1."""
     columns = document.annotations
 
     def side(place: int, rows: slice | IndexArray) -> FloatArray:
@@ -58,17 +58,17 @@ def _repeats(document: Document) -> IndexArray:
         sound &= rows_where(len(columns), partial(_finite, each))
     rows = np.flatnonzero(sound)
     rows = _with_equals(rows, [*sides, columns.image_id.__getitem__])
-    # Where every box is the same, these keep records apart without reading them.
+    # Where many boxes are equal, these columns tell records apart without decoding them.
     whole = (columns.image_id, columns.category_id, document.annotator, columns.iscrowd,
              columns.form)  # fmt: skip
     sizes = (columns.area, *(document.outline_bounds[:, place] for place in range(4)))
-    known_sizes = [partial(_known, size) for size in sizes]
-    rows = _with_equals(rows, [*sides, *(each.__getitem__ for each in whole), *known_sizes])
+    finite_sizes = [partial(_nan_as_0, size) for size in sizes]
+    rows = _with_equals(rows, [*sides, *(each.__getitem__ for each in whole), *finite_sizes])
     result = np.full(len(columns), -1)
-    known: dict[str, int] = {}
+    first: dict[str, int] = {}
     for row in rows.tolist():
         record = {key: value for key, value in document.record(row).items() if key != "id"}
-        earlier = known.setdefault(json.dumps(record, sort_keys=True), row)
+        earlier = first.setdefault(json.dumps(record, sort_keys=True), row)
         result[row] = -1 if earlier == row else earlier
     return document.spilled(result)
 
@@ -81,16 +81,16 @@ def _of(rows: IndexArray, column: BoxColumn, of: slice | IndexArray) -> NDArray[
     return column(rows[of])
 
 
-def _known(column: FloatArray, rows: slice | IndexArray) -> FloatArray:
+def _nan_as_0(column: FloatArray, rows: slice | IndexArray) -> FloatArray:
     return np.nan_to_num(column[rows])
 
 
 def _with_equals(rows: IndexArray, columns: Columns) -> IndexArray:
-    """Return those of some rows that are there several times, sorted."""
+    """Return the rows that are equal to another one in all columns, in ascending order."""
     first = first_equal(len(rows), [partial(_of, rows, each) for each in columns])
-    again = first != np.arange(len(first))
-    several: IndexArray = rows[np.union1d(first[again], np.flatnonzero(again))]
-    return several
+    repeats = first != np.arange(len(first))
+    result: IndexArray = rows[np.union1d(first[repeats], np.flatnonzero(repeats))]
+    return result
 
 
 def _earlier(document: Document, threshold: float) -> _Earlier:
@@ -114,15 +114,15 @@ def _earlier(document: Document, threshold: float) -> _Earlier:
 
 
 def _drawer(document: Document, exact: IndexArray) -> IndexArray:
-    """Return (N,) int64: annotations of one image by one annotator; -1 to be left out.
+    """Return (N,) int64: the group of each annotation by image and annotator; -1 to leave it out.
 
-    Where an image was given to several people and nobody says who drew what, two boxes can be
-    two people's.
+    Where an image was given to several annotators and annotations name none, two boxes may be of
+    two annotators.
     """
-    columns, known = document.annotations, document.once(authorship)
-    group = document.image * (len(known.names) + 1) + 1 + known.author
-    shared = np.bincount(known.asked[:, 0], minlength=len(document.images) + 1) > 1
-    unknown = (known.author < 0) & shared[document.image]
+    columns, authors = document.annotations, document.once(authorship)
+    group = document.image * (len(authors.names) + 1) + 1 + authors.author
+    shared = np.bincount(authors.asked[:, 0], minlength=len(document.images) + 1) > 1
+    unknown = (authors.author < 0) & shared[document.image]
     left_out = unknown | (columns.iscrowd == 1) | (exact >= 0) | ~columns.whole["category_id"]
     return np.where(left_out | (document.image < 0), -1, group)
 
@@ -132,12 +132,13 @@ def _exact(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 
     def describe(row: int) -> Defect:
         ids = [document.record(each).get("id") for each in (int(earlier[row]), row)]
-        return Defect(
-            f"the same record as annotation {shortened(ids[0])}, but for the id; expected it once",
-            pointer=pointer_to("annotations", row),
+        return record_defect(
+            document,
+            ("annotations", row),
+            f"annotation is equal to annotation {shortened(ids[0])} in all but the id; expected "
+            "it once",
             found=ids[1],
             expected="no annotation twice",
-            ids=document.ids(row),
             edits=(Edit(pointer_to("annotations", row), "remove"),),
             key=_key(ids),
         )
@@ -146,13 +147,13 @@ def _exact(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 
 
 def _key(ids: Iterable[Any]) -> str:
-    """Return ids in an order that is not that of the records."""
+    """Return ids in an order that does not depend on the order of the records."""
     return " ".join(sorted(map(shortened, ids)))
 
 
 def _near(document: Document, settings: ValidateSettings, *, same: bool) -> Iterator[Hits]:
-    """Yield boxes that are nearly the same, of the same or of different categories."""
-    # What is not x, y, width, height overlaps by chance.
+    """Yield boxes that nearly coincide, of the same or of different categories."""
+    # Boxes in another layout overlap by chance.
     if document.once(diagnose) is not None:
         return
     found = document.once(_earlier, settings.duplicate_iou)
@@ -165,19 +166,16 @@ def _near(document: Document, settings: ValidateSettings, *, same: bool) -> Iter
         iou = float(bbox_iou(box[:1], box[1:])[0])
         records = [document.record(first), document.record(row)]
         kinds = [_category(document, each) for each in (first, row)]
-        what = (
-            f"of the same category {kinds[0]}"
-            if same
-            else f"which is {kinds[0]} and not {kinds[1]}"
-        )
-        return Defect(
-            f"bbox has an IoU of {iou:.3g} with annotation "
-            f"{shortened(records[0].get('id'))}, {what}; "
-            f"expected less than {limit} for one annotator",
-            pointer=pointer_to("annotations", row, "bbox"),
+        what = f"of the same category {kinds[0]}"
+        if not same:
+            what = f"which is {kinds[0]} and not {kinds[1]}"
+        return record_defect(
+            document,
+            ("annotations", row, "bbox"),
+            f"bbox has an IoU of {iou:.3g} with annotation {shortened(records[0].get('id'))}, "
+            f"{what}; expected less than {limit} for one annotator",
             found=records[1].get("bbox"),
             expected=f"an IoU below {limit}",
-            ids=document.ids(row),
             examples=(pointer_to("annotations", first), pointer_to("annotations", row)),
             key=_key([record.get("id") for record in records]),
         )
@@ -188,14 +186,15 @@ def _near(document: Document, settings: ValidateSettings, *, same: bool) -> Iter
 
 
 def _not_compared(document: Document, rows: IndexArray) -> Defect:
-    """Return what is said where the search ended before it compared all boxes."""
+    """Return the finding about annotations that were not compared with all others."""
     n_images = len(np.unique(document.image[rows]))
     return summary_defect(
         f"{count(len(rows), 'annotation')} of {count(n_images, 'image')} lie so close together "
         "that not all pairs were compared; to compare more of them, raise duplicate_iou or "
-        "validate images in files of their own",
+        "split the file by image",
+        "annotations",
         rows,
-        lambda row: pointer_to("annotations", row, "bbox"),
+        "bbox",
         expected="fewer boxes in one place",
     )
 
@@ -204,14 +203,6 @@ def _category(document: Document, row: int) -> str:
     place = int(document.category[row])
     name = document.categories.get(place, "name") if place >= 0 else None
     return shortened(document.annotations.category_id[row].item() if name is None else name)
-
-
-def _same_class(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
-    yield from _near(document, settings, same=True)
-
-
-def _other_class(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
-    yield from _near(document, settings, same=False)
 
 
 _DOG = {"categories": [{}, {"name": "dog"}]}
@@ -248,7 +239,7 @@ RULES = (
             so.""",
         bad={"annotations": [{}, {"bbox": [10, 10, 20, 31]}]},
         good={"annotations": [{"rater": "ann"}, {"rater": "bob", "bbox": [10, 10, 20, 31]}]},
-        check=_same_class,
+        check=partial(_near, same=True),
     ),
     Rule(
         code="D003",
@@ -264,6 +255,6 @@ RULES = (
             lie in one place the search ends early, and an info finding says so.""",
         bad={**_DOG, "annotations": [{}, {"category_id": 2, "bbox": [10, 10, 20, 31]}]},
         good={**_DOG, "annotations": [{}, {"category_id": 2, "bbox": [10, 10, 20, 36]}]},
-        check=_other_class,
+        check=partial(_near, same=False),
     ),
 )

@@ -1,4 +1,4 @@
-"""Q: statistics."""
+"""Q: numbers and sizes of annotations that are unusual in their file."""
 
 from collections.abc import Iterator
 
@@ -8,6 +8,7 @@ from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.reporting import record_defect, summary_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.facts.box_layout import diagnose
 from bboxqa.rules.facts.document import Document
@@ -20,7 +21,7 @@ _MOST = 0.9
 _ENOUGH = 20
 _ENOUGH_IMAGES = 8
 _FAR = 6.0
-# Smaller spreads of logarithms count as these: where all are alike, nothing near is odd.
+# Least spreads of logarithms: where all values are alike, small deviations are not unusual.
 _MIN_SIZE_SPREAD = 0.25
 _MIN_NUMBER_SPREAD = 0.2
 
@@ -39,28 +40,28 @@ def _balance(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
             for row in few[np.argsort(number[few], kind="stable")][:3].tolist()
         )
         founds.append(
-            Defect(
-                f"{len(few):,} of {len(used):,} used categories with fewer than {_FEW} "
-                f"annotations: {names}{', …' if len(few) > 3 else ''}",
+            summary_defect(
+                f"fewer than {_FEW} annotations in {len(few):,} of {len(used):,} used "
+                f"categories: {names}{', …' if len(few) > 3 else ''}",
+                "categories",
+                few,
                 pointer=pointer_to("categories", int(few[0])),
                 expected=f"{_FEW} annotations or more",
                 ids={"category": document.categories.get(int(few[0]), "id")},
-                count=len(few),
-                examples=tuple(pointer_to("categories", int(row)) for row in few[:3]),
             )
         )
     top = int(number.argmax()) if len(used) > 1 else -1
     if top >= 0 and number[top] > _MOST * number.sum():
+        name, total = shortened(document.categories.get(top, "name")), int(number.sum())
         founds.append(
-            Defect(
-                f"category {shortened(document.categories.get(top, 'name'))} has "
-                f"{number[top]:,} of "
-                f"{count(int(number.sum()), 'annotation')}; expected at most {_MOST:.0%}",
-                pointer=pointer_to("categories", top),
+            record_defect(
+                document,
+                ("categories", top),
+                f"category {name} has {number[top]:,} of {count(total, 'annotation')}; expected "
+                f"at most {_MOST:.0%}",
                 found=int(number[top]),
                 expected=f"at most {_MOST:.0%} of the annotations",
-                key=shortened(document.categories.get(top, "name")),
-                ids={"category": document.categories.get(top, "id")},
+                key=name,
                 count=int(number[top]),
             )
         )
@@ -85,13 +86,13 @@ def _sizes(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         row = int(odd_rows[place])
         name = document.categories.get(int(document.category[row]), "name")
         width, height = bbox[row, 2:]
-        return Defect(
-            f"bbox of {width:.4g} × {height:.4g} px; boxes of {shortened(name)} are mostly about "
-            f"{side[place]:.3g} × {side[place]:.3g} px",
-            pointer=pointer_to("annotations", row, "bbox"),
+        return record_defect(
+            document,
+            ("annotations", row, "bbox"),
+            f"bbox is {width:.4g} × {height:.4g} px; the median area of boxes of "
+            f"{shortened(name)} is that of {side[place]:.3g} × {side[place]:.3g} px",
             found=bbox[row].tolist(),
             expected=f"an area nearer to the median, {side[place] ** 2:.4g} px²",
-            ids=document.ids(row),
         )
 
     if len(odd_rows):
@@ -108,13 +109,13 @@ def _numbers(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     middle = float(np.median(number[rows]))
 
     def describe(row: int) -> Defect:
-        return Defect(
+        return record_defect(
+            document,
+            ("images", row),
             f"image has {count(int(number[row]), 'annotation')}; the median of the annotated "
             f"images is {middle:g}",
-            pointer=pointer_to("images", row),
             found=int(number[row]),
             expected=f"a number nearer to {middle:g}",
-            ids={"image": document.images.get(row, "id")},
         )
 
     yield from hits(rows[np.abs(score) > _FAR], describe)

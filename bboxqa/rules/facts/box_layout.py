@@ -1,4 +1,4 @@
-"""What all boxes of a file say together: how they are written, whatever COCO asks for."""
+"""The layout of all boxes of a file: COCO's, corners, centres, or parts of the image."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -14,17 +14,17 @@ from bboxqa.rules.facts.image_bounds import overshoot, row_max, row_min
 
 __all__ = ["Diagnosis", "Layout", "diagnose", "swapped_images"]
 
-# So many boxes say something of a file; fewer do only where they are all there is.
+# Boxes needed for a diagnosis, unless the file has fewer.
 _ENOUGH = 5
-# Boxes that are drawn by hand leave their image and their outline by a little.
+# How far boxes drawn by hand may extend beyond their image or differ from their outline.
 _PART_OF_SIDE = 0.02
 _PIXELS = 2.0
-# Shares of boxes: how many must speak for a reading, and how few may speak against it.
+# Shares of boxes that must support a layout, or may contradict it.
 _MOST = 0.5
 _MANY = 0.2
 _NEARLY_ALL = 0.95
 _FEW = 0.1
-# An image of fewer pixels a side may well have boxes of less than one.
+# Images with shorter sides, in pixels, may have boxes smaller than 1 pixel.
 _LARGER_THAN_ONE = 4.0
 _UNIT = (-0.01, 1.01)
 
@@ -39,17 +39,17 @@ class Layout(StrEnum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Diagnosis:
-    """How the boxes of a file seem to be written.
+    """The probable layout of the boxes of a file, where it is not COCO's.
 
     Attributes
     ----------
     layout : Layout
     rows : (H,) int64
-        The annotations whose boxes can be read so.
+        The annotations whose boxes are valid in this layout.
     bbox : (H, 4) float64
-        These boxes as COCO has them: x, y, width, height in pixels.
+        These boxes in COCO's layout: x, y, width, height in pixels.
     evidence : str
-        What speaks for it, with numbers.
+        The numbers of boxes that support the diagnosis, in words.
     """
 
     layout: Layout
@@ -59,7 +59,7 @@ class Diagnosis:
 
 
 def _read(bbox: FloatArray, layout: Layout | None) -> FloatArray:
-    """Return boxes that are written in a layout, if not as COCO has it, as x, y, width, height."""
+    """Return boxes of a layout as x, y, width, height; None is COCO's layout."""
     if layout is None:
         return bbox
     first, second = bbox[:, :2], bbox[:, 2:]
@@ -69,17 +69,9 @@ def _read(bbox: FloatArray, layout: Layout | None) -> FloatArray:
 
 
 def diagnose(document: Document) -> Diagnosis | None:
-    """Return how the boxes of a file are written if it is not as COCO asks; else None.
+    """Return the layout of the boxes of a file; None where it is COCO's, or not certain.
 
-    Outlines decide where there are some; else where the boxes lie in their images does.
-
-    Parameters
-    ----------
-    document : Document
-
-    Returns
-    -------
-    Diagnosis or None
+    The outlines decide where there are any, otherwise the images that boxes extend beyond.
     """
     with np.errstate(all="ignore"):
         normalised = _normalised(document)
@@ -104,7 +96,7 @@ def _normalised(document: Document) -> Diagnosis | None:
     rows, total = np.flatnonzero(unit), int(sized.sum())
     if len(rows) == 0 or len(rows) < _NEARLY_ALL * total:
         return None
-    # 0 and 1 alone can be pixels.
+    # Boxes of zeros and ones only may be in pixels.
     if not (bbox[rows] % 1 != 0).any():
         return None
     evidence = f"{len(rows):,} of {total:,} lie between 0 and 1, and their images are larger"
@@ -114,7 +106,7 @@ def _normalised(document: Document) -> Diagnosis | None:
 
 
 def _fits(document: Document, layout: Layout | None) -> tuple[BoolArray, BoolArray]:
-    """Return where boxes, read in a layout, are bounds of outlines, and where there are both."""
+    """Return where boxes of a layout are the bounds of outlines, and where both exist."""
     bounds, written = document.outline_bounds, document.annotations.bbox
     fits, known = np.zeros((2, len(written)), np.bool_)
     if len(document.annotations.rings.row) == 0:
@@ -127,23 +119,23 @@ def _fits(document: Document, layout: Layout | None) -> tuple[BoolArray, BoolArr
 
 
 def _by_outlines(document: Document, plain: BoolArray, known: BoolArray) -> Diagnosis | None:
-    """Compare each box, as read in a layout, with the bounds of its outline."""
-    n_boxes, n_known = document.has_box.sum(), int(known.sum())
+    """Return the layout in which most boxes are the bounds of their outlines."""
+    n_boxes, n_outlined = document.has_box.sum(), int(known.sum())
     for layout in (Layout.CORNERS, Layout.CENTRE):
         fits = _fits(document, layout)[0]
         speaks, against = int((fits & ~plain).sum()), int((plain & ~fits).sum())
         enough = speaks >= _ENOUGH or (speaks > 0 and speaks == n_boxes)
-        if enough and speaks > _MOST * n_known and against <= _FEW * speaks:
+        if enough and speaks > _MOST * n_outlined and against <= _FEW * speaks:
             evidence = (
-                f"read so, {speaks:,} of {n_known:,} are the bounds of their outlines, which they "
-                "are not as x, y, width, height"
+                f"read this way, {speaks:,} of {n_outlined:,} are the bounds of their outlines, "
+                "but not as x, y, width, height"
             )
             return _diagnosis(document, layout, plain & ~fits, evidence)
     return None
 
 
 def _by_images(document: Document, plain: BoolArray) -> Diagnosis | None:
-    """Compare where boxes leave their images when read in one way or the other."""
+    """Return the layout in which boxes lie inside the images that they otherwise extend beyond."""
     bbox, size = document.annotations.bbox, document.size
     sized = _sized(document)
     total = int(sized.sum())
@@ -161,15 +153,15 @@ def _by_images(document: Document, plain: BoolArray) -> Diagnosis | None:
             (1 - _NEARLY_ALL) * total, _FEW * n_outside
         ):
             evidence = (
-                f"as x, y, width, height {n_outside:,} of {total:,} leave their image; "
-                f"read so, {cured:,} of these lie in it"
+                f"as x, y, width, height, {n_outside:,} of {total:,} extend beyond their image; "
+                f"read this way, {cured:,} of these lie inside"
             )
             return _diagnosis(document, layout, plain, evidence)
     return None
 
 
 def _sized(document: Document) -> BoolArray:
-    """Return which annotations have a box, and an image whose size is known."""
+    """Return which annotations have a box and an image of known size."""
     size = document.size
     return document.has_box & rows_where(
         len(size), lambda rows: ~np.isnan(size[rows, 0] + size[rows, 1])
@@ -177,36 +169,29 @@ def _sized(document: Document) -> BoolArray:
 
 
 def _good(document: Document, layout: Layout, rows: slice) -> BoolArray:
-    """Return which of some boxes, read in a layout, are boxes and lie in their images."""
+    """Return which boxes of a layout have an area and lie inside their images."""
     read = _read(document.annotations.bbox[rows], layout)
     return (row_min(read[:, 2:]) > 0) & _inside(read, document.size[rows])
 
 
 def _inside(bbox: FloatArray, size: FloatArray) -> BoolArray:
-    """Return which boxes lie in their images, but for what a hand is off."""
+    """Return which boxes lie inside their images, up to the inaccuracy of drawing."""
     beyond = overshoot(bbox, size) - np.tile(_PART_OF_SIDE * size, 2)
     inside: BoolArray = row_max(beyond) <= _PIXELS
     return inside
 
 
 def _diagnosis(document: Document, layout: Layout, sound: BoolArray, evidence: str) -> Diagnosis:
-    """Return the diagnosis of all boxes that can be read so and are not sound as they are."""
+    """Return the diagnosis of all boxes that are valid in a layout and not sound in COCO's."""
     read = _read(document.annotations.bbox, layout)
     rows = np.flatnonzero((row_min(read[:, 2:]) > 0) & np.isfinite(read.sum(axis=1)) & ~sound)
     return Diagnosis(layout, rows, read[rows], evidence)
 
 
 def swapped_images(document: Document) -> BoolArray:
-    """Return the images whose width and height look swapped, since their boxes say so.
+    """Return (I,) bool: the images whose width and height look swapped.
 
-    Parameters
-    ----------
-    document : Document
-
-    Returns
-    -------
-    (I,) bool
-        All False unless nearly all images that boxes leave would hold them after a swap.
+    All False unless nearly all images that boxes extend beyond would hold them after a swap.
     """
     n_images = len(document.images)
     none = np.zeros(n_images, np.bool_)

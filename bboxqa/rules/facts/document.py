@@ -57,6 +57,11 @@ class Records:
         value = self.values[row]
         return value.get(key) if isinstance(value, dict) else None
 
+    def texts(self, key: str) -> list[str]:
+        """Return (I,) texts under a key; "" where there is none but blanks."""
+        raw = [self.get(row, key) for row in range(len(self))]
+        return [text if isinstance(text, str) and text.strip() else "" for text in raw]
+
     def numbers(self, key: str) -> FloatArray:
         """Return (I,) float64 of what stands under a key; NaN where it is no finite number."""
         raw: list[Any] = [

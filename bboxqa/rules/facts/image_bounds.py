@@ -9,6 +9,7 @@ from bboxqa.core.arrays import FloatArray
 from bboxqa.model.settings import ValidateSettings
 
 __all__ = [
+    "EDGES",
     "becomes_degenerate",
     "clipped",
     "overshoot",
@@ -16,14 +17,19 @@ __all__ = [
     "rounded_values",
     "row_max",
     "row_min",
+    "size_text",
 ]
 
-# Every whole number up to it is a float of its own.
+EDGES = ("left", "top", "right", "bottom")
+"""The edges of an image, in the order of the columns of `overshoot`."""
+
+
+# Up to it, floats represent every whole number exactly.
 _WHOLE = 2.0**53
 
 
 def overshoot(bbox: FloatArray, size: FloatArray) -> FloatArray:
-    """Return how far boxes reach beyond their images.
+    """Return how far boxes extend beyond their images.
 
     Parameters
     ----------
@@ -46,8 +52,14 @@ def overshoot(bbox: FloatArray, size: FloatArray) -> FloatArray:
         return np.hstack([-bbox[:, :2], bbox[:, :2] + bbox[:, 2:] - size])
 
 
+def size_text(size: FloatArray) -> str:
+    """Return the size of an image as a message adds it; "" where it is not known."""
+    width, height = size
+    return "" if np.isnan(width) or np.isnan(height) else f" ({width:g} x {height:g})"
+
+
 def row_max(values: FloatArray) -> FloatArray:
-    """Return the largest number of each row; column by column, which is fast for few of them."""
+    """Return the largest number of each row; column by column, which is fast for few columns."""
     result: FloatArray = reduce(np.maximum, values.T)
     return result
 
@@ -79,7 +91,7 @@ def clipped(bbox: Sequence[float], size: Sequence[float]) -> list[float]:
 def becomes_degenerate(
     before: Sequence[float], after: Sequence[float], settings: ValidateSettings
 ) -> bool:
-    """Return whether a changed box would be too small or too long, and was not before."""
+    """Return whether a change makes a box empty, too small or too long."""
 
     def bad(box: Sequence[float]) -> tuple[bool, bool, bool]:
         short, long = sorted(box[2:])
@@ -90,7 +102,7 @@ def becomes_degenerate(
 
 
 def rounded_number(value: float) -> int | float:
-    """Return a coordinate as one writes it: without the dust of arithmetic.
+    """Return a coordinate rounded to six decimals, as an int where it is whole.
 
     Examples
     --------
@@ -103,5 +115,5 @@ def rounded_number(value: float) -> int | float:
 
 
 def rounded_values(values: Sequence[float] | FloatArray) -> list[int | float]:
-    """Return coordinates as one writes them; see `rounded_number`."""
+    """Return rounded coordinates; see `rounded_number`."""
     return [rounded_number(value) for value in values]

@@ -96,7 +96,7 @@ def read_picture(path: Path) -> ImageContent:
         refused = picture is None or picture.problem.startswith(_NOT_DECODED)
         if refused and driver is not None:
             picture = _with_rasterio(path, driver) or picture
-        unknown = ImageContent("it is no image of a known format, or its header is broken")
+        unknown = ImageContent("it is not an image of a known format, or its header is broken")
         return replace(picture or unknown, digest=digest)
     except OSError as error:
         return ImageContent(f"the file cannot be read: {_reason(error)}")

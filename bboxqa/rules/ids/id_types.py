@@ -1,4 +1,4 @@
-"""S: ids that are not whole numbers, S003."""
+"""S: ids and references that are not whole numbers, S003."""
 
 from collections.abc import Callable, Iterator
 
@@ -54,7 +54,7 @@ def _references(document: Document, key: str) -> Iterator[Hits]:
 def _found(
     document: Document, name: str, key: str, odd: BoolArray, new: IndexArray, mended: BoolArray
 ) -> Iterator[Hits]:
-    """Yield the records that have something else than a number under a key."""
+    """Yield the records whose value under a key is not a whole number."""
 
     def edits(row: int, _value: Callable[[], object]) -> tuple[Edit, ...]:
         return (Edit(pointer_to(name, row, key), "replace", int(new[row])),) if mended[row] else ()

@@ -1,4 +1,4 @@
-"""I: ids and references."""
+"""I: ids of annotations and images that are used twice or reserved, and files listed twice."""
 
 from collections.abc import Iterator
 
@@ -13,68 +13,65 @@ from bboxqa.rules.base.reporting import (
     each_or_summary,
     first_occurrence,
     ids_of,
-    n_records,
+    record_defect,
     summary_defect,
 )
-from bboxqa.rules.base.rule import Defect, Hits, LazyEdits, Rule
+from bboxqa.rules.base.rule import Defect, Hits, Rule
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.ids.numbering import new_ids
 
 __all__ = ["RULES"]
 
 
-def _again(ids: IndexArray, whole: BoolArray) -> tuple[IndexArray, IndexArray]:
+def _repeats(ids: IndexArray, whole: BoolArray) -> tuple[IndexArray, IndexArray]:
     """Return the records whose id an earlier one has, and the first with the id of each record."""
     first = first_occurrence(ids, whole)
     return np.flatnonzero((first >= 0) & (first != np.arange(len(first)))), first
 
 
-def _annotations_again(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _repeated_annotations(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     columns = document.annotations
-    rows, first = _again(columns.id, columns.whole["id"])
+    rows, first = _repeats(columns.id, columns.whole["id"])
     if len(rows):
         yield from _repeated(document, "annotations", rows, first, new_ids(document))
 
 
-def _images_again(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _repeated_images(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     images = document.images
-    rows, first = _again(images.id, images.whole)
+    rows, first = _repeats(images.id, images.whole)
     yield from _repeated(document, "images", rows, first, np.zeros(len(images), np.int64))
+
+
+def _id_edits(name: str, row: int, new: IndexArray) -> tuple[Edit, ...]:
+    return (Edit(pointer_to(name, row, "id"), "replace", int(new[row])),) if new[row] else ()
 
 
 def _repeated(
     document: Document, name: str, rows: IndexArray, first: IndexArray, new: IndexArray
 ) -> Iterator[Hits]:
-    """Yield records whose id an earlier one has; `new` is 0 where there is no other id for it."""
-    total = n_records(document, name)
-
-    def pointer(row: int) -> str:
-        return pointer_to(name, row, "id")
+    """Yield records whose id an earlier one has; `new` is 0 where no other id is known for it."""
 
     def edits(row: int) -> tuple[Edit, ...]:
-        return (Edit(pointer(row), "replace", int(new[row])),) if new[row] else ()
+        return _id_edits(name, row, new)
 
     def describe(row: int) -> Defect:
-        ids = ids_of(document, name, row)
-        value = ids.get("annotation" if name == "annotations" else "image")
-        return Defect(
-            f"id {shortened(value)} is also that of {pointer_to(name, int(first[row]))}; "
-            "expected each id once",
-            pointer(row),
+        value = ids_of(document, name, row).get("annotation" if name == "annotations" else "image")
+        return record_defect(
+            document,
+            (name, row, "id"),
+            f"id {shortened(value)} is already used by {pointer_to(name, int(first[row]))}; "
+            "expected a unique id",
             found=value,
             expected="an id that no other record has",
             key=shortened(value),
-            ids=ids,
             edits=edits(row),
         )
 
-    def describe_all() -> Defect:
-        message = f"{len(rows):,} of {total:,} {name} have the id of an earlier one"
-        every = LazyEdits(lambda: (edit for row in rows.tolist() for edit in edits(row)))
-        expected = "each id once"
-        return summary_defect(f"{message}; expected {expected}", rows, pointer, edits=every)
+    def message() -> str:
+        share = f"{len(rows):,} of {len(first):,} {name}"
+        return f"{share} have the id of an earlier one; expected unique ids"
 
-    yield from each_or_summary(rows, total, describe, describe_all)
+    yield from each_or_summary(rows, len(first), describe, message, edits=edits)
 
 
 def _zero(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -83,82 +80,66 @@ def _zero(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     if not len(rows):
         return
     new = new_ids(document)
-
-    def pointer(row: int) -> str:
-        return pointer_to("annotations", row, "id")
+    why = "which COCOeval treats as no match; expected 1 or more"
 
     def edits(row: int) -> tuple[Edit, ...]:
-        return (Edit(pointer(row), "replace", int(new[row])),) if new[row] else ()
+        return _id_edits("annotations", row, new)
 
     def describe(row: int) -> Defect:
-        return Defect(
-            "annotation id is 0, which COCOeval takes for no match; expected 1 or more",
-            pointer(row),
+        return record_defect(
+            document,
+            ("annotations", row, "id"),
+            f"annotation id is 0, {why}",
             found=document.record(row).get("id"),
             expected="1 or more",
-            ids=document.ids(row),
             edits=edits(row),
         )
 
-    def describe_all() -> Defect:
-        message = (
-            f"id of {len(rows):,} of {len(columns):,} annotations is 0, which COCOeval takes for "
-            "no match; expected 1 or more"
-        )
-        every = LazyEdits(lambda: (edit for row in rows.tolist() for edit in edits(row)))
-        return summary_defect(message, rows, pointer, expected="1 or more", edits=every)
+    def message() -> str:
+        return f"id of {len(rows):,} of {len(columns):,} annotations is 0, {why}"
 
-    yield from each_or_summary(rows, len(columns), describe, describe_all)
+    yield from each_or_summary(rows, len(columns), describe, message, edits=edits)
 
 
-def _by_name(document: Document) -> dict[str, list[int]]:
-    """Return the images of each file name."""
-    result: dict[str, list[int]] = {}
-    for row, image in enumerate(document.images.values):
+def _files_of_several_images(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    images = document.images
+    names: dict[str, list[int]] = {}
+    for row, image in enumerate(images.values):
         name = image.get("file_name") if isinstance(image, dict) else None
         if isinstance(name, str) and name:
-            result.setdefault(name, []).append(row)
-    return result
-
-
-def _names_again(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    images = document.images
-    names = _by_name(document)
-    again = {row for rows in names.values() if len(rows) > 1 for row in rows}
-    # In their order, since records may have to be decoded for it.
-    ids_of_rows, owned = {}, {}
-    for row in sorted(again):
-        ids_of_rows[row] = shortened(images.get(row, "id"))
-        owned[row] = images.get(row, "annotator") is not None
+            names.setdefault(name, []).append(row)
+    shared = {row for rows in names.values() if len(rows) > 1 for row in rows}
+    # In ascending order, since records may have to be decoded for it.
+    ids = {row: shortened(images.get(row, "id")) for row in sorted(shared)}
     repeated = [
-        rows
-        for rows in names.values()
-        if len(rows) > 1 and len({ids_of_rows[row] for row in rows}) > 1
+        rows for rows in names.values() if len(rows) > 1 and len({ids[row] for row in rows}) > 1
     ]
-    named = all(owned[row] for rows in repeated for row in rows)
-    regular = len(set(map(len, names.values()))) == 1
+    is_named = all(
+        images.get(row, "annotator") is not None
+        for row in sorted(row for rows in repeated for row in rows)
+    )
+    is_regular = len({len(rows) for rows in names.values()}) == 1
 
-    def found(place: int) -> Defect:
+    def describe(place: int) -> Defect:
         rows = repeated[place]
         name = images.get(rows[0], "file_name")
-        ids = ", ".join(ids_of_rows[row] for row in rows[:3])
-        more = ", …" if len(rows) > 3 else ""
-        return Defect(
-            f"file_name {shortened(name)} is that of "
-            f"{count(len(rows), 'image')} (ids {ids}{more}); "
-            "expected one, unless each is the work of another annotator",
-            pointer_to("images", rows[1], "file_name"),
+        listed = ", ".join(ids[row] for row in rows[:3]) + (", …" if len(rows) > 3 else "")
+        return summary_defect(
+            f"file_name {shortened(name)} is used by {count(len(rows), 'image')} (ids {listed}); "
+            "expected one image per file, unless each is of another annotator",
+            "images",
+            rows,
+            "file_name",
+            pointer=pointer_to("images", rows[1], "file_name"),
             found=name,
             expected="each file once",
             key=shortened(name),
             ids=ids_of(document, "images", rows[1]),
-            count=len(rows),
-            examples=tuple(pointer_to("images", row, "file_name") for row in rows[:3]),
         )
 
-    severity = Severity.INFO if named or regular else None
+    severity = Severity.INFO if is_named or is_regular else None
     if repeated:
-        yield Hits(np.zeros(len(repeated), np.int64), found, severity)
+        yield Hits(np.zeros(len(repeated), np.int64), describe, severity)
 
 
 RULES: tuple[Rule, ...] = (
@@ -173,7 +154,7 @@ RULES: tuple[Rule, ...] = (
             counting on. The fix gives every later one a new id above all others.""",
         bad={"annotations": [{}, {"id": 1, "bbox": [50, 10, 20, 30]}]},
         good={"annotations": [{}, {"id": 2, "bbox": [50, 10, 20, 30]}]},
-        check=_annotations_again,
+        check=_repeated_annotations,
         fix="safe",
     ),
     Rule(
@@ -187,7 +168,7 @@ RULES: tuple[Rule, ...] = (
             belongs to. Look up the annotations in the files that were joined, and count on.""",
         bad={"images": [{}, {"id": 1}]},
         good={"images": [{}, {"id": 2}], "annotations": [{}, {"image_id": 2}]},
-        check=_images_again,
+        check=_repeated_images,
     ),
     Rule(
         code="I003",
@@ -222,6 +203,6 @@ RULES: tuple[Rule, ...] = (
             "images": [{}, {"file_name": "b/a.jpg"}],
             "annotations": [{}, {"image_id": 2}],
         },
-        check=_names_again,
+        check=_files_of_several_images,
     ),
 )

@@ -1,4 +1,4 @@
-"""Ids as the fixes write them: rules that mend one id in different ways agree on the new one."""
+"""Ids as fixes write them: rules that fix one id for different reasons agree on the new one."""
 
 from dataclasses import dataclass
 
@@ -20,22 +20,22 @@ _LARGEST = 2**63 - 1
 def new_ids(document: Document) -> IndexArray:
     """Return the id of each annotation after all fixes of annotation ids.
 
-    An id that an earlier annotation has, and 0, give way to the next free number above all ids.
+    0 and the id of an earlier annotation are replaced by the next free number above all ids.
 
     Returns
     -------
     (N,) int64
-        0 where there is no number, and no way to one.
+        0 where the id is not a number and cannot be made one.
     """
     columns = document.annotations
     result = np.where(columns.whole["id"], columns.id, 0)
     first = first_occurrence(columns.id, columns.whole["id"])
-    again = (first >= 0) & (first != np.arange(len(first)))
-    given = np.flatnonzero(columns.whole["id"] & (again | (columns.id == 0)))
+    repeated = (first >= 0) & (first != np.arange(len(first)))
+    replaced = np.flatnonzero(columns.whole["id"] & (repeated | (columns.id == 0)))
     largest = int(max(result.max(initial=0), 0))
-    fits = largest + len(given) <= _LARGEST
-    if len(given):
-        result[given] = largest + 1 + np.arange(len(given)) if fits else 0
+    fits = largest + len(replaced) <= _LARGEST
+    if len(replaced):
+        result[replaced] = largest + 1 + np.arange(len(replaced)) if fits else 0
     return result
 
 
@@ -48,7 +48,7 @@ def is_unique(ids: IndexArray, whole: BoolArray) -> BoolArray:
 
 
 def gets_whole_id(records: Records) -> BoolArray:
-    """Return which ids of images or categories are whole numbers, or are written so by a fix."""
+    """Return which ids of images or categories are whole numbers, or become so by a fix."""
     return records.exact | (is_unique(records.id, records.whole) & (records.id >= 0))
 
 
@@ -61,30 +61,29 @@ class Link:
     key : str
         "image_id" or "category_id".
     name : str
-        The list where the records stand.
+        The list that holds the records.
     records : Records
-    known : bool
-        Whether all of them are known; if not, nothing can be said of the references.
+    is_complete : bool
+        Whether the list was read to its end; if not, references cannot be judged.
     ids : (N,) int64
-        The reference as a number; 0 where it is none.
+        The reference as a number; 0 where it is not one.
     whole : (N,) bool
-        Whether it is one.
+        Whether it is a whole number, however written.
     target : (N,) int64
         The first record with that number, however written; -1 for none.
     kind : (N,) uint8
-        How the reference is written.
+        `Kind` of the reference.
     mixed : (N,) bool
-        Records have that number, but none has it written as the reference is: as a whole
-        number, as a fraction (7.0), or as a text.
+        Whether records have that number, but none in the type of the reference: integer, float
+        (7.0) or text.
     mendable : (N,) bool
-        Whether writing the reference as a number, and the id of the record too where it is not
-        one, makes them equal.
+        Whether writing the reference and the id of the record as integers makes them equal.
     """
 
     key: str
     name: str
     records: Records
-    known: bool
+    is_complete: bool
     ids: IndexArray
     whole: BoolArray
     target: IndexArray
@@ -101,9 +100,9 @@ def link(document: Document, key: str) -> Link:
     target = document.image if images else document.category
     ids = columns.image_id if images else columns.category_id
     kind = columns.kind[key]
-    known = document.complete(REFERENCES[key])
+    is_complete = document.complete(REFERENCES[key])
     mixed = mendable = np.zeros(len(columns), np.bool_)
-    if known and not (records.exact.all() and (kind == Kind.INT).all()):
+    if is_complete and not (records.exact.all() and (kind == Kind.INT).all()):
         found = target >= 0
         within = {
             kind_of: find(records.id[records.whole & _written_as(records, kind_of)], ids) >= 0
@@ -115,8 +114,8 @@ def link(document: Document, key: str) -> Link:
         certain = np.append(gets_whole_id(records), False)
         mendable = found & certain[target] & ~ambiguous
     return Link(
-        key=key, name=REFERENCES[key], records=records, known=known, ids=ids,
-        whole=columns.whole[key], target=target, kind=kind, mixed=mixed, mendable=mendable,
+        key=key, name=REFERENCES[key], records=records, is_complete=is_complete,
+        ids=ids, whole=columns.whole[key], target=target, kind=kind, mixed=mixed, mendable=mendable,
     )  # fmt: skip
 
 

@@ -1,4 +1,4 @@
-"""I: what annotations refer to, I004, I005 and I007."""
+"""I: references of annotations to images and categories, I004, I005 and I007."""
 
 from collections.abc import Iterator
 
@@ -10,8 +10,8 @@ from bboxqa.core.text import count
 from bboxqa.formats.document.annotation_columns import Kind
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import each_or_summary, summary_defect
-from bboxqa.rules.base.rule import Defect, Hits, LazyEdits, Rule, described_hits
+from bboxqa.rules.base.reporting import each_or_summary, record_defect, summary_defect
+from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.ids.numbering import REFERENCES, Link, link
 
@@ -22,7 +22,7 @@ def _orphans(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     for key in REFERENCES:
         found = link(document, key)
         rows = np.flatnonzero(found.whole & (found.target < 0))
-        if not found.known or not len(rows):
+        if not found.is_complete or not len(rows):
             continue
         shift = _shift(found)
         if shift:
@@ -32,13 +32,13 @@ def _orphans(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 
 
 def _shift(found: Link) -> int:
-    """Return by how much all references have to be raised to be found; 0 where nothing helps."""
-    known, used = found.records.id[found.records.whole], found.ids[found.whole]
-    if not len(known):
+    """Return by how much all references have to be raised to match; 0 where nothing helps."""
+    ids, used = found.records.id[found.records.whole], found.ids[found.whole]
+    if not len(ids):
         return 0
     from_zero, from_one = bool(used.min() == 0), bool(used.min() > 0)
-    for shift, fits in ((1, known.min() == 1 and from_zero), (-1, known.min() == 0 and from_one)):
-        if fits and (find(known, used + shift) >= 0).all():
+    for shift, fits in ((1, ids.min() == 1 and from_zero), (-1, ids.min() == 0 and from_one)):
+        if fits and (find(ids, used + shift) >= 0).all():
             return shift
     return 0
 
@@ -46,44 +46,36 @@ def _shift(found: Link) -> int:
 def _shifted(found: Link, rows: IndexArray, shift: int) -> Defect:
     first, other = ("0", "1") if shift > 0 else ("1", "0")
     message = (
-        f"{found.key} of {count(len(rows), 'annotation')} is not among the {found.name}; all are "
-        f"if {found.key} counts from {first} and the {found.name} from {other}"
+        f"{found.key} of {count(len(rows), 'annotation')} matches none of the {found.name}; all "
+        f"match if {found.key} counts from {first} and the ids of {found.name} from {other}"
     )
     expected = f"the id of one of the {found.name}"
-    return summary_defect(
-        message, rows, lambda row: pointer_to("annotations", row, found.key), expected=expected
-    )
+    return summary_defect(message, "annotations", rows, found.key, expected=expected)
 
 
 def _without_target(document: Document, found: Link, rows: IndexArray) -> Iterator[Hits]:
     key, total = found.key, len(document.annotations)
     expected = f"the id of one of the {found.name}"
 
-    def pointer(row: int) -> str:
-        return pointer_to("annotations", row, key)
-
     def describe(row: int) -> Defect:
         value = document.record(row).get(key)
-        return Defect(
+        return record_defect(
+            document,
+            ("annotations", row, key),
             f"{key} is {shortened(value)}, which none of the {found.name} has; expected {expected}",
-            pointer(row),
             found=value,
             expected=expected,
-            ids=document.ids(row),
             edits=(Edit(pointer_to("annotations", row), "remove"),),
         )
 
-    def describe_all() -> Defect:
-        message = (
-            f"{key} of {len(rows):,} of {total:,} annotations is not among the {found.name}; "
-            f"expected {expected}"
-        )
-        return summary_defect(message, rows, pointer, expected=expected)
+    def message() -> str:
+        share = f"{len(rows):,} of {total:,} annotations"
+        return f"{key} of {share} matches none of the {found.name}; expected {expected}"
 
-    yield from each_or_summary(rows, total, describe, describe_all)
+    yield from each_or_summary(rows, total, describe, message)
 
 
-def _mixed(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _mixed_types(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     for key in REFERENCES:
         found = link(document, key)
         rows = np.flatnonzero(found.mixed)
@@ -94,61 +86,53 @@ def _mixed(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 def _of_other_type(document: Document, found: Link, rows: IndexArray) -> Iterator[Hits]:
     key, name, total = found.key, found.name, len(document.annotations)
     exact = found.kind == Kind.INT
-    expected = f"the id as it is written in {name}"
-
-    def pointer(row: int) -> str:
-        return pointer_to("annotations", row, key)
 
     def edits(row: int) -> Iterator[Edit]:
         target, number = int(found.target[row]), int(found.ids[row])
         if found.mendable[row]:
             if not exact[row]:
-                yield Edit(pointer(row), "replace", number)
+                yield Edit(pointer_to("annotations", row, key), "replace", number)
             if not found.records.exact[target]:
                 yield Edit(pointer_to(name, target, "id"), "replace", number)
 
     def describe(row: int) -> Defect:
         value = document.record(row).get(key)
         record_id = found.records.get(int(found.target[row]), "id")
-        return Defect(
+        return record_defect(
+            document,
+            ("annotations", row, key),
             f"{key} is {shortened(value)}, but the id in {name} is {shortened(record_id)}; "
-            "expected equal types",
-            pointer(row),
+            "expected the same type",
             found=value,
-            expected=expected,
-            ids=document.ids(row),
+            expected=f"the id as it is written in {name}",
             edits=tuple(edits(row)),
         )
 
-    def describe_all() -> Defect:
-        first = describe(int(rows[0]))
-        message = (
+    def message() -> str:
+        first = shortened(document.record(int(rows[0])).get(key))
+        return (
             f"{key} of {len(rows):,} of {total:,} annotations has another type than the ids in "
-            f"{name} (the first is {shortened(first.found)}); expected equal types"
+            f"{name} (the first is {first}); expected the same type"
         )
-        every = LazyEdits(lambda: (edit for row in rows.tolist() for edit in edits(row)))
-        return summary_defect(message, rows, pointer, expected=expected, edits=every)
 
-    yield from each_or_summary(rows, total, describe, describe_all)
+    yield from each_or_summary(rows, total, describe, message, edits=edits)
 
 
 def _unannotated(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     images = document.images
     if not document.complete("annotations") or not document.complete("images"):
         return
-    # Annotations of an id that several images have may be meant for each of them.
+    # Annotations of an id that several images share may be meant for each of them.
     first = images.find(images.id)
     used = np.zeros(len(images), np.bool_)
     used[document.image[document.image >= 0]] = True
     rows = np.flatnonzero(images.whole & ~used[first])
     if len(rows):
         message = (
-            f"{len(rows):,} of {count(len(images), 'image')} without annotations; "
-            "expected that nothing is to be seen there"
+            f"no annotations on {len(rows):,} of {count(len(images), 'image')}; expected only on "
+            "images that show no objects"
         )
-        yield from described_hits(
-            [summary_defect(message, rows, lambda row: pointer_to("images", row))]
-        )
+        yield from described_hits([summary_defect(message, "images", rows)])
 
 
 RULES = (
@@ -181,7 +165,7 @@ RULES = (
             through pandas hold such. The fix writes both as whole numbers.""",
         bad={"annotations": [{"image_id": "1"}]},
         good={"annotations": [{"image_id": 1}]},
-        check=_mixed,
+        check=_mixed_types,
         fix="safe",
     ),
     Rule(

@@ -1,4 +1,4 @@
-"""File names of images, as far as they can be judged without the files."""
+"""M: file names of images, as far as they can be judged without the files."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -10,30 +10,19 @@ from bboxqa.core.arrays import IndexArray
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.reporting import record_defect, row_edits, summary_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_folder import is_foreign, normalised_name
 
-__all__ = ["RULES", "ids_of", "names_of", "shared_by_most"]
+__all__ = ["RULES", "shared_by_most"]
 
 _FEW = 10
-
-
-def names_of(document: Document) -> list[str]:
-    """Return the file name of each image; "" where there is none."""
-    images = document.images
-    raw = [images.get(row, "file_name") for row in range(len(images))]
-    return [name if isinstance(name, str) and name.strip() else "" for name in raw]
-
-
-def ids_of(document: Document, row: int) -> dict[str, object]:
-    """Return the id of an image, as a finding names it."""
-    record = document.images.values[row]
-    return {"image": record["id"]} if isinstance(record, dict) and "id" in record else {}
+_EXPECTED = "a path below the folder of the images, with slashes"
 
 
 def shared_by_most(rows: IndexArray, document: Document) -> bool:
-    """Return whether so many images have a defect that it is one of the data set."""
+    """Return whether so many images share a defect that it is reported once."""
     return len(rows) > _FEW and 2 * len(rows) > len(document.images)
 
 
@@ -47,8 +36,8 @@ def _oddity(name: str) -> str:
 
 
 def _bound_to_one_place(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """M005: names that are no plain paths below a folder of images."""
-    names = names_of(document)
+    """M005: names that are not relative paths with forward slashes."""
+    names = document.images.texts("file_name")
     odd = [_oddity(name) for name in names]
     meant = Counter(name.replace("\\", "/") for name in set(names))
     rows = np.array([row for row, what in enumerate(odd) if what], np.int64)
@@ -61,13 +50,12 @@ def _bound_to_one_place(document: Document, _settings: ValidateSettings) -> Iter
         return (Edit(pointer_to("images", row, "file_name"), "replace", mended),)
 
     def describe(row: int) -> Defect:
-        return Defect(
-            f"file name {shortened(names[row])} is {odd[row]}; expected a path below the folder of "
-            "the images, with slashes",
-            pointer=pointer_to("images", row, "file_name"),
+        return record_defect(
+            document,
+            ("images", row, "file_name"),
+            f"file name {shortened(names[row])} is {odd[row]}; expected {_EXPECTED}",
             found=names[row],
-            expected="a path below the folder of the images, with slashes",
-            ids=ids_of(document, row),
+            expected=_EXPECTED,
             edits=edits(row),
         )
 
@@ -75,36 +63,36 @@ def _bound_to_one_place(document: Document, _settings: ValidateSettings) -> Iter
         yield from hits(rows, describe)
         return
     kinds = Counter(odd[row] for row in rows.tolist()).most_common(1)[0][0]
-    yield from described_hits([
-        Defect(
-            f"{len(rows):,} of {len(names):,} file names are no plain paths, mostly {kinds}, "
-            f"such as {shortened(names[rows[0]])}; expected paths below the folder of the images",
-            pointer=pointer_to("images", int(rows[0]), "file_name"),
-            found=names[rows[0]],
-            expected="paths below the folder of the images, with slashes",
-            edits=tuple(edit for row in rows.tolist() for edit in edits(row)),
-            count=len(rows),
-            examples=tuple(pointer_to("images", row, "file_name") for row in rows[:3].tolist()),
-        )
-    ])  # fmt: skip
+    found = summary_defect(
+        f"{len(rows):,} of {len(names):,} file names are not plain paths, mostly {kinds}, such as "
+        f"{shortened(names[rows[0]])}; expected paths below the folder of the images",
+        "images",
+        rows,
+        "file_name",
+        pointer=pointer_to("images", int(rows[0]), "file_name"),
+        found=names[rows[0]],
+        expected="paths below the folder of the images, with slashes",
+        edits=row_edits(rows, edits),
+    )
+    yield from described_hits([found])
 
 
 def _nearly_same(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """M006: names that are another one but for case, slashes or Unicode form."""
-    names = names_of(document)
+    """M006: names that differ from another one only in case, slashes or Unicode form."""
+    names = document.images.texts("file_name")
     first: dict[str, int] = {}
     other = [first.setdefault(_plain(name), row) if name else row for row, name in enumerate(names)]
     rows = [row for row, earlier in enumerate(other) if names[row] != names[earlier]]
 
     def describe(row: int) -> Defect:
-        return Defect(
-            f"file name {shortened(names[row])} differs only by case, slashes or Unicode form from "
+        return record_defect(
+            document,
+            ("images", row, "file_name"),
+            f"file name {shortened(names[row])} differs only in case, slashes or Unicode form from "
             f"{shortened(names[other[row]])}; expected names that differ on every system",
-            pointer=pointer_to("images", row, "file_name"),
             found=names[row],
-            expected="a name that is another one on every system",
+            expected="a name that differs from all others on every system",
             key=_plain(names[row]),
-            ids=ids_of(document, row),
         )
 
     yield from hits(np.array(rows, np.int64), describe)

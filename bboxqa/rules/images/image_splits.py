@@ -1,4 +1,4 @@
-"""Images that are in several files: a leak from one split into another."""
+"""M: images that are in several files: a leak from one split into another."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -10,18 +10,18 @@ from bboxqa.core.arrays import IndexArray, rows
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.reporting import record_defect, summary_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.images.image_names import ids_of, names_of
 
 __all__ = ["RULES", "looking_alike"]
 
-# Differing bits, of 64, of two pictures that look the same.
+# Two images look the same if at most this many of 64 bits differ.
 _MAX_DISTANCE = 2
 _BANDS = ((0, 22), (22, 21), (43, 21))
 _MAX_PAIRS = 1 << 21
 _MANY = 10
-# Files that share more of their images than this are no splits.
+# Files that share more of their images than this are not splits.
 _SAME_SET = 0.9
 
 
@@ -35,18 +35,18 @@ class _Twin:
 def _shared_images(
     documents: Sequence[Document], _settings: ValidateSettings
 ) -> Iterator[tuple[Document, Hits]]:
-    """M008: images that an earlier file has, too."""
+    """M008: images that are also in an earlier file."""
     for place, document in enumerate(documents):
-        told: set[int] = set()
+        reported: set[int] = set()
         for earlier in documents[:place]:
-            twins = [twin for twin in _twins(earlier, document) if twin.row not in told]
-            told |= {twin.row for twin in twins}
+            twins = [twin for twin in _twins(earlier, document) if twin.row not in reported]
+            reported |= {twin.row for twin in twins}
             for found in _hits(earlier, document, twins):
                 yield document, found
 
 
 def _twins(earlier: Document, later: Document) -> list[_Twin]:
-    """Return the images of a file that are in an earlier one, in order, each once."""
+    """Return the images of a file that are also in an earlier one, in order, each once."""
     found: dict[int, _Twin] = {}
     if earlier.disk is not None and later.disk is not None:
         for twin in _by_content(earlier, later):
@@ -58,17 +58,17 @@ def _twins(earlier: Document, later: Document) -> list[_Twin]:
 
 
 def _known_to_differ(earlier: Document, later: Document, twin: _Twin) -> bool:
-    """Return whether both files were read: then their content decides, and not their names."""
+    """Return whether both images were read: then their content decides, not their names."""
     if earlier.disk is None or later.disk is None:
         return False
     return bool(earlier.disk.digest[twin.earlier] and later.disk.digest[twin.row])
 
 
 def _by_name(earlier: Document, later: Document) -> Iterator[_Twin]:
-    names = [names_of(document) for document in (earlier, later)]
+    names = [document.images.texts("file_name") for document in (earlier, later)]
     whole = {name: row for row, name in reversed(list(enumerate(names[0]))) if name}
     base = [[name.replace("\\", "/").rpartition("/")[2] for name in each] for each in names]
-    # Where folders number their images anew, equal last parts say nothing.
+    # Where each folder numbers its images from the start, equal last parts prove nothing.
     is_telling = all(
         len(set(last)) == len(set(each)) for last, each in zip(base, names, strict=True)
     )
@@ -76,11 +76,11 @@ def _by_name(earlier: Document, later: Document) -> Iterator[_Twin]:
     sizes = earlier.image_size, later.image_size
     for row, name in enumerate(names[1]):
         if name in whole:
-            yield _Twin(row, whole[name], "has the name of")
+            yield _Twin(row, whole[name], "has the same name as")
             continue
         other = by_base.get(base[1][row], -1) if is_telling else -1
         if other >= 0 and (sizes[0][other] == sizes[1][row]).all():
-            yield _Twin(row, other, "has the name and the size of")
+            yield _Twin(row, other, "has the same name and size as")
 
 
 def _by_content(earlier: Document, later: Document) -> Iterator[_Twin]:
@@ -90,7 +90,7 @@ def _by_content(earlier: Document, later: Document) -> Iterator[_Twin]:
     by_digest = {digest: row for row, digest in digests if digest}
     for row, digest in enumerate(later.disk.digest):
         if digest in by_digest:
-            yield _Twin(row, by_digest[digest], "is, byte for byte,")
+            yield _Twin(row, by_digest[digest], "has the same bytes as")
     ours, theirs = np.flatnonzero(later.disk.has_look), np.flatnonzero(earlier.disk.has_look)
     alike = looking_alike(later.disk.look[ours], earlier.disk.look[theirs])
     for row, other in zip(
@@ -100,15 +100,15 @@ def _by_content(earlier: Document, later: Document) -> Iterator[_Twin]:
 
 
 def looking_alike(looks: NDArray[np.uint64], known: NDArray[np.uint64]) -> IndexArray:
-    """Return which known picture each picture looks like.
+    """Return which known image each image looks like.
 
-    Two hashes that differ in two bits are equal in one of three parts at least, so only those
-    are compared.
+    Two hashes that differ in two bits are equal in at least one of three parts, so only hashes
+    with an equal part are compared.
 
     Parameters
     ----------
     looks : (N,) uint64
-        Hashes, see `bboxqa.rules.facts.image_content.Picture`.
+        Hashes, see `bboxqa.rules.facts.image_content.ImageContent`.
     known : (K,) uint64
 
     Returns
@@ -138,7 +138,7 @@ def looking_alike(looks: NDArray[np.uint64], known: NDArray[np.uint64]) -> Index
             row = np.repeat(open_rows[chunk], np.diff(offsets))
             other = order[places]
             near = _distance(looks[row], known[other]) <= _MAX_DISTANCE
-            # The first of several counts, so they are written from the last on.
+            # Written from the last to the first, so that the first of several stays.
             result[row[near][::-1]] = other[near][::-1]
     return result
 
@@ -151,7 +151,7 @@ def _distance(left: NDArray[np.uint64], right: NDArray[np.uint64]) -> IndexArray
 
 
 def _hits(earlier: Document, later: Document, twins: Sequence[_Twin]) -> Iterator[Hits]:
-    names = names_of(earlier), names_of(later)
+    names = earlier.images.texts("file_name"), later.images.texts("file_name")
 
     def text(twin: _Twin) -> str:
         other = shortened(names[0][twin.earlier])
@@ -159,36 +159,32 @@ def _hits(earlier: Document, later: Document, twins: Sequence[_Twin]) -> Iterato
 
     def describe(place: int) -> Defect:
         twin = twins[place]
-        return Defect(
-            f"{text(twin)}; expected an image in one split only",
-            pointer=pointer_to("images", twin.row),
+        return record_defect(
+            later,
+            ("images", twin.row),
+            f"{text(twin)}; expected each image in one split only",
             found=names[1][twin.row],
             expected="an image that no other file has",
-            ids=ids_of(later, twin.row),
         )
 
     if not twins:
         return
     larger = max(len(earlier.images), len(later.images))
-    same_set = len(twins) >= _SAME_SET * larger
+    same_set, rows = len(twins) >= _SAME_SET * larger, [twin.row for twin in twins]
     if len(twins) <= _MANY and not same_set:
-        yield Hits(np.array([twin.row for twin in twins], np.int64), describe)
+        yield Hits(np.array(rows, np.int64), describe)
         return
-    why = "; are they of several annotators, or is one a copy?" if same_set else ""
-    yield from described_hits(
-        [
-            Defect(
-                f"{len(twins):,} of {len(later.images):,} images are in {earlier.name}, too, "
-                f"such as: {text(twins[0])}{why}",
-                pointer=pointer_to("images", twins[0].row),
-                found=names[1][twins[0].row],
-                expected="images that no other file has",
-                count=len(twins),
-                examples=tuple(pointer_to("images", twin.row) for twin in twins[:3]),
-            )
-        ],
-        Severity.INFO if same_set else None,
+    hint = "; check whether they are of several annotators, or copies" if same_set else ""
+    found = summary_defect(
+        f"{len(twins):,} of {len(later.images):,} images are also in {earlier.name}, such as: "
+        f"{text(twins[0])}{hint}",
+        "images",
+        rows,
+        pointer=pointer_to("images", rows[0]),
+        found=names[1][rows[0]],
+        expected="images that no other file has",
     )
+    yield from described_hits([found], Severity.INFO if same_set else None)
 
 
 RULES = (

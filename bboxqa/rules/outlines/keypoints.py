@@ -1,7 +1,6 @@
-"""K: keypoints."""
+"""K: keypoints, and how many of them are visible."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -10,6 +9,7 @@ from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.formats.document.annotation_columns import Kind
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.reporting import record_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule
 from bboxqa.rules.facts.document import Document
 
@@ -17,7 +17,7 @@ __all__ = ["RULES"]
 
 
 def _expected(document: Document) -> IndexArray:
-    """Return how many numbers each list of keypoints should have; -1 where nothing says so."""
+    """Return the expected length of each list of keypoints; -1 where its category names none."""
     names = [document.categories.get(row, "keypoints") for row in range(len(document.categories))]
     lengths = [3 * len(name) if isinstance(name, list) and name else -1 for name in names]
     expected: IndexArray = np.array([*lengths, -1], np.int64)
@@ -52,16 +52,17 @@ def _keypoints(document: Document, _settings: ValidateSettings) -> Iterator[Hits
 
 
 def _misshapen(document: Document, row: int, n_numbers: int, expected: int) -> Defect:
-    found: Any = f"{n_numbers} numbers" if n_numbers >= 0 else "no list of numbers"
+    has_numbers = n_numbers >= 0
     wanted = "three for each point: x, y, visibility"
     if expected >= 0:
         wanted = f"{expected}, three for each of the {expected // 3} points of its category"
-    return Defect(
-        f"keypoints {'has' if n_numbers >= 0 else 'is'} {found}; expected {wanted}",
-        pointer=pointer_to("annotations", row, "keypoints"),
-        found=found,
+    return record_defect(
+        document,
+        ("annotations", row, "keypoints"),
+        f"keypoints {f'has {n_numbers}' if has_numbers else 'is not a list of'} numbers; "
+        f"expected {wanted}",
+        found=f"{n_numbers} numbers" if has_numbers else "no list of numbers",
         expected=wanted,
-        ids=document.ids(row),
     )
 
 
@@ -70,12 +71,12 @@ def _miscounted(document: Document, row: int, kind: Kind, visible: int) -> Defec
     missing = kind == Kind.MISSING
     pointer = pointer_to("annotations", row, "num_keypoints")
     wanted = f"{visible}, the points with a visibility above 0"
-    return Defect(
+    return record_defect(
+        document,
+        ("annotations", row, "num_keypoints"),
         f"num_keypoints is {'missing' if missing else shortened(value)}; expected {wanted}",
-        pointer=pointer,
         found=value,
         expected=wanted,
-        ids=document.ids(row),
         edits=(Edit(pointer, "add" if missing else "replace", visible),),
     )
 

@@ -1,4 +1,4 @@
-"""P: polygons: how they are written. Their geometry is in `bboxqa.rules.outlines.ring_geometry`."""
+"""P: how polygons are written. Their geometry is in `bboxqa.rules.outlines.ring_geometry`."""
 
 import json
 import re
@@ -13,8 +13,8 @@ from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.formats.document.annotation_columns import Form
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import each_or_summary, summary_defect
-from bboxqa.rules.base.rule import Defect, Hits, LazyEdits, Rule
+from bboxqa.rules.base.reporting import each_or_summary, record_defect
+from bboxqa.rules.base.rule import Defect, Hits, Rule
 from bboxqa.rules.facts.document import Document
 
 __all__ = ["RULES"]
@@ -36,9 +36,9 @@ def _ring_hits(document: Document, which: IndexArray, describe: Any) -> Iterator
         yield Hits(rows, lambda place: describe(int(which[place])))
 
 
-def _pointer(document: Document, ring: int) -> str:
+def _place(document: Document, ring: int) -> tuple[str, int, str, int]:
     rings = document.annotations.rings
-    return pointer_to("annotations", int(rings.row[ring]), "segmentation", int(rings.place[ring]))
+    return "annotations", int(rings.row[ring]), "segmentation", int(rings.place[ring])
 
 
 def _too_short(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -47,15 +47,15 @@ def _too_short(document: Document, _settings: ValidateSettings) -> Iterator[Hits
     drop = _Dropping(document, rings.n_numbers < 6)
 
     def describe(ring: int) -> Defect:
-        row, n = int(rings.row[ring]), int(rings.n_numbers[ring])
-        as_box = ", which pycocotools takes for a box" if n == 4 else ""
+        n = int(rings.n_numbers[ring])
+        as_box = ", which pycocotools reads as a box" if n == 4 else ""
         first, stop = rings.offsets[ring], rings.offsets[ring + 1]
-        return Defect(
+        return record_defect(
+            document,
+            _place(document, ring),
             f"polygon has {n} number{'s' * (n > 1)}{as_box}; expected at least 6 (3 points)",
-            pointer=_pointer(document, ring),
             found=rings.xy[first:stop].ravel().tolist(),
             expected="at least 3 points",
-            ids=document.ids(row),
             edits=drop.edits(ring),
         )
 
@@ -63,7 +63,7 @@ def _too_short(document: Document, _settings: ValidateSettings) -> Iterator[Hits
 
 
 class _Dropping:
-    """Takes rings away; an annotation that had no other gets an empty list if that is usual."""
+    """Removes rings; of an annotation without other rings, leaves [] where the file allows it."""
 
     def __init__(self, document: Document, bad: Any) -> None:
         columns = document.annotations
@@ -79,7 +79,7 @@ class _Dropping:
     def edits(self, ring: int) -> tuple[Edit, ...]:
         row = int(self._document.annotations.rings.row[ring])
         if self._left[row]:
-            return (Edit(_pointer(self._document, ring), "remove"),)
+            return (Edit(pointer_to(*_place(self._document, ring)), "remove"),)
         if self._can_be_empty[row]:
             return (Edit(pointer_to("annotations", row, "segmentation"), "replace", []),)
         return ()
@@ -90,12 +90,12 @@ def _odd(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 
     def describe(ring: int) -> Defect:
         n = int(rings.n_numbers[ring])
-        return Defect(
-            f"polygon has {n} numbers; expected an even number of them, x and y of each point",
-            pointer=_pointer(document, ring),
+        return record_defect(
+            document,
+            _place(document, ring),
+            f"polygon has {n} numbers; expected an even number, x and y of each point",
             found=n,
             expected="an even number of numbers",
-            ids=document.ids(int(rings.row[ring])),
         )
 
     yield from _ring_hits(document, np.flatnonzero(rings.n_numbers % 2 == 1), describe)
@@ -107,12 +107,12 @@ def _empty(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     drop = _Dropping(document, empty)
 
     def describe(ring: int) -> Defect:
-        return Defect(
+        return record_defect(
+            document,
+            _place(document, ring),
             "polygon is an empty list; expected at least 3 points",
-            pointer=_pointer(document, ring),
             found=[],
             expected="at least 3 points",
-            ids=document.ids(int(rings.row[ring])),
             edits=drop.edits(ring),
         )
 
@@ -124,40 +124,32 @@ def _other_form(document: Document, _settings: ValidateSettings) -> Iterator[Hit
     rows = np.flatnonzero(np.isin(form, tuple(_FORMS)))
     written = int((~np.isin(form, (Form.ABSENT, Form.EMPTY))).sum())
 
-    def pointer(row: int) -> str:
-        return pointer_to("annotations", row, "segmentation")
-
     def edits(row: int) -> tuple[Edit, ...]:
         rings = _as_rings(document.record(row).get("segmentation"))
-        return () if rings is None else (Edit(pointer(row), "replace", rings),)
+        if rings is None:
+            return ()
+        return (Edit(pointer_to("annotations", row, "segmentation"), "replace", rings),)
 
     def describe(row: int) -> Defect:
-        value = document.record(row).get("segmentation")
-        return Defect(
+        return record_defect(
+            document,
+            ("annotations", row, "segmentation"),
             f"segmentation is {_FORMS[Form(form[row])]}; expected {_RINGS}",
-            pointer=pointer(row),
-            found=shortened(value),
+            found=shortened(document.record(row).get("segmentation")),
             expected=_RINGS,
-            ids=document.ids(row),
             edits=edits(row),
         )
 
-    def describe_all() -> Defect:
-        most = Form(int(np.bincount(form[rows]).argmax()))
-        return summary_defect(
-            f"{len(rows):,} of {written:,} outlines are not written as COCO has it (most are "
-            f"{_FORMS[most]}); expected {_RINGS}",
-            rows,
-            pointer,
-            expected=_RINGS,
-            edits=LazyEdits(lambda: (edit for row in rows.tolist() for edit in edits(row))),
-        )
+    def message() -> str:
+        most = _FORMS[Form(int(np.bincount(form[rows]).argmax()))]
+        share = f"{len(rows):,} of {written:,} outlines"
+        return f"{share} are not in COCO's form (most are {most}); expected {_RINGS}"
 
-    yield from each_or_summary(rows, written, describe, describe_all)
+    yield from each_or_summary(rows, written, describe, message, edits=edits)
 
 
 def _as_rings(value: Any) -> list[list[float]] | None:
-    """Return an outline as COCO has it; None where that is not certain.
+    """Return an outline in COCO's form; None where its meaning is not certain.
 
     Examples
     --------
@@ -196,7 +188,7 @@ def _sound(ring: Any) -> bool:
 
 
 def _parsed(text: str) -> Any:
-    """Return what a text holds: json, or numbers."""
+    """Return the JSON value or the list of numbers that a text holds; None for other text."""
     try:
         return json.loads(text)
     except (ValueError, RecursionError):

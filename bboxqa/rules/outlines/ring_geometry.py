@@ -1,4 +1,4 @@
-"""P: the geometry of polygons: whether they cross themselves, leave their image, fill their box."""
+"""P: polygons that cross themselves, extend beyond their image, or do not fit their box."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,16 +11,21 @@ from bboxqa.core.json_values import pointer_to
 from bboxqa.geometry.kernels.boxes import corners
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import each_or_summary, summary_defect
-from bboxqa.rules.base.rule import Defect, Hits, LazyEdits, Rule, hits
+from bboxqa.rules.base.reporting import each_or_summary, record_defect
+from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
 from bboxqa.rules.facts.box_layout import diagnose, swapped_images
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.image_bounds import becomes_degenerate, overshoot, rounded_values, row_max
+from bboxqa.rules.facts.image_bounds import (
+    EDGES,
+    becomes_degenerate,
+    overshoot,
+    rounded_values,
+    row_max,
+    size_text,
+)
 from bboxqa.rules.facts.ring_shapes import crossing, flat, polygons_of, shapes, usable
 
 __all__ = ["RULES"]
-
-_EDGES = ("left", "top", "right", "bottom")
 
 
 def _ring_rows(document: Document, row: int) -> IndexArray:
@@ -41,12 +46,12 @@ def _invalid(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         ring = int(wrong[place])
         row, number = int(rings.row[ring]), int(rings.place[ring])
         reason = str(shapely.is_valid_reason(shapes(rings, wrong[place : place + 1])[0]))
-        return Defect(
+        return record_defect(
+            document,
+            ("annotations", row, "segmentation", number),
             f"polygon {_reason(reason)}; expected a ring that does not cross or touch itself",
-            pointer=pointer_to("annotations", row, "segmentation", number),
             found=reason,
             expected="a ring that does not cross or touch itself",
-            ids=document.ids(row),
             edits=_mended(document, row),
         )
 
@@ -55,7 +60,7 @@ def _invalid(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 
 
 def _reason(reason: str) -> str:
-    """Return in words why a polygon is not valid, and where."""
+    """Return GEOS's reason why a polygon is not valid, and where, in words."""
     what, _, where = reason.rstrip("]").partition("[")
     near = ", ".join(f"{float(number):.6g}" for number in where.split()[:2])
     words = {
@@ -67,7 +72,7 @@ def _reason(reason: str) -> str:
 
 
 def _mended(document: Document, row: int) -> tuple[Edit, ...]:
-    """Return what makes all rings of an annotation valid, if holes do not forbid it."""
+    """Return the edit that makes all rings of an annotation valid; none if that needs a hole."""
     import shapely
 
     rings = document.annotations.rings
@@ -89,7 +94,7 @@ def _mended(document: Document, row: int) -> tuple[Edit, ...]:
 
 
 def _beyond(document: Document, least: float) -> SparseRows:
-    """Return how far outlines reach beyond their images, of those that do by more than `least`."""
+    """Return how far outlines extend beyond their images, of those that do by more than `least`."""
     bounds, size, parts = document.outline_bounds, document.size, []
     with np.errstate(all="ignore"):
         for rows in blocks(len(bounds)):
@@ -109,23 +114,21 @@ def _outside(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
 
     def describe(row: int) -> Defect:
         edge = int(np.nanargmax(beyond[row]))
-        width, height = document.size[row]
-        size = "" if np.isnan(width + height) else f" ({width:g} x {height:g})"
-        return Defect(
-            f"outline reaches {beyond[row][edge]:.4g} px beyond the {_EDGES[edge]} edge of its "
-            f"image{size}; expected it inside",
-            pointer=pointer_to("annotations", row, "segmentation"),
+        return record_defect(
+            document,
+            ("annotations", row, "segmentation"),
+            f"outline extends {beyond[row][edge]:.4g} px beyond the {EDGES[edge]} edge of its "
+            f"image{size_text(document.size[row])}; expected an outline inside the image",
             found=document.outline_bounds[row].tolist(),
-            expected="an outline inside of the image",
-            ids=document.ids(row),
-            edits=_cut(document, settings, row),
+            expected="an outline inside the image",
+            edits=_clipped(document, settings, row),
         )
 
     yield from hits(beyond.rows, describe)
 
 
-def _cut(document: Document, settings: ValidateSettings, row: int) -> tuple[Edit, ...]:
-    """Return what cuts an outline at the border of its image, if enough is left."""
+def _clipped(document: Document, settings: ValidateSettings, row: int) -> tuple[Edit, ...]:
+    """Return the edit that clips an outline to its image; none if too little of it is left."""
     import shapely
 
     rings, of_row = document.annotations.rings, _ring_rows(document, row)
@@ -155,54 +158,47 @@ def _not_bounds(document: Document, settings: ValidateSettings) -> Iterator[Hits
     if document.once(diagnose) is not None or len(document.annotations.rings.row) == 0:
         return
     bbox, bounds = document.annotations.bbox, document.outline_bounds
-    n_known, parts = 0, [np.zeros(0, np.int64)]
+    n_compared, parts = 0, [np.zeros(0, np.int64)]
     with np.errstate(all="ignore"):
         for rows in blocks(len(bbox)):
             apart = row_max(np.abs(corners(bbox[rows]) - bounds[rows]))
-            known = document.has_box[rows] & np.isfinite(apart)
-            n_known += int(known.sum())
-            parts.append(rows.start + np.flatnonzero(known & (apart > settings.bounds_px)))
+            compared = document.has_box[rows] & np.isfinite(apart)
+            n_compared += int(compared.sum())
+            parts.append(rows.start + np.flatnonzero(compared & (apart > settings.bounds_px)))
     wrong = np.concatenate(parts)
     outside = np.isin(wrong, _beyond(document, settings.overshoot_px).rows)
     free = dict(zip(wrong.tolist(), np.logical_not(outside).tolist(), strict=True))
 
-    def pointer(row: int) -> str:
-        return pointer_to("annotations", row, "bbox")
-
     def edits(row: int) -> tuple[Edit, ...]:
         left, top, right, bottom = bounds[row].tolist()
         box = rounded_values([left, top, right - left, bottom - top])
-        # An outline beyond the image is cut first; its bounds would be no better.
+        # An outline beyond the image is clipped first; its bounds would be no better.
         sound = free[row] and not becomes_degenerate(bbox[row].tolist(), box, settings)
-        return (Edit(pointer(row), "replace", box),) if sound else ()
+        return (Edit(pointer_to("annotations", row, "bbox"), "replace", box),) if sound else ()
 
     def describe(row: int) -> Defect:
         edges = corners(bbox[[row]])[0]
         edge = int(np.argmax(np.abs(edges - bounds[row])))
-        return Defect(
-            f"{_EDGES[edge]} edge of bbox is at {edges[edge]:.6g}; expected "
-            f"{bounds[row, edge]:.6g}, that of its outline",
-            pointer=pointer(row),
+        return record_defect(
+            document,
+            ("annotations", row, "bbox"),
+            f"{EDGES[edge]} edge of bbox is at {edges[edge]:.6g}; expected "
+            f"{bounds[row, edge]:.6g}, the {EDGES[edge]} edge of its outline",
             found=bbox[row].tolist(),
             expected="the bounds of the outline",
-            ids=document.ids(row),
             edits=edits(row),
         )
 
-    def describe_all() -> Defect:
-        return summary_defect(
-            f"{len(wrong):,} of {n_known:,} boxes differ from the bounds of their outlines by "
-            f"more than {settings.bounds_px:g} px; expected the bounds",
-            wrong,
-            pointer,
-            expected="the bounds of the outline",
-            edits=LazyEdits(lambda: (edit for row in wrong.tolist() for edit in edits(row))),
+    def message() -> str:
+        return (
+            f"{len(wrong):,} of {n_compared:,} boxes differ from the bounds of their outlines by "
+            f"more than {settings.bounds_px:g} px; expected the bounds"
         )
 
-    yield from each_or_summary(wrong, max(n_known, 2 * _FEW), describe, describe_all)
+    yield from each_or_summary(wrong, max(n_compared, 2 * _FEW), describe, message, edits=edits)
 
 
-# Of fewer outlines each is spoken of by itself.
+# With fewer outlines, each is reported on its own.
 _FEW = 4
 
 RULES = (

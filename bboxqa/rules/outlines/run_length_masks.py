@@ -1,4 +1,4 @@
-"""R: masks as run lengths, and the mark of a crowd."""
+"""R: masks as run lengths, and the crowd mark of outlines."""
 
 from collections.abc import Iterator
 
@@ -8,19 +8,15 @@ from bboxqa.core.json_values import pointer_to
 from bboxqa.formats.document.annotation_columns import Form
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import summary_defect
-from bboxqa.rules.base.rule import Defect, Hits, LazyEdits, Rule, described_hits, hits
+from bboxqa.rules.base.reporting import record_defect, row_edits, summary_defect
+from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.facts.document import Document
 
 __all__ = ["RULES"]
 
 
-def _segmentation(row: int) -> str:
-    return pointer_to("annotations", row, "segmentation")
-
-
-def _crowd(row: int) -> str:
-    return pointer_to("annotations", row, "iscrowd")
+def _not_crowd(row: int) -> tuple[Edit, ...]:
+    return (Edit(pointer_to("annotations", row, "iscrowd"), "replace", 0),)
 
 
 def _size(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -35,12 +31,12 @@ def _size(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         expected = [float(side) for side in image[mask]]
         text = f"[{expected[0]:g}, {expected[1]:g}]"
         swapped = " (height and width are swapped)" if size == expected[::-1] else ""
-        return Defect(
+        return record_defect(
+            document,
+            ("annotations", row, "segmentation", "size"),
             f"mask has size {size}{swapped}; expected {text}, height and width of its image",
-            pointer=pointer_to("annotations", row, "segmentation", "size"),
             found=size,
             expected=text,
-            ids=document.ids(row),
         )
 
     if len(wrong):
@@ -58,12 +54,12 @@ def _counts(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         row, problem = int(rles.row[mask]), rles.problems[rles.problem[mask]]
         height, width = rles.size[mask].tolist()
         total, wanted = int(rles.total[mask]), height * width
-        return Defect(
+        return record_defect(
+            document,
+            ("annotations", row, "segmentation"),
             problem or f"run lengths add up to {total:,}; expected {wanted:,} ({height} x {width})",
-            pointer=_segmentation(row),
             found=problem or total,
             expected="run lengths of all pixels of the mask",
-            ids=document.ids(row),
         )
 
     if len(wrong):
@@ -78,10 +74,11 @@ def _all_crowds(document: Document, _settings: ValidateSettings) -> Iterator[Hit
     found = summary_defect(
         f"all {len(rows):,} masks have iscrowd 1, and no annotation has 0; expected 0 for masks "
         "of single objects",
+        "annotations",
         rows,
-        _crowd,
+        "iscrowd",
         expected="iscrowd 0 for masks of single objects",
-        edits=LazyEdits(lambda: (Edit(_crowd(row), "replace", 0) for row in rows.tolist())),
+        edits=row_edits(rows, _not_crowd),
     )
     yield from described_hits([found])
 
@@ -90,13 +87,13 @@ def _crowded_polygon(document: Document, _settings: ValidateSettings) -> Iterato
     columns = document.annotations
 
     def describe(row: int) -> Defect:
-        return Defect(
+        return record_defect(
+            document,
+            ("annotations", row, "iscrowd"),
             "iscrowd is 1 for a polygon; expected 0, or run lengths of a crowd",
-            pointer=_crowd(row),
             found=1,
             expected="0",
-            ids=document.ids(row),
-            edits=(Edit(_crowd(row), "replace", 0),),
+            edits=_not_crowd(row),
         )
 
     polygon = np.isin(columns.form, (Form.RINGS, Form.FLAT, Form.PAIRS, Form.NESTED))
@@ -111,10 +108,11 @@ def _mixed(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         return
     found = summary_defect(
         f"{len(packed):,} masks are compressed text and {len(plain):,} are lists of numbers; "
-        "expected one of the two",
+        "expected one form",
+        "annotations",
         packed if len(packed) <= len(plain) else plain,
-        _segmentation,
-        expected="one way of writing masks",
+        "segmentation",
+        expected="one form of masks",
     )
     yield from described_hits([found])
 

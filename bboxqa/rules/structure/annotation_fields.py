@@ -1,4 +1,4 @@
-"""S: what annotations hold beside ids: S005, S006, S010 and S011."""
+"""S: values of annotations other than ids: S005, S006, S010 and S011."""
 
 import math
 from collections.abc import Callable, Iterator
@@ -45,7 +45,7 @@ def _crowd(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 
 
 def _number(value: Any) -> float:
-    """Return a number, also where it is written as a text; NaN where there is none."""
+    """Return a number, also one written as text; NaN for anything else."""
     try:
         # Python would read "1_0" as 10.
         return float(str(value).replace("_", "x")) if type(value) in _NUMERIC else math.nan
@@ -58,7 +58,7 @@ def _plain(number: float) -> int | float:
 
 
 def _mended_box(value: Any, bounds: FloatArray) -> list[int | float] | None:
-    """Return the box that is meant, as far as it can be known."""
+    """Return four numbers from a list of numbers or texts, or else the bounds of the outline."""
     box = [_number(part) for part in value] if isinstance(value, list) else []
     if len(box) != 4 or not all(map(math.isfinite, box)):
         left, top, right, bottom = bounds.tolist()
@@ -94,9 +94,9 @@ def _outline(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 
 
 def _areas(document: Document) -> FloatArray:
-    """Return the area of each annotation as its outline has it, or its box; NaN for neither."""
+    """Return the area of each outline, or else of the box; NaN where there is neither."""
     box = document.annotations.bbox
-    # Numbers can be so large that there is no area.
+    # Products of large numbers can be infinite.
     with np.errstate(all="ignore"):
         of_box = np.where(document.has_box, box[:, 2] * box[:, 3], np.nan)
         outline = document.outline_area

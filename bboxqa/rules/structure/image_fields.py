@@ -1,4 +1,4 @@
-"""S: keys of images, S007 and S008."""
+"""S: values of images: S007 and S008."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -44,7 +44,7 @@ def _nameless(record: Any) -> bool:
 
 
 def _has_url(record: Any) -> bool:
-    """Return whether the name follows from an address, as in LVIS."""
+    """Return whether a record has a coco_url instead of a file_name, as in LVIS."""
     if not isinstance(record, dict) or "file_name" in record:
         return False
     url = record.get("coco_url")
@@ -54,10 +54,10 @@ def _has_url(record: Any) -> bool:
 def _name(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     values = document.images.values
     odd = np.array([_nameless(value) for value in values], np.bool_)
-    known = np.array([_has_url(value) for value in values], np.bool_)
+    has_url = np.array([_has_url(value) for value in values], np.bool_)
     for rows, expected, severity in (
-        (np.flatnonzero(odd & ~known), "a text that is not empty", None),
-        (np.flatnonzero(odd & known), "it beside coco_url, which names the file", Severity.INFO),
+        (np.flatnonzero(odd & ~has_url), "non-empty text", None),
+        (np.flatnonzero(odd & has_url), "it besides coco_url", Severity.INFO),
     ):
         yield from value_hits(document, "images", "file_name", rows, expected, severity=severity)
 

@@ -1,4 +1,4 @@
-"""F: the file and its json."""
+"""F: the file as text and as JSON."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.json_values import pointer_parts, pointer_to, shortened
+from bboxqa.formats.document.content import RawDocument
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
@@ -17,7 +18,7 @@ __all__ = ["RULES"]
 _AROUND = 40
 _ENDS = "the file ends here"
 _OTHERS = (
-    (b"<", "html or xml"), (b"\x1f\x8b", "gzip"), (b"PK", "a zip archive"),
+    (b"<", "HTML or XML"), (b"\x1f\x8b", "gzip"), (b"PK", "a zip archive"),
     (b"\x89PNG", "an image"), (b"\xff\xd8", "an image"), (b"version", "a Git LFS pointer"),
 )  # fmt: skip
 _HEAD = 2000
@@ -30,29 +31,33 @@ def _broken(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     reading = document.reading
     founds = []
     for number, (offset, why) in enumerate(reading.broken):
-        last = number == len(reading.broken) - 1
-        unread = "; nothing after it is read" if reading.stopped and last else ""
-        reason = why[:1].lower() + why[1:].rstrip(". ")
-        message = f"not json at byte {offset:,}: {reason}{unread}"
-        guess = next((what for mark, what in _OTHERS if reading.text[:8].startswith(mark)), "")
-        if not reading.size:
-            message = "the file is empty; expected a json object"
-        elif guess:
-            message = f"the file looks like {guess}; expected a json object"
-        elif offset >= len(reading.text):
-            message = f"the file ends at byte {offset:,}, before the document does"
-        elif why == _ENDS:
-            message = f"the file ends inside of the value at byte {offset:,}"
+        is_last = number == len(reading.broken) - 1
         text = reading.text[max(offset - _AROUND, 0) : offset + _AROUND]
         founds.append(
             Defect(
-                message,
+                _break(reading, offset, why, is_end=reading.stopped and is_last),
                 offset=offset,
                 found=text.decode("utf-8", "replace"),
-                expected="valid json to the end of the document",
+                expected="valid JSON to the end of the document",
             )
         )
     yield from described_hits(founds)
+
+
+def _break(reading: RawDocument, offset: int, why: str, *, is_end: bool) -> str:
+    """Return the message about a place that is not JSON; `is_end` if the rest was not read."""
+    if not reading.size:
+        return "the file is empty; expected a JSON object"
+    for mark, what in _OTHERS:
+        if reading.text[:8].startswith(mark):
+            return f"the file looks like {what}; expected a JSON object"
+    if offset >= len(reading.text):
+        return f"the file ends at byte {offset:,}, before the document does"
+    if why == _ENDS:
+        return f"the file ends within the value at byte {offset:,}"
+    reason = why[:1].lower() + why[1:].rstrip(". ")
+    unread = "; the rest of the file is not read" if is_end else ""
+    return f"not JSON at byte {offset:,}: {reason}{unread}"
 
 
 def _trailing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -61,41 +66,33 @@ def _trailing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]
         return
     n_bytes = len(reading.text) - reading.trailing
     rest = reading.text[reading.trailing : reading.trailing + _AROUND].decode("utf-8", "replace")
-    yield from described_hits(
-        [
-            Defect(
-                f"{n_bytes:,} bytes follow the document ({shortened(rest)}); "
-                "expected the end of the file",
-                offset=reading.trailing,
-                found=rest,
-                expected="nothing but blanks",
-                edits=(Edit("", "remove"),),
-            )
-        ]
+    found = Defect(
+        f"{n_bytes:,} bytes follow the document ({shortened(rest)}); expected the end of the file",
+        offset=reading.trailing,
+        found=rest,
+        expected="nothing but blanks",
+        edits=(Edit("", "remove"),),
     )
+    yield from described_hits([found])
 
 
 def _encoding(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     reading = document.reading
     if not reading.encoding:
         return
-    # Which 8-bit encoding it is, nobody can know; the others say it themselves.
-    certain = not reading.encoding.startswith("not UTF-8") and _decoded_whole(document)
-    yield from described_hits(
-        [
-            Defect(
-                f"encoding is {reading.encoding}; expected UTF-8 without a byte order mark",
-                offset=0,
-                found=reading.encoding,
-                expected="UTF-8",
-                edits=(Edit("", "replace"),) if certain else (),
-            )
-        ]
+    # Nothing in a file says which 8-bit encoding it has; UTF-16 and UTF-32 can be recognised.
+    is_certain = not reading.encoding.startswith("not UTF-8") and _decoded_whole(reading)
+    found = Defect(
+        f"encoding is {reading.encoding}; expected UTF-8 without a byte order mark",
+        offset=0,
+        found=reading.encoding,
+        expected="UTF-8",
+        edits=(Edit("", "replace"),) if is_certain else (),
     )
+    yield from described_hits([found])
 
 
-def _decoded_whole(document: Document) -> bool:
-    reading = document.reading
+def _decoded_whole(reading: RawDocument) -> bool:
     return reading.encoding.startswith("UTF-8") or reading.text.find(_REPLACEMENT) < 0
 
 
@@ -105,7 +102,7 @@ def _not_finite(document: Document, _settings: ValidateSettings) -> Iterator[Hit
     def describe(place: int) -> Defect:
         pointer, name = numbers[place]
         return Defect(
-            f"number is {name}; expected a finite one",
+            f"number is {name}; expected a finite number",
             pointer=pointer,
             found=name,
             expected="a finite number",
@@ -119,34 +116,33 @@ def _ids(document: Document, parts: list[str]) -> Mapping[str, Any]:
     """Return the ids of the annotation that a pointer leads into."""
     if len(parts) > 1 and parts[0] == "annotations" and parts[1].isdecimal():
         row = int(parts[1])
-        # Of a list that is there twice, only the last is known.
+        # Where the file has the list twice, only the last one was read.
         return document.ids(row) if row < len(document.annotations) else {}
     return {}
 
 
 def _repeated(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    yield from described_hits(
-        [
-            Defect(
-                f"key {shortened(key)} is there more than once; only the last one counts",
-                pointer=pointer + pointer_to(key),
-                found=key,
-                expected="each key once",
-            )
-            for pointer, key in document.reading.repeated
-        ]
-    )
+    founds = [
+        Defect(
+            f"key {shortened(key)} appears more than once in its object; only the last one counts",
+            pointer=pointer + pointer_to(key),
+            found=key,
+            expected="each key once",
+        )
+        for pointer, key in document.reading.repeated
+    ]
+    yield from described_hits(founds)
 
 
-def _no_object(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _not_object(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     reading = document.reading
     is_list = isinstance(reading.top, list)
     if isinstance(reading.top, dict) or (reading.stopped and not is_list):
         return
     what = "a list" if is_list else shortened(reading.top)
     if is_list and _SCORE.search(reading.text[:_HEAD]):
-        what = "a list with scores, as the results of a detector are"
-    message = f"the document is {what}; expected an object with images, annotations and categories"
+        what = "a list with scores, as detectors write their results"
+    message = f"top level is {what}; expected an object with images, annotations and categories"
     yield from described_hits([Defect(message, expected="an object")])
 
 
@@ -245,7 +241,7 @@ RULES = (
             score); they are loaded on top of the file with the annotations, not in its place.""",
         bad='[{"image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4], "score": 0.9}]',
         good=_PLAIN,
-        check=_no_object,
+        check=_not_object,
     ),
     Rule(
         code="F007",

@@ -1,4 +1,4 @@
-"""S: keys and types. Here those of the document as a whole, and of what every record needs."""
+"""S: keys and types of the document as a whole, and the keys that every record needs."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -11,14 +11,14 @@ from bboxqa.formats.annotations.records import LISTS
 from bboxqa.formats.document.annotation_columns import Form, Kind
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import each_or_summary, summary_defect, value_hits
+from bboxqa.rules.base.reporting import each_or_summary, value_hits
 from bboxqa.rules.base.rule import ABSENT, Defect, Hits, Rule, described_hits
 from bboxqa.rules.facts.document import Document
 
 __all__ = ["RULES"]
 
 _REQUIRED = ("id", "image_id", "category_id")
-_NAMES = {dict: "an object", list: "a list", str: "a text", bool: "true or false"}
+_NAMES = {dict: "an object", list: "a list", str: "text", bool: "true or false"}
 
 
 def _typed(value: Any) -> str:
@@ -43,35 +43,31 @@ def _list_missing(document: Document, _settings: ValidateSettings) -> Iterator[H
 
 def _wrong_container(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     top = document.top
-    about = [
+    containers = [
         Defect(
             f"{name} is {_typed(value)}; expected {expected}", pointer_to(name), expected=expected
         )
         for name, wanted, expected in (("info", dict, "an object"), ("licenses", list, "a list"))
         if (value := top.get(name)) is not None and not isinstance(value, wanted)
     ]
-    yield from described_hits(about, Severity.WARNING)
+    yield from described_hits(containers, Severity.WARNING)
     kinds = document.annotations.record
-    yield from _no_objects(document, "annotations", np.flatnonzero(kinds != Kind.DICT), len(kinds))
+    yield from _not_objects(document, "annotations", np.flatnonzero(kinds != Kind.DICT), len(kinds))
     for name, records in (("images", document.images), ("categories", document.categories)):
         odd = [row for row, value in enumerate(records.values) if not isinstance(value, dict)]
-        yield from _no_objects(document, name, np.array(odd, np.int64), len(records))
+        yield from _not_objects(document, name, np.array(odd, np.int64), len(records))
 
 
-def _no_objects(document: Document, name: str, rows: IndexArray, total: int) -> Iterator[Hits]:
-    def pointer(row: int) -> str:
-        return pointer_to(name, row)
-
+def _not_objects(document: Document, name: str, rows: IndexArray, total: int) -> Iterator[Hits]:
     def describe(row: int) -> Defect:
         value = document.locator.value(name, row)
         message = f"record is {_typed(value)} ({shortened(value)}); expected an object"
-        return Defect(message, pointer(row), found=value, expected="an object")
+        return Defect(message, pointer_to(name, row), found=value, expected="an object")
 
-    def describe_all() -> Defect:
-        message = f"{len(rows):,} of {total:,} {name} are no objects; expected objects"
-        return summary_defect(message, rows, pointer, expected="objects")
+    def message() -> str:
+        return f"{len(rows):,} of {total:,} {name} are not objects; expected objects"
 
-    yield from each_or_summary(rows, total, describe, describe_all)
+    yield from each_or_summary(rows, total, describe, message)
 
 
 def _required(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -98,9 +94,9 @@ def _required(document: Document, _settings: ValidateSettings) -> Iterator[Hits]
         yield from value_hits(document, name, "id", missing, "a whole number")
 
 
-def _about(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+def _info(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     reading = document.reading
-    # What has no list of COCO at all is another kind of file, which is not ours to complete.
+    # A file without any of COCO's lists is of another kind; nothing is added to it.
     if not isinstance(reading.top, dict) or not reading.spans.keys() & set(LISTS):
         return
     founds = []
@@ -163,7 +159,7 @@ RULES: tuple[Rule, ...] = (
             licenses, and removes the empty year.""",
         bad={"info": {"year": ""}},
         good={"info": {"year": 2026}},
-        check=_about,
+        check=_info,
         fix="safe",
     ),
     Rule(

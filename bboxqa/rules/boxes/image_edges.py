@@ -1,0 +1,177 @@
+"""B: boxes that lie outside their image or extend beyond its edges."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, FloatArray
+from bboxqa.core.blocks import SparseRows, blocks
+from bboxqa.core.json_values import pointer_to
+from bboxqa.geometry.kernels.boxes import corners
+from bboxqa.model.findings import Edit, Severity
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.reporting import record_defect
+from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
+from bboxqa.rules.facts.box_layout import diagnose, swapped_images
+from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.image_bounds import (
+    EDGES,
+    becomes_degenerate,
+    clipped,
+    overshoot,
+    rounded_values,
+    row_max,
+    size_text,
+)
+
+__all__ = ["RULES"]
+
+# In pixels: less than this is rounding of the program that wrote the file.
+_ROUNDING = 1e-3
+_SIDES = ("left of", "above", "right of", "below")
+_EXPECTED = "a box inside the image"
+
+
+def _beyond(document: Document) -> SparseRows:
+    """Return how far boxes extend beyond their images, of those that do; NaN for unknown edges.
+
+    Empty where all boxes are in another layout; images with swapped sizes are left out.
+    """
+    bbox, size, sound = document.annotations.bbox, document.size, document.has_box
+    parts, any_beyond = [], False
+    for rows in blocks(len(bbox)):
+        beyond = overshoot(bbox[rows], size[rows])
+        any_beyond |= bool(np.any(beyond > _ROUNDING))
+        found = np.flatnonzero(np.any(beyond > 0, axis=1) & sound[rows])
+        parts.append(SparseRows(rows.start + found, beyond[found]))
+    result = SparseRows.joined(parts, 4)
+    if not any_beyond or document.once(diagnose) is not None:
+        return result.where(np.zeros(len(result.rows), np.bool_))
+    swapped = np.append(swapped_images(document), False)
+    return result.where(~swapped[document.image[result.rows]])
+
+
+def _off(document: Document, beyond: SparseRows) -> BoolArray:
+    """Return which of the boxes lie entirely outside their images."""
+    less = beyond.values - np.tile(document.annotations.bbox[beyond.rows, 2:], 2)
+    return row_max(np.nan_to_num(less, nan=-1)) >= 0
+
+
+def _outside(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    beyond, bbox = _beyond(document), document.annotations.bbox
+    off = beyond.where(_off(document, beyond))
+
+    def describe(row: int) -> Defect:
+        where = _SIDES[int(np.argmax(off[row] >= np.tile(bbox[row, 2:], 2)))]
+        return record_defect(
+            document,
+            ("annotations", row, "bbox"),
+            f"bbox lies {where} its image{size_text(document.size[row])}; expected {_EXPECTED}",
+            found=bbox[row].tolist(),
+            expected=_EXPECTED,
+        )
+
+    yield from hits(off.rows, describe)
+
+
+def _far(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
+    beyond = _beyond(document)
+    far = np.any(beyond.values > settings.overshoot_px, axis=1)
+    yield from _crossing(document, settings, beyond.where(far & ~_off(document, beyond)))
+
+
+def _near(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
+    beyond = _beyond(document)
+    near = np.any(beyond.values > _ROUNDING, axis=1)
+    near &= ~np.any(beyond.values > settings.overshoot_px, axis=1)
+    yield from _crossing(document, settings, beyond.where(near & ~_off(document, beyond)))
+
+
+def _crossing(document: Document, settings: ValidateSettings, beyond: SparseRows) -> Iterator[Hits]:
+    def describe(row: int) -> Defect:
+        edge = int(np.nanargmax(beyond[row]))
+        box = _clipped(document, settings, row)
+        return record_defect(
+            document,
+            ("annotations", row, "bbox"),
+            f"bbox extends {beyond[row][edge]:.4g} px beyond the {EDGES[edge]} edge of its "
+            f"image{size_text(document.size[row])}; expected {_EXPECTED}",
+            found=document.annotations.bbox[row].tolist(),
+            expected=_EXPECTED,
+            edits=()
+            if box is None
+            else (Edit(pointer_to("annotations", row, "bbox"), "replace", box),),
+        )
+
+    yield from hits(beyond.rows, describe)
+
+
+def _clipped(document: Document, settings: ValidateSettings, row: int) -> list[float] | None:
+    """Return the part of a box inside its image; None where that would be another defect."""
+    bbox, size = document.annotations.bbox[row].tolist(), document.size[row]
+    if np.isnan(size).any():
+        return None
+    box = rounded_values(clipped(bbox, size.tolist()))
+    if becomes_degenerate(bbox, box, settings):
+        return None
+    bounds = document.outline_bounds[row]
+    if np.isfinite(bounds).all():
+        # A box that is clipped while its outline is not would no longer be its bounds.
+        before, after = (_distance(each, bounds) for each in (bbox, box))
+        if after > max(before, settings.bounds_px):
+            return None
+    return box
+
+
+def _distance(bbox: list[float], bounds: FloatArray) -> float:
+    return float(np.abs(corners(np.array([bbox])) - bounds).max())
+
+
+RULES = (
+    Rule(
+        code="B002",
+        title="box outside of its image",
+        severity=Severity.ERROR,
+        scope="record",
+        breaks="""Nothing can be seen in it: training learns from an object that is not there, tools
+            that clip boxes make it empty, and evaluation counts it as missed.""",
+        explanation="""No part of the box lies in its image. The box may belong to another image:
+            tracks that were exported over images of different sizes do so. Or the width and height
+            of the image are those of a smaller copy. Look at the image, then move the box or delete
+            it.""",
+        bad={"annotations": [{"bbox": [120, 10, 20, 30]}]},
+        good={"annotations": [{"bbox": [80, 10, 20, 30]}]},
+        check=_outside,
+    ),
+    Rule(
+        code="B003",
+        title="box reaches beyond its image",
+        severity=Severity.WARNING,
+        scope="record",
+        breaks="""Albumentations stops with ValueError at such a box; other tools clip it without a
+            word, so that the same box has another IoU there.""",
+        explanation="""A part of the box lies outside of its image, by more than `overshoot_px`.
+            Boxes are drawn past the border, or the image has another size than the file says. The
+            unsafe fix clips the box to the image, where enough of it is left. Where its outline
+            reaches beyond as well, P006 comes first.""",
+        bad={"annotations": [{"bbox": [85, 10, 20, 30]}]},
+        good={"annotations": [{"bbox": [80, 10, 20, 30]}]},
+        check=_far,
+        fix="unsafe",
+    ),
+    Rule(
+        code="B004",
+        title="box reaches beyond its image by a pixel or less",
+        severity=Severity.INFO,
+        scope="record",
+        breaks="""Checks that allow nothing (Albumentations raises ValueError) stop at a fraction of
+            a pixel.""",
+        explanation="""The box ends a little outside of its image, by no more than `overshoot_px`:
+            rounding, resizing or counting from 1 leaves such boxes. The fix clips the box to the
+            image.""",
+        bad={"annotations": [{"bbox": [80.5, 10, 20, 30]}]},
+        good={"annotations": [{"bbox": [80.00001, 10, 20, 30]}]},
+        check=_near,
+        fix="safe",
+    ),
+)
