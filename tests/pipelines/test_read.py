@@ -100,7 +100,7 @@ def test_findings_of_one_file_beside_the_reader_of_another(tmp_path):
     broken, none = write(tmp_path / "a.json", ""), tmp_path / "none.json"
     error = refused([broken, none])
     assert [line.split(": ")[1] for line in error.problems] == [
-        "F001 error the file is empty; expected a json object",
+        "F001 error the file is empty; expected a JSON object",
         "no such file",
     ]
 
