@@ -15,16 +15,7 @@ __all__ = ["json_lines", "summary", "summary_schema"]
 
 
 def summary(result: AgreementResult) -> dict[str, Any]:
-    """Return a result as an object of plain values; what is undefined is None, with a status.
-
-    Parameters
-    ----------
-    result : AgreementResult
-
-    Returns
-    -------
-    dict
-        As `summary_schema` describes.
+    """Return a result as `summary_schema` describes it; None where a number is undefined.
 
     Examples
     --------

@@ -23,7 +23,7 @@ def text_lines(
     label: Callable[[str, float], str] | None = None,
     totals: Mapping[str, Estimate] | None = None,
 ) -> Iterator[str]:
-    """Yield what was measured as a person reads it.
+    """Yield the coefficients of each task, what they are made of, and what to do about others.
 
     Parameters
     ----------
@@ -33,11 +33,6 @@ def text_lines(
         Says of a coefficient's name and value what a scale calls it; empty for none.
     totals : mapping of str to Estimate, optional
         Of all tasks together.
-
-    Yields
-    ------
-    str
-        A line without its end.
 
     Examples
     --------
@@ -72,17 +67,7 @@ def text_lines(
 
 
 def label_lines(tiers: Sequence[tuple[str, Sequence[LabelAgreement]]]) -> Iterator[str]:
-    """Yield how far annotators agree on each label of segments of time.
-
-    Parameters
-    ----------
-    tiers : sequence of (str, sequence of LabelAgreement)
-        A name can be there twice: somebody may call a tier what all of them are called.
-
-    Yields
-    ------
-    str
-        A line without its end.
+    """Yield the agreement on each label of each tier; two tiers may have the same name.
 
     Examples
     --------

@@ -18,16 +18,7 @@ _COLUMNS = (
 
 
 def as_json(tasks: Sequence[TaskEstimates]) -> list[dict[str, Any]]:
-    """Return what was measured as values that json has.
-
-    Parameters
-    ----------
-    tasks : sequence of TaskEstimates
-
-    Returns
-    -------
-    list of dict
-        One per task; None where a number is undefined.
+    """Return tasks as values for JSON, one object per task; None where a number is undefined.
 
     Examples
     --------
@@ -104,16 +95,7 @@ def _value_json(columns: Mapping[str, float]) -> dict[str, Any]:
 
 
 def as_csv(tasks: Sequence[TaskEstimates]) -> str:
-    """Return a table with one row per task and coefficient.
-
-    Parameters
-    ----------
-    tasks : sequence of TaskEstimates
-
-    Returns
-    -------
-    str
-        With a header; an empty cell where a number is undefined or there is none.
+    """Return CSV with a row per task and coefficient; a cell is empty where a number is undefined.
 
     Examples
     --------
@@ -141,16 +123,7 @@ def as_csv(tasks: Sequence[TaskEstimates]) -> str:
 
 
 def labels_json(labels: Sequence[LabelAgreement]) -> list[dict[str, Any]]:
-    """Return how far annotators agree on each label as values that json has.
-
-    Parameters
-    ----------
-    labels : sequence of LabelAgreement
-
-    Returns
-    -------
-    list of dict
-        None where a number is undefined.
+    """Return the agreement on each label as values for JSON; None where a number is undefined.
 
     Examples
     --------

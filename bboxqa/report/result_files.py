@@ -67,11 +67,6 @@ def write_folder(result: AgreementResult, summary: dict[str, Any], folder: Path)
     folder : Path
         Made if it is not there; files of these names in it are replaced.
 
-    Returns
-    -------
-    list of Path
-        What was written.
-
     Raises
     ------
     OutputError

@@ -12,17 +12,7 @@ __all__ = ["findings_schema", "json_lines", "jsonl_lines"]
 
 
 def json_lines(report: FoundReport) -> Iterator[str]:
-    """Yield one JSON object, with each finding on a line of its own.
-
-    Parameters
-    ----------
-    report : FoundReport
-
-    Yields
-    ------
-    str
-        A line without its end; all of them together are as `findings_schema` describes.
-    """
+    """Yield one JSON object, as `findings_schema` describes it, with a line for each finding."""
     head = {
         "version": report.version,
         "exporter": _exporter(report),
@@ -42,17 +32,7 @@ def json_lines(report: FoundReport) -> Iterator[str]:
 
 
 def jsonl_lines(report: FoundReport) -> Iterator[str]:
-    """Yield each finding as a JSON object on one line.
-
-    Parameters
-    ----------
-    report : FoundReport
-
-    Yields
-    ------
-    str
-        A line without its end.
-    """
+    """Yield each finding as a JSON object on one line."""
     for finding in report.findings:
         yield json_line(_finding(finding))
 

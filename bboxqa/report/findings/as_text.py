@@ -45,11 +45,6 @@ def text_lines(report: FoundReport, *, colour: bool = False, options: str = "") 
         Whether to write ANSI codes.
     options : str
         What the user gave beside the files, for the next command.
-
-    Yields
-    ------
-    str
-        A line without its end.
     """
     paint = _Painter(colour=colour)
     yield from (_file(file, paint) for file in report.files)

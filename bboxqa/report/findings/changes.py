@@ -23,19 +23,7 @@ class _Change(Protocol):
 
 
 def change_lines(name: str, changes: Sequence[_Change]) -> Iterator[str]:
-    """Yield changes as a diff of values.
-
-    Parameters
-    ----------
-    name : str
-        Of the file.
-    changes : sequence of Change
-
-    Yields
-    ------
-    str
-        A line without its end.
-    """
+    """Yield the changes of a file as a diff of values."""
     if changes:
         yield f"--- {clean(name)}"
         yield f"+++ {clean(name)}, mended"

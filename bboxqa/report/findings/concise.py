@@ -9,17 +9,7 @@ __all__ = ["concise_line", "concise_lines"]
 
 
 def concise_lines(report: FoundReport) -> Iterator[str]:
-    """Return `file:line:column: CODE severity message` for each finding.
-
-    Parameters
-    ----------
-    report : FoundReport
-
-    Returns
-    -------
-    iterator of str
-        Lines without their ends.
-    """
+    """Return `file:line:column: CODE severity message` for each finding."""
     return map(concise_line, report.findings)
 
 

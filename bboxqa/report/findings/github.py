@@ -14,17 +14,7 @@ _PROPERTY_SIGNS = "%\r\n:,"
 
 
 def github_lines(report: FoundReport) -> Iterator[str]:
-    """Yield `::error file=…,line=…,col=…,title=…::message` for each finding.
-
-    Parameters
-    ----------
-    report : FoundReport
-
-    Yields
-    ------
-    str
-        A line without its end.
-    """
+    """Yield `::error file=…,line=…,col=…,title=…::message` for each finding."""
     # GitHub shows the first few of each kind only.
     for finding in sorted(report.findings, key=lambda finding: -finding.severity.rank):
         properties = ",".join(

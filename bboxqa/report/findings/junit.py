@@ -18,15 +18,6 @@ def junit_lines(report: FoundReport) -> Iterator[str]:
 
     A test fails where its rule found something as bad as what fails the run; what is milder is its
     output.
-
-    Parameters
-    ----------
-    report : FoundReport
-
-    Yields
-    ------
-    str
-        A line without its end.
     """
     found: dict[str, dict[str, list[Finding]]] = {file.name: {} for file in report.files}
     for finding in report.findings:

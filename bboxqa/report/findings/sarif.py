@@ -21,17 +21,7 @@ _MOST = 5000
 
 
 def sarif_lines(report: FoundReport) -> Iterator[str]:
-    """Yield a SARIF log of one run, with at most 5,000 results, the worst first.
-
-    Parameters
-    ----------
-    report : FoundReport
-
-    Yields
-    ------
-    str
-        A line without its end.
-    """
+    """Yield a SARIF log of one run, with at most 5,000 results, the worst first."""
     log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [_run(report)]}
     yield from json.dumps(json_safe(log), indent=1, allow_nan=False).split("\n")
 

@@ -11,17 +11,7 @@ __all__ = ["statistics_lines"]
 
 
 def statistics_lines(report: FoundReport) -> Iterator[str]:
-    """Yield code, severity, number of findings, whether they can be mended, and title of rules.
-
-    Parameters
-    ----------
-    report : FoundReport
-
-    Yields
-    ------
-    str
-        A line without its end: of those equally bad, the most frequent comes first.
-    """
+    """Yield a table of code, severity, number of findings, fix and title; the worst come first."""
     found = sorted(groups(report), key=lambda g: (-g.severity.rank, -g.total, g.rule.code))
     rows = [("code", "severity", "count", "fixable", "title"), *map(_row, found)]
     yield from table_lines(rows, left=[0, 1, 3, 4])
