@@ -9,8 +9,10 @@ from PIL import Image
 from bboxqa.core.errors import OutputError
 from bboxqa.core.files import write_atomically
 from bboxqa.examples import example_file
+from bboxqa.examples.pictures.hungarian_picture import draw_hungarian
 from bboxqa.examples.pictures.iou_picture import iou_schematic
 from bboxqa.examples.pictures.panels import annotated_scene
+from bboxqa.examples.pictures.recursive_picture import draw_recursive
 from bboxqa.examples.scenes.scene_records import SCENES
 from bboxqa.examples.scenes.scenes import draw_scene
 from bboxqa.examples.walks.walk_image import walk_image
@@ -18,7 +20,7 @@ from bboxqa.examples.walks.walk_iou import walk_iou
 from bboxqa.examples.walks.walk_krippendorff import walk_krippendorff
 from bboxqa.examples.walks.walk_matching import walk_matching
 from bboxqa.examples.walks.walk_parts import Check, Step, Walk
-from bboxqa.examples.write_pictures import matching_schematic, png
+from bboxqa.examples.write_pictures import png
 
 __all__ = ["EXAMPLES", "Check", "Step", "Walk", "write_example"]
 
@@ -39,8 +41,8 @@ _PICTURES: dict[str, dict[str, Callable[[], Image.Image]]] = {
         for scene in SCENES
     },
     "matching": {
-        "matching_hungarian": partial(matching_schematic, "hungarian"),
-        "matching_recursive": partial(matching_schematic, "recursive"),
+        "matching_hungarian": draw_hungarian,
+        "matching_recursive": draw_recursive,
     },
     "iou": {"iou": iou_schematic},
     "krippendorff": {},
@@ -48,27 +50,7 @@ _PICTURES: dict[str, dict[str, Callable[[], Image.Image]]] = {
 
 
 def write_example(name: str, folder: Path) -> list[Path]:
-    """Write an example: its annotations where it has any, its pictures, and its walk-through.
-
-    Parameters
-    ----------
-    name : str
-        One of `EXAMPLES`.
-    folder : Path
-        Made if it is not there; files of the same names in it are replaced.
-
-    Returns
-    -------
-    list of Path
-        What was written.
-
-    Raises
-    ------
-    ValueError
-        If there is no such example.
-    OutputError
-        If the folder cannot be written.
-    """
+    """Write an example: its annotations where it has any, its pictures, and its walk-through."""
     if name not in EXAMPLES:
         raise ValueError(f"no example is called {name!r}; choose one of {', '.join(EXAMPLES)}")
     contents: dict[str, bytes] = {}

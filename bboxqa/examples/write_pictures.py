@@ -8,7 +8,6 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Literal
 
 from PIL import Image
 
@@ -19,58 +18,14 @@ from bboxqa.examples.pictures.panels import annotated_scene, overlay_scene
 from bboxqa.examples.pictures.recursive_picture import draw_recursive
 from bboxqa.examples.scenes.scene_records import SCENES
 from bboxqa.examples.scenes.scenes import draw_scene
-from bboxqa.report.drawing.label_placement import place_labels
 
-__all__ = [
-    "annotated_scene",
-    "iou_schematic",
-    "matching_schematic",
-    "overlay_scene",
-    "place_labels",
-    "png",
-    "write_pictures",
-]
+__all__ = ["png", "write_pictures"]
 
 _SCENE_SCALES = {"fruits": 1.5, "smiling_fruits": 1.5, "landscape": 10}
 
 
-def matching_schematic(kind: Literal["hungarian", "recursive"]) -> Image.Image:
-    """Draw how boxes are matched into units.
-
-    Parameters
-    ----------
-    kind
-        `"hungarian"` for two annotators, `"recursive"` for three.
-
-    Returns
-    -------
-    PIL.Image.Image
-        RGB, 1100 pixels wide.
-
-    Raises
-    ------
-    ValueError
-        If there is no such kind.
-    """
-    drawings = {"hungarian": draw_hungarian, "recursive": draw_recursive}
-    if kind not in drawings:
-        raise ValueError(f"no schematic is called {kind!r}; choose 'hungarian' or 'recursive'")
-    return drawings[kind]()
-
-
 def write_pictures(folder: Path) -> list[Path]:
-    """Write every example picture as PNG.
-
-    Parameters
-    ----------
-    folder
-        Where to write; made if it does not exist. Pictures of the same names are replaced.
-
-    Returns
-    -------
-    list of Path
-        The files written, in order of their making.
-    """
+    """Write every example picture as PNG into a folder, which is made if it does not exist."""
     folder.mkdir(parents=True, exist_ok=True)
     written = []
     for name, draw in _drawings().items():

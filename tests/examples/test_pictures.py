@@ -9,11 +9,11 @@ from PIL import Image
 
 from bboxqa.examples.pictures.hungarian_picture import _BOXES, _CHOSEN
 from bboxqa.examples.pictures.matching_parts import iou
-from bboxqa.examples.pictures.panels import _OVERLAY_SCALES, annotated_scene, tag_places
+from bboxqa.examples.pictures.panels import _OVERLAY_SCALES, tag_places
 from bboxqa.examples.pictures.recursive_picture import _UNITS
 from bboxqa.examples.scenes.scene_records import SCENES, read_expected, read_scene
 from bboxqa.examples.scenes.scenes import draw_scene
-from bboxqa.examples.write_pictures import matching_schematic, write_pictures
+from bboxqa.examples.write_pictures import write_pictures
 from bboxqa.report.drawing.label_placement import overlap, place_labels
 
 PICTURE_SIZES = {
@@ -185,21 +185,12 @@ class TestSchematics:
         others = [boxes[str(number)]["bbox"] for number in (1, 15, 2, 4)]
         assert all(iou(boxes["25"]["bbox"], other) == 0 for other in others)
 
-    def test_an_unknown_kind_is_named_with_the_choices(self):
-        with pytest.raises(ValueError, match="'greedy'; choose 'hungarian' or 'recursive'"):
-            matching_schematic("greedy")
-
 
 class TestPictures:
     @pytest.mark.parametrize("scene", SCENES)
     def test_a_scene_has_the_size_of_its_record(self, scene):
         record = read_scene(scene)
         assert draw_scene(scene).size == (record.width, record.height)
-
-    def test_the_colour_can_stand_for_the_annotator(self):
-        by_annotator = annotated_scene("fruits", "annotator")
-        assert by_annotator.size == (1200, 401)
-        assert by_annotator.tobytes() != annotated_scene("fruits").tobytes()
 
     def test_pictures_have_their_sizes_and_are_the_same_each_time(self, tmp_path):
         first = write_pictures(tmp_path / "first")

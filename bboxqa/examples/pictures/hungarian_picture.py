@@ -7,9 +7,9 @@ from bboxqa.examples.pictures.matching_parts import (
     STROKES,
     THRESHOLD,
     Look,
+    draw_columns,
     draw_edge,
     draw_key,
-    draw_node,
     draw_units,
     iou,
 )
@@ -24,19 +24,10 @@ _BOXES: dict[str, dict[int, Rectangle]] = {
 }
 _CHOSEN = ((1, 4), (2, 5))
 _SCALE = 20
-_PLACES: dict[int, Point] = {
-    1: (430, 104), 2: (430, 224), 3: (430, 344), 4: (740, 104), 5: (740, 224), 6: (740, 344),
-}  # fmt: skip
 
 
 def draw_hungarian() -> Image.Image:
-    """Draw two annotators' boxes, the graph of their pairs and the units that result.
-
-    Returns
-    -------
-    PIL.Image.Image
-        RGB, 1100 x 490 pixels.
-    """
+    """Draw two annotators' boxes, the graph of their pairs and the units that result."""
     sheet = Sheet(1100, 490)
     sheet.text((20, 20), "1  Two annotators box one image", 18)
     _image(sheet, (28, 76))
@@ -91,8 +82,8 @@ def _image(sheet: Sheet, origin: Point) -> None:
 
 
 def _graph(sheet: Sheet) -> None:
-    for annotator, x in (("A", 430), ("B", 740)):
-        sheet.text((x, 70), annotator, 18, COLOURS[annotator], "mm")
+    columns = {"A": (430, _BOXES["A"]), "B": (740, _BOXES["B"])}
+    places = draw_columns(sheet, columns, top=104, apart=120)
     for first in _BOXES["A"]:
         for second in _BOXES["B"]:
             value = _value(first, second)
@@ -101,7 +92,4 @@ def _graph(sheet: Sheet) -> None:
             look: Look = "candidate" if value >= THRESHOLD else "inadmissible"
             if (first, second) in _CHOSEN:
                 look = "chosen"
-            draw_edge(sheet, _PLACES[first], _PLACES[second], value, look)
-    for annotator, own in _BOXES.items():
-        for number in own:
-            draw_node(sheet, _PLACES[number], annotator, number)
+            draw_edge(sheet, places[first], places[second], value, look)

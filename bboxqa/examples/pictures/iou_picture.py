@@ -20,13 +20,7 @@ _BLUE, _VERMILLION = PALETTE["blue"], PALETTE["vermillion"]
 
 
 def iou_schematic() -> Image.Image:
-    """Draw three pairs of boxes with their intersection, their union and the numbers.
-
-    Returns
-    -------
-    PIL.Image.Image
-        RGB, 1100 pixels wide.
-    """
+    """Draw three pairs of boxes with their intersection, their union and the numbers."""
     sheet = Sheet(1100, 470)
     middle = sheet.width / 2
     formula = "IoU = area of the intersection / area of the union"

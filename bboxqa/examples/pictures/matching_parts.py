@@ -1,8 +1,11 @@
 """Parts that both matching pictures are made of: nodes, edges, their key, the unit table."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal, TypeAlias
 
+import numpy as np
+
+from bboxqa.geometry.kernels.boxes import bbox_iou, corners
 from bboxqa.report.drawing.sheet import (
     GREY,
     INK,
@@ -16,7 +19,8 @@ from bboxqa.report.drawing.sheet import (
 )
 
 __all__ = [
-    "COLOURS", "STROKES", "THRESHOLD", "Look", "draw_edge", "draw_key", "draw_node", "draw_units",
+    "COLOURS", "STROKES", "THRESHOLD", "Look", "draw_columns", "draw_edge", "draw_key",
+    "draw_node", "draw_units",
     "iou",
 ]  # fmt: skip
 
@@ -46,10 +50,28 @@ def iou(first: Rectangle, second: Rectangle) -> float:
     >>> iou((0, 0, 5, 5), (0, 0, 5, 10))
     0.5
     """
-    across = min(first[0] + first[2], second[0] + second[2]) - max(first[0], second[0])
-    down = min(first[1] + first[3], second[1] + second[3]) - max(first[1], second[1])
-    common = max(across, 0) * max(down, 0)
-    return common / (first[2] * first[3] + second[2] * second[3] - common)
+    a, b = (corners(np.array([box], np.float64)) for box in (first, second))
+    return float(bbox_iou(a, b)[0])
+
+
+def draw_columns(
+    sheet: Sheet,
+    columns: Mapping[str, tuple[float, Iterable[int]]],
+    top: float,
+    apart: float,
+    faded: Collection[int] = (),
+) -> dict[int, Point]:
+    """Draw the boxes of each annotator below each other, and return where they are.
+
+    `columns` holds the place of each annotator's column and the numbers of the boxes.
+    """
+    places: dict[int, Point] = {}
+    for annotator, (x, numbers) in columns.items():
+        sheet.text((x, 70), annotator, 18, COLOURS[annotator], "mm")
+        for row, number in enumerate(numbers):
+            places[number] = (x, top + apart * row)
+            draw_node(sheet, places[number], annotator, number, faded=number in faded)
+    return places
 
 
 def draw_node(

@@ -1,7 +1,6 @@
 """Annotated scenes: boxes on a scene in colour and line style, with tags that never collide."""
 
 from collections.abc import Sequence
-from typing import Literal
 
 from PIL import Image
 
@@ -35,22 +34,10 @@ _CATEGORY_COLOURS = {
 }
 
 
-def annotated_scene(
-    scene: str, color_by: Literal["category", "annotator"] = "category"
-) -> Image.Image:
+def annotated_scene(scene: str) -> Image.Image:
     """Draw a scene once per annotator, side by side, each with that annotator's boxes.
 
-    Parameters
-    ----------
-    scene
-        One of `bboxqa.examples.scenes.scene_records.SCENES`.
-    color_by
-        What the colour of a box stands for. Its line style always stands for the annotator.
-
-    Returns
-    -------
-    PIL.Image.Image
-        RGB, 1200 pixels wide.
+    Colour stands for the category, line style for the annotator.
     """
     record = read_scene(scene)
     count = len(record.annotators)
@@ -61,22 +48,17 @@ def annotated_scene(
     for number, annotator in enumerate(record.annotators):
         left = _MARGIN + number * (panel_width + _MARGIN)
         sheet.picture(picture, left, _TITLE)
-        own = [box for box in record.boxes if box.annotator == annotator]
-        colours = [_colour(record, box, color_by) for box in own]
-        _draw_boxes(sheet, record, own, colours, (left, _TITLE, scale))
+        boxes = [box for box in record.boxes if box.annotator == annotator]
+        colours = [_CATEGORY_COLOURS[box.category] for box in boxes]
+        _draw_boxes(sheet, record, boxes, colours, (left, _TITLE, scale))
         sheet.text((left, _TITLE / 2), annotator, 18, anchor="lm")
         sample = left + text_size(annotator, 18)[0] + 12
-        ink = _ANNOTATOR_COLOURS[number] if color_by == "annotator" else GREY
         points = [(sample, _TITLE / 2), (sample + 56, _TITLE / 2)]
-        sheet.stroke(points, ink, _LINE, PATTERNS[number])
-        counted = f"{len(own)} boxes"
+        sheet.stroke(points, GREY, _LINE, PATTERNS[number])
+        counted = f"{len(boxes)} boxes"
         sheet.text((left + panel_width, _TITLE / 2), counted, 14, GREY, "rm")
     middle = _TITLE + picture.height + _LEGEND / 2
-    if color_by == "category":
-        entries = [(category, _CATEGORY_COLOURS[category]) for category in record.categories]
-    else:
-        entries = list(zip(record.annotators, _ANNOTATOR_COLOURS, strict=False))
-    _legend(sheet, middle, entries)
+    _legend(sheet, middle, [(name, _CATEGORY_COLOURS[name]) for name in record.categories])
     return sheet.finish()
 
 
@@ -84,11 +66,6 @@ def overlay_scene(scene: str) -> Image.Image:
     """Draw a scene once with the boxes of all annotators, and the units they form beside it.
 
     Colour and line style both stand for the annotator.
-
-    Returns
-    -------
-    PIL.Image.Image
-        RGB, 1000 to 1200 pixels wide.
     """
     record = read_scene(scene)
     scale = _OVERLAY_SCALES[scene]
@@ -96,7 +73,8 @@ def overlay_scene(scene: str) -> Image.Image:
     table = 44 + len(record.annotators) * _COLUMN
     sheet = Sheet(picture.width + table + 3 * _MARGIN + 18, picture.height + 2 * _MARGIN)
     sheet.picture(picture, _MARGIN, _MARGIN)
-    colours = [_colour(record, box, "annotator") for box in record.boxes]
+    places = [record.annotators.index(box.annotator) for box in record.boxes]
+    colours = [_ANNOTATOR_COLOURS[place] for place in places]
     _draw_boxes(sheet, record, record.boxes, colours, (_MARGIN, _MARGIN, scale))
     _unit_table(sheet, record, _MARGIN + picture.width + 30)
     return sheet.finish()
@@ -105,21 +83,10 @@ def overlay_scene(scene: str) -> Image.Image:
 def tag_places(
     boxes: Sequence[SceneBox], panel: tuple[float, float, float], size: tuple[float, float]
 ) -> list[Rectangle]:
-    """Return where the tag of each box goes.
+    """Return where the tag of each box of a panel goes.
 
-    Parameters
-    ----------
-    boxes
-        The boxes of one panel.
-    panel
-        (left, top, scale) of the panel on the sheet.
-    size
-        (width, height) of the scene in its own pixels.
-
-    Raises
-    ------
-    ValueError
-        If a panel is too full for its tags.
+    `panel` is (left, top, scale) on the sheet; `size` is (width, height) of the scene in its own
+    pixels. A panel that is too full is a ValueError.
     """
     left, top, _ = panel
     corners = [_on_sheet(box, panel) for box in boxes]
@@ -139,12 +106,6 @@ def _on_sheet(box: SceneBox, panel: tuple[float, float, float]) -> Rectangle:
     first, second, third, fourth = (round(edge * scale) for edge in box.corners)
     # Half a line width inwards keeps outlines at the rim of the scene visible.
     return left + first + 1, top + second + 1, left + third - 1, top + fourth - 1
-
-
-def _colour(record: SceneRecord, box: SceneBox, color_by: Literal["category", "annotator"]) -> str:
-    if color_by == "category":
-        return _CATEGORY_COLOURS[box.category]
-    return _ANNOTATOR_COLOURS[record.annotators.index(box.annotator)]
 
 
 def _draw_boxes(

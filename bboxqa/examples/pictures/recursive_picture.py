@@ -1,21 +1,21 @@
 """Recursive matching of three annotators: who is matched against whom, and in which order."""
 
 from dataclasses import dataclass
+from itertools import product
 
 from PIL import Image
 
 from bboxqa.examples.pictures.matching_parts import (
-    COLOURS,
     THRESHOLD,
     Look,
+    draw_columns,
     draw_edge,
     draw_key,
-    draw_node,
     draw_units,
     iou,
 )
 from bboxqa.examples.scenes.scene_records import read_expected
-from bboxqa.report.drawing.sheet import PALE, Point, Rectangle, Sheet
+from bboxqa.report.drawing.sheet import PALE, Rectangle, Sheet
 
 __all__ = ["draw_recursive"]
 
@@ -52,13 +52,7 @@ _STEPS = (
 
 
 def draw_recursive() -> Image.Image:
-    """Draw the four steps of placing three annotators, and the units that result.
-
-    Returns
-    -------
-    PIL.Image.Image
-        RGB, 1100 x 430 pixels.
-    """
+    """Draw the four steps of placing three annotators, and the units that result."""
     sheet = Sheet(1100, 430)
     boxes = _boxes()
     for number, step in enumerate(_STEPS):
@@ -86,30 +80,17 @@ def _boxes() -> dict[int, Rectangle]:
 
 
 def _step(sheet: Sheet, left: float, step: _Step, boxes: dict[int, Rectangle]) -> None:
-    columns = (
-        {"A": left + 84}
-        if len(step.annotators) == 1
-        else {
-            step.annotators[0]: left + 22,
-            step.annotators[1]: left + 150,
-        }
-    )
-    places: dict[int, Point] = {
-        number: (x, 116 + 62 * row)
-        for annotator, x in columns.items()
-        for row, number in enumerate(_NUMBERS[annotator])
+    across = (84,) if len(step.annotators) == 1 else (22, 150)
+    columns = {
+        annotator: (left + x, _NUMBERS[annotator])
+        for annotator, x in zip(step.annotators, across, strict=True)
     }
-    for annotator, x in columns.items():
-        sheet.text((x, 70), annotator, 18, COLOURS[annotator], "mm")
-        for number in _NUMBERS[annotator]:
-            faded = number in step.settled
-            draw_node(sheet, places[number], annotator, number, faded=faded)
-    if len(step.annotators) == 1:
-        return
-    first_column, second_column = (_NUMBERS[annotator] for annotator in step.annotators)
-    for first in first_column:
-        for second in second_column:
-            value = iou(boxes[first], boxes[second])
-            if value > 0 and not step.settled & {first, second}:
-                look: Look = "chosen" if value >= THRESHOLD else "inadmissible"
-                draw_edge(sheet, places[first], places[second], value, look)
+    places = draw_columns(sheet, columns, top=116, apart=62, faded=step.settled)
+    for pair in product(*(_NUMBERS[annotator] for annotator in step.annotators)):
+        if len(pair) < 2 or step.settled & set(pair):
+            continue
+        first, second = pair
+        value = iou(boxes[first], boxes[second])
+        if value > 0:
+            look: Look = "chosen" if value >= THRESHOLD else "inadmissible"
+            draw_edge(sheet, places[first], places[second], value, look)

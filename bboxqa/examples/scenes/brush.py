@@ -16,15 +16,7 @@ _STEPS = 160
 
 
 class Brush:
-    """Draws in scene pixels on a canvas that is finer by a factor.
-
-    Parameters
-    ----------
-    size
-        (width, height) of the scene in pixels.
-    fine
-        Canvas pixels per scene pixel.
-    """
+    """Draws in scene pixels on a canvas with `fine` pixels for each of them."""
 
     def __init__(self, size: tuple[int, int], fine: float) -> None:
         self.fine = fine
@@ -118,11 +110,8 @@ def apple_outline() -> _Points:
 def banana_outline(inner: float = 1, outer: float = 1) -> _Points:
     """Return a crescent that hangs through, its stem at the upper right.
 
-    Parameters
-    ----------
-    inner, outer
-        How much of the thickness to keep above and below the middle line; a negative value
-        moves that edge across the middle line.
+    `inner` and `outer` are the shares of its thickness above and below the middle line; a
+    negative one moves that edge across the line.
     """
     above, below = [], []
     for step in range(_STEPS + 1):

@@ -27,15 +27,7 @@ _WHITE: Colour = (255, 255, 255)
 
 
 def draw_fruits(record: SceneRecord, fine: float) -> Image.Image:
-    """Draw a banana behind two apples on a plate.
-
-    Parameters
-    ----------
-    record
-        The scene's boxes.
-    fine
-        Canvas pixels per scene pixel.
-    """
+    """Draw a banana behind two apples on a plate."""
     brush = Brush((record.width, record.height), fine)
     _table(brush, record)
     _banana(brush, record.mean_box(1, 6, 9))
@@ -45,7 +37,7 @@ def draw_fruits(record: SceneRecord, fine: float) -> Image.Image:
 
 
 def draw_smiling_fruits(record: SceneRecord, fine: float) -> Image.Image:
-    """Draw two apples, an orange and a banana as stickers with faces; arguments as above."""
+    """Draw two apples, an orange and a banana as stickers with faces."""
     brush = Brush((record.width, record.height), fine)
     _wall(brush, record)
     for boxes, colours in (((4, 8), _RED), ((3, 7, 11), _GREEN)):

@@ -75,16 +75,6 @@ def read_expected() -> dict[str, Any]:
 def read_scene(scene: str) -> SceneRecord:
     """Return one example scene.
 
-    Parameters
-    ----------
-    scene
-        One of `SCENES`.
-
-    Raises
-    ------
-    ValueError
-        If there is no such scene.
-
     Examples
     --------
     >>> read_scene("fruits").annotators

@@ -12,20 +12,9 @@ _FINE = 4
 
 
 def draw_scene(scene: str, scale: float = 1) -> Image.Image:
-    """Draw an example scene.
+    """Draw an example scene, in its own size times `scale`.
 
-    Parameters
-    ----------
-    scene
-        One of `bboxqa.examples.scenes.scene_records.SCENES`.
-    scale
-        Pixels of the picture per pixel of the scene. The fruit scenes are smooth at any scale;
-        the landscape shows its pixels as squares.
-
-    Returns
-    -------
-    PIL.Image.Image
-        RGB, the scene's width and height times `scale`, rounded; the same on every call.
+    The fruit scenes are smooth at any scale; the landscape shows its pixels as squares.
     """
     record = read_scene(scene)
     size = (round(record.width * scale), round(record.height * scale))

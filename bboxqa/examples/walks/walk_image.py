@@ -29,19 +29,7 @@ __all__ = ["walk_image"]
 
 
 def walk_image(name: str, expected: Mapping[str, Any] | None = None) -> Walk:
-    """Walk through an example image.
-
-    Parameters
-    ----------
-    name : str
-        One of `bboxqa.examples.scenes.scene_records.SCENES`.
-    expected : mapping, optional
-        What to compare with, laid out as `read_expected` returns it.
-
-    Returns
-    -------
-    Walk
-    """
+    """Walk through an example image."""
     scene = load_scene(name, read_expected() if expected is None else expected)
     units = match_boxes(scene.data, "recursive", scene.threshold)
     return Walk(

@@ -32,17 +32,7 @@ _NOTES = (
 
 
 def walk_iou(expected: Mapping[str, Any] | None = None) -> Walk:
-    """Walk through the IoU of boxes and of polygons.
-
-    Parameters
-    ----------
-    expected : mapping, optional
-        What to compare with, laid out as `read_expected` returns it.
-
-    Returns
-    -------
-    Walk
-    """
+    """Walk through the IoU of boxes and of polygons."""
     if expected is None:
         expected = read_expected()
     return Walk(

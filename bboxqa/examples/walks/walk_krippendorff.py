@@ -18,17 +18,7 @@ _NOTES = ("Table 5: the source has alpha without its sign. D_o / D_e is 1.2, and
 
 
 def walk_krippendorff(expected: Mapping[str, Any] | None = None) -> Walk:
-    """Walk through alpha, from reliability data of growing size.
-
-    Parameters
-    ----------
-    expected : mapping, optional
-        What to compare with, laid out as `read_expected` returns it.
-
-    Returns
-    -------
-    Walk
-    """
+    """Walk through alpha, from reliability data of growing size."""
     cases = (read_expected() if expected is None else expected)["krippendorff"]
     return Walk(
         name="krippendorff",

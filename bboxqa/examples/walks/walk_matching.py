@@ -21,17 +21,7 @@ _Case = Mapping[str, Any]
 
 
 def walk_matching(expected: Mapping[str, Any] | None = None) -> Walk:
-    """Walk through the matching of two and of three annotators.
-
-    Parameters
-    ----------
-    expected : mapping, optional
-        What to compare with, laid out as `read_expected` returns it.
-
-    Returns
-    -------
-    Walk
-    """
+    """Walk through the matching of two and of three annotators."""
     matching = (read_expected() if expected is None else expected)["matching"]
     boxes: _Boxes = matching["boxes"]
     cases: list[tuple[int, _Case]] = list(enumerate(matching["cases"], 1))
