@@ -39,7 +39,7 @@ def changed(tmp_path_factory):
     install_package(folder)
     work = folder / "work"
     work.mkdir()
-    for name, text in blocks(TEXT, "json"):
+    for name, text in blocks(TEXT, "json") + blocks(TEXT, "csv"):
         (work / name).write_text(text, "utf-8")
     shutil.copy(ROOT / "bboxqa/examples/data/fruits.json", work / "export.json")
     return folder
@@ -47,13 +47,19 @@ def changed(tmp_path_factory):
 
 def install_package(folder):
     """Add the package of the last recipe, as pip would."""
-    ((_, text),) = blocks(TEXT, "toml")
-    project = tomllib.loads(text)["project"]
-    ((group, entries),) = project["entry-points"].items()
-    ((name, place),) = entries.items()
-    module = (folder / "bboxqa/geometry/similarities/overlap.py").read_text("utf-8")
-    points, modules = {group: f"{name} = {place}"}, {place.partition(":")[0]: module}
-    install(folder, project["name"], points, modules)
+    (folder / "bboxqa_yard").mkdir()
+    ((_, project),) = blocks(TEXT, "toml")
+    points = {
+        group: "\n".join(f"{name} = {place}" for name, place in entries.items())
+        for group, entries in tomllib.loads(project)["project"]["entry-points"].items()
+    }
+    licences = (folder / "bboxqa/rules/licences/image_licences.py").read_text("utf-8")
+    overlap = (folder / "bboxqa/geometry/similarities/overlap.py").read_text("utf-8")
+    modules = {
+        "bboxqa_yard/licences": licences.replace("L001", "Y001"),
+        "bboxqa_yard/overlap": overlap,
+    }
+    install(folder, "bboxqa-yard", points, modules)
 
 
 @pytest.mark.parametrize(
