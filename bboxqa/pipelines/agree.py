@@ -1,37 +1,27 @@
-"""The only place that joins the parts: data set → pairs → units → alphas → result."""
+"""From data sets and files to agreement; the parts are joined here."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Never
 
-import numpy as np
-
-from bboxqa.agreement.alpha.nominal import alpha_per_group, pooled_alpha
-from bboxqa.agreement.alpha.nominal_estimator import image_estimators
-from bboxqa.agreement.uncertainty.resampling import percentile_interval, replicates_of_all
-from bboxqa.core.arrays import BoolArray, FloatArray, IntArray
 from bboxqa.core.errors import ConfigError
-from bboxqa.core.types import Files, Progress, Steps
+from bboxqa.core.types import Files, Progress
 from bboxqa.core.version import __version__
 from bboxqa.geometry.similarities.registry import needs_outlines
 from bboxqa.matching import registry as matchers
 from bboxqa.matching.match import check_matcher
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.reliability import Cell, Coincidences
-from bboxqa.model.results import AgreementResult, ThresholdResult
-from bboxqa.model.selection import select_annotations
+from bboxqa.model.results import AgreementResult
 from bboxqa.model.settings import AgreeSettings, EmptyImages, Missing
 from bboxqa.pipelines.counting import (
     AgreementCounts,
-    ImagePart,
+    compared_images,
     count_sequentially,
-    reliability_of,
 )
 from bboxqa.pipelines.notes import image_notes
 from bboxqa.pipelines.read import read_coco
-from bboxqa.pipelines.result_tables import category_table, image_table, pair_table, unit_table
 from bboxqa.pipelines.settings import agree_settings_from
+from bboxqa.pipelines.threshold_results import threshold_results
 
 __all__ = ["CountAll", "agree", "agree_files", "agree_with", "read_for"]
 
@@ -153,15 +143,7 @@ def agree_files(
 ) -> AgreementResult:
     """Read files and measure how far their annotators agree, with checked settings.
 
-    Parameters
-    ----------
-    source, memory, digest, progress
-        As for `read_coco`.
-    settings : AgreeSettings
-
-    Returns
-    -------
-    AgreementResult
+    Parameters are as those of `read_coco` and `agree`.
     """
     data = read_for(source, settings, memory=memory, digest=digest, progress=progress)
     return agree_with(data, settings, memory=memory, progress=progress)
@@ -175,10 +157,7 @@ def read_for(
     digest: bool = True,
     progress: Progress | None = None,
 ) -> Dataset:
-    """Read what settings of `agree` need of files: outlines only if the similarity compares them.
-
-    Parameters are as those of `agree_files`.
-    """
+    """Return the data set of files, with outlines only if the similarity needs them."""
     return read_coco(
         source,
         annotator_key=settings.annotator_key,
@@ -201,140 +180,30 @@ def agree_with(
 ) -> AgreementResult:
     """Measure how far annotators agree, with checked settings; see `agree`.
 
-    Parameters
-    ----------
-    data, memory, progress
-        As for `agree`.
-    settings : AgreeSettings
-    count_all : callable, optional
-        Counts agreement in the images, for instance on other machines; by default
-        `count_sequentially` does, within the memory.
+    `count_all` counts agreement in the images, for instance on other machines; by default
+    `count_sequentially` does so within the memory.
     """
-    lonely = data.assigned.sum(1) < 2
-    crowd = data.annotations.iscrowd
-    kept = np.flatnonzero(~crowd & ~lonely[data.annotations.image])
-    empty = _empty_images(data, lonely)
-    data_kept = data
-    if len(kept) < len(crowd):
-        data_kept = replace(data, annotations=select_annotations(data.annotations, kept))
-    check_matcher(data_kept.annotations, settings.matcher)
+    part = compared_images(data)
+    check_matcher(part.data.annotations, settings.matcher)
     # The order matters where an image has three annotators; greedy matching does without one.
-    several = bool(data.assigned.sum(1).max(initial=0) > 2)
+    n_annotators = data.assigned.sum(1)
+    several = bool((n_annotators > 2).any())
     greedy = several and matchers.matcher(settings.matcher).by_order
-    part = ImagePart(data_kept, empty)
-    if count_all is None:
-        count_all = partial(count_sequentially, memory=memory)
-    counted = count_all(part, settings, greedy=greedy, progress=progress)
-    image_alphas = [_image_alpha(found, empty, settings) for found in counted.coincidences]
-    drawn = ~lonely
-    if settings.empty_images == "skip":
-        drawn[empty] = False
-    intervals: dict[tuple[int, str], FloatArray] = {}
-    if settings.bootstrap and drawn.sum() > 1:
-        on_progress = None if progress is None else partial(progress, "resampling")
-        intervals = _intervals(counted.coincidences, image_alphas, drawn, settings, on_progress)
-    thresholds = tuple(
-        _result(part, settings, counted, index, image_alpha, intervals)
-        for index, image_alpha in enumerate(image_alphas)
-    )
+    count = partial(count_sequentially, memory=memory) if count_all is None else count_all
+    counted = count(part, settings, greedy=greedy, progress=progress)
+    thresholds = threshold_results(part, settings, counted, progress)
+    n_crowd = int(data.annotations.iscrowd.sum())
+    notes = image_notes(part.data, settings, counted.counts, n_crowd, thresholds)
     return AgreementResult(
         thresholds=thresholds,
-        n_images=int((~lonely).sum()),
+        n_images=int((n_annotators >= 2).sum()),
         n_annotators=len(data.annotator_names),
-        n_annotations=len(kept),
-        n_crowd=int(crowd.sum()),
-        n_empty_images=len(empty),
+        n_annotations=len(part.data.annotations),
+        n_crowd=n_crowd,
+        n_empty_images=len(part.empty),
         settings=settings,
         version=__version__,
         attribution=data.attribution,
         sources=data.sources,
-        notes=(
-            *data.notes,
-            *image_notes(data_kept, settings, counted.counts, int(crowd.sum()), thresholds),
-        ),
+        notes=(*data.notes, *notes),
     )
-
-
-def _empty_images(data: Dataset, lonely: BoolArray) -> IntArray:
-    """Return the images that several annotators were asked about and none drew in."""
-    drawn = np.bincount(data.annotations.image, minlength=len(lonely)) > 0
-    return np.flatnonzero(~drawn & ~lonely).astype(np.int32)
-
-
-def _image_alpha(found: Coincidences, empty: IntArray, settings: AgreeSettings) -> FloatArray:
-    """Return alpha of each image; those in which all drew nothing agree, if they count."""
-    alpha = alpha_per_group(found)
-    if settings.empty_images != "skip":
-        alpha[empty] = 1.0
-    return alpha
-
-
-def _intervals(
-    thresholds: Sequence[Coincidences],
-    image_alphas: Sequence[FloatArray],
-    drawn: BoolArray,
-    settings: AgreeSettings,
-    on_progress: Steps | None,
-) -> dict[tuple[int, str], FloatArray]:
-    """Return the intervals of each threshold by drawing images with replacement.
-
-    By index of the threshold and "pooled" or "mean", (1, 2), or "categories", (K, 2).
-    """
-    from threadpoolctl import threadpool_limits
-
-    values = np.unique(np.concatenate([found.value for found in thresholds]))
-    estimators = image_estimators(thresholds, image_alphas, np.flatnonzero(drawn), values)
-    # The number of threads decides in which order numbers are added, and so the last bit.
-    with threadpool_limits(1, "blas"):
-        found = replicates_of_all(estimators, settings.bootstrap, settings.seed, on_progress)
-    intervals = {key: percentile_interval(np.atleast_2d(found[key])) for key in found}
-    for index, data in enumerate(thresholds):
-        of_values = np.full((data.n_values, 2), np.nan)
-        of_values[values] = intervals[index, "categories"]
-        intervals[index, "categories"] = of_values
-    return intervals
-
-
-def _result(
-    part: ImagePart,
-    settings: AgreeSettings,
-    counted: AgreementCounts,
-    index: int,
-    image_alpha: FloatArray,
-    intervals: Mapping[tuple[int, str], FloatArray],
-) -> ThresholdResult:
-    """Return the result of one threshold."""
-    data, units, found = part.data, counted.units[index], counted.coincidences[index]
-    reliability = reliability_of(part, units, settings)
-    n_images = int((data.assigned.sum(1) >= 2).sum())
-    alpha = pooled_alpha(found, n_images)
-    unknown = np.full((found.n_values, 2), np.nan)
-    pooled, mean, of_categories = (
-        intervals.get((index, kind), unknown) for kind in ("pooled", "mean", "categories")
-    )
-    defined = image_alpha[~np.isnan(image_alpha)]
-    is_missing = reliability.state == Cell.MISSING
-    missing = np.bincount(reliability.unit, is_missing, len(units))[: len(units)]
-    greedy = pooled_alpha(counted.greedy[index]).value if counted.greedy else float("nan")
-    return ThresholdResult(
-        iou_threshold=settings.iou_threshold[index],
-        alpha=alpha.value,
-        status=alpha.status,
-        interval=_pair(pooled[0]),
-        observed=alpha.observed,
-        expected=alpha.expected,
-        mean_image_alpha=float(defined.mean()) if len(defined) else float("nan"),
-        mean_image_interval=_pair(mean[0]),
-        n_units=len(units),
-        n_complete_units=int((missing == 0).sum()),
-        greedy_alpha=greedy,
-        images=image_table(data, units, image_alpha, settings.min_alpha),
-        categories=category_table(data, found, of_categories),
-        pairs=pair_table(data, counted.pairs[index]),
-        units=unit_table(data, units, reliability),
-        reliability=reliability,
-    )
-
-
-def _pair(interval: FloatArray) -> tuple[float, float]:
-    return float(interval[0]), float(interval[1])

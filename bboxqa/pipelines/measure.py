@@ -30,7 +30,7 @@ from bboxqa.model.estimates import Estimate, TaskEstimates
 from bboxqa.model.labels import number_of
 from bboxqa.model.ratings import Ratings
 from bboxqa.model.reliability import Cell
-from bboxqa.pipelines.notes import notes_of
+from bboxqa.pipelines.rating_notes import notes_of
 
 __all__ = [
     "INTERVALS",

@@ -1,174 +1,20 @@
-"""What a reader of coefficients has to know beside the numbers."""
+"""Notes on agreement in images: what to know when reading the numbers."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from math import isnan
 
 import numpy as np
 
-from bboxqa.agreement.consistency.cronbach import CRONBACH_WARNING
-from bboxqa.agreement.registry import CoefficientInputs, coefficient
-from bboxqa.agreement.uncertainty.estimator import ROUNDING, Estimator
-from bboxqa.agreement.uncertainty.linear import FEWEST
 from bboxqa.core.text import count
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.estimates import Estimate, PairTable
 from bboxqa.model.results import ThresholdResult
 from bboxqa.model.settings import AgreeSettings
 
-__all__ = ["FEW_CLUSTERS", "image_notes", "missing_intervals", "notes_of"]
+__all__ = ["FEW_CLUSTERS", "image_notes"]
 
 FEW_CLUSTERS = 20
-"""Below this, intervals by resampling clusters are known to be too narrow."""
-
-# A bias of so many standard errors is worth a word.
-_NOTABLE = 0.25
-# Coefficients whose standard error is Gwet's.
-_COUNTING_SINGLES = (
-    "conger_kappa", "fleiss_kappa", "gwet_ac1", "gwet_ac2", "brennan_prediger",
-    "percent_agreement",
-)  # fmt: skip
-
-
-def notes_of(
-    inputs: CoefficientInputs,
-    estimators: Mapping[str, Estimator],
-    estimates: Mapping[str, Estimate],
-    values: Mapping[str, Mapping[str, float]],
-    bootstrap: int,
-) -> Iterator[str]:
-    """Yield what a reader of the numbers has to know.
-
-    Parameters
-    ----------
-    inputs : Inputs
-    estimators, estimates : mapping
-        By name of the coefficient, as they were computed and as they are told.
-    values : mapping
-        What is told of each value.
-    bootstrap : int
-        How many times clusters were drawn.
-
-    Yields
-    ------
-    str
-    """
-    if "krippendorff_alpha" in estimates and isinstance(inputs.level, str):
-        yield f"krippendorff_alpha is of {inputs.level} data"
-    if isinstance(inputs.weights, str) and inputs.weights != "identity":
-        yield f"{inputs.weights} weights in kappas, gwet_ac2 and percent agreement"
-    if inputs.repeated:
-        yield (
-            "some annotator answered a unit several times; where these are different questions, "
-            "name their column with --by"
-        )
-    sizes = inputs.counts.size[inputs.counts.size > 0]
-    if len(sizes) and sizes.min() != sizes.max():
-        yield f"units have {sizes.min():.0f} to {sizes.max():.0f} ratings"
-    people = len(np.unique(inputs.data.annotator)) if len(sizes) else 0
-    if people > len(sizes) > 1 and not inputs.anonymous:
-        yield (
-            f"more annotators ({people:,}) than units ({len(sizes):,}): if it is the other way "
-            "round, swap unit and annotator"
-        )
-    single = int((sizes == 1).sum())
-    if single:
-        yield f"{count(single, 'unit')} with one rating only: nothing to compare there"
-        counted = [
-            name
-            for name in _COUNTING_SINGLES
-            if name in estimates and not isnan(estimates[name].standard_error)
-        ]
-        if counted:
-            yield (
-                f"these widen the standard errors of {', '.join(counted)} (Gwet 2014 counts them "
-                "as units); their intervals do not"
-            )
-    yield from _interval_notes(inputs, estimators, estimates, bootstrap)
-    if not inputs.anonymous and any(coefficient(name).of_pairs for name in estimates):
-        yield from _pair_notes(inputs.pairs.table)
-    if any(
-        isnan(row.get("low", 0.0)) and not isnan(row["fleiss_kappa"]) for row in values.values()
-    ):
-        yield (
-            f"values without an interval are in fewer than {FEWEST} clusters, or all others are, "
-            "or nothing varies"
-        )
-    if "cronbach_alpha" in estimates and not isnan(estimates["cronbach_alpha"].value):
-        yield CRONBACH_WARNING
-
-
-def _pair_notes(pairs: PairTable) -> Iterator[str]:
-    """Yield what a reader of the kappas of several pairs has to know."""
-    if len(pairs) < 2:
-        return
-    certain = int((pairs.expected >= 1 - ROUNDING).sum())
-    if 0 < certain < len(pairs):
-        yield f"{count(certain, 'pair')} could not but agree: kappa is 1 there by convention"
-    # Without a number, so that tasks share one line.
-    if (np.isnan(pairs.interval[:, 0]) & ~np.isnan(pairs.kappa)).any():
-        yield (
-            f"pairs without an interval share fewer than {FEWEST} clusters, or nothing varies: "
-            "they always agree, never do, or one of them gave one value only"
-        )
-
-
-def _interval_notes(
-    inputs: CoefficientInputs,
-    estimators: Mapping[str, Estimator],
-    estimates: Mapping[str, Estimate],
-    bootstrap: int,
-) -> Iterator[str]:
-    """Yield what intervals stand on, or why there are none."""
-    used = max((len(estimator.clusters) for estimator in estimators.values()), default=0)
-    few = {
-        name: len(estimators[name].clusters)
-        for name, found in estimates.items()
-        if not isnan(found.interval[0]) and len(estimators[name].clusters) < FEW_CLUSTERS
-    }
-    several = sum(not isnan(found.interval[0]) for found in estimates.values()) > len(few)
-    data = inputs.data
-    what = "unit" if data.units_alone else "cluster"
-    if bootstrap and used == 1:
-        yield f"no intervals: they come from resampling, and there is one {what} only"
-    elif few:
-        of = f" of {', '.join(few)}" if several else ""
-        least = count(min(few.values()), what)
-        yield f"intervals{of} come from resampling, and are too narrow with {least} only"
-    if bootstrap and used > 1:
-        yield from missing_intervals(estimators, estimates)
-    for name, estimator in estimators.items():
-        known = len(estimator.clusters) >= FEW_CLUSTERS
-        if known and abs(estimator.bias) > _NOTABLE * estimates[name].standard_error:
-            yield (
-                f"{name} lies about {estimator.bias:+.4f} off, by the jackknife, since pairs share "
-                "little; --interval bca corrects the interval for it"
-            )
-
-
-def missing_intervals(
-    estimators: Mapping[str, Estimator], estimates: Mapping[str, Estimate]
-) -> Iterator[str]:
-    """Yield which coefficients have no interval though there is something to draw, and why."""
-    bare = [
-        name
-        for name, found in estimates.items()
-        if not isnan(found.value) and isnan(found.interval[0])
-    ]
-    lost = [
-        name
-        for name in bare
-        if (without := estimators[name].without) is not None and np.isnan(without).any()
-    ]
-    for names, why in (
-        (
-            [name for name in bare if name not in lost],
-            "too many resamples leave it undefined, or all lie on one side of it",
-        ),
-        (lost, "it is undefined without some of them"),
-    ):
-        if names:
-            yield f"no interval for {', '.join(names)}: {why}"
+"""With fewer clusters, intervals by resampling them are known to be too narrow."""
 
 
 def image_notes(
@@ -178,18 +24,9 @@ def image_notes(
     n_crowd: int,
     thresholds: Sequence[ThresholdResult],
 ) -> Iterator[str]:
-    """Yield what a reader of agreement on images has to know.
+    """Yield notes on the data that were compared, and on alpha at each threshold.
 
-    Parameters
-    ----------
-    data : Dataset
-        What was compared.
-    settings : AgreeSettings
-    counts : Counter
-        Of what was noticed about the annotations; see `candidate_pairs`.
-    n_crowd : int
-        How many crowd annotations were left out.
-    thresholds : sequence of ThresholdResult
+    `counts` are those of `candidate_pairs`; `n_crowd` crowd annotations were left out.
     """
     if n_crowd:
         yield f"{count(n_crowd, 'crowd annotation')} left out"
@@ -206,14 +43,10 @@ def image_notes(
             + ("too narrow with so few" if n_images > 1 else "not possible with one")
         )
     one_category = len(np.unique(data.annotations.category)) == 1
-    if one_category and len(data.annotator_names) == 2 and settings.missing == "category":
-        for part in (part for part in thresholds if not part.alpha > 0):
-            share = part.n_complete_units / part.n_units
-            yield (
-                "with one category and two annotators, and missing as a category, alpha cannot "
-                f"be positive; at IoU {part.iou_threshold:g} both annotators drew "
-                f"{part.n_complete_units:,} of {part.n_units:,} objects ({share:.1%})"
-            )
+    two_annotators = len(data.annotator_names) == 2
+    for part in thresholds:
+        if one_category and two_annotators and settings.missing == "category":
+            yield from _one_category_note(part)
     for part in thresholds:
         if not isnan(part.greedy_alpha) and not isnan(part.alpha):
             yield (
@@ -221,3 +54,14 @@ def image_notes(
                 f"order of annotators, gives alpha {part.greedy_alpha:.4f} "
                 f"({part.greedy_alpha - part.alpha:+.4f})"
             )
+
+
+def _one_category_note(part: ThresholdResult) -> Iterator[str]:
+    """Yield why alpha of one category and two annotators is not positive, and what to read."""
+    if not part.alpha > 0:
+        share = part.n_complete_units / part.n_units
+        yield (
+            "with one category and two annotators, and missing as a category, alpha cannot "
+            f"be positive; at IoU {part.iou_threshold:g} both annotators drew "
+            f"{part.n_complete_units:,} of {part.n_units:,} objects ({share:.1%})"
+        )

@@ -19,7 +19,8 @@ from bboxqa.formats.recordings.segment_files import read_segments
 from bboxqa.model.estimates import Estimate, LabelAgreement, TaskEstimates
 from bboxqa.model.recordings import Segments
 from bboxqa.pipelines.measure import estimates_of, measure
-from bboxqa.pipelines.notes import FEW_CLUSTERS, missing_intervals
+from bboxqa.pipelines.notes import FEW_CLUSTERS
+from bboxqa.pipelines.rating_notes import missing_intervals
 
 __all__ = ["TierAgreement", "measure_segments", "read_segments"]
 

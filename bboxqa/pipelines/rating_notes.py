@@ -1,0 +1,165 @@
+"""What a reader of coefficients has to know beside the numbers."""
+
+from collections.abc import Iterator, Mapping
+from math import isnan
+
+import numpy as np
+
+from bboxqa.agreement.consistency.cronbach import CRONBACH_WARNING
+from bboxqa.agreement.registry import CoefficientInputs, coefficient
+from bboxqa.agreement.uncertainty.estimator import ROUNDING, Estimator
+from bboxqa.agreement.uncertainty.linear import FEWEST
+from bboxqa.core.text import count
+from bboxqa.model.estimates import Estimate, PairTable
+from bboxqa.pipelines.notes import FEW_CLUSTERS
+
+__all__ = ["missing_intervals", "notes_of"]
+
+# A bias of so many standard errors is worth a word.
+_NOTABLE = 0.25
+# Coefficients whose standard error is Gwet's.
+_COUNTING_SINGLES = (
+    "conger_kappa", "fleiss_kappa", "gwet_ac1", "gwet_ac2", "brennan_prediger",
+    "percent_agreement",
+)  # fmt: skip
+
+
+def notes_of(
+    inputs: CoefficientInputs,
+    estimators: Mapping[str, Estimator],
+    estimates: Mapping[str, Estimate],
+    values: Mapping[str, Mapping[str, float]],
+    bootstrap: int,
+) -> Iterator[str]:
+    """Yield what a reader of the numbers has to know.
+
+    Parameters
+    ----------
+    inputs : Inputs
+    estimators, estimates : mapping
+        By name of the coefficient, as they were computed and as they are told.
+    values : mapping
+        What is told of each value.
+    bootstrap : int
+        How many times clusters were drawn.
+
+    Yields
+    ------
+    str
+    """
+    if "krippendorff_alpha" in estimates and isinstance(inputs.level, str):
+        yield f"krippendorff_alpha is of {inputs.level} data"
+    if isinstance(inputs.weights, str) and inputs.weights != "identity":
+        yield f"{inputs.weights} weights in kappas, gwet_ac2 and percent agreement"
+    if inputs.repeated:
+        yield (
+            "some annotator answered a unit several times; where these are different questions, "
+            "name their column with --by"
+        )
+    sizes = inputs.counts.size[inputs.counts.size > 0]
+    if len(sizes) and sizes.min() != sizes.max():
+        yield f"units have {sizes.min():.0f} to {sizes.max():.0f} ratings"
+    people = len(np.unique(inputs.data.annotator)) if len(sizes) else 0
+    if people > len(sizes) > 1 and not inputs.anonymous:
+        yield (
+            f"more annotators ({people:,}) than units ({len(sizes):,}): if it is the other way "
+            "round, swap unit and annotator"
+        )
+    single = int((sizes == 1).sum())
+    if single:
+        yield f"{count(single, 'unit')} with one rating only: nothing to compare there"
+        counted = [
+            name
+            for name in _COUNTING_SINGLES
+            if name in estimates and not isnan(estimates[name].standard_error)
+        ]
+        if counted:
+            yield (
+                f"these widen the standard errors of {', '.join(counted)} (Gwet 2014 counts them "
+                "as units); their intervals do not"
+            )
+    yield from _interval_notes(inputs, estimators, estimates, bootstrap)
+    if not inputs.anonymous and any(coefficient(name).of_pairs for name in estimates):
+        yield from _pair_notes(inputs.pairs.table)
+    if any(
+        isnan(row.get("low", 0.0)) and not isnan(row["fleiss_kappa"]) for row in values.values()
+    ):
+        yield (
+            f"values without an interval are in fewer than {FEWEST} clusters, or all others are, "
+            "or nothing varies"
+        )
+    if "cronbach_alpha" in estimates and not isnan(estimates["cronbach_alpha"].value):
+        yield CRONBACH_WARNING
+
+
+def _pair_notes(pairs: PairTable) -> Iterator[str]:
+    """Yield what a reader of the kappas of several pairs has to know."""
+    if len(pairs) < 2:
+        return
+    certain = int((pairs.expected >= 1 - ROUNDING).sum())
+    if 0 < certain < len(pairs):
+        yield f"{count(certain, 'pair')} could not but agree: kappa is 1 there by convention"
+    # Without a number, so that tasks share one line.
+    if (np.isnan(pairs.interval[:, 0]) & ~np.isnan(pairs.kappa)).any():
+        yield (
+            f"pairs without an interval share fewer than {FEWEST} clusters, or nothing varies: "
+            "they always agree, never do, or one of them gave one value only"
+        )
+
+
+def _interval_notes(
+    inputs: CoefficientInputs,
+    estimators: Mapping[str, Estimator],
+    estimates: Mapping[str, Estimate],
+    bootstrap: int,
+) -> Iterator[str]:
+    """Yield what intervals stand on, or why there are none."""
+    used = max((len(estimator.clusters) for estimator in estimators.values()), default=0)
+    few = {
+        name: len(estimators[name].clusters)
+        for name, found in estimates.items()
+        if not isnan(found.interval[0]) and len(estimators[name].clusters) < FEW_CLUSTERS
+    }
+    several = sum(not isnan(found.interval[0]) for found in estimates.values()) > len(few)
+    data = inputs.data
+    what = "unit" if data.units_alone else "cluster"
+    if bootstrap and used == 1:
+        yield f"no intervals: they come from resampling, and there is one {what} only"
+    elif few:
+        of = f" of {', '.join(few)}" if several else ""
+        least = count(min(few.values()), what)
+        yield f"intervals{of} come from resampling, and are too narrow with {least} only"
+    if bootstrap and used > 1:
+        yield from missing_intervals(estimators, estimates)
+    for name, estimator in estimators.items():
+        known = len(estimator.clusters) >= FEW_CLUSTERS
+        if known and abs(estimator.bias) > _NOTABLE * estimates[name].standard_error:
+            yield (
+                f"{name} lies about {estimator.bias:+.4f} off, by the jackknife, since pairs share "
+                "little; --interval bca corrects the interval for it"
+            )
+
+
+def missing_intervals(
+    estimators: Mapping[str, Estimator], estimates: Mapping[str, Estimate]
+) -> Iterator[str]:
+    """Yield which coefficients have no interval though there is something to draw, and why."""
+    bare = [
+        name
+        for name, found in estimates.items()
+        if not isnan(found.value) and isnan(found.interval[0])
+    ]
+    lost = [
+        name
+        for name in bare
+        if (without := estimators[name].without) is not None and np.isnan(without).any()
+    ]
+    for names, why in (
+        (
+            [name for name in bare if name not in lost],
+            "too many resamples leave it undefined, or all lie on one side of it",
+        ),
+        (lost, "it is undefined without some of them"),
+    ):
+        if names:
+            yield f"no interval for {', '.join(names)}: {why}"
