@@ -87,10 +87,6 @@ def pairwise_metric(distance: str | Distance, numbers: FloatArray) -> Metric:
     numbers : (K,) float64
         The values.
 
-    Returns
-    -------
-    Metric
-
     Raises
     ------
     ConfigError

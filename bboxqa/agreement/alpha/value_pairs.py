@@ -51,14 +51,6 @@ class ValuePairs:
 def value_pairs(counts: UnitCounts) -> ValuePairs:
     """Return every two different values of each unit.
 
-    Parameters
-    ----------
-    counts : UnitCounts
-
-    Returns
-    -------
-    ValuePairs
-
     Examples
     --------
     >>> from bboxqa.agreement.counts.unit_counts import unit_counts

@@ -312,10 +312,6 @@ def cronbach(data: ReliabilityData, numbers: FloatArray | None) -> Estimator:
     numbers : (K,) float64, optional
         The values as numbers.
 
-    Returns
-    -------
-    Estimator
-
     Examples
     --------
     >>> import numpy as np

@@ -90,10 +90,6 @@ def join_coincidences(parts: Sequence[Coincidences]) -> Coincidences:
     parts : sequence of Coincidences
         One at least, of the same values; the groups of each come behind those of the one before.
 
-    Returns
-    -------
-    Coincidences
-
     Examples
     --------
     >>> import numpy as np

@@ -86,10 +86,6 @@ def join_pairs(parts: Sequence[PairCounts]) -> PairCounts:
     ----------
     parts : sequence of PairCounts
         One at least, of the same annotators and values.
-
-    Returns
-    -------
-    PairCounts
     """
     units, agreeing, values = _Tally(), _Tally(), _Tally()
     for part in parts:

@@ -76,10 +76,6 @@ def from_table(values: IntArray, assigned: BoolArray, n_values: int) -> Reliabil
     n_values : int
         How many categories there are.
 
-    Returns
-    -------
-    ReliabilityData
-
     Examples
     --------
     >>> import numpy as np

@@ -62,10 +62,6 @@ def prefers_cells(data: ReliabilityData, n_annotators: int) -> bool:
     data : ReliabilityData
         Sorted by unit, then annotator.
     n_annotators : int
-
-    Returns
-    -------
-    bool
     """
     if not data.units_alone or (data.n_values + 1) ** 2 > min(_CELLS, data.n_groups):
         return False

@@ -227,10 +227,6 @@ def with_single(
         What each cluster adds.
     shares : callable
         Observed and expected agreement from sums of that.
-
-    Returns
-    -------
-    PairKappas
     """
     table = found.table
     single = Estimator(

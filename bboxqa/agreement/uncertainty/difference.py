@@ -65,10 +65,6 @@ def paired_difference(
         How many times to draw.
     seed : int
         Of the random numbers.
-
-    Returns
-    -------
-    Difference
     """
     value = first.value - second.value
     ours, theirs = first_names[first.clusters], second_names[second.clusters]

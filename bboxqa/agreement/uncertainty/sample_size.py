@@ -60,10 +60,6 @@ def plan_clusters(
     replicates, seed : int
         Of the resampling.
 
-    Returns
-    -------
-    Plan
-
     Raises
     ------
     ConfigError

@@ -59,10 +59,6 @@ def fixed_distances(
         How often each occurs among what is compared. Distances of interval data are in a unit
         that suits these, and are 0 for others.
 
-    Returns
-    -------
-    FixedDistances
-
     Raises
     ------
     ConfigError

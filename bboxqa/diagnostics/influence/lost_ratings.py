@@ -92,10 +92,6 @@ def ratings_without(data: ReliabilityData, counts: UnitCounts, n_annotators: int
         Of the same.
     n_annotators : int
 
-    Returns
-    -------
-    LostRatings
-
     Examples
     --------
     >>> from bboxqa.agreement.counts.unit_counts import unit_counts
