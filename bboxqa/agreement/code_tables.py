@@ -1,4 +1,4 @@
-"""The same coefficients from a dense table of codes, where every annotator rates most units.
+"""Coefficients from a dense table of codes, for annotators who rate most units.
 
 Comparing whole rows takes a fraction of the time of sorting ratings by unit.
 """
@@ -21,7 +21,7 @@ _CHUNK = 1 << 15
 
 
 def _checked(codes: NDArray[Any], n_values: int) -> IntArray | IndexArray:
-    """Return the codes in a type that has room for one more."""
+    """Return the codes as int32 or int64, so that n_values itself fits."""
     codes = np.asarray(codes)
     if not isinstance(n_values, int | np.integer) or not 0 <= n_values < 1 << 31:
         raise ConfigError(f"n_values: found {n_values!r}, expected a whole number, 0 or more")
@@ -44,6 +44,9 @@ def _checked(codes: NDArray[Any], n_values: int) -> IntArray | IndexArray:
 def alpha_of_codes(codes: NDArray[Any], n_values: int) -> Alpha:
     """Return Krippendorff's nominal alpha of a table of codes.
 
+    The result is that of `measure` on the same ratings. Time grows with A² U; memory does not grow
+    with the number of units.
+
     Parameters
     ----------
     codes : (A, U) integers
@@ -54,8 +57,6 @@ def alpha_of_codes(codes: NDArray[Any], n_values: int) -> Alpha:
     Returns
     -------
     Alpha
-        As `bboxqa.agreement.alpha.levels.alpha` finds it; time grows with A² U. Memory is that of a
-        part of the units at a time.
 
     Raises
     ------
@@ -104,13 +105,17 @@ def kappa_of_codes(codes: NDArray[Any], n_values: int) -> PairTable:
     Returns
     -------
     PairTable
-        Of the pairs that share a unit, as `bboxqa.agreement.kappa.cohen.cohen_pairs` finds it,
-        without standard errors and intervals: `bboxqa.stats.measure` has these.
+        Of the pairs that share a unit, without standard errors and intervals; `measure` has these.
 
     Raises
     ------
     ConfigError
         If the table is not two-dimensional, not of integers, or holds a code of K or more.
+
+    References
+    ----------
+    .. [1] J. Cohen (1960), A coefficient of agreement for nominal scales, Educational and
+           Psychological Measurement 20(1), doi:10.1177/001316446002000104.
 
     Examples
     --------
@@ -156,9 +161,9 @@ def _tally(marked: IntArray, n_values: int) -> FloatArray:
 
 
 def _margin(marked: IntArray, total: FloatArray, gaps: IndexArray, given: BoolArray) -> FloatArray:
-    """Return how often each value occurs where the other annotator rated too.
+    """Return how often each value occurs on the units that the other annotator rated too.
 
-    Counted from the few units that the other left out, or from the few that they did not.
+    Counts those units, or subtracts the others, whichever are fewer.
     """
     if 2 * len(gaps) < len(marked):
         return total - _tally(marked[gaps], len(total)) if len(gaps) else total

@@ -1,4 +1,4 @@
-"""Distances between values at the levels of measurement: what makes alpha nominal or not."""
+"""Distances between values at each level of measurement."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,8 +31,7 @@ class Metric:
     between : callable
         (N,) and (N,) codes → (N,) distances.
     mean_to : callable
-        (K, B) shares of the values → (K, B), the distance of each value to the others on
-        average, Σ_k share_k δ(c, k).
+        (K, B) shares of the values → (K, B) mean distance of each value, Σ_k share_k δ(c, k).
     """
 
     between: Callable[[IndexArray, IndexArray], FloatArray]
@@ -40,9 +39,9 @@ class Metric:
 
 
 def centred(numbers: FloatArray, marginal: FloatArray) -> tuple[FloatArray, float]:
-    """Return interval data around their median, in units that keep squares within bounds.
+    """Return interval data relative to their median, and the unit that they are scaled by.
 
-    Alpha does not change with either. What is far from 0 keeps its digits: a value that occurs is
+    Alpha changes with neither. Numbers far from 0 keep their digits: a value that occurs is
     subtracted before anything is divided, and the unit is a power of two.
 
     Parameters
@@ -50,14 +49,8 @@ def centred(numbers: FloatArray, marginal: FloatArray) -> tuple[FloatArray, floa
     numbers : (K,) float64
         In rising order.
     marginal : (K,) float64
-        How often each occurs among what is compared; others are of no matter.
-
-    Returns
-    -------
-    (K,) float64
-        Between −1 and 1; 0 where a value does not occur.
-    float
-        The unit.
+        How often each occurs among the values compared. The result is 0 where a value does not
+        occur, and else between −1 and 1.
 
     Examples
     --------
@@ -78,20 +71,19 @@ def centred(numbers: FloatArray, marginal: FloatArray) -> tuple[FloatArray, floa
 
 
 def pairwise_metric(distance: str | Distance, numbers: FloatArray) -> Metric:
-    """Return the metric of a level, or of an own distance, that has no shorter form.
+    """Return the metric of ratio data, or of a distance that the user defines.
 
     Parameters
     ----------
     distance : "ratio" or callable
         ((c − k) / (c + k))² for ratio data (Krippendorff 2011); or (N,), (N,) values → (N,).
     numbers : (K,) float64
-        The values.
 
     Raises
     ------
     ConfigError
-        If ratio data are negative, or an own distance is not symmetric, not 0 for equal values,
-        negative or not finite, as far as a look at some values shows.
+        If ratio data are negative, or if a check of up to 200 values finds that the distance is not
+        symmetric, not 0 for equal values, negative or not finite.
 
     Examples
     --------
@@ -127,10 +119,7 @@ def pairwise_metric(distance: str | Distance, numbers: FloatArray) -> Metric:
 
 
 def _tabled(between: Callable[[IndexArray, IndexArray], FloatArray], n_values: int) -> Metric:
-    """Return the metric of distances that are looked at one by one.
-
-    The K × K of them are never held at once.
-    """
+    """Return a metric that computes distances in chunks, never all K × K at once."""
 
     def mean_to(share: FloatArray) -> FloatArray:
         result = np.empty(share.shape)
@@ -153,20 +142,15 @@ def _ratio(left: FloatArray, right: FloatArray) -> FloatArray:
 
 
 def midranks(marginal: FloatArray) -> FloatArray:
-    """Return the mean rank of each value among all pairable ones.
+    """Return the mean rank of each value among all pairable ones, (K, B), centred at 0.
 
-    The ordinal metric (Σ_{g=c}^{k} n_g − (n_c + n_k) / 2)² of Krippendorff (2011) is the square
-    of the difference of two of them, so that ordinal data are interval data of mid-ranks.
+    The ordinal metric (Σ_{g=c}^{k} n_g − (n_c + n_k) / 2)² of Krippendorff (2011) is the squared
+    difference of two mid-ranks, so that ordinal data are interval data of mid-ranks.
 
     Parameters
     ----------
     marginal : (K, B) float64
         How often each value occurs, from the lowest to the highest.
-
-    Returns
-    -------
-    (K, B) float64
-        Centred: the mean over all pairable values is 0.
 
     Examples
     --------

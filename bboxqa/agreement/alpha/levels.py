@@ -173,19 +173,10 @@ def _of_parts(n: FloatArray, within: FloatArray, between: FloatArray) -> FloatAr
 
 
 def unit_disagreement(counts: UnitCounts, place: FloatArray | None = None) -> FloatArray:
-    """Return what each unit adds to n D_o: Σ_{i≠j} δ(x_i, x_j) / (m − 1) over its m ratings.
+    """Return what each unit adds to n D_o, (U,): Σ_{i≠j} δ(x_i, x_j) / (m − 1) over its m ratings.
 
-    Parameters
-    ----------
-    counts : UnitCounts
-        Of U units.
-    place : (K,) float64, optional
-        The values, for δ the square of their difference; nominal without.
-
-    Returns
-    -------
-    (U,) float64
-        0 where a unit has fewer than two ratings.
+    It is 0 where a unit has fewer than two ratings. δ is the squared difference of the (K,) places
+    of the values.
     """
     n_units, size = len(counts.size), counts.size
     if place is None:
@@ -210,7 +201,7 @@ def _estimator(
 ) -> Estimator:
     """Return alpha from the disagreement of each unit and the mean distance of each value.
 
-    Distances are in units of `scale`.
+    Both are in units of `scale`.
     """
     n_units, total = len(counts.size), float(marginal.sum())
     paired = counts.weight * (counts.size >= 2)

@@ -23,7 +23,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Alpha:
-    """A coefficient with what it is made of.
+    """A coefficient with the disagreements that it is made of.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class Alpha:
     observed, expected : float
         The disagreements D_o and D_e, as shares in [0, 1].
     status : str
-        Why it is undefined, or "ok".
+        "ok", or why the value is undefined.
     """
 
     value: float
@@ -44,10 +44,10 @@ class Alpha:
 def nominal_alpha(
     total: FloatArray, agreeing: FloatArray, squares: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return alpha, observed and expected disagreement.
+    """Return alpha, observed and expected disagreement, each (K,) float64.
 
-    alpha = 1 − D_o / D_e with D_o = 1 − Σ o_cc / n and D_e = 1 − Σ n_c (n_c − 1) / (n (n − 1))
-    (Krippendorff 2011, "Computing Krippendorff's alpha-reliability", nominal data).
+    alpha = 1 − D_o / D_e with D_o = 1 − Σ o_cc / n and D_e = 1 − Σ n_c (n_c − 1) / (n (n − 1)) for
+    nominal data [1]_. All are NaN without pairable values; alpha also where only one value occurs.
 
     Parameters
     ----------
@@ -58,10 +58,12 @@ def nominal_alpha(
     squares : (K,) float64
         Σ n_c².
 
-    Returns
-    -------
-    alpha, observed, expected : (K,) float64
-        NaN where there is no pairable value; alpha also where only one value occurs.
+    References
+    ----------
+    .. [1] K. Krippendorff (2011), Computing Krippendorff's alpha-reliability, University of
+           Pennsylvania. See also A. F. Hayes and K. Krippendorff (2007), Answering the call for a
+           standard reliability measure for coding data, Communication Methods and Measures 1(1),
+           doi:10.1080/19312450709336664.
 
     Examples
     --------
@@ -136,18 +138,10 @@ def pooled_alpha(data: Coincidences, n_groups: int | None = None) -> Alpha:
 
 
 def alpha_per_group(data: Coincidences) -> FloatArray:
-    """Return alpha of each group for itself.
+    """Return alpha of each group alone, (G,) float64.
 
-    Parameters
-    ----------
-    data : Coincidences
-        Of G groups.
-
-    Returns
-    -------
-    (G,) float64
-        1 where a group agrees on everything, though it be one value only; NaN where nothing in
-        it can be compared.
+    It is 1 where all values of a group agree, even if only one value occurs, and NaN where the
+    group has no pairable values.
     """
     marginal = sum_by(data.group, data.marginal, data.n_groups)
     diagonal = sum_by(data.group, data.diagonal, data.n_groups)
@@ -174,20 +168,10 @@ def binary_alpha(
 
 
 def alpha_per_category(data: Coincidences) -> tuple[FloatArray, FloatArray]:
-    """Return alpha of each category against all other values taken together.
+    """Return alpha of each value against all others together, and how often it is pairable.
 
-    Parameters
-    ----------
-    data : Coincidences
-        With K values, the last of which stands for what is missing.
-
-    Returns
-    -------
-    alpha : (K,) float64
-        NaN where the category, or everything else, does not occur (Krippendorff 2019, ch. 12:
-        the distinction of one value from the rest).
-    marginal : (K,) float64
-        How many pairable values there are.
+    Both are (K,) float64. Alpha is NaN where the value, or every other one, does not occur
+    (Krippendorff 2019, Content Analysis, ch. 12: the distinction of one value from the rest).
     """
     marginal, diagonal = value_sums(data)
     return binary_alpha(marginal, diagonal, float(marginal.sum())), marginal
@@ -196,12 +180,7 @@ def alpha_per_category(data: Coincidences) -> tuple[FloatArray, FloatArray]:
 def alpha_per_pair(
     counts: PairCounts,
 ) -> tuple[IntArray, IntArray, FloatArray, IndexArray]:
-    """Return alpha of each pair of annotators who were asked about some unit together.
-
-    Parameters
-    ----------
-    counts : PairCounts
-        What `count_pairs` returns.
+    """Return alpha of each pair of annotators who were asked about the same unit.
 
     Returns
     -------

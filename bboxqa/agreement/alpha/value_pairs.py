@@ -1,4 +1,4 @@
-"""Different values that coincide within units: what metrics without a shorter form need."""
+"""Pairs of different values that coincide within units, for metrics without a shorter form."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,12 +14,12 @@ __all__ = ["ValuePairs", "value_pairs"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ValuePairs:
-    """E times that two different values coincide in a unit, and the P kinds of pairs there are.
+    """E coincidences of two different values in a unit, which are of P kinds.
 
     Attributes
     ----------
     unit, pair : (E,) int64
-        The unit, and which of the pairs it is.
+        The unit, and the index of the pair of values.
     amount : (E,) float64
         o_ck + o_kc of the unit.
     first, second : (P,) int64

@@ -1,4 +1,4 @@
-"""Coincidences of values within units: what a nominal alpha is made of."""
+"""Coincidences of values within units, the sufficient statistics of a nominal alpha."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -83,12 +83,9 @@ def coincidences_of(counts: UnitCounts) -> Coincidences:
 
 
 def join_coincidences(parts: Sequence[Coincidences]) -> Coincidences:
-    """Return the coincidences of all groups of several parts.
+    """Return the coincidences of all groups of several parts, which have the same values.
 
-    Parameters
-    ----------
-    parts : sequence of Coincidences
-        One at least, of the same values; the groups of each come behind those of the one before.
+    The groups of each part follow those of the part before.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Alpha of every pair of annotators, from the units that both were asked about."""
+"""What each pair of annotators said of the units that both were asked about."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,16 +13,16 @@ __all__ = ["PairCounts", "cell_pairs", "count_pairs", "join_pairs"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairCounts:
-    """What the alphas of pairs of annotators are made of; counts of two shards add.
+    """The sums that alphas of pairs of annotators are made of; those of two shards add.
 
     Attributes
     ----------
     unit_pair, agreeing_pair : (P,) and (Q,) int64
-        Pairs, as ``first * n_annotators + second``; sorted, each once.
+        Pairs, as ``first * n_annotators + second``, sorted.
     n_units, n_agreeing : (P,) and (Q,) int64
         Units that the pair was compared on, and on which they agree.
     pair_value : (R,) int64
-        A pair and a value, as ``pair * n_values + value``; sorted, each once.
+        A pair and a value, as ``pair * n_values + value``, sorted.
     n_given : (R,) int64
         How often one of the pair gave that value in these units.
     n_annotators, n_values : int
@@ -42,21 +42,14 @@ class PairCounts:
 
 
 def count_pairs(data: ReliabilityData, n_annotators: int, missing: str) -> PairCounts:
-    """Count what each pair of annotators said of the units that both were asked about.
+    """Count what each pair of annotators said of the units that at least one of them drew.
 
     Parameters
     ----------
     data : ReliabilityData
-        M cells of any number of annotators.
     n_annotators : int
-        How many there are.
     missing : {"category", "ignore"}
-        Whether a missing annotation is a value of its own, or none.
-
-    Returns
-    -------
-    PairCounts
-        Of units that at least one of the pair drew; the units are those of all annotators.
+        Whether a missing annotation counts as one more value, or is left out.
 
     Examples
     --------
@@ -80,13 +73,7 @@ def count_pairs(data: ReliabilityData, n_annotators: int, missing: str) -> PairC
 
 
 def join_pairs(parts: Sequence[PairCounts]) -> PairCounts:
-    """Return the counts of all parts together.
-
-    Parameters
-    ----------
-    parts : sequence of PairCounts
-        One at least, of the same annotators and values.
-    """
+    """Return the counts of all parts together, which have the same annotators and values."""
     units, agreeing, values = _Tally(), _Tally(), _Tally()
     for part in parts:
         units.add(part.unit_pair, part.n_units)
@@ -98,14 +85,14 @@ def join_pairs(parts: Sequence[PairCounts]) -> PairCounts:
 
 
 class _Tally:
-    """Counts keys that come in parts, and keeps only the counts."""
+    """Counts of keys that arrive in parts."""
 
     def __init__(self) -> None:
         self._keys: IndexArray = np.zeros(0, np.int64)
         self._counts: IndexArray = np.zeros(0, np.int64)
 
     def add(self, keys: IndexArray, counts: IndexArray | None = None) -> None:
-        """Take in keys, each once, or as often as is said."""
+        """Add keys that occur once each, or as often as `counts` says."""
         new = keys
         if counts is None:
             new, counts = np.unique(keys, return_counts=True)
@@ -115,7 +102,7 @@ class _Tally:
         self._counts = sum_by(place, amount, len(self._keys)).astype(np.int64)
 
     def done(self) -> tuple[IndexArray, IndexArray]:
-        """Return the keys, sorted, and how often each came."""
+        """Return the keys, sorted, and their counts."""
         return self._keys, self._counts
 
 
@@ -126,9 +113,9 @@ _CHUNK = 1 << 22
 def cell_pairs(
     unit: IndexArray, drawn: BoolArray, missing: str
 ) -> Iterator[tuple[IndexArray, IndexArray]]:
-    """Yield every two cells of one unit of which at least one was drawn, in chunks.
+    """Yield the places of every two cells of a unit of which at least one was drawn, in chunks.
 
-    Two cells that are missing tell nothing of their annotators, and there are most of those.
+    Two missing cells say nothing about their annotators, and they are the majority.
 
     Parameters
     ----------
@@ -137,12 +124,7 @@ def cell_pairs(
     drawn : (M,) bool
         Which cells hold a category.
     missing : {"category", "ignore"}
-        Whether cells that hold none are partners too.
-
-    Yields
-    ------
-    left, right : (P,) int64
-        Places of cells; each two come once.
+        Whether a cell without a category is paired too.
     """
     cells = np.arange(len(unit)) if missing == "category" else np.flatnonzero(drawn)
     of = unit[cells]

@@ -1,4 +1,4 @@
-"""From units to the table that every coefficient starts from."""
+"""Reliability data from units of annotations, and from dense tables."""
 
 import numpy as np
 
@@ -17,25 +17,18 @@ def from_units(
     n_categories: int,
     empty_images: IntArray | None = None,
 ) -> ReliabilityData:
-    """Return what every asked annotator said about every unit.
+    """Return what every assigned annotator said about every unit, sorted by image.
 
     Parameters
     ----------
     annotations : Annotations
-        N annotations.
     units : UnitTable
         The unit of each annotation.
     assigned : (I, A) bool
         Who was asked to annotate which image.
     n_categories : int
-        How many categories there are.
     empty_images : (K,) int32, optional
-        Images that get one more unit, which everybody who was asked is missing from.
-
-    Returns
-    -------
-    ReliabilityData
-        Grouped by image.
+        Images that get one more unit, which is missing for every assigned annotator.
     """
     image = units.image
     if empty_images is not None:
@@ -65,7 +58,7 @@ def from_units(
 
 
 def from_table(values: IntArray, assigned: BoolArray, n_values: int) -> ReliabilityData:
-    """Return reliability data from a dense table, each unit being a group of its own.
+    """Return reliability data from a dense table in which each unit is a group of its own.
 
     Parameters
     ----------
@@ -74,7 +67,6 @@ def from_table(values: IntArray, assigned: BoolArray, n_values: int) -> Reliabil
     assigned : (A, U) bool
         Whether annotator a was asked about unit u.
     n_values : int
-        How many categories there are.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How often each value was given in each unit: what coefficients of many annotators need."""
+"""How often each value was given in each unit."""
 
 from dataclasses import dataclass
 
@@ -50,14 +50,8 @@ def unit_counts(data: ReliabilityData, missing: str = "ignore") -> UnitCounts:
     Parameters
     ----------
     data : ReliabilityData
-        M cells.
     missing : {"category", "ignore"}
-        Whether a missing annotation is a value of its own, the last one, or none.
-
-    Returns
-    -------
-    UnitCounts
-        With one value more than the data where missing counts.
+        Whether a missing annotation counts as one more value, the last, or is left out.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Every two answers on one unit: what coefficients of pairs of annotators are made of."""
+"""Pairs of answers on one unit, which coefficients of pairs of annotators are made of."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,24 +26,24 @@ _CHUNK = 1 << 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnswerPairs:
-    """C times that two annotators answered one unit.
+    """C pairs of answers of two annotators on one unit.
 
     Attributes
     ----------
     first, second : (P,) int32
         The pairs of annotators, ``first < second``, sorted.
     pair : (C,) int64
-        Index of the pair.
+        Index of the pair of annotators.
     left, right : (C,) int64
         The values of the first and of the second annotator.
     unit : (C,) int64
         Sorted.
     weight : (C,) float64
-        How many equal ones it stands for.
+        How many equal units the unit stands for.
     group : (U,) int32
         The cluster of each unit.
     units_alone : bool
-        Whether each unit is one of its kind, and a cluster of its own.
+        Whether each unit stands for itself only, and is a cluster of its own.
     n_values, n_groups : int
     """
 
@@ -63,21 +63,14 @@ class AnswerPairs:
         freeze(self)
 
     def runs(self) -> tuple[IndexArray, IndexArray, IndexArray]:
-        """Return every cluster and pair that occur together, and which they are of each answer.
-
-        Returns
-        -------
-        cluster, pair : (E,) int64
-            Sorted.
-        run : (C,) int64
-        """
+        """Return the clusters and pairs that occur together, (E,), and the run of each answer."""
         n_pairs = len(self.first)
         keys, run = _runs(self.group[self.unit].astype(np.int64) * n_pairs + self.pair)
         cluster, pair = np.divmod(keys, n_pairs)
         return cluster, pair, run
 
     def independent(self, pair: IndexArray) -> BoolArray:
-        """Return of which pairs each unit is a cluster of its own, (P,); takes those of `runs`."""
+        """Return for which pairs each unit is a cluster of its own, (P,); `pair` is of `runs`."""
         n_pairs = len(self.first)
         if self.units_alone:
             return np.ones(n_pairs, np.bool_)
@@ -101,20 +94,9 @@ def _runs(key: IndexArray) -> tuple[IndexArray, IndexArray]:
 def answer_chunks(data: ReliabilityData, n_annotators: int) -> Iterator[AnswerPairs]:
     """Yield every answer of an annotator beside every answer of another on the same unit.
 
-    An annotator may have answered a unit several times: each answer pairs with each of the
-    other's.
-
-    Parameters
-    ----------
-    data : ReliabilityData
-        M ratings, sorted. Missing ones are left out.
-    n_annotators : int
-
-    Yields
-    ------
-    AnswerPairs
-        Of some annotators with all who come after them: pairs are whole, and sorted over all
-        that is yielded. Nothing where there is no pair.
+    An annotator may have answered a unit several times: each answer pairs with each of the other's.
+    A chunk holds some annotators with all who come after them, so that pairs are whole, and sorted
+    over all chunks.
 
     Examples
     --------

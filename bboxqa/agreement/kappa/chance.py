@@ -42,19 +42,10 @@ chance (Gwet 2008)."""
 
 
 def unit_agreement(counts: UnitCounts, weights: FloatArray | None = None) -> FloatArray:
-    """Return the share of pairs of ratings that agree, of each unit.
+    """Return the share of pairs of ratings that agree, of each unit, (U,).
 
-    Parameters
-    ----------
-    counts : UnitCounts
-        Of U units.
-    weights : (K, K) float64, optional
-        Agreement of unequal values.
-
-    Returns
-    -------
-    (U,) float64
-        0 where a unit has fewer than two ratings.
+    It is 0 where a unit has fewer than two ratings. The (K, K) weights are the agreement of unequal
+    values.
 
     Examples
     --------
@@ -85,10 +76,7 @@ def unit_agreement(counts: UnitCounts, weights: FloatArray | None = None) -> Flo
 def _expected(
     kind: str, share: FloatArray, weights: FloatArray | None
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the agreement expected by chance, and half its slope along each share.
-
-    Shares are (K, B); so are the slopes.
-    """
+    """Return the agreement expected by chance, (B,), and half its slope by share, (K, B)."""
     n_values = len(share)
     if kind == "fleiss":
         slope = share if weights is None else (weights + weights.T) @ share / 2
@@ -104,22 +92,32 @@ def _expected(
 def chance_corrected(counts: UnitCounts, kind: str, weights: FloatArray | None = None) -> Estimator:
     """Return an agreement of any number of annotators, corrected for chance.
 
+    Units may have different numbers of ratings: each counts once in the observed agreement, if it
+    has two or more, and once in the distribution of values, whatever their number (Gwet 2014,
+    Handbook of Inter-Rater Reliability, eq. 2.11 and following). The standard error is linearised,
+    with the number of units with two ratings taken as given.
+
     Parameters
     ----------
     counts : UnitCounts
-        Of U units in G clusters. Units may have different numbers of ratings: each counts once
-        in the observed agreement, if it has two or more, and once in the distribution of values,
-        whatever their number (Gwet 2014, eq. 2.11 and following).
     kind : str
-        One of `EXPECTATIONS`.
+        One of `EXPECTATIONS`: Fleiss [1]_ (Scott's pi [2]_ for two annotators), Brennan and
+        Prediger [3]_, Gwet [4]_, or none for percent agreement.
     weights : (K, K) float64, optional
         Agreement of unequal values, as `agreement_weights` returns it.
 
-    Returns
-    -------
-    Estimator
-        With the linearised standard error, for which the number of units with two ratings is
-        taken as given.
+    References
+    ----------
+    .. [1] J. L. Fleiss (1971), Measuring nominal scale agreement among many raters, Psychological
+           Bulletin 76(5), doi:10.1037/h0031619.
+    .. [2] W. A. Scott (1955), Reliability of content analysis: the case of nominal scale coding,
+           Public Opinion Quarterly 19(3), doi:10.1086/266577.
+    .. [3] R. L. Brennan and D. J. Prediger (1981), Coefficient kappa: some uses, misuses, and
+           alternatives, Educational and Psychological Measurement 41(3),
+           doi:10.1177/001316448104100307.
+    .. [4] K. L. Gwet (2008), Computing inter-rater reliability and its variance in the presence of
+           high agreement, British Journal of Mathematical and Statistical Psychology 61(1),
+           doi:10.1348/000711006X126600.
 
     Examples
     --------
@@ -183,12 +181,12 @@ class ValueKappas:
     Attributes
     ----------
     kappa : (K,) float64
-        NaN where a value, or everything else, does not occur.
+        NaN where a value, or every other one, does not occur.
     standard_error : (K,) float64
         Linearised; NaN where kappa is, and where all agree on the value.
     interval : (K, 2) float64
-        The 95 % interval that goes with it (`fisher_interval`), without draws; NaN likewise, and
-        where the value, or another one, is in too few clusters.
+        The 95 % interval of `fisher_interval`; NaN likewise, and where the value, or every other
+        one, occurs in too few clusters.
     """
 
     kappa: FloatArray
@@ -202,16 +200,8 @@ class ValueKappas:
 def fleiss_per_value(counts: UnitCounts) -> ValueKappas:
     """Return Fleiss' kappa of each value against all others (Fleiss 1971, eq. 17 and following).
 
-    Parameters
-    ----------
-    counts : UnitCounts
-        With K values; units may have different numbers of ratings.
-
-    Returns
-    -------
-    ValueKappas
-        Its standard errors are not those of Fleiss (1971), which hold where kappa is 0 only, but
-        as of `chance_corrected`: with two values both are the same.
+    Units may have different numbers of ratings. Standard errors are those of `chance_corrected`
+    with two values; those of Fleiss (1971) hold only where kappa is 0.
 
     Examples
     --------
@@ -267,7 +257,7 @@ def fleiss_per_value(counts: UnitCounts) -> ValueKappas:
 def _by_cluster_and_value(
     counts: UnitCounts, of_entry: FloatArray
 ) -> tuple[IndexArray, IndexArray, FloatArray]:
-    """Return every cluster and value that come together, and the sums of their entries."""
+    """Return the clusters and values that occur together, and the sums of their entries."""
     key = counts.group[counts.unit].astype(np.int64) * counts.n_values + counts.value
     keys, place = compact(key, counts.n_groups * counts.n_values)
     inside = np.stack([sum_by(place, part, len(keys)) for part in of_entry])

@@ -1,4 +1,4 @@
-"""Agreement in choice tasks: an annotator picks one of several objects, or none."""
+"""Agreement in choice tasks, where an annotator picks one of several objects, or none."""
 
 from functools import partial
 from typing import Any
@@ -25,27 +25,23 @@ NO_CHANCE = "undefined: a pair would have to agree by chance on everything, and 
 def choice_pairs(
     data: ReliabilityData, n_annotators: int, is_none: BoolArray, n_options: IndexArray
 ) -> PairKappas:
-    """Return the kappa of each pair of annotators, with chance as it is where one picks objects.
+    """Return the kappa of each pair of annotators, with the chance agreement of picking objects.
 
-    Two annotators agree by chance if both pick none, or if both pick something and it is the
-    same object: P(none)₁ P(none)₂ + n (1 − P(none)₁)(1 − P(none)₂) / Σ options, with n the
-    answers that they share, and the sum over the options of these (the convention of the
-    spatial-preposition study of Richard-Bollans et al., 2019).
+    Two annotators agree by chance if both pick none, or if both pick the same object:
+    P(none)₁ P(none)₂ + n (1 − P(none)₁)(1 − P(none)₂) / Σ options, with n the answers that they
+    share, and the sum over the options of these (the convention of the spatial-preposition study of
+    Richard-Bollans et al., 2019). kappa is 1 where everything agrees. Standard errors are those of
+    the jackknife.
 
     Parameters
     ----------
     data : ReliabilityData
-        M answers; several of one annotator on a unit each pair with each of the other's.
+        If an annotator answered a unit several times, each answer pairs with each of the other's.
     n_annotators : int
     is_none : (K,) bool
         The values that mean that no object was picked.
     n_options : (U,) int64
-        How many objects there were to choose from in each unit.
-
-    Returns
-    -------
-    PairKappas
-        kappa is 1 where everything agrees. Standard errors are by the jackknife.
+        The number of objects to choose from in each unit.
 
     Examples
     --------
@@ -76,7 +72,7 @@ def choice_pairs(
 
 
 def _columns(answers: AnswerPairs, is_none: BoolArray, n_options: IndexArray) -> FloatArray:
-    """Return what each two answers add: one, agreeing, first and second none, options."""
+    """Return what each pair of answers adds, (5, C): 1, agreeing, either none, options."""
     weight = answers.weight
     return np.stack(
         [

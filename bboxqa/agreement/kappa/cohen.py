@@ -1,4 +1,4 @@
-"""Cohen's kappa of every pair of annotators, and what it takes to resample it."""
+"""Cohen's kappa of every pair of annotators, with the sums that resampling needs."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -29,22 +29,26 @@ _CHUNK = 1 << 22
 def cohen_pairs(
     data: ReliabilityData, n_annotators: int, weights: FloatArray | None = None
 ) -> PairKappas:
-    """Return Cohen's kappa of each pair of annotators (Cohen 1960; weighted: Cohen 1968).
+    """Return Cohen's kappa of each pair of annotators [1]_, weighted if weights are given [2]_.
+
+    kappa is 1 where everything agrees (`kappa_of`). Standard errors are those of Fleiss, Cohen and
+    Everitt [3]_, with the influences of the units of a cluster added up.
 
     Parameters
     ----------
     data : ReliabilityData
-        M ratings. An annotator may have answered a unit several times: each answer pairs with
-        each of the other's.
+        If an annotator answered a unit several times, each answer pairs with each of the other's.
     n_annotators : int
     weights : (K, K) float64, optional
         Agreement of unequal values, as `agreement_weights` returns it.
 
-    Returns
-    -------
-    PairKappas
-        kappa is 1 where everything agrees, as `kappa_of` says. Standard errors are those of
-        Fleiss, Cohen and Everitt (1969), with the moves of the units of a cluster added up.
+    References
+    ----------
+    .. [1] J. Cohen (1960), A coefficient of agreement for nominal scales, Educational and
+           Psychological Measurement 20(1), doi:10.1177/001316446002000104.
+    .. [2] J. Cohen (1968), Weighted kappa, Psychological Bulletin 70(4), doi:10.1037/h0026256.
+    .. [3] J. L. Fleiss, J. Cohen and B. S. Everitt (1969), Large sample standard errors of kappa
+           and weighted kappa, Psychological Bulletin 72(5), doi:10.1037/h0028106.
 
     Examples
     --------
@@ -84,15 +88,10 @@ def _agreeing(answers: AnswerPairs, weights: FloatArray | None) -> FloatArray:
 def _matched(
     answers: AnswerPairs, weights: FloatArray | None
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Return what chance makes of the values that each two annotators gave.
+    """Return the chance agreement of each pair, (P,), and what it is for each answer, twice (C,).
 
-    Returns
-    -------
-    chance : (P,) float64
-        Σ_kl L_k w_kl R_l, L and R how often the first and the second gave each value.
-    left, right : (C,) float64
-        Σ_l w_kl R_l for the value k of each left answer, and Σ_k L_k w_kl for that of each right
-        one.
+    Σ_kl L_k w_kl R_l, with L and R how often the first and the second annotator gave each value;
+    Σ_l w_kl R_l for the value k of each left answer, and Σ_k L_k w_kl for that of each right one.
     """
     n_pairs, n_values = len(answers.first), answers.n_values
     ours, theirs = (answers.pair * n_values + value for value in (answers.left, answers.right))
@@ -116,9 +115,9 @@ def _matched(
 def _tables(
     answers: AnswerPairs, run: IndexArray, n_runs: int
 ) -> Iterator[tuple[int, IndexArray, FloatArray, FloatArray]]:
-    """Yield how often each value was given in some runs at a time, by the first and the second.
+    """Yield how often the first and the second annotator gave each value, for some runs at a time.
 
-    With the number of the first of these runs, and the answers in them.
+    Each item is the number of the first run, the answers of these runs, and the two tables.
     """
     n_values, amount = answers.n_values, answers.weight
     order = np.argsort(run, kind="stable")
@@ -160,7 +159,7 @@ def _block(answers: AnswerPairs, weights: FloatArray | None) -> PairBlock:
 def _block_of_cells(
     cells: PairCells, weights: FloatArray | None, data: ReliabilityData
 ) -> PairBlock:
-    """Return the sums of one pair, units that are alike taken together."""
+    """Return the sums of one pair, with units of the same values taken together."""
     times, n_values = cells.times, data.n_values
     ours, theirs = (sum_by(said, times, n_values) for said in (cells.left, cells.right))
     if weights is None:
@@ -198,7 +197,7 @@ def _block_of_cells(
 
 
 def _moved(whole: FloatArray, pair: IndexArray, inside: FloatArray) -> FloatArray:
-    """Return by how much clusters move kappa (Fleiss, Cohen and Everitt 1969, eq. 14).
+    """Return the influence of clusters on kappa (Fleiss, Cohen and Everitt 1969, eq. 14).
 
     `inside` are the answers of the cluster, those that agree, and lᵀ W R + Lᵀ W r.
     """

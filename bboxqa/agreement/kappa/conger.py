@@ -1,4 +1,4 @@
-"""Conger's kappa: the form for many annotators of Cohen's, each with an own distribution."""
+"""Conger's kappa: Cohen's for many annotators, each with a distribution of their own."""
 
 from typing import Any
 
@@ -28,8 +28,8 @@ def _expected(
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Return the expected agreement, each annotator's shares, and half its slope along them.
 
-    The mean over pairs of different annotators of the agreement of two independent draws, one
-    from the distribution of each. `given` is (A, K, B): how often who gave what.
+    It is the mean over pairs of annotators of the agreement of two independent draws, one from the
+    distribution of each. `given` is (A, K, B): how often each annotator gave each value.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.nan_to_num(given / given.sum(1, keepdims=True))
@@ -43,20 +43,22 @@ def _expected(
 
 
 def conger_kappa(data: ReliabilityData, weights: FloatArray | None = None) -> Estimator:
-    """Return Conger's kappa (Conger 1980).
+    """Return Conger's kappa [1]_, with the linearised standard error.
+
+    With missing ratings, the distribution of each annotator is that of the units that they rated
+    (Gwet 2014, Handbook of Inter-Rater Reliability, ch. 2).
 
     Parameters
     ----------
     data : ReliabilityData
-        M ratings of A annotators, no annotator twice in a unit. Missing ones are left out.
+        No annotator twice in a unit.
     weights : (K, K) float64, optional
         Agreement of unequal values, as `agreement_weights` returns it.
 
-    Returns
-    -------
-    Estimator
-        With missing ratings, the distribution of each annotator is that of the units that they
-        rated (Gwet 2014, ch. 2); the standard error is linearised.
+    References
+    ----------
+    .. [1] A. J. Conger (1980), Integration and generalization of kappas for multiple raters,
+           Psychological Bulletin 88(2), doi:10.1037/0033-2909.88.2.322.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Answers of two annotators counted by what both said, where most annotators rated most units.
+"""Answers of two annotators counted by the values that both gave.
 
-Units on which the first says k and the second l are all alike: what one of them changes is worked
-out once.
+Units with the same two values are alike: the effect of leaving one out is computed once. Used
+where most annotators rated most units.
 """
 
 from collections.abc import Iterator
@@ -24,20 +24,20 @@ _CELLS = 1 << 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairCells:
-    """What two annotators said of the units that both rated, each a cluster of its own.
+    """The values that two annotators gave to the units that both rated, each unit a cluster.
 
     Attributes
     ----------
     first, second : int
         The annotators.
     left, right : (E,) int64
-        Every two values that come together.
+        The two values of each cell that occurs.
     times : (E,) float64
-        On how many units.
+        The number of units in the cell.
     cell : (G,) int64
-        Of each unit, what was said of it as a place among `n_cells`.
+        The cell of each unit, 0 to ``n_cells - 1``.
     place : (E,) int64
-        The same of every two values; other cells are of units that one of them did not rate.
+        The number of each cell that occurs. Units in other cells were not rated by both.
     n_cells : int
     """
 
@@ -55,14 +55,7 @@ class PairCells:
 
 
 def prefers_cells(data: ReliabilityData, n_annotators: int) -> bool:
-    """Return whether to count: many answers of each pair, few values, units that are drawn alone.
-
-    Parameters
-    ----------
-    data : ReliabilityData
-        Sorted by unit, then annotator.
-    n_annotators : int
-    """
+    """Return whether counting is faster: many answers of a pair, few values, units as clusters."""
     if not data.units_alone or (data.n_values + 1) ** 2 > min(_CELLS, data.n_groups):
         return False
     drawn = data.counted
@@ -75,18 +68,7 @@ def prefers_cells(data: ReliabilityData, n_annotators: int) -> bool:
 
 
 def cell_chunks(data: ReliabilityData, n_annotators: int) -> Iterator[PairCells]:
-    """Yield what each two annotators said, counted.
-
-    Parameters
-    ----------
-    data : ReliabilityData
-        That `prefers_cells`.
-    n_annotators : int
-
-    Yields
-    ------
-    PairCells
-        Of pairs that share a unit, sorted.
+    """Yield the counted answers of each pair of annotators who share a unit, sorted.
 
     Examples
     --------

@@ -1,11 +1,9 @@
-"""Kappas of pairs of annotators, how sure they are, and their means.
+"""Kappas of pairs of annotators, their uncertainty, and their means.
 
-The mean without a cluster is that of all, with the kappas of the pairs that it touches taken out
-and put in again: exact, in time that grows with the answers.
-Replicates are made of these values too (`pseudo_value_estimator`). Drawn anew, pairs that share
-little come to
-agree on everything, which moves a mean of their kappas away from its value; leaving out one cluster
-does not.
+The mean without a cluster is the mean of all pairs, in which the kappas of the pairs of that
+cluster are replaced: exact, in time that grows with the answers. Replicates are made of these
+values too (`pseudo_value_estimator`), since in a bootstrap sample pairs that share little come to
+agree on everything, which moves a mean of their kappas away from its value.
 """
 
 from collections.abc import Callable, Iterable
@@ -55,20 +53,11 @@ Shares = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
 
 def kappa_of(observed: FloatArray, expected: FloatArray) -> FloatArray:
-    """Return (p_o − p_e) / (1 − p_e), and 1 where everything agrees.
+    """Return (p_o − p_e) / (1 − p_e), and 1 where everything agrees, (N,).
 
-    Two annotators who agree on everything have kappa 1, also where they only ever gave one
-    value, so that agreement was certain by chance: the convention of the published
-    studies of pairwise agreement that weight pairs by what they share.
-
-    Parameters
-    ----------
-    observed, expected : (N,) float64
-
-    Returns
-    -------
-    (N,) float64
-        NaN where either is, or where chance leaves nothing to agree on and they do not agree.
+    Two annotators who agree on everything have kappa 1, even if they gave a single value, so that
+    agreement was certain by chance: the convention of published studies that weight pairs by what
+    they share. NaN where either share is, or where chance agreement is 1 and they do not agree.
 
     Examples
     --------
@@ -86,24 +75,24 @@ def kappa_of(observed: FloatArray, expected: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairBlock:
-    """The sums of P pairs, and of what clusters leave of them.
+    """The sums of P pairs, with and without each cluster.
 
     Attributes
     ----------
     first, second : (P,) int32
         The annotators, ``first < second``, sorted.
     pair : (E,) int64
-        Of each entry: a cluster, or several that are alike.
+        The pair of each entry: a cluster, or several that are alike.
     times : (E,) float64
         How many clusters the entry stands for.
     whole : (S, P) float64
         Sums of each pair; the first is the number of answers that were compared.
     left : (S, E) float64
-        Of the pair without one of these clusters.
+        Sums of the pair without one of these clusters.
     by_cluster : callable
-        (N, E) amounts of entries → (N, G), the same added up for each cluster.
+        (N, E) amounts of entries → (N, G) sums of clusters.
     moved : (E,) float64, optional
-        By how much one of these clusters moves the kappa of the pair, where a formula is known.
+        The influence of one of these clusters on the kappa of the pair, where a formula is known.
     independent : (P,) bool
         Whether each unit of the pair is a cluster of its own.
     """
@@ -124,20 +113,19 @@ class PairBlock:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PairKappas:
-    """The kappa of every pair, and what it takes to resample their means.
+    """The kappa of every pair, and what resampling their means needs.
 
     Attributes
     ----------
     table : PairTable
-        Of P pairs.
     clusters : (C,) int64
         Those in which some pair was compared, sorted.
     without : (2, C) float64
-        The mean of the kappas without each cluster, pairs weighted by the answers compared and
-        all alike; NaN where nothing is left.
+        The mean of the kappas without each cluster, with pairs weighted by the answers compared,
+        and with equal weights; NaN where no pair remains.
     n_groups : int
     single : Estimator, optional
-        Of the one pair, if there is one only.
+        Of the pair, if there is only one.
     """
 
     table: PairTable
@@ -151,22 +139,17 @@ class PairKappas:
 
 
 def pair_kappas(blocks: Iterable[PairBlock], data: ReliabilityData, shares: Shares) -> PairKappas:
-    """Return the kappa of every pair of annotators with its uncertainty.
+    """Return the kappa of every pair of annotators with its uncertainty, without `single`.
+
+    Standard errors are those of the influences of the clusters, else of the jackknife.
 
     Parameters
     ----------
     blocks : iterable of PairBlock
-        All pairs of the data, one after the other.
+        All pairs of the data, in order.
     data : ReliabilityData
-        M ratings, sorted by unit.
     shares : callable
         Observed and expected agreement from sums of pairs.
-
-    Returns
-    -------
-    PairKappas
-        With the standard error of each pair from the moves of the clusters, else by the
-        jackknife; without `single`.
     """
     change, total, tables = np.zeros((4, data.n_groups)), np.zeros(4), []
     for block in blocks:
@@ -186,19 +169,7 @@ def pair_kappas(blocks: Iterable[PairBlock], data: ReliabilityData, shares: Shar
 
 
 def sum_by_cluster(amounts: FloatArray, cluster: IndexArray, n_groups: int) -> FloatArray:
-    """Return the sums of each cluster, for entries that are of one cluster each.
-
-    Parameters
-    ----------
-    amounts : (N, E) float64
-    cluster : (E,) int64
-    n_groups : int
-        G.
-
-    Returns
-    -------
-    (N, G) float64
-    """
+    """Return the (N, G) sums of (N, E) amounts of entries that belong to one cluster each."""
     return np.stack([sum_by(cluster, row, n_groups) for row in amounts])
 
 
@@ -216,18 +187,7 @@ def _compared(data: ReliabilityData) -> IndexArray:
 def with_single(
     found: PairKappas, answers: AnswerPairs, sums: SumTable, shares: Shares
 ) -> PairKappas:
-    """Return kappas of pairs, of which there is one only, with what it takes to draw it anew.
-
-    Parameters
-    ----------
-    found : PairKappas
-    answers : AnswerPairs
-        Of the pair.
-    sums : SumTable
-        What each cluster adds.
-    shares : callable
-        Observed and expected agreement from sums of that.
-    """
+    """Return kappas of a single pair, with the (D, G) sums of its clusters for resampling."""
     table = found.table
     single = Estimator(
         float(table.kappa[0]), float(table.observed[0]), float(table.expected[0]), OK, sums,
@@ -239,7 +199,7 @@ def with_single(
 
 
 def _parts(sums: FloatArray, kappa: FloatArray) -> FloatArray:
-    """Return what pairs add to their means: weights and weighted kappas, by answers and alike."""
+    """Return what pairs add to their means, (4, N): weights and weighted kappas, twice."""
     shared = sums[0]
     alike = (shared > 0).astype(np.float64)
     return np.stack(
@@ -294,21 +254,22 @@ def mean_of_pairs(
 ) -> Estimator:
     """Return the mean of the kappas of pairs; with two annotators, their kappa itself.
 
+    The standard error of a mean over several pairs is that of the jackknife.
+
     Parameters
     ----------
     found : PairKappas
     by_shared : bool
-        Whether each pair counts by the number of answers that were compared, or all alike
-        (Light 1971).
+        Whether pairs are weighted by the number of answers compared, or equally [1]_.
     lowest : float
-        The end of the scale of kappa.
+        The lower end of the scale of kappa.
     nothing : str
-        What it means where the kappa of a pair is undefined.
+        The status where the kappa of a pair is undefined.
 
-    Returns
-    -------
-    Estimator
-        The standard error of a mean over several is by the jackknife.
+    References
+    ----------
+    .. [1] R. J. Light (1971), Measures of response agreement for qualitative data: some
+           generalizations and alternatives, Psychological Bulletin 76(5), doi:10.1037/h0031643.
     """
     table = found.table
     if len(table) == 0:

@@ -1,4 +1,4 @@
-"""Agreement weights: how much of an agreement two different values still are."""
+"""Agreement weights: the partial agreement of two different values."""
 
 from collections.abc import Sequence
 
@@ -20,31 +20,32 @@ def agreement_weights(
     n_values: int,
     numbers: FloatArray | None = None,
 ) -> FloatArray | None:
-    """Return the agreement of each two values, from 0 to 1.
+    """Return the agreement of each two values, (K, K) from 0 to 1; None for identity.
 
     Linear weights are 1 − |x_k − x_l| / (x_max − x_min), quadratic ones 1 − the square of that
-    (Cohen 1968; Fleiss and Cohen 1973), over the values as numbers; where some value is not a
-    number, over their places 0 to K − 1.
+    [1]_ [2]_, with x the values as numbers, or their ranks 0 to K − 1 if some value is not a
+    number.
 
     Parameters
     ----------
     weights : {"identity", "linear", "quadratic"} or (K, K) array
-        Own weights are agreements with 1 on the diagonal, or disagreements with 0 there
-        (Cohen 1968); these are divided by the largest, which changes no kappa. Rows are the values
-        of the first annotator of a pair, so that the order matters where they are not symmetric.
+        A matrix holds agreements with 1 on the diagonal, or disagreements with 0 there; these are
+        divided by the largest, which changes no kappa. Rows are the values of the first annotator
+        of a pair, so that the order matters where the matrix is not symmetric.
     n_values : int
-        K.
     numbers : (K,) float64, optional
-
-    Returns
-    -------
-    (K, K) float64 or None
-        None for identity: only equal values agree.
 
     Raises
     ------
     ConfigError
-        If the weights are not known, or no such matrix.
+        If the name is unknown, or the matrix has another shape or other numbers.
+
+    References
+    ----------
+    .. [1] J. Cohen (1968), Weighted kappa, Psychological Bulletin 70(4), doi:10.1037/h0026256.
+    .. [2] J. L. Fleiss and J. Cohen (1973), The equivalence of weighted kappa and the intraclass
+           correlation coefficient as measures of reliability, Educational and Psychological
+           Measurement 33(3), doi:10.1177/001316447303300309.
 
     Examples
     --------

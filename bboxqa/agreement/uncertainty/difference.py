@@ -25,9 +25,9 @@ class Difference:
     interval : tuple of float
         The 95 % interval; NaN where there is none.
     standard_error : float
-        Of the replicates; NaN where there are none.
+        The standard deviation of the replicates; NaN where there are none.
     status : str
-        "ok", or why the value is undefined, or that nothing was drawn together.
+        "ok", or why the value is undefined, or that the two share no cluster.
     n_clusters : int
         How many clusters were drawn from.
     n_common : int
@@ -52,8 +52,8 @@ def paired_difference(
 ) -> Difference:
     """Return the difference first − second.
 
-    Clusters that both have are drawn together (paired resampling: Efron and Tibshirani 1993,
-    ch. 8), so that what is hard about an image is hard for both and cancels.
+    Clusters that both have are drawn together (paired resampling: Efron and Tibshirani 1993, ch.
+    8), so that the difficulty of an image affects both and cancels.
 
     Parameters
     ----------
@@ -61,10 +61,7 @@ def paired_difference(
         The same coefficient of two groups of annotators, or under two guidelines.
     first_names, second_names : (G,) int64
         A number for each cluster of either, equal where it is the same image or unit.
-    replicates : int
-        How many times to draw.
-    seed : int
-        Of the random numbers.
+    replicates, seed : int
     """
     value = first.value - second.value
     ours, theirs = first_names[first.clusters], second_names[second.clusters]

@@ -1,4 +1,4 @@
-"""A coefficient as a function of sums over clusters: one form, for every kind of interval."""
+"""A coefficient as a function of sums over clusters, the form that every interval needs."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -115,7 +115,7 @@ def undefined(
 
 
 def clusters_of(group: IntArray, counted: BoolArray) -> IndexArray:
-    """Return the clusters of the units that have a say, sorted.
+    """Return the clusters of the units that count, sorted.
 
     Examples
     --------
@@ -131,9 +131,10 @@ def clustered_error(
 ) -> float:
     """Return the standard error of a coefficient from the influence of its units.
 
-    The influences of the units of a cluster are added before they are squared, so that units of
-    one image or recording are not taken for independent. With clusters of one unit this is the
-    linearised standard error of Gwet (2014, Handbook of Inter-Rater Reliability, ch. 5-6).
+    The influences of the units of a cluster are added before they are squared, since units of one
+    image or recording are not independent. With clusters of one unit this is the linearised
+    standard error of Gwet (2014, Handbook of Inter-Rater Reliability, ch. 5-6). NaN with fewer than
+    two clusters.
 
     Parameters
     ----------
@@ -142,13 +143,8 @@ def clustered_error(
     group : (U,) int32
         The cluster of each unit.
     counted : (U,) bool
-        The units that have a say.
+        The units that the coefficient depends on.
     n_groups : int
-
-    Returns
-    -------
-    float
-        NaN with fewer than two clusters.
 
     Examples
     --------

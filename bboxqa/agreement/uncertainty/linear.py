@@ -1,4 +1,4 @@
-"""Uncertainty of coefficients along the straight line that they follow near their value."""
+"""Uncertainty from the straight line that a coefficient follows near its value."""
 
 from math import inf, nan
 
@@ -29,31 +29,24 @@ def pseudo_value_estimator(
     n_shared: int | None = None,
     lowest: float = -inf,
 ) -> Estimator:
-    """Return a coefficient of which a replicate is a mean of pseudo-values.
+    """Return a coefficient whose replicates are means of the jackknife's pseudo-values.
 
-    Those of the clusters that were drawn, as the jackknife has them (Efron and Tibshirani 1993,
-    ch. 11.5: the linear part of the bootstrap), moved so that all clusters together give the value
-    itself. What they were moved by is kept as the bias.
+    A replicate is the mean over the drawn clusters (Efron and Tibshirani 1993, ch. 11.5: the linear
+    part of the bootstrap), shifted so that all clusters together give the value itself. The shift
+    is kept as the bias. The standard error is that of the jackknife.
 
     Parameters
     ----------
     value : float
-        Of the coefficient.
     clusters : (C,) int64
-        Those that have a say.
+        The clusters that are drawn.
     without : (C,) float64
         The coefficient without each of them.
     n_groups : int
-        G.
     observed, expected, status, n_shared
         As in `Estimator`.
     lowest : float
-        The end of the scale; the other is 1. With few clusters a straight line may lead beyond.
-
-    Returns
-    -------
-    Estimator
-        Its standard error is that of the jackknife.
+        The lower end of the scale; the upper is 1. Replicates are clipped to it.
 
     Examples
     --------
@@ -87,25 +80,20 @@ def fisher_interval(
     freedom: FloatArray | IndexArray,
     middle: FloatArray | None = None,
 ) -> FloatArray:
-    """Return intervals from standard errors, without draws, that end where the scale does.
+    """Return 95 % intervals from standard errors, (N, 2), within the ends of the scale.
 
-    tanh(artanh θ ± t · error / (1 − θ²)): Fisher's (1921) transformation, under which errors
-    near the ends of the scale are lopsided, with the quantile t of Student's distribution.
+    tanh(artanh θ ± t · error / (1 − θ²)): Fisher's transformation, under which errors near the ends
+    of the scale are lopsided, with the quantile t of Student's distribution. NaN where the error is
+    NaN or 0, with too few clusters, and at the ends of the scale.
 
     Parameters
     ----------
     value, error : (N,) float64
         Coefficients between -1 and 1, and their standard errors.
     freedom : (N,) numbers
-        Degrees of freedom: the number of clusters less one; `FEWEST` clusters at least.
+        Degrees of freedom, the number of clusters less one; at least `FEWEST` clusters are needed.
     middle : (N,) float64, optional
-        What the intervals are about, where that is not the value.
-
-    Returns
-    -------
-    (N, 2) float64
-        Of 95 %. NaN where the error is NaN or 0, with too few clusters, and from the ends of the
-        scale on.
+        The centre of the interval, if it is not the value.
 
     Examples
     --------

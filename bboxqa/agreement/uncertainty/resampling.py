@@ -37,19 +37,19 @@ _DEFINED = 0.95
 
 
 def percentile_interval(replicates: FloatArray, level: float = LEVEL) -> FloatArray:
-    """Return the percentile interval of each row (Efron 1979).
+    """Return the percentile interval of each row, (K, 2) [1]_.
 
     Parameters
     ----------
     replicates : (K, B) float64
-        NaN where a replicate leaves the coefficient undefined.
+        NaN where undefined. The interval is NaN where more than 5 % of the replicates are.
     level : float
-        The share of replicates to span.
+        The share of replicates inside the interval.
 
-    Returns
-    -------
-    (K, 2) float64
-        NaN where more than 5 % of the replicates are NaN.
+    References
+    ----------
+    .. [1] B. Efron (1979), Bootstrap methods: another look at the jackknife, Annals of Statistics
+           7(1), doi:10.1214/aos/1176344552.
 
     Examples
     --------
@@ -76,21 +76,9 @@ def _quantiles(replicates: FloatArray, shares: tuple[float, float]) -> FloatArra
 
 
 def drawn_weights(n_clusters: int, replicates: int, seed: int) -> Iterator[FloatArray]:
-    """Yield how often each cluster is drawn in each replicate, in chunks of replicates.
+    """Yield how often each cluster is drawn in each replicate, (G, b), in chunks of replicates.
 
-    Parameters
-    ----------
-    n_clusters : int
-        G.
-    replicates : int
-        B in all.
-    seed : int
-        Of the random numbers.
-
-    Yields
-    ------
-    (G, b) float64
-        The same numbers however they are cut into chunks.
+    The numbers do not depend on the size of the chunks.
 
     Examples
     --------
@@ -179,18 +167,7 @@ def _products(changes: Mapping[SumTable, Any], weights: FloatArray) -> dict[SumT
 
 
 def jackknife(estimator: Estimator) -> FloatArray:
-    """Return the coefficient without each cluster (Quenouille 1949; Tukey 1958).
-
-    Parameters
-    ----------
-    estimator : Estimator
-        With G clusters.
-
-    Returns
-    -------
-    (G,) float64
-        NaN where the coefficient is undefined without the cluster.
-    """
+    """Return the coefficient without each cluster, (G,) (Quenouille 1949; Tukey 1958)."""
     if estimator.without is not None:
         return estimator.without
     sums = estimator.drawn_sums()
@@ -206,19 +183,10 @@ def jackknife(estimator: Estimator) -> FloatArray:
 
 
 def jackknife_error(without: FloatArray) -> float:
-    """Return the standard error from the values without each cluster.
+    """Return the standard error from the (G,) values without each cluster.
 
-    sqrt((G − 1) / G · Σ (θ_g − mean)²) (Efron and Tibshirani 1993, eq. 11.5).
-
-    Parameters
-    ----------
-    without : (G,) float64
-        What `jackknife` returns.
-
-    Returns
-    -------
-    float
-        NaN with fewer than two clusters, or where one of the values is undefined.
+    sqrt((G − 1) / G · Σ (θ_g − mean)²) (Efron and Tibshirani 1993, eq. 11.5). NaN with fewer than
+    two clusters, or where one of the values is undefined.
 
     Examples
     --------
@@ -236,24 +204,25 @@ def jackknife_error(without: FloatArray) -> float:
 def bca_interval(
     value: float, replicates: FloatArray, without: FloatArray, level: float = LEVEL
 ) -> FloatArray:
-    """Return the bias-corrected and accelerated interval (Efron 1987).
+    """Return the bias-corrected and accelerated interval, (2,) [1]_.
+
+    NaN where more than 5 % of the replicates are NaN, where all of them lie on one side of the
+    value, or where the jackknife is undefined.
 
     Parameters
     ----------
     value : float
-        The coefficient.
     replicates : (B,) float64
-        Of the coefficient; NaN where undefined.
+        NaN where undefined.
     without : (G,) float64
-        What `jackknife` returns.
+        The values of `jackknife`.
     level : float
-        The share that the interval spans.
+        The share of replicates inside the interval.
 
-    Returns
-    -------
-    (2,) float64
-        NaN where more than 5 % of the replicates are NaN, where all of them lie on one side of
-        the value, or where the jackknife is undefined.
+    References
+    ----------
+    .. [1] B. Efron (1987), Better bootstrap confidence intervals, Journal of the American
+           Statistical Association 82(397), doi:10.1080/01621459.1987.10478410.
 
     Examples
     --------

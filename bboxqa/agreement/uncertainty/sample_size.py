@@ -1,4 +1,4 @@
-"""How many more clusters have to be rated for an interval as narrow as wanted."""
+"""How many more clusters are needed for an interval of a given width."""
 
 from dataclasses import dataclass
 from math import ceil, nan
@@ -14,22 +14,21 @@ __all__ = ["Plan", "plan_clusters"]
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What it takes to be surer of a coefficient.
+    """The number of clusters that a narrower interval needs.
 
     Attributes
     ----------
     value : float
-        The coefficient of the data in hand.
+        The coefficient of the present data.
     n_clusters : int
-        How many clusters (images, recordings, units) have a say in it.
+        How many clusters (images, recordings, units) it depends on.
     width : float
-        Of its 95 % interval, from end to end.
+        Of its 95 % interval.
     target_width : float
-        What is wanted.
     n_needed : int
-        How many clusters give that; 0 where it cannot be told.
+        How many clusters give that width; 0 where this is unknown.
     n_more : int
-        How many more than in hand; 0 if it is reached.
+        How many more than at present.
     status : str
         "ok", or why nothing can be planned.
     """
@@ -46,24 +45,17 @@ class Plan:
 def plan_clusters(
     estimator: Estimator, target_width: float, replicates: int = 1000, seed: int = 0
 ) -> Plan:
-    """Return how many clusters give an interval of a width, if the rest is like those in hand.
+    """Return how many clusters give an interval of a width, if new ones are like the present ones.
 
-    The width of the bootstrap interval falls with the square root of the number of clusters
-    (Efron and Tibshirani 1993, ch. 6), so that half the width takes four times as many.
+    The width of the bootstrap interval falls with the square root of the number of clusters (Efron
+    and Tibshirani 1993, ch. 6): half the width takes four times as many.
 
     Parameters
     ----------
     estimator : Estimator
-        A coefficient of the data in hand.
     target_width : float
-        From end to end, in units of the coefficient.
+        From end to end, above 0; ConfigError otherwise.
     replicates, seed : int
-        Of the resampling.
-
-    Raises
-    ------
-    ConfigError
-        If the target is not above 0.
 
     Examples
     --------

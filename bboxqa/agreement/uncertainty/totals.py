@@ -1,4 +1,4 @@
-"""Means over tasks of what was measured on each."""
+"""Means over tasks."""
 
 from collections.abc import Sequence
 from math import isnan, nan, sqrt
