@@ -1,8 +1,7 @@
 """`bboxqa batch`: many projects at once, and again only what changed."""
 
 import sys
-import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +10,7 @@ import click
 from bboxqa.cli.options import choice_option, memory_option, path_option
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from bboxqa.batch.projects.discovery import Discovered
     from bboxqa.batch.rows import Settings
@@ -103,7 +102,7 @@ def batch(
     if dry_run:
         _show_plan(find_projects(root, pattern, skip=out))
         return 0
-    with _telling(log_format) as tell, _interruptible():
+    with _reporting(log_format) as on_project, _interruptible():
         result = run_batch(
             root,
             out,
@@ -113,11 +112,11 @@ def batch(
             fresh=not resume,
             fail_fast=fail_fast,
             scheduler=scheduler,
-            on_project=tell,
+            on_project=on_project,
         )
     if not result.found.projects:
         click.echo(f"Error: {root}: no project below this folder has COCO json", err=True)
-        _show_some([*map(str, result.found.unreadable)], "unreadable: ", err=True)
+        _show_some(result.found.unreadable, "unreadable: ", err=True)
         return 2
     _show(result, out)
     return 0 if result.passed else 1
@@ -125,13 +124,11 @@ def batch(
 
 @contextmanager
 def _interruptible() -> "Iterator[None]":
-    """Say what an interrupted run has left."""
+    """Say what an interrupted run keeps."""
     try:
         yield
     except KeyboardInterrupt:
-        click.echo(
-            "Interrupted; projects that are done are kept, and taken over next time.", err=True
-        )
+        click.echo("Interrupted; the next run keeps the results of finished projects.", err=True)
         sys.exit(130)
 
 
@@ -163,56 +160,39 @@ def _show_plan(found: "Discovered") -> None:
 
     for project in found.projects:
         files = ", ".join(str(file.relative_to(project.folder)) for file in project.files)
-        own = ", own settings" if project.settings else ""
+        settings = ", own settings" if project.settings else ""
         images = ", images" if project.images else ""
-        click.echo(f"{one_line(project.name)}: {one_line(files)}{images}{own}")
+        click.echo(f"{one_line(project.name)}: {one_line(files)}{images}{settings}")
     click.echo(f"{count(len(found.projects), 'project')}")
     _show_some(found.left_alone, "not COCO: ", err=True)
-    _show_some([*map(str, found.unreadable)], "unreadable: ", err=True)
+    _show_some(found.unreadable, "unreadable: ", err=True)
 
 
-def _show_some(lines: "Sequence[str]", before: str, *, err: bool = False) -> None:
-    """Show the first of some lines, and how many there are more."""
+def _show_some(items: "Iterable[object]", before: str, *, err: bool = False) -> None:
+    """Print the first lines, and the number of the others."""
     from bboxqa.core.text import one_line
 
+    lines = [one_line(str(item)) for item in items]
     for line in lines[:_SHOWN]:
-        click.echo(f"{before}{one_line(line)}", err=err)
+        click.echo(f"{before}{line}", err=err)
     if len(lines) > _SHOWN:
         click.echo(f"{before}… and {len(lines) - _SHOWN:,} more", err=err)
 
 
 @contextmanager
-def _telling(log_format: str) -> "Iterator[Callable[[Step], None]]":
-    """Yield what is told of each project: a bar on a terminal, plain lines elsewhere."""
-    if sys.stderr and sys.stderr.isatty() and log_format == "text":
-        from rich.console import Console
-        from rich.progress import (
-            BarColumn,
-            MofNCompleteColumn,
-            Progress,
-            TextColumn,
-            TimeRemainingColumn,
-        )
+def _reporting(log_format: str) -> "Iterator[Callable[[Step], None]]":
+    """Yield a function to call after each project: a bar on a terminal, otherwise lines."""
+    from bboxqa.cli.console import tracking
 
-        columns = (
-            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(),
-            TextColumn("{task.fields[rate]}"), TimeRemainingColumn(),
-        )  # fmt: skip
-        with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-            task = progress.add_task("projects", total=None, rate="")
-            begun = time.monotonic()
+    with tracking(counted=True) if log_format == "text" else nullcontext() as progress:
 
-            def draw(step: "Step") -> None:
-                rate = step.done / max(time.monotonic() - begun, 1e-3)
-                progress.update(task, completed=step.done, total=step.total, rate=f"{rate:.1f}/s")
+        def report(step: "Step") -> None:
+            if progress is None:
+                click.echo(_line_of(step, log_format), err=True)
+            else:
+                progress("projects", step.done, step.total)
 
-            yield draw
-        return
-
-    def write(step: "Step") -> None:
-        click.echo(_line_of(step, log_format), err=True)
-
-    yield write
+        yield report
 
 
 def _line_of(step: "Step", log_format: str) -> str:
@@ -254,13 +234,12 @@ def _show(result: "BatchResult", out: Path) -> None:
     if result.n_left:
         click.echo(f"  stopped: {count(result.n_left, 'project')} not run")
     bad = [row for row in rows if not row.passed]
-    told = {row.message for row in bad}
-    _show_some(
-        [text for text in map(str, result.found.unreadable) if text not in told], "  unreadable: "
-    )
-    _show_some([f"{row.project}: {row.message}" for row in bad], "  ")
-    _show_some([f"{part.project}: {part.what}" for part in result.worse], "  worse: ")
+    reasons = {row.message for row in bad}
+    unreadable = (text for text in map(str, result.found.unreadable) if text not in reasons)
+    _show_some(unreadable, "  unreadable: ")
+    _show_some((f"{row.project}: {row.message}" for row in bad), "  ")
+    _show_some((f"{part.project}: {part.what}" for part in result.worse), "  worse: ")
     if result.found.left_alone:
         n_files = count(len(result.found.left_alone), "json file")
-        click.echo(f"  not COCO: {n_files} left alone, named in {out / 'summary.json'}")
+        click.echo(f"  not COCO: {n_files} ignored, listed in {out / 'summary.json'}")
     click.echo(f"Written: {out / 'index.html'}")

@@ -1,13 +1,15 @@
-"""What goes to the terminal: tables on standard output, progress and errors beside it."""
+"""Results on standard output, and progress on standard error."""
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from shutil import get_terminal_size
 from typing import TYPE_CHECKING
 
 import click
+
+from bboxqa.core.types import Progress
 
 if TYPE_CHECKING:
     from bboxqa.model.results import AgreementResult
@@ -16,27 +18,36 @@ __all__ = ["show", "tracking"]
 
 
 @contextmanager
-def tracking() -> Iterator[Callable[[str, int, int], None] | None]:
-    """Yield what is to be told of progress; None where nobody watches."""
+def tracking(*, counted: bool = False) -> Iterator[Progress | None]:
+    """Yield a function that shows progress; None if standard error is not a terminal.
+
+    With `counted` the bar also shows how many of how many are done, and for how long.
+    """
     if not (sys.stderr and sys.stderr.isatty()):
         yield None
         return
+    from rich import progress
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("reading", total=None)
-        current = "reading"
+    counts = (progress.MofNCompleteColumn(), progress.TimeElapsedColumn()) if counted else ()
+    columns = (
+        progress.TextColumn("{task.description}"),
+        progress.BarColumn(),
+        *counts,
+        progress.TimeRemainingColumn(),
+    )
+    with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        current = "projects" if counted else "reading"
+        task = bar.add_task(current, total=None)
 
-        def tell(stage: str, done: int, total: int) -> None:
+        def show_progress(stage: str, done: int, total: int) -> None:
             nonlocal current
             if stage != current:
                 current = stage
-                progress.reset(task, description=stage, total=total)
-            progress.update(task, completed=done, total=total)
+                bar.reset(task, description=stage, total=total)
+            bar.update(task, completed=done, total=total)
 
-        yield tell
+        yield show_progress
 
 
 def show(result: "AgreementResult", output_format: str, written: list[Path]) -> None:

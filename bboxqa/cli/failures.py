@@ -1,4 +1,4 @@
-"""What is said when a command ends early, and the exit code that goes with it."""
+"""Files that commands write, and the messages and exit codes of commands that end early."""
 
 import os
 import sys
@@ -11,7 +11,7 @@ import click
 from bboxqa.core.errors import BboxqaError
 from bboxqa.core.text import clean
 
-__all__ = ["exit_code_of", "note_written"]
+__all__ = ["exit_code_of", "note_written", "write_output"]
 
 _FAILED, _INTERRUPTED = 2, 130
 _PACKAGE = Path(__file__).parents[1]
@@ -21,6 +21,15 @@ _MOST_NAMES = 10
 def note_written(path: Path) -> None:
     """Remember what was written: it is named if the command is interrupted."""
     click.get_current_context().obj.append(path)
+
+
+def write_output(path: Path, text: str) -> None:
+    """Write the output of a command to a file, and say so."""
+    from bboxqa.core.files import write_atomically
+
+    write_atomically(path, text.encode("utf-8", "surrogateescape"))
+    note_written(path)
+    click.echo(f"Written: {path}", err=True)
 
 
 def exit_code_of(error: BaseException, written: Sequence[Path]) -> int:

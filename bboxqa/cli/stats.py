@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.failures import note_written
+from bboxqa.cli.failures import write_output
 from bboxqa.cli.options import (
     check_bootstrap,
     choice_option,
@@ -102,12 +102,8 @@ def stats(*, table: Path, output_format: str, output: Path | None, **options: An
     text = _formatted(_measured(table, options), output_format)
     if output is None:
         click.echo(text, nl=False)
-        return 0
-    from bboxqa.core.files import write_atomically
-
-    write_atomically(output, text.encode("utf-8", "surrogateescape"))
-    note_written(output)
-    click.echo(f"Written: {output}", err=True)
+    else:
+        write_output(output, text)
     return 0
 
 

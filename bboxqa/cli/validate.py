@@ -3,12 +3,13 @@
 import shlex
 import sys
 from collections.abc import Iterator, Sequence
+from os import environ
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.failures import note_written
+from bboxqa.cli.failures import note_written, write_output
 from bboxqa.cli.options import choice_option, files_argument, memory_option, path_option
 from bboxqa.report.findings.registry import names, view
 
@@ -73,20 +74,7 @@ _LISTED = {"text": 10, "html": 100}
 )
 @path_option("--output", "Write to this file instead of printing.")
 def validate(
-    *,
-    paths: tuple[Path, ...],
-    images: Path | None,
-    fix: bool,
-    unsafe_fixes: bool,
-    diff: bool,
-    in_place: bool,
-    force: bool,
-    baseline: Path | None,
-    write_baseline: Path | None,
-    exit_zero: bool,
-    memory: int | None,
-    config: str | None,
-    **options: Any,
+    *, paths: tuple[Path, ...], config: str | None, exit_zero: bool, **options: Any
 ) -> int:
     """Find what is wrong with COCO files.
 
@@ -95,71 +83,62 @@ def validate(
     \b
     Exit code 0: fine. 1: something found, see --fail-on. 2: could not run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
-    if not paths:
-        raise click.UsageError("no file given; try: bboxqa validate export.json")
-    if unsafe_fixes and not (fix or diff):
-        raise click.UsageError("--unsafe-fixes goes with --fix or --diff")
-    if in_place and not fix:
-        raise click.UsageError("--in-place goes with --fix")
-    if fix and diff:
-        raise click.UsageError("--diff writes nothing; give either --fix or --diff")
-    if baseline and write_baseline:
-        raise click.UsageError("give either --baseline or --write-baseline")
-    if fix and not in_place and (baseline or write_baseline):
-        raise click.UsageError("a baseline knows the file, not its mended copy; add --in-place")
-    _check_options(options, diff=diff)
-    for target in (options["output"], write_baseline):
-        _spare(target, paths)
+    _check_options(paths, options)
     settings = _settings(config, options)
-    if diff:
-        return _show_changes(paths, settings, images, unsafe=unsafe_fixes) and not exit_zero
-    if fix:
-        paths = _write_fixed(
-            paths, settings, images, unsafe=unsafe_fixes, in_place=in_place, force=force
-        )
-    known = _baseline(baseline)
-    limit = options["max_findings"]
-    if limit is None:
-        limit = _LISTED.get(options["output_format"], 0)
-    listed = 0 if known is not None or write_baseline else limit
-    report = _report(paths, settings, images, listed, memory)
-    if write_baseline:
-        from bboxqa.rules.baseline import write
-
+    if options["diff"]:
+        changed = _show_changes(paths, settings, options)
+        return 1 if changed and not exit_zero else 0
+    if options["fix"]:
+        paths = _write_fixed(paths, settings, options)
+    report = _report(paths, settings, options)
+    if options["write_baseline"]:
         _check_examined(report)
-        write(write_baseline, report)
-        note_written(write_baseline)
-        click.echo(f"Written: {write_baseline}, {len(report.findings):,} known findings", err=True)
+        _write_baseline(options["write_baseline"], report)
         return 0
-    if known is not None:
-        from bboxqa.rules.baseline import new
-
-        report = new(report, known, limit)
-    _show(report, options | {"images": images, "config": config})
+    _show(report, options | {"config": config})
     _check_examined(report)
-    failed = report.at_least(report.fail_on) > 0
-    return 1 if failed and not exit_zero else 0
+    return 1 if report.at_least(report.fail_on) and not exit_zero else 0
 
 
-def _check_options(options: dict[str, Any], *, diff: bool) -> None:
-    """Refuse options that would be without effect."""
-    if options["statistics"] and options["output_format"] != "text":
-        raise click.UsageError("--statistics is a table of its own; leave --output-format out")
-    if diff and (options["statistics"] or options["output"] or options["output_format"] != "text"):
-        raise click.UsageError("--diff prints changes only; leave out what is said of the report")
+def _check_options(paths: tuple[Path, ...], options: dict[str, Any]) -> None:
+    """Refuse options that contradict each other or would have no effect."""
+    fix, diff, text = options["fix"], options["diff"], options["output_format"] == "text"
+    baseline, write_baseline = options["baseline"], options["write_baseline"]
+    refused = (
+        (not paths, "no file given; try: bboxqa validate export.json"),
+        (
+            options["unsafe_fixes"] and not (fix or diff),
+            "--unsafe-fixes goes with --fix or --diff",
+        ),
+        (options["in_place"] and not fix, "--in-place goes with --fix"),
+        (fix and diff, "--diff writes nothing; give either --fix or --diff"),
+        (baseline and write_baseline, "give either --baseline or --write-baseline"),
+        (
+            fix and not options["in_place"] and (baseline or write_baseline),
+            "a baseline is of the file, not of its fixed copy; add --in-place",
+        ),
+        (
+            options["statistics"] and not text,
+            "--statistics is a table of its own; leave out --output-format",
+        ),
+        (
+            diff and (options["statistics"] or options["output"] or not text),
+            "--diff prints only changes; leave out --statistics, --output and --output-format",
+        ),
+    )
+    for wrong, message in refused:
+        if wrong:
+            raise click.UsageError(message)
+    for target in (options["output"], write_baseline):
+        if target is not None and target.exists():
+            from bboxqa.formats.inputs import list_files
 
-
-def _spare(target: Path | None, paths: tuple[Path, ...]) -> None:
-    """Refuse to write a report over what it is about."""
-    if target is not None and target.exists():
-        from bboxqa.formats.inputs import list_files
-
-        if any(target.samefile(file) for file in list_files(paths) if file.exists()):
-            raise click.UsageError(f"{target} is one of the files to look at")
+            if any(target.samefile(file) for file in list_files(paths) if file.exists()):
+                raise click.UsageError(f"{target} is one of the files to validate")
 
 
 def _settings(config: str | None, options: dict[str, Any]) -> "ValidateSettings":
-    """Return the settings of a file with those of the command line over them."""
+    """Return the settings of a file, replaced by those of the command line."""
     from bboxqa.model.settings import validate_settings_from
     from bboxqa.model.settings_files import project_settings, read_validate_settings
 
@@ -182,13 +161,17 @@ def _settings(config: str | None, options: dict[str, Any]) -> "ValidateSettings"
     settings = validate_settings_from(values)
     _check_codes("--select" if options["select"] else "select", settings.select)
     _check_codes("--ignore" if options["ignore"] else "ignore", settings.ignore)
-    for codes in settings.per_file_ignores.values():
-        _check_codes("--per-file-ignores" if ignores else "per_file_ignores", codes)
+    for ignored in settings.per_file_ignores.values():
+        _check_codes("--per-file-ignores" if ignores else "per_file_ignores", ignored)
     return settings
 
 
+def _codes(text: str) -> list[str]:
+    return [code.strip() for code in text.split(",") if code.strip()]
+
+
 def _check_codes(name: str, codes: Sequence[str]) -> None:
-    """Refuse codes that fit no rule, whatever the files hold."""
+    """Refuse codes that fit no rule, before files are read."""
     from bboxqa.core.errors import ConfigError
     from bboxqa.rules.registry import select
 
@@ -198,30 +181,32 @@ def _check_codes(name: str, codes: Sequence[str]) -> None:
         raise ConfigError(f"{name}: {error}") from None
 
 
-def _codes(text: str) -> list[str]:
-    return [code.strip() for code in text.split(",") if code.strip()]
-
-
-def _baseline(path: Path | None) -> Any:
-    if path is None:
-        return None
-    from bboxqa.rules.baseline import read
-
-    return read(path)
-
-
 def _report(
-    paths: tuple[Path, ...],
-    settings: "ValidateSettings",
-    images: Path | None,
-    limit: int,
-    memory: int | None,
+    paths: tuple[Path, ...], settings: "ValidateSettings", options: dict[str, Any]
 ) -> "FoundReport":
+    """Return the findings, without those of the baseline."""
     from bboxqa.cli.console import tracking
     from bboxqa.pipelines.validate import validate_with
+    from bboxqa.rules import baseline
 
+    known = None if options["baseline"] is None else baseline.read(options["baseline"])
+    limit = options["max_findings"]
+    if limit is None:
+        limit = _LISTED.get(options["output_format"], 0)
+    listed = 0 if known is not None or options["write_baseline"] else limit
     with tracking() as progress:
-        return validate_with(paths, settings, images, limit, memory, progress)
+        report = validate_with(
+            paths, settings, options["images"], listed, options["memory"], progress
+        )
+    return report if known is None else baseline.new(report, known, limit)
+
+
+def _write_baseline(path: Path, report: "FoundReport") -> None:
+    from bboxqa.rules import baseline
+
+    baseline.write(path, report)
+    note_written(path)
+    click.echo(f"Written: {path}, {len(report.findings):,} known findings", err=True)
 
 
 def _show(report: "FoundReport", options: dict[str, Any]) -> None:
@@ -234,94 +219,80 @@ def _show(report: "FoundReport", options: dict[str, Any]) -> None:
     elif options["output_format"] == "text":
         from bboxqa.report.findings.as_text import text_lines
 
-        colour = output is None and _is_terminal()
-        lines = text_lines(report, colour=colour, options=_given(options))
+        terminal = output is None and bool(sys.stdout and sys.stdout.isatty())
+        colour = terminal and not environ.get("NO_COLOR")
+        lines = text_lines(report, colour=colour, options=_typed(options))
     else:
         lines = view(options["output_format"])(report)
     if output is None:
         for line in lines:
             click.echo(line)
         return
-    from bboxqa.core.files import write_atomically
-
-    write_atomically(output, "".join(f"{line}\n" for line in lines).encode())
-    note_written(output)
-    click.echo(f"Written: {output}", err=True)
+    write_output(output, "".join(f"{line}\n" for line in lines))
 
 
-def _given(options: dict[str, Any]) -> str:
+def _typed(options: dict[str, Any]) -> str:
     """Return the options that decide what is found, as they are typed."""
     deciding = ("images", "config", "select", "ignore")
     given = [(f"--{name}", str(options[name])) for name in deciding if options[name] is not None]
     return "".join(f" {name} {shlex.quote(value)}" for name, value in given)
 
 
-def _is_terminal() -> bool:
-    from os import environ
-
-    return bool(sys.stdout and sys.stdout.isatty()) and not environ.get("NO_COLOR")
-
-
 def _check_examined(report: "FoundReport") -> None:
-    """Refuse to call it a success where nothing was looked at."""
+    """Refuse to pass files in which nothing was examined."""
     from bboxqa.core.errors import DatasetError
 
     if not report.rules:
         raise DatasetError(
-            ["nothing was examined: no chosen rule could look"],
+            ["nothing was examined: none of the chosen rules applies"],
             "Rules about images on disk need --images, others several files.",
         )
     records = sum(file.n_images + file.n_annotations + file.n_categories for file in report.files)
     if not records and not report.at_least(report.fail_on):
-        raise DatasetError(["nothing was examined: there is no record in the files"])
+        raise DatasetError(["nothing was examined: the files have no records"])
 
 
 def _show_changes(
-    paths: tuple[Path, ...], settings: "ValidateSettings", images: Path | None, *, unsafe: bool
-) -> int:
-    """Print what a fix would change; return 1 if there is something."""
+    paths: tuple[Path, ...], settings: "ValidateSettings", options: dict[str, Any]
+) -> bool:
+    """Print what a fix would change; return whether it would change anything."""
     from bboxqa.report.findings.changes import change_lines
 
     changed = False
-    for file, fixed in _fixed(paths, settings, images, unsafe=unsafe):
+    for file, fixed in _fixed(paths, settings, options):
         changed = changed or bool(fixed.changes)
         for line in change_lines(str(file), fixed.changes):
             click.echo(line)
     if not changed:
-        click.echo("Nothing to mend.", err=True)
-    return 1 if changed else 0
+        click.echo("Nothing to fix.", err=True)
+    return changed
 
 
 def _fixed(
-    paths: tuple[Path, ...], settings: "ValidateSettings", images: Path | None, *, unsafe: bool
+    paths: tuple[Path, ...], settings: "ValidateSettings", options: dict[str, Any]
 ) -> Iterator[tuple[Path, "Fixed"]]:
     from bboxqa.formats.inputs import list_files
     from bboxqa.pipelines.validate import fix_file
 
+    unsafe, images = options["unsafe_fixes"], options["images"]
     for file in list_files(paths):
         yield file, fix_file(file, settings, unsafe=unsafe, images=images)
 
 
 def _write_fixed(
-    paths: tuple[Path, ...],
-    settings: "ValidateSettings",
-    images: Path | None,
-    *,
-    unsafe: bool,
-    in_place: bool,
-    force: bool,
+    paths: tuple[Path, ...], settings: "ValidateSettings", options: dict[str, Any]
 ) -> tuple[Path, ...]:
-    """Write mended files; return what is to be looked at afterwards."""
+    """Write fixed files; return the files to validate afterwards."""
     from bboxqa.core.files import check_fixed, write_fixed
     from bboxqa.report.findings.changes import change_summary
 
-    result = []
-    for file, fixed in _fixed(paths, settings, images, unsafe=unsafe):
+    in_place, result = options["in_place"], []
+    for file, fixed in _fixed(paths, settings, options):
         if not fixed.changes:
             result.append(file)
-            click.echo(f"{file}: nothing to mend", err=True)
+            click.echo(f"{file}: nothing to fix", err=True)
             continue
-        check_fixed(file, in_place=in_place, force=force)
+        check_fixed(file, in_place=in_place, force=options["force"])
         target = write_fixed(file, fixed.text, in_place=in_place)
         note_written(target)
         result.append(target)

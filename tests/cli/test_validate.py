@@ -84,11 +84,11 @@ def test_select_ignore_and_ignores_of_files(export):
         (["{}", "--output", "no/where"], "no/where: cannot be written"),
         (["{}", "--max-findings", "-1"], "not in the range"),
         (["{}", "--select", ","], "--select names no rule"),
-        (["{}", "--select", "B", "--ignore", "B"], "no chosen rule could look"),
+        (["{}", "--select", "B", "--ignore", "B"], "none of the chosen rules applies"),
         (["{}", "--select", "M001"], "Rules about images on disk need --images"),
         (["{}", "--statistics", "--output-format", "json"], "--statistics is a table of its own"),
-        (["{}", "--diff", "--output", "x"], "--diff prints changes only"),
-        (["{}", "--fix", "--baseline", "x"], "a baseline knows the file, not its mended copy"),
+        (["{}", "--diff", "--output", "x"], "--diff prints only changes"),
+        (["{}", "--fix", "--baseline", "x"], "a baseline is of the file, not of its fixed copy"),
     ],
 )
 def test_what_cannot_run_says_why(arguments, message, export, tmp_path):
@@ -142,7 +142,7 @@ def test_fix_in_place_keeps_a_copy(export):
     assert export.with_name("export.json.bak").read_bytes() == before
     assert len(json.loads(export.read_bytes())["annotations"]) == 47
     after = export.read_bytes()
-    assert "nothing to mend" in run("validate", export, "--fix", "--in-place").stderr
+    assert "nothing to fix" in run("validate", export, "--fix", "--in-place").stderr
     assert export.read_bytes() == after
 
 
@@ -177,7 +177,7 @@ def test_a_report_never_replaces_what_it_is_about(option, export):
     for name in (export, export.parent / "." / "export.json"):
         result = run("validate", export.parent, option, name)
         assert result.returncode == 2
-        assert "is one of the files to look at" in result.stderr
+        assert "is one of the files to validate" in result.stderr
     assert export.read_bytes() == before
 
 
@@ -198,7 +198,7 @@ def test_a_file_that_is_no_coco_file_is_not_mended(tmp_path):
         path.write_text(content)
         result = run("validate", path, "--fix", "--unsafe-fixes")
         assert (result.returncode, list(tmp_path.iterdir())) == (1, [path])
-        assert "nothing to mend" in result.stderr
+        assert "nothing to fix" in result.stderr
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="a shell's pipe")
