@@ -162,15 +162,14 @@ _TWO = {"rater_list": ["ann", "bob"]}
 RULES = (
     Rule(
         code="A002",
-        title="annotation by somebody who is not in the list of its image",
+        title="annotator is not in the list of the image",
         severity=Severity.ERROR,
         scope="data set",
-        breaks="""Tools that go by the list drop the annotation; others count an annotator too many,
+        breaks="""Tools that use the list drop the annotation; others count one annotator too many,
             so that agreement on the image is wrong.""",
-        explanation="""The rater_list or annotators of an image says who was asked about it, but an
-            annotation on it names somebody else. Either the list was not brought up to date, or the
-            annotation stands on the wrong image or under the wrong name. Complete the list, or
-            correct the annotation.""",
+        explanation="""The rater_list or annotators of an image lists its annotators, but an
+            annotation on it names somebody else. Either the list is out of date, or the annotation
+            has the wrong image or the wrong name. Complete the list, or correct the annotation.""",
         bad={
             "images": [_TWO],
             "annotations": [
@@ -187,17 +186,17 @@ RULES = (
     ),
     Rule(
         code="A003",
-        title="image or annotator without annotations that were to be expected",
+        title="image or annotator without expected annotations",
         severity=Severity.WARNING,
         scope="data set",
-        breaks="""Work that is missing looks like an annotator who saw nothing: every object of the
-            others becomes a disagreement.""",
+        breaks="""Missing work looks like an annotator who saw nothing: every object of the others
+            becomes a disagreement.""",
         explanation="""In a file where most images have two annotators or more, it is a warning if
-            some have one only, and if somebody in the lists of annotators has no annotation in the
-            whole file: was the export complete? It is an info if an annotator drew nothing on an
-            image where another one did, since this is what happens if nothing was seen. Each is
-            reported once, with the number of cases. Name on each image those who have looked at it,
-            in rater_list, to tell the two apart.""",
+            some have only one, or if a listed annotator has no annotation in the whole file: check
+            that the export is complete. It is an info finding if an annotator drew nothing on an
+            image that others annotated, since the annotator may have seen no object. Each is
+            reported once, with the number of cases. To tell the two apart, list in rater_list those
+            who have looked at the image.""",
         bad={
             "images": [_TWO, _TWO, {"rater_list": ["ann"]}],
             "annotations": [

@@ -224,31 +224,33 @@ RULES = (
         title="two annotators with identical boxes",
         severity=Severity.WARNING,
         scope="data set",
-        breaks="Agreement is measured on copies: it is 1 there, whatever people would have drawn.",
+        breaks="""Agreement is measured on copies, so it is 1 there, whatever the annotators would
+            have drawn.""",
         explanation="""Two annotators have the same boxes with the same categories on an image,
-            equal to the last digit, though people who draw by themselves differ by some pixels.
-            Counted are images with at least 3 annotations of each of the two; it is reported if
-            there are 3 such images, or if they are more than half of those that both annotated.
-            Annotations were copied, imported for both, or proposed by a model and left as they
-            were. Leave such images out of the measurement of agreement, or annotate them anew.""",
+            equal to the last digit, although independent drawings differ by some pixels. Only
+            images with at least 3 annotations of each of the two count; the pair is reported if
+            there are 3 such images, or if they are more than half of those that both annotated. The
+            annotations were copied, imported for both, or proposed by a model and not corrected.
+            Leave such images out of the measurement of agreement, or annotate them again.""",
         bad={"annotations": _boxes("ann", 0) + _boxes("bob", 0)},
         good={"annotations": _boxes("ann", 0) + _boxes("bob", 0.5)},
         check=_copies,
     ),
     Rule(
         code="A005",
-        title="annotator who annotates unlike all others",
+        title="annotator with unusual habits",
         severity=Severity.INFO,
         scope="data set",
-        breaks="""One person's habit lowers agreement everywhere, and a model that is trained on it
-            learns two ways of annotating.""",
+        breaks="""The habit of one annotator lowers agreement everywhere, and a model learns two
+            ways of annotating.""",
         explanation="""Annotators with at least 20 annotations are compared where there are at least
             4 of them, by three numbers: annotations per image, the median of the box size √(w·h),
-            and how far the shares of their categories are from those of all others (total variation
-            distance, 0 to 1). Reported is who is more than 5 robust standard deviations (1.4826
-            times the median absolute deviation) from the median annotator and, for the first two,
-            by a factor of more than 2; for the third, by more than 0.25. It can come from the
-            images that somebody was given; if not, look at the guidelines together.""",
+            and the total variation distance (0 to 1) between the shares of their categories and
+            those of all others. An annotator is reported who is more than 5 robust standard
+            deviations (1.4826 times the median absolute deviation) from the median annotator and,
+            for the first two, by a factor of more than 2; for the third, by more than 0.25. The
+            images that an annotator was given may explain it; if not, review the guidelines
+            together.""",
         bad={
             "annotations": _many("ann", 4)
             + _many("bob", 4.2)

@@ -316,16 +316,16 @@ RULES = (
         severity=Severity.ERROR,
         scope="data set",
         breaks="""Annotations are counted for the wrong annotator or for none, so agreement and the
-            search for duplicates are wrong; pandas and dict look-ups take 1 and "1" for two
-            people.""",
+            search for duplicates are wrong; pandas and dicts treat 1 and "1" as two annotators.""",
         explanation="""Annotators are looked for under annotator, annotator_id, rater, rater_id,
             created_by and attributes.annotator of an annotation, under annotator of an image, and
             in the rater_list or annotators of an image. It is an error if two keys of one
-            annotation name different people, some records name nobody while others do, a list is
+            annotation name different annotators, only some records name an annotator, a list is
             neither a list of names nor an object with names as keys, or a name is a number in one
             place and text in another. It is a warning if names differ only in case or blanks, or if
             images list several annotators while no annotation names one. Such files come from
-            merging exports. Write every name in one way, under one key, on every annotation.""",
+            merging exports. Write one spelling of every name, under one key, on every
+            annotation.""",
         bad={"annotations": [{"rater": "ann"}, {"bbox": [50, 10, 20, 30]}]},
         good={"annotations": [{"rater": "ann"}, {"rater": "bob", "bbox": [50, 10, 20, 30]}]},
         check=_inconsistent,

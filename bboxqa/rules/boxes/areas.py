@@ -166,16 +166,15 @@ def _area_edits(row: int, area: float) -> tuple[Edit, ...]:
 RULES = (
     Rule(
         code="B011",
-        title="area is not that of the outline",
+        title="area differs from that of the outline",
         severity=Severity.WARNING,
         scope="record",
-        breaks="""COCOeval sorts objects by `area` into small, medium and large: AP_S, AP_M and AP_L
-            are those of other objects, and an area of 0 belongs to the small ones.""",
-        explanation="""The area is 0 or negative, or it differs from that of the outline by more
-            than `area_tolerance`; without an outline, from width times height of the box. The
-            difference between a polygon and its pixels is no alarm, nor are holes. Some exporters
-            write width times height though there are polygons; that is said once for all of them.
-            The fix computes the area anew.""",
+        breaks="""COCOeval sorts objects by `area` into small, medium and large: with wrong areas
+            AP_S, AP_M and AP_L describe other objects, and an area of 0 counts as small.""",
+        explanation="""The area is 0 or negative, or it differs from that of the outline, or of the
+            box where there is no outline, by more than `area_tolerance`. Differences between a
+            polygon and its pixels, and holes, are allowed. Some exporters write width times height
+            although there are polygons; that is one finding. The fix recomputes the area.""",
         bad={"annotations": [
             {"segmentation": [[10, 10, 30, 10, 10, 40]], "area": 600},
         ]},

@@ -124,10 +124,10 @@ RULES = (
         scope="record",
         breaks="""Losses become NaN (log of 0), torchvision refuses to train, and pycocotools gives
             the object an IoU of 0 with everything.""",
-        explanation="""The width or the height of a box is 0 or negative. Negative ones come from
-            boxes that were drawn from right to left, or from corners in the wrong order. The unsafe
-            fix writes the bounds of the outline, or turns a negative side around; where neither is
-            there, it removes the annotation.""",
+        explanation="""The width or the height of a box is 0 or negative. Negative sides come from
+            boxes drawn from right to left, or from corners in the wrong order. The unsafe fix
+            writes the bounds of the outline, or makes negative sides positive; a side of 0 without
+            an outline means that the annotation is removed.""",
         bad={"annotations": [{"bbox": [10, 10, 0, 20]}]},
         good={"annotations": [{"bbox": [10, 10, 2, 2], "area": 4}]},
         check=_no_area,
@@ -140,9 +140,9 @@ RULES = (
         scope="record",
         breaks="""After an image is scaled down the box has no pixel left; detectors drop or miss
             it, and one pixel of difference halves its IoU.""",
-        explanation="""A side of the box is shorter than `min_side_px`. It is mostly a slip of the
-            mouse: a click in place of a drag. Look at it and delete or redraw it; where objects are
-            that small, set `min_side_px` lower.""",
+        explanation="""A side of the box is shorter than `min_side_px`. It is usually a click
+            instead of a drag. Delete or redraw it; if objects are that small, lower
+            `min_side_px`.""",
         bad={"annotations": [{"bbox": [10, 10, 1, 15]}]},
         good={"annotations": [{"bbox": [10, 10, 2, 15]}]},
         check=_small,
@@ -153,23 +153,23 @@ RULES = (
         severity=Severity.WARNING,
         scope="record",
         breaks="""No anchor has such a shape, so anchor-based detectors hardly learn it, and one
-            pixel across changes the IoU much.""",
+            pixel of the short side changes the IoU considerably.""",
         explanation="""The longer side is more than `max_aspect_ratio` times the shorter one. Often
-            a corner was set wrongly; poles and lines are really so. Look at it.""",
+            a corner was misplaced; poles and lines do have this shape. Check the image.""",
         bad={"annotations": [{"bbox": [10, 10, 63, 3]}]},
         good={"annotations": [{"bbox": [10, 10, 60, 3]}]},
         check=_long,
     ),
     Rule(
         code="B010",
-        title="box takes the whole image",
+        title="box covers the whole image",
         severity=Severity.INFO,
         scope="record",
-        breaks="""If it marks the image and not an object, the detector learns to answer with the
-            whole image.""",
-        explanation="""The box takes at least `max_image_share` of its image. Close-ups are so; so
-            are labels of the whole image that were turned into boxes, and clicks on `select
-            all`.""",
+        breaks="""If it marks the image rather than an object, the detector learns to predict whole
+            images.""",
+        explanation="""The box covers at least `max_image_share` of its image. Close-ups have such
+            boxes; so have image labels that were converted to boxes, and accidental clicks on
+            `select all`.""",
         bad={"annotations": [{"bbox": [0, 0, 100, 80]}]},
         good={"annotations": [{"bbox": [0, 0, 98, 80]}]},
         check=_whole_image,

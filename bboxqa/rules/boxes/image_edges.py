@@ -130,30 +130,29 @@ def _distance(bbox: list[float], bounds: FloatArray) -> float:
 RULES = (
     Rule(
         code="B002",
-        title="box outside of its image",
+        title="box outside its image",
         severity=Severity.ERROR,
         scope="record",
-        breaks="""Nothing can be seen in it: training learns from an object that is not there, tools
-            that clip boxes make it empty, and evaluation counts it as missed.""",
-        explanation="""No part of the box lies in its image. The box may belong to another image:
-            tracks that were exported over images of different sizes do so. Or the width and height
-            of the image are those of a smaller copy. Look at the image, then move the box or delete
-            it.""",
+        breaks="""The box shows nothing: training learns an object that does not exist, tools that
+            clip boxes make it empty, and evaluation counts it as missed.""",
+        explanation="""No part of the box lies inside its image. The box may belong to another
+            image, as in tracks exported over images of different sizes, or the width and height are
+            those of a smaller copy. Look at the image, then move the box or delete it.""",
         bad={"annotations": [{"bbox": [120, 10, 20, 30]}]},
         good={"annotations": [{"bbox": [80, 10, 20, 30]}]},
         check=_outside,
     ),
     Rule(
         code="B003",
-        title="box reaches beyond its image",
+        title="box extends beyond its image",
         severity=Severity.WARNING,
         scope="record",
-        breaks="""Albumentations stops with ValueError at such a box; other tools clip it without a
-            word, so that the same box has another IoU there.""",
-        explanation="""A part of the box lies outside of its image, by more than `overshoot_px`.
-            Boxes are drawn past the border, or the image has another size than the file says. The
-            unsafe fix clips the box to the image, where enough of it is left. Where its outline
-            reaches beyond as well, P006 comes first.""",
+        breaks="""Albumentations stops with ValueError at such a box; other tools silently clip it,
+            so that the same box has another IoU there.""",
+        explanation="""The box extends beyond its image by more than `overshoot_px`. It was drawn
+            past the border, or the image has another size than the file says. The unsafe fix clips
+            the box to the image, where enough of it is left. Where the outline extends beyond the
+            image as well, fix P006 first.""",
         bad={"annotations": [{"bbox": [85, 10, 20, 30]}]},
         good={"annotations": [{"bbox": [80, 10, 20, 30]}]},
         check=_far,
@@ -161,14 +160,12 @@ RULES = (
     ),
     Rule(
         code="B004",
-        title="box reaches beyond its image by a pixel or less",
+        title="box extends beyond its image by a pixel or less",
         severity=Severity.INFO,
         scope="record",
-        breaks="""Checks that allow nothing (Albumentations raises ValueError) stop at a fraction of
-            a pixel.""",
-        explanation="""The box ends a little outside of its image, by no more than `overshoot_px`:
-            rounding, resizing or counting from 1 leaves such boxes. The fix clips the box to the
-            image.""",
+        breaks="Strict checks stop at a fraction of a pixel (Albumentations raises ValueError).",
+        explanation="""The box extends beyond its image by at most `overshoot_px`, as a result of
+            rounding, resizing or counting pixels from 1. The fix clips the box to the image.""",
         bad={"annotations": [{"bbox": [80.5, 10, 20, 30]}]},
         good={"annotations": [{"bbox": [80.00001, 10, 20, 30]}]},
         check=_near,

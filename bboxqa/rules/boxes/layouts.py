@@ -94,12 +94,13 @@ RULES = (
         title="boxes look like x1, y1, x2, y2",
         severity=Severity.ERROR,
         scope="data set",
-        breaks="""Every reader takes the third and fourth number for width and height: boxes become
+        breaks="""Every reader treats the third and fourth number as width and height: boxes become
             far too large, and AP falls to about 0 without an error.""",
-        explanation="""COCO's boxes are x, y, width, height. These look like two corners, as Pascal
-            VOC and torchvision have them: read so, they are the bounds of their outlines, or lie in
-            images that they would leave otherwise. At least five boxes must say so, or all there
-            are. The unsafe fix turns all of them into x, y, width, height.""",
+        explanation="""COCO's boxes are x, y, width, height. These look like two corners, as in
+            Pascal VOC and torchvision: read this way, they are the bounds of their outlines, or lie
+            inside images that they would otherwise extend beyond. At least five boxes must support
+            this, or all boxes of a smaller file. The unsafe fix converts all of them to x, y,
+            width, height.""",
         bad={"annotations": [
             _box(60, 50, 80, 60), _box(50, 60, 70, 70), _box(70, 30, 90, 40), _box(20, 60, 40, 70),
             _box(75, 65, 95, 75),
@@ -116,12 +117,13 @@ RULES = (
         title="boxes look like centre-x, centre-y, width, height",
         severity=Severity.ERROR,
         scope="data set",
-        breaks="""Every reader takes the first two numbers for the left upper corner: boxes stand
-            half their size too far right and down, and IoU is at most 1/7.""",
-        explanation="""COCO's boxes begin with their left upper corner. These look as if they began
-            with their centre, as YOLO's do: read so, they are the bounds of their outlines, or lie
-            in images that many of them would leave otherwise. At least five boxes must say so, or
-            all there are. The unsafe fix turns all of them into x, y, width, height.""",
+        breaks="""Every reader treats the first two numbers as the top left corner: boxes are
+            shifted right and down by half their size, and IoU is at most 1/7.""",
+        explanation="""COCO's boxes start with their top left corner. These look as if they started
+            with their centre, as in YOLO: read this way, they are the bounds of their outlines, or
+            lie inside images that many of them would otherwise extend beyond. At least five boxes
+            must support this, or all boxes of a smaller file. The unsafe fix converts all of them
+            to x, y, width, height.""",
         bad={"annotations": [
             _box(88, 50, 20, 10), _box(50, 74, 20, 10), _box(90, 30, 20, 10), _box(20, 60, 20, 10),
             _box(85, 75, 20, 10),
@@ -138,12 +140,12 @@ RULES = (
         title="boxes look normalised to 0 to 1",
         severity=Severity.ERROR,
         scope="data set",
-        breaks="""Every reader takes them for pixels: all boxes lie in the first pixel of their
+        breaks="""Every reader treats them as pixels: all boxes lie in the first pixel of their
             image, and nothing is learned or found.""",
-        explanation="""COCO's boxes are in pixels. These lie between 0 and 1, as YOLO writes parts
-            of the width and the height of the image. The unsafe fix multiplies boxes with the size
-            of their image, and areas and outlines that are written so as well; should the boxes
-            then look like B005 or B006, that comes next.""",
+        explanation="""COCO's boxes are in pixels. These lie between 0 and 1, as in YOLO, which
+            writes fractions of the width and height of the image. The unsafe fix multiplies boxes,
+            and normalised areas and outlines, by the size of their image; if the boxes then match
+            B005 or B006, that is fixed next.""",
         bad={"annotations": [{"bbox": [0.1, 0.2, 0.4, 0.5]}]},
         good={"annotations": [{"bbox": [0.5, 1, 40, 40]}]},
         check=_layout(Layout.NORMALISED),
@@ -154,13 +156,12 @@ RULES = (
         title="width and height of images look swapped",
         severity=Severity.WARNING,
         scope="data set",
-        breaks="""Tools that clip boxes to the image cut objects off, and masks are made of the
-            wrong shape; normalised coordinates come out wrong.""",
-        explanation="""Boxes leave their images, and all boxes of these images lie inside after
-            width and height are swapped. Programs that read the size of a photograph without its
-            EXIF orientation write it so, and so does code that takes rows for width. At least five
-            boxes must say so. Compare with the images (`--images`, rule M004), then swap the two
-            numbers.""",
+        breaks="""Tools that clip boxes to the image cut objects off, masks have the wrong shape,
+            and normalised coordinates are wrong.""",
+        explanation="""Boxes extend beyond their images, and all boxes of these images lie inside
+            after width and height are swapped. This comes from programs that ignore the EXIF
+            orientation of a photograph, or mistake rows for width. At least five boxes must support
+            this. Compare with the images (`--images`, rule M004), then swap the two numbers.""",
         bad={"annotations": [
             _box(10, 82, 20, 10), _box(50, 85, 20, 10), _box(40, 88, 20, 10), _box(20, 60, 20, 10),
             _box(5, 86, 20, 10), _box(30, 84, 20, 10),

@@ -101,13 +101,13 @@ RULES = (
         title="category maps of files that contradict each other",
         severity=Severity.ERROR,
         scope="files",
-        breaks="""A model that was trained on one file is judged on the other by the wrong classes,
-            and AP falls without any message (HumanSignal/label-studio 9366).""",
+        breaks="""A model trained on one file is evaluated on the other with the wrong classes, and
+            AP silently falls (HumanSignal/label-studio 9366).""",
         explanation="""In an earlier file the same id has another name, or the same name has another
-            id. This comes about where each file was exported, or numbered, on its own. Give all
-            files of a data set one list of categories. In the example, the earlier file has id 1
-            for cat. More than ten contradictions are one finding; files that have no name in common
-            may be of different data sets, and are told of as info only.""",
+            id. This happens where each file was exported or numbered separately. Give all files of
+            a data set the same list of categories. In the example, the earlier file has id 1 for
+            cat. More than ten contradictions are one finding; files without a common name may be of
+            different data sets, which is an info finding.""",
         bad={"categories": [{"id": 1, "name": "dog"}, {"id": 2, "name": "cat"}]},
         good={
             "categories": [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}],

@@ -125,11 +125,11 @@ RULES = (
         severity=Severity.WARNING,
         scope="data set",
         breaks="""A model learns to tell apart two classes that are one, and both get a poor AP;
-            tools that look classes up by name find one of them only.""",
+            tools that look classes up by name find only one of them.""",
         explanation="""Two categories have the same name and different ids. They come from joined
-            files, or from a class that was created again. Give their annotations one id, or the
-            later category another name. The root that Roboflow adds can have the name of a class;
-            this is told as info only.""",
+            files, or from a class that was created again. Give their annotations one id, or rename
+            the later category. The root category that Roboflow adds can have the name of a class;
+            this is an info finding.""",
         bad={"categories": [{"name": "cat"}, {"name": "cat"}]},
         good={
             "categories": [{"name": "cat"}, {"name": "cats"}],
@@ -139,15 +139,15 @@ RULES = (
     ),
     Rule(
         code="C003",
-        title="category names that differ by case or blanks only",
+        title="category names that differ only in case or blanks",
         severity=Severity.WARNING,
         scope="data set",
         breaks="""A model learns to tell apart two classes that are one, and both get a poor AP,
-            each having a part of the samples.""",
-        explanation="""Two names are equal but for upper and lower case, blanks, or the Unicode form
-            of their letters. Annotators who type names themselves make such pairs. The unsafe fix
-            gives the annotations of the one category to the other and removes it; where two
-            categories share an id, or ids are no whole numbers, it waits until that is mended.""",
+            each with a part of the samples.""",
+        explanation="""Two names differ only in upper and lower case, blanks, or the Unicode form of
+            their letters, often because annotators type names. The unsafe fix moves the annotations
+            of one category to the other and removes it; where categories share an id, or ids are
+            not whole numbers, fix that first.""",
         bad={"categories": [{"name": "cat"}, {"name": "Cat "}]},
         good={
             "categories": [{"name": "cat"}, {"name": "cart"}],
@@ -158,13 +158,13 @@ RULES = (
     ),
     Rule(
         code="C008",
-        title="category name that is empty or no text",
+        title="category name is empty or not text",
         severity=Severity.ERROR,
         scope="record",
         breaks="""Classes without a name cannot be told apart in tables and plots, and code that
             sorts or joins names stops with a TypeError.""",
-        explanation="""The name of a category is empty, only blanks, null, a number or something
-            else that is no text. Write the name that annotators know the class by.""",
+        explanation="""The name of a category is empty, only blanks, null, or not text. Write the
+            name that annotators use for the class.""",
         bad={"categories": [{"name": ""}]},
         good={"categories": [{"name": "0"}]},
         check=_empty_name,

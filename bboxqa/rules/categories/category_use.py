@@ -168,11 +168,11 @@ RULES = (
         title="category id used twice",
         severity=Severity.ERROR,
         scope="data set",
-        breaks="""pycocotools keeps the last of two categories with one id: the other class is gone,
+        breaks="""pycocotools keeps the last of two categories with one id: the other class is lost,
             and its annotations count for the wrong one.""",
-        explanation="""Two categories have the same id, mostly because lists were joined by hand or
-            by a script. Which of them an annotation means cannot be told from the file. Give the
-            later category an id of its own, and its annotations too.""",
+        explanation="""Two categories have the same id, usually because lists were joined. The file
+            does not tell which of them an annotation means. Give the later category, and its
+            annotations, a new id.""",
         bad={"categories": [{"id": 1}, {"id": 1}]},
         good={"categories": [{"id": 1}, {"id": 2}], "annotations": [{}, {"category_id": 2}]},
         check=_repeated_id,
@@ -182,12 +182,12 @@ RULES = (
         title="category without annotations",
         severity=Severity.INFO,
         scope="data set",
-        breaks="""Trainers that count categories give the model an output that it never learns;
-            COCOeval has no AP for the class and leaves it out of the mean.""",
-        explanation="""A category is listed, but no annotation has it. In a part of a data set this
-            can be right: then all parts list the same categories. More than ten of them are one
-            finding. The unsafe fix removes the category; keep it where another file of the data set
-            uses it.""",
+        breaks="""Trainers that count categories add an output that the model never learns; COCOeval
+            has no AP for the class and leaves it out of the mean.""",
+        explanation="""A category is listed, but no annotation has it. In one file of several this
+            can be right, since all files list the same categories. More than ten such categories
+            are one finding. The unsafe fix removes the category; keep it if another file of the
+            data set uses it.""",
         bad={"categories": [{}, {}]},
         good={
             "categories": [{}, {}],
@@ -204,8 +204,8 @@ RULES = (
         breaks="""Tools that count categories give the model one class too many and shift the labels
             of all others by one (roboflow/rf-detr 1303).""",
         explanation="""The category with id 0 is the supercategory of all others, and no annotation
-            has it: Roboflow adds it to its exports, under the name of the project. The safe fix
-            removes it; the other categories keep their ids.""",
+            has it: Roboflow adds it to its exports under the name of the project. The safe fix
+            removes it; other categories keep their ids.""",
         bad={
             "categories": [
                 {"id": 0, "name": "cells", "supercategory": "none"},
@@ -227,12 +227,12 @@ RULES = (
         title="category ids that do not count from 1",
         severity=Severity.INFO,
         scope="data set",
-        breaks="""CVAT rejects category id 0 and Datumaro takes it for no label
+        breaks="""CVAT rejects category id 0 and Datumaro treats it as no label
             (roboflow/supervision 2276, open-edge-platform/datumaro 156); code that sizes a model by
             the number of categories breaks on higher ids.""",
-        explanation="""COCO does not forbid an id 0 or gaps, and its own ids have gaps, but many
-            tools take ids for class numbers. Number the categories from 1, or check that your tools
-            map ids to classes. An id 0 that is the root of a Roboflow export is C005.""",
+        explanation="""COCO allows an id 0 and gaps, and its own ids have gaps, but many tools use
+            ids as class numbers. Number the categories from 1, or check that your tools map ids to
+            classes. An id 0 that is the root of a Roboflow export is C005.""",
         bad={
             "categories": [{"id": 0}, {"id": 1}],
             "annotations": [{"category_id": 0}, {"category_id": 1, "bbox": [50, 10, 20, 30]}],

@@ -210,14 +210,14 @@ _DOG = {"categories": [{}, {"name": "dog"}]}
 RULES = (
     Rule(
         code="D001",
-        title="annotation is there twice",
+        title="annotation is in the file twice",
         severity=Severity.WARNING,
         scope="data set",
-        breaks="""Evaluation expects two detections of one object: a perfect model misses one of the
-            two, and its recall and AP fall.""",
-        explanation="""Two annotations of one image are equal in everything but the id, also in keys
-            that COCO does not know and in the annotator. They come from joining files that overlap,
-            from importing twice, and from copy and paste. The fix removes all but the first.""",
+        breaks="""Evaluation expects two detections of one object: even a perfect model misses one
+            of the two, and recall and AP fall.""",
+        explanation="""Two annotations of one image are equal in all keys except the id, keys
+            unknown to COCO included. They come from joining overlapping files, importing twice, or
+            copy and paste. The fix removes all but the first.""",
         bad={"annotations": [{}, {}]},
         good={"annotations": [{"rater": "ann"}, {"rater": "bob"}]},
         check=_exact,
@@ -225,34 +225,33 @@ RULES = (
     ),
     Rule(
         code="D002",
-        title="object is annotated twice by one annotator",
+        title="object annotated twice by one annotator",
         severity=Severity.WARNING,
         scope="data set",
-        breaks="""Evaluation expects two detections of one object, and non-maximum suppression
-            leaves one: recall and AP fall.""",
+        breaks="""Evaluation expects two detections of one object, and non-maximum suppression keeps
+            one: recall and AP fall.""",
         explanation="""Two boxes of one image, one category and one annotator have an IoU of at
-            least 0.9 (duplicate_iou). Mostly one object was drawn twice, or a pre-annotation was
-            kept next to its correction. Boxes of two annotators are agreement and are not reported;
-            nor are crowds, boxes on an image that was given to several people where nobody says who
-            drew what, and annotations that D001 reports. Look at both and delete one. Where
-            thousands of boxes lie in one place the search ends early, and an info finding says
-            so.""",
+            least 0.9 (duplicate_iou). Usually one object was drawn twice, or a pre-annotation was
+            kept beside its correction. Boxes of two annotators agree and are not reported; nor are
+            crowds, annotations reported by D001, and boxes without an annotator on an image given
+            to several. Look at both boxes and delete one. Where thousands of boxes overlap, the
+            search stops early, and an info finding says so.""",
         bad={"annotations": [{}, {"bbox": [10, 10, 20, 31]}]},
         good={"annotations": [{"rater": "ann"}, {"rater": "bob", "bbox": [10, 10, 20, 31]}]},
         check=partial(_near, same=True),
     ),
     Rule(
         code="D003",
-        title="object has two categories by one annotator",
+        title="object with two categories by one annotator",
         severity=Severity.WARNING,
         scope="data set",
-        breaks="""One of the two labels is wrong or both are: the model is punished for either
-            answer, and evaluation counts a miss.""",
+        breaks="""One of the two labels is wrong or both are: training penalises either answer, and
+            evaluation counts a miss.""",
         explanation="""Two boxes of one image, one annotator and different categories have an IoU of
-            at least 0.9 (duplicate_iou). Mostly the category was corrected by drawing anew, without
-            deleting the first box; where objects may have several categories, or one hides another,
-            it is as it should be: ignore D003 then. Crowds are left out. Where thousands of boxes
-            lie in one place the search ends early, and an info finding says so.""",
+            at least 0.9 (duplicate_iou). Usually the category was corrected by drawing a new box
+            without deleting the first. If objects may have several categories, or hide each other,
+            ignore D003. Crowds are left out. Where thousands of boxes overlap, the search stops
+            early, and an info finding says so.""",
         bad={**_DOG, "annotations": [{}, {"category_id": 2, "bbox": [10, 10, 20, 31]}]},
         good={**_DOG, "annotations": [{}, {"category_id": 2, "bbox": [10, 10, 20, 36]}]},
         check=partial(_near, same=False),

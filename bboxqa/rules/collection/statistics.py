@@ -130,8 +130,8 @@ RULES = (
         breaks="""A model hardly learns a rare category, and its AP rests on a few objects: it moves
             by tens of points from one split to the next.""",
         explanation="""Categories with 1 to 9 annotations are counted and reported once; so is a
-            category that has more than 90 % of all annotations where there are several. Collect
-            more, merge categories, or weight them in training.""",
+            category with more than 90 % of all annotations, if there are several. Collect more
+            images, merge categories, or weight them in training.""",
         bad={"annotations": [{"bbox": [9 * place, 10, 7, 30]} for place in range(9)]},
         good={"annotations": [{"bbox": [9 * place, 10, 7, 30]} for place in range(10)]},
         check=_balance,
@@ -141,11 +141,11 @@ RULES = (
         title="size is unusual for the category",
         severity=Severity.INFO,
         scope="data set",
-        breaks="It is often a slip of the mouse, or another category than was meant.",
+        breaks="It is often a slip of the mouse, or the wrong category.",
         explanation="""The area of a box is more than 6 robust standard deviations from the median
             of its category. Both are taken of the logarithms of the areas, the deviation as 1.4826
             times the median absolute deviation and at least 0.25; categories with at least 20 boxes
-            are looked at. Look at the box; leave it if the object is so.""",
+            are looked at. Check the box; keep it if the object has this size.""",
         bad={
             "annotations": [
                 *({"bbox": [place, place, 20 + place % 3, 30]} for place in range(20)),
@@ -165,13 +165,13 @@ RULES = (
         title="image with an unusual number of annotations",
         severity=Severity.INFO,
         scope="data set",
-        breaks="""Such images weigh more than all others in training and in AP, and they can exhaust
-            the memory of a batch.""",
+        breaks="""Such images weigh more than others in training and in AP, and can exhaust the
+            memory of a batch.""",
         explanation="""The number n of annotations on an image is more than 6 robust standard
             deviations from the median of the annotated images. Both are taken of log(1 + n), the
             deviation as 1.4826 times the median absolute deviation and at least 0.2; files with at
-            least 8 annotated images are looked at. Images that were imported twice look so, and
-            pictures of crowds.""",
+            least 8 annotated images are looked at. Images that were imported twice have such
+            numbers, and images of crowds.""",
         bad={
             "images": [{}] * 8,
             "annotations": [

@@ -65,15 +65,15 @@ def _found(
 RULES = (
     Rule(
         code="S003",
-        title="id is no whole number",
+        title="id is not a whole number",
         severity=Severity.ERROR,
         scope="record",
-        breaks="""pycocotools takes a text for a list of ids ("12" is looked up as "1" and "2":
+        breaks="""pycocotools treats text as a list of ids ("12" is looked up as "1" and "2":
             KeyError), finds nothing for 12.0, and cannot evaluate ids such as "a".""",
-        explanation="""An id, an image_id or a category_id is a text, a fraction, true or false,
-            null, or too large; or an id is negative. Spreadsheets, pandas and VGG Image Annotator
-            write such. The fix writes the number where it is a whole one that no other record of
-            the list has ("7" and 7.0 become 7), together with the references to it.""",
+        explanation="""An id, an image_id or a category_id is text, a fraction, true or false, null,
+            or too large; or an id is negative. Spreadsheets, pandas and VGG Image Annotator write
+            such ids. The fix writes "7" and 7.0 as 7, together with the references to it, where no
+            other record of the list has that id.""",
         bad={"annotations": [{"id": "7"}]},
         good={"annotations": [{"id": 7}]},
         check=_ids,

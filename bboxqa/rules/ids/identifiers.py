@@ -145,13 +145,13 @@ def _files_of_several_images(document: Document, _settings: ValidateSettings) ->
 RULES: tuple[Rule, ...] = (
     Rule(
         code="I001",
-        title="annotation id is there twice",
+        title="annotation id used twice",
         severity=Severity.ERROR,
         scope="data set",
-        breaks="""pycocotools keeps the last annotation of an id and returns it in place of the
+        breaks="""pycocotools keeps the last annotation of an id and returns it instead of the
             others; detectron2 refuses the file.""",
-        explanation="""Several annotations have one id, as happens when files are joined without
-            counting on. The fix gives every later one a new id above all others.""",
+        explanation="""Several annotations have the same id, for example because files were joined
+            without renumbering. The fix gives every later one a new id above all others.""",
         bad={"annotations": [{}, {"id": 1, "bbox": [50, 10, 20, 30]}]},
         good={"annotations": [{}, {"id": 2, "bbox": [50, 10, 20, 30]}]},
         check=_repeated_annotations,
@@ -159,13 +159,14 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         code="I002",
-        title="image id is there twice",
+        title="image id used twice",
         severity=Severity.ERROR,
         scope="data set",
         breaks="""pycocotools keeps the last image of an id: the annotations of all of them are
-            drawn on, and evaluated with, that one.""",
-        explanation="""Several images have one id, so nobody can tell which of them an annotation
-            belongs to. Look up the annotations in the files that were joined, and count on.""",
+            drawn on that image and evaluated with it.""",
+        explanation="""Several images have the same id, so it is not known which of them an
+            annotation belongs to. Look the annotations up in the files that were joined, and
+            renumber.""",
         bad={"images": [{}, {"id": 1}]},
         good={"images": [{}, {"id": 2}], "annotations": [{}, {"image_id": 2}]},
         check=_repeated_images,
@@ -175,9 +176,9 @@ RULES: tuple[Rule, ...] = (
         title="annotation id is 0",
         severity=Severity.WARNING,
         scope="record",
-        breaks="""COCOeval stores the id of the matched annotation and takes 0 for no match: a right
-            detection counts as false (measured: AP 0.564 instead of 1.000).""",
-        explanation="""Ids of annotations have to begin at 1; Roboflow and others begin at 0. The
+        breaks="""COCOeval stores the id of the matched annotation and treats 0 as no match: a
+            correct detection counts as false (measured: AP 0.564 instead of 1.000).""",
+        explanation="""Annotation ids have to start at 1; Roboflow and other tools start at 0. The
             fix gives this annotation a new id above all others.""",
         bad={"annotations": [{"id": 0}]},
         good={"images": [{"id": 0}], "annotations": [{"id": 1, "image_id": 0}]},
@@ -186,15 +187,15 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         code="I006",
-        title="one file, several images",
+        title="file_name used by several images",
         severity=Severity.WARNING,
         scope="data set",
-        breaks="""The same picture counts several times in an evaluation, each time with a part of
-            its objects, and can get into training and test alike.""",
-        explanation="""Several image records with ids of their own have one file_name. Label Studio
-            writes one for each annotator: where the records name annotators, or all files are there
-            equally often, this is only worth knowing (`bboxqa agree` compares them). Otherwise
-            files were joined without looking for common images.""",
+        breaks="""The same image counts several times in an evaluation, each time with a part of its
+            objects, and can end up in both training and test data.""",
+        explanation="""Several image records with different ids have the same file_name. Label
+            Studio writes one record per annotator: where the records name annotators, or all files
+            occur equally often, this is an info finding (`bboxqa agree` compares the annotators).
+            Otherwise files were joined without merging common images.""",
         bad={
             "images": [{}, {"file_name": "a.jpg"}, {"file_name": "b.jpg"}],
             "annotations": [{}, {"image_id": 2}, {"image_id": 3}],

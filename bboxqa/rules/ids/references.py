@@ -138,16 +138,16 @@ def _unannotated(document: Document, _settings: ValidateSettings) -> Iterator[Hi
 RULES = (
     Rule(
         code="I004",
-        title="annotation refers to nothing",
+        title="annotation refers to a missing record",
         severity=Severity.ERROR,
         scope="record",
-        breaks="""COCOeval leaves the annotation out without a word; detectron2 stops with a
-            KeyError at a category_id that it does not know.""",
+        breaks="""COCOeval silently leaves the annotation out; detectron2 stops with a KeyError at
+            an unknown category_id.""",
         explanation="""No image has the image_id of the annotation, or no category its category_id.
-            This comes from images or categories that were removed, or from counting from 0 in one
-            place and from 1 in another: where that explains all of them, it is said once, and
-            nothing is changed, since a wrong guess would rename every object. The unsafe fix
-            removes the annotation, unless more than half of them refer to nothing.""",
+            Images or categories were removed, or ids count from 0 in one place and from 1 in
+            another: where that explains all of them, it is one finding, and no fix is offered,
+            since a wrong guess would relabel every object. The unsafe fix removes the annotation,
+            unless more than half of all annotations refer to missing records.""",
         bad={"annotations": [{}, {}, {"image_id": 9}]},
         good={"images": [{"id": 9}], "annotations": [{"image_id": 9}]},
         check=_orphans,
@@ -160,9 +160,9 @@ RULES = (
         scope="record",
         breaks="""In Python "0" and 0 are different keys: pycocotools finds no annotations for the
             image, and evaluates nothing. It finds no image for 0.0 either.""",
-        explanation="""The annotation refers to a text where the id is a number, or the other way
-            round, or to 7.0 where the id is 7. Exports of VGG Image Annotator and tables that went
-            through pandas hold such. The fix writes both as whole numbers.""",
+        explanation="""The reference is text where the id is a number, or the other way round, or it
+            is 7.0 where the id is 7. Exports of VGG Image Annotator and tables written by pandas
+            have such references. The fix writes both as whole numbers.""",
         bad={"annotations": [{"image_id": "1"}]},
         good={"annotations": [{"image_id": 1}]},
         check=_mixed_types,
@@ -173,10 +173,10 @@ RULES = (
         title="image without annotations",
         severity=Severity.INFO,
         scope="data set",
-        breaks="""An image that was never finished is learned as background, and each right
+        breaks="""An image that was never finished is learned as background, and each correct
             detection on it counts as false.""",
-        explanation="""No annotation refers to the image. That is right where nothing is to be seen,
-            and wrong where somebody has not come to it yet; the file cannot tell the two apart.""",
+        explanation="""No annotation refers to the image. That is right if it shows no objects, and
+            wrong if it has not been annotated yet; the file does not say which.""",
         bad={"images": [{}, {}]},
         good={"images": [{}, {}], "annotations": [{}, {"image_id": 2}]},
         check=_unannotated,

@@ -118,13 +118,12 @@ RULES = (
         title="image file missing",
         severity=Severity.ERROR,
         scope="images",
-        breaks="""Pillow stops training with a FileNotFoundError; OpenCV returns None in place of
-            the image.""",
-        explanation="""There is no file of that name below the folder of the images, or the name, or
-            a link, leads out of that folder; such a file is never opened. Files whose name is the
-            same but for folder, case, slashes or Unicode form are suggested. The unsafe fix writes
-            the suggested name where exactly one file can be meant, and no other record can mean
-            it.""",
+        breaks="""Pillow stops training with a FileNotFoundError; OpenCV returns None instead of the
+            image.""",
+        explanation="""There is no file of that name below the image folder, or the name or a link
+            leads out of that folder; such a file is never opened. Files whose names differ only in
+            folder, case, slashes or Unicode form are suggested. The unsafe fix writes the suggested
+            name where there is exactly one, and no other record may mean it.""",
         bad={"images": [{"file_name": "C:\\photos\\A.JPG"}]},
         good={"images": [{"file_name": "photos/a.jpg"}]},
         check=_missing,
@@ -137,9 +136,9 @@ RULES = (
         scope="images",
         breaks="""Pillow stops training with an OSError in the middle of an epoch; OpenCV returns
             None, or an image whose lower part is grey.""",
-        explanation="""The file is empty, truncated, no image, or larger than what Pillow takes for
-            a decompression bomb; that is not decoded. Copy or download it again. For large images
-            that are meant so, ignore this rule.""",
+        explanation="""The file is empty, truncated, not an image, or has more pixels than Pillow's
+            limit for decompression bombs and is not decoded. Copy or download it again. Ignore this
+            rule if such large images are intended.""",
         bad={"images": [{"file_name": "half-downloaded.jpg"}]},
         good={"images": [{"file_name": "whole.jpg"}]},
         check=_undecodable,
@@ -149,11 +148,11 @@ RULES = (
         title="image file without a record",
         severity=Severity.INFO,
         scope="images",
-        breaks="""Nothing fails, so nobody sees that the export left images out, or that they are
-            not annotated yet (HumanSignal/label-studio 5544).""",
-        explanation="""Image files below the folder are named by no image record. That is right for
-            other splits in the same folder; otherwise look whether the export is complete. All of
-            them are one finding.""",
+        breaks="""Nothing fails, so it goes unnoticed that the export left images out, or that they
+            are not annotated yet (HumanSignal/label-studio 5544).""",
+        explanation="""No image record names these files of the image folder. That is right for
+            other splits in the same folder; otherwise check that the export is complete. All files
+            are one finding.""",
         bad={"images": [{"file_name": "a.jpg"}]},
         good={
             "images": [{"file_name": "a.jpg"}, {"file_name": "b.jpg"}],

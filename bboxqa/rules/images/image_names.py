@@ -106,15 +106,15 @@ def _plain(name: str) -> str:
 RULES = (
     Rule(
         code="M005",
-        title="file name that is no plain path",
+        title="file name is not a plain path",
         severity=Severity.WARNING,
         scope="record",
         breaks="""The images are found on one computer only: absolute paths do not exist elsewhere,
-            and a backslash is a letter of the name on Linux and macOS.""",
+            and on Linux and macOS a backslash is part of the name.""",
         explanation="""The file name is an absolute path, has "..", is a URL, or has backslashes.
-            Write paths below the folder of the images, with slashes. The unsafe fix turns
-            backslashes into slashes; the others have to be mended by hand, or by the fix of M001.
-            Where most names are such, they are one finding.""",
+            Write paths relative to the image folder, with slashes. The unsafe fix replaces
+            backslashes by slashes; correct other names yourself, or by the fix of M001. Where most
+            names have the problem, they are one finding.""",
         bad={"images": [{"file_name": "photos\\a.jpg"}]},
         good={"images": [{"file_name": "photos/a..b.jpg"}]},
         check=_bound_to_one_place,
@@ -122,13 +122,13 @@ RULES = (
     ),
     Rule(
         code="M006",
-        title="file names that differ by case or Unicode form only",
+        title="file names that differ only in case or Unicode form",
         severity=Severity.WARNING,
         scope="data set",
         breaks="""On Windows and macOS both names are one file: unpacking the images overwrites one
-            with the other, and its annotations lie on the wrong image.""",
-        explanation="""Two file names are equal but for upper and lower case, slashes, or the
-            Unicode form of their letters. Rename one of the files, and its record.""",
+            with the other, and its annotations are on the wrong image.""",
+        explanation="""Two file names differ only in upper and lower case, slashes, or the Unicode
+            form of their letters. Rename one of the files, and its record.""",
         bad={"images": [{"file_name": "a.jpg"}, {"file_name": "A.jpg"}]},
         good={
             "images": [{"file_name": "a.jpg"}, {"file_name": "a.jpeg"}],

@@ -117,15 +117,15 @@ def _extent(document: Document) -> FloatArray:
 RULES = (
     Rule(
         code="M003",
-        title="size differs from that of the image file",
+        title="size differs from the size of the image file",
         severity=Severity.ERROR,
         scope="images",
-        breaks="""Boxes lie beside the objects, and masks that pycocotools draws from polygons do
-            not have the size of the image.""",
+        breaks="""Boxes lie beside the objects, and masks that pycocotools makes of polygons have
+            another size than the image.""",
         explanation="""Width and height of the record are not those of the file, after its EXIF
-            orientation. Mostly images were resized after they were annotated. The unsafe fix writes
-            the size of the file where all that is drawn fits into it; first make sure that it was
-            drawn on an image of this size.""",
+            orientation. Often images were resized after they were annotated. The unsafe fix writes
+            the size of the file where all annotations of the image fit into it; first make sure
+            that they were drawn on an image of this size.""",
         bad={"images": [{"file_name": "of-640-x-480.jpg", "width": 1280, "height": 960}]},
         good={"images": [{"file_name": "of-640-x-480.jpg", "width": 640, "height": 480}]},
         check=_other_size,
@@ -133,15 +133,15 @@ RULES = (
     ),
     Rule(
         code="M004",
-        title="width and height swapped against the image file",
+        title="width and height swapped compared with the image file",
         severity=Severity.ERROR,
         scope="images",
-        breaks="""OpenCV turns images as their EXIF orientation says, Pillow does not: with one of
-            them all boxes of the image lie in the wrong places.""",
+        breaks="""OpenCV applies the EXIF orientation of images, Pillow does not: with one of them
+            all boxes of the image are misplaced.""",
         explanation="""Width and height of the record are those of the file the other way round,
             often because a tool took the size before the EXIF orientation. The unsafe fix swaps
-            them where all that is drawn then fits; make sure that it was drawn on the upright
-            image. To be free of this, turn the pixels and drop the EXIF orientation.""",
+            them where all annotations then fit; make sure that they were drawn on the upright
+            image. To avoid the problem, rotate the pixels and remove the EXIF orientation.""",
         bad={"images": [{"file_name": "upright.jpg", "width": 4032, "height": 3024}]},
         good={"images": [{"file_name": "upright.jpg", "width": 3024, "height": 4032}]},
         check=_swapped,

@@ -195,11 +195,11 @@ RULES = (
         scope="files",
         breaks="""If the files are splits, the model is tested on images that it was trained on, and
             its scores are too good.""",
-        explanation="""An image is in an earlier file, too: by its content where the image files are
-            given, equal byte for byte or nearly equal to look at, otherwise by its name, or the
-            last part of it together with the size. Remove it from all files but one. Files that
-            share nearly all images are rather those of several annotators; this is told as info
-            only. In the example, the earlier file has a.jpg.""",
+        explanation="""An image is also in an earlier file. With --images, images are compared by
+            content: equal bytes, or nearly equal appearance; otherwise by name, or by the last part
+            of the name together with the size. Keep the image in one file only. Files that share
+            nearly all images are probably of several annotators; this is an info finding. In the
+            example, the earlier file has a.jpg.""",
         bad={"images": [{"file_name": "a.jpg"}]},
         good={"images": [{"file_name": "b.jpg"}]},
         check=_shared_images,

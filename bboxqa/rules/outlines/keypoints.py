@@ -92,9 +92,9 @@ RULES = (
         breaks="""COCOeval stops with a broadcast error if points are missing, with KeyError if
             num_keypoints is, and ignores objects whose num_keypoints is 0.""",
         explanation="""Keypoints are x, y and visibility (0, 1 or 2) of each point that the category
-            names, and num_keypoints is how many of them have a visibility above 0. Here numbers are
-            missing or too many, or the count is wrong. The fix sets the count; a list of the wrong
-            length has to be exported again.""",
+            names, and num_keypoints is how many of them have a visibility above 0. Here the list
+            has the wrong length, or the count is wrong. The fix corrects the count; export a list
+            of the wrong length again.""",
         bad={
             "categories": [_CATEGORY],
             "annotations": [{"keypoints": [12, 12, 2, 0, 0, 0], "num_keypoints": 2}],

@@ -202,15 +202,15 @@ def _parsed(text: str) -> Any:
 RULES = (
     Rule(
         code="P001",
-        title="polygon of fewer than 3 points",
+        title="polygon with fewer than 3 points",
         severity=Severity.ERROR,
         scope="record",
-        breaks="""pycocotools takes 4 numbers for a box and stops with TypeError, 2 with 'input type
-            is not supported'; shapely raises ValueError.""",
-        explanation="""A ring has fewer than 3 points, so it has no area. Annotation tools leave
-            them behind after a stray click, and so does the simplification of tiny outlines. The
-            unsafe fix drops the ring. Where it was the only one, it leaves an empty list if most
-            annotations of the file are boxes only, and else nothing is changed.""",
+        breaks="""pycocotools reads 4 numbers as a box and stops with TypeError, at 2 with 'input
+            type is not supported'; shapely raises ValueError.""",
+        explanation="""A ring has fewer than 3 points, so it has no area. Stray clicks and the
+            simplification of tiny outlines leave such rings. The unsafe fix removes the ring. If it
+            is the only one, the fix leaves an empty list where most annotations of the file have no
+            outline, and otherwise changes nothing.""",
         bad={
             "annotations": [
                 {"segmentation": [[10, 10, 30, 10, 30, 40, 10, 40], [12, 12, 14, 14]]},
@@ -226,15 +226,15 @@ RULES = (
     ),
     Rule(
         code="P002",
-        title="polygon of an odd number of numbers",
+        title="polygon with an odd number of coordinates",
         severity=Severity.ERROR,
         scope="record",
-        breaks="""pycocotools drops the last number without a word; numpy's reshape(-1, 2) in data
-            loaders stops with ValueError. If a number in the middle is missing, x and y change
-            places from there on.""",
-        explanation="""A ring is x and y of each point in turn, so the number of numbers is even.
-            Here one is missing or too many, and nobody can tell which. Export the outline again or
-            draw it anew.""",
+        breaks="""pycocotools silently drops the last number; numpy's reshape(-1, 2) in data loaders
+            stops with ValueError. If a number in the middle is missing, x and y are swapped from
+            there on.""",
+        explanation="""A ring lists x and y of each point, so it has an even number of coordinates.
+            Here one is missing or superfluous, and the file does not tell which. Export or draw the
+            outline again.""",
         bad={"annotations": [{"segmentation": [[10, 10, 30, 10, 30, 40, 10, 40, 10]]}]},
         good={"annotations": [{"segmentation": [[10, 10, 30, 10, 30, 40, 10, 40, 10, 25]]}]},
         check=_odd,
@@ -247,9 +247,8 @@ RULES = (
         breaks="""pycocotools stops with a TypeError, or with 'input type is not supported'; other
             tools do not load the outline.""",
         explanation="""COCO writes [[x, y, x, y, …], …]: a list of rings, each a flat list of
-            numbers. Here the outer list is missing, or points are lists of their own, or all of it
-            is text. The fix writes the same points as COCO has them, where there are at least
-            3.""",
+            numbers. Here the outer list is missing, points are separate lists, or the outline is
+            text. The fix writes the same points in COCO's form, where there are at least 3.""",
         bad={"annotations": [{"segmentation": [10, 10, 30, 10, 30, 40, 10, 40]}]},
         good={"annotations": [{"segmentation": [[10, 10, 30, 10, 30, 40, 10, 40]]}]},
         check=_other_form,
@@ -261,11 +260,10 @@ RULES = (
         severity=Severity.WARNING,
         scope="record",
         breaks="""pycocotools stops with 'input type is not supported' if it is the first ring;
-            others stop when they look for its first point.""",
-        explanation="""One of the rings is an empty list. Tools leave it behind where a part of an
-            outline was deleted. The fix takes it away. Where it was the only one, it leaves an
-            empty list if most annotations of the file are boxes only, and else nothing is
-            changed.""",
+            other readers stop at its missing first point.""",
+        explanation="""One of the rings is an empty list, often because a part of an outline was
+            deleted. The fix removes it. If it is the only ring, the fix leaves an empty list where
+            most annotations of the file have no outline, and otherwise changes nothing.""",
         bad={"annotations": [{"segmentation": [[10, 10, 30, 10, 30, 40, 10, 40], []]}]},
         good={"annotations": [{"segmentation": []}]},
         check=_empty,

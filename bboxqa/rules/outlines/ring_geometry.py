@@ -208,11 +208,11 @@ RULES = (
         severity=Severity.WARNING,
         scope="record",
         breaks="""shapely raises TopologicalError or GEOSException on it, as tools that slice images
-            do (sahi drops the object or stops); area and IoU come out wrong.""",
+            do (sahi drops the object or stops); area and IoU are wrong.""",
         explanation="""The edges of a ring cross or touch each other, or its points lie on one line.
-            A slip of the hand does so, and vertices in the wrong order. Where it happens is in the
-            message. The unsafe fix divides the ring into rings that do not cross themselves, unless
-            that would need a hole; edges without area are lost.""",
+            The cause is a slip of the hand, or vertices in the wrong order; the message says where.
+            The unsafe fix splits the ring into rings that do not cross themselves, unless that
+            needs a hole; edges without area are lost.""",
         bad={"annotations": [
             {"segmentation": [[10, 10, 30, 40, 30, 10, 10, 40]], "area": 300},
         ]},
@@ -224,15 +224,15 @@ RULES = (
     ),
     Rule(
         code="P006",
-        title="outline reaches beyond its image",
+        title="outline extends beyond its image",
         severity=Severity.WARNING,
         scope="record",
-        breaks="""pycocotools cuts the mask at the border without a word, so that `area` and bbox do
-            not fit it; other tools write beyond the end of an array.""",
-        explanation="""A part of the outline lies outside of its image, by more than `overshoot_px`.
-            Exports of tracks over images of different sizes have such outlines, and drawing past
-            the border. The unsafe fix cuts the outline at the border of the image, where enough of
-            it is left and it does not cross itself.""",
+        breaks="""pycocotools silently clips the mask at the border, so that `area` and bbox do not
+            fit it; other tools write past the end of an array.""",
+        explanation="""The outline extends beyond its image by more than `overshoot_px`. It was
+            drawn past the border, or comes from a track over images of different sizes. The unsafe
+            fix clips the outline to the image, where enough of it is left and it does not cross
+            itself.""",
         bad={"annotations": [
             {"bbox": [85, 10, 15, 30], "area": 450,
              "segmentation": [[85, 10, 110, 10, 110, 40, 85, 40]]},
@@ -251,9 +251,9 @@ RULES = (
         scope="record",
         breaks="""One of the two is wrong: a detector learns another object than a segmenter does,
             and Mask R-CNN crops the mask by the box.""",
-        explanation="""An edge of the box is more than `bounds_px` away from that of the outline.
-            One of them was changed without the other, or was exported wrongly. Look which of them
-            is right. The unsafe fix takes the outline for right and writes its bounds.""",
+        explanation="""An edge of the box is more than `bounds_px` away from that edge of the
+            outline. One of the two was changed without the other, or was exported wrongly. Check
+            which is right. The unsafe fix writes the bounds of the outline.""",
         bad={"annotations": [
             {"bbox": [10, 10, 20, 40], "segmentation": [[10, 10, 30, 10, 30, 40, 10, 40]],
              "area": 600},

@@ -122,14 +122,14 @@ _MASK = {"size": [80, 100], "counts": [810, 100, 7090]}
 RULES = (
     Rule(
         code="R001",
-        title="size of a mask is not that of its image",
+        title="size of a mask differs from that of its image",
         severity=Severity.ERROR,
         scope="record",
         breaks="""pycocotools compares masks of other sizes with IoU -1, so the object is never
             found; pasting the mask on the image stops with a broadcast error.""",
-        explanation="""The size of run lengths is [height, width] of the image. Here it is another
-            one: width and height are in the wrong order, or the mask was made for a resized image.
-            Make the mask again from the image's own size.""",
+        explanation="""The size of run lengths is [height, width] of the image. Here it differs:
+            width and height are swapped, or the mask was made for a resized image. Make the mask
+            again in the size of the image.""",
         bad={"annotations": [
             {"segmentation": {"size": [100, 80], "counts": [810, 600, 6590]}},
         ]},
@@ -143,11 +143,11 @@ RULES = (
         title="run lengths do not fill the mask",
         severity=Severity.ERROR,
         scope="record",
-        breaks="""pycocotools fills the pixels that are missing with what happens to be in memory,
-            and stops with 'Invalid RLE mask representation' where there are too many.""",
+        breaks="""pycocotools leaves missing pixels uninitialised, and stops with 'Invalid RLE mask
+            representation' where there are too many.""",
         explanation="""Run lengths count all pixels of a mask, column by column, so they add up to
-            height times width. Here they do not, or they cannot be read at all. The export was cut
-            off, or its runs are of the crop and not of the image. Export the mask again.""",
+            height times width. Here they do not, or they cannot be decoded. The export was cut off,
+            or its runs are those of a crop rather than of the image. Export the mask again.""",
         bad={"annotations": [
             {"segmentation": {"size": [80, 100], "counts": [810, 600, 6500]}},
         ]},
@@ -161,11 +161,11 @@ RULES = (
         title="all masks are marked as crowds",
         severity=Severity.WARNING,
         scope="data set",
-        breaks="""COCOeval ignores crowds: there is no object to find, and AP is -1. Detectron2 and
+        breaks="""COCOeval ignores crowds: without other objects, AP is -1. Detectron2 and
             MMDetection leave them out of training.""",
-        explanation="""Every annotation has iscrowd 1. Some converters write it for each mask of run
-            lengths, since COCO's own masks of that kind are crowds; but it says that a region holds
-            many objects that nobody has told apart. The unsafe fix writes 0.""",
+        explanation="""Every annotation has iscrowd 1. Some converters write it for each run-length
+            mask, since COCO's own run-length masks are crowds; but it means a region of many
+            objects that are not annotated one by one. The unsafe fix writes 0.""",
         bad={"annotations": [
             {"segmentation": _MASK, "iscrowd": 1, "area": 100},
             {"segmentation": _MASK, "iscrowd": 1, "area": 100, "bbox": [40, 10, 20, 30]},
@@ -185,7 +185,7 @@ RULES = (
         breaks="""COCOeval ignores the object, and most data loaders leave it out of training; tools
             that expect run lengths of a crowd stop at the list.""",
         explanation="""A crowd is a region of many objects, and COCO writes it as run lengths. A
-            polygon with iscrowd 1 is mostly a single object whose mark is wrong. The unsafe fix
+            polygon with iscrowd 1 is usually a single object that is marked wrongly. The unsafe fix
             writes 0.""",
         bad={"annotations": [
             {"segmentation": [[10, 10, 30, 10, 30, 40, 10, 40]], "iscrowd": 1},
@@ -201,11 +201,11 @@ RULES = (
         title="compressed and plain run lengths in one file",
         severity=Severity.INFO,
         scope="data set",
-        breaks="""Readers that know one way only (lists of numbers, or text) stop at the other,
+        breaks="""Readers that support only one form (lists of numbers, or text) stop at the other,
             often far into the file.""",
-        explanation="""The counts of a mask are a list of numbers or, compressed, a text. Both are
-            COCO's, but this file has both. Files that were joined from several tools are so.
-            Writing all masks in one way serves every reader.""",
+        explanation="""The counts of a mask are a list of numbers or, compressed, text. COCO allows
+            both, but few readers expect both in one file, as it results from joining exports of
+            several tools. Write all masks in one form.""",
         bad={"annotations": [
             {"segmentation": {"size": [80, 100], "counts": [810, 600, 6590]}},
             {"segmentation": {"size": [2, 2], "counts": "04"}},

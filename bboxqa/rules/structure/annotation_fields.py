@@ -132,10 +132,9 @@ RULES = (
         scope="record",
         breaks="""COCOeval stops with KeyError 'iscrowd' where it is missing, and ignores the object
             where it is 2 or more.""",
-        explanation="""Each annotation says by iscrowd whether it is one object (0) or a group drawn
-            as one (1). Here it is missing, or something else. The fix writes 0 where it is missing
-            or null, and the number where true, 1.0 or "1" stands for it; what other values mean,
-            you have to know.""",
+        explanation="""iscrowd says whether an annotation is one object (0) or a group drawn as one
+            (1). Here it is missing or has another value. The fix writes 0 where it is missing or
+            null, and 0 or 1 for values such as true, 1.0 or "1"; correct other values yourself.""",
         bad={"annotations": [{"iscrowd": ABSENT}]},
         good={"annotations": [{"iscrowd": 0}]},
         check=_crowd,
@@ -148,11 +147,11 @@ RULES = (
         scope="record",
         breaks="""COCOeval stops at null with a TypeError, at an object with a KeyError, and at a
             list of another length with 'list input can be bounding box (Nx4) or RLEs'; numbers
-            written as text stop trainers that compute with them.""",
+            written as text stop trainers.""",
         explanation="""A bbox is a list of x, y, width and height in pixels. Here it is something
-            else: null, an object, a list of another length, or it holds texts or infinite numbers.
-            The unsafe fix writes numbers where the texts hold them, or else the bounds of the
-            outline where there is a sound one.""",
+            else: null, an object, a list of another length, or it holds text or infinite numbers.
+            The unsafe fix converts text to numbers where it can, or else writes the bounds of the
+            outline where there is a valid one.""",
         bad={"annotations": [{"bbox": ["10", "10", "20", "30"], "area": 600}]},
         good={"annotations": [{"bbox": [10.0, 10, 2e1, 30]}]},
         check=_box,
@@ -160,7 +159,7 @@ RULES = (
     ),
     Rule(
         code="S010",
-        title="segmentation of a wrong type, or missing where most have one",
+        title="segmentation has a wrong type, or is missing where most have one",
         severity=Severity.WARNING,
         scope="record",
         breaks="""pycocotools stops at it in the evaluation of masks: TypeError at null, IndexError
@@ -180,8 +179,8 @@ RULES = (
         scope="record",
         breaks="COCOeval stops with KeyError 'area': it sorts objects by size.",
         explanation="""Each annotation has an area in square pixels, that of its outline. Here it is
-            missing; that it is something else than a number is a warning. The fix computes it from
-            the outline, or from the box where there is none.""",
+            missing; it is a warning if it is not a number. The fix computes it from the outline, or
+            from the box where there is none.""",
         bad={"annotations": [{"area": ABSENT}]},
         good={"annotations": [{"area": 600.0}]},
         check=_area,

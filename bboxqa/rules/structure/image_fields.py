@@ -65,14 +65,14 @@ def _name(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 RULES = (
     Rule(
         code="S007",
-        title="width or height of an image is no size",
+        title="width or height of an image is not a size",
         severity=Severity.ERROR,
         scope="record",
         breaks="""pycocotools cannot make masks (KeyError, or 'an integer is required'), and loaders
             that scale boxes divide by it.""",
-        explanation="""The width or the height of an image is missing, null, a text, no whole
-            number, or not above 0. The fix writes the number where a text or 640.0 holds a whole
-            one. Other sizes have to be read from the image.""",
+        explanation="""The width or the height of an image is missing, null, text, not a whole
+            number, or not above 0. The fix writes "640" and 640.0 as 640. Read other sizes from the
+            image file.""",
         bad={"images": [{"width": "100"}]},
         good={"images": [{"width": 100}]},
         check=_size,
@@ -83,10 +83,11 @@ RULES = (
         title="image has no file_name",
         severity=Severity.ERROR,
         scope="record",
-        breaks="Loaders such as torchvision's CocoDetection open the image by it, and stop.",
-        explanation="""The file_name of an image is missing, empty, or no text. Where a coco_url is
-            there in its place, as in LVIS, this is only worth knowing: loaders for LVIS take the
-            name from it, others do not.""",
+        breaks="""Loaders such as torchvision's CocoDetection open the image by its file_name, and
+            stop.""",
+        explanation="""The file_name of an image is missing, empty, or not text. Where there is a
+            coco_url instead, as in LVIS, this is an info finding: loaders for LVIS take the name
+            from it, others do not.""",
         bad={"images": [{"file_name": ""}]},
         good={"images": [{"file_name": "0"}]},
         check=_name,

@@ -159,14 +159,14 @@ def _large(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
 RULES = (
     Rule(
         code="F001",
-        title="file is not valid json",
+        title="file is not valid JSON",
         severity=Severity.ERROR,
         scope="data set",
-        breaks="No tool can load the file: every json reader stops at this byte.",
-        explanation="""The text breaks the rules of json. Often the file was cut off by a full disk
-            or a stopped download, or a comma was left by hand before a closing bracket. What stands
-            before the break is checked nevertheless. Export the file again, or mend the place by
-            hand.""",
+        breaks="No tool can load the file: every JSON reader stops at this byte.",
+        explanation="""The text is not JSON from this byte on. Often a full disk or an interrupted
+            download cut the file off, or a comma was left before a closing bracket. The records
+            before the break are checked. Export the file again, or correct the place in an
+            editor.""",
         bad='{"images": [], "categories": [], "annotations": [{"id": 1, "bbox": [1, 2',
         good=_PLAIN,
         check=_broken,
@@ -177,9 +177,9 @@ RULES = (
         severity=Severity.ERROR,
         scope="data set",
         breaks="Python's json stops with 'Extra data', and so does every loader built on it.",
-        explanation="""After the document, the file goes on. This comes about when a shorter file is
-            written over a longer one, or when a tool adds a second document to the first. The
-            unsafe fix cuts off what follows; look first whether it is needed.""",
+        explanation="""The file continues after the end of the document. This happens when a shorter
+            file is written over a longer one, or when a tool appends a second document. The unsafe
+            fix cuts off what follows; check first that it is not needed.""",
         bad=_PLAIN + '{"annotations": []}',
         good=_PLAIN + "\n\n",
         check=_trailing,
@@ -190,11 +190,11 @@ RULES = (
         title="encoding is not plain UTF-8",
         severity=Severity.WARNING,
         scope="data set",
-        breaks="""Python's json refuses text that begins with a byte order mark, and other encodings
-            end in a UnicodeDecodeError; pycocotools stops at both.""",
-        explanation="""Json is UTF-8 without a byte order mark. Editors and shells on Windows add
+        breaks="""Python's json refuses text with a byte order mark, and other encodings raise a
+            UnicodeDecodeError; pycocotools stops at both.""",
+        explanation="""JSON is UTF-8 without a byte order mark. Editors and shells on Windows add
             the mark or write UTF-16. The fix writes the same text as UTF-8. A file in another 8-bit
-            encoding is left alone, since nothing in it says which one it is.""",
+            encoding is not changed, since nothing in it says which encoding it is.""",
         bad="\ufeff" + _PLAIN,
         good=_PLAIN[:-1] + ', "info": {"description": "Gänse"}}',
         check=_encoding,
@@ -207,9 +207,9 @@ RULES = (
         scope="data set",
         breaks="""Strict readers (browsers, orjson, msgspec) refuse the whole file; Python reads the
             number, and IoU and losses become NaN.""",
-        explanation="""A number is NaN, Infinity, or too large to be held (1e400). Json knows none
-            of these. They come from a division by 0 when boxes are scaled, or from the bounds of an
-            empty outline. Draw the annotation again, or remove it.""",
+        explanation="""A number is NaN, Infinity, or too large for a float (1e400). JSON allows none
+            of these. They come from division by 0 when boxes are scaled, or from the bounds of an
+            empty outline. Redraw the annotation or remove it.""",
         bad=(
             '{"images": [], "categories": [], '
             '"annotations": [{"id": 1, "bbox": [NaN, 1e400, -Infinity, 3]}]}'
@@ -219,26 +219,26 @@ RULES = (
     ),
     Rule(
         code="F005",
-        title="key is there twice",
+        title="key appears twice",
         severity=Severity.ERROR,
         scope="data set",
         breaks="""Readers keep the last value and drop the others silently: a second "annotations":
             [] empties the data set.""",
-        explanation="""An object has the same key more than once. This comes from files that were
-            joined by hand. Only you can tell which of the values is the right one; keep that.""",
+        explanation="""An object has the same key more than once, often because files were joined by
+            hand. Decide which value is right and delete the others.""",
         bad='{"images": [], "categories": [], "annotations": [{"id": 1}], "annotations": []}',
         good={"annotations": [{"id": 1, "attributes": {"id": 1}}]},
         check=_repeated,
     ),
     Rule(
         code="F006",
-        title="document is no object",
+        title="top level is not a JSON object",
         severity=Severity.ERROR,
         scope="data set",
         breaks="pycocotools stops: 'annotation file format … not supported'.",
-        explanation="""A COCO file is an object with the lists images, annotations and categories. A
-            list at the top is what a detector's results look like (image_id, category_id, bbox,
-            score); they are loaded on top of the file with the annotations, not in its place.""",
+        explanation="""A COCO file is an object with the lists images, annotations and categories.
+            Detectors write their results as a list (image_id, category_id, bbox, score); such a
+            file is loaded in addition to the annotations, not in their place.""",
         bad='[{"image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4], "score": 0.9}]',
         good=_PLAIN,
         check=_not_object,

@@ -122,14 +122,14 @@ def _info(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 RULES: tuple[Rule, ...] = (
     Rule(
         code="S001",
-        title="list of records is missing or no list",
+        title="list of records is missing or not a list",
         severity=Severity.ERROR,
         scope="data set",
-        breaks="""pycocotools loads a file without images and finds none, without a word; without
-            annotations or categories it stops with a KeyError at the first question.""",
+        breaks="""pycocotools silently loads a file without images and finds none; without
+            annotations or categories it stops with a KeyError at the first query.""",
         explanation="""A COCO file needs the lists images, annotations and categories. One of them
-            is not there, or is something else than a list, as when categories are written as an
-            object ("1": "cat"). An empty list is allowed.""",
+            is missing or is not a list, for example where categories are an object ("1": "cat"). An
+            empty list is allowed.""",
         bad={"annotations": ABSENT},
         good={"annotations": []},
         check=_list_missing,
@@ -139,10 +139,10 @@ RULES: tuple[Rule, ...] = (
         title="required key is missing",
         severity=Severity.ERROR,
         scope="record",
-        breaks="pycocotools stops with a KeyError at the first record that has not the key.",
+        breaks="pycocotools stops with a KeyError at the first record without the key.",
         explanation="""Each record needs its id, and each annotation an image_id, a category_id and
-            a bbox. Where an annotation without bbox has an outline, this is a warning: masks can
-            still be evaluated, boxes cannot. Other rules look at other keys.""",
+            a bbox. For an annotation that has an outline but no bbox, this is a warning: masks can
+            still be evaluated, boxes cannot. Other keys are checked by other rules.""",
         bad={"annotations": [{"category_id": ABSENT}]},
         good={"annotations": [{"segmentation": [[10, 10, 30, 10, 30, 40, 10, 40]]}]},
         check=_required,
@@ -152,10 +152,10 @@ RULES: tuple[Rule, ...] = (
         title="info or licenses missing, or year empty",
         severity=Severity.INFO,
         scope="data set",
-        breaks="""Readers with a strict schema stop at the file, since the year is a number there;
+        breaks="""Readers with a strict schema expect the year as a number and refuse the file;
             COCO.info() of pycocotools stops with a KeyError where there is no info.""",
-        explanation="""CVAT writes "year": "", and hand-made files often have neither info nor
-            licenses. The annotations are not concerned. The fix adds an empty info and empty
+        explanation="""CVAT writes "year": "", and files from scripts often have neither info nor
+            licenses. The annotations are not affected. The fix adds an empty info and empty
             licenses, and removes the empty year.""",
         bad={"info": {"year": ""}},
         good={"info": {"year": 2026}},
@@ -164,13 +164,13 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         code="S009",
-        title="record is no object",
+        title="record is not an object",
         severity=Severity.ERROR,
         scope="record",
         breaks="pycocotools stops with a TypeError while it builds its index.",
-        explanation="""An image, an annotation or a category is no object, but a list, a text, a
-            number or null. Each has to be an object with keys, such as {"id": 1, "name": "cat"}.
-            That info is no object, or licenses is no list, is a warning.""",
+        explanation="""An image, an annotation or a category is a list, text, a number or null. Each
+            has to be an object with keys, such as {"id": 1, "name": "cat"}. It is a warning if info
+            is not an object, or licenses is not a list.""",
         bad={"annotations": [{}, [1, 1, 1]]},
         good={"annotations": [{}, {"bbox": [40, 10, 20, 30]}]},
         check=_wrong_container,
