@@ -28,10 +28,6 @@ def list_files(
     suffixes : sequence of str
         How the names of files in folders have to end.
 
-    Returns
-    -------
-    list of Path
-
     Raises
     ------
     DatasetError

@@ -70,10 +70,6 @@ def compress_counts(runs: IndexArray, height: int, width: int) -> bytes:
     height, width : int
         Of the mask in pixels.
 
-    Returns
-    -------
-    bytes
-
     Examples
     --------
     >>> import numpy as np

@@ -57,10 +57,6 @@ def join_outlines(
     memory : int, optional
         Bytes to get by with; columns that take too much of it go to files.
 
-    Returns
-    -------
-    Segmentations
-
     Examples
     --------
     >>> from bboxqa.examples import example_file

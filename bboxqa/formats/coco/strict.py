@@ -61,10 +61,6 @@ def read_file(
     progress : callable, optional
         Is told how many bytes of how many are read.
 
-    Returns
-    -------
-    CocoFile
-
     Raises
     ------
     DatasetError

@@ -71,10 +71,6 @@ def attribute(
     way : {"annotator-key", "image-records", "files"} or None
         The way to take; None tries them in this order.
 
-    Returns
-    -------
-    Attribution
-
     Raises
     ------
     DatasetError

@@ -65,10 +65,6 @@ def join(
     attribution : Attribution
         Who annotated what in them.
 
-    Returns
-    -------
-    Dataset
-
     Raises
     ------
     DatasetError

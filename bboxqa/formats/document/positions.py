@@ -95,12 +95,7 @@ class _Chunk:
 
 
 class Locator:
-    """Finds values by their pointers; what was looked at last is found again at once.
-
-    Parameters
-    ----------
-    reading : Reading
-    """
+    """Finds values by their pointers; what was looked at last is found again at once."""
 
     def __init__(self, reading: RawDocument) -> None:
         self._reading = reading

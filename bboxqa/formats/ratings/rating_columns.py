@@ -209,10 +209,6 @@ def from_cells(
     unit_names : tuple of str
         U names, or none.
     n_options : (U,) int64, optional
-
-    Returns
-    -------
-    Ratings
     """
     n_annotators = len(annotator_names)
     units = np.repeat(np.arange(n_units), n_annotators)
@@ -229,10 +225,6 @@ def assemble(rows: RatingColumns, places: Places) -> Ratings:
     rows : RatingColumns
     places : callable
         Says of the numbers of rows where they stand, for errors.
-
-    Returns
-    -------
-    Ratings
 
     Raises
     ------
@@ -348,10 +340,6 @@ def reliability(
     groups : (U,) integers
         What intervals draw, of each unit.
     n_groups : int
-
-    Returns
-    -------
-    ReliabilityData
     """
     there = np.flatnonzero(values.codes >= 0)
     unit = units[there].astype(np.int64)

@@ -45,10 +45,6 @@ class _Wide:
 def answers(column: LabelColumn) -> LabelColumn:
     """Return ratings without the signs that people write where there is none.
 
-    Parameters
-    ----------
-    column : Column
-
     Returns
     -------
     Column

@@ -75,10 +75,6 @@ def headed_layout(name: str, line: int, header: Sequence[str]) -> Layout:
     header : sequence of str
         Its fields.
 
-    Returns
-    -------
-    Layout
-
     Raises
     ------
     DatasetError

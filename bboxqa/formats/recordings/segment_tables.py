@@ -60,10 +60,6 @@ def read_table(path: Path) -> Table:
         In utf-8, or any Unicode encoding that begins with a byte order mark. Lines before the
         first row that begin with "#" are skipped, as are rows of empty fields only.
 
-    Returns
-    -------
-    Table
-
     Raises
     ------
     DatasetError

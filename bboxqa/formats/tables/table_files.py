@@ -52,10 +52,6 @@ def open_table(path: str | Path) -> TableFile:
         the first line has most of), json lines (``.jsonl``, ``.ndjson``, or beginning with a
         brace) or Parquet.
 
-    Returns
-    -------
-    TableFile
-
     Raises
     ------
     DatasetError
