@@ -179,6 +179,12 @@ def test_repeated_records_without_names_are_numbered_by_id(tmp_path):
     assert any("numbered image by image" in note for note in data.notes)
 
 
+def test_a_key_whose_name_speaks_of_numbers_is_a_key(tmp_path):
+    records = [annotation(1, numbered_by="ann"), annotation(2, numbered_by="bob")]
+    path = write(tmp_path / "a.json", document(records))
+    assert read_dataset(path, annotator_key="numbered_by").notes == ()
+
+
 def test_a_key_comes_before_repeated_records_unless_the_user_chooses(tmp_path):
     images = [image(1, "a.jpg", annotator="x"), image(2, "a.jpg", annotator="y")]
     content = document([annotation(1, rater="ann"), annotation(2, image_id=2, rater="bob")], images)

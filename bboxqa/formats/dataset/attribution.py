@@ -43,12 +43,15 @@ class Attribution:
         Per file and image record, who was asked; None where the record does not say.
     names : tuple of str
         The annotators.
+    numbered : bool
+        Whether the names are numbers given image by image, since the file does not name anybody.
     """
 
     way: str
     author: list[IntArray]
     asked: list[list[tuple[str, ...] | None]]
     names: tuple[str, ...]
+    numbered: bool = False
 
 
 def attribute(
@@ -191,7 +194,7 @@ def _by_records(files: Sequence[AnnotationFile], *, chosen: bool) -> list[Attrib
     way = "repeated image records with one file_name"
     if not all(named):
         way += ", numbered, since they do not name their annotator"
-    return [Attribution(way, authors, asked, names)]
+    return [Attribution(way, authors, asked, names, numbered=not all(named))]
 
 
 def _check_records(files: Sequence[AnnotationFile]) -> None:

@@ -310,7 +310,7 @@ def _notes(
         other = by_digest.setdefault(file.source.blake2b or file.source.name, file.source.name)
         if other != file.source.name:
             notes.append(f"{other} and {file.source.name} are the same byte for byte")
-    if "numbered" in attribution.way:
+    if attribution.numbered:
         notes.append(
             "annotators are numbered image by image, so figures per annotator mean nothing"
         )

@@ -14,9 +14,10 @@ from bboxqa.formats import windows
 from bboxqa.formats.annotations.records import LISTS
 from bboxqa.formats.document.annotation_columns import AnnotationColumns
 from bboxqa.formats.document.builder import AnnotationsBuilder
+from bboxqa.formats.document.chunk import AGAIN, Chunk
 from bboxqa.formats.document.content import RawDocument, Section
 from bboxqa.formats.document.record_list import RecordList, decoded
-from bboxqa.formats.windows import Cut, Text, in_two_halves, next_cut, release_before
+from bboxqa.formats.windows import Cut, in_two_halves, next_cut, release_before
 
 __all__ = ["Scanner", "Sink"]
 
@@ -24,8 +25,6 @@ _BLANK = re.compile(rb"[ \t\n\r]*")
 _ENDED_KEY = re.compile(rb'"\s*:')
 _COLON, _QUOTE, _SPACE = b':" '
 _KEY = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
-# An error this near to the end of what was decoded can come from its end.
-_NEAR = 64
 
 
 class Sink(Protocol):
@@ -73,7 +72,7 @@ class Scanner:
         self.sinks: dict[str, Any] = {name: new_sink(name) for name in LISTS}
         self._progress = progress
         self._text = reading.text
-        self._repeated: list[str] = []
+        self.repeated: list[str] = []
         hooks: dict[str, Any] = {
             "object_pairs_hook": self._object, "parse_constant": self._constant,
         }  # fmt: skip
@@ -103,7 +102,8 @@ class Scanner:
         match = _BLANK.match(self._text, place)
         return match.end() if match else place
 
-    def _stop(self, place: int, why: str) -> _StopError:
+    def stop(self, place: int, why: str) -> _StopError:
+        """Keep why reading ends at a place; return what to raise."""
         if place >= len(self._text):
             why = "the file ends here"
         self._out.broken.append((place, why))
@@ -141,12 +141,12 @@ class Scanner:
             if sign == b",":
                 comma, place = place, place + 1
             elif sign != b"}":
-                raise self._stop(place, "expected ',' or '}'")
+                raise self.stop(place, "expected ',' or '}'")
 
     def _key(self, place: int) -> tuple[str, int]:
         match = _KEY.match(self._text, place)
         if match is None:
-            raise self._stop(place, "expected a key or '}'")
+            raise self.stop(place, "expected a key or '}'")
         try:
             decoded_key = match[0].decode()
         except UnicodeDecodeError as error:
@@ -155,10 +155,10 @@ class Scanner:
         try:
             key = json.loads(decoded_key, strict=False)
         except ValueError:
-            raise self._stop(place, "expected a key") from None
+            raise self.stop(place, "expected a key") from None
         place = self._blank(match.end())
         if self._text[place : place + 1] != b":":
-            raise self._stop(place, "expected ':'")
+            raise self.stop(place, "expected ':'")
         return key, self._blank(place + 1)
 
     def _list(self, name: str, place: int, sink: Sink) -> int:
@@ -274,7 +274,7 @@ class Scanner:
         raise AssertionError
 
     def _records(
-        self, name: str, chunk: "_Chunk", until: int, row: int, records: list[Any]
+        self, name: str, chunk: Chunk, until: int, row: int, records: list[Any]
     ) -> tuple[bool, bool]:
         """Add the values of a chunk to `records`.
 
@@ -287,7 +287,7 @@ class Scanner:
                     self._out.broken.append((comma, "a comma before ']'"))
                 return True, True
             value = chunk.decode(self)
-            if value is _AGAIN:
+            if value is AGAIN:
                 return False, False
             number = row + len(records)
             self._note(value, f"/{name}/{number}" if name else f"/{number}")
@@ -297,33 +297,33 @@ class Scanner:
             if sign == b",":
                 comma, place = place, self._blank(place + 1)
             elif sign != b"]":
-                raise self._stop(place, "expected ',' or ']'")
+                raise self.stop(place, "expected ',' or ']'")
             chunk.move(place)
         if chunk.place >= len(text):
-            raise self._stop(len(text), "")
+            raise self.stop(len(text), "")
         return True, False
 
     def _value(self, place: int, pointer: str) -> tuple[Any, int]:
         """Read one value that is no list of records."""
         for chunk in self._chunks(place):
             value = chunk.decode(self)
-            if value is not _AGAIN:
+            if value is not AGAIN:
                 self._note(value, pointer)
                 return value, chunk.place
         raise AssertionError
 
-    def _chunks(self, place: int) -> Iterator["_Chunk"]:
+    def _chunks(self, place: int) -> Iterator[Chunk]:
         """Yield more and more of the text from a place on."""
         size = 2 * windows.WINDOW
         while True:
-            chunk = _Chunk(self._text, place, size, self._out)
+            chunk = Chunk(self._text, place, size, self._out)
             yield chunk
             place, size = chunk.place, 2 * size
 
     def _note(self, value: Any, pointer: str) -> None:
         """Keep what the hooks have seen in a value."""
-        self._out.repeated += [(pointer, key) for key in self._repeated]
-        self._repeated.clear()
+        self._out.repeated += [(pointer, key) for key in self.repeated]
+        self.repeated.clear()
         self._out.not_finite += _not_finite(value, pointer)
 
     def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -331,8 +331,8 @@ class Scanner:
         if len(result) < len(pairs):
             seen: set[str] = set()
             for key, _ in pairs:
-                if key in seen and key not in self._repeated:
-                    self._repeated.append(key)
+                if key in seen and key not in self.repeated:
+                    self.repeated.append(key)
                 seen.add(key)
         return result
 
@@ -347,72 +347,10 @@ class Scanner:
         except json.JSONDecodeError as error:
             if not error.msg.startswith("Invalid control character"):
                 raise
-        self._repeated.clear()
+        self.repeated.clear()
         result = self._loose.raw_decode(text, start)
         self._out.broken.append((offset, "a control character in a text"))
         return result
-
-
-_AGAIN = object()
-
-
-class _Chunk:
-    """A part of the text, decoded, in which values are read one after the other."""
-
-    def __init__(self, text: Text, place: int, size: int, out: RawDocument) -> None:
-        self.place = place
-        self._begin = place
-        self._text = text
-        raw = text[place : place + size]
-        self._last = place + size >= len(text)
-        self._encoding = "utf-8"
-        try:
-            self._decoded = raw.decode()
-        except UnicodeDecodeError as error:
-            if not self._last and error.start > len(raw) - 4:
-                raw = raw[: error.start]
-                self._decoded = raw.decode()
-            else:
-                self._encoding = "latin-1"
-                self._decoded = raw.decode("latin-1")
-                out.note_not_utf8(place + error.start)
-        self._one_byte = self._encoding == "latin-1" or self._decoded.isascii()
-        self._index = 0
-
-    def move(self, place: int) -> None:
-        """Go on at a byte of the text, which is not before the present one."""
-        between = self._text[self.place : place]
-        self._index += len(between.decode(self._encoding))
-        self.place = place
-
-    def decode(self, reader: Scanner) -> Any:
-        """Return the value here and go behind it; `_AGAIN` where a longer chunk is needed."""
-        try:
-            value, end = reader.decoded(self._decoded, self._index, self.place)
-        except json.JSONDecodeError as error:
-            cut = error.pos > len(self._decoded) - _NEAR or error.msg.startswith("Unterminated")
-            if cut and not self._last:
-                reader._repeated.clear()  # noqa: SLF001 - of the same module
-                return _AGAIN
-            offset = self.place + self._bytes(self._index, error.pos)
-            ends = error.pos >= len(self._decoded.rstrip()) or error.msg.startswith("Unterminated")
-            why = "the file ends here" if ends and self._last else error.msg
-            raise reader._stop(offset, why) from None  # noqa: SLF001
-        except (RecursionError, ValueError) as error:
-            # Values nested a thousand deep, and numbers of thousands of digits.
-            deep = isinstance(error, RecursionError)
-            why = "lists nested too deep" if deep else "a number of too many digits"
-            raise reader._stop(self.place, why) from None  # noqa: SLF001
-        if end == len(self._decoded) and not self._last:
-            return _AGAIN
-        self.place += self._bytes(self._index, end)
-        self._index = end
-        return value
-
-    def _bytes(self, start: int, stop: int) -> int:
-        if self._one_byte:
-            return stop - start
-        return len(self._decoded[start:stop].encode(self._encoding, "surrogatepass"))
 
 
 def _n_keys(values: Any, *, deep: bool) -> int:
