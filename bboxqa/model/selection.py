@@ -34,14 +34,13 @@ def select_annotations(annotations: Annotations, index: IndexArray) -> Annotatio
     """
     outlines = annotations.segmentation
     if outlines is not None:
-        columns = {name: take_rows(getattr(outlines, name), index) for name in OF_ANNOTATIONS}
-        outlines = replace(outlines, **columns)
-    columns = {
-        field.name: take_rows(getattr(annotations, field.name), index)
-        for field in fields(annotations)
-        if field.name != "segmentation"
-    }
-    return replace(annotations, **columns, segmentation=outlines)
+        outlines = replace(outlines, **_rows_of(outlines, OF_ANNOTATIONS, index))
+    names = (field.name for field in fields(annotations) if field.name != "segmentation")
+    return replace(annotations, **_rows_of(annotations, names, index), segmentation=outlines)
+
+
+def _rows_of(holder: Any, names: Iterable[str], index: IndexArray) -> dict[str, Any]:
+    return {name: take_rows(getattr(holder, name), index) for name in names}
 
 
 def join_outlines(

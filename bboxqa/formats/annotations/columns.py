@@ -138,20 +138,21 @@ class ColumnsBuilder:
         self.type = annotation_type(own, segmentation=segmentation)
         self.problems: list[str] = []
         limit = column_limit(memory)
-        self._ids = {key: SpooledColumn(np.int64, limit=limit) for key in ID_KEYS}
-        self._bbox = SpooledColumn(np.float64, 4, limit)
-        self._iscrowd = SpooledColumn(np.bool_, limit=limit)
+        self._columns = {key: SpooledColumn(np.int64, limit=limit) for key in ID_KEYS}
+        self._columns["bbox"] = SpooledColumn(np.float64, 4, limit)
+        self._columns["iscrowd"] = SpooledColumn(np.bool_, limit=limit)
         self._authors = {key: _AuthorsBuilder(key, limit) for key in keys}
         self.outlines = OutlinesBuilder(name, self.problems, memory) if segmentation else None
 
     def add(self, records: Sequence[Annotation]) -> None:
         """Take in the records of one window."""
         n = len(records)
-        for key, column in self._ids.items():
-            column.add(self._whole_numbers(records, key))
+        for key in ID_KEYS:
+            self._columns[key].add(self._whole_numbers(records, key))
         flat = chain.from_iterable([record.bbox for record in records])
-        self._bbox.add(np.fromiter(flat, np.float64, 4 * n).reshape(n, 4))
-        self._iscrowd.add(np.fromiter(map(attrgetter("iscrowd"), records), np.bool_, n))
+        self._columns["bbox"].add(np.fromiter(flat, np.float64, 4 * n).reshape(n, 4))
+        crowd = np.fromiter(map(attrgetter("iscrowd"), records), np.bool_, n)
+        self._columns["iscrowd"].add(crowd)
         for author in self._authors.values():
             author.add(records)
         if self.outlines is not None:
@@ -172,10 +173,8 @@ class ColumnsBuilder:
 
     def absorb(self, columns: Columns, problems: Sequence[str]) -> None:
         """Take in what another builder of the same file has collected after this one."""
-        for key, column in self._ids.items():
-            column.add(getattr(columns, key))
-        self._bbox.add(columns.bbox)
-        self._iscrowd.add(columns.iscrowd)
+        for name, column in self._columns.items():
+            column.add(getattr(columns, name))
         for key, author in self._authors.items():
             author.absorb(columns.authors[key])
         if self.outlines is not None and columns.segmentation is not None:
@@ -185,9 +184,7 @@ class ColumnsBuilder:
     def done(self) -> Columns:
         """Return what has been taken in."""
         return Columns(
-            **{key: column.done() for key, column in self._ids.items()},
-            bbox=self._bbox.done(),
-            iscrowd=self._iscrowd.done(),
+            **{name: column.done() for name, column in self._columns.items()},
             authors={key: author.done() for key, author in self._authors.items()},
             segmentation=None if self.outlines is None else self.outlines.done(),
         )

@@ -1,6 +1,6 @@
 """From raw annotation records, sound or not, to columns that rules can look at."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Any
 
@@ -31,10 +31,16 @@ __all__ = ["AnnotationsBuilder"]
 
 _FIELDS = (*ID_KEYS, "bbox", "area", "iscrowd", "segmentation", "keypoints", "num_keypoints")
 
-_OF_RLES: tuple[tuple[str, type, int], ...] = (
-    ("row", np.int64, 0), ("size", np.int64, 2), ("total", np.int64, 0), ("area", np.int64, 0),
-    ("compressed", np.bool_, 0), ("problem", np.int32, 0),
-)  # fmt: skip
+# Type and width of columns, by the field of `AnnotationColumns` or `Rles`.
+_COLUMNS: dict[str, tuple[type, int]] = {
+    "record": (np.uint8, 0), "id": (np.int64, 0), "image_id": (np.int64, 0),
+    "category_id": (np.int64, 0), "bbox": (np.float64, 4), "area": (np.float64, 0),
+    "iscrowd": (np.int8, 0), "num_keypoints": (np.int64, 0), "form": (np.uint8, 0),
+}  # fmt: skip
+_OF_RLES: dict[str, tuple[type, int]] = {
+    "row": (np.int64, 0), "size": (np.int64, 2), "total": (np.int64, 0), "area": (np.int64, 0),
+    "compressed": (np.bool_, 0), "problem": (np.int32, 0),
+}  # fmt: skip
 
 
 class AnnotationsBuilder:
@@ -54,27 +60,21 @@ class AnnotationsBuilder:
         def column(dtype: type, width: int = 0) -> SpooledColumn:
             return SpooledColumn(dtype, width, limit)
 
-        self._record = column(np.uint8)
+        self._columns = {name: column(*shape) for name, shape in _COLUMNS.items()}
         self._kind = {name: column(np.uint8) for name in _FIELDS}
-        self._id = {name: column(np.int64) for name in ID_KEYS}
         self._whole = {name: column(np.bool_) for name in ID_KEYS}
-        self._bbox = column(np.float64, 4)
-        self._area = column(np.float64)
-        self._iscrowd = column(np.int8)
-        self._num_keypoints = column(np.int64)
-        self._form = column(np.uint8)
-        self._rings = [column(np.int64) for _ in range(3)]
+        self._rings = {name: column(np.int64) for name in ("row", "place", "n_numbers")}
         self._xy = SpooledColumn(np.float64, 2, vertex_limit(memory))
-        self._rles = {name: column(dtype, width) for name, dtype, width in _OF_RLES}
+        self._rles = {name: column(*shape) for name, shape in _OF_RLES.items()}
         self._problems: dict[str, int] = {"": 0}
-        self._keypoints = [column(np.int64) for _ in range(3)]
+        self._keypoints = {name: column(np.int64) for name in ("row", "n_numbers", "n_visible")}
         self._annotator = {key: column(np.int32) for key in ANNOTATOR_KEYS}
         self._names: dict[str, int] = {}
 
     def add(self, values: Sequence[Any]) -> None:
         """Take in records of any type."""
         kinds, types = kinds_of(values)
-        self._record.add(kinds)
+        self._columns["record"].add(kinds)
         records = values if types <= {dict} else [v if type(v) is dict else {} for v in values]
         keys = set(chain.from_iterable(records))
         columns = {key: column_of(records, key, keys) for key in _FIELDS}
@@ -84,12 +84,12 @@ class AnnotationsBuilder:
             self._kind[key].add(kind)
         for key in ID_KEYS:
             self._add_ids(key, columns[key], types_of[key])
-        self._bbox.add(_boxes(columns["bbox"], types_of["bbox"]))
-        self._area.add(_numbers(columns["area"], types_of["area"]))
+        self._columns["bbox"].add(_boxes(columns["bbox"], types_of["bbox"]))
+        self._columns["area"].add(_numbers(columns["area"], types_of["area"]))
         iscrowd = columns["iscrowd"]
         if not (types_of["iscrowd"] == {int} and set(iscrowd) <= {0, 1}):
             iscrowd = [int(v) if v in (0, 1) else -1 for v in iscrowd]
-        self._iscrowd.add(np.array(iscrowd, np.int8))
+        self._columns["iscrowd"].add(np.array(iscrowd, np.int8))
         self._add_keypoints(columns, types_of)
         self._add_outlines(columns["segmentation"], types_of["segmentation"])
         self._add_annotators(records, keys)
@@ -98,24 +98,26 @@ class AnnotationsBuilder:
     def _add_ids(self, key: str, column: list[Any], types: set[type]) -> None:
         if types == {int}:
             try:
-                self._id[key].add(np.fromiter(column, np.int64, len(column)))
+                self._columns[key].add(np.fromiter(column, np.int64, len(column)))
             except OverflowError:
                 pass
             else:
                 self._whole[key].add(np.ones(len(column), np.bool_))
                 return
         whole = [whole_number(value) for value in column]
-        self._id[key].add(np.array([value or 0 for value in whole], np.int64))
+        self._columns[key].add(np.array([value or 0 for value in whole], np.int64))
         self._whole[key].add(np.array([value is not None for value in whole], np.bool_))
 
     def _add_keypoints(self, columns: dict[str, list[Any]], types: dict[str, set[type]]) -> None:
         absent = {Missing}
         numbers = columns["num_keypoints"]
         if types["num_keypoints"] == absent:
-            self._num_keypoints.add(np.full(len(numbers), -1))
+            self._columns["num_keypoints"].add(np.full(len(numbers), -1))
         else:
             whole = [whole_number(v) for v in numbers]
-            self._num_keypoints.add(np.array([-1 if v is None else v for v in whole], np.int64))
+            self._columns["num_keypoints"].add(
+                np.array([-1 if v is None else v for v in whole], np.int64)
+            )
         if types["keypoints"] == absent:
             return
         found = []
@@ -125,13 +127,13 @@ class AnnotationsBuilder:
                 found.append((row, len(value), visible))
             elif value is not MISSING and value is not None:
                 found.append((row, -1, 0))
-        for grower, part in zip(self._keypoints, np.array(found, np.int64).reshape(-1, 3).T,
-                                strict=True):  # fmt: skip
+        parts = np.array(found, np.int64).reshape(-1, 3).T
+        for grower, part in zip(self._keypoints.values(), parts, strict=True):
             grower.add(part)
 
     def _add_outlines(self, column: list[Any], types: set[type]) -> None:
         if types <= {Missing}:
-            self._form.add(np.full(len(column), Form.ABSENT))
+            self._columns["form"].add(np.full(len(column), Form.ABSENT))
             return
         form = list(map(form_of, column))
         rings: list[list[Any]] = []
@@ -158,13 +160,11 @@ class AnnotationsBuilder:
             ends = np.cumsum(lengths)
             numbers = np.delete(numbers, (ends - 1)[lengths % 2 == 1])
         place = np.arange(len(rings)) - np.repeat(np.cumsum(counts) - counts, counts)
-        for grower, part in zip(
-            self._rings, (np.repeat(self.n + np.arange(len(column)), counts), place, lengths),
-            strict=True,
-        ):  # fmt: skip
+        row = np.repeat(self.n + np.arange(len(column)), counts)
+        for grower, part in zip(self._rings.values(), (row, place, lengths), strict=True):
             grower.add(part)
         self._xy.add(numbers)
-        self._form.add(np.array(form))
+        self._columns["form"].add(np.array(form))
         self._add_rles(np.flatnonzero(np.array(form) == Form.RLE), column)
 
     def _add_rles(self, places: IndexArray, column: list[Any]) -> None:
@@ -209,67 +209,47 @@ class AnnotationsBuilder:
 
     def absorb(self, columns: AnnotationColumns) -> None:
         """Take in what another builder of the same file has collected after this one."""
-        self._record.add(columns.record)
-        for grown, parts in (
-            (self._kind, columns.kind), (self._whole, columns.whole),
-            (self._id, {key: getattr(columns, key) for key in ID_KEYS}),
-        ):  # fmt: skip
-            for key, grower in grown.items():
-                grower.add(parts[key])
-        for grower, part in (
-            (self._bbox, columns.bbox), (self._area, columns.area),
-            (self._iscrowd, columns.iscrowd), (self._num_keypoints, columns.num_keypoints),
-            (self._form, columns.form), (self._xy, columns.rings.xy),
-        ):  # fmt: skip
-            grower.add(part)
         rings, rles, points = columns.rings, columns.rles, columns.keypoints
-        for grower, part in zip(
-            self._rings, (rings.row + self.n, rings.place, rings.n_numbers), strict=True
-        ):
-            grower.add(part)
         codes = np.array([self._problem(text) for text in rles.problems], np.int32)
-        moved: dict[str, Any] = {"row": rles.row + self.n, "problem": codes[rles.problem]}
-        for name, grower in self._rles.items():
-            grower.add(moved[name] if name in moved else getattr(rles, name))
-        for grower, part in zip(
-            self._keypoints, (points.row + self.n, points.n_numbers, points.n_visible), strict=True
-        ):
-            grower.add(part)
         numbers = [self._names.setdefault(n, len(self._names)) for n in columns.annotator_names]
-        for key, grower in self._annotator.items():
-            grower.add(np.array([*numbers, -1], np.int32)[columns.annotator[key]])
+        own_codes = np.array([*numbers, -1], np.int32)
+        for growers, parts in (
+            (self._columns, _by_name(columns, self._columns)),
+            (self._kind, columns.kind),
+            (self._whole, columns.whole),
+            (self._rings, _by_name(rings, self._rings) | {"row": rings.row + self.n}),
+            (self._rles, _by_name(rles, self._rles)
+             | {"row": rles.row + self.n, "problem": codes[rles.problem]}),
+            (self._keypoints, _by_name(points, self._keypoints) | {"row": points.row + self.n}),
+            (self._annotator, {key: own_codes[code] for key, code in columns.annotator.items()}),
+        ):  # fmt: skip
+            for name, grower in growers.items():
+                grower.add(parts[name])
+        self._xy.add(rings.xy)
         self.n += len(columns)
 
     def done(self) -> AnnotationColumns:
         """Return what has been taken in."""
-        row, place, n_numbers = (grower.done() for grower in self._rings)
+        rings = _done(self._rings)
+        offsets = np.concatenate([[0], np.cumsum(rings["n_numbers"] // 2)])
         return AnnotationColumns(
-            record=self._record.done(),
-            kind={key: grower.done() for key, grower in self._kind.items()},
-            id=self._id["id"].done(),
-            image_id=self._id["image_id"].done(),
-            category_id=self._id["category_id"].done(),
-            whole={key: grower.done() for key, grower in self._whole.items()},
-            bbox=self._bbox.done(),
-            area=self._area.done(),
-            iscrowd=self._iscrowd.done(),
-            num_keypoints=self._num_keypoints.done(),
-            form=self._form.done(),
-            rings=Rings(
-                row=row,
-                place=place,
-                n_numbers=n_numbers,
-                offsets=np.concatenate([[0], np.cumsum(n_numbers // 2)]),
-                xy=self._xy.done(scattered=True),
-            ),
-            rles=Rles(
-                **{name: grower.done() for name, grower in self._rles.items()},
-                problems=tuple(self._problems),
-            ),
-            keypoints=Keypoints(*(grower.done() for grower in self._keypoints)),
-            annotator={key: grower.done() for key, grower in self._annotator.items()},
+            **_done(self._columns),
+            kind=_done(self._kind),
+            whole=_done(self._whole),
+            rings=Rings(**rings, offsets=offsets, xy=self._xy.done(scattered=True)),
+            rles=Rles(**_done(self._rles), problems=tuple(self._problems)),
+            keypoints=Keypoints(**_done(self._keypoints)),
+            annotator=_done(self._annotator),
             annotator_names=tuple(self._names),
         )
+
+
+def _by_name(holder: Any, names: Iterable[str]) -> dict[str, Any]:
+    return {name: getattr(holder, name) for name in names}
+
+
+def _done(growers: dict[str, SpooledColumn]) -> dict[str, Any]:
+    return {name: grower.done() for name, grower in growers.items()}
 
 
 def _boxes(column: list[Any], types: set[type]) -> FloatArray:

@@ -1,4 +1,16 @@
-"""What the names in a table tell about its layout."""
+"""What the names in a table tell about its layout.
+
+>>> names_of_annotators("rater_id"), names_of_annotators("u"), names_of_units("image_id")
+(True, False, True)
+>>> names_of_things("image_id"), names_of_things("subject")
+(True, False)
+>>> looks_like_annotators(["coder A", "coder B"]), looks_like_annotators(["yes", "no"])
+(True, False)
+>>> looks_like_units(["u1", "u2", "u3"]), looks_like_units(["ann", "bob", "cara"])
+(True, False)
+>>> looks_like_pictures(["image_1", "2.jpg"]), looks_like_pictures(["u1", "u2"])
+(True, False)
+"""
 
 import re
 from collections.abc import Sequence
@@ -34,68 +46,32 @@ _ONE_PICTURE = re.compile(
 
 
 def names_of_annotators(title: str) -> bool:
-    """Return whether the title of a column says that it names annotators.
-
-    Examples
-    --------
-    >>> names_of_annotators("annotator"), names_of_annotators("rater_id"), names_of_annotators("u")
-    (True, True, False)
-    """
+    """Return whether a column of this title names annotators, such as "rater_id"."""
     return _ANNOTATORS.fullmatch(title) is not None
 
 
 def names_of_units(title: str) -> bool:
-    """Return whether the title of a column says that it names units.
-
-    Examples
-    --------
-    >>> names_of_units("unit"), names_of_units("image_id"), names_of_units("rater")
-    (True, True, False)
-    """
+    """Return whether a column of this title names units, such as "image_id" or "subject"."""
     return _UNITS.fullmatch(title) is not None
 
 
 def names_of_things(title: str) -> bool:
-    """Return whether the title of a column says that it names units, and no people.
-
-    Examples
-    --------
-    >>> names_of_things("image_id"), names_of_things("subject")
-    (True, False)
-    """
+    """Return whether a column of this title names units that cannot be people."""
     return names_of_units(title) and _MAY_RATE.fullmatch(title) is None
 
 
 def looks_like_annotators(names: Sequence[str]) -> bool:
-    """Return whether names are like rater1, rater2: two or more annotators and nothing else.
-
-    Examples
-    --------
-    >>> looks_like_annotators(["coder A", "coder B"]), looks_like_annotators(["yes", "no"])
-    (True, False)
-    """
+    """Return whether two or more names are all like rater1 or "coder A"."""
     return len(names) > 1 and all(_ONE_ANNOTATOR.fullmatch(name) for name in names)
 
 
 def looks_like_units(names: Sequence[str]) -> bool:
-    """Return whether names are like u1, image_2.jpg: three or more units and nothing else.
-
-    Examples
-    --------
-    >>> looks_like_units(["u1", "u2", "u3"]), looks_like_units(["ann", "bob", "cara"])
-    (True, False)
-    """
+    """Return whether three or more names are all like u1 or image_2.jpg."""
     return len(names) > 2 and all(_ONE_UNIT.fullmatch(name) for name in names)
 
 
 def looks_like_pictures(names: Sequence[str]) -> bool:
-    """Return whether names are like image_2, 7.jpg, which nobody is called.
-
-    Examples
-    --------
-    >>> looks_like_pictures(["image_1", "2.jpg"]), looks_like_pictures(["u1", "u2"])
-    (True, False)
-    """
+    """Return whether two or more names are all like image_2 or 7.jpg, which nobody is called."""
     return len(names) > 1 and all(_ONE_PICTURE.fullmatch(name) for name in names)
 
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -51,14 +51,8 @@ class RatingColumns:
 
     def take(self, index: IndexArray) -> "RatingColumns":
         """Return the rows at `index`, in that order."""
-        return RatingColumns(
-            self.unit.take(index),
-            self.annotator.take(index),
-            self.value.take(index),
-            None if self.cluster is None else self.cluster.take(index),
-            None if self.n_options is None else self.n_options.take(index),
-            self.names,
-        )
+        columns = {field: getattr(self, field) for field in self.names}
+        return replace(self, **{field: column.take(index) for field, column in columns.items()})
 
 
 def from_columns(
@@ -260,32 +254,30 @@ def assemble(rows: RatingColumns, places: Places) -> Ratings:
 
 
 def _absent(rows: RatingColumns, places: Places) -> list[str]:
-    """Return what is said of cells that must not be missing."""
-    problems = []
-    for field, expected in (("unit", "its name"), ("annotator", "a name"), ("cluster", "a name")):
-        column = getattr(rows, field)
-        if column is None:
-            continue
-        problems += [
-            f"{place}: {rows.names[field]} is missing; expected {expected}"
-            for place in places(column.missing())
-        ]
-    return problems
+    """Return the problems of cells that must not be missing."""
+    return [
+        f"{place}: {rows.names[field]} is missing; expected {expected}"
+        for field, expected in (
+            ("unit", "its name"),
+            ("annotator", "a name"),
+            ("cluster", "a name"),
+        )
+        if (column := getattr(rows, field)) is not None
+        for place in places(column.missing())
+    ]
 
 
 def _wrong_options(rows: RatingColumns, places: Places) -> list[str]:
-    """Return what is said of numbers of options that are none."""
+    """Return the problems of numbers of options that are not whole numbers from 1 on."""
     if rows.n_options is None:
         return []
-    problems = []
     wrong = np.flatnonzero(_options(rows.n_options) < 1)
-    for row, place in zip(wrong.tolist(), places(wrong), strict=True):
-        found = rows.n_options.label(row)
-        shown = "missing" if found is None else repr(found)
-        problems.append(
-            f"{place}: {rows.names['n_options']} is {shown}; expected a whole number from 1 on"
-        )
-    return problems
+    found = (rows.n_options.label(row) for row in wrong.tolist())
+    return [
+        f"{place}: {rows.names['n_options']} is {'missing' if label is None else repr(label)}; "
+        "expected a whole number from 1 on"
+        for label, place in zip(found, places(wrong), strict=True)
+    ]
 
 
 def _options(column: LabelColumn) -> IndexArray:
