@@ -220,6 +220,17 @@ def test_links_lead_to_files_and_headings(page):
             assert anchor in anchors(target.read_text("utf-8")), anchor
 
 
+def test_modules_that_the_architecture_names_exist():
+    page = PAGES["docs/architecture.md"]
+    named = re.findall(r"`([a-z_]+(?:/[a-z_]+)+)`", page)
+    package = ROOT / "bboxqa"
+    missing = [name for name in named if not (package / name).is_dir()
+               and not (package / f"{name}.py").is_file()]  # fmt: skip
+    assert missing == []
+    folders = {path.parent.name for path in package.glob("*/__init__.py")}
+    assert folders <= set(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE))
+
+
 def coefficient(name, table):
     return stats.measure(stats.ratings_from_table(table), [name], bootstrap=0).coefficients[name]
 
