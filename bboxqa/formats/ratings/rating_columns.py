@@ -25,6 +25,7 @@ __all__ = [
 ]
 
 
+_FIELDS = ("unit", "annotator", "value", "cluster", "n_options")
 Places = Callable[[IndexArray], Sequence[str]]
 
 
@@ -51,8 +52,9 @@ class RatingColumns:
 
     def take(self, index: IndexArray) -> "RatingColumns":
         """Return the rows at `index`, in that order."""
-        columns = {field: getattr(self, field) for field in self.names}
-        return replace(self, **{field: column.take(index) for field, column in columns.items()})
+        columns = ((field, getattr(self, field)) for field in _FIELDS)
+        taken: Any = {field: column.take(index) for field, column in columns if column is not None}
+        return replace(self, **taken)
 
 
 def from_columns(
