@@ -1,7 +1,7 @@
 """Types of arrays, and steps on them that recur everywhere."""
 
-from dataclasses import fields
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, TypeVar, dataclass_transform
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ __all__ = [
     "IntArray",
     "compact",
     "find",
-    "freeze",
+    "frozen_arrays",
     "rows",
     "run_starts",
     "sum_by",
@@ -27,12 +27,32 @@ IndexArray = NDArray[np.int64]
 IntArray = NDArray[np.int32]
 
 
+_Holder = TypeVar("_Holder")
+
 # A table of so many cells for each key takes less time than sorting them.
 _SPARSE = 4
 
 
-def freeze(holder: Any) -> None:
-    """Make the arrays of a frozen dataclass read-only, since `frozen` alone does not."""
+@dataclass_transform(frozen_default=True, eq_default=False)
+def frozen_arrays(cls: type[_Holder]) -> type[_Holder]:
+    """Make a class a frozen, slotted dataclass whose arrays are read-only.
+
+    `frozen` alone allows to write the elements of an array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> @frozen_arrays
+    ... class Places:
+    ...     x: FloatArray
+    >>> Places(np.zeros(2)).x.flags.writeable
+    False
+    """
+    cls.__post_init__ = _freeze  # type: ignore[attr-defined]
+    return dataclass(frozen=True, slots=True, eq=False)(cls)
+
+
+def _freeze(holder: Any) -> None:
     for field in fields(holder):
         value = getattr(holder, field.name)
         if isinstance(value, np.ndarray):

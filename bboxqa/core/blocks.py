@@ -1,13 +1,12 @@
 """Conditions on millions of rows, looked at some at a time, and what is kept of those found."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bboxqa.core.arrays import BoolArray, IndexArray, freeze
+from bboxqa.core.arrays import BoolArray, IndexArray, frozen_arrays
 
 __all__ = ["SparseRows", "blocks", "rows_where"]
 
@@ -41,7 +40,7 @@ def rows_where(n_rows: int, condition: Callable[[slice], BoolArray | np.bool_]) 
     return result
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_arrays
 class SparseRows:
     """Values of some rows, looked up by their number.
 
@@ -59,9 +58,6 @@ class SparseRows:
 
     rows: IndexArray
     values: NDArray[Any]
-
-    def __post_init__(self) -> None:
-        freeze(self)
 
     def __getitem__(self, row: int) -> Any:
         return self.values[np.searchsorted(self.rows, row)]

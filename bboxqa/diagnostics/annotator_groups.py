@@ -1,13 +1,12 @@
 """Whether annotators fall into groups."""
 
-from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from bboxqa.agreement.uncertainty.estimator import OK, ROUNDING
-from bboxqa.core.arrays import FloatArray, IntArray, freeze
+from bboxqa.core.arrays import FloatArray, IntArray, frozen_arrays
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count
 
@@ -31,7 +30,7 @@ _STARTS = 30
 _STEPS = 30
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_arrays
 class Clusters:
     """Groups of A annotators.
 
@@ -57,9 +56,6 @@ class Clusters:
     silhouette: float
     status: str
     merges: FloatArray | None = None
-
-    def __post_init__(self) -> None:
-        freeze(self)
 
 
 def cluster_annotators(

@@ -1,6 +1,5 @@
 """Whether two features of annotations have anything to do with each other."""
 
-from dataclasses import dataclass
 from math import isnan, nan, sqrt
 from typing import Any
 
@@ -10,7 +9,7 @@ from numpy.typing import NDArray
 from bboxqa.agreement.uncertainty.estimator import OK
 from bboxqa.agreement.uncertainty.linear import fisher_interval
 from bboxqa.agreement.uncertainty.resampling import LEVEL
-from bboxqa.core.arrays import FloatArray, IndexArray, freeze
+from bboxqa.core.arrays import FloatArray, IndexArray, frozen_arrays
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count
 
@@ -32,7 +31,7 @@ _STRONG = 4
 _FEW = 5
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_arrays
 class Independence:
     """A chi-square test of independence.
 
@@ -66,9 +65,6 @@ class Independence:
     interval: tuple[float, float]
     status: str
     notes: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        freeze(self)
 
     @property
     def sentence(self) -> str:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, IntArray, freeze
+from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, IntArray, frozen_arrays
 from bboxqa.core.text import count
 from bboxqa.model.outlines import SegmentationKind, Segmentations
 
@@ -20,7 +20,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_arrays
 class Annotations:
     """N annotations as columns, ordered by image, then annotator.
 
@@ -45,9 +45,6 @@ class Annotations:
     bbox: FloatArray
     iscrowd: BoolArray
     segmentation: Segmentations | None = None
-
-    def __post_init__(self) -> None:
-        freeze(self)
 
     def __len__(self) -> int:
         return len(self.id)
@@ -80,7 +77,7 @@ class Source:
     blake2b: str | None
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_arrays
 class Dataset:
     """Images annotated by several annotators.
 
@@ -113,9 +110,6 @@ class Dataset:
     attribution: str = ""
     sources: tuple[Source, ...] = ()
     notes: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        freeze(self)
 
     def __repr__(self) -> str:
         return (

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import nan
 
-from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, freeze
+from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, frozen_arrays
 
 __all__ = ["Estimate", "LabelAgreement", "PairTable", "TaskEstimates"]
 
@@ -45,7 +45,7 @@ class Estimate:
     advice: str = ""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_arrays
 class PairTable:
     """A chance-corrected agreement of every pair of annotators with something in common.
 
@@ -72,9 +72,6 @@ class PairTable:
     kappa: FloatArray
     standard_error: FloatArray
     interval: FloatArray
-
-    def __post_init__(self) -> None:
-        freeze(self)
 
     def __len__(self) -> int:
         return len(self.first)

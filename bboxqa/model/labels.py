@@ -3,12 +3,11 @@
 import math
 from collections import defaultdict
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, freeze
+from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, frozen_arrays
 from bboxqa.core.errors import DatasetError
 
 __all__ = ["Coded", "Coder", "LabelColumn", "code", "column_of", "label_of", "number_of"]
@@ -18,7 +17,7 @@ __all__ = ["Coded", "Coder", "LabelColumn", "code", "column_of", "label_of", "nu
 _DIGITS = 300
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_arrays
 class LabelColumn:
     """N cells as they were found: codes in order of appearance.
 
@@ -32,9 +31,6 @@ class LabelColumn:
 
     codes: IndexArray
     labels: tuple[str | None, ...]
-
-    def __post_init__(self) -> None:
-        freeze(self)
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -54,7 +50,7 @@ class LabelColumn:
         return None if place < 0 else self.labels[place]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_arrays
 class Coded:
     """N cells as codes whose order means something.
 
@@ -71,9 +67,6 @@ class Coded:
     codes: IntArray
     names: tuple[str, ...]
     numbers: FloatArray | None
-
-    def __post_init__(self) -> None:
-        freeze(self)
 
 
 class Coder:

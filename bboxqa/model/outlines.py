@@ -1,11 +1,10 @@
 """Outlines of annotations as flat arrays."""
 
-from dataclasses import dataclass
 from enum import IntEnum
 from itertools import pairwise
 from typing import Any
 
-from bboxqa.core.arrays import ByteArray, FloatArray, IndexArray, IntArray, freeze, rows
+from bboxqa.core.arrays import ByteArray, FloatArray, IndexArray, IntArray, frozen_arrays, rows
 
 __all__ = ["SegmentationKind", "Segmentations"]
 
@@ -18,7 +17,7 @@ class SegmentationKind(IntEnum):
     RLE = 2
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_arrays
 class Segmentations:
     """Outlines of N annotations: polygons of several rings, or COCO run lengths.
 
@@ -49,9 +48,6 @@ class Segmentations:
     counts_start: IndexArray
     counts_stop: IndexArray
     size: IntArray
-
-    def __post_init__(self) -> None:
-        freeze(self)
 
     def __len__(self) -> int:
         return len(self.kind)

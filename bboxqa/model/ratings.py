@@ -1,14 +1,12 @@
 """What annotators said about units of any kind, with the names that go with the codes."""
 
-from dataclasses import dataclass
-
-from bboxqa.core.arrays import FloatArray, IndexArray, freeze
+from bboxqa.core.arrays import FloatArray, IndexArray, frozen_arrays
 from bboxqa.model.reliability import ReliabilityData
 
 __all__ = ["Ratings"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_arrays
 class Ratings:
     """Reliability data and what its codes stand for.
 
@@ -39,6 +37,3 @@ class Ratings:
     numbers: FloatArray | None = None
     n_options: IndexArray | None = None
     cluster_names: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        freeze(self)

@@ -1,17 +1,15 @@
 """Intervals of time that annotators marked on recordings, as columns."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, freeze
+from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, frozen_arrays
 from bboxqa.core.text import clean
 from bboxqa.model.annotations import Source
 
 __all__ = ["Segments", "describe", "segment_problems"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_arrays
 class Segments:
     """N labelled intervals, in the order of the files.
 
@@ -53,9 +51,6 @@ class Segments:
     line: IndexArray | None = None
     sources: tuple[Source, ...] = ()
     notes: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        freeze(self)
 
     def __len__(self) -> int:
         return len(self.start)

@@ -1,11 +1,10 @@
 """Reliability data: what each annotator said about each unit, and its coincidences."""
 
-from dataclasses import dataclass
 from enum import IntEnum
 
 import numpy as np
 
-from bboxqa.core.arrays import ByteArray, FloatArray, IndexArray, IntArray, freeze
+from bboxqa.core.arrays import ByteArray, FloatArray, IndexArray, IntArray, frozen_arrays
 
 __all__ = ["Cell", "Coincidences", "ReliabilityData"]
 
@@ -17,7 +16,7 @@ class Cell(IntEnum):
     MISSING = 1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_arrays
 class ReliabilityData:
     """Units × annotators, sparse: one row per cell whose annotator was asked.
 
@@ -52,9 +51,6 @@ class ReliabilityData:
     n_groups: int
     weight: IndexArray | None = None
 
-    def __post_init__(self) -> None:
-        freeze(self)
-
     @property
     def counted(self) -> IndexArray:
         """The cells that hold a category and count, (C,) int64."""
@@ -71,7 +67,7 @@ class ReliabilityData:
         return bool((np.bincount(self.group, minlength=self.n_groups) == 1).all())
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_arrays
 class Coincidences:
     """The sufficient statistics of a nominal alpha, per group (image).
 
@@ -98,6 +94,3 @@ class Coincidences:
     diagonal: FloatArray
     n_groups: int
     n_values: int
-
-    def __post_init__(self) -> None:
-        freeze(self)

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, freeze
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, frozen_arrays
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.reliability import ReliabilityData
 
 __all__ = ["CandidatePairs", "MatchedUnits", "UnitTable"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_arrays
 class CandidatePairs:
     """P pairs of annotations that may show one object: one image, two annotators.
 
@@ -25,9 +25,6 @@ class CandidatePairs:
     right: IndexArray
     similarity: FloatArray
 
-    def __post_init__(self) -> None:
-        freeze(self)
-
     def __len__(self) -> int:
         return len(self.left)
 
@@ -36,7 +33,7 @@ class CandidatePairs:
         return CandidatePairs(self.left[index], self.right[index], self.similarity[index])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_arrays
 class UnitTable:
     """Which annotations show one object.
 
@@ -50,9 +47,6 @@ class UnitTable:
 
     unit: IndexArray
     image: IntArray
-
-    def __post_init__(self) -> None:
-        freeze(self)
 
     def __len__(self) -> int:
         return len(self.image)

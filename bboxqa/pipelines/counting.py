@@ -12,7 +12,7 @@ import numpy as np
 from bboxqa.agreement.counts.coincidences import coincidences, join_coincidences
 from bboxqa.agreement.counts.pair_counts import PairCounts, count_pairs, join_pairs
 from bboxqa.agreement.counts.reliability_rows import from_units
-from bboxqa.core.arrays import IntArray, freeze
+from bboxqa.core.arrays import IntArray, frozen_arrays
 from bboxqa.core.errors import BboxqaError
 from bboxqa.core.memory import release_pages
 from bboxqa.core.types import Progress
@@ -42,7 +42,7 @@ _BYTES = 2000
 _LEAST = 20_000
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_arrays
 class ImagePart:
     """Images with all that is compared in them.
 
@@ -56,9 +56,6 @@ class ImagePart:
 
     data: Dataset
     empty: IntArray
-
-    def __post_init__(self) -> None:
-        freeze(self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

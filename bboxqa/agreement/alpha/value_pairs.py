@@ -1,18 +1,17 @@
 """Pairs of different values that coincide within units, for metrics without a shorter form."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from bboxqa.agreement.counts.unit_counts import UnitCounts
 from bboxqa.agreement.uncertainty.sum_table import table_of
-from bboxqa.core.arrays import FloatArray, IndexArray, freeze, rows, run_starts
+from bboxqa.core.arrays import FloatArray, IndexArray, frozen_arrays, rows, run_starts
 
 __all__ = ["ValuePairs", "value_pairs"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_arrays
 class ValuePairs:
     """E coincidences of two different values in a unit, which are of P kinds.
 
@@ -31,9 +30,6 @@ class ValuePairs:
     amount: FloatArray
     first: IndexArray
     second: IndexArray
-
-    def __post_init__(self) -> None:
-        freeze(self)
 
     def sums(self, counts: UnitCounts) -> Any:
         """Return the marginals of each cluster, and below them its coincidences, (K + P, G)."""

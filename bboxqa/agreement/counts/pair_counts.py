@@ -1,17 +1,16 @@
 """What each pair of annotators said of the units that both were asked about."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, IndexArray, freeze, rows, sum_by
+from bboxqa.core.arrays import BoolArray, IndexArray, frozen_arrays, rows, sum_by
 from bboxqa.model.reliability import Cell, ReliabilityData
 
 __all__ = ["PairCounts", "cell_pairs", "count_pairs", "join_pairs"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_arrays
 class PairCounts:
     """The sums that alphas of pairs of annotators are made of; those of two shards add.
 
@@ -36,9 +35,6 @@ class PairCounts:
     n_given: IndexArray
     n_annotators: int
     n_values: int
-
-    def __post_init__(self) -> None:
-        freeze(self)
 
 
 def count_pairs(data: ReliabilityData, n_annotators: int, missing: str) -> PairCounts:

@@ -1,16 +1,14 @@
 """How often each value was given in each unit."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, freeze, run_starts
+from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, frozen_arrays, run_starts
 from bboxqa.model.reliability import Cell, ReliabilityData
 
 __all__ = ["UnitCounts", "unit_counts"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_arrays
 class UnitCounts:
     """E different values of U units.
 
@@ -39,9 +37,6 @@ class UnitCounts:
     weight: FloatArray
     n_values: int
     n_groups: int
-
-    def __post_init__(self) -> None:
-        freeze(self)
 
 
 def unit_counts(data: ReliabilityData, missing: str = "ignore") -> UnitCounts:

@@ -1,7 +1,6 @@
 """Pairs of answers on one unit, which coefficients of pairs of annotators are made of."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from bboxqa.core.arrays import (
     IndexArray,
     IntArray,
     compact,
-    freeze,
+    frozen_arrays,
     rows,
     run_starts,
     sum_by,
@@ -24,7 +23,7 @@ __all__ = ["AnswerPairs", "answer_chunks"]
 _CHUNK = 1 << 20
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_arrays
 class AnswerPairs:
     """C pairs of answers of two annotators on one unit.
 
@@ -58,9 +57,6 @@ class AnswerPairs:
     units_alone: bool
     n_values: int
     n_groups: int
-
-    def __post_init__(self) -> None:
-        freeze(self)
 
     def runs(self) -> tuple[IndexArray, IndexArray, IndexArray]:
         """Return the clusters and pairs that occur together, (E,), and the run of each answer."""

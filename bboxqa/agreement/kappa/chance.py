@@ -6,7 +6,6 @@ agreement p_e that they expect by chance (Gwet 2014, Handbook of Inter-Rater Rel
 and 5, there with weights and with missing ratings).
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from bboxqa.agreement.uncertainty.estimator import (
 )
 from bboxqa.agreement.uncertainty.linear import NO_ERROR, fisher_interval
 from bboxqa.agreement.uncertainty.sum_table import SumTable, table_of
-from bboxqa.core.arrays import FloatArray, IndexArray, compact, freeze, sum_by
+from bboxqa.core.arrays import FloatArray, IndexArray, compact, frozen_arrays, sum_by
 
 __all__ = [
     "EXPECTATIONS",
@@ -174,7 +173,7 @@ def chance_corrected(counts: UnitCounts, kind: str, weights: FloatArray | None =
     return Estimator(value, observed, expected, OK, table, evaluate, clusters, error)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_arrays
 class ValueKappas:
     """A kappa of each of K values against all others.
 
@@ -192,9 +191,6 @@ class ValueKappas:
     kappa: FloatArray
     standard_error: FloatArray
     interval: FloatArray
-
-    def __post_init__(self) -> None:
-        freeze(self)
 
 
 def fleiss_per_value(counts: UnitCounts) -> ValueKappas:

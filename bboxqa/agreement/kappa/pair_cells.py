@@ -5,11 +5,10 @@ where most annotators rated most units.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray, IndexArray, freeze
+from bboxqa.core.arrays import FloatArray, IndexArray, frozen_arrays
 from bboxqa.model.reliability import ReliabilityData
 
 __all__ = ["PairCells", "cell_chunks", "prefers_cells"]
@@ -22,7 +21,7 @@ _SHARED = 0.25
 _CELLS = 1 << 16
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_arrays
 class PairCells:
     """The values that two annotators gave to the units that both rated, each unit a cluster.
 
@@ -49,9 +48,6 @@ class PairCells:
     cell: IndexArray
     place: IndexArray
     n_cells: int
-
-    def __post_init__(self) -> None:
-        freeze(self)
 
 
 def prefers_cells(data: ReliabilityData, n_annotators: int) -> bool:

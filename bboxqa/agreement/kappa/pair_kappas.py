@@ -7,7 +7,7 @@ agree on everything, which moves a mean of their kappas away from its value.
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from math import inf, nan
 
 import numpy as np
@@ -28,7 +28,7 @@ from bboxqa.core.arrays import (
     FloatArray,
     IndexArray,
     IntArray,
-    freeze,
+    frozen_arrays,
     run_starts,
     sum_by,
 )
@@ -73,7 +73,7 @@ def kappa_of(observed: FloatArray, expected: FloatArray) -> FloatArray:
     return kappa
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_arrays
 class PairBlock:
     """The sums of P pairs, with and without each cluster.
 
@@ -107,11 +107,8 @@ class PairBlock:
     moved: FloatArray | None
     independent: BoolArray
 
-    def __post_init__(self) -> None:
-        freeze(self)
 
-
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_arrays
 class PairKappas:
     """The kappa of every pair, and what resampling their means needs.
 
@@ -133,9 +130,6 @@ class PairKappas:
     without: FloatArray
     n_groups: int
     single: Estimator | None = None
-
-    def __post_init__(self) -> None:
-        freeze(self)
 
 
 def pair_kappas(blocks: Iterable[PairBlock], data: ReliabilityData, shares: Shares) -> PairKappas:

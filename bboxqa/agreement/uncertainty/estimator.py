@@ -1,14 +1,13 @@
 """A coefficient as a function of sums over clusters, the form that every interval needs."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import nan
 from typing import Any
 
 import numpy as np
 
 from bboxqa.agreement.uncertainty.sum_table import SumTable
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, freeze, sum_by
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, frozen_arrays, sum_by
 
 __all__ = [
     "NO_PAIR",
@@ -35,7 +34,7 @@ ROUNDING = 1e-12
 """A difference below this share of the numbers subtracted is one of rounding."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_arrays
 class Estimator:
     """A coefficient, and what it takes to resample it.
 
@@ -79,9 +78,6 @@ class Estimator:
     without: FloatArray | None = None
     bias: float = 0.0
     advice: str = ""
-
-    def __post_init__(self) -> None:
-        freeze(self)
 
     @property
     def sums(self) -> Any:

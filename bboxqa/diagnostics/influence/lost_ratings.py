@@ -1,17 +1,15 @@
 """What goes with each annotator: ratings, and what they were compared with."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from bboxqa.agreement.counts.unit_counts import UnitCounts
-from bboxqa.core.arrays import FloatArray, IndexArray, freeze, sum_by
+from bboxqa.core.arrays import FloatArray, IndexArray, frozen_arrays, sum_by
 from bboxqa.model.reliability import Cell, ReliabilityData
 
 __all__ = ["RatingsWithout", "Remainder", "ratings_without"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_arrays
 class Remainder:
     """What alpha is made of without each of B things.
 
@@ -32,11 +30,8 @@ class Remainder:
     between: FloatArray
     whole: tuple[float, float]
 
-    def __post_init__(self) -> None:
-        freeze(self)
 
-
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_arrays
 class RatingsWithout:
     """M ratings, sorted by annotator, and the L pairable values that go with each annotator.
 
@@ -62,9 +57,6 @@ class RatingsWithout:
     what: IndexArray
     amount: FloatArray
     n_annotators: int
-
-    def __post_init__(self) -> None:
-        freeze(self)
 
     def change(self, of_unit: FloatArray, of_rating: FloatArray) -> FloatArray:
         """Return by how much n D_o changes without each rating.

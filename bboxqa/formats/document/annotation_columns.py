@@ -3,7 +3,7 @@
 from dataclasses import dataclass, fields
 from enum import IntEnum
 
-from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, IntArray, freeze
+from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, IntArray, frozen_arrays
 from bboxqa.core.memory import release_pages
 
 __all__ = ["AnnotationColumns", "Form", "Keypoints", "Kind", "Rings", "Rles"]
@@ -41,7 +41,7 @@ class Form(IntEnum):
     OTHER = 8
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_arrays
 class Rings:
     """The rings of all outlines that are lists of lists of numbers.
 
@@ -64,9 +64,6 @@ class Rings:
     n_numbers: IndexArray
     offsets: IndexArray
     xy: FloatArray
-
-    def __post_init__(self) -> None:
-        freeze(self)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -6,7 +6,6 @@ import unicodedata
 import warnings
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bboxqa.core.arrays import BoolArray, ByteArray, IndexArray, freeze
+from bboxqa.core.arrays import BoolArray, ByteArray, IndexArray, frozen_arrays
 from bboxqa.core.parallel import threads
 from bboxqa.core.types import Steps
 from bboxqa.rules.facts.image_content import ImageContent, read_picture
@@ -45,7 +44,7 @@ class ImageState(IntEnum):
     UNREADABLE = 4
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@frozen_arrays
 class ImageFolder:
     """The image files of one document; I image records.
 
@@ -86,9 +85,6 @@ class ImageFolder:
     path: tuple[str, ...]
     suggestions: tuple[tuple[str, ...], ...]
     unnamed: tuple[str, ...]
-
-    def __post_init__(self) -> None:
-        freeze(self)
 
 
 def normalised_name(name: str) -> str:
