@@ -69,19 +69,8 @@ def run_project(
     The folder is complete before it appears under its name. A failure of the input is recorded;
     a failure of the machine is written to ``failed.txt``, and the next run tries again.
 
-    Parameters
-    ----------
-    project : Project
-    settings : Settings
-    out : Path
-        The folder of the run.
-    key : str
-        From `result_key`.
-    count_all : callable, optional
-        As for `agree_with`.
-    validate_beside : callable, optional
-        Validates elsewhere while this process measures. Without it and `count_all`, a second
-        process validates where that saves time.
+    `key` is that of `result_key`. Without `count_all`, which is as for `agree_with`, a second
+    process validates where that saves time; with it, `validate_beside` may validate elsewhere.
     """
     is_long = worth_two_processes(project.size, settings.memory)
     if is_long and count_all is None and can_fork():

@@ -41,16 +41,7 @@ _Engine = Callable[[Sequence[Task], Settings, Path], Iterator[Outcome[Task, Row]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A project that is done, as one of how many.
-
-    Attributes
-    ----------
-    row : Row
-    reused : bool
-        Whether it is unchanged and keeps its last result.
-    done, total : int
-        Projects that are done, and all projects.
-    """
+    """A project that is done; `reused` if it is unchanged and keeps its last result."""
 
     row: Row
     reused: bool
@@ -67,10 +58,8 @@ class BatchResult:
     found : Discovered
     rows : tuple of Row
         Sorted by project.
-    n_reused : int
-        Unchanged projects.
-    n_left : int
-        Projects that were not run because the run was stopped.
+    n_reused, n_left : int
+        Unchanged projects, and those not run because the run was stopped.
     worse : tuple of Regression
         What became worse since the last run.
     """
@@ -113,25 +102,14 @@ def run_batch(
         A glob that the names of COCO files have to match.
     jobs : int
         Number of projects that run at a time.
-    fresh : bool
-        Run unchanged projects again.
-    fail_fast : bool
-        Stop at the first project that fails or misses a gate, and keep what is done by then.
+    fresh, fail_fast : bool
+        Run unchanged projects again; stop at the first project that fails or misses a gate.
     scheduler : str, optional
         Run on a cluster of Dask: ``tcp://host:port``, or ``local:N``; see `connected`.
     part_size : int, optional
         On a cluster, annotations of a part of a large project.
     on_project : callable, optional
         Called with a `Step` after each project.
-
-    Raises
-    ------
-    ConfigError
-        If the scheduler is wrong or does not answer.
-    DatasetError
-        If the folder does not exist.
-    OutputError
-        If the results cannot be written, or another run is writing them.
     """
     _check_out(out, root)
     found = find_projects(root, pattern, skip=out)

@@ -19,17 +19,7 @@ _LISTED = 1000
 
 @dataclass(frozen=True, slots=True)
 class ValidationOutcome:
-    """Findings of a project.
-
-    Attributes
-    ----------
-    lines : bytes
-        The listed findings, as json lines.
-    n_errors, n_warnings, n_infos : int
-        Number of all findings.
-    failed : bool
-        Whether some are at least as severe as `fail_on`.
-    """
+    """Listed findings as json lines, numbers of all, and whether some reach `fail_on`."""
 
     lines: bytes
     n_errors: int
@@ -50,15 +40,7 @@ Every failure there is raised as EOFError or OSError; the caller then validates 
 def validate_project(
     project: Project, settings: ValidateSettings, images: Path | None, memory: int | None
 ) -> ValidationOutcome:
-    """Validate the files of a project, and its images if their folder is given.
-
-    Raises
-    ------
-    DatasetError
-        If a file no longer exists.
-    OutputError
-        If there is no room for temporary files, or the annotations need more memory.
-    """
+    """Validate the files of a project, and its images if their folder is given."""
     report = validate_with(project.files, settings, images, _LISTED, memory)
     lines = "".join(f"{line}\n" for line in jsonl_lines(report))
     return ValidationOutcome(

@@ -79,16 +79,7 @@ class Unreadable(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Discovered:
-    """Projects and other json files below a root.
-
-    Attributes
-    ----------
-    projects : tuple of Project
-        Sorted by name.
-    left_alone : tuple of str
-        Json files that are not COCO, below the root.
-    unreadable : tuple of Unreadable
-    """
+    """Projects below a root, json files that are not COCO, and unreadable files; all sorted."""
 
     projects: tuple[Project, ...]
     left_alone: tuple[str, ...]
@@ -99,21 +90,9 @@ def discover(root: Path, pattern: str | None = None, skip: Path | None = None) -
     """Find every project below a folder.
 
     A project is a folder that holds COCO files, or has them in ``annotations/`` or in the splits
-    ``train/``, ``valid/``, ``val/`` and ``test/``. Hidden files and folders and results of
-    ``bboxqa`` are left out. A folder to which several links lead is read once.
-
-    Parameters
-    ----------
-    root : Path
-    pattern : str, optional
-        A glob that the names of COCO files have to match.
-    skip : Path, optional
-        A folder to leave out: that of the results.
-
-    Raises
-    ------
-    DatasetError
-        If the root is not a folder.
+    ``train/``, ``valid/``, ``val/`` and ``test/``. Hidden files and folders, the folder `skip`
+    and results of ``bboxqa`` are left out, as are files whose names do not match the glob
+    `pattern`. A folder to which several links lead is read once.
     """
     if not root.is_dir():
         what = "is a file; expected a folder" if root.is_file() else "no such folder"
@@ -134,14 +113,9 @@ def sort_files(
 ) -> Discovered:
     """Return json files by project.
 
-    Parameters
-    ----------
-    files : iterable of (str, file, bool or str)
-        Path below the root, file, and whether it is COCO, or why it cannot be read.
-    unreadable : list of Unreadable
-        What the iterable could not read; complete when that has ended.
-    project : callable
-        Called as project(folder, files) with a folder below the root.
+    `files` yields a path below the root, the file, and whether it is COCO or why it cannot be
+    read; it may append to `unreadable`. `project` is called as project(folder, files), with a
+    folder below the root.
     """
     found: dict[Path, list[_File]] = {}
     left_alone = []

@@ -37,16 +37,9 @@ AT_A_TIME = 256
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A file of a store.
+    """A file of a store: its path below the root, its size in bytes, and its version.
 
-    Attributes
-    ----------
-    name : str
-        Below the root.
-    size : int
-        Bytes.
-    stamps : tuple of (str, str)
-        Key and value of what tells its versions apart.
+    `stamps` holds the key and value of each property that changes with the content.
     """
 
     name: str
@@ -56,16 +49,9 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Stored(Project):
-    """A project in a store; its paths are relative to the root.
+    """A project in a store; its paths are relative to the root, which is `url`.
 
-    Attributes
-    ----------
-    url : str
-        The root.
-    contents : tuple of Content
-        Its COCO files and settings.
-    pictures : tuple of Content
-        The files of its images.
+    `contents` are its COCO files and settings, `pictures` the files of its images.
     """
 
     url: str = ""
@@ -74,21 +60,9 @@ class Stored(Project):
 
 
 def contents_of(listed: dict[str, Any], base: str) -> tuple[dict[str, Content], list[Unreadable]]:
-    """Return the files of a listing that are not hidden, by name, and unusable names.
+    """Return the files of a listing that are not hidden, sorted by name, and unusable names.
 
-    Parameters
-    ----------
-    listed : dict
-        Path to properties of the file.
-    base : str
-        The path of the root.
-
-    Returns
-    -------
-    contents : dict of str to Content
-        Sorted by name.
-    unreadable : list of Unreadable
-        Names that no file can have.
+    `listed` maps the path of each file to its properties; `base` is the path of the root.
 
     Examples
     --------
@@ -132,17 +106,7 @@ def is_url(root: str) -> bool:
 def fetched(project: Stored, scratch: Path, *, images: bool) -> Iterator[tuple[Project, Path]]:
     """Fetch the files of a project into a temporary folder inside `scratch`.
 
-    Yields
-    ------
-    project : Project
-        With paths in the folder.
-    root : Path
-        The folder that replaces the URL there.
-
-    Raises
-    ------
-    OutputError
-        If a file cannot be fetched, has changed since it was found, or does not fit on the disk.
+    Yields the project with paths in that folder, and the path that replaces the URL.
     """
     # The root keeps its last name, as in a local run.
     folder = Path(tempfile.mkdtemp(prefix=".bboxqa-", dir=scratch)).resolve()

@@ -47,18 +47,7 @@ _LARGE = 1 << 26
 
 @contextmanager
 def connected(scheduler: str) -> "Iterator[Client]":
-    """Connect to a cluster, or start one on this machine.
-
-    Parameters
-    ----------
-    scheduler : str
-        ``tcp://host:port`` (or ``tls://``), ``local``, or ``local:N`` for N processes.
-
-    Raises
-    ------
-    ConfigError
-        If Dask is not installed, or the address is wrong or does not answer.
-    """
+    """Connect to ``tcp://host:port``, or start a cluster of N processes here for ``local:N``."""
     local = _LOCAL.fullmatch(scheduler)
     if local is None and _ADDRESS.fullmatch(scheduler) is None:
         raise ConfigError(
@@ -207,20 +196,8 @@ def run_on(
     often than ``distributed.scheduler.allowed-failures``, is tried once more at the end, alone,
     since another task may have ended those workers.
 
-    Parameters
-    ----------
-    client : Client
-    tasks : sequence
-        Anything that can be pickled; they are started in this order.
-    work : callable
-        Is pickled: a function of a module, or a partial of one.
-    large : callable
-        Returns whether a worker may run only one task of this kind at a time.
-
-    Raises
-    ------
-    ConfigError
-        If no worker joins, or the scheduler has closed.
+    Tasks are started in the given order; they and `work` are pickled. A worker runs one task at a
+    time of those for which `large` is true.
     """
     from distributed.comm import CommClosedError
 

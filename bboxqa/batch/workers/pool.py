@@ -91,21 +91,10 @@ def run_all(
 ) -> Iterator[Outcome[_Task, _Result]]:
     """Do tasks in several processes; yield each with its result, or WorkerDied, as it is done.
 
-    A task whose process died is tried once more at the end, alone. One job is a process, too.
-
-    Parameters
-    ----------
-    tasks : sequence
-        Anything that can be pickled; they are started in this order.
-    work : callable
-        Is pickled: a function of a module, or a partial of one.
-    module : str
-        The module to load before processes are forked.
-    jobs : int
-        The largest number of processes.
-    n_wide : int
-        How many of the first tasks take two cores each; the others start where a core is free.
-        With one job a task may use all cores; fewer tasks than jobs share the cores.
+    Tasks are started in the given order, in at most `jobs` processes, which load `module` before
+    they are forked. Tasks and `work` are pickled. A task whose process died is tried once more at
+    the end, alone. The first `n_wide` tasks take two cores each; the others start where a core is
+    free. With one job a task may use all cores; fewer tasks than jobs share the cores.
     """
     again = []
     lanes = [_Lane(deque(tasks[:n_wide]), 2, 2), _Lane(deque(tasks[n_wide:]), 1, 1)]
