@@ -16,7 +16,7 @@ from bboxqa.model.estimates import PairTable
 
 __all__ = ["alpha_of_codes", "kappa_of_codes"]
 
-# Units looked at together: their rows stay in the cache.
+# Units compared at a time, so that their rows stay in the cache.
 _CHUNK = 1 << 15
 
 
@@ -126,7 +126,7 @@ def kappa_of_codes(codes: NDArray[Any], n_values: int) -> PairTable:
     codes = _checked(codes, n_values)
     n_annotators = len(codes)
     given = codes >= 0
-    # A missing code of its own for each annotator equals nothing; narrow rows compare fast.
+    # Missing codes differ between annotators, so that they equal nothing; narrow rows are faster.
     narrow = np.int16 if n_values + n_annotators < np.iinfo(np.int16).max else np.int32
     marked = np.where(given, codes, n_values + np.arange(n_annotators)[:, None]).astype(narrow)
     gaps = [np.flatnonzero(~row) for row in given]

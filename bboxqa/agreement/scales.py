@@ -1,4 +1,4 @@
-"""Scales that give a coefficient a word, as data, and how sure the word is."""
+"""Scales that describe a coefficient in words, and how certain the description is."""
 
 from dataclasses import dataclass
 from math import erfc, inf, isnan, sqrt
@@ -11,13 +11,13 @@ from bboxqa.core.errors import DatasetError
 
 __all__ = ["SCALES", "Bin", "Scale", "label", "membership_probabilities"]
 
-# A coefficient that is 0.6 on paper may be 0.6000000000000001 in a computer.
+# A coefficient of 0.6 may be computed as 0.6000000000000001.
 _TIE = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """One step of a scale. It ends where the next better one begins.
+    """One step of a scale, which ends where the next better one begins.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class Bin:
     lower : float
         Its lower bound; minus infinity for the worst.
     includes_lower : bool
-        Whether the bound itself belongs to this step rather than to the next worse one.
+        Whether the bound belongs to this step rather than to the next worse one.
     """
 
     label: str
@@ -36,7 +36,7 @@ class Bin:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Words for coefficients.
+    """A scale of words for coefficients.
 
     Attributes
     ----------
@@ -53,86 +53,78 @@ class Scale:
     source: str
 
 
-_LANDIS_KOCH = Scale(
-    "Landis and Koch",
-    (
-        Bin("almost perfect", 0.8, includes_lower=False),
-        Bin("substantial", 0.6, includes_lower=False),
-        Bin("moderate", 0.4, includes_lower=False),
-        Bin("fair", 0.2, includes_lower=False),
-        Bin("slight", 0.0, includes_lower=True),
-        Bin("poor", -inf, includes_lower=False),
-    ),
-    "Landis and Koch (1977), The measurement of observer agreement for categorical data, "
-    "Biometrics 33(1), p. 165: below 0.00, 0.00-0.20, 0.21-0.40, 0.41-0.60, 0.61-0.80, 0.81-1.00",
-)
-_KRIPPENDORFF = Scale(
-    "Krippendorff",
-    (
-        Bin("reliable", 0.8, includes_lower=True),
-        Bin("tentative conclusions only", 0.667, includes_lower=True),
-        Bin("unreliable", -inf, includes_lower=False),
-    ),
-    "Krippendorff (2004), Content Analysis, 2nd edition, p. 241: at least 0.800, and at least "
-    "0.667 where tentative conclusions are acceptable",
-)
-_FLEISS = Scale(
-    "Fleiss",
-    (
-        Bin("excellent", 0.75, includes_lower=False),
-        Bin("fair to good", 0.4, includes_lower=True),
-        Bin("poor", -inf, includes_lower=False),
-    ),
-    "Fleiss (1981), Statistical Methods for Rates and Proportions, 2nd edition, p. 218: "
-    "greater than 0.75, between 0.40 and 0.75, below 0.40",
-)
-_ALTMAN = Scale(
-    "Altman",
-    (
-        Bin("very good", 0.8, includes_lower=False),
-        Bin("good", 0.6, includes_lower=False),
-        Bin("moderate", 0.4, includes_lower=False),
-        Bin("fair", 0.2, includes_lower=False),
-        Bin("poor", -inf, includes_lower=False),
-    ),
-    "Altman (1991), Practical Statistics for Medical Research, p. 404: below 0.20, 0.21-0.40, "
-    "0.41-0.60, 0.61-0.80, 0.81-1.00; 0.20 itself is counted as the other bounds are",
-)
-_CICCHETTI_SPARROW = Scale(
-    "Cicchetti and Sparrow",
-    (
-        Bin("excellent", 0.75, includes_lower=True),
-        Bin("good", 0.6, includes_lower=True),
-        Bin("fair", 0.4, includes_lower=True),
-        Bin("poor", -inf, includes_lower=False),
-    ),
-    "Cicchetti and Sparrow (1981), Developing criteria for establishing interrater reliability "
-    "of specific items, American Journal of Mental Deficiency 86(2), pp. 127-137: below 0.40, "
-    "0.40-0.59, 0.60-0.74, 0.75-1.00",
-)
+def _scale(name: str, source: str, *steps: tuple[str, float, bool]) -> Scale:
+    """Return a scale of steps (label, lower, includes_lower)."""
+    bins = tuple(Bin(word, lower, includes_lower=includes) for word, lower, includes in steps)
+    return Scale(name, bins, source)
+
 
 SCALES = MappingProxyType(
     {
-        "landis_koch": _LANDIS_KOCH,
-        "krippendorff": _KRIPPENDORFF,
-        "fleiss": _FLEISS,
-        "altman": _ALTMAN,
-        "cicchetti_sparrow": _CICCHETTI_SPARROW,
+        "landis_koch": _scale(
+            "Landis and Koch",
+            "Landis and Koch (1977), The measurement of observer agreement for categorical data, "
+            "Biometrics 33(1), p. 165: below 0.00, 0.00-0.20, 0.21-0.40, 0.41-0.60, 0.61-0.80, "
+            "0.81-1.00",
+            ("almost perfect", 0.8, False),
+            ("substantial", 0.6, False),
+            ("moderate", 0.4, False),
+            ("fair", 0.2, False),
+            ("slight", 0.0, True),
+            ("poor", -inf, False),
+        ),
+        "krippendorff": _scale(
+            "Krippendorff",
+            "Krippendorff (2004), Content Analysis, 2nd edition, p. 241: at least 0.800, and at "
+            "least 0.667 where tentative conclusions are acceptable",
+            ("reliable", 0.8, True),
+            ("tentative conclusions only", 0.667, True),
+            ("unreliable", -inf, False),
+        ),
+        "fleiss": _scale(
+            "Fleiss",
+            "Fleiss (1981), Statistical Methods for Rates and Proportions, 2nd edition, p. 218: "
+            "greater than 0.75, between 0.40 and 0.75, below 0.40",
+            ("excellent", 0.75, False),
+            ("fair to good", 0.4, True),
+            ("poor", -inf, False),
+        ),
+        "altman": _scale(
+            "Altman",
+            "Altman (1991), Practical Statistics for Medical Research, p. 404: below 0.20, "
+            "0.21-0.40, 0.41-0.60, 0.61-0.80, 0.81-1.00; 0.20 itself is counted as the other "
+            "bounds are",
+            ("very good", 0.8, False),
+            ("good", 0.6, False),
+            ("moderate", 0.4, False),
+            ("fair", 0.2, False),
+            ("poor", -inf, False),
+        ),
+        "cicchetti_sparrow": _scale(
+            "Cicchetti and Sparrow",
+            "Cicchetti and Sparrow (1981), Developing criteria for establishing interrater "
+            "reliability of specific items, American Journal of Mental Deficiency 86(2), "
+            "pp. 127-137: below 0.40, 0.40-0.59, 0.60-0.74, 0.75-1.00",
+            ("excellent", 0.75, True),
+            ("good", 0.6, True),
+            ("fair", 0.4, True),
+            ("poor", -inf, False),
+        ),
     }
 )
 
 
 def _reaches(step: Bin, value: float) -> bool:
-    """Tell whether a value is in this step or above it."""
+    """Return whether a value is in this step or above it."""
     return value >= step.lower - _TIE if step.includes_lower else value > step.lower + _TIE
 
 
 def label(scale: Scale, value: float) -> str:
-    """Return the word of a scale for a coefficient.
+    """Return the word of a scale for a coefficient; empty where the value is NaN.
 
-    Bounds printed with two digits leave gaps, such as 0.20 to 0.21: a step there begins right
-    above the last one, so that 0.205 is fair to Landis and Koch. What differs from a bound by
-    1e-12 or less is at the bound.
+    Bounds printed with two digits leave gaps, such as 0.20 to 0.21: a step then begins right above
+    the last one, so that 0.205 is "fair" to Landis and Koch. A value within 1e-12 of a bound is at
+    the bound.
 
     Parameters
     ----------
@@ -141,15 +133,10 @@ def label(scale: Scale, value: float) -> str:
     value : float
         At most 1; it may be below -1, as an alpha can be.
 
-    Returns
-    -------
-    str
-        Empty where the value is NaN.
-
     Raises
     ------
     DatasetError
-        The value is above 1, which no coefficient of agreement is.
+        If the value is above 1.
 
     Examples
     --------
@@ -172,32 +159,26 @@ def _normal(value: float) -> float:
 
 
 def membership_probabilities(scale: Scale, value: float, standard_error: float) -> FloatArray:
-    """Return how probable it is that the true coefficient is in a step or in a better one.
+    """Return the probability that the true coefficient is in a step or in a better one, (B,).
 
     The coefficient is taken as normal around `value`, truncated to [-1, 1]:
     [Φ((v − lower) / s) − Φ((v − 1) / s)] / [Φ((v + 1) / s) − Φ((v − 1) / s)]
     (Gwet 2014, Handbook of Inter-Rater Reliability, 4th edition, ch. 6, cumulative membership
-    probabilities). Gwet takes the best step that has at least 0.95.
+    probabilities). Gwet takes the best step with a probability of at least 0.95.
 
     Parameters
     ----------
     scale : Scale
-        With B steps.
+        With B steps, best to worst; the last probability is 1.
     value : float
-        In [-1, 1].
+        All probabilities are NaN outside [-1, 1].
     standard_error : float
         0 or more.
-
-    Returns
-    -------
-    (B,) float64
-        Best to worst; the last is 1. NaN where the value or its error is, or where the value is
-        outside [-1, 1].
 
     Raises
     ------
     DatasetError
-        The standard error is negative.
+        If the standard error is negative.
 
     Examples
     --------
@@ -208,7 +189,7 @@ def membership_probabilities(scale: Scale, value: float, standard_error: float) 
         raise DatasetError(
             [f"scale {scale.name}: standard error is {standard_error}; expected 0 or more"]
         )
-    # Also when either is NaN.
+    # True also where either is NaN.
     if not (abs(value) <= 1 + _TIE and standard_error >= 0):
         return np.full(len(scale.bins), np.nan)
     if standard_error == 0:

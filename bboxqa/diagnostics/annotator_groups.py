@@ -1,4 +1,4 @@
-"""Whether annotators fall into groups."""
+"""Groups of annotators with similar ratings."""
 
 from typing import Any, Literal, get_args
 
@@ -24,7 +24,7 @@ NO_CONTRAST = "separation is undefined: it needs two groups, and one with two an
 
 Method = Literal["kmeans", "hierarchical"]
 
-# Up to here Kaufman and Rousseeuw (1990, Finding Groups in Data, p. 88) see no structure.
+# Up to this value Kaufman and Rousseeuw (1990, Finding Groups in Data, p. 88) see no structure.
 _WEAK = 0.25
 _STARTS = 30
 _STEPS = 30
@@ -37,18 +37,23 @@ class Clusters:
     Attributes
     ----------
     labels : (A,) int32
-        The group of each annotator, numbered by its first member.
+        The group of each annotator, numbered in the order of their first members.
     inertia : float
-        The squared distances of annotators to the mean of their group, summed.
+        The sum of squared distances of annotators to the mean of their group.
     silhouette : float
-        How well the groups separate: the mean over annotators of (b − a) / max(a, b), a the mean
-        distance to one's own group, b to the nearest other one (Rousseeuw 1987, Silhouettes,
-        Journal of Computational and Applied Mathematics 20); 0 for an annotator alone. NaN for
-        one group, or where each is alone.
+        How well the groups separate: the mean over annotators of (b − a) / max(a, b), with a the
+        mean distance to the annotator's own group and b to the nearest other one [1]_; 0 for an
+        annotator alone in a group. NaN for one group, or where all are alone.
     status : str
-        "ok", or why not to rely on the groups.
+        "ok", or why the groups are not reliable.
     merges : (A − 1, 4) float64, optional
-        The tree of a hierarchical grouping, as `scipy.cluster.hierarchy.linkage` gives it.
+        The tree of a hierarchical grouping, as `scipy.cluster.hierarchy.linkage` returns it.
+
+    References
+    ----------
+    .. [1] P. J. Rousseeuw (1987), Silhouettes: a graphical aid to the interpretation and validation
+           of cluster analysis, Journal of Computational and Applied Mathematics 20,
+           doi:10.1016/0377-0427(87)90125-7.
     """
 
     labels: IntArray
@@ -69,11 +74,10 @@ def cluster_annotators(
         F numbers about each of A annotators, such as their ratings or a row of
         `annotator_similarity`; nothing missing.
     k : int
-        How many groups, 1 to A; for k-means, at most as many as there are different rows.
+        The number of groups, 1 to A; for k-means, at most the number of different rows.
     method : {"kmeans", "hierarchical"}
-        Lloyd's k-means, the best of 30 starts at different rows and of the tree; or that tree
-        alone, which joins the two groups that add least to the inertia (Ward 1963, Hierarchical
-        grouping to optimize an objective function, JASA 58).
+        Lloyd's k-means, the best of 30 random starts and of the tree; or the tree alone, which
+        merges the two groups that add least to the inertia [1]_.
     seed : int
         Of the starts of k-means.
 
@@ -84,9 +88,14 @@ def cluster_annotators(
     Raises
     ------
     ConfigError
-        The method is not known, or k is out of range.
+        If the method is not known, or k is out of range.
     DatasetError
-        The scores are not a table of finite numbers.
+        If the scores are not a table of finite numbers.
+
+    References
+    ----------
+    .. [1] J. H. Ward (1963), Hierarchical grouping to optimize an objective function, Journal of
+           the American Statistical Association 58(301), doi:10.1080/01621459.1963.10500845.
 
     Examples
     --------
@@ -129,7 +138,7 @@ def _finite(scores: NDArray[Any]) -> FloatArray:
 
 
 def _numbered(labels: NDArray[Any]) -> IntArray:
-    """Return labels numbered by the first member."""
+    """Return labels numbered in the order of their first members."""
     _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[inverse].astype(np.int32)
 
@@ -142,18 +151,18 @@ def _inertia(table: FloatArray, labels: IntArray) -> float:
 def _best_means(
     table: FloatArray, different: FloatArray, k: int, seed: int
 ) -> tuple[IntArray, bool]:
-    """Return the labels of least inertia, and whether others have as little."""
+    """Return the labels of least inertia, and whether other labels have the same inertia."""
     from scipy.cluster.vq import ClusterError, kmeans2
 
     rng = np.random.default_rng(seed)
-    # The tree has k groups whatever becomes of the starts.
+    # The tree always has k groups; a start may lose one.
     candidates = [_cut(_tree(table), k)]
     for _ in range(_STARTS):
         start = different[rng.choice(len(different), k, replace=False)]
         try:
             _, labels = kmeans2(table, start, iter=_STEPS, minit="matrix", missing="raise")
         except ClusterError:
-            # A group lost all its members on the way.
+            # A group lost all its members.
             continue
         candidates.append(_numbered(labels))
     found = {tuple(labels.tolist()): _inertia(table, labels) for labels in candidates}
@@ -174,7 +183,7 @@ def _tree(table: FloatArray) -> FloatArray:
 
 
 def _cut(merges: FloatArray, k: int) -> IntArray:
-    """Return the labels when k groups are left to merge."""
+    """Return the labels of the k groups that remain after the first merges."""
     n = len(merges) + 1
     labels = np.arange(n)
     for step, (left, right) in enumerate(merges[: n - k, :2].astype(np.int64).tolist()):

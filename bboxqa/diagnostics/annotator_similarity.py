@@ -1,4 +1,4 @@
-"""How similar annotators are on the units that they share."""
+"""How similar annotators are on the units that both rated."""
 
 from typing import Literal, get_args
 

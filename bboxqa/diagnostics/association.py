@@ -1,4 +1,4 @@
-"""Whether two features of annotations have anything to do with each other."""
+"""Association between two features of annotations."""
 
 from math import isnan, nan, sqrt
 from typing import Any
@@ -24,10 +24,10 @@ NOT_AGREEMENT = (
 ABOVE = "Cramér's V is above its interval: in a table of so many cells chance alone raises it"
 NO_INTERVAL = "no interval: one feature follows from the other, or an expected count is below 1"
 
-# The mean of chi-square under independence, and one, so many times: on from there its spread is
-# no longer that of a noncentral chi-square, by simulation.
+# Beyond this multiple of the degrees of freedom plus one, the spread of chi-square is no longer
+# that of a noncentral chi-square, by simulation.
 _STRONG = 4
-# Cochran (1954), Some methods for strengthening the common chi-square tests.
+# Cochran (1954, doi:10.2307/3001616), Some methods for strengthening the common chi-square tests.
 _FEW = 5
 
 
@@ -40,7 +40,7 @@ class Independence:
     statistic : float
         Chi-square; NaN where undefined.
     p_value : float
-        How probable so large a statistic is for independent features.
+        The probability of so large a statistic for independent features.
     degrees_of_freedom : int
         Of the rows and columns that are not empty; 0 where undefined.
     expected : (R, C) float64
@@ -48,13 +48,12 @@ class Independence:
     cramers_v : float
         The strength of the association in [0, 1], without correction.
     interval : tuple of float
-        The 95 % interval of Cramér's V; NaN where undefined. The strength in a sample is on
-        average above that of what it is drawn from: of a weak association in a small table it may
-        lie above its own interval.
+        The 95 % interval of Cramér's V; NaN where undefined. Sampling raises V on average, so that
+        the V of a weak association in a small table may lie above its own interval.
     status : str
         Why it is undefined, or "ok".
     notes : tuple of str
-        What the reader of the numbers has to know.
+        Limits of the numbers.
     """
 
     statistic: float
@@ -68,7 +67,7 @@ class Independence:
 
     @property
     def sentence(self) -> str:
-        """What the test says, for a reader who does not know the test."""
+        """The result of the test in words."""
         if isnan(self.p_value):
             return f"The test of independence is {self.status}."
         return (
@@ -92,14 +91,14 @@ def _percent(share: float) -> str:
 def cross_table(
     first_codes: NDArray[Any], second_codes: NDArray[Any], shape: tuple[int, int]
 ) -> IndexArray:
-    """Return how often each value of one feature goes with each value of another.
+    """Return how often each value of one feature occurs with each value of another.
 
     Parameters
     ----------
     first_codes, second_codes : (N,) integers
-        One value per annotation, 0 to ``R - 1`` and 0 to ``C - 1``; N may be 0.
+        One value per annotation, 0 to ``R - 1`` and 0 to ``C - 1``.
     shape : (R, C)
-        How many values each feature has.
+        The number of values of each feature.
 
     Returns
     -------
@@ -108,7 +107,7 @@ def cross_table(
     Raises
     ------
     DatasetError
-        The features have different lengths, or a code is out of range.
+        If the features have different lengths, or a code is out of range.
 
     Examples
     --------
@@ -137,7 +136,7 @@ def cross_table(
 
 
 def _counts(table: NDArray[Any]) -> FloatArray:
-    """Return the counts of a table, if it is one."""
+    """Return a table as counts: whole numbers, 0 or more."""
     try:
         counts = np.asarray(table, np.float64)
     except (TypeError, ValueError):
@@ -224,7 +223,7 @@ def independence(table: NDArray[Any], *, correction: bool = True) -> Independenc
         return Independence(nan, nan, 0, nothing, nan, (nan, nan), NO_TABLE)
     statistic, p_value, freedom, expected = chi2_contingency(used, correction=correction)
     plain = float(((used - expected) ** 2 / expected).sum())
-    # Cochran's other limit: with less, a single annotation decides.
+    # Cochran's other limit: below it, a single annotation decides.
     bounds = (nan, nan) if expected.min() < 1 else _interval(used, plain, int(freedom))
     notes = _notes(counts, used, expected)
     value = min(1.0, sqrt(plain / (used.sum() * (min(used.shape) - 1))))
@@ -249,18 +248,18 @@ def independence(table: NDArray[Any], *, correction: bool = True) -> Independenc
 def _interval(counts: FloatArray, statistic: float, freedom: int) -> tuple[float, float]:
     """Return the bounds of Cramér's V of a table without empty rows and columns."""
     n, smaller = float(counts.sum()), min(counts.shape) - 1
-    # On the limit, the order of rows must not decide.
+    # Rounding, which depends on the order of rows, must not decide at the limit.
     if statistic > _STRONG * (freedom + 1) * (1 + 1e-9):
         return _linearised(counts / n, n, smaller, freedom)
     from scipy.special import chdtr, chndtrinc
 
     def bound(found: float, share: float) -> float:
-        # Below this, no noncentrality makes so small a statistic so improbable.
+        # Otherwise no noncentrality makes so small a statistic so improbable.
         possible = chdtr(freedom, found) > share
         noncentral = float(chndtrinc(found, freedom, share)) if possible else 0.0
         return min(1.0, sqrt(noncentral / (n * smaller)))
 
-    # A table that is nearer to the expected one than chance makes it is no proof of independence.
+    # A table nearer to the expected one than by chance does not prove independence.
     return bound(statistic, (1 + LEVEL) / 2), bound(max(statistic, freedom), (1 - LEVEL) / 2)
 
 
@@ -268,7 +267,7 @@ def _linearised(share: FloatArray, n: float, smaller: int, freedom: int) -> tupl
     rows, columns = share.sum(1, keepdims=True), share.sum(0, keepdims=True)
     parts = share**2 / (rows * columns)
     strength = float(parts.sum()) - 1
-    # What an annotation in each cell moves φ² by.
+    # The slope of φ² along the share of each cell.
     slope = 2 * share / (rows * columns)
     slope = slope - parts.sum(1, keepdims=True) / rows - parts.sum(0, keepdims=True) / columns
     variance = float((share * (slope - (share * slope).sum()) ** 2).sum())

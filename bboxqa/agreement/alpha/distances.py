@@ -16,9 +16,9 @@ Distance = Callable[[FloatArray, FloatArray], FloatArray]
 """(N,) and (N,) values → (N,) distances δ, 0 for equal values, symmetric."""
 
 _MOST_VALUES = 5000
-# Differences of larger numbers can be too large.
+# Differences of numbers beyond this may overflow.
 _LARGE = 1e307
-# Distances looked at in one go.
+# Distances computed at a time.
 _CHUNK = 1 << 22
 
 
@@ -60,7 +60,7 @@ def centred(numbers: FloatArray, marginal: FloatArray) -> tuple[FloatArray, floa
     """
     occurring = marginal > 0
     largest = float(np.abs(numbers[occurring]).max(initial=0))
-    # Two numbers that nothing is beyond have no difference.
+    # Scale down: differences near the float maximum overflow.
     shrunk = 0.25 if largest > _LARGE else 1.0
     number = np.where(occurring, numbers, 0) * shrunk
     middle = np.searchsorted(np.cumsum(marginal), marginal.sum() / 2)
@@ -135,7 +135,7 @@ def _tabled(between: Callable[[IndexArray, IndexArray], FloatArray], n_values: i
 
 
 def _ratio(left: FloatArray, right: FloatArray) -> FloatArray:
-    # Two zeros are equal; the sum of others is above 0.
+    # Without the minimum, two zeros would be 0 / 0.
     total = np.maximum(left + right, np.finfo(np.float64).tiny)
     quotient: FloatArray = (left - right) / total
     return quotient * quotient

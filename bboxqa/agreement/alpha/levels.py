@@ -205,7 +205,7 @@ def _estimator(
     """
     n_units, total = len(counts.size), float(marginal.sum())
     paired = counts.weight * (counts.size >= 2)
-    # Compared with what any one value is from another, nothing may be left of a difference.
+    # Rounding may leave a residue where all values are equal.
     chance = float(marginal @ mean_to) / total
     observed = float(paired @ unlike) / total
     if not chance > ROUNDING * float(mean_to[marginal > 0].max()):
@@ -219,6 +219,6 @@ def _estimator(
     error = clustered_error(influence, counts.group, paired > 0, counts.n_groups)
     value = 1 - observed / expected
     clusters = clusters_of(counts.group, paired > 0)
-    # Nothing stays nothing, also in units that are beyond numbers.
+    # The unit may be infinite, and 0 times infinity is NaN.
     observed, expected = observed * scale if observed else 0.0, expected * scale
     return Estimator(value, observed, expected, OK, table, evaluate, clusters, error)

@@ -36,12 +36,12 @@ CRONBACH_WARNING = (
     "can exceed 0.9 even for opposite annotations"
 )
 
-# Sums of squares that cancel leave about 1e-16 of what they were made of.
+# Sums of squares that cancel leave a residue of about 1e-16 of their terms.
 _ROUNDING = 1e-13
 
 
 def _table(scores: NDArray[Any]) -> FloatArray:
-    """Return the scores, if they are a table of numbers."""
+    """Return the scores as a (N, J) table of finite numbers or NaN."""
     table = np.asarray(scores, np.float64)
     if table.ndim != 2:
         found = f"scores have {count(table.ndim, 'dimension')}"
@@ -59,24 +59,9 @@ def _table(scores: NDArray[Any]) -> FloatArray:
 
 
 def complete_units(scores: NDArray[Any]) -> tuple[FloatArray, str]:
-    """Return the units that everybody rated, and what to say about the others.
+    """Return the units that every annotator rated, (M, J), and a status that counts the others.
 
-    Parameters
-    ----------
-    scores : (N, J) float64
-        N units, J annotators; NaN where a score is missing.
-
-    Returns
-    -------
-    scores : (M, J) float64
-        The rows without NaN.
-    status : str
-        "ok", or how many were left out.
-
-    Raises
-    ------
-    DatasetError
-        The scores are not a table of finite numbers.
+    The scores are (N, J) float64 with NaN where one is missing.
 
     Examples
     --------
@@ -94,16 +79,7 @@ def complete_units(scores: NDArray[Any]) -> tuple[FloatArray, str]:
 
 
 def centred_columns(table: FloatArray) -> FloatArray:
-    """Return columns with mean 0; a constant column becomes zeros, without rounding.
-
-    Parameters
-    ----------
-    table : (N, J) float64
-        Nothing missing; N is 1 or more.
-
-    Returns
-    -------
-    (N, J) float64
+    """Return columns with mean 0; a constant column becomes exact zeros. Nothing may be missing.
 
     Examples
     --------
@@ -118,26 +94,21 @@ def centred_columns(table: FloatArray) -> FloatArray:
 
 
 def cronbach_sums(scores: NDArray[Any]) -> FloatArray:
-    """Return what each unit adds to Cronbach's alpha.
+    """Return what each unit adds to Cronbach's alpha, (J + 3, N).
 
-    Columns may be added in any number and with any weights, as a bootstrap does; see
-    `cronbach_of_sums`.
+    Rows are 1, the square of the unit's total, the sum of its squares, and its J scores, all from
+    scores less the column means. Columns may be added in any number and with any weights, as a
+    bootstrap does; see `cronbach_of_sums`.
 
     Parameters
     ----------
     scores : (N, J) float64
         N units (subjects), J annotators (items), nothing missing; N may be 0.
 
-    Returns
-    -------
-    (J + 3, N) float64
-        Of each unit: 1, the square of its total, the sum of its squares, and its J scores, all
-        from scores with the column means taken off.
-
     Raises
     ------
     DatasetError
-        The scores are not a table of numbers, or some are missing.
+        If the scores are not a table of numbers, or some are missing.
 
     Examples
     --------
@@ -164,19 +135,9 @@ def cronbach_sums(scores: NDArray[Any]) -> FloatArray:
 
 
 def cronbach_of_sums(sums: FloatArray, n_items: int) -> FloatArray:
-    """Return Cronbach's alpha of samples of units.
+    """Return Cronbach's alpha of samples of units, (B,), from their (J + 3, B) sums.
 
-    Parameters
-    ----------
-    sums : (J + 3, B) float64
-        What the units of each sample add to, by `cronbach_sums`.
-    n_items : int
-        J.
-
-    Returns
-    -------
-    (B,) float64
-        NaN where a sample has fewer than two units, or these have equal totals.
+    NaN where a sample has fewer than two units, or where these have equal totals.
     """
     units, squared_totals, squares, scores = sums[0], sums[1], sums[2], sums[3:]
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -188,17 +149,7 @@ def cronbach_of_sums(sums: FloatArray, n_items: int) -> FloatArray:
 
 
 def f_quantiles(above: float, below: float) -> tuple[float, float]:
-    """Return the 2.5 % and 97.5 % quantiles of the F distribution.
-
-    Parameters
-    ----------
-    above, below : float
-        Degrees of freedom of the numerator and the denominator.
-
-    Returns
-    -------
-    tuple of float
-        NaN where degrees of freedom are NaN or not above 0.
+    """Return the 2.5 % and 97.5 % quantiles of the F distribution, by its degrees of freedom.
 
     Examples
     --------
@@ -211,7 +162,7 @@ def f_quantiles(above: float, below: float) -> tuple[float, float]:
 
 
 def _feldt_interval(alpha: float, n_units: int, n_items: int) -> tuple[float, float]:
-    """Return the interval in which (1 − α) / (1 − alpha) is between quantiles of F."""
+    """Return the interval in which (1 − α) / (1 − alpha) lies between quantiles of F."""
     low, high = f_quantiles(n_units - 1, (n_units - 1) * (n_items - 1))
     return 1 - (1 - alpha) * high, 1 - (1 - alpha) * low
 
@@ -221,18 +172,17 @@ def cronbach_alpha(
 ) -> Estimate:
     """Return Cronbach's alpha, which is not a measure of agreement: see `CRONBACH_WARNING`.
 
-    α = J / (J − 1) · (1 − Σ s_j² / s_T²), s_j² the variance of an annotator's scores, s_T² that
-    of the totals of the units (Cronbach 1951, Coefficient alpha and the internal structure of
-    tests, eq. 2). The interval is exact for normal scores: (1 − α) / (1 − α̂) is distributed as
-    F with N − 1 and (N − 1)(J − 1) degrees of freedom (Feldt 1965, Psychometrika 30(3)).
+    α = J / (J − 1) · (1 − Σ s_j² / s_T²), with s_j² the variance of an annotator's scores and s_T²
+    that of the totals of the units [1]_, eq. 2. The interval is exact for normal scores: (1 − α) /
+    (1 − α̂) follows an F distribution with N − 1 and (N − 1)(J − 1) degrees of freedom [2]_.
 
     Parameters
     ----------
     scores : (N, J) float64
         N units (subjects), J annotators (items); NaN where a score is missing.
     missing : {"listwise", "pairwise"}
-        Leave out units that not everybody rated; or take each covariance of two annotators from
-        the units that both rated, s_T² being the sum of all covariances.
+        Leave out units that some annotator did not rate; or take the covariance of two annotators
+        from the units that both rated, s_T² being the sum of all covariances.
 
     Returns
     -------
@@ -242,9 +192,16 @@ def cronbach_alpha(
     Raises
     ------
     ConfigError
-        `missing` has another name.
+        If `missing` has another name.
     DatasetError
-        The scores are not a table of finite numbers.
+        If the scores are not a table of finite numbers.
+
+    References
+    ----------
+    .. [1] L. J. Cronbach (1951), Coefficient alpha and the internal structure of tests,
+           Psychometrika 16(3), doi:10.1007/BF02310555.
+    .. [2] L. S. Feldt (1965), The approximate sampling distribution of Kuder-Richardson reliability
+           coefficient twenty, Psychometrika 30(3), doi:10.1007/BF02289499.
 
     Examples
     --------
@@ -271,7 +228,7 @@ def cronbach_alpha(
 
 
 def _covariances(table: FloatArray) -> FloatArray:
-    """Return the (J, J) covariances of columns, each from the rows that two columns share."""
+    """Return the (J, J) covariances of columns, each from the rows that both columns have."""
     there: BoolArray = ~np.isnan(table)
     shifted = np.where(there, table - np.nanmean(table, axis=0), 0)
     shared = there.T.astype(np.float64) @ there
@@ -304,13 +261,7 @@ NOT_NUMBERS = "undefined: some values are not numbers"
 def cronbach(data: ReliabilityData, numbers: FloatArray | None) -> Estimator:
     """Return Cronbach's alpha with annotators as items and units as subjects.
 
-    Parameters
-    ----------
-    data : ReliabilityData
-        M ratings, no annotator twice in a unit. Units that not everybody rated are left out, and
-        so are annotators who rated none.
-    numbers : (K,) float64, optional
-        The values as numbers.
+    Units that some annotator did not rate are left out, and so are annotators without ratings.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Intraclass correlations: how much of the variance of ratings is that of the units."""
+"""Intraclass correlations, the share of the variance of ratings that lies between units."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ __all__ = ["FORMS", "intraclass_correlations"]
 
 FORMS = ("ICC1", "ICC2", "ICC3", "ICC1k", "ICC2k", "ICC3k")
 
-# Sums of squares that cancel leave about 1e-16 of what they were made of.
+# Sums of squares that cancel leave a residue of about 1e-16 of their terms.
 _ROUNDING = 1e-13
 
 
@@ -64,9 +64,9 @@ def _ratio(above: float, *below: float) -> float:
 
 
 def _against(squares: _MeanSquares, noise: float) -> tuple[float, float]:
-    """Return the correlation of one rating and of the mean of all with this mean square of noise.
+    """Return the correlation of one rating, and of the mean of all, for a mean square of noise.
 
-    Noise that is multiplied by a quantile of F gives a bound.
+    With the noise multiplied by a quantile of F, these are bounds.
     """
     signal = squares.between - noise
     return (
@@ -119,14 +119,12 @@ def _estimates(
 
 
 def intraclass_correlations(scores: NDArray[Any]) -> Mapping[str, Estimate]:
-    """Return the six intraclass correlations of Shrout and Fleiss, with 95 % intervals.
+    """Return the six intraclass correlations of Shrout and Fleiss [1]_, with 95 % intervals.
 
-    ICC1: each unit has annotators of its own. ICC2: annotators are a sample, and their
-    differences count. ICC3: these annotators are all there are, and constant differences between
+    ICC1: each unit has annotators of its own. ICC2: annotators are a sample, and differences
+    between them count. ICC3: these annotators are all there are, and constant differences between
     them do not count. With k: of the mean of all annotators instead of one rating. ICC3k is
-    Cronbach's alpha (Shrout and Fleiss 1979, Intraclass correlations: uses in assessing rater
-    reliability, Psychological Bulletin 86(2); bounds of the mean for ICC2k: McGraw and Wong 1996,
-    Psychological Methods 1(1), table 7).
+    Cronbach's alpha. Bounds of the mean for ICC2k are those of McGraw and Wong [2]_, table 7.
 
     Parameters
     ----------
@@ -142,7 +140,14 @@ def intraclass_correlations(scores: NDArray[Any]) -> Mapping[str, Estimate]:
     Raises
     ------
     DatasetError
-        The scores are not a table of finite numbers.
+        If the scores are not a table of finite numbers.
+
+    References
+    ----------
+    .. [1] P. E. Shrout and J. L. Fleiss (1979), Intraclass correlations: uses in assessing rater
+           reliability, Psychological Bulletin 86(2), doi:10.1037/0033-2909.86.2.420.
+    .. [2] K. O. McGraw and S. P. Wong (1996), Forming inferences about some intraclass correlation
+           coefficients, Psychological Methods 1(1), doi:10.1037/1082-989X.1.1.30.
 
     Examples
     --------
@@ -165,7 +170,7 @@ def intraclass_correlations(scores: NDArray[Any]) -> Mapping[str, Estimate]:
     )
     values = _random_annotators(squares, 1.0)
     low, high = f_quantiles(n - 1, _freedom_of_random(squares, values[0]))
-    # With hardly any freedom, which a negative value leads to, the bound is below the value.
+    # A negative value leaves few degrees of freedom, and the bound would be below the value.
     low = low if low <= 1 else nan
     second = _estimates(
         values, _random_annotators(squares, high), _random_annotators(squares, low), status

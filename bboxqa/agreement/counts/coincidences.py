@@ -6,23 +6,10 @@ from dataclasses import replace
 import numpy as np
 
 from bboxqa.agreement.counts.unit_counts import UnitCounts, unit_counts
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, run_starts
-from bboxqa.model.reliability import Cell, Coincidences, ReliabilityData
+from bboxqa.core.arrays import FloatArray, IndexArray, run_starts
+from bboxqa.model.reliability import Coincidences, ReliabilityData
 
 __all__ = ["coincidence_matrix", "coincidences", "coincidences_of", "join_coincidences"]
-
-
-def _pairable(data: ReliabilityData, missing: str) -> tuple[IndexArray, IndexArray, IndexArray]:
-    """Return unit, value and number of values in the unit of every value that has a partner."""
-    unit, value = data.unit, data.value.astype(np.int64)
-    is_missing: BoolArray = data.state == Cell.MISSING
-    if missing == "category":
-        value = np.where(is_missing, data.n_values, value)
-    else:
-        unit, value = unit[~is_missing], value[~is_missing]
-    size = np.bincount(unit, minlength=len(data.group))[unit]
-    keep = size >= 2
-    return unit[keep], value[keep], size[keep]
 
 
 def coincidences(data: ReliabilityData, missing: str) -> Coincidences:
@@ -107,21 +94,16 @@ def join_coincidences(parts: Sequence[Coincidences]) -> Coincidences:
 
 
 def coincidence_matrix(data: ReliabilityData, missing: str) -> tuple[IndexArray, FloatArray]:
-    """Return the coincidence matrix of the values that occur.
+    """Return the values that occur in pairs, (K,) int64, and their coincidences o_ck, (K, K).
+
+    The matrix is symmetric, and its sum is the number of pairable values. It takes memory for
+    units × K; coefficients need `coincidences` only.
 
     Parameters
     ----------
     data : ReliabilityData
-        M cells.
     missing : {"category", "ignore"}
-        Whether a missing annotation is a value of its own, or none.
-
-    Returns
-    -------
-    values : (K,) int64
-        The values that occur in pairs, sorted; ``data.n_values`` stands for missing.
-    matrix : (K, K) float64
-        o_ck; symmetric, and its sum is the number of pairable values.
+        Whether a missing annotation is a value of its own, ``data.n_values``, or none.
 
     Examples
     --------
@@ -131,20 +113,14 @@ def coincidence_matrix(data: ReliabilityData, missing: str) -> tuple[IndexArray,
     >>> coincidence_matrix(table, "category")[1].tolist()
     [[2.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
     """
-    unit, value, size = _pairable(data, missing)
-    values, code = np.unique(value, return_inverse=True)
-    starts = run_starts(unit)
-    counts = np.diff(np.append(starts, len(unit)))
-    # Every value of a unit beside every value of the same unit.
-    left = np.repeat(np.arange(len(unit)), size)
-    first = np.repeat(starts, counts)
-    right = np.repeat(first, size) + (
-        np.arange(len(left)) - np.repeat(np.cumsum(size) - size, size)
-    )
-    other = left != right
-    matrix = np.zeros((len(values), len(values)))
-    weight = 1 / (size[left[other]] - 1)
-    if data.weight is not None:
-        weight *= data.weight[unit[left[other]]]
-    np.add.at(matrix, (code[left[other]], code[right[other]]), weight)
+    counts = unit_counts(data, missing)
+    keep = np.flatnonzero(counts.size[counts.unit] >= 2)
+    unit, count = counts.unit[keep], counts.count[keep]
+    values, code = np.unique(counts.value[keep], return_inverse=True)
+    given = np.zeros((len(counts.size), len(values)))
+    given[unit, code] = count
+    share = counts.weight / np.maximum(counts.size - 1, 1)
+    matrix = given.T @ (given * share[:, None])
+    # No rating pairs with itself.
+    np.fill_diagonal(matrix, np.diagonal(matrix) - given.T @ share)
     return values, matrix

@@ -102,7 +102,7 @@ class _Tally:
         return self._keys, self._counts
 
 
-# Pairs of cells looked at in one go.
+# Pairs of cells yielded at a time.
 _CHUNK = 1 << 22
 
 
@@ -135,7 +135,7 @@ def cell_pairs(
         place, _ = rows(begins[start:stop], ends[start:stop])
         left = np.repeat(sources[start:stop], np.diff(total[start : stop + 1]))
         right = cells[place]
-        # Two who drew find each other twice; the first finding is enough.
+        # A pair of drawn cells comes up from both sides.
         once = np.flatnonzero(~drawn[right] | (left < right))
         yield left[once], right[once]
         start = stop

@@ -19,7 +19,7 @@ from bboxqa.model.reliability import ReliabilityData
 
 __all__ = ["AnswerPairs", "answer_chunks"]
 
-# Pairs of answers that are held at once, if no annotator alone has more.
+# Pairs of answers held at a time, unless one annotator has more.
 _CHUNK = 1 << 20
 
 
@@ -72,7 +72,7 @@ class AnswerPairs:
             return np.ones(n_pairs, np.bool_)
         units, _ = _runs(self.unit * n_pairs + self.pair)
         times, clusters = (np.bincount(of, minlength=n_pairs) for of in (units % n_pairs, pair))
-        # Units that stand for several are clusters of these.
+        # A unit that stands for several is a cluster of several.
         several = sum_by(self.pair, self.weight - 1, n_pairs) > 0
         same: BoolArray = (times == clusters) & ~several
         return same
@@ -106,7 +106,7 @@ def answer_chunks(data: ReliabilityData, n_annotators: int) -> Iterator[AnswerPa
     key = data.unit[drawn] * n_annotators + data.annotator[drawn]
     unit, annotator = data.unit[drawn], data.annotator[drawn].astype(np.int64)
     value = data.value[drawn].astype(np.int64)
-    # Those who come later in a unit begin where one's own answers end.
+    # The partners of an answer are those of later annotators of its unit.
     begins = np.searchsorted(key, key, side="right")
     ends = np.searchsorted(unit, unit, side="right")
     units_alone = data.units_alone

@@ -59,7 +59,7 @@ def unit_agreement(counts: UnitCounts, weights: FloatArray | None = None) -> Flo
     if weights is None:
         alike = sum_by(counts.unit, counts.count * (counts.count - 1), len(size))
     else:
-        # Rows of counts in chunks, times the weights: a unit has few of many values.
+        # In chunks, since most counts of units × values are 0.
         alike = np.zeros(len(size))
         step = max(1, (1 << 22) // counts.n_values)
         for start in range(0, len(size), step):
@@ -228,7 +228,7 @@ def fleiss_per_value(counts: UnitCounts) -> ValueKappas:
         )
         chance = 2 * share * (1 - share)
         kappa: FloatArray = 1 - unlike / chance
-        # What an unlike pair, and a share of ratings, change kappa by.
+        # The slope of kappa along the share of unlike pairs and the share of the value.
         slope = np.stack([-1 / chance, 2 * (1 - 2 * share) * unlike / chance**2]) / total[:, None]
         moved = (slope[:, value] * inside).sum(0)
         # Every cluster also moves the means, whether the value occurs in it or not.
@@ -241,7 +241,7 @@ def fleiss_per_value(counts: UnitCounts) -> ValueKappas:
     known = chance > ROUNDING
     kappa[~known] = np.nan
     error[~known | (unlike <= ROUNDING) | (n_clusters < 2) | ~(error > NO_ERROR)] = np.nan
-    # A value that is rare, or nearly everywhere, says little however many clusters there are.
+    # The interval of a rare or nearly constant value rests on the few clusters that differ.
     given = np.bincount(value, minlength=n_values)
     all_of_it = inside[1] >= every[1, cluster] - ROUNDING
     missing = n_clusters - np.bincount(value[all_of_it], minlength=n_values)

@@ -22,7 +22,7 @@ from bboxqa.model.reliability import ReliabilityData
 
 __all__ = ["cohen_pairs"]
 
-# Cells of tables that are held at once.
+# Cells of tables held at a time.
 _CHUNK = 1 << 22
 
 
@@ -180,7 +180,7 @@ def _block_of_cells(
     def by_cluster(amounts: FloatArray) -> FloatArray:
         everywhere = np.zeros((len(amounts), cells.n_cells))
         everywhere[:, cells.place] = amounts
-        # Row by row: what is looked up then stays in the cache.
+        # Row by row, so that the row stays in the cache.
         return np.stack([row.take(cells.cell) for row in everywhere])
 
     return PairBlock(

@@ -33,7 +33,7 @@ def _expected(
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         share = np.nan_to_num(given / given.sum(1, keepdims=True))
-    # A resample can leave an annotator without a rating: the others are compared.
+    # In a resample an annotator may have no rating; then the others are compared.
     n_annotators = (given.sum(1) > 0).sum(0)
     others = share.sum(0) - share
     if weights is not None:
@@ -103,7 +103,7 @@ def conger_kappa(data: ReliabilityData, weights: FloatArray | None = None) -> Es
         return undefined(NO_VARIATION, observed, expected)
     kappa = (observed - expected) / (1 - expected)
     rated = weight * (size >= 1)
-    # What a rating changes in the share of its annotator, less the mean of that.
+    # The slope along the rating's share of its annotator, less its mean.
     centred = (slope - (share * slope).sum(1, keepdims=True))[annotator, value, 0]
     chance = sum_by(unit, weight[unit] * centred / given.sum(1)[annotator, 0], len(size))
     observing = paired * (agreement - expected) / paired.sum()

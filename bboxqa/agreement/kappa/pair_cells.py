@@ -13,11 +13,11 @@ from bboxqa.model.reliability import ReliabilityData
 
 __all__ = ["PairCells", "cell_chunks", "prefers_cells"]
 
-# Of fewer answers than this, a pair takes longer by itself than among others.
+# Below this number of answers, a pair is faster among others.
 _MANY = 2000
-# Units of a pair that one of them did not rate take time, too.
+# The least share of units that a pair has to share: the others take time, too.
 _SHARED = 0.25
-# So many different cells can be counted without sorting.
+# Up to this number, cells are counted without sorting.
 _CELLS = 1 << 16
 
 

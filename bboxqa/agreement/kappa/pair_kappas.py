@@ -157,7 +157,7 @@ def pair_kappas(blocks: Iterable[PairBlock], data: ReliabilityData, shares: Shar
     left = total[:, None] + change[:, clusters]
     with np.errstate(divide="ignore", invalid="ignore"):
         without = left[1::2] / left[::2]
-    # What is left of a sum of counts is 0, or 1 at least.
+    # The remaining weight is a count: 0, or 1 at least.
     without[left[::2] < 0.5] = nan
     return PairKappas(_joined(tables), clusters, without, data.n_groups)
 
@@ -213,10 +213,10 @@ def _table(block: PairBlock, shares: Shares, kappa_left: FloatArray) -> PairTabl
             error = np.sqrt((n_clusters - 1) / n_clusters * squares)
         else:
             squares = sum_by(pair, times * block.moved**2, n_pairs)
-            # Of independent units Fleiss, Cohen and Everitt divide by their number, not one less.
+            # For independent units Fleiss, Cohen and Everitt divide by n, not by n - 1.
             less = np.where(block.independent, 1, n_clusters / (n_clusters - 1))
             error = np.sqrt(squares * less)
-    # Where nothing varies, as at the ends of the scale, there is no slope.
+    # Where nothing varies, as at the ends of the scale, the linearised error is 0.
     error[(observed >= 1 - ROUNDING) | (n_clusters < 2) | ~(error > NO_ERROR)] = nan
     return PairTable(
         first=block.first,

@@ -1,4 +1,4 @@
-"""How much of the time annotators say the same, and Cronbach's alpha as a contrast to it."""
+"""The share of time on which annotators agree, and Cronbach's alpha as a contrast to it."""
 
 from itertools import pairwise
 from math import nan
@@ -6,16 +6,17 @@ from typing import Any
 
 import numpy as np
 
+from bboxqa.agreement.counts.unit_counts import unit_counts
 from bboxqa.agreement.uncertainty.estimator import OK, Estimator, clusters_of, undefined
 from bboxqa.agreement.uncertainty.linear import pseudo_value_estimator
 from bboxqa.agreement.uncertainty.sum_table import SumTable
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, run_starts, sum_by
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, sum_by
 from bboxqa.model.ratings import Ratings
 from bboxqa.model.reliability import Cell
 
 __all__ = ["cronbach_of_points", "label_agreement"]
 
-# A variance of less than this share of the squares is one of rounding.
+# A variance below this share of the squares is rounding.
 _ROUNDING = 1e-26
 
 _NO_TWO = "undefined: no stretch of time was annotated by everyone, or there is one annotator only"
@@ -24,28 +25,27 @@ _SAME_TOTALS = "undefined: the annotators' codes have the same sum, so the varia
 
 
 def label_agreement(ratings: Ratings) -> list[Estimator]:
-    """Return for each value on which share of time annotators agree on it.
+    """Return for each value the share of time on which annotators agree on it.
 
-    For a value c: the time on which both say c divided by the time on which at least one does.
-    It is the mean over the pairs of annotators, each weighted by the time that its share is of:
-    sums over pairs, divided.
+    For a value c it is the time on which both annotators of a pair say c, divided by the time on
+    which at least one does, both summed over the pairs: the coefficient of community of Jaccard
+    [1]_, without correction for chance. All clusters with something to compare are drawn, also
+    those without the value, since its frequency is random too.
 
     Parameters
     ----------
     ratings : Ratings
-        M ratings; units without a weight count once. No annotator twice in a unit.
+        Units without a weight count once. No annotator twice in a unit.
 
     Returns
     -------
     list of Estimator
-        K, one per value. The two sums are the time on which both and either say it, in sample
-        points; none where it is undefined. All clusters with something to compare are drawn, also
-        those in which nobody says it: how often a label occurs is a matter of chance, too.
+        One per value. The two sums are the time of both and of either, in sample points.
 
-    Notes
-    -----
-    It is the coefficient of community of Jaccard (1912), "The distribution of the flora in the
-    alpine zone", on time. Chance is not taken into account.
+    References
+    ----------
+    .. [1] P. Jaccard (1912), The distribution of the flora in the alpine zone, New Phytologist
+           11(2), doi:10.1111/j.1469-8137.1912.tb05611.x.
 
     Examples
     --------
@@ -59,7 +59,8 @@ def label_agreement(ratings: Ratings) -> list[Estimator]:
     """
     data = ratings.data
     _, weight, raters = _said(ratings)
-    unit, value, times = _answers(ratings)
+    counts = unit_counts(data)
+    unit, value, times = counts.unit, counts.value, counts.count.astype(np.int64)
     both = weight[unit] * _pairs(times)
     either = weight[unit] * (_pairs(raters[unit]) - _pairs(raters[unit] - times))
     clusters = clusters_of(data.group, (weight > 0) & (raters > 1))
@@ -74,25 +75,15 @@ def label_agreement(ratings: Ratings) -> list[Estimator]:
 
 
 def _said(ratings: Ratings) -> tuple[BoolArray, IndexArray, IndexArray]:
-    """Return which ratings count, how many points each unit stands for, and its raters."""
+    """Return the ratings that count, (M,), and the points and the raters of each unit, (U,)."""
     data = ratings.data
     said = data.state == Cell.CATEGORY
     weight = np.ones(len(data.group), np.int64) if data.weight is None else data.weight
     return said, weight, np.bincount(data.unit[said], minlength=len(data.group))
 
 
-def _answers(ratings: Ratings) -> tuple[IndexArray, IndexArray, IndexArray]:
-    """Return each value that a unit was given, and how often."""
-    data = ratings.data
-    said = data.state == Cell.CATEGORY
-    key = np.sort(data.unit[said] * data.n_values + data.value[said])
-    first = run_starts(key)
-    unit, value = np.divmod(key[first], max(data.n_values, 1))
-    return unit, value, np.diff(first, append=len(key))
-
-
 def _pairs(number: IndexArray) -> IndexArray:
-    """Return how many pairs there are of so many."""
+    """Return the number of pairs among n things."""
     return number * (number - 1) // 2
 
 
@@ -123,24 +114,22 @@ def _ratio(sums: FloatArray) -> FloatArray:
 def cronbach_of_points(ratings: Ratings) -> Estimator:
     """Return Cronbach's alpha with the points in time as items and the annotators as cases.
 
-    k / (k − 1) · (1 − Σ variance of an item / variance of the sums) over k points (Cronbach 1951,
-    "Coefficient alpha and the internal structure of tests", equation 2); with the points as items
-    it is what a table of annotators × points yields in a program that takes columns for items.
-    It asks whether the sums of codes tell the annotators apart, and not whether they agree: two
-    annotators who nearly always differ in one direction come close to 1, since every point
-    confirms that the one's codes are higher. It is here as a contrast, never as a measure.
+    k / (k − 1) · (1 − Σ variance of an item / variance of the sums) over k points [1]_, eq. 2: what
+    a table of annotators × points yields in a program that takes columns for items. It measures
+    whether the sums of codes tell the annotators apart, not whether they agree: two annotators who
+    nearly always differ in one direction come close to 1. It is a contrast, never a measure of
+    agreement. Undefined with one annotator, or where the sums are equal.
 
     Parameters
     ----------
     ratings : Ratings
-        Each unit stands for as many points as its weight says; only those count that all
-        annotators rated, once each. Values are taken as numbers where they are, and else by their
-        place among the values.
+        Each unit stands for as many points as its weight. Points that some annotator did not rate
+        are left out. Values that are not numbers are replaced by their ranks.
 
-    Returns
-    -------
-    Estimator
-        Undefined where nobody can be told apart: with one annotator, or where the sums are equal.
+    References
+    ----------
+    .. [1] L. J. Cronbach (1951), Coefficient alpha and the internal structure of tests,
+           Psychometrika 16(3), doi:10.1007/BF02310555.
 
     Examples
     --------
@@ -170,13 +159,13 @@ def cronbach_of_points(ratings: Ratings) -> Estimator:
         advice = "Report krippendorff_alpha, which needs no differing sums."
         return undefined(_SAME_TOTALS, advice=advice)
     clusters = clusters_of(group, weight > 0)
-    # A recording that is drawn twice is an item that is there twice, which raises alpha by itself.
+    # A recording drawn twice would be a repeated item, which raises alpha by itself.
     rest = sums.sum(1, keepdims=True) - sums[:, clusters]
     return pseudo_value_estimator(value, clusters, _cronbach(rest), data.n_groups)
 
 
 def _cronbach(sums: FloatArray) -> FloatArray:
-    """Return Cronbach's alpha from points, variances of points, and sums of each annotator."""
+    """Return Cronbach's alpha from points, variances of points, and the sums of each annotator."""
     points, of_items, of_sums = sums[0], sums[1], sums[2:].var(axis=0, ddof=1)
     with np.errstate(divide="ignore", invalid="ignore"):
         alpha: FloatArray = points / (points - 1) * (1 - of_items / of_sums)

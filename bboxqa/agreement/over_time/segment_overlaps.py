@@ -1,4 +1,4 @@
-"""Segments of one annotator that overlap: where they do, and which of them wins."""
+"""Segments of one annotator that overlap, and rules that decide which of them wins."""
 
 import heapq
 from itertools import pairwise
@@ -18,18 +18,14 @@ def overlapping(
 ) -> tuple[IndexArray, IndexArray]:
     """Return the segments that start before an earlier one of the same annotator has ended.
 
+    Each appears once as `later`; `earlier` is the one that reaches furthest. Both are (P,) int64.
+
     Parameters
     ----------
     annotator : (N,) int32
-        Sorted; N may be 0.
+        Sorted.
     start, end : (N,) int64
         Milliseconds, 0 or more; sorted by start within an annotator.
-
-    Returns
-    -------
-    earlier, later : (P,) int64
-        Each segment that overlaps an earlier one appears once as `later`; `earlier` is the one
-        that reaches furthest.
 
     Examples
     --------
@@ -39,7 +35,7 @@ def overlapping(
     """
     if len(start) == 0:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    # Far enough apart that no segment of one annotator reaches the next one.
+    # Shift annotators apart, so that no segment reaches those of the next one.
     shift = np.unique(annotator, return_inverse=True)[1] * int(end.max())
     reach = np.maximum.accumulate(end + shift)
     furthest = np.maximum.accumulate(
@@ -52,22 +48,21 @@ def overlapping(
 def without_overlaps(
     annotator: IntArray, start: IndexArray, end: IndexArray, rule: Overlaps
 ) -> tuple[IndexArray, IndexArray, IndexArray]:
-    """Return pieces of segments such that every annotator says one thing at a time.
+    """Return pieces of segments such that every annotator has one label at a time.
 
     Parameters
     ----------
     annotator, start, end : (N,)
         As in `overlapping`.
     rule : {"first", "last", "longest"}
-        Which segment wins where there are several: the one that started first, of those that
-        started together the one that stands first; the one that started last, of those that
-        started together the one that stands last; or the longest, of those that are equally long
-        the first.
+        The segment that wins where several overlap: the one that started first or last (if they
+        started together, the one that comes first or last), or the longest (if equally long, the
+        first).
 
     Returns
     -------
     segment, start, end : (M,) int64
-        Pieces, sorted by annotator, then start; `segment` says what each is a piece of.
+        Pieces, sorted by annotator, then start; `segment` is the index of the whole segment.
 
     Examples
     --------
@@ -92,7 +87,7 @@ def without_overlaps(
 
 
 def _by_priority(start: IndexArray, end: IndexArray, rule: Overlaps) -> IndexArray:
-    """Return the places of segments that are sorted by start, the winner over all others first."""
+    """Return the order of precedence of segments that are sorted by start."""
     place = np.arange(len(start))
     if rule == "first":
         return place
@@ -102,7 +97,7 @@ def _by_priority(start: IndexArray, end: IndexArray, rule: Overlaps) -> IndexArr
 
 
 def _winners(start: IndexArray, end: IndexArray, rank: IndexArray) -> list[tuple[int, int, int]]:
-    """Return who has the lowest rank at each time: segment, begin and end, in order of time."""
+    """Return the segment of lowest rank at each time, as (segment, begin, end)."""
     pieces: list[tuple[int, int, int]] = []
     waiting: list[tuple[int, int]] = []
     starts, ends, ranks = start.tolist(), end.tolist(), rank.tolist()

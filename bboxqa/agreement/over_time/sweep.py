@@ -1,4 +1,4 @@
-"""Agreement over time: segments become stretches on which no annotator changes their mind."""
+"""Agreement over time: segments become stretches on which no annotator changes the label."""
 
 from dataclasses import dataclass, replace
 from math import isfinite
@@ -29,10 +29,10 @@ _ADVICE = (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Line:
-    """Pieces of time of every annotator and block, one after the other.
+    """Pieces of time of every annotator and block, in order.
 
-    A block is a recording in a tier. All blocks lie on one line of time, so that one search
-    finds a moment in any of them.
+    A block is a recording in a tier. All blocks lie on one time line, so that one search finds a
+    time in any of them.
     """
 
     block_start: IndexArray
@@ -63,47 +63,45 @@ def sweep(
     support: Literal["all", "marked"] = "all",
     overlaps: Overlaps = "refuse",
 ) -> Ratings:
-    """Return what each annotator said about each stretch of time between two boundaries.
+    """Return the label of each annotator on each stretch of time between two boundaries.
 
-    Work and memory grow with the number of boundaries, never with the length of time.
+    Work and memory grow with the number of boundaries, not with the length of time.
 
     Parameters
     ----------
     segments : Segments
-        N segments; N may be 0.
     tier : str, optional
-        Which tier to measure; None for all of them, one after the other. A label that occurs in
-        several tiers is one value, and the background is one value for all.
+        The tier to measure; None for all of them. A label that occurs in several tiers is one
+        value, and so is the background.
     resolution_ms : int
         A sample point stands in the middle of every R milliseconds of each recording, at ⌊R/2⌋,
-        ⌊R/2⌋ + R, …; the weight of a stretch is how many fall into it, and a stretch without any
-        is left out.
+        ⌊R/2⌋ + R, …; the weight of a stretch is the number of points in it. Stretches without any
+        are left out.
     support : {"all", "marked"}
         Whether to keep the stretches on which nobody marked anything.
     overlaps : {"refuse", "first", "last", "longest"}
-        Who wins where an annotator has several segments at a time in one tier: the one that
-        started first or last, where they start together the one that comes first or last in the
-        files; or the longest, where equally long the first.
+        The segment that wins where an annotator has several at a time in one tier; see
+        `without_overlaps`.
 
     Returns
     -------
     Ratings
         A unit is a stretch, its group the recording, its weight the number of sample points. The
-        values are the labels that occur, and last `BACKGROUND` where it occurs: an annotator who
-        was asked about a recording marked nothing there. Who was not asked has no cell.
+        values are the labels that occur, and last `BACKGROUND`, where an annotator who was asked
+        about a recording marked nothing. Annotators who were not asked have no cell.
 
     Raises
     ------
     ConfigError
         If there is no such tier, or a setting has a wrong value.
     DatasetError
-        If a segment is impossible, or overlaps are to be refused and there are any.
+        If a segment is impossible, or if segments overlap and `overlaps` is "refuse".
 
     Notes
     -----
-    The continuum as units of equal length, the gaps a category of their own: the simplest of the
-    unitizing designs of Krippendorff (2019), "Content Analysis", 4th ed., ch. 12, which counts
-    neighbouring points as independent; intervals have to draw recordings, not stretches.
+    The continuum is cut into units of equal length, with the gaps as a category: the simplest of
+    the unitizing designs of Krippendorff (2019, Content Analysis, 4th ed., ch. 12). It counts
+    neighbouring points as independent, so that intervals have to draw recordings, not stretches.
 
     Examples
     --------
@@ -142,7 +140,7 @@ def sweep(
 
 
 def _points_before(time: IndexArray, resolution_ms: int) -> IndexArray:
-    """Return how many sample points stand before each time, in whole numbers throughout."""
+    """Return the number of sample points before each time."""
     return -((resolution_ms // 2 - time) // resolution_ms)
 
 
@@ -178,10 +176,10 @@ def _on_one_line(segments: Segments, tier: str | None) -> _Line:
     starts = np.cumsum(lengths) - lengths
     block = np.searchsorted(tiers, segments.tier[segment]) * n_recordings
     offset = starts[block + segments.recording[segment]]
-    # The order in the files decides between equal starts.
+    # Equal starts keep the order of the files.
     order = np.lexsort((segment, offset + segments.start[segment], segments.annotator[segment]))
     segment, offset = segment[order], offset[order]
-    # The start of a recording of no length would hide that of the next one.
+    # A recording of no length has the same start as the next one and would hide it.
     real = np.flatnonzero(lengths > 0)
     return _Line(
         block_start=starts[real],
@@ -198,20 +196,10 @@ def _on_one_line(segments: Segments, tier: str | None) -> _Line:
 def overlapping_segments(
     segments: Segments, tier: str | None = None
 ) -> tuple[IndexArray, IndexArray]:
-    """Return the segments that overlap an earlier one of their annotator.
+    """Return the indices of segments that overlap an earlier one of their annotator and tier.
 
-    Parameters
-    ----------
-    segments : Segments
-        N segments, each possible by itself.
-    tier : str, optional
-        None for those of every tier; segments of different tiers never overlap.
-
-    Returns
-    -------
-    earlier, later : (P,) int64
-        Indices of segments. Each that starts before an earlier one has ended appears once as
-        `later`, beside the one that reaches furthest.
+    Each that starts before an earlier one has ended appears once as `later`, beside the one that
+    reaches furthest.
     """
     line = _on_one_line(segments, tier)
     earlier, later = overlapping(line.annotator, line.start, line.end)
@@ -282,7 +270,7 @@ def _ratings(
 
 
 def _numbers(names: list[str]) -> list[float]:
-    """Return the labels as numbers, or nothing where one is not a number."""
+    """Return the labels as numbers, or an empty list where one is not a finite number."""
     try:
         numbers = [float(name) for name in names]
     except ValueError:

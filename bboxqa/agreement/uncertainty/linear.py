@@ -12,9 +12,9 @@ from bboxqa.core.arrays import FloatArray, IndexArray
 __all__ = ["FEWEST", "NO_ERROR", "fisher_interval", "pseudo_value_estimator"]
 
 FEWEST = 10
-"""With fewer clusters than this, an interval without draws covers too rarely to be shown."""
+"""With fewer clusters, intervals from standard errors cover the truth too rarely."""
 NO_ERROR = 1e-12
-"""A standard error below this is one of rounding: nothing varied."""
+"""A standard error below this is rounding: nothing varies."""
 
 
 def pseudo_value_estimator(

@@ -27,12 +27,12 @@ Name = TypeVar("Name", bound=Hashable)
 LEVEL = 0.95
 """The share of replicates that an interval spans."""
 
-# Replicates drawn together, and how many weights of theirs there may be.
+# Replicates drawn together, and the most weights that these may have.
 _CHUNK = 100
 _WEIGHTS = 1 << 23
 # Replicates that differ by less are equal.
 _TIE = 1e-12
-# An interval stands on the replicates in which the coefficient is defined: nearly all of them.
+# The least share of replicates with a defined coefficient for an interval.
 _DEFINED = 0.95
 
 
@@ -232,8 +232,8 @@ def bca_interval(
     """
     nothing = np.full(2, np.nan)
     defined = replicates[~np.isnan(replicates)]
-    # Ties count half, so that a coarse coefficient is not called biased; sums of the same numbers
-    # in another order differ by rounding.
+    # Ties count half, so that a coarse coefficient has no bias. Values that differ by rounding are
+    # ties, since the sums are added in another order.
     apart = defined - value
     below = float(np.sum(apart < -_TIE) + np.sum(np.abs(apart) <= _TIE) / 2)
     if np.isnan(value) or np.isnan(without).any() or not 0 < below < len(defined):

@@ -88,7 +88,7 @@ def plan_clusters(
         return nothing("too few clusters to tell how sure the coefficient is")
     if width == 0:
         return nothing("everything agrees in the data in hand: they show no spread to plan by", 0.0)
-    # Less a rounding, so that a target that is reached exactly takes no more.
+    # The factor keeps rounding from adding a cluster where the target is met exactly.
     needed = max(2, ceil(n_clusters * (width / target_width) ** 2 * (1 - 1e-12)))
     more = max(0, needed - n_clusters)
     return Plan(estimator.value, n_clusters, width, target_width, needed, more, OK)

@@ -1,1 +1,1 @@
-"""Coefficients without one annotator, unit or rating."""
+"""Coefficients without one annotator, unit or value."""

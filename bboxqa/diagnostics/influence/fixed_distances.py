@@ -1,7 +1,7 @@
-"""Distances that do not depend on what else occurs: nominal, interval, ratio, and own ones.
+"""Distances that do not depend on the other values: nominal, interval, ratio and user-defined.
 
-What leaving something out takes of them has short forms for nominal and interval data, which can
-have any number of different values; the others look at each two values.
+Nominal and interval data have short forms, for any number of different values; the others compare
+each two values.
 """
 
 from collections.abc import Callable
@@ -17,7 +17,7 @@ from bboxqa.core.errors import ConfigError
 
 __all__ = ["FixedDistances", "fixed_distances"]
 
-# Numbers that are held at once.
+# Numbers held at a time.
 _CHUNK = 1 << 20
 
 
@@ -35,7 +35,7 @@ class FixedDistances:
         (N,) columns, (N,) codes, (N,) amounts, each code once in a column, and the number of
         columns B → (B,), Σ_ck a_c a_k δ(c, k).
     to_unit : callable
-        Counts of E values of units → (E,), from each value to all ratings of its unit.
+        Counts of E values of units → (E,), the distances of each value to all ratings of its unit.
     """
 
     between: Callable[[IndexArray, IndexArray], FloatArray]
@@ -52,12 +52,11 @@ def fixed_distances(
     Parameters
     ----------
     level : {"nominal", "interval", "ratio"} or callable
-        Ordinal distances are of ranks, which the other values decide.
     numbers : (K,) float64, optional
-        The values in rising order; not needed where nominal.
+        The values in rising order; not needed for nominal data.
     marginal : (K,) float64
-        How often each occurs among what is compared. Distances of interval data are in a unit
-        that suits these, and are 0 for others.
+        How often each value occurs among those compared. Distances of interval data are scaled by
+        these, and are 0 for values that do not occur.
 
     Raises
     ------
@@ -115,7 +114,7 @@ def _nominal_to_unit(counts: UnitCounts) -> FloatArray:
 
 
 def _interval_mean_to(place: FloatArray, amount: FloatArray) -> FloatArray:
-    # By way of a value that occurs: of the only one there is, nothing is left to itself.
+    # Relative to a value that occurs: the distance of a single value to itself is exactly 0.
     total = amount.sum(0)
     middle = np.argmax(np.cumsum(amount, axis=0) >= total / 2, axis=0)
     away = place[:, None] - place[middle]

@@ -1,8 +1,8 @@
-"""Alpha without one unit, annotator or value: who and what lowers it.
+"""Alpha without one unit, annotator or value, which shows what lowers it.
 
-Each is found from the totals and what the one left out has put into them, without counting the
-rest again; of ordinal data see `bboxqa.diagnostics.influence.leave_out_ranks`. The rest is counted
-only where nearly everything goes with it, so that a difference of sums would have no digits left.
+Each is computed from the totals and what the one left out adds to them, without counting the rest
+again; for ordinal data see `bboxqa.diagnostics.influence.leave_out_ranks`. The rest is counted only
+where little of it remains, so that a difference of sums would have no significant digits.
 """
 
 from collections.abc import Callable
@@ -28,35 +28,23 @@ from bboxqa.model.reliability import ReliabilityData
 
 __all__ = ["alpha_without_annotators", "alpha_without_units", "alpha_without_values"]
 
-# What is left of a sum is counted anew below this share of it.
+# Remainders below this share of the whole are counted again.
 _FEW = 1e-6
 
 
 def alpha_without_units(
     counts: UnitCounts, level: str | Distance = "nominal", numbers: FloatArray | None = None
 ) -> FloatArray:
-    """Return alpha without each unit.
+    """Return alpha without each unit, (U,); NaN where it is then undefined.
+
+    A unit that stands for several is left out with all of them. Nominal and interval data take a
+    step for each value of a unit, others for each two.
 
     Parameters
     ----------
     counts : UnitCounts
-        Of U units.
-    level : {"nominal", "ordinal", "interval", "ratio"} or callable
-        Nominal and interval data take a step for each value of a unit, others for each two; very
-        many different values of ordinal data take more, see `ranked_without_units`.
-    numbers : (K,) float64, optional
-        The values, in rising order; for nominal and ordinal data not needed.
-
-    Returns
-    -------
-    (U,) float64
-        NaN where alpha is undefined without the unit. A unit that stands for several is left out
-        with all of them.
-
-    Raises
-    ------
-    ConfigError
-        As `alpha`.
+    level, numbers
+        As for `alpha`, which raises the same errors.
 
     Examples
     --------
@@ -85,29 +73,19 @@ def alpha_without_annotators(
     level: str | Distance = "nominal",
     numbers: FloatArray | None = None,
 ) -> FloatArray:
-    """Return alpha without each annotator; alpha with all of them less this is their vitality.
+    """Return alpha without each annotator, (A,); NaN where it is then undefined.
+
+    Alpha of all annotators less this is the vitality of the annotator. Units that only one of the
+    others rated are no longer compared.
 
     Parameters
     ----------
     data : ReliabilityData
-        M cells, no annotator twice in a unit. Missing ones are left out.
+        No annotator twice in a unit.
     n_annotators : int
-        A.
-    level : {"nominal", "ordinal", "interval", "ratio"} or callable
-        Ordinal data take a step for each annotator and each two values that coincide anywhere.
-    numbers : (K,) float64, optional
-        The values, in rising order; for nominal and ordinal data not needed.
-
-    Returns
-    -------
-    (A,) float64
-        NaN where alpha is undefined without the annotator. Units that only one of the others
-        rated are not compared any more.
-
-    Raises
-    ------
-    ConfigError
-        As `alpha`.
+    level, numbers
+        As for `alpha`, which raises the same errors. Ordinal data take a step for each annotator
+        and each two values that coincide anywhere.
 
     Examples
     --------
@@ -132,30 +110,19 @@ def alpha_without_annotators(
 def alpha_without_values(
     counts: UnitCounts, level: str | Distance = "nominal", numbers: FloatArray | None = None
 ) -> FloatArray:
-    """Return alpha without the row and the column of each value in the coincidence matrix.
+    """Return alpha without the row and the column of each value in the coincidence matrix, (K,).
 
-    What the value is confused with no longer counts, while the coincidences of the others stay as
-    they are (Krippendorff 2019, Content Analysis, ch. 12: leaving out a category).
+    Confusions with the value no longer count, while the coincidences of the others stay
+    (Krippendorff 2019, Content Analysis, ch. 12: leaving out a category). NaN where alpha is then
+    undefined.
 
     Parameters
     ----------
     counts : UnitCounts
-        With K values.
-    level : {"nominal", "ordinal", "interval", "ratio"} or callable
-        Ordinal data are ranked again without each value, which takes K steps for each two values
-        that coincide; ratio data and own distances take K³.
-    numbers : (K,) float64, optional
-        The values, in rising order; for nominal and ordinal data not needed.
-
-    Returns
-    -------
-    (K,) float64
-        NaN where alpha is undefined without the value.
-
-    Raises
-    ------
-    ConfigError
-        As `alpha`.
+    level, numbers
+        As for `alpha`, which raises the same errors. Ordinal data are ranked again without each
+        value, in K steps for each two values that coincide; ratio data and user-defined distances
+        take K³.
 
     Examples
     --------
@@ -171,7 +138,7 @@ def alpha_without_values(
         found = ranked_without_values(marginal, pairs, amount)
     else:
         found = _values(marginal, pairs, amount, partial(fixed_distances, level, numbers))
-    # Of one value or less, nothing is expected: D_e would be divided by n − 1.
+    # D_e is divided by n − 1.
     return np.where(found.total > 1 + ROUNDING, _alpha(found)[0], np.nan)
 
 
@@ -244,7 +211,7 @@ def _expected(
     n_columns: int,
     distances: FixedDistances,
 ) -> Remainder:
-    """Return n and n (n − 1) D_e without what each column loses."""
+    """Return n and n (n − 1) D_e without the amounts that each column loses."""
     mean_to = distances.mean_to(marginal[:, None])[:, 0]
     whole = float(marginal @ mean_to)
     between = whole - 2 * sum_by(column, lost * mean_to[value], n_columns)
@@ -256,7 +223,7 @@ def _expected(
 def _recounted(
     data: ReliabilityData, out: int, level: str | Distance, numbers: FloatArray | None
 ) -> float:
-    """Return alpha of what the other annotators said."""
+    """Return alpha of the ratings of the other annotators."""
     kept = np.flatnonzero(data.annotator != out)
     rest = replace(
         data,
@@ -269,13 +236,13 @@ def _recounted(
 
 
 def _few(rest: FloatArray, whole: float) -> BoolArray:
-    """Return where a difference of sums is too small to have digits left."""
+    """Return where a difference of sums is too small to have significant digits."""
     result: BoolArray = rest < _FEW * whole
     return result
 
 
 def _alpha(found: Remainder) -> tuple[FloatArray, BoolArray]:
-    """Return 1 − D_o / D_e, and where it has to be counted instead."""
+    """Return 1 − D_o / D_e, and where the rest has to be counted instead."""
     with np.errstate(divide="ignore", invalid="ignore"):
         result: FloatArray = 1 - found.within * (found.total - 1) / found.between
     few = _few(found.within, found.whole[0]) | _few(found.between, found.whole[1])

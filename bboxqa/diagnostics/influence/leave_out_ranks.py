@@ -1,6 +1,6 @@
-"""What alpha of ordinal data is made of without one unit, annotator or value.
+"""Sums of alpha of ordinal data without one unit, annotator or value.
 
-Ordinal distances are squares of differences of mid-ranks, and the ranks are others without it.
+Ordinal distances are squared differences of mid-ranks, which change with what is left out.
 """
 
 from collections.abc import Iterator
@@ -18,30 +18,22 @@ from bboxqa.diagnostics.influence.lost_ratings import RatingsWithout, Remainder
 
 __all__ = ["ranked_without_annotators", "ranked_without_units", "ranked_without_values"]
 
-# Of more values than this, a table of each two is not held.
+# A table of each two values is made up to this number of values.
 _MOST_RANKED = 2000
 # Numbers of a table that are held at once.
 _CHUNK = 1 << 22
 
 
 def ranked_without_units(counts: UnitCounts) -> Remainder:
-    """Return what alpha is made of without each unit.
+    """Return the sums of alpha without each unit.
 
     Two values c < k are d_ck ranks apart, of which the ratings of a unit between them are
-    e_ck = Σ_g m_g s(g), where s is 1 inside of c and k, a half at either and 0 outside. So the
+    e_ck = Σ_g m_g s(g), where s is 1 between c and k, a half at either and 0 outside. So the
     disagreement Σ o_ck (d_ck − e_ck)² is that of all units, less a sum over the values g of the
-    unit, plus one over each two of them; what these take from o is known once for all units.
+    unit, plus one over each two of them, with factors that are computed once for all units.
 
-    Parameters
-    ----------
-    counts : UnitCounts
-        Of U units. With more than 2,000 different values, where those sums would need a large
-        table, each unit takes a step for each two values that coincide anywhere.
-
-    Returns
-    -------
-    Rest
-        Of U units.
+    With more than 2,000 different values these factors would need a large table; each unit then
+    takes a step for each two values that coincide anywhere.
 
     Examples
     --------
@@ -117,7 +109,7 @@ def _coverings(
 
 
 def _of_many_values(counts: UnitCounts) -> Remainder:
-    """Return the same from the sums of each unit, however many values there are."""
+    """Return the same from the sums of each unit, for any number of values."""
     n_values, n_units = counts.n_values, len(counts.size)
     pairs = value_pairs(counts)
     sums = pairs.sums(replace(counts, group=np.arange(n_units, dtype=np.int32), n_groups=n_units))
@@ -133,20 +125,7 @@ def _of_many_values(counts: UnitCounts) -> Remainder:
 def ranked_without_annotators(
     counts: UnitCounts, marginal: FloatArray, lost: RatingsWithout
 ) -> Remainder:
-    """Return what alpha is made of without each annotator.
-
-    Parameters
-    ----------
-    counts : UnitCounts
-    marginal : (K,) float64
-        How often each value occurs in units of two ratings or more.
-    lost : LostRatings
-        Of A annotators.
-
-    Returns
-    -------
-    Rest
-        Of A annotators.
+    """Return the sums of alpha without each annotator, from the (K,) marginals of pairable values.
 
     Examples
     --------
@@ -178,7 +157,7 @@ def ranked_without_annotators(
 def _own_part(
     counts: UnitCounts, lost: RatingsWithout, part: slice, ranks: FloatArray
 ) -> FloatArray:
-    """Return by how much n D_o of some annotators changes without their own ratings."""
+    """Return by how much n D_o changes without the ratings of some annotators."""
     starts = np.searchsorted(counts.unit, np.arange(len(counts.size) + 1))
     of_unit, of_rating = np.zeros(len(lost.unit)), np.zeros(len(lost.unit))
     here = np.arange(*np.searchsorted(lost.annotator, [part.start, part.stop]))
@@ -200,20 +179,14 @@ def _own_part(
 def ranked_without_values(
     marginal: FloatArray, pairs: ValuePairs, together: FloatArray
 ) -> Remainder:
-    """Return what alpha is made of without the row and column of each value.
+    """Return the sums of alpha without the row and column of each value.
 
     Parameters
     ----------
     marginal : (K,) float64
     pairs : ValuePairs
-        P pairs of values.
     together : (P,) float64
-        How often they coincide, in both orders.
-
-    Returns
-    -------
-    Rest
-        Of K values.
+        How often the values of each pair coincide, in both orders.
 
     Examples
     --------
@@ -236,7 +209,7 @@ def ranked_without_values(
         kept = np.tile(marginal[:, None], len(codes))
         here = slice(*np.searchsorted(out, [part.start, part.stop]))
         kept[other[here], out[here] - part.start] -= confused[here]
-        # Coincidences are fractions: what they leave of nothing is not always nothing.
+        # Coincidences are fractions: rounding may leave a residue where the difference is 0.
         kept[kept <= ROUNDING * marginal[:, None]] = 0
         kept[codes, codes - part.start] = 0
         without = np.tile(together[:, None], len(codes))

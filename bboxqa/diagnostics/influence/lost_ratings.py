@@ -1,4 +1,4 @@
-"""What goes with each annotator: ratings, and what they were compared with."""
+"""What is left out with each annotator: ratings, and the values that they were compared with."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ __all__ = ["RatingsWithout", "Remainder", "ratings_without"]
 
 @frozen_arrays
 class Remainder:
-    """What alpha is made of without each of B things.
+    """The sums of alpha without each of B things.
 
     Attributes
     ----------
@@ -38,13 +38,13 @@ class RatingsWithout:
     Attributes
     ----------
     unit, annotator, entry : (M,) int64
-        Of each rating; `entry` is the place of its value among those of its unit.
+        Of each rating; `entry` is the index of its value among those of its unit.
     size, weight : (M,) float64
-        Ratings of its unit, and how many units it stands for.
+        The number of ratings of its unit, and of units that it stands for.
     who, what : (L,) int64
-        Annotator and value, each two once, sorted. With one of two ratings the other goes too.
+        Annotator and value, sorted. Without one of two ratings the other is not pairable either.
     amount : (L,) float64
-        How many there are.
+        How many values there are.
     n_annotators : int
     """
 
@@ -59,14 +59,14 @@ class RatingsWithout:
     n_annotators: int
 
     def change(self, of_unit: FloatArray, of_rating: FloatArray) -> FloatArray:
-        """Return by how much n D_o changes without each rating.
+        """Return by how much n D_o changes without each rating, (M,).
 
         Parameters
         ----------
         of_unit : (M,) float64
-            The distances of each two ratings of its unit, in both orders, added up.
+            The summed distances of each two ratings of its unit, in both orders.
         of_rating : (M,) float64
-            Those from the rating to all of its unit.
+            The summed distances of the rating to all of its unit.
         """
         left = (of_unit - 2 * of_rating) / np.maximum(self.size - 2, 1) * (self.size > 2)
         before = of_unit / np.maximum(self.size - 1, 1)
@@ -74,15 +74,7 @@ class RatingsWithout:
 
 
 def ratings_without(data: ReliabilityData, counts: UnitCounts, n_annotators: int) -> RatingsWithout:
-    """Return what goes with each annotator.
-
-    Parameters
-    ----------
-    data : ReliabilityData
-        No annotator twice in a unit. Missing ones are left out.
-    counts : UnitCounts
-        Of the same.
-    n_annotators : int
+    """Return what is left out with each annotator; no annotator rates a unit twice.
 
     Examples
     --------
