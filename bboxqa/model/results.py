@@ -1,4 +1,4 @@
-"""What a run returns: one result, of which every table and file is a view."""
+"""The result of a run; every table and file is a view of it."""
 
 from dataclasses import dataclass
 from html import escape
@@ -34,9 +34,9 @@ class ThresholdResult:
         The mean of alpha over images.
     mean_image_interval : tuple of float
     n_units : int
-        Objects, as far as the annotators agree on what one is.
+        Number of objects: annotations that are matched with each other are one.
     n_complete_units : int
-        Those that everybody who was asked drew.
+        Number of objects drawn by every annotator who was asked.
     greedy_alpha : float
         The pooled alpha under greedy matching, which does not depend on the order of the
         annotators; NaN where there are fewer than three annotators or matching is not recursive.
@@ -45,7 +45,7 @@ class ThresholdResult:
     units : Table
         A row per unit and annotator who was asked.
     reliability : ReliabilityData
-        What all of it is computed from.
+        The values that all coefficients are computed from.
     """
 
     iou_threshold: float
@@ -87,7 +87,7 @@ class AgreementResult:
     thresholds : tuple of ThresholdResult
         In the order of the settings.
     n_images, n_annotators, n_annotations : int
-        What was measured; crowd annotations are not among them.
+        Counts of what was measured, without crowd annotations.
     n_crowd : int
         Crowd annotations, which are left out.
     n_empty_images : int
@@ -96,11 +96,11 @@ class AgreementResult:
     version : str
         Of bboxqa.
     attribution : str
-        How it was found who annotated what.
+        How the annotators were told apart.
     sources : tuple of Source
         The files that were read.
     notes : tuple of str
-        What a reader of the numbers has to know.
+        Remarks that are needed to read the numbers.
     """
 
     thresholds: tuple[ThresholdResult, ...]

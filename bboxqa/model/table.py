@@ -48,7 +48,7 @@ class Categorical:
 
 Column = Categorical | NDArray[Any]
 
-# Rows that are plain values at a time.
+# Rows that are converted to Python values at a time.
 _CHUNK = 1 << 16
 
 
@@ -81,7 +81,7 @@ class Table:
         if isinstance(column, Categorical):
             return np.array(column.decode(), object)
         if isinstance(column, np.ma.MaskedArray):
-            # As a number, an id that is not there would look like one.
+            # The fill value of a missing id would look like an id.
             return np.array(column.tolist(), object)
         return column
 
@@ -95,7 +95,7 @@ class Table:
         )
 
     def parts(self) -> Iterator[list[list[Any]]]:
-        """Yield some rows at a time, column by column, as plain values, None for undefined."""
+        """Yield chunks of rows as columns of Python values, None for undefined."""
         for start in range(0, len(self), _CHUNK):
             part = self.take(np.arange(start, min(start + _CHUNK, len(self))))
             yield [
@@ -104,12 +104,12 @@ class Table:
             ]
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
-        """Yield each row as plain values, None for what is undefined."""
+        """Yield each row as Python values, None for undefined."""
         for columns in self.parts():
             yield from zip(*columns, strict=True)
 
     def records(self) -> list[dict[str, Any]]:
-        """Return each row as a dict, None for what is undefined."""
+        """Return each row as a dict, None for undefined."""
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows()]
 
     def to_pandas(self) -> "pd.DataFrame":

@@ -23,16 +23,16 @@ def text_lines(
     label: Callable[[str, float], str] | None = None,
     totals: Mapping[str, Estimate] | None = None,
 ) -> Iterator[str]:
-    """Yield the coefficients of each task, what they are made of, and what to do about others.
+    """Yield the coefficients of each task with their parts, and what to do where one is undefined.
 
     Parameters
     ----------
     tasks : sequence of TaskEstimates
-        Several get one table.
+        Several are shown in one table.
     label : callable, optional
-        Says of a coefficient's name and value what a scale calls it; empty for none.
+        Called as label(coefficient, value); returns how a scale reads the value, or "".
     totals : mapping of str to Estimate, optional
-        Of all tasks together.
+        Estimates over all tasks, by coefficient.
 
     Examples
     --------
@@ -74,12 +74,12 @@ def label_lines(tiers: Sequence[tuple[str, Sequence[LabelAgreement]]]) -> Iterat
     >>> for line in label_lines([("posture", [LabelAgreement("sit", Estimate(0.5), 2, 4, 1)])]):
     ...     print(line)
     <BLANKLINE>
-    Time on which both of a pair say a label, of that on which either does
+    Agreement by label: time that both of a pair mark, divided by time that either marks
      tier     label  agreement  both  either  recordings
      posture  sit       0.5000     2       4           1
     """
     yield ""
-    yield "Time on which both of a pair say a label, of that on which either does"
+    yield "Agreement by label: time that both of a pair mark, divided by time that either marks"
     titles = ("tier", "label", "agreement", "95 % interval", "both", "either", "recordings")
     rows = [
         (tier, label.label, *_value_and_interval(label.agreement), f"{label.both:,}",
@@ -119,49 +119,42 @@ def _value_and_interval(estimate: Estimate) -> tuple[str, str]:
 
 
 def _details(task: TaskEstimates) -> Iterator[str]:
-    """Yield what the coefficients of one task are made of: the lowest first."""
-    rows: list[tuple[str, ...]] = [
-        (
-            clean(row["first"]),
-            clean(row["second"]),
-            f"{row['n_shared']:,}",
-            decimal(row["kappa"]),
-            interval_text(row["interval"] or (nan, nan)),
-        )
-        for row in sorted(pairs_json(task), key=lambda row: _last(row["kappa"]))
-    ]
-    if len(rows) > 1:
-        yield from _detail(("first", "second", "compared", "kappa", "95 % interval"), rows)
-    rows = [
-        (clean(name), decimal(value))
-        for name, value in sorted(task.annotators.items(), key=lambda item: _last(-item[1]))
-    ]
-    if rows:
-        yield from _detail(("annotator", "alpha without"), rows)
-    rows = [
-        (
-            clean(name),
-            decimal(row.get("fleiss_kappa")),
-            interval_text((row.get("low", nan), row.get("high", nan))),
-            decimal(row.get("alpha_without")),
-        )
-        for name, row in sorted(
-            task.values.items(), key=lambda item: _last(item[1].get("fleiss_kappa"))
-        )
-    ]
-    if rows:
-        titles = ("of value", "fleiss_kappa of it", "95 % interval", "alpha without")
-        yield from _detail(titles, rows)
+    """Yield the pairs and values of a task by rising kappa, and annotators by falling alpha."""
+    pairs = sorted(pairs_json(task), key=lambda row: _or_last(row["kappa"]))
+    if len(pairs) > 1:
+        yield from _detail(
+            ("first", "second", "compared", "kappa", "95 % interval"),
+            [
+                (row["first"], row["second"], f"{row['n_shared']:,}", decimal(row["kappa"]),
+                 interval_text(row["interval"]))
+                for row in pairs
+            ],
+        )  # fmt: skip
+    annotators = sorted(task.annotators.items(), key=lambda item: _or_last(-item[1]))
+    yield from _detail(
+        ("annotator", "alpha without"), [(name, decimal(alpha)) for name, alpha in annotators]
+    )
+    values = sorted(task.values.items(), key=lambda item: _or_last(item[1].get("fleiss_kappa")))
+    yield from _detail(
+        ("of value", "fleiss_kappa of it", "95 % interval", "alpha without"),
+        [
+            (name, decimal(row.get("fleiss_kappa")),
+             interval_text((row.get("low", nan), row.get("high", nan))),
+             decimal(row.get("alpha_without")))
+            for name, row in values
+        ],
+    )  # fmt: skip
 
 
-def _last(number: float | None) -> float:
-    """Return what sorts a number that is not there behind all others."""
+def _or_last(number: float | None) -> float:
+    """Return a sort key that puts undefined numbers last."""
     return 2.0 if number is None or isnan(number) else number
 
 
 def _detail(titles: tuple[str, ...], rows: list[tuple[str, ...]]) -> Iterator[str]:
-    yield ""
-    yield from _aligned([titles, *rows[:_SHOWN]])
+    if rows:
+        yield ""
+        yield from _aligned([titles, *rows[:_SHOWN]])
     if len(rows) > _SHOWN:
         yield f" … and {len(rows) - _SHOWN:,} more (all of them with --format json)"
 
@@ -176,35 +169,35 @@ def _aligned(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
 
 
 def _remarks(tasks: Sequence[TaskEstimates], totals: Mapping[str, Estimate]) -> Iterator[str]:
-    """Yield each status with what it is about and what to do, and the notes."""
-    about: dict[str, list[str]] = {}
+    """Yield each status with its coefficients and advice, then the notes."""
+    concerned: dict[str, list[str]] = {}
     advice: dict[str, str] = {}
     notes: dict[str, list[str]] = {}
     for task in tasks:
         where = f" ({clean(task.task)})" if task.task is not None and len(tasks) > 1 else ""
         for name, estimate in task.coefficients.items():
             if estimate.status != "ok":
-                about.setdefault(estimate.status, []).append(f"{name}{where}")
+                concerned.setdefault(estimate.status, []).append(f"{name}{where}")
                 advice.setdefault(estimate.status, estimate.advice)
         for note in task.notes:
             notes.setdefault(note, []).append(where.strip(" ()"))
     for name, mean in totals.items():
         if mean.status != "ok":
-            about.setdefault(mean.status, []).append(f"{name} (total)")
+            concerned.setdefault(mean.status, []).append(f"{name} (total)")
         elif len(tasks) > 1:
-            notes.setdefault("its standard error takes tasks as independent", []).append("total")
-    if about or notes:
+            notes.setdefault("its standard error treats tasks as independent", []).append("total")
+    if concerned or notes:
         yield ""
-    for status, names in about.items():
-        yield f" {_some(names)}: {clean(status)}"
+    for status, names in concerned.items():
+        yield f" {_first(names)}: {clean(status)}"
         if advice.get(status):
             yield f"   {advice[status]}"
     for note, places in notes.items():
-        where = _some([place for place in places if place]) if len(places) < len(tasks) else ""
+        where = _first([place for place in places if place]) if len(places) < len(tasks) else ""
         yield f" Note{f' ({where})' if where else ''}: {clean(note)}"
 
 
-def _some(names: Sequence[str]) -> str:
-    """Return the first of many names, and how many there are more."""
+def _first(names: Sequence[str]) -> str:
+    """Return the first names, and how many more there are."""
     shown = ", ".join(names[:_SHOWN])
     return f"{shown} … and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else shown

@@ -11,9 +11,10 @@ from bboxqa.report.numbers import json_interval, json_number
 
 __all__ = ["as_csv", "as_json", "labels_json", "pairs_json"]
 
+_COUNTS = ("task", "n_units", "n_annotators", "n_ratings")
 _COLUMNS = (
-    "task", "n_units", "n_annotators", "n_ratings", "coefficient", "value", "low", "high",
-    "standard_error", "status", "n_shared", "observed", "expected",
+    *_COUNTS, "coefficient", "value", "low", "high", "standard_error", "status", "n_shared",
+    "observed", "expected",
 )  # fmt: skip
 
 
@@ -28,10 +29,7 @@ def as_json(tasks: Sequence[TaskEstimates]) -> list[dict[str, Any]]:
     """
     return [
         {
-            "task": task.task,
-            "n_units": task.n_units,
-            "n_annotators": task.n_annotators,
-            "n_ratings": task.n_ratings,
+            **{column: getattr(task, column) for column in _COUNTS},
             "coefficients": {
                 name: _estimate_json(estimate) for name, estimate in task.coefficients.items()
             },
@@ -103,22 +101,13 @@ def as_csv(tasks: Sequence[TaskEstimates]) -> str:
     on,5,2,10,scott_pi,0.5,,,,ok,,,
     """
     text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(_COLUMNS)
+    writer = csv.DictWriter(text, _COLUMNS, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
     for task in tasks:
-        counts = (task.n_units, task.n_annotators, task.n_ratings)
         for name, estimate in task.coefficients.items():
-            numbers = (estimate.value, *estimate.interval, estimate.standard_error)
-            pairs: tuple[float | None, ...] = (
-                estimate.n_shared,
-                json_number(estimate.observed),
-                json_number(estimate.expected),
-            )
-            if estimate.n_shared is None:
-                pairs = (None, None, None)
-            writer.writerow(
-                [task.task, *counts, name, *map(json_number, numbers), estimate.status, *pairs]
-            )
+            low, high = map(json_number, estimate.interval)
+            row = {"coefficient": name, "low": low, "high": high, **_estimate_json(estimate)}
+            writer.writerow({**{column: getattr(task, column) for column in _COUNTS}, **row})
     return text.getvalue()
 
 
@@ -134,15 +123,7 @@ def labels_json(labels: Sequence[LabelAgreement]) -> list[dict[str, Any]]:
     records = []
     for label in labels:
         values = _estimate_json(label.agreement)
-        agreement = values.pop("value")
-        records.append(
-            {
-                "label": label.label,
-                "agreement": agreement,
-                **values,
-                "both": label.both,
-                "either": label.either,
-                "n_recordings": label.n_recordings,
-            }
-        )
+        counts = {"both": label.both, "either": label.either, "n_recordings": label.n_recordings}
+        head = {"label": label.label, "agreement": values.pop("value")}
+        records.append({**head, **values, **counts})
     return records

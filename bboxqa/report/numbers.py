@@ -1,7 +1,7 @@
-"""Numbers as they are shown and as they are written: four decimals, and null where undefined."""
+"""Numbers in text, with four decimals, and in JSON, with null where they are undefined."""
 
 from collections.abc import Sequence
-from math import isnan
+from math import isnan, nan
 
 __all__ = ["decimal", "interval_text", "json_interval", "json_number"]
 
@@ -17,7 +17,7 @@ def decimal(value: float | None) -> str:
     return "" if value is None or isnan(value) else f"{round(value, 4) + 0.0:.4f}"
 
 
-def interval_text(interval: Sequence[float]) -> str:
+def interval_text(interval: Sequence[float] | None) -> str:
     """Return an interval in brackets; empty where undefined.
 
     Examples
@@ -25,7 +25,7 @@ def interval_text(interval: Sequence[float]) -> str:
     >>> interval_text((0.25, 0.75)), interval_text((float("nan"), 1))
     ('[0.2500, 0.7500]', '')
     """
-    low, high = interval
+    low, high = interval or (nan, nan)
     return "" if isnan(low) or isnan(high) else f"[{decimal(low)}, {decimal(high)}]"
 
 

@@ -1,4 +1,4 @@
-"""Writing a result into a folder: only complete files."""
+"""A result as a folder of complete files."""
 
 import platform
 import re
@@ -20,7 +20,7 @@ from bboxqa.report.json_text import json_text
 
 __all__ = ["check_folder", "write_folder"]
 
-# Signs for which a cell has to be quoted.
+# A cell with one of these characters has to be quoted (RFC 4180).
 _TO_QUOTE = re.compile('[,"\r\n]')
 _TABLES = ("images", "units", "pairs", "categories")
 _LIBRARIES = ("bboxqa", "msgspec", "numpy", "pycocotools", "rasterio", "pillow", "scipy", "shapely")
@@ -29,23 +29,16 @@ _LIBRARIES = ("bboxqa", "msgspec", "numpy", "pycocotools", "rasterio", "pillow",
 def check_folder(folder: Path, *, force: bool) -> None:
     """Refuse a folder that cannot be written, before anything is computed.
 
-    Parameters
-    ----------
-    folder : Path
-        Where a result is to go.
-    force : bool
-        Whether files in it may be replaced.
-
     Raises
     ------
     OutputError
-        If it is no folder, holds something and `force` is false, or cannot be written.
+        If it is a file, is not empty and `force` is false, or cannot be written.
     """
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"{folder}: is a file; name a folder with --out")
     if not force and folder.is_dir() and any(folder.iterdir()):
         raise OutputError(f"{folder}: is not empty; name another folder, or add --force")
-    # What is not there yet is made when there is something to write.
+    # A folder that does not exist is made only when there is something to write.
     nearest = next(place for place in (folder, *folder.absolute().parents) if place.exists())
     try:
         Path(tempfile.mkdtemp(prefix=".bboxqa-", dir=nearest)).rmdir()
@@ -54,18 +47,10 @@ def check_folder(folder: Path, *, force: bool) -> None:
 
 
 def write_folder(result: AgreementResult, summary: dict[str, Any], folder: Path) -> list[Path]:
-    """Write a result: summary.json, a table each as csv, and manifest.json.
+    """Write summary.json, a csv file per table and manifest.json, and return their paths.
 
-    The files are complete before the first of them appears under its name. A new folder appears
-    with all of them at once.
-
-    Parameters
-    ----------
-    result : AgreementResult
-    summary : dict
-        The result as a plain object.
-    folder : Path
-        Made if it is not there; files of these names in it are replaced.
+    All files are complete before the first of them appears under its name; a new folder appears
+    with all of them at once. Files of the same names in an existing folder are replaced.
 
     Raises
     ------
@@ -86,7 +71,7 @@ def write_folder(result: AgreementResult, summary: dict[str, Any], folder: Path)
 
 
 def _csv(path: Path, parts: Sequence[tuple[float, Table]]) -> None:
-    """Write tables of equal columns one below the other, each row with its threshold."""
+    """Write tables with the same columns below each other, each row with its threshold."""
     with path.open("w", encoding="utf-8", newline="") as file:
         file.write(",".join(["iou_threshold", *parts[0][1].columns]) + "\n")
         for threshold, table in parts:
@@ -96,9 +81,9 @@ def _csv(path: Path, parts: Sequence[tuple[float, Table]]) -> None:
 
 
 def _written(table: Table) -> Iterator[list[list[str]]]:
-    """Yield the columns of a table as they are written, some rows at a time.
+    """Yield the columns of a table as text, a chunk of rows at a time.
 
-    Texts are all in columns of labels, and repeat: the names are quoted, and not every cell.
+    Only `Categorical` columns hold text: quoting their names is faster than quoting each cell.
     """
     columns = {
         name: Categorical(column.code, tuple(map(_quoted, column.names)))
@@ -114,7 +99,7 @@ def _written(table: Table) -> Iterator[list[list[str]]]:
 
 
 def _quoted(text: str) -> str:
-    """Return a text as the cell of a table, as RFC 4180 has it."""
+    """Return a text as a cell, quoted where RFC 4180 asks for it."""
     return '"{}"'.format(text.replace('"', '""')) if _TO_QUOTE.search(text) else text
 
 

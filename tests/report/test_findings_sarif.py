@@ -106,7 +106,7 @@ def test_the_driver_explains_the_rules():
         "shortDescription": {"text": "Box without area"},
         "fullDescription": {"text": "Losses become NaN."},
         "help": {
-            "text": "Sides are 0. Losses become NaN. It can be mended with --fix --unsafe-fixes."
+            "text": "Sides are 0. Losses become NaN. It can be fixed with --fix --unsafe-fixes."
         },
         "defaultConfiguration": {"level": "error"},
     }

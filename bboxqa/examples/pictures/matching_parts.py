@@ -16,12 +16,11 @@ from bboxqa.report.drawing.sheet import (
     Point,
     Rectangle,
     Sheet,
-)
+)  # fmt: skip
 
 __all__ = [
     "COLOURS", "STROKES", "THRESHOLD", "Look", "draw_columns", "draw_edge", "draw_key",
-    "draw_node", "draw_units",
-    "iou",
+    "draw_node", "draw_units", "iou",
 ]  # fmt: skip
 
 Look: TypeAlias = Literal["chosen", "candidate", "inadmissible"]

@@ -1,4 +1,4 @@
-"""From reliability data to alpha, told with the numbers filled in."""
+"""From reliability data to alpha, as formulas with the numbers filled in."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ _MISSING = "category"
 
 
 def alpha_of(data: ReliabilityData) -> Alpha:
-    """Return alpha over all units, a missing box being a category of its own."""
+    """Return alpha over all units; a missing box counts as a category."""
     return pooled_alpha(coincidences(data, _MISSING))
 
 

@@ -14,10 +14,10 @@ from bboxqa.examples.walks.walk_parts import (
     Check,
     Step,
     Walk,
-    beside,
     check,
     digits,
     short,
+    side_by_side,
     table,
 )
 from bboxqa.examples.walks.walk_scene import Scene, load_scene
@@ -36,7 +36,7 @@ def walk_image(name: str, expected: Mapping[str, Any] | None = None) -> Walk:
         name=name,
         introduction=(
             f"{scene.description} How far do the annotators agree on what there is, "
-            "where it is and what it is called? (bboxqa agree does all that follows at once.)"
+            "where it is and what it is called? (bboxqa agree does all of the following at once.)"
         ),
         steps=(
             _boxes_step(scene),
@@ -127,7 +127,7 @@ def _hungarian_step(scene: Scene) -> Step:
             "Of the marked pairs, those are chosen whose IoUs have the greatest sum while no box "
             "is in two pairs. A box in no pair has no counterpart with that annotator."
         ),
-        body=beside(*blocks),
+        body=side_by_side(*blocks),
         checks=tuple(checks),
     )
 
@@ -167,7 +167,7 @@ def _agreement_steps(scene: Scene, units: UnitTable) -> tuple[Step, Step, Step]:
     names = data.category_names
     reliability = from_units(data.annotations, units, data.assigned, len(names))
     alpha = digits(alpha_of(reliability).value)
-    # Looked up by id, so that this table can be read beside the one before it.
+    # By id, so that the rows are those of the table before.
     category = dict(
         zip(data.annotations.id.tolist(), data.annotations.category.tolist(), strict=True)
     )

@@ -40,7 +40,7 @@ def walk_iou(expected: Mapping[str, Any] | None = None) -> Walk:
         introduction=(
             "Intersection over union (IoU) says how well two shapes coincide: the area that both "
             "cover, divided by the area that at least one covers. It is 1 for the same shape and "
-            "0 for shapes that share nothing, however large or small they are."
+            "0 for shapes that do not overlap, whatever their size."
         ),
         steps=(
             _boxes_step(expected["bbox_iou"]),
@@ -87,7 +87,7 @@ def _polygons_step(pairs: Sequence[Mapping[str, Any]]) -> Step:
         explanation=(
             "A polygon is drawn on a grid of pixels, its boundary included, and pixels are "
             "counted: a square from 0 to 3 covers 4 by 4 of them. (bboxqa compares polygons "
-            "exactly unless told otherwise; these are the figures of --similarity pixel.)"
+            "exactly by default; these are the figures of --similarity pixel.)"
         ),
         body="\n\n".join(text for text, _ in parts),
         checks=tuple(one for _, one in parts),

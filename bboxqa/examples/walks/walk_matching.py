@@ -8,7 +8,16 @@ import numpy as np
 from bboxqa.agreement.counts.reliability_rows import from_units
 from bboxqa.examples.scenes.scene_records import read_expected
 from bboxqa.examples.walks.walk_alpha import alpha_of
-from bboxqa.examples.walks.walk_parts import Check, Step, Walk, beside, check, digits, short, table
+from bboxqa.examples.walks.walk_parts import (
+    Check,
+    Step,
+    Walk,
+    check,
+    digits,
+    short,
+    side_by_side,
+    table,
+)  # fmt: skip
 from bboxqa.examples.walks.walk_units import braces, match_boxes, unit_rows
 from bboxqa.model.annotations import Annotations, Dataset
 
@@ -30,10 +39,10 @@ def walk_matching(expected: Mapping[str, Any] | None = None) -> Walk:
     return Walk(
         name="matching",
         introduction=(
-            "Before agreement can be counted, it has to be found out which boxes of several "
-            "annotators mean the same object: a unit. Each case below takes some of 28 boxes; "
+            "Before agreement can be counted, the boxes of several annotators have to be matched: "
+            "those that show the same object are a unit. Each case below takes some of 28 boxes; "
             f"two boxes may be one object where their IoU is {_IOU_THRESHOLD:g} or more. The "
-            "way from units to alpha is told step by step in the example fruits."
+            "way from units to alpha is shown step by step in the example fruits."
         ),
         steps=(
             _boxes_step(boxes),
@@ -70,7 +79,7 @@ def _boxes_step(boxes: _Boxes) -> Step:
             "Who drew each box, the number of its category, and where it is, in pixels. Many "
             "coincide on purpose: a case takes the same, a similar or a distant box."
         ),
-        body=beside(table(header, rows[:half]), table(header, rows[half:])),
+        body=side_by_side(table(header, rows[:half]), table(header, rows[half:])),
     )
 
 

@@ -10,15 +10,15 @@ from bboxqa.report.numbers import decimal
 from bboxqa.report.text_table import table_lines
 
 __all__ = [
-    "MISSING", "WIDTH", "Check", "Step", "Walk", "beside", "check", "digits", "hang", "short",
-    "table",
+    "MISSING", "WIDTH", "Check", "Step", "Walk", "check", "digits", "hang", "short",
+    "side_by_side", "table",
 ]  # fmt: skip
 
 WIDTH = 92
 """The longest line of running text; tables may be a little wider, up to 100."""
 
 MISSING = "missing"
-"""What a table says where an annotator who was asked drew nothing."""
+"""Stands in a table for an annotator who was asked and drew nothing."""
 
 
 class Check(NamedTuple):
@@ -52,7 +52,7 @@ class Step:
     checks : tuple of Check
         What is compared with expected values.
     verdicts_in_body : bool
-        The body says of each value whether it agrees; only those that differ are then told again.
+        Whether the body itself shows the verdicts; then only checks that differ are listed below.
     """
 
     title: str
@@ -63,11 +63,11 @@ class Step:
 
     def text(self) -> str:
         """Return the step as paragraphs with a blank line between them."""
-        told = [one.text() for one in self.checks if not (self.verdicts_in_body and one.agrees)]
+        listed = [one.text() for one in self.checks if not (self.verdicts_in_body and one.agrees)]
         title = f"{self.title}\n{'-' * len(self.title)}"
         parts = [title, hang("", self.explanation), textwrap.indent(self.body, "  ")]
         # A table that stands for itself has no explanation.
-        return "\n\n".join(part for part in (*parts, "\n".join(told)) if part)
+        return "\n\n".join(part for part in (*parts, "\n".join(listed)) if part)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,12 +179,12 @@ def table(
     return "\n".join(table_lines([titles, *rows], left, gap=gap))
 
 
-def beside(*blocks: str) -> str:
+def side_by_side(*blocks: str) -> str:
     r"""Return blocks of lines side by side.
 
     Examples
     --------
-    >>> print(beside("a\nb", "c"))
+    >>> print(side_by_side("a\nb", "c"))
     a     c
     b
     """

@@ -1,4 +1,4 @@
-"""Places for labels beside boxes such that no label covers another one."""
+"""Places for labels near their boxes, where no label covers another one."""
 
 from collections.abc import Iterator, Sequence
 

@@ -8,17 +8,9 @@ from typing import Literal, TypeAlias
 from PIL import Image, ImageDraw, ImageFont
 
 __all__ = [
-    "GREY",
-    "INK",
-    "PALE",
-    "PALETTE",
-    "PATTERNS",
-    "Pattern",
-    "Point",
-    "Rectangle",
-    "Sheet",
+    "GREY", "INK", "PALE", "PALETTE", "PATTERNS", "Pattern", "Point", "Rectangle", "Sheet",
     "text_size",
-]
+]  # fmt: skip
 
 Rectangle: TypeAlias = tuple[float, float, float, float]
 

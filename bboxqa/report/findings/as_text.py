@@ -1,4 +1,4 @@
-"""Findings for a person at a terminal: by rule, the worst first."""
+"""Findings for a terminal, grouped by rule, the worst first."""
 
 import shlex
 from collections.abc import Iterator, Sequence
@@ -13,7 +13,7 @@ from bboxqa.report.findings.phrases import (
     missing,
     place,
     severity_counts,
-)
+)  # fmt: skip
 
 __all__ = ["text_lines"]
 
@@ -26,7 +26,7 @@ _COLOURS = {Severity.ERROR: "31", Severity.WARNING: "33", Severity.INFO: "36"}
 
 
 class _Painter:
-    """Writes ANSI codes, or none."""
+    """Colours text with ANSI codes, if at all."""
 
     def __init__(self, *, colour: bool) -> None:
         self._colour = colour
@@ -36,7 +36,7 @@ class _Painter:
 
 
 def text_lines(report: FoundReport, *, colour: bool = False, options: str = "") -> Iterator[str]:
-    """Yield the files, what each rule found and what that breaks, and how to go on.
+    """Yield the files, what each rule found and what that breaks, and the next command to type.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ def text_lines(report: FoundReport, *, colour: bool = False, options: str = "") 
     colour : bool
         Whether to write ANSI codes.
     options : str
-        What the user gave beside the files, for the next command.
+        Options that the user typed and that the next command needs, too.
     """
     paint = _Painter(colour=colour)
     yield from (_file(file, paint) for file in report.files)
@@ -95,7 +95,7 @@ def _group(group: Group, paint: _Painter) -> Iterator[str]:
 
 
 def _below(finding: Finding, *, first: bool) -> str:
-    """Return what stands under a finding: some records of a diagnosis, or the first record."""
+    """Return the line below a finding: examples of its records, or an excerpt of the first one."""
     if finding.count > 1 and finding.examples:
         shown = ", ".join(map(one_line, finding.examples[:_EXAMPLES]))
         return f"{count(finding.count, 'record')}, such as {shown}"
@@ -104,8 +104,8 @@ def _below(finding: Finding, *, first: bool) -> str:
 
 
 def _fixable(report: FoundReport) -> Iterator[str]:
-    safe, unsafe = _mended(report, "safe"), _mended(report, "unsafe")
-    # What is not listed was not looked at closely enough to know.
+    safe, unsafe = _with_fix(report, "safe"), _with_fix(report, "unsafe")
+    # Fixes are worked out for listed findings only.
     least = "at least " if missing(report) else ""
     parts = []
     if safe:
@@ -116,13 +116,13 @@ def _fixable(report: FoundReport) -> Iterator[str]:
         yield ", ".join(parts)
 
 
-def _mended(report: FoundReport, fix: str) -> list[Finding]:
+def _with_fix(report: FoundReport, fix: str) -> list[Finding]:
     return [finding for finding in report.findings if finding.fix == fix]
 
 
 def _next(report: FoundReport, found: Sequence[Group], options: str) -> Iterator[str]:
     """Yield the command that is most useful now."""
-    safe, unsafe = _mended(report, "safe"), _mended(report, "unsafe")
+    safe, unsafe = _with_fix(report, "safe"), _with_fix(report, "unsafe")
     if safe:
         yield f"Next: bboxqa validate {_names(safe)}{options} --fix"
     elif unsafe:
@@ -132,6 +132,6 @@ def _next(report: FoundReport, found: Sequence[Group], options: str) -> Iterator
 
 
 def _names(findings: Sequence[Finding]) -> str:
-    """Return the files of findings as arguments; a placeholder where they are many."""
+    """Return the files of findings as arguments, or a placeholder for three files or more."""
     names = list(dict.fromkeys(finding.file for finding in findings))
     return " ".join(one_line(shlex.quote(name)) for name in names) if len(names) < 3 else "FILE…"

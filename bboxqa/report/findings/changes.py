@@ -1,4 +1,4 @@
-"""What fixes have changed, for a person."""
+"""The changes that fixes made, as a diff of values and in short."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ def change_lines(name: str, changes: Sequence[_Change]) -> Iterator[str]:
     """Yield the changes of a file as a diff of values."""
     if changes:
         yield f"--- {clean(name)}"
-        yield f"+++ {clean(name)}, mended"
+        yield f"+++ {clean(name)}, fixed"
     for change in changes:
         yield f"@@ {change.code} {clean(change.pointer) or '(the whole file)'}"
         for sign, text in (("-", change.before), ("+", change.after)):
@@ -35,7 +35,7 @@ def change_lines(name: str, changes: Sequence[_Change]) -> Iterator[str]:
 
 
 def change_summary(changes: Sequence[_Change]) -> str:
-    """Return how many changes there are, and which rules asked for them.
+    """Return the number of changes, and of those of each rule.
 
     Examples
     --------

@@ -16,8 +16,8 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 def junit_lines(report: FoundReport) -> Iterator[str]:
     """Yield a suite for each file, with a test for each rule that was applied.
 
-    A test fails where its rule found something as bad as what fails the run; what is milder is its
-    output.
+    A test fails where its rule has findings of a severity that fails the run; milder findings are
+    its output.
     """
     found: dict[str, dict[str, list[Finding]]] = {file.name: {} for file in report.files}
     for finding in report.findings:
@@ -64,8 +64,8 @@ def _case(report: FoundReport, name: str, code: str, findings: list[Finding]) ->
     lines = [f"{place(each)}: {each.severity} {content(each)}" for each in findings]
     if _fails(findings, report.fail_on):
         worst = max((each.severity for each in findings), key=lambda severity: severity.rank)
-        told = f"{count(len(findings), 'finding')}: {rule.title}"
-        yield f'<failure type="{worst}" message="{_xml(told)}">'
+        summary = f"{count(len(findings), 'finding')}: {rule.title}"
+        yield f'<failure type="{worst}" message="{_xml(summary)}">'
         yield from (_xml(line) for line in [*lines, rule.breaks])
         yield "</failure>"
     else:

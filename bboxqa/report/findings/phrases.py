@@ -1,4 +1,4 @@
-"""Phrases that several formats share: where a finding is, what it is about, what it says."""
+"""Phrases that several formats share: the place, subject and message of a finding."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ def place(finding: Finding) -> str:
 
 
 def subject(ids: Mapping[str, Any]) -> str:
-    """Return what a finding is about; empty where it is the whole file.
+    """Return the record that a finding is about; empty for the whole file.
 
     Examples
     --------
@@ -53,14 +53,14 @@ def _named(name: str, value: Any) -> str:
 
 
 def content(finding: Finding) -> str:
-    """Return what a finding is about and what it says."""
+    """Return the subject and the message of a finding."""
     about = subject(finding.ids)
     message = one_line(finding.message)
     return f"{about}: {message}" if about else message
 
 
 def rule_text(report: FoundReport, code: str) -> RuleText:
-    """Return the text of a rule, also of one that the report does not explain."""
+    """Return the texts of a rule; only its code where the report has none."""
     return report.rules.get(code) or RuleText(code, "", Severity.INFO, "", None)
 
 
@@ -79,7 +79,7 @@ class Group:
     severity : Severity
         That of the worst of its findings.
     total : int
-        How many findings there are, listed or not.
+        Number of findings, including those that are not listed.
     listed : tuple of Finding
     """
 
@@ -104,12 +104,12 @@ def groups(report: FoundReport) -> list[Group]:
 
 
 def missing(report: FoundReport) -> int:
-    """Return how many findings are counted and not listed."""
+    """Return the number of findings that are counted but not listed."""
     return max(sum(report.counts.values()) - len(report.findings), 0)
 
 
 def severity_counts(report: FoundReport) -> str:
-    """Return how many findings of each severity there are, in words."""
+    """Return the number of findings of each severity, in words."""
     numbers = {severity: report.severities.get(severity, 0) for severity in Severity}
     return (
         f"{count(numbers[Severity.ERROR], 'error')}, "

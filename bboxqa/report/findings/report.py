@@ -1,4 +1,4 @@
-"""The report that `bboxqa.validate` returns: what was found, with its views."""
+"""The report that `bboxqa.validate` returns: findings that can be shown in every format."""
 
 import json
 from html import escape
@@ -11,7 +11,7 @@ __all__ = ["Report"]
 
 
 class Report(FoundReport):
-    """All that was found, which can show itself in every format."""
+    """All findings of a run, with their views."""
 
     __slots__ = ()
 
@@ -40,6 +40,6 @@ class Report(FoundReport):
         return "".join(f"{line}\n" for line in view(name)(self))
 
     def to_sarif(self) -> dict[str, Any]:
-        """Return the report as SARIF 2.1.0, which code scanning takes."""
+        """Return the report as SARIF 2.1.0, the format of code scanning services."""
         log: dict[str, Any] = json.loads(self.render("sarif"))
         return log

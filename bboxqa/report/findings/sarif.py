@@ -16,7 +16,7 @@ __all__ = ["sarif_lines"]
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
-# GitHub keeps no more of one run.
+# GitHub keeps at most this many results of a run.
 _MOST = 5000
 
 
@@ -58,10 +58,10 @@ def _notification(left_out: int) -> dict[str, Any]:
 
 
 def _rule(rule: RuleText) -> dict[str, Any]:
-    mended = {
+    fixable = {
         None: "",
-        "safe": " It can be mended with --fix.",
-        "unsafe": " It can be mended with --fix --unsafe-fixes.",
+        "safe": " It can be fixed with --fix.",
+        "unsafe": " It can be fixed with --fix --unsafe-fixes.",
     }[rule.fix]
     title = rule.title[:1].upper() + rule.title[1:]
     explained = f"{rule.explanation} {rule.breaks}".strip()
@@ -69,7 +69,7 @@ def _rule(rule: RuleText) -> dict[str, Any]:
         "id": rule.code,
         "shortDescription": {"text": title},
         "fullDescription": {"text": rule.breaks},
-        "help": {"text": f"{explained}{mended}"},
+        "help": {"text": f"{explained}{fixable}"},
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
     }
 
@@ -81,11 +81,11 @@ def _result(finding: Finding, name: str, index: dict[str, int]) -> dict[str, Any
     result: dict[str, Any] = {
         "ruleId": finding.code,
         "level": _LEVELS[finding.severity],
-        # Brackets would make a link of what a file says.
+        # In a SARIF message, brackets would turn text of the file into a link.
         "message": {"text": re.sub(r"([\\\[\]])", r"\\\1", content(finding))},
         "locations": [{"physicalLocation": where}],
-        # GitHub goes by the first only, whose line would be the same for all of a file that
-        # has no line ends.
+        # GitHub uses the first one only; a hash of the line would be the same for all findings
+        # in a file without line ends.
         "partialFingerprints": {"primaryLocationLineHash": name, "bboxqaIdentity/v1": name},
         "properties": {"pointer": finding.pointer, "ids": finding.ids, "fixable": finding.fix},
     }
@@ -95,7 +95,7 @@ def _result(finding: Finding, name: str, index: dict[str, int]) -> dict[str, Any
 
 
 def _uri(file: str) -> str:
-    r"""Return a file as a URI: relative where its path is.
+    r"""Return the path of a file as a URI, relative where the path is.
 
     Examples
     --------
@@ -105,7 +105,7 @@ def _uri(file: str) -> str:
     try:
         os.fsencode(file)
     except UnicodeEncodeError:
-        # No file of this system is called so; it was named by a program.
+        # Not a name that this file system can hold: a program passed it.
         file = json_safe(file)
     path = PurePath(file)
     if path.is_absolute():

@@ -1,4 +1,4 @@
-"""How much each rule found, as a table."""
+"""The number of findings of each rule, as a table."""
 
 from collections.abc import Iterator
 
