@@ -26,6 +26,7 @@ from bboxqa.agreement.scales import SCALES
 from bboxqa.cli import cli
 from bboxqa.core.errors import DatasetError
 from bboxqa.diagnostics import association
+from bboxqa.rules.registry import RULES
 
 ROOT = Path(__file__).parents[1]
 PAGES = {
@@ -152,6 +153,10 @@ def test_settings_that_are_shown_are_taken(tmp_path):
     assert run("validate", "export.json", cwd=tmp_path).returncode == 1
     write(tmp_path / "pyproject.toml", settings.replace("ignore", "ignored"))
     assert run("validate", "export.json", cwd=tmp_path).returncode == 2
+
+
+def test_the_number_of_rules_is_right():
+    assert f"There are {len(RULES)} [rules]" in PAGES["README.md"]
 
 
 def test_the_hook_that_is_shown_exists():
