@@ -320,7 +320,7 @@ def test_repeated_answers_leave_means_over_pairs():
     assert list(measured.coefficients) == ["cohen_kappa"]
     assert (measured.annotators, measured.values) == ({}, {})
     assert (
-        "some annotator answered a unit several times; where these are different questions, "
+        "an annotator answered a unit several times; if these are different questions, "
         "name their column with --by"
     ) in measured.notes
     found = statuses(ratings)
@@ -390,7 +390,8 @@ def test_cronbach_needs_numbers():
 
 
 VALUES_WITHOUT = (
-    "values without an interval are in fewer than 10 clusters, or all others are, or nothing varies"
+    "values without an interval occur in fewer than 10 clusters, or are absent from fewer, "
+    "or do not vary"
 )
 
 
@@ -507,12 +508,12 @@ def test_every_pair_has_an_interval_about_its_kappa(coefficient):
 def test_notes_on_pairs_of_one_value():
     values = np.array([[1, 1, 1, 1, None], [1, 1, 1, 1, None], [1, 1, 1, 2, 2], [1, 1, 2, 2, 2]])
     ratings = table(values)
-    said = "1 pair could not but agree: kappa is 1 there by convention"
+    said = "1 pair gave one same value only: kappa is 1 there by convention"
     assert said in notes(ratings, ["cohen_kappa"], bootstrap=0)
     assert said not in notes(ratings, ["fleiss_kappa"], bootstrap=0)
     # Where it is so of all pairs, the status says it.
     (unsure,) = notes(table(values[:3, :3]), ["light_kappa"], bootstrap=0)
-    assert unsure.startswith("pairs without an interval share fewer than 10 clusters, or nothing")
+    assert unsure.startswith("pairs without an interval share fewer than 10 clusters, or do not")
 
 
 def test_notes_on_coefficients_that_have_no_interval():
@@ -567,8 +568,8 @@ def test_texts_have_no_order(settings, asked):
     with pytest.raises(ConfigError) as error:
         stats.measure(ratings, bootstrap=0, **settings)
     assert str(error.value) == (
-        f"{asked}: value 'high' is not a number, and nothing says where it stands among the "
-        "others; write the values as numbers, such as 1 for low and 2 for high"
+        f"{asked}: value 'high' is not a number, so that its order is unknown; "
+        "write the values as numbers, such as 1 for low and 2 for high"
     )
 
 
@@ -702,7 +703,7 @@ def test_bca_of_a_mean_over_pairs_that_share_little_is_moved_by_the_bias():
     error = percentile.coefficients["cohen_kappa"].standard_error
     assert abs(bias) > 0.25 * error
     assert moved == pytest.approx([-bias, -bias], abs=0.25 * error)
-    assert any(f"cohen_kappa lies about {bias:+.4f} off" in note for note in percentile.notes)
+    assert any(f"cohen_kappa has a bias of about {bias:+.4f}" in note for note in percentile.notes)
 
 
 def test_the_note_on_few_clusters_names_those_that_stand_on_few():
@@ -729,5 +730,5 @@ def test_a_seed_that_is_none(seed):
 
 def test_an_array_is_no_ratings():
     for act in (lambda: stats.measure(CODES), lambda: stats.difference(table(), CODES)):
-        with pytest.raises(ConfigError, match="ratings: found ndarray; make them of it with"):
+        with pytest.raises(ConfigError, match="ratings: found ndarray, expected what read_ratings"):
             act()

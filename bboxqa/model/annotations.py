@@ -1,4 +1,4 @@
-"""The values that travel between packages: frozen holders of numpy arrays."""
+"""Annotations and data sets: frozen holders of numpy arrays."""
 
 from dataclasses import dataclass
 
@@ -69,7 +69,7 @@ class Annotations:
 class Source:
     """An input file: its name as the user gave it, its size in bytes and its BLAKE2b digest.
 
-    The digest is None where it was not asked for: a run that writes nothing has no use for it.
+    The digest is None if nothing is written, which is the only use of it.
     """
 
     name: str
@@ -94,11 +94,11 @@ class Dataset:
     assigned : (I, A) bool
         Who was asked to annotate what.
     attribution : str
-        How it was found who annotated what, in words.
+        How it was found who annotated what.
     sources : tuple of Source
         The files that were read.
     notes : tuple of str
-        What the reader of a result has to know about the data.
+        Notes on the data for the reader of a result.
     """
 
     image_names: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Settings, typed and checked."""
+"""Settings of `agree` and `validate`, typed and checked."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -10,6 +10,8 @@ from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import nearest
 
 __all__ = [
+    "MAX_BOOTSTRAP",
+    "MIN_BOOTSTRAP",
     "AgreeSettings",
     "EmptyImages",
     "FailOn",
@@ -20,9 +22,9 @@ __all__ = [
     "validate_settings_from",
 ]
 
-# Fewer replicates have no 2.5 % at either end; all of them are held at once.
-_MIN_BOOTSTRAP = 40
-_MAX_BOOTSTRAP = 100_000
+MIN_BOOTSTRAP, MAX_BOOTSTRAP = 40, 100_000
+"""Fewer replicates have no 2.5 % at either end; more would take too much memory."""
+
 _RANGES = (
     ("overshoot_px", 0, 1e6), ("bounds_px", 0, 1e6), ("min_side_px", 0, 1e6),
     ("max_aspect_ratio", 1, 1e6), ("max_image_share", 0, 1), ("area_tolerance", 0, 1),
@@ -43,27 +45,27 @@ class AgreeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     similarity : str
         How two annotations are compared.
     iou_threshold : tuple of float
-        The similarities from which on two annotations can show one object; one result each.
+        Two annotations can show one object if their similarity reaches it; one result each.
     matcher : str
         How annotations are joined to units.
     category_lenient : bool
         Prefer pairs of equal category when matching.
     missing : {"category", "ignore"}
-        Whether a missing annotation is a value of its own, or none.
+        Whether a missing annotation is a value of its own, or is left out.
     empty_images : {"agree", "unit", "skip"}
-        An image that all its annotators left empty counts as agreement in the mean, or as one
-        unit of agreement on nothing as well, or not at all.
+        Whether an image that all its annotators left empty counts as agreement in the mean over
+        images, as one unit of agreement as well, or not at all.
     all_touched : bool
         For similarity "raster": burn every pixel that a ring touches.
     bootstrap : int
-        Replicates for the intervals; 0 for none.
+        Replicates for the intervals; 0 for no intervals.
     seed : int
-        Of the random numbers.
+        Seed of the replicates.
     min_alpha : float or None
         Images below it are marked, and a pooled alpha below it fails the run.
     annotator_key : str or None
-        The key on annotations that names the annotator.
-    attribution : str or None
+        The key of annotations that names the annotator.
+    attribution : {"annotator-key", "image-records", "files"} or None
         How to find out who annotated what.
     filter : str or None
         A glob that the names of files in folders have to match.
@@ -90,27 +92,27 @@ class ValidateSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     Attributes
     ----------
     select, ignore : tuple of str
-        Codes of rules or their beginnings; nothing selected is all.
+        Codes of rules or their beginnings; if none is selected, all rules apply.
     per_file_ignores : dict of str to tuple of str
-        Glob of file names to what is ignored in them.
+        Glob of file names to the codes that are ignored in these files.
     fail_on : {"error", "warning", "info"}
         The least severity that fails the run.
     overshoot_px : float
-        How far a box may reach beyond its image before B003 speaks of it; less is B004.
+        A box that reaches further beyond its image breaks B003, one that reaches less far B004.
     bounds_px : float
         How far a box and the bounds of its outline may differ (P007).
     min_side_px : float
-        Sides below it are small (B008).
+        Boxes with a shorter side are small (B008).
     max_aspect_ratio : float
-        Longer side by shorter side (B009).
+        Largest ratio of the longer to the shorter side (B009).
     max_image_share : float
-        Share of the image that a box may take (B010).
+        Largest share of the image that a box may cover (B010).
     area_tolerance : float
-        By which part an area may differ from that of its outline (B011).
+        Largest relative difference of an area and that of its outline (B011).
     duplicate_iou : float
-        From which IoU on two boxes of one annotator are one (D002, D003).
+        Two boxes of one annotator with at least this IoU are duplicates (D002, D003).
     large_file_mb : float
-        From which size on a file is called large (F007).
+        Larger files break F007.
     """
 
     select: tuple[str, ...] = ()
@@ -130,7 +132,7 @@ class ValidateSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
 def settings_from(
     values: Mapping[str, Any], where: str = "", names: Mapping[str, str] | None = None
 ) -> AgreeSettings:
-    """Return checked settings; what is not named keeps its default.
+    """Return checked settings; the others keep their defaults.
 
     Parameters
     ----------
@@ -139,17 +141,14 @@ def settings_from(
     where : str
         The file that error messages name.
     names : mapping, optional
-        Setting to how error messages call it, where that is not its own name: an option.
-
-    Returns
-    -------
-    AgreeSettings
+        Setting to how error messages call it, if not by its own name: an option.
 
     Raises
     ------
     ConfigError
-        If a setting is not known, has a wrong type, or contradicts another. Whether there are the
-        similarity and the matcher is checked by `bboxqa.pipelines.settings`.
+        If a setting is not known, has a wrong type, or contradicts another. Names of similarities
+        and matchers are checked by `bboxqa.pipelines.settings`.
+
 
     Examples
     --------
@@ -171,23 +170,10 @@ def settings_from(
 
 
 def validate_settings_from(values: Mapping[str, Any], where: str = "") -> ValidateSettings:
-    """Return checked settings of `validate`; what is not named keeps its default.
+    """Return checked settings of `validate`; the others keep their defaults.
 
-    Parameters
-    ----------
-    values : mapping
-        Setting to value.
-    where : str
-        What to name in errors.
+    Parameters and errors are as those of `settings_from`.
 
-    Returns
-    -------
-    ValidateSettings
-
-    Raises
-    ------
-    ConfigError
-        If a setting is not known, has a wrong type, or is out of range.
 
     Examples
     --------
@@ -204,7 +190,7 @@ def validate_settings_from(values: Mapping[str, Any], where: str = "") -> Valida
     return settings
 
 
-# Types as msgspec names them, and as people do.
+# Types as msgspec names them, and as messages do.
 _TYPE = re.compile(r"`([\w |]+)`")
 _WORDS = {
     "array": "a list", "bool": "true or false", "float": "a number", "int": "a whole number",
@@ -215,14 +201,9 @@ _Settings = TypeVar("_Settings", AgreeSettings, ValidateSettings)
 
 
 def setting_names(where: str, names: Mapping[str, str]) -> Callable[[str], str]:
-    """Return what maps a setting to how error messages call it.
+    """Return a function from a setting to how error messages call it.
 
-    Parameters
-    ----------
-    where : str
-        The file that is named before it, if any.
-    names : mapping
-        Other names, such as those of options.
+    `where` is the file that is named before it, if any; `names` are other names, such as options.
     """
     prefix = f"{where}: " if where else ""
     return lambda key: prefix + names.get(key, key)
@@ -231,7 +212,7 @@ def setting_names(where: str, names: Mapping[str, str]) -> Callable[[str], str]:
 def _converted(
     values: Mapping[str, Any], kind: type[_Settings], shown: Callable[[str], str]
 ) -> _Settings:
-    """Return settings of the right types, or say which one is not."""
+    """Return settings of the right types, or raise an error that names the wrong one."""
     for key in values:
         if key not in kind.__struct_fields__:
             raise ConfigError(
@@ -260,7 +241,7 @@ def _in_words(types: re.Match[str]) -> str:
 
 
 def _plain(value: Any) -> Any:
-    """Return numbers and arrays of numpy as plain ones, without loading numpy to know them."""
+    """Return numbers and arrays of numpy as plain ones, without importing numpy."""
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
     return value.tolist() if hasattr(value, "tolist") else value
@@ -277,10 +258,10 @@ def _check(settings: AgreeSettings, shown: Callable[[str], str]) -> None:
         raise ConfigError(f"{shown('iou_threshold')} is empty; expected at least one number")
     if len(set(settings.iou_threshold)) < len(settings.iou_threshold):
         raise ConfigError(f"{shown('iou_threshold')} names a number twice")
-    if settings.bootstrap and not _MIN_BOOTSTRAP <= settings.bootstrap <= _MAX_BOOTSTRAP:
+    if settings.bootstrap and not MIN_BOOTSTRAP <= settings.bootstrap <= MAX_BOOTSTRAP:
         raise ConfigError(
             f"{shown('bootstrap')} is {settings.bootstrap}; expected 0, or "
-            f"{_MIN_BOOTSTRAP} to {_MAX_BOOTSTRAP:,}"
+            f"{MIN_BOOTSTRAP} to {MAX_BOOTSTRAP:,}"
         )
     if settings.annotator_key == "":
         raise ConfigError(f"{shown('annotator_key')} is empty; expected a key of annotations")

@@ -1,4 +1,4 @@
-"""Settings in TOML files: the user's own, those of a project, and those of the package."""
+"""Settings in TOML files: of the user, of a project, and of the package."""
 
 import tomllib
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ _VALIDATE = "validate"
 
 
 def bundled_configs() -> dict[str, Path]:
-    """Return the settings that come with the package, by name."""
+    """Return the settings files that come with the package, by name."""
     package = Path(__file__).parents[1]
     # An installed package holds them; a checkout has them at its top.
     for folder in (package / "configs", package.parent / "configs"):
@@ -34,7 +34,7 @@ def read_settings(name: str) -> dict[str, Any]:
     Returns
     -------
     dict
-        Setting to value, checked; without the table ``[validate]``.
+        Setting to value, without the table ``[validate]``.
 
     Raises
     ------
@@ -47,7 +47,7 @@ def read_settings(name: str) -> dict[str, Any]:
 def read_validate_settings(name: str) -> dict[str, Any]:
     """Return the settings of `validate` in a TOML file: its table ``[validate]``.
 
-    Parameters, errors and the rest are as those of `read_settings`.
+    Parameters and errors are as those of `read_settings`.
     """
     return _read(name)[1]
 
@@ -70,16 +70,9 @@ def _read(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def project_settings(folder: Path) -> dict[str, Any]:
-    """Return the settings of `validate` in the nearest pyproject.toml, of a folder or above it.
+    """Return the settings of `validate` in the nearest pyproject.toml of a folder or its parents.
 
-    Parameters
-    ----------
-    folder : Path
-
-    Returns
-    -------
-    dict
-        The table ``[tool.bboxqa.validate]``, checked; empty where there is none.
+    These are the table ``[tool.bboxqa.validate]``; empty where there is none.
 
     Raises
     ------
@@ -95,7 +88,7 @@ def project_settings(folder: Path) -> dict[str, Any]:
 
 
 def _table(values: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Return the settings of `validate` among others, checked."""
+    """Return the table ``[validate]`` of settings, checked."""
     table = values.get(_VALIDATE, {})
     if not isinstance(table, dict):
         raise ConfigError(f"{where}: validate is {table!r}; expected a table of settings")

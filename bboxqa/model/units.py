@@ -18,7 +18,7 @@ class CandidatePairs:
     left, right : (P,) int64
         Indices of annotations; ``left < right``, sorted by left, then right.
     similarity : (P,) float64
-        As the similarity that was asked for measures it.
+        How similar they are, under the similarity of the settings.
     """
 
     left: IndexArray

@@ -1,4 +1,4 @@
-"""Ratings against ratings: two groups of annotators, two guidelines, all but one."""
+"""Comparisons of ratings: two groups of annotators, two guidelines, all but one annotator."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -38,14 +38,14 @@ def difference(
     Parameters
     ----------
     first, second : Ratings
-        Clusters of the same name, or units where each is a cluster of its own, are the same and
-        are drawn together; without names they are the same by their place.
+        Clusters of the same name are drawn together; where units are clusters of their own, those
+        of the same name, and where there are no names, those at the same place.
     coefficient : str
-        A name of `COEFFICIENTS`.
+        Name of a coefficient.
     level : str or callable
-        Of measurement, for Krippendorff's alpha.
+        Level of measurement for Krippendorff's alpha.
     bootstrap, seed : int
-        How many times to draw, and of the draws.
+        How many times to draw, and the seed of the draws.
 
     Returns
     -------
@@ -56,6 +56,7 @@ def difference(
     ------
     ConfigError
         If a name is not known, or the level does not suit the values.
+
 
     Examples
     --------
@@ -73,12 +74,12 @@ def difference(
         check_ratings(ratings)
         check_level(ratings, level, "identity")
     names = [_cluster_names(ratings) for ratings in (first, second)]
-    known = {text: place for place, text in enumerate(dict.fromkeys(names[0] + names[1]))}
-    numbers = [np.array([known[text] for text in part], np.int64) for part in names]
+    place_of = {text: place for place, text in enumerate(dict.fromkeys(names[0] + names[1]))}
+    places = [np.array([place_of[text] for text in part], np.int64) for part in names]
     estimators = [
         coefficient_of(name)(CoefficientInputs(ratings, level)) for ratings in (first, second)
     ]
-    return paired_difference(estimators[0], estimators[1], numbers[0], numbers[1], bootstrap, seed)
+    return paired_difference(estimators[0], estimators[1], places[0], places[1], bootstrap, seed)
 
 
 def _cluster_names(ratings: Ratings) -> list[str]:
@@ -100,13 +101,13 @@ def only_annotators(ratings: Ratings, names: Sequence[str]) -> Ratings:
     ----------
     ratings : Ratings
     names : sequence of str
-        Of annotators.
+        Names of annotators.
 
     Returns
     -------
     Ratings
-        With the same units and annotators, the others having rated nothing, and the values that
-        are left.
+        With the same units and annotators, of whom the others have no ratings, and the values that
+        remain.
 
     Raises
     ------
@@ -122,7 +123,7 @@ def only_annotators(ratings: Ratings, names: Sequence[str]) -> Ratings:
     wanted = np.isin(np.array(ratings.annotator_names), list(names))
     data = ratings.data
     kept = np.flatnonzero(wanted[data.annotator])
-    # A value that nobody left gave does not count among those that chance has to choose from.
+    # Chance agreement counts only the values that the remaining annotators gave.
     drawn = data.state[kept] == Cell.CATEGORY
     occurring, code = np.unique(data.value[kept][drawn], return_inverse=True)
     value = np.zeros(len(kept), np.int32)
@@ -145,7 +146,7 @@ def only_annotators(ratings: Ratings, names: Sequence[str]) -> Ratings:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Contributions:
-    """What lowers or raises Krippendorff's alpha.
+    """Krippendorff's alpha without parts of the data, which shows what lowers or raises it.
 
     Attributes
     ----------
@@ -154,7 +155,7 @@ class Contributions:
     without_units : (U,) float64
         Without each unit; NaN where undefined.
     without_annotators : (A,) float64
-        Without each annotator; NaN where nobody knows who gave which value.
+        Without each annotator; NaN where it is unknown who gave which value.
     without_values : (K,) float64
         Without the row and column of each value in the coincidence matrix.
     """
@@ -171,9 +172,9 @@ def contributions(ratings: Ratings, *, level: str | Distance = "nominal") -> Con
     Parameters
     ----------
     ratings : Ratings
-        No annotator twice in a unit.
+        No annotator may appear twice in a unit.
     level : {"nominal", "ordinal", "interval", "ratio"} or callable
-        Of measurement; or an own distance of two arrays of values.
+        Level of measurement, or a distance of two arrays of values.
 
     Returns
     -------
@@ -183,6 +184,7 @@ def contributions(ratings: Ratings, *, level: str | Distance = "nominal") -> Con
     ------
     ConfigError
         If an annotator answered a unit several times, or the level does not suit the values.
+
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Images in parts: each is counted for itself, wherever, and the counts join to the whole."""
+"""Counts of agreement in images, which add over parts of a data set."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -36,22 +36,22 @@ __all__ = [
 ]
 
 
-# What an annotation with its outline takes while it is compared and matched.
+# Bytes per annotation with its outline while it is compared and matched.
 _BYTES = 2000
-# Smaller parts take longer to begin than to compare.
+# Annotations; smaller parts take longer to prepare than to compare.
 _LEAST = 20_000
 
 
 @frozen_arrays
 class ImagePart:
-    """Images with all that is compared in them.
+    """Images and the annotations that are compared in them.
 
     Attributes
     ----------
     data : Dataset
         The whole, or a part.
     empty : (K,) int32
-        The images that several annotators were asked about and none drew in.
+        The images that all of several annotators left empty.
     """
 
     data: Dataset
@@ -60,14 +60,14 @@ class ImagePart:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AgreementCounts:
-    """Which annotations show one object, and what agreement is made of; at each threshold.
+    """Units and counts of agreement at each threshold.
 
     Attributes
     ----------
     units : tuple of UnitTable
         One per threshold.
     coincidences, greedy : tuple of Coincidences
-        By image; `greedy` are those of the greedy matcher, where it was asked for.
+        By image; `greedy` are those of the greedy matcher, if they were asked for.
     pairs : tuple of PairCounts
         By pair of annotators.
     n_images : int
@@ -88,7 +88,7 @@ class AgreementCounts:
 
 
 def compared_images(data: Dataset) -> ImagePart:
-    """Return the annotations that are compared: not crowds, nor images of one annotator."""
+    """Return the annotations that are compared: neither crowds nor images of one annotator."""
     lonely = data.assigned.sum(1) < 2
     drawn = np.bincount(data.annotations.image, minlength=len(lonely)) > 0
     empty = np.flatnonzero(~drawn & ~lonely).astype(np.int32)
@@ -99,18 +99,10 @@ def compared_images(data: Dataset) -> ImagePart:
 
 
 def split_images(whole: ImagePart, n_parts: int) -> Iterator[ImagePart]:
-    """Yield parts of whole images, with about as many annotations in each.
+    """Yield up to `n_parts` parts of whole images, each with about as many annotations.
 
-    Parameters
-    ----------
-    whole : Part
-    n_parts : int
-        How many there may be. A part can be without annotations.
+    Each part has its own images and outlines only; it can be without annotations.
 
-    Yields
-    ------
-    Part
-        In the order of the images; each with its own images and outlines only.
 
     Examples
     --------
@@ -130,7 +122,7 @@ def split_images(whole: ImagePart, n_parts: int) -> Iterator[ImagePart]:
         start, stop = np.searchsorted(image, [low, high])
         taken = data.annotations.take(np.arange(start, stop))
         outlines = taken.segmentation
-        own = replace(
+        annotations = replace(
             taken,
             image=taken.image - np.int32(low),
             segmentation=None if outlines is None else outlines.packed(),
@@ -139,11 +131,11 @@ def split_images(whole: ImagePart, n_parts: int) -> Iterator[ImagePart]:
             data,
             image_names=data.image_names[low:high],
             image_size=data.image_size[low:high],
-            annotations=own,
+            annotations=annotations,
             assigned=data.assigned[low:high],
         )
         if outlines is not None:
-            # What was needed of mapped files has been copied.
+            # The outlines of this part have been copied from mapped files.
             release_pages(outlines.xy)
             release_pages(outlines.counts)
         empty = whole.empty[(whole.empty >= low) & (whole.empty < high)]
@@ -151,7 +143,7 @@ def split_images(whole: ImagePart, n_parts: int) -> Iterator[ImagePart]:
 
 
 def reliability_of(part: ImagePart, units: UnitTable, settings: AgreeSettings) -> ReliabilityData:
-    """Return what every annotator said about every unit, empty images included if they count."""
+    """Return what each annotator said about each unit, and on empty images if they count."""
     data = part.data
     extra = part.empty if settings.empty_images == "unit" else None
     n_categories = len(data.category_names)
@@ -166,11 +158,11 @@ def count_part(
     keep_pairs: bool = False,
     progress: Progress | None = None,
 ) -> AgreementCounts:
-    """Compare and match the annotations of all images, and count what agrees.
+    """Compare and match the annotations of all images, and count agreement.
 
     Parameters
     ----------
-    part : Part
+    part : ImagePart
     settings : AgreeSettings
     greedy : bool
         Match by the greedy matcher as well.
@@ -178,10 +170,6 @@ def count_part(
         Return the pairs inside units as well.
     progress : callable, optional
         Called as ``progress(stage, done, total)``.
-
-    Returns
-    -------
-    Counted
     """
     data = part.data
     pairs, counts = candidate_pairs(
@@ -235,10 +223,9 @@ def count_sequentially(
     memory: int | None,
     progress: Progress | None = None,
 ) -> AgreementCounts:
-    """Count what agrees, part after part, so that no more than one is worked on at a time.
+    """Count agreement part by part, so that comparing takes at most half of the memory.
 
-    Parameters and errors are as those of `count_part`; of `memory`, in bytes, a part may take
-    half while it is compared, and without it there is one.
+    Parameters and errors are as those of `count_part`; without `memory`, there is one part.
     """
     count = partial(count_part, settings=settings, greedy=greedy, keep_pairs=keep_pairs)
     n = len(whole.data.annotations)
@@ -260,16 +247,9 @@ def count_sequentially(
 
 
 def join_counted(parts: Sequence[AgreementCounts]) -> AgreementCounts:
-    """Return the whole of parts; joining is associative, so that any tree gives the same.
+    """Return the counts of a whole from those of its parts, in the order of their images.
 
-    Parameters
-    ----------
-    parts : sequence of Counted
-        In the order of their images, one at least.
-
-    Returns
-    -------
-    Counted
+    Joining is associative: any order of joining gives the same.
     """
     counts: Counter[str] = Counter()
     for part in parts:

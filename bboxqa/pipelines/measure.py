@@ -1,4 +1,4 @@
-"""Measuring ratings: every coefficient asked for, with its uncertainty and what to know of it."""
+"""Measuring ratings: each coefficient with its uncertainty, and notes on the numbers."""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -30,6 +30,7 @@ from bboxqa.model.estimates import Estimate, TaskEstimates
 from bboxqa.model.labels import number_of
 from bboxqa.model.ratings import Ratings
 from bboxqa.model.reliability import Cell
+from bboxqa.model.settings import MAX_BOOTSTRAP, MIN_BOOTSTRAP
 from bboxqa.pipelines.rating_notes import notes_of
 
 __all__ = [
@@ -45,14 +46,11 @@ __all__ = [
 INTERVALS = ("percentile", "bca")
 """How intervals are made of the replicates."""
 
-# Of more values than this nobody reads a table.
+# Nobody reads a table of more values.
 _MOST_SHOWN = 2000
-# More different numbers than this are points on a scale, each too rare to be left out.
+# More numbers are points on a continuous scale, each too rare to be left out.
 _MOST_NUMBERS = 100
-MIN_BOOTSTRAP, MAX_BOOTSTRAP = 40, 100_000
-"""Fewer replicates have no 2.5 % at either end; all of them are held at once."""
-
-# Numbers that a jackknife may have to look at.
+# Sums that a jackknife may have to add up.
 _JACKKNIFE = 1 << 31
 
 
@@ -75,33 +73,38 @@ def measure(
     ratings : Ratings
         What `read_ratings`, `ratings_from_columns` or `ratings_from_table` returns.
     coefficients : str or sequence of str, optional
-        Names of `COEFFICIENTS`, or ``"all"``; by default those that suit the ratings.
+        Names of coefficients, or ``"all"``; by default those that suit the ratings.
     level : {"nominal", "ordinal", "interval", "ratio"} or callable
-        Of measurement, for Krippendorff's alpha; or an own distance of two arrays of values.
+        Level of measurement for Krippendorff's alpha, or a distance of two arrays of values.
     weights : {"identity", "linear", "quadratic"} or (K, K) array
         Agreement of unequal values, for the coefficients that have weights.
     bootstrap : int
-        How many times the clusters are drawn for the intervals, 40 to 100,000; 0 for none.
+        How many times the clusters are drawn for the intervals, 40 to 100,000; 0 for no intervals.
     seed : int
-        Of the draws.
+        Seed of the draws.
     interval : {"percentile", "bca"}
-        Percentiles of the replicates, or bias-corrected and accelerated (Efron 1987). Those of a
-        mean over several pairs of annotators are means of the jackknife's pseudo-values:
-        computing it anew from each draw is biased where pairs share few units.
+        Percentiles of the replicates, or bias-corrected and accelerated [1]_. Intervals of a mean
+        over several pairs of annotators come from the jackknife's pseudo-values, since recomputing
+        the mean from each draw is biased where pairs share few units.
     task : str, optional
         A name for the result.
     progress : callable, optional
-        Is told a stage, and how much of how much of it is done.
+        Called as ``progress(stage, done, total)``.
 
     Returns
     -------
     TaskEstimates
-        A standard error is linearised where a formula is known, else by the jackknife.
+        Standard errors are linearised where a formula is known, else they come from the jackknife.
 
     Raises
     ------
     ConfigError
         If a name or a setting is not known, or the level does not suit the values.
+
+    References
+    ----------
+    .. [1] Efron, B. (1987). Better Bootstrap Confidence Intervals. Journal of the American
+       Statistical Association 82(397), 171-185. https://doi.org/10.1080/01621459.1987.10478410
     """
     if interval not in INTERVALS:
         raise ConfigError(f"interval: found {interval!r}, expected one of {', '.join(INTERVALS)}")
@@ -135,7 +138,7 @@ def measure(
 
 
 def _annotators(inputs: CoefficientInputs, names: Sequence[str]) -> dict[str, float]:
-    """Return alpha without each annotator."""
+    """Return alpha without each annotator, by name."""
     unknown = "krippendorff_alpha" not in names or inputs.repeated or inputs.anonymous
     if unknown or inputs.n_annotators < 3:
         return {}
@@ -146,7 +149,7 @@ def _annotators(inputs: CoefficientInputs, names: Sequence[str]) -> dict[str, fl
 
 
 def _values(inputs: CoefficientInputs, names: Sequence[str]) -> dict[str, dict[str, float]]:
-    """Return what there is to say of each value."""
+    """Return what is measured for each value, by its name and the name of the column."""
     if inputs.repeated or inputs.data.n_values > _MOST_SHOWN:
         return {}
     columns = {}
@@ -171,12 +174,11 @@ def _values(inputs: CoefficientInputs, names: Sequence[str]) -> dict[str, dict[s
 def check_level(
     ratings: Ratings, level: str | Distance, weights: str | Sequence[Sequence[float]] | FloatArray
 ) -> None:
-    """Refuse an order of values that nobody gave.
+    """Refuse an ordered level or weights for values that are not numbers.
 
     Raises
     ------
     ConfigError
-        If values are texts, and are to be compared as more than equal or not.
     """
     if ratings.numbers is not None or not ratings.value_names:
         return
@@ -188,13 +190,13 @@ def check_level(
     if asked:
         text = next(name for name in ratings.value_names if number_of(name) is None)
         raise ConfigError(
-            f"{asked}: value {text!r} is not a number, and nothing says where it stands among the "
-            "others; write the values as numbers, such as 1 for low and 2 for high"
+            f"{asked}: value {text!r} is not a number, so that its order is unknown; "
+            "write the values as numbers, such as 1 for low and 2 for high"
         )
 
 
 def check_bootstrap(bootstrap: int, seed: int) -> None:
-    """Refuse a number of replicates that no interval can stand on, and a seed that is none.
+    """Refuse a number of replicates or a seed that is out of range.
 
     Raises
     ------
@@ -210,7 +212,7 @@ def check_bootstrap(bootstrap: int, seed: int) -> None:
 
 
 def check_ratings(ratings: object) -> None:
-    """Refuse what are no ratings yet.
+    """Refuse what is not a `Ratings`.
 
     Raises
     ------
@@ -218,8 +220,8 @@ def check_ratings(ratings: object) -> None:
     """
     if not isinstance(ratings, Ratings):
         raise ConfigError(
-            f"ratings: found {type(ratings).__name__}; make them of it with ratings_from_table "
-            "(annotators × units), ratings_from_columns or read_ratings"
+            f"ratings: found {type(ratings).__name__}, expected what read_ratings, "
+            "ratings_from_columns or ratings_from_table (annotators × units) returns"
         )
 
 
@@ -231,18 +233,7 @@ def estimates_of(
     interval: str,
     progress: Progress | None = None,
 ) -> dict[str, Estimate]:
-    """Return coefficients with their uncertainty; those over the same clusters share the draws.
-
-    Parameters
-    ----------
-    estimators : mapping of str to Estimator
-    bootstrap, seed, interval, progress
-        As for `measure`.
-
-    Returns
-    -------
-    dict of str to Estimate
-    """
+    """Return coefficients with their uncertainty; those over the same clusters share the draws."""
     drawn: dict[str, FloatArray] = {}
     if bootstrap:
         resampled = {
@@ -250,8 +241,8 @@ def estimates_of(
             for name, estimator in estimators.items()
             if not isnan(estimator.value) and len(estimator.clusters) > 1
         }
-        tell = None if progress is None else partial(progress, "resampling")
-        drawn = replicates_of_all(resampled, bootstrap, seed, tell)
+        on_step = None if progress is None else partial(progress, "resampling")
+        drawn = replicates_of_all(resampled, bootstrap, seed, on_step)
     return {
         name: _estimate(estimator, drawn.get(name), interval)
         for name, estimator in estimators.items()

@@ -1,4 +1,4 @@
-"""How many more images have to be annotated twice: from the data in hand to a plan."""
+"""Sample size: how many more images have to be annotated by two annotators."""
 
 from dataclasses import dataclass
 from math import isnan
@@ -20,17 +20,17 @@ __all__ = ["ImagePlan", "plan_images"]
 
 @dataclass(frozen=True, slots=True)
 class ImagePlan:
-    """How many images have to be annotated twice for an interval as narrow as wanted.
+    """How many images two annotators must annotate for an interval of a given width.
 
     Attributes
     ----------
     alpha, width : float or None
-        Of the data in hand, and of its 95 % interval, from end to end; None where undefined.
+        Alpha of the images in hand, and the width of its 95 % interval; None where undefined.
     target_width : float
     n_images : int
-        Images in hand that two annotators or more were asked about.
+        Images in hand of two annotators or more.
     n_annotators : int
-        How many were asked about most of these: new images need as many.
+        How many annotators most of these have, and new images need.
     n_needed, n_more : int or None
         Images in all, and beyond those in hand.
     status : str
@@ -53,24 +53,21 @@ def plan_images(
     settings: AgreeSettings,
     progress: Progress | None = None,
 ) -> ImagePlan:
-    """Say how many images must be annotated twice for an interval of alpha of a given width.
+    """Return how many images two annotators must annotate for an interval of a given width.
+
+    Images in which nothing was drawn say nothing about alpha; new images are expected to have the
+    same share of them.
 
     Parameters
     ----------
     data : Dataset
         What `read_coco` returns.
     target_width : float
-        From end to end.
+        From end to end of the 95 % interval of alpha.
     settings : AgreeSettings
-        With one threshold; its `bootstrap` and `seed` are those of the resampling.
+        With one threshold; `bootstrap` and `seed` are those of the resampling.
     progress : callable, optional
-        As for `agree`.
-
-    Returns
-    -------
-    ImagePlan
-        Images in which nothing was drawn say nothing about alpha; as many of them are expected
-        among the new ones as among those in hand.
+        Called as ``progress(stage, done, total)``.
 
     Raises
     ------

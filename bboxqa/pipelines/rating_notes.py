@@ -1,4 +1,4 @@
-"""What a reader of coefficients has to know beside the numbers."""
+"""Notes on coefficients of ratings: what to know when reading the numbers."""
 
 from collections.abc import Iterator, Mapping
 from math import isnan
@@ -15,9 +15,9 @@ from bboxqa.pipelines.notes import FEW_CLUSTERS
 
 __all__ = ["missing_intervals", "notes_of"]
 
-# A bias of so many standard errors is worth a word.
+# A bias of so many standard errors is reported.
 _NOTABLE = 0.25
-# Coefficients whose standard error is Gwet's.
+# Coefficients with the standard error of Gwet (2014).
 _COUNTING_SINGLES = (
     "conger_kappa", "fleiss_kappa", "gwet_ac1", "gwet_ac2", "brennan_prediger",
     "percent_agreement",
@@ -31,21 +31,17 @@ def notes_of(
     values: Mapping[str, Mapping[str, float]],
     bootstrap: int,
 ) -> Iterator[str]:
-    """Yield what a reader of the numbers has to know.
+    """Yield notes on coefficients.
 
     Parameters
     ----------
-    inputs : Inputs
+    inputs : CoefficientInputs
     estimators, estimates : mapping
-        By name of the coefficient, as they were computed and as they are told.
+        By name of the coefficient, as computed and as reported.
     values : mapping
-        What is told of each value.
+        What is reported of each value.
     bootstrap : int
         How many times clusters were drawn.
-
-    Yields
-    ------
-    str
     """
     if "krippendorff_alpha" in estimates and isinstance(inputs.level, str):
         yield f"krippendorff_alpha is of {inputs.level} data"
@@ -53,7 +49,7 @@ def notes_of(
         yield f"{inputs.weights} weights in kappas, gwet_ac2 and percent agreement"
     if inputs.repeated:
         yield (
-            "some annotator answered a unit several times; where these are different questions, "
+            "an annotator answered a unit several times; if these are different questions, "
             "name their column with --by"
         )
     sizes = inputs.counts.size[inputs.counts.size > 0]
@@ -85,25 +81,25 @@ def notes_of(
         isnan(row.get("low", 0.0)) and not isnan(row["fleiss_kappa"]) for row in values.values()
     ):
         yield (
-            f"values without an interval are in fewer than {FEWEST} clusters, or all others are, "
-            "or nothing varies"
+            f"values without an interval occur in fewer than {FEWEST} clusters, or are absent from "
+            "fewer, or do not vary"
         )
     if "cronbach_alpha" in estimates and not isnan(estimates["cronbach_alpha"].value):
         yield CRONBACH_WARNING
 
 
 def _pair_notes(pairs: PairTable) -> Iterator[str]:
-    """Yield what a reader of the kappas of several pairs has to know."""
+    """Yield notes on the kappas of several pairs."""
     if len(pairs) < 2:
         return
     certain = int((pairs.expected >= 1 - ROUNDING).sum())
     if 0 < certain < len(pairs):
-        yield f"{count(certain, 'pair')} could not but agree: kappa is 1 there by convention"
-    # Without a number, so that tasks share one line.
+        yield f"{count(certain, 'pair')} gave one same value only: kappa is 1 there by convention"
+    # The note names no number, so that several tasks share it.
     if (np.isnan(pairs.interval[:, 0]) & ~np.isnan(pairs.kappa)).any():
         yield (
-            f"pairs without an interval share fewer than {FEWEST} clusters, or nothing varies: "
-            "they always agree, never do, or one of them gave one value only"
+            f"pairs without an interval share fewer than {FEWEST} clusters, or do not vary: "
+            "they always agree, they never do, or one annotator gave one value only"
         )
 
 
@@ -113,7 +109,7 @@ def _interval_notes(
     estimates: Mapping[str, Estimate],
     bootstrap: int,
 ) -> Iterator[str]:
-    """Yield what intervals stand on, or why there are none."""
+    """Yield what intervals are based on, or why there are none."""
     used = max((len(estimator.clusters) for estimator in estimators.values()), default=0)
     few = {
         name: len(estimators[name].clusters)
@@ -132,18 +128,18 @@ def _interval_notes(
     if bootstrap and used > 1:
         yield from missing_intervals(estimators, estimates)
     for name, estimator in estimators.items():
-        known = len(estimator.clusters) >= FEW_CLUSTERS
-        if known and abs(estimator.bias) > _NOTABLE * estimates[name].standard_error:
+        enough = len(estimator.clusters) >= FEW_CLUSTERS
+        if enough and abs(estimator.bias) > _NOTABLE * estimates[name].standard_error:
             yield (
-                f"{name} lies about {estimator.bias:+.4f} off, by the jackknife, since pairs share "
-                "little; --interval bca corrects the interval for it"
+                f"{name} has a bias of about {estimator.bias:+.4f} by the jackknife, since pairs "
+                "share few units; --interval bca corrects the interval for it"
             )
 
 
 def missing_intervals(
     estimators: Mapping[str, Estimator], estimates: Mapping[str, Estimate]
 ) -> Iterator[str]:
-    """Yield which coefficients have no interval though there is something to draw, and why."""
+    """Yield which coefficients have no interval although there are clusters to draw, and why."""
     bare = [
         name
         for name, found in estimates.items()

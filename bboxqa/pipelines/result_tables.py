@@ -1,4 +1,4 @@
-"""The tables of a result, from arrays."""
+"""Tables of a result: images, categories, pairs of annotators, and units."""
 
 import numpy as np
 
@@ -18,22 +18,9 @@ _UNDEFINED = "undefined: no two values that could differ"
 def image_table(
     data: Dataset, units: UnitTable, alpha: FloatArray, min_alpha: float | None
 ) -> Table:
-    """Return alpha, annotations and units of every image with two annotators.
+    """Return alpha, annotations and units of each image with two annotators or more.
 
-    Parameters
-    ----------
-    data : Dataset
-        I images.
-    units : UnitTable
-        Their units.
-    alpha : (I,) float64
-        NaN where undefined.
-    min_alpha : float or None
-        Marks the images below it.
-
-    Returns
-    -------
-    Table
+    `alpha` is (I,) float64; images below `min_alpha` are marked.
     """
     n_images = len(data.image_names)
     shown = np.flatnonzero(data.assigned.sum(1) >= 2)
@@ -51,20 +38,9 @@ def image_table(
 
 
 def category_table(data: Dataset, counted: Coincidences, interval: FloatArray) -> Table:
-    """Return alpha of every category that occurs, against the rest.
+    """Return alpha of each category that occurs, against the rest.
 
-    Parameters
-    ----------
-    data : Dataset
-        K categories.
-    counted : Coincidences
-        Of K + 1 values, the last of which stands for what is missing.
-    interval : (K + 1, 2) float64
-        Of the same values; NaN where there is none.
-
-    Returns
-    -------
-    Table
+    `counted` and `interval`, (K + 1, 2) float64, are of the K categories and of what is missing.
     """
     n_categories = len(data.category_names)
     alpha, marginal = alpha_per_category(counted)
@@ -84,19 +60,7 @@ def category_table(data: Dataset, counted: Coincidences, interval: FloatArray) -
 
 
 def pair_table(data: Dataset, counts: PairCounts) -> Table:
-    """Return alpha of every pair of annotators who share an image.
-
-    Parameters
-    ----------
-    data : Dataset
-        A annotators.
-    counts : PairCounts
-        Of all of them.
-
-    Returns
-    -------
-    Table
-    """
+    """Return alpha of each pair of annotators who share an image."""
     names = data.annotator_names
     first, second, alpha, n_units = alpha_per_pair(counts)
     return Table(
@@ -117,24 +81,12 @@ def _status(alpha: FloatArray) -> Categorical:
 def unit_table(data: Dataset, units: UnitTable, reliability: ReliabilityData) -> Table:
     """Return a row per unit and annotator who was asked about it.
 
-    Parameters
-    ----------
-    data : Dataset
-        N annotations.
-    units : UnitTable
-        The unit of each.
-    reliability : ReliabilityData
-        M cells of these units; more than those are left out.
-
-    Returns
-    -------
-    Table
-        Where the annotator drew nothing, the annotation is masked and there is no category.
+    Where the annotator drew nothing, the annotation is masked and there is no category.
     """
     cells = np.flatnonzero(reliability.unit < len(units))
     unit, annotator = reliability.unit[cells], reliability.annotator[cells]
     found = reliability.state[cells] == Cell.CATEGORY
-    # Cells come by unit and annotator, and each with a category is one annotation.
+    # Cells are sorted by unit and annotator, and each with a category is one annotation.
     annotations = data.annotations
     order = np.argsort(units.unit, kind="stable")
     number = np.full(len(cells), -1, np.int64)

@@ -1,9 +1,9 @@
-"""Agreement on segments of time: from recordings to coefficients, for each tier."""
+"""Agreement on segments of time: coefficients of recordings, for each tier."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import isnan
-from typing import Literal
+from typing import Literal, TypedDict
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from bboxqa.core.text import count
 from bboxqa.core.types import Progress
 from bboxqa.formats.recordings.segment_files import read_segments
 from bboxqa.model.estimates import Estimate, LabelAgreement, TaskEstimates
+from bboxqa.model.ratings import Ratings
 from bboxqa.model.recordings import Segments
 from bboxqa.pipelines.measure import estimates_of, measure
 from bboxqa.pipelines.notes import FEW_CLUSTERS
@@ -32,14 +33,14 @@ POINTS = "cronbach_alpha has points in time as items here, and annotators as cas
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TierAgreement:
-    """What was measured on one tier.
+    """Agreement on one tier.
 
     Attributes
     ----------
     estimates : TaskEstimates
         The task is the tier; units are the stretches between boundaries.
     labels : tuple of LabelAgreement
-        The share of time on which they agree on each label.
+        The share of time on which annotators agree on each label.
     """
 
     estimates: TaskEstimates
@@ -64,22 +65,22 @@ def measure_segments(
     segments : Segments
         What `read_segments` returns.
     resolution_ms : int
-        One point in time is looked at in every so many milliseconds.
+        Milliseconds between the points in time that are compared.
     support : {"all", "marked"}
-        Whether to count the time on which nobody marked anything.
+        Whether to count the time in which nobody marked anything.
     overlaps : {"refuse", "first", "last", "longest"}
         Which segment of an annotator counts where several overlap.
     bootstrap, seed : int
         Replicates for the intervals, which draw recordings, and their seed.
     interval : {"percentile", "bca"}
-        How intervals are made of the replicates.
+        How intervals are computed from the replicates.
     progress : callable, optional
-        Is told a stage, and how much of how much of it is done.
+        Called as ``progress(stage, done, total)``.
 
     Returns
     -------
     list of TierAgreement
-        One per tier, and with several one of all of them together, at the end.
+        One per tier; if there are several tiers, the last one is of all of them together.
 
     Raises
     ------
@@ -87,6 +88,7 @@ def measure_segments(
         If a setting has a wrong value.
     DatasetError
         If a segment is impossible, or overlaps another of the same annotator and this is refused.
+
 
     Examples
     --------
@@ -109,41 +111,64 @@ def measure_segments(
     tiers: list[str | None] = [*segments.tier_names]
     if len(tiers) > 1:
         tiers.append(None)
+    resampling = _Resampling(bootstrap=bootstrap, seed=seed, interval=interval)
     found = []
     for tier in tiers:
         ratings = sweep(
             segments, tier, resolution_ms=resolution_ms, support=support, overlaps=overlaps
         )
         name = ALL_TIERS if tier is None else tier
-        estimates = measure(
-            ratings, COEFFICIENTS, bootstrap=bootstrap, seed=seed, interval=interval, task=name,
-            progress=progress,
-        )  # fmt: skip
-        shares = dict(zip(ratings.value_names, label_agreement(ratings), strict=True))
-        own = {f"label {name}": share for name, share in shares.items()}
-        own["cronbach_alpha"] = cronbach_of_points(ratings)
-        found_of = estimates_of(own, bootstrap=bootstrap, seed=seed, interval=interval)
-        labels = tuple(
-            _label(name, share, found_of[f"label {name}"]) for name, share in shares.items()
-        )
-        notes = [STRETCHES, *segments.notes, *estimates.notes]
-        if bootstrap and ratings.data.n_groups > 1:
-            notes += missing_intervals(own, found_of)
-        if ratings.data.n_groups >= FEW_CLUSTERS:
-            notes += _rare(labels)
-        notes += [POINTS, CRONBACH_WARNING]
+        measured = _measure_tier(ratings, name, segments.notes, resampling, progress)
+        n_resolved = 0
         if overlaps != "refuse":
-            resolved = len(overlapping_segments(segments, tier)[0])
-            if resolved:
-                notes.append(f"{count(resolved, 'overlap')} resolved: the {overlaps} counts")
-        coefficients = {**estimates.coefficients, "cronbach_alpha": found_of["cronbach_alpha"]}
-        named = replace(estimates, coefficients=coefficients, notes=tuple(notes))
-        found.append(TierAgreement(named, labels))
+            n_resolved = len(overlapping_segments(segments, tier)[0])
+        if n_resolved:
+            note = f"{count(n_resolved, 'overlap')} resolved: the {overlaps} segment counts"
+            estimates = measured.estimates
+            estimates = replace(estimates, notes=(*estimates.notes, note))
+            measured = replace(measured, estimates=estimates)
+        found.append(measured)
     return found
 
 
+class _Resampling(TypedDict):
+    """Settings of the intervals."""
+
+    bootstrap: int
+    seed: int
+    interval: str
+
+
+def _measure_tier(
+    ratings: Ratings,
+    name: str,
+    notes_of_segments: Sequence[str],
+    resampling: _Resampling,
+    progress: Progress | None,
+) -> TierAgreement:
+    """Return coefficients and the agreement on each label of one tier."""
+    estimates = measure(ratings, COEFFICIENTS, task=name, progress=progress, **resampling)
+    shares = dict(zip(ratings.value_names, label_agreement(ratings), strict=True))
+    estimators = {f"label {label}": share for label, share in shares.items()}
+    estimators["cronbach_alpha"] = cronbach_of_points(ratings)
+    estimated = estimates_of(estimators, **resampling)
+    labels = tuple(
+        _label(label, share, estimated[f"label {label}"]) for label, share in shares.items()
+    )
+    notes = [STRETCHES, *notes_of_segments, *estimates.notes]
+    n_recordings = ratings.data.n_groups
+    if resampling["bootstrap"] and n_recordings > 1:
+        notes += missing_intervals(estimators, estimated)
+    if n_recordings >= FEW_CLUSTERS:
+        notes += _rare(labels)
+    notes += [POINTS, CRONBACH_WARNING]
+    coefficients = {**estimates.coefficients, "cronbach_alpha": estimated["cronbach_alpha"]}
+    named = replace(estimates, coefficients=coefficients, notes=tuple(notes))
+    return TierAgreement(named, labels)
+
+
 def _label(name: str, share: Estimator, agreement: Estimate) -> LabelAgreement:
-    """Return a label with the time that its agreement is of."""
+    """Return the agreement on a label with the time that it covers."""
     if isnan(share.value):
         return LabelAgreement(name, agreement, 0, 0, 0)
     both, either = share.sums
@@ -153,7 +178,7 @@ def _label(name: str, share: Estimator, agreement: Estimate) -> LabelAgreement:
 
 
 def _rare(labels: Sequence[LabelAgreement]) -> Iterator[str]:
-    """Yield which labels occur in too few recordings for an honest interval."""
+    """Yield which labels occur in too few recordings for a reliable interval."""
     few = [
         label.label
         for label in labels

@@ -1,4 +1,4 @@
-"""Joins the parts of `validate`: files → documents → rules → report, and fixes → files."""
+"""Validation: files → documents → rules → report, and fixes → files."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -53,14 +53,14 @@ def validate(
     source : path, sequence of paths, or mapping
         Files, folders of them, or a COCO document.
     images : path, optional
-        The folder of the images; without it they are not looked at.
+        The folder of the images; without it the images are not read.
     max_findings : int
-        At most so many findings of one rule and file are listed; 0 is all of them.
+        List at most so many findings of one rule and file; 0 for all of them.
     memory : int, optional
-        Bytes to get by with: a quarter for vertices, and as much for all columns together; what
-        is more goes to temporary files.
+        Limits memory, in bytes: a quarter for vertices, and as much for all columns together.
+        What exceeds it is kept in temporary files.
     progress : callable, optional
-        Is told a stage, and how much of how much of it is done.
+        Called as ``progress(stage, done, total)``.
     select, ignore : sequence of str
         Codes of rules or their beginnings; if none is selected, all rules apply.
     per_file_ignores : mapping of str to sequence of str, optional
@@ -129,7 +129,7 @@ def validate(
 
 
 def _encoded(document: Mapping[str, Any]) -> bytes:
-    """Return a document as a file would hold it; numbers and arrays of numpy are understood."""
+    """Return a document as the bytes of a file; numbers and arrays of numpy are accepted."""
 
     def plain(value: Any) -> Any:
         if hasattr(value, "tolist"):
@@ -152,18 +152,18 @@ def validate_with(
 ) -> Report:
     """Look at files with checked settings.
 
-    Parameters, errors and the rest are as those of `validate`.
+    Parameters and errors are as those of `validate`.
     """
     if not paths:
         raise DatasetError(["no file given"])
-    # A file that is named twice would be a copy of itself.
+    # A file that is named twice would be reported as a copy of itself.
     files = list({file.resolve(): file for file in reversed(list_files(paths))}.values())[::-1]
     documents = _documents(files, images, memory, progress)
     return _report(validate_documents(documents, settings, max_findings, progress))
 
 
 def _report(found: FoundReport) -> Report:
-    """Return what was found as a report that can show itself."""
+    """Return findings as a report that can be rendered."""
     return Report(**{each.name: getattr(found, each.name) for each in fields(found)})
 
 
@@ -176,12 +176,12 @@ def _documents(
     missing = [f"{file}: no such file" for file in files if not file.exists()]
     if missing:
         raise DatasetError(missing)
-    # A folder of images can belong to several files; what one of them names is known.
+    # A folder of images can belong to several files: an image of any of them has a record.
     several = images is not None and len(files) > 1
     named = [read_path(file, str(file), memory=memory).images for file in files if several]
-    tell = None if progress is None else partial(progress, "reading")
+    on_step = None if progress is None else partial(progress, "reading")
     for file in files:
-        yield _document(images, progress, named, read_path(file, str(file), tell, memory))
+        yield _document(images, progress, named, read_path(file, str(file), on_step, memory))
 
 
 def _document(
@@ -190,33 +190,23 @@ def _document(
     named: Sequence[Sequence[Any]],
     reading: RawDocument,
 ) -> Document:
-    """Return a document, with what is known of its images on disk if a folder is given."""
+    """Return a document, with its images on disk if a folder is given."""
     if images is None:
         return Document(reading)
     folder = Path(images)
     if not folder.is_dir():
         raise DatasetError([f"{folder}: no such folder of images"])
-    tell = None if progress is None else partial(progress, "looking at images")
-    return Document(reading, scan_images(reading.images, folder, tell, others=chain(*named)))
+    on_step = None if progress is None else partial(progress, "looking at images")
+    return Document(reading, scan_images(reading.images, folder, on_step, others=chain(*named)))
 
 
 def fix_file(
     file: Path, settings: ValidateSettings, *, unsafe: bool, images: AnyPath | None = None
 ) -> Fixed:
-    """Mend one file in memory; nothing is written.
+    """Return what fixing one file in memory gives; nothing is written.
 
-    Parameters
-    ----------
-    file : Path
-    settings : ValidateSettings
-    unsafe : bool
-        Also where a fix may lose or guess something.
-    images : path, optional
-        The folder of the images.
-
-    Returns
-    -------
-    Fixed
+    With `unsafe`, fixes that may lose or guess something are applied as well. `images` is the
+    folder of the images.
     """
     again = partial(_document, images, None, ())
     return fix(again(read_path(file, str(file))), settings, unsafe=unsafe, again=again)

@@ -90,7 +90,7 @@ def test_overlaps_are_refused_or_resolved(tmp_path):
     assert found.returncode == 2
     assert "'b' from 50 ms to 200 ms" in found.stderr
     resolved = run("segments", path, other, "--overlaps", "first")
-    assert "1 overlap resolved: the first counts" in resolved.output
+    assert "1 overlap resolved: the first segment counts" in resolved.output
 
 
 @pytest.mark.parametrize("option", ["--duration", "--resolution"])
