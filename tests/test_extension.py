@@ -11,11 +11,14 @@ from support.plugins import install
 import bboxqa
 from bboxqa.core.errors import ConfigError
 from bboxqa.diagnostics.registry import DIAGNOSTICS
+from bboxqa.examples import example_file
 from bboxqa.geometry.similarities import registry as similarities
 from bboxqa.matching.matchers import Matcher
 from bboxqa.matching.registry import MATCHERS
 from bboxqa.model.table import Table
 from bboxqa.pipelines.diagnose import diagnose
+from bboxqa.report import registry as agreement_views
+from bboxqa.report.findings import registry as finding_views
 
 # Two annotators drew the same widths, at heights that hardly overlap.
 DATA = dataset([(0, 0, 0, (1, 1, 10, 4)), (0, 1, 0, (1, 4, 10, 4))])
@@ -121,3 +124,31 @@ def test_diagnostic(monkeypatch):
     tables = diagnose(DATA, bboxqa.AgreeSettings(iou_threshold=(0.1,)))
     assert list(tables) == ["pair_similarity", "n_drawers"]
     assert tables["n_drawers"]["n_drawers"].tolist() == [2]
+
+
+VIEWS = """
+def codes(report):
+    yield from sorted({finding.code for finding in report.findings})
+
+
+def alphas(result):
+    for part in result.thresholds:
+        yield f"{part.iou_threshold:g},{part.alpha:.4f}"
+"""
+
+
+class TestView:
+    @pytest.fixture(autouse=True)
+    def module(self, site):
+        (site / "acme_views.py").write_text(VIEWS)
+
+    def test_of_findings(self, monkeypatch):
+        monkeypatch.setitem(finding_views.VIEWS, "codes", "acme_views:codes")
+        report = bboxqa.validate({"images": [{}], "annotations": [], "categories": []})
+        assert finding_views.names()[-1] == "codes"
+        assert report.render("codes").split() == sorted({each.code for each in report.findings})
+
+    def test_of_agreement(self, monkeypatch):
+        monkeypatch.setitem(agreement_views.VIEWS, "alphas", "acme_views:alphas")
+        result = bboxqa.agree(bboxqa.read_coco(example_file("fruits")), bootstrap=0)
+        assert list(agreement_views.view("alphas")(result)) == ["0.5,0.0222"]
