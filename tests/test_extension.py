@@ -1,6 +1,11 @@
-"""Parts from outside: one line in a registry, or an entry point of another package, is enough."""
+"""Parts from outside: one line in a registry, or an entry point of another package, is enough.
+
+Rules and formats of other packages are in tests/rules/test_plugins.py and
+tests/formats/test_registry.py.
+"""
 
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,6 +14,8 @@ from support.datasets import annotation, dataset, document, write
 from support.plugins import install
 
 import bboxqa
+from bboxqa import stats
+from bboxqa.agreement.registry import COEFFICIENTS, Coefficient, coefficient
 from bboxqa.core.errors import ConfigError
 from bboxqa.diagnostics.registry import DIAGNOSTICS
 from bboxqa.examples import example_file
@@ -124,6 +131,21 @@ def test_diagnostic(monkeypatch):
     tables = diagnose(DATA, bboxqa.AgreeSettings(iou_threshold=(0.1,)))
     assert list(tables) == ["pair_similarity", "n_drawers"]
     assert tables["n_drawers"]["n_drawers"].tolist() == [2]
+
+
+def test_coefficient(monkeypatch):
+    def disagreement(inputs):
+        """Return the share of pairs of ratings that differ."""
+        found = coefficient("percent_agreement")(inputs)
+        return replace(found, value=1 - found.value, evaluate=lambda sums: 1 - found.evaluate(sums))
+
+    monkeypatch.setitem(COEFFICIENTS, "disagreement", Coefficient(disagreement))
+    ratings = stats.ratings_from_table([[0, 1, 1, 0, 2, 1, 0], [0, 1, 0, 0, 2, 2, 0]])
+    found = stats.measure(ratings, ["percent_agreement", "disagreement"]).coefficients
+    same, other = found["percent_agreement"], found["disagreement"]
+    assert other.value == pytest.approx(1 - same.value)
+    assert other.interval == pytest.approx([1 - bound for bound in reversed(same.interval)])
+    assert "disagreement" in stats.measure(ratings, "all", bootstrap=0).coefficients
 
 
 VIEWS = """
