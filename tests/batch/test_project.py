@@ -344,7 +344,7 @@ class TestMachine:
 
     @pytest.mark.parametrize(
         "place",
-        ["mkdir", "write_text", "write_bytes", "rename"],
+        ["mkdir", "write_text", "rename"],
     )
     def test_full(self, tmp_path, monkeypatch, place):
         before = done(tmp_path, differing())

@@ -238,7 +238,7 @@ def _full(task, settings, out):
     if project.name != "b":
         return run_project(project, settings, out, key)
     error = OSError(ENOSPC, os.strerror(ENOSPC))
-    with mock.patch.object(Path, "write_bytes", side_effect=error):
+    with mock.patch.object(Path, "rename", side_effect=error):
         return run_project(project, settings, out, key)
 
 
