@@ -1,1 +1,1 @@
-"""Many projects, every night: found, validated, measured, and again only what changed."""
+"""Many projects: found, validated and measured; the next run repeats only what changed."""

@@ -34,7 +34,7 @@ LEFT JOIN projects AS counted ON counted.project = last.project AND counted.run 
     SELECT max(run) FROM projects WHERE project = last.project AND n_errors IS NOT NULL)
 WHERE last.run = (SELECT max(run) FROM projects WHERE project = last.project)
 """
-_RECORDED = attrgetter("status", "alpha", "low", "high", "n_errors", "n_warnings")
+_recorded_values = attrgetter("status", "alpha", "low", "high", "n_errors", "n_warnings")
 # Rounding of sums in another order stays below this.
 _TIE = 1e-12
 
@@ -94,7 +94,7 @@ def append(out: Path, started: str, version: str, rows: Sequence[Row]) -> None:
         )
         connection.executemany(
             "INSERT INTO projects VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            [(cursor.lastrowid, clean(row.project), *_RECORDED(row)) for row in rows],
+            [(cursor.lastrowid, clean(row.project), *_recorded_values(row)) for row in rows],
         )
 
 

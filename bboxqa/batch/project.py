@@ -221,11 +221,11 @@ def _gated(
     failed = []
     if row.status == NOT_MEASURED and agree.min_alpha is not None:
         # An annotator key that was renamed must not pass the gate.
-        failed.append(f"there is no alpha, which does not reach {agree.min_alpha:g}")
+        failed.append(f"alpha was not measured, expected at least {agree.min_alpha:g}")
     if row.status == MEASURED and agree.min_alpha is not None:
         alpha = float("nan") if row.alpha is None else row.alpha
         if isnan(alpha):
-            failed.append(f"alpha is undefined, which does not reach {agree.min_alpha:g}")
+            failed.append(f"alpha is undefined, expected at least {agree.min_alpha:g}")
         elif alpha < agree.min_alpha:
             failed.append(f"alpha {alpha:.4f} is below {agree.min_alpha:g}")
     if found.failed:

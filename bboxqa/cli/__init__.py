@@ -1,4 +1,4 @@
-"""The command line: one module per command, and no logic of its own."""
+"""The command line: one module per command."""
 
 import io
 import sys
@@ -26,14 +26,14 @@ __all__ = ["main"]
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="bboxqa")
 def cli() -> None:
-    """Quality of image annotations: is the file sound, and how far do annotators agree.
+    """Validate image annotations, and measure how far annotators agree.
 
     \b
       bboxqa validate export.json    find what is wrong with a COCO file
-      bboxqa example fruits          see how it works, on a small example
+      bboxqa example fruits          walk through a small example
       bboxqa agree export.json       measure a COCO file with several annotators
       bboxqa agree ann.json bob.json one file per annotator
-      bboxqa batch projects/         all of it for many projects, every night
+      bboxqa batch projects/         validate and measure many projects
       bboxqa plan export.json --target-width 0.05
                                      how many more images to annotate twice
       bboxqa stats labels.csv        measure a table of labels, scores or choices

@@ -1,4 +1,4 @@
-"""`bboxqa batch`: many projects at once, and again only what changed."""
+"""`bboxqa batch`: validate and measure many projects."""
 
 import sys
 from contextlib import contextmanager, nullcontext

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from bboxqa.cli.failures import note_written
+from bboxqa.cli.options import path_option
 
 __all__ = ["example"]
 
@@ -13,20 +14,16 @@ _NAMES = ("fruits", "smiling_fruits", "landscape", "matching", "iou", "krippendo
 
 @click.command()
 @click.argument("name", type=click.Choice(_NAMES), metavar="NAME")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Where the picture, the data and the text go; default bboxqa-example-NAME.",
+@path_option(
+    "--out", "Folder of the pictures, the data and the text; default bboxqa-example-NAME.", "DIR"
 )
-@click.option("--force", is_flag=True, help="Replace files in --out.")
+@click.option("--force", is_flag=True, help="Replace existing files in --out.")
 def example(name: str, out: Path | None, force: bool) -> int:
     """Walk through a worked example, with pictures.
 
     NAME is fruits, smiling_fruits, landscape, matching, iou or krippendorff.
 
-    Boxes, IoUs, matching, units, alpha: every number is computed here and compared with its
-    expected value.
+    From boxes to alpha, every number is computed and compared with its expected value.
     """
     from bboxqa.examples.write_example import EXAMPLES, write_example
     from bboxqa.report.result_files import check_folder

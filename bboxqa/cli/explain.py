@@ -10,8 +10,8 @@ __all__ = ["explain"]
 def explain(codes: tuple[str, ...]) -> int:
     """Explain the rules of validate.
 
-    What a rule looks for, what goes wrong because of it, and how to mend it. CODE can be the
-    beginning of several, such as B; without one, all rules are listed.
+    Print what a rule checks, what breaks because of it, and how to fix it. CODE may be the
+    beginning of several codes, such as B; without CODE all rules are listed.
     """
     from bboxqa.rules.pages import list_lines, page_lines
     from bboxqa.rules.registry import select

@@ -85,12 +85,12 @@ def _lines(planned: "ImagePlan") -> list[str]:
     """Return the plan as lines of text."""
     from bboxqa.core.text import count
 
-    in_hand = count(planned.n_images, "image") + " annotated by two or more"
+    images = count(planned.n_images, "image") + " annotated by two or more"
     if planned.n_more is None or planned.n_needed is None:
-        return [f"{in_hand}; nothing to plan by: {planned.status}"]
+        return [f"{images}; cannot plan: {planned.status}"]
     lines = [
-        f"{in_hand}: alpha {planned.alpha:.4f}, 95 % interval {planned.width:.4f} wide",
-        f"wanted: {planned.target_width:g} wide",
+        f"{images}: alpha {planned.alpha:.4f}, 95 % interval {planned.width:.4f} wide",
+        f"target: {planned.target_width:g} wide",
     ]
     if planned.n_more:
         lines.append(
@@ -100,7 +100,7 @@ def _lines(planned: "ImagePlan") -> list[str]:
     else:
         lines.append(f"reached; {count(planned.n_needed, 'image')} would have been enough")
     if planned.n_images < _FEW:
-        lines.append(f"note: with {count(planned.n_images, 'image')} the width itself is unsure")
+        lines.append(f"note: with {count(planned.n_images, 'image')} the width itself is uncertain")
     return lines
 
 

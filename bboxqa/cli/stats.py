@@ -143,7 +143,7 @@ def _formatted(tasks: "list[TaskEstimates]", output_format: str) -> str:
 
 
 def scale_label(name: str, value: float) -> str:
-    """Return what the scale that goes with a coefficient calls a value."""
+    """Return the label of a value on the scale of a coefficient."""
     from bboxqa.agreement.registry import coefficient
     from bboxqa.agreement.scales import SCALES, label
 

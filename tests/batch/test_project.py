@@ -315,7 +315,7 @@ class TestStatus:
         assert done(tmp_path, content).passed
         row = done(tmp_path, content, Settings({"min_alpha": -1.0}, {}))
         assert (row.status, row.passed, row.alpha) == ("measured", False, None)
-        assert row.message.endswith("alpha is undefined, which does not reach -1")
+        assert row.message.endswith("alpha is undefined, expected at least -1")
 
     def test_fail_on(self, tmp_path):
         assert done(tmp_path, differing()).passed

@@ -40,7 +40,7 @@ def test_says_how_many_more(file):
     assert found.returncode == 0
     first, second, third = found.output.splitlines()
     assert first.startswith("40 images annotated by two or more: alpha ")
-    assert second == "wanted: 0.1 wide"
+    assert second == "target: 0.1 wide"
     assert third.startswith("annotate ")
     assert third.endswith(" in all), if they are like these")
 
@@ -65,7 +65,7 @@ def test_nothing_to_plan_by(tmp_path):
     )
     assert found.returncode == 0
     assert found.output == (
-        "2 images annotated by two or more; nothing to plan by: "
+        "2 images annotated by two or more; cannot plan: "
         "undefined: only one value occurs, so no disagreement is possible\n"
     )
 
@@ -112,7 +112,7 @@ def test_few_images_are_said_to_be_few(tmp_path, n_images):
     path = write(tmp_path / "few.json", document(annotations, images, categories))
     lines = run("plan", path, "--target-width", 0.1).output.splitlines()
     assert " by 3 annotators, as now (" in lines[2]
-    said = ["note: with 19 images the width itself is unsure"] if n_images == 19 else []
+    said = ["note: with 19 images the width itself is uncertain"] if n_images == 19 else []
     assert lines[3:] == said
     values = json.loads(run("plan", path, "--target-width", 0.1, "--format", "json").output)
     assert values["n_annotators"] == 3

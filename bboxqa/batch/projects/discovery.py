@@ -141,7 +141,7 @@ def sort_files(
 
 
 def _json_files(root: Path, skip: Path | None, unreadable: list[Unreadable]) -> Iterator[Path]:
-    """Yield json files below a folder; a folder with links to it comes once, by its own name."""
+    """Yield json files below a folder; a folder with links to it is read once, by its own name."""
     seen: set[tuple[int, int]] = set()
     skipped = None if skip is None else skip.resolve()
     waiting, links = [root], list[Path]()

@@ -113,17 +113,15 @@ def fetched(project: Stored, scratch: Path, *, images: bool) -> Iterator[tuple[P
     root = folder / (re.sub(r"[^\w.-]", "_", project.url.rpartition("/")[2]).strip(".") or "root")
     try:
         _fetch(project, contents_to_fetch(project, images=images), root)
-        yield (
-            Project(
-                name=project.name,
-                folder=root / project.folder,
-                files=tuple(root / file for file in project.files),
-                images=root / project.images if images and project.images else None,
-                settings=root / project.settings if project.settings else None,
-                size=project.size,
-            ),
-            root,
+        local = Project(
+            name=project.name,
+            folder=root / project.folder,
+            files=tuple(root / file for file in project.files),
+            images=root / project.images if images and project.images else None,
+            settings=root / project.settings if project.settings else None,
+            size=project.size,
         )
+        yield local, root
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

@@ -47,7 +47,7 @@ def _discover_stored(url: str, pattern: str | None) -> Discovered:
         raise DatasetError([f"{url}: cannot be listed: {error_text(error)}"]) from None
     contents, unreadable = contents_of(listed, base)
     if not contents:
-        raise DatasetError([f"{url}: no such folder, or nothing in it"])
+        raise DatasetError([f"{url}: no such folder, or it is empty"])
     files = [
         content
         for content in contents.values()

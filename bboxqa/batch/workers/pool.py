@@ -135,7 +135,7 @@ def _run(
                             worker.given.popleft(),
                             WorkerDied(exit_reason(worker.process.exitcode)),
                         )
-                    # The tasks that it had been given besides are done by others.
+                    # Its other tasks go back to the queue.
                     waiting.extendleft(reversed(worker.given))
                     continue
                 task = worker.given.popleft()
