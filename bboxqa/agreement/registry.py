@@ -1,4 +1,4 @@
-"""Every coefficient by name: from ratings to a number that can be resampled."""
+"""Coefficients by name; a new one is a function that returns an `Estimator`, and one line here."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -49,13 +49,13 @@ NEEDS_OPTIONS = "undefined: needs the number of options of each unit"
 
 @dataclass(frozen=True, eq=False)
 class CoefficientInputs:
-    """Ratings with how they are compared; what several coefficients need is made once.
+    """Ratings and how they are compared. What several coefficients need is computed once.
 
     Attributes
     ----------
     ratings : Ratings
     level : str or callable
-        Of measurement, for alpha.
+        The level of measurement, for alpha.
     weights : str or (K, K) array
         Agreement of unequal values, for the weighted coefficients.
     """
@@ -66,17 +66,17 @@ class CoefficientInputs:
 
     @cached_property
     def matrix(self) -> FloatArray | None:
-        """Agreement of each two values; None for identity."""
+        """The agreement of each two values, (K, K); None for identity."""
         return agreement_weights(self.weights, self.data.n_values, self.ratings.numbers)
 
     @property
     def data(self) -> ReliabilityData:
-        """The ratings without names."""
+        """The ratings as codes."""
         return self.ratings.data
 
     @property
     def n_annotators(self) -> int:
-        """How many annotators there are; the most of a unit where nobody knows who they are."""
+        """The number of annotators; of anonymous ratings, the most of any unit."""
         return len(self.ratings.annotator_names) or int(self.data.annotator.max(initial=-1)) + 1
 
     @cached_property
@@ -86,13 +86,13 @@ class CoefficientInputs:
 
     @cached_property
     def repeated(self) -> bool:
-        """Whether some annotator answered a unit several times."""
+        """Whether some annotator rated a unit several times."""
         unit, annotator = self.data.unit, self.data.annotator
         return bool(((unit[1:] == unit[:-1]) & (annotator[1:] == annotator[:-1])).any())
 
     @property
     def anonymous(self) -> bool:
-        """Whether nobody knows who gave which value, so that there are no pairs."""
+        """Whether annotators are not known, so that there are no pairs."""
         return not self.ratings.annotator_names
 
     @cached_property
@@ -130,7 +130,7 @@ def _conger(inputs: CoefficientInputs) -> Estimator:
 
 
 def _scott(inputs: CoefficientInputs) -> Estimator:
-    """Return Scott's pi: on the units that both annotators rated, chance as Fleiss has it."""
+    """Return Scott's pi: Fleiss' kappa on the units that both annotators rated."""
     drawn = inputs.data.state == Cell.CATEGORY
     if len(np.unique(inputs.data.annotator[drawn])) != 2:
         advice = "Report fleiss_kappa, or cohen_kappa of each pair."
@@ -159,15 +159,17 @@ def _cronbach(inputs: CoefficientInputs) -> Estimator:
 
 @dataclass(frozen=True, slots=True)
 class Coefficient:
-    """How a coefficient is computed, and what it asks of the ratings.
+    """How a coefficient is computed, and what it needs.
 
     Attributes
     ----------
     estimate : callable
+        Returns an `Estimator` of `CoefficientInputs`.
     of_pairs : bool
-        Whether it is a mean over pairs of annotators, so that they may repeat their answers.
+        Whether it is a mean over pairs of annotators, so that an annotator may rate a unit several
+        times.
     nameless : bool
-        Whether it does without knowing who gave which value.
+        Whether it is defined without knowing who gave which value.
     scale : str
         The name in `SCALES` of the words for its values; empty where there are none.
     """
@@ -178,7 +180,7 @@ class Coefficient:
     scale: str = ""
 
     def __call__(self, inputs: CoefficientInputs) -> Estimator:
-        """Return the coefficient, or why these ratings do not define it."""
+        """Return the coefficient, or the reason why these ratings do not define it."""
         if inputs.anonymous and not self.nameless:
             advice = "Give ratings instead of counts, one row each."
             return undefined(NAMELESS, advice=advice)

@@ -1,4 +1,4 @@
-"""Coefficients as a user gets them: a value with its uncertainty, or why there is none."""
+"""Coefficients with their uncertainty, or with the reason why they are undefined."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -117,19 +117,19 @@ class TaskEstimates:
 
 @dataclass(frozen=True, slots=True)
 class LabelAgreement:
-    """On how much of the time annotators agree that a label is right.
+    """The share of time on which annotators agree on a label.
 
     Attributes
     ----------
     label : str
-        The background has a name, too.
+        Also the name of the background.
     agreement : Estimate
-        `both` divided by `either`; NaN where nobody says the label in a comparison.
+        `both` divided by `either`; NaN where no compared annotator uses the label.
     both, either : int
-        On how much time both annotators of a pair say the label, and at least one of them; summed
+        The time on which both annotators of a pair, and at least one of them, use the label; summed
         over the pairs, in sample points.
     n_recordings : int
-        In which somebody says it where there is something to compare.
+        Recordings with something to compare in which the label occurs.
     """
 
     label: str

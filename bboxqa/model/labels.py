@@ -1,4 +1,4 @@
-"""Labels of any kind as codes: the same label the same number, in an order that can be told."""
+"""Labels as codes: equal labels get the same code, in the order of numbers or of texts."""
 
 import math
 from collections import defaultdict
@@ -19,14 +19,14 @@ _DIGITS = 300
 
 @frozen_arrays
 class LabelColumn:
-    """N cells as they were found: codes in order of appearance.
+    """N cells of a column, coded in order of appearance.
 
     Attributes
     ----------
     codes : (N,) int64
         Indices into `labels`; -1 where the cell is missing.
     labels : tuple of str or None
-        None stands for what is missing; a label may occur twice.
+        None stands for a missing cell; a label may occur twice.
     """
 
     codes: IndexArray
@@ -40,7 +40,7 @@ class LabelColumn:
         return LabelColumn(self.codes[index], self.labels)
 
     def missing(self) -> IndexArray:
-        """Return where cells are missing."""
+        """Return the indices of missing cells."""
         absent = np.array([label is None for label in self.labels] + [True])
         return np.flatnonzero(absent[self.codes])
 
@@ -52,7 +52,7 @@ class LabelColumn:
 
 @frozen_arrays
 class Coded:
-    """N cells as codes whose order means something.
+    """N cells as codes in the order of their names.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Coded:
 
 
 class Coder:
-    """Codes labels as they come, chunk after chunk.
+    """Codes labels that arrive in chunks.
 
     Examples
     --------
@@ -88,7 +88,7 @@ class Coder:
         self._parts: list[IndexArray] = [np.zeros(0, np.int64)]
 
     def add(self, labels: Collection[Any]) -> None:
-        """Code some more labels; a TypeError where one cannot be hashed."""
+        """Code more labels. TypeError where one cannot be hashed."""
         codes = map(self._seen.__getitem__, labels)
         self._parts.append(np.fromiter(codes, np.int64, len(labels)))
 
@@ -98,17 +98,9 @@ class Coder:
 
 
 def label_of(value: Any) -> str | None:
-    """Return the text of a label; None where it stands for nothing.
+    """Return a value as text; None for None, NaN, NaT and pandas' NA.
 
-    Parameters
-    ----------
-    value : object
-        A text, a number or a truth value; None, NaN, NaT and pandas' NA stand for nothing.
-
-    Returns
-    -------
-    str or None
-        Whole numbers without a point, so that 1 and 1.0 are one label.
+    Whole numbers have no decimal point, so that 1 and 1.0 are one label.
 
     Examples
     --------
@@ -131,23 +123,10 @@ def label_of(value: Any) -> str | None:
 
 
 def column_of(values: Any, name: str) -> LabelColumn:
-    """Return the cells of a column of any library.
+    """Return a column of a list, a numpy array, or of pandas, polars or pyarrow.
 
-    Parameters
-    ----------
-    values : (N,) sequence
-        A list, a numpy array, or a column of pandas, polars or pyarrow.
-    name : str
-        What an error calls it.
-
-    Returns
-    -------
-    Column
-
-    Raises
-    ------
-    DatasetError
-        If it has not one dimension, or holds something that is neither text nor number.
+    DatasetError, with the name, if it has not one dimension, or holds something that is neither
+    text nor number.
 
     Examples
     --------
@@ -181,23 +160,17 @@ def _not_labels(cells: Sequence[Any], name: str) -> list[str]:
 
 
 def code(column: LabelColumn, *, names: bool = False) -> Coded:
-    """Return codes in an order that means something.
+    """Return codes in the order of the numbers or texts.
 
-    Numbers that are equal are one value, under the shortest of its names: a table in which one
+    Numbers that are equal are one value, under the shortest of their names: a table in which one
     annotator left out a cell often has 1.0 in that column and 1 in the others. Names of units and
-    annotators are never one if they are written in two ways: 7 is not 007.
+    annotators stay apart if they are written in two ways: 7 is not 007.
 
     Parameters
     ----------
-    column : Column
-        N cells.
+    column : LabelColumn
     names : bool
-        Whether labels are names rather than values.
-
-    Returns
-    -------
-    Coded
-        Of the labels that occur.
+        Whether labels are names of units or annotators rather than values.
 
     Examples
     --------
@@ -230,7 +203,7 @@ def code(column: LabelColumn, *, names: bool = False) -> Coded:
 
 
 def _occurring(column: LabelColumn) -> list[int]:
-    """Return the places of the labels that some cell has."""
+    """Return the indices of the labels that occur."""
     codes = column.codes[column.codes >= 0]
     if len(codes) < len(column.labels):
         occurs = np.unique(codes)
@@ -241,7 +214,7 @@ def _occurring(column: LabelColumn) -> list[int]:
 
 
 def _numbers(labels: Sequence[str]) -> Sequence[int | float] | None:
-    """Return labels as numbers; None where one is not a finite number, or there is none."""
+    """Return labels as numbers; None where one is not a finite number, or without labels."""
     joined = "".join(labels)
     # Digits alone, the most frequent kind, need no look at each.
     if joined.isdecimal() and joined.isascii() and max(map(len, labels)) < _DIGITS:
@@ -256,7 +229,7 @@ def _numbers(labels: Sequence[str]) -> Sequence[int | float] | None:
 
 
 def number_of(label: str) -> int | float | None:
-    """Return a label as a number, a whole one exactly; None where it is not a finite number."""
+    """Return a label as a number, exactly if it is whole; None where it is not a finite number."""
     try:
         number = float(label)
         if "_" in label or not math.isfinite(number):

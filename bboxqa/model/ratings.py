@@ -1,4 +1,4 @@
-"""What annotators said about units of any kind, with the names that go with the codes."""
+"""Ratings of units of any kind, with the names of their codes."""
 
 from bboxqa.core.arrays import FloatArray, IndexArray, frozen_arrays
 from bboxqa.model.reliability import ReliabilityData
@@ -8,14 +8,14 @@ __all__ = ["Ratings"]
 
 @frozen_arrays
 class Ratings:
-    """Reliability data and what its codes stand for.
+    """Reliability data and the names of its codes.
 
     Attributes
     ----------
     data : ReliabilityData
-        M ratings of U units by A annotators, K values; its groups are what intervals draw: the
-        units themselves, or the images or recordings that they belong to. An annotator may
-        appear several times in a unit: then only pairwise coefficients are defined.
+        Ratings of U units by A annotators, with K values. Its groups are the clusters that are
+        resampled: the units themselves, or the images or recordings that they belong to. If an
+        annotator rated a unit several times, only pairwise coefficients are defined.
     unit_names : tuple of str
         One per unit; empty where units are only numbered.
     annotator_names : tuple of str
@@ -25,9 +25,9 @@ class Ratings:
     numbers : (K,) float64, optional
         The values as numbers; None where some value is not a number.
     n_options : (U,) int64, optional
-        How many objects there were to choose from, in choice tasks.
+        In choice tasks, the number of objects to choose from.
     cluster_names : tuple of str
-        One per cluster; empty where every unit is one, or clusters are only numbered.
+        One per cluster; empty where every unit is a cluster, or clusters are only numbered.
     """
 
     data: ReliabilityData

@@ -1,5 +1,6 @@
-"""Reliability data: what each annotator said about each unit, and its coincidences."""
+"""Reliability data: the value that each annotator gave each unit; and its coincidences."""
 
+from dataclasses import replace
 from enum import IntEnum
 
 import numpy as np
@@ -51,9 +52,14 @@ class ReliabilityData:
     n_groups: int
     weight: IndexArray | None = None
 
+    def take(self, cells: IndexArray) -> "ReliabilityData":
+        """Return some of the cells; the units stay the same."""
+        names = ("unit", "annotator", "value", "state")
+        return replace(self, **{name: getattr(self, name)[cells] for name in names})
+
     @property
     def counted(self) -> IndexArray:
-        """The cells that hold a category and count, (C,) int64."""
+        """The cells that hold a category and have a weight, (C,) int64."""
         drawn = self.state == Cell.CATEGORY
         return np.flatnonzero(
             drawn if self.weight is None else drawn & (self.weight > 0)[self.unit]
@@ -61,7 +67,7 @@ class ReliabilityData:
 
     @property
     def units_alone(self) -> bool:
-        """Whether each unit is one of its kind, and a group of its own."""
+        """Whether each unit stands for itself only, and is a group of its own."""
         if self.weight is not None or self.n_groups != len(self.group):
             return False
         return bool((np.bincount(self.group, minlength=self.n_groups) == 1).all())

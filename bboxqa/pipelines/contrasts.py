@@ -128,14 +128,7 @@ def only_annotators(ratings: Ratings, names: Sequence[str]) -> Ratings:
     occurring, code = np.unique(data.value[kept][drawn], return_inverse=True)
     value = np.zeros(len(kept), np.int32)
     value[drawn] = code
-    part = replace(
-        data,
-        unit=data.unit[kept],
-        annotator=data.annotator[kept],
-        value=value,
-        state=data.state[kept],
-        n_values=len(occurring),
-    )
+    part = replace(data.take(kept), value=value, n_values=len(occurring))
     return replace(
         ratings,
         data=part,

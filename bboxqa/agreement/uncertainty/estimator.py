@@ -36,32 +36,31 @@ ROUNDING = 1e-12
 
 @frozen_arrays
 class Estimator:
-    """A coefficient, and what it takes to resample it.
+    """A coefficient, and what resampling it needs.
 
     Attributes
     ----------
     value, observed, expected : float
         NaN where undefined.
     status : str
-        "ok", or why the value is undefined, or what its reader has to know.
+        "ok", or why the value is undefined, or a limit of it.
     table : SumTable
-        What each cluster adds to the D sums that the coefficient is a function of. They add: the
-        columns of two shards side by side are the statistics of both.
+        What each cluster adds to the D sums that the coefficient is a function of. The columns of
+        two shards side by side are the table of both.
     evaluate : callable
         (D, B) sums → (B,) values, or (K, B) for K coefficients; NaN where undefined.
     clusters : (C,) int64
-        The clusters that have a say: only these are drawn, so that a unit that nothing is
-        compared in changes no interval.
+        The clusters that are drawn. Others, in which nothing is compared, change no interval.
     standard_error : float
         By linearisation; NaN where there is no formula.
     n_shared : int, optional
-        Of means over pairs.
+        Of means over pairs, the number of answers compared.
     without : (C,) float64, optional
-        The coefficient without each cluster, where the sums are made of it: those of
-        `linearised`, which do not add over shards.
+        The coefficient without each cluster, where the sums are pseudo-values made of it: these do
+        not add over shards.
     bias : float
-        By how much the coefficient is expected to lie beside what it is of, if replicates do not
-        show it (the jackknife's: Efron and Tibshirani 1993, eq. 10.17).
+        The jackknife's estimate of bias, where replicates do not show it (Efron and Tibshirani
+        1993, eq. 10.17).
     advice : str
         What would define the coefficient where it is undefined; may be empty.
     """

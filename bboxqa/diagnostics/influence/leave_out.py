@@ -225,14 +225,7 @@ def _recounted(
 ) -> float:
     """Return alpha of the ratings of the other annotators."""
     kept = np.flatnonzero(data.annotator != out)
-    rest = replace(
-        data,
-        unit=data.unit[kept],
-        annotator=data.annotator[kept],
-        value=data.value[kept],
-        state=data.state[kept],
-    )
-    return alpha(unit_counts(rest), level, numbers).value
+    return alpha(unit_counts(data.take(kept)), level, numbers).value
 
 
 def _few(rest: FloatArray, whole: float) -> BoolArray:
