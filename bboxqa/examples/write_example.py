@@ -4,23 +4,14 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
-from PIL import Image
-
 from bboxqa.core.errors import OutputError
 from bboxqa.core.files import write_atomically
-from bboxqa.examples import example_file
-from bboxqa.examples.pictures.hungarian_picture import draw_hungarian
-from bboxqa.examples.pictures.iou_picture import iou_schematic
-from bboxqa.examples.pictures.panels import annotated_scene
-from bboxqa.examples.pictures.recursive_picture import draw_recursive
-from bboxqa.examples.scenes.scene_records import SCENES
-from bboxqa.examples.scenes.scenes import draw_scene
+from bboxqa.examples import SCENES, example_file, example_picture
 from bboxqa.examples.walks.walk_image import walk_image
 from bboxqa.examples.walks.walk_iou import walk_iou
 from bboxqa.examples.walks.walk_krippendorff import walk_krippendorff
 from bboxqa.examples.walks.walk_matching import walk_matching
 from bboxqa.examples.walks.walk_parts import Check, Step, Walk
-from bboxqa.examples.write_pictures import png
 
 __all__ = ["EXAMPLES", "Check", "Step", "Walk", "write_example"]
 
@@ -32,20 +23,11 @@ EXAMPLES: dict[str, Callable[[], Walk]] = {
 }
 """Each worked example by its name; calling it computes everything and compares it."""
 
-_PICTURES: dict[str, dict[str, Callable[[], Image.Image]]] = {
-    **{
-        scene: {
-            scene: partial(draw_scene, scene),
-            f"{scene}_annotators": partial(annotated_scene, scene),
-        }
-        for scene in SCENES
-    },
-    "matching": {
-        "matching_hungarian": draw_hungarian,
-        "matching_recursive": draw_recursive,
-    },
-    "iou": {"iou": iou_schematic},
-    "krippendorff": {},
+_PICTURES = {
+    **{scene: (scene, f"{scene}_annotators") for scene in SCENES},
+    "matching": ("matching_hungarian", "matching_recursive"),
+    "iou": ("iou",),
+    "krippendorff": (),
 }
 
 
@@ -56,8 +38,8 @@ def write_example(name: str, folder: Path) -> list[Path]:
     contents: dict[str, bytes] = {}
     if name in SCENES:
         contents[f"{name}.json"] = example_file(name).read_bytes()
-    for picture, draw in _PICTURES[name].items():
-        contents[f"{picture}.png"] = png(draw())
+    for picture in _PICTURES[name]:
+        contents[f"{picture}.png"] = example_picture(picture).read_bytes()
     contents[f"{name}.txt"] = EXAMPLES[name]().text().encode()
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -12,11 +12,11 @@ from pathlib import Path
 from PIL import Image
 
 from bboxqa.core.files import write_atomically
+from bboxqa.examples import SCENES
 from bboxqa.examples.pictures.hungarian_picture import draw_hungarian
 from bboxqa.examples.pictures.iou_picture import iou_schematic
 from bboxqa.examples.pictures.panels import annotated_scene, overlay_scene
 from bboxqa.examples.pictures.recursive_picture import draw_recursive
-from bboxqa.examples.scenes.scene_records import SCENES
 from bboxqa.examples.scenes.scenes import draw_scene
 
 __all__ = ["png", "write_pictures"]

@@ -2,16 +2,18 @@
 
 from itertools import combinations
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
+from bboxqa.examples import SCENES, example_picture, read_expected
 from bboxqa.examples.pictures.hungarian_picture import _BOXES, _CHOSEN
 from bboxqa.examples.pictures.matching_parts import iou
 from bboxqa.examples.pictures.panels import _OVERLAY_SCALES, tag_places
 from bboxqa.examples.pictures.recursive_picture import _UNITS
-from bboxqa.examples.scenes.scene_records import SCENES, read_expected, read_scene
+from bboxqa.examples.scenes.scene_records import read_scene
 from bboxqa.examples.scenes.scenes import draw_scene
 from bboxqa.examples.write_pictures import write_pictures
 from bboxqa.report.drawing.label_placement import overlap, place_labels
@@ -191,6 +193,13 @@ class TestPictures:
     def test_a_scene_has_the_size_of_its_record(self, scene):
         record = read_scene(scene)
         assert draw_scene(scene).size == (record.width, record.height)
+
+    @pytest.mark.parametrize("scene", SCENES)
+    def test_the_picture_that_ships_is_the_scene(self, scene):
+        with Image.open(example_picture(scene)) as image:
+            shipped = np.asarray(image.convert("RGB"), float)
+        # A palette of 256 colours, and other versions of Pillow, change single values.
+        assert np.abs(shipped - np.asarray(draw_scene(scene), float)).mean() < 2
 
     def test_pictures_have_their_sizes_and_are_the_same_each_time(self, tmp_path):
         first = write_pictures(tmp_path / "first")

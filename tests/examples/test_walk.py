@@ -8,8 +8,7 @@ import pytest
 import bboxqa
 from bboxqa.core.errors import OutputError
 from bboxqa.core.files import write_atomically
-from bboxqa.examples import example_file
-from bboxqa.examples.scenes.scene_records import SCENES, read_expected
+from bboxqa.examples import SCENES, example_file, read_expected
 from bboxqa.examples.walks.walk_image import walk_image
 from bboxqa.examples.walks.walk_iou import walk_iou
 from bboxqa.examples.walks.walk_krippendorff import walk_krippendorff

@@ -4,7 +4,7 @@ from typing import Any
 
 from PIL import Image
 
-from bboxqa.examples.scenes.scene_records import read_expected
+from bboxqa.examples import read_expected
 from bboxqa.report.drawing.sheet import GREY, PALE, PALETTE, Rectangle, Sheet
 
 __all__ = ["iou_schematic"]

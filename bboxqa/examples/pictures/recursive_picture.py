@@ -5,6 +5,7 @@ from itertools import product
 
 from PIL import Image
 
+from bboxqa.examples import read_expected
 from bboxqa.examples.pictures.matching_parts import (
     THRESHOLD,
     Look,
@@ -14,7 +15,6 @@ from bboxqa.examples.pictures.matching_parts import (
     draw_units,
     iou,
 )
-from bboxqa.examples.scenes.scene_records import read_expected
 from bboxqa.report.drawing.sheet import PALE, Rectangle, Sheet
 
 __all__ = ["draw_recursive"]

@@ -1,15 +1,12 @@
-"""The worked examples as values: annotated scenes, and what is expected of them."""
+"""Annotated scenes as values."""
 
 import json
 from dataclasses import dataclass
-from importlib.resources import files
-from typing import Any
 
+from bboxqa.examples import SCENES, example_file, read_expected
 from bboxqa.report.drawing.sheet import Rectangle
 
-__all__ = ["SCENES", "SceneBox", "SceneRecord", "read_expected", "read_scene"]
-
-SCENES = ("fruits", "smiling_fruits", "landscape")
+__all__ = ["SceneBox", "SceneRecord", "read_scene"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,16 +59,6 @@ class SceneRecord:
         return left, top, right, bottom
 
 
-def _read(file_name: str) -> Any:
-    return json.loads((files("bboxqa.examples") / "data" / file_name).read_text("utf-8"))
-
-
-def read_expected() -> dict[str, Any]:
-    """Return the expected results of all worked examples, as stored in `data/expected.json`."""
-    expected: dict[str, Any] = _read("expected.json")
-    return expected
-
-
 def read_scene(scene: str) -> SceneRecord:
     """Return one example scene.
 
@@ -82,7 +69,7 @@ def read_scene(scene: str) -> SceneRecord:
     """
     if scene not in SCENES:
         raise ValueError(f"no example is called {scene!r}; choose one of {', '.join(SCENES)}")
-    document = _read(f"{scene}.json")
+    document = json.loads(example_file(scene).read_text("utf-8"))
     units = read_expected()["images"][scene]["recursive_units"]
     annotator_of = {image["id"]: image["annotator"] for image in document["images"]}
     category_of = {category["id"]: category["name"] for category in document["categories"]}

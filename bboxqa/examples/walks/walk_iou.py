@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray
-from bboxqa.examples.scenes.scene_records import read_expected
+from bboxqa.examples import read_expected
 from bboxqa.examples.walks.walk_parts import Check, Step, Walk, check, digits, hang, short, table
 from bboxqa.geometry.kernels.boxes import bbox_iou, corners, overlap
 from bboxqa.geometry.kernels.rasters import draw_inclusive, raster_areas
