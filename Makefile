@@ -51,7 +51,7 @@ docs: $(VENV)/.docs
 	@echo "The site is docs/_build/index.html."
 
 pictures: $(VENV)/.installed
-	$(BIN)/python -m bboxqa.examples.write_pictures readme_images
+	$(BIN)/python docs/pictures/write_pictures.py readme_images
 
 clean:
 	rm -rf $(VENV) demo dist docs/_build bboxqa-example-*

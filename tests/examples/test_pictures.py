@@ -4,18 +4,18 @@ from itertools import combinations
 
 import numpy as np
 import pytest
+from hungarian_picture import _BOXES, _CHOSEN
 from hypothesis import given
 from hypothesis import strategies as st
+from matching_parts import iou
+from panels import _OVERLAY_SCALES, tag_places
 from PIL import Image
+from recursive_picture import _UNITS
+from scene_records import read_scene
+from scenes import draw_scene
+from write_pictures import write_pictures
 
 from bboxqa.examples import SCENES, example_picture, read_expected
-from bboxqa.examples.pictures.hungarian_picture import _BOXES, _CHOSEN
-from bboxqa.examples.pictures.matching_parts import iou
-from bboxqa.examples.pictures.panels import _OVERLAY_SCALES, tag_places
-from bboxqa.examples.pictures.recursive_picture import _UNITS
-from bboxqa.examples.scenes.scene_records import read_scene
-from bboxqa.examples.scenes.scenes import draw_scene
-from bboxqa.examples.write_pictures import write_pictures
 from bboxqa.report.drawing.label_placement import overlap, place_labels
 
 PICTURE_SIZES = {

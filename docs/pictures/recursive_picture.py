@@ -3,10 +3,7 @@
 from dataclasses import dataclass
 from itertools import product
 
-from PIL import Image
-
-from bboxqa.examples import read_expected
-from bboxqa.examples.pictures.matching_parts import (
+from matching_parts import (
     THRESHOLD,
     Look,
     draw_columns,
@@ -15,6 +12,9 @@ from bboxqa.examples.pictures.matching_parts import (
     draw_units,
     iou,
 )
+from PIL import Image
+
+from bboxqa.examples import read_expected
 from bboxqa.report.drawing.sheet import PALE, Rectangle, Sheet
 
 __all__ = ["draw_recursive"]

@@ -1,8 +1,6 @@
 """Hungarian matching of two annotators, on a case where the best single pair misleads."""
 
-from PIL import Image
-
-from bboxqa.examples.pictures.matching_parts import (
+from matching_parts import (
     COLOURS,
     STROKES,
     THRESHOLD,
@@ -13,6 +11,8 @@ from bboxqa.examples.pictures.matching_parts import (
     draw_units,
     iou,
 )
+from PIL import Image
+
 from bboxqa.report.drawing.label_placement import place_labels
 from bboxqa.report.drawing.sheet import Point, Rectangle, Sheet
 

@@ -2,9 +2,7 @@
 
 import math
 
-from PIL import Image
-
-from bboxqa.examples.scenes.brush import (
+from brush import (
     Brush,
     Colour,
     apple_outline,
@@ -13,7 +11,9 @@ from bboxqa.examples.scenes.brush import (
     fit,
     orange_outline,
 )
-from bboxqa.examples.scenes.scene_records import SceneRecord
+from PIL import Image
+from scene_records import SceneRecord
+
 from bboxqa.report.drawing.sheet import Rectangle
 
 __all__ = ["draw_fruits", "draw_smiling_fruits"]

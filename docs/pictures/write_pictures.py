@@ -1,6 +1,6 @@
 """All example pictures, and a command that writes them into a folder.
 
-Run `python -m bboxqa.examples.write_pictures FOLDER`.
+Run `python docs/pictures/write_pictures.py FOLDER`.
 """
 
 import io
@@ -9,15 +9,15 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from hungarian_picture import draw_hungarian
+from iou_picture import iou_schematic
+from panels import annotated_scene, overlay_scene
 from PIL import Image
+from recursive_picture import draw_recursive
+from scenes import draw_scene
 
 from bboxqa.core.files import write_atomically
 from bboxqa.examples import SCENES
-from bboxqa.examples.pictures.hungarian_picture import draw_hungarian
-from bboxqa.examples.pictures.iou_picture import iou_schematic
-from bboxqa.examples.pictures.panels import annotated_scene, overlay_scene
-from bboxqa.examples.pictures.recursive_picture import draw_recursive
-from bboxqa.examples.scenes.scenes import draw_scene
 
 __all__ = ["png", "write_pictures"]
 
@@ -57,6 +57,6 @@ def png(image: Image.Image) -> bytes:
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
-        sys.exit("usage: python -m bboxqa.examples.write_pictures FOLDER")
+        sys.exit("usage: python docs/pictures/write_pictures.py FOLDER")
     for written in write_pictures(Path(sys.argv[1])):
         sys.stdout.write(f"{written}\n")

@@ -1,10 +1,9 @@
 """The example images: one entry to all scenes, in their own size or scaled."""
 
+from fruit_scene import draw_fruits, draw_smiling_fruits
+from landscape_scene import draw_landscape
 from PIL import Image
-
-from bboxqa.examples.scenes.fruit_scene import draw_fruits, draw_smiling_fruits
-from bboxqa.examples.scenes.landscape_scene import draw_landscape
-from bboxqa.examples.scenes.scene_records import read_scene
+from scene_records import read_scene
 
 __all__ = ["draw_scene"]
 

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 
 from PIL import Image
+from scene_records import SceneBox, SceneRecord, read_scene
+from scenes import draw_scene
 
 from bboxqa.examples import read_expected
-from bboxqa.examples.scenes.scene_records import SceneBox, SceneRecord, read_scene
-from bboxqa.examples.scenes.scenes import draw_scene
 from bboxqa.report.drawing.label_placement import place_labels
 from bboxqa.report.drawing.sheet import GREY, PALE, PALETTE, PATTERNS, Rectangle, Sheet, text_size
 
