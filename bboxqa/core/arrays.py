@@ -1,4 +1,4 @@
-"""Types of arrays, and steps on them that recur everywhere."""
+"""Types of arrays, and operations on them that many modules need."""
 
 from dataclasses import dataclass, fields
 from typing import Any, TypeVar, dataclass_transform
@@ -29,7 +29,7 @@ IntArray = NDArray[np.int32]
 
 _Holder = TypeVar("_Holder")
 
-# A table of so many cells for each key takes less time than sorting them.
+# A table of at most so many cells per key is faster than sorting the keys.
 _SPARSE = 4
 
 
@@ -60,7 +60,7 @@ def _freeze(holder: Any) -> None:
 
 
 def rows(start: IndexArray, stop: IndexArray) -> tuple[IndexArray, IndexArray]:
-    """Return the places of the rows start:stop one after the other, and where each row begins.
+    """Return the indices of all ranges start:stop, concatenated, and where each range begins.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def rows(start: IndexArray, stop: IndexArray) -> tuple[IndexArray, IndexArray]:
 
 
 def compact(key: IndexArray, size: int) -> tuple[IndexArray, IndexArray]:
-    """Return the keys that occur, sorted, and the place of each key among them.
+    """Return the distinct keys, sorted, and the index of each key among them.
 
     As `numpy.unique` does, without sorting where keys are dense.
 
@@ -105,7 +105,7 @@ def compact(key: IndexArray, size: int) -> tuple[IndexArray, IndexArray]:
 
 
 def find(known: IndexArray, wanted: IndexArray) -> IndexArray:
-    """Return where each wanted number stands among the known ones.
+    """Return the index of each wanted number among the known ones.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def find(known: IndexArray, wanted: IndexArray) -> IndexArray:
     """
     if len(known) == 0:
         return np.full(len(wanted), -1)
-    # Nearly all files have their records in this order.
+    # Nearly all files have their records in ascending order.
     if (known[1:] >= known[:-1]).all():
         place = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
     else:
@@ -164,7 +164,7 @@ def sum_by(key: NDArray[Any], amount: NDArray[Any], size: int) -> FloatArray:
     key : (N,) integers, 0 to ``size - 1``
     amount : (N,) numbers
     size : int
-        How many keys there are.
+        The number of keys.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Conditions on millions of rows, looked at some at a time, and what is kept of those found."""
+"""Conditions on millions of rows, evaluated in blocks, and values of the rows found."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -14,7 +14,7 @@ _ROWS = 1 << 18
 
 
 def blocks(n_rows: int) -> Iterator[slice]:
-    """Yield all rows, some at a time: what is worked out of them then stays small.
+    """Yield slices that cover all rows, so that intermediate arrays stay small.
 
     Examples
     --------
@@ -26,7 +26,7 @@ def blocks(n_rows: int) -> Iterator[slice]:
 
 
 def rows_where(n_rows: int, condition: Callable[[slice], BoolArray | np.bool_]) -> BoolArray:
-    """Return (N,) bool: a condition that is worked out from some rows at a time.
+    """Return (N,) bool: a condition that is evaluated in blocks of rows.
 
     Examples
     --------
@@ -63,12 +63,12 @@ class SparseRows:
         return self.values[np.searchsorted(self.rows, row)]
 
     def where(self, kept: BoolArray) -> "SparseRows":
-        """Return some of them."""
+        """Return the rows where `kept` is True."""
         return SparseRows(self.rows[kept], self.values[kept])
 
     @staticmethod
     def joined(parts: Sequence["SparseRows"], width: int) -> "SparseRows":
-        """Return the values of consecutive blocks together; `width` numbers a row."""
+        """Return the values of consecutive blocks as one; `width` numbers per row."""
         none = SparseRows(np.zeros(0, np.int64), np.zeros((0, width)))
         return SparseRows(
             np.concatenate([part.rows for part in (none, *parts)]),

@@ -1,4 +1,4 @@
-"""What can go wrong, as exceptions that a command can print as they are."""
+"""Exceptions whose text a command can print as it is."""
 
 from collections.abc import Mapping, Sequence
 
@@ -70,4 +70,4 @@ class DatasetError(BboxqaError):
 
 
 class NothingToCompareError(DatasetError):
-    """Annotations that may be sound, but no image of which two annotators were asked about."""
+    """No image has two annotators; the annotations may be sound."""

@@ -1,4 +1,4 @@
-"""Python's search for objects that hold each other in a ring, and when not to have it."""
+"""Pausing the garbage collector, and returning memory to the system."""
 
 import ctypes
 import mmap
@@ -18,7 +18,7 @@ __all__ = ["gc_paused", "is_mapped", "release_pages", "trim_memory"]
 def gc_paused() -> Iterator[None]:
     """Switch the cyclic garbage collector off.
 
-    It would go through all records again and again, which hold no cycles, and double the time.
+    It would visit all records repeatedly, which contain no cycles, and double the time.
     """
     was_on = isenabled()
     disable()
@@ -30,7 +30,7 @@ def gc_paused() -> Iterator[None]:
 
 
 def release_pages(array: Any) -> None:
-    """Let go of the pages of what is mapped from a file, array or text; others stay as they are."""
+    """Release the pages of an array or text that is mapped from a file."""
     base = _base(array)
     if isinstance(base, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
         base.madvise(mmap.MADV_DONTNEED)
@@ -42,18 +42,18 @@ def is_mapped(array: NDArray[Any]) -> bool:
 
 
 def _base(array: Any) -> Any:
-    """Return what the memory of an array, or of a text, belongs to."""
+    """Return the object that owns the memory of an array or text."""
     while isinstance(array, np.ndarray | memoryview):
         array = array.base if isinstance(array, np.ndarray) else array.obj
     return array
 
 
 def trim_memory() -> None:
-    """Give memory that is free back to the system.
+    """Return free memory to the system.
 
-    Decoding leaves it in small pieces, of which glibc keeps twice what the columns need.
+    Decoding leaves many small free blocks; glibc would keep twice what the columns need.
     """
     if sys.platform == "linux":
-        # Other libraries of C have no such function.
+        # Other C libraries lack the function.
         with suppress(AttributeError):
             ctypes.CDLL(None).malloc_trim(0)

@@ -1,4 +1,4 @@
-"""Work done in a second process beside the first, with what the first already holds."""
+"""Work in a second, forked process, which shares the memory of the first."""
 
 import os
 import sys
@@ -13,17 +13,17 @@ from typing import Any, TypeVar
 __all__ = ["LONG", "can_fork", "cores", "limit_threads", "second_process", "threads"]
 
 LONG = 1 << 25
-"""Bytes of json from which on a second process saves more time than its start takes."""
+"""Bytes of json above which a second process saves more time than its start takes."""
 
 _Result = TypeVar("_Result")
 
-# How many cores the one who started this process has left to it.
+# The number of cores that the parent process left to this one.
 _share: int | None = None
 
 
 def can_fork() -> bool:
     """Return whether a second process saves time here."""
-    # A worker of a pool may have no processes of its own.
+    # Workers of a pool must not start processes.
     return sys.platform == "linux" and threads() > 1 and not current_process().daemon
 
 
@@ -35,13 +35,13 @@ def cores() -> int:
 
 
 def limit_threads(number: int) -> None:
-    """Say how many threads this process is to use."""
+    """Limit the number of threads of this process."""
     global _share  # noqa: PLW0603 - a fact about the process
     _share = number
 
 
 def threads() -> int:
-    """Return how many threads save time here: one in a worker, since the others have the rest."""
+    """Return how many threads save time here: one in a worker, since others use the other cores."""
     if _share is not None:
         return _share
     return 1 if current_process().daemon else cores()
@@ -49,20 +49,20 @@ def threads() -> int:
 
 @contextmanager
 def second_process(work: Callable[[], _Result]) -> Iterator[Callable[[], _Result]]:
-    """Do some work in another process; yield what waits for its result.
+    """Run a function in another process; yield a function that waits for its result.
 
-    That process has half of the cores that this one had, and this one the others meanwhile.
+    That process gets half of the cores, and this one keeps the other half meanwhile.
 
     Parameters
     ----------
     work : callable
-        Takes nothing; what it returns goes through a pipe.
+        Called without arguments; its result is sent through a pipe.
 
     Yields
     ------
     callable
-        Returns the result. Raises EOFError or OSError where the process has died, or could not
-        be started: then the work has to be done here.
+        Returns the result. Raises EOFError or OSError if the process died or could not be
+        started: then the caller has to do the work.
     """
     global _share  # noqa: PLW0603 - a fact about the process
     before, n_threads = _share, threads()
@@ -71,10 +71,10 @@ def second_process(work: Callable[[], _Result]) -> Iterator[Callable[[], _Result
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_send, args=(work, theirs, receiver, sender), daemon=True)
     try:
-        # Where there are processes enough already, the pipe stays without a sender.
+        # At the limit of processes, the pipe has no sender.
         with suppress(OSError):
             process.start()
-        # With no other end open here, a process that dies is noticed.
+        # With no sender open here, the death of the process is noticed.
         sender.close()
         _share = max(1, n_threads - theirs)
         yield receiver.recv
@@ -89,19 +89,19 @@ def second_process(work: Callable[[], _Result]) -> Iterator[Callable[[], _Result
 def _send(work: Callable[[], Any], share: int, receiver: Connection, sender: Connection) -> None:
     global _share  # noqa: PLW0603 - a fact about the process
     _share = share
-    # What goes wrong here is tried again by the other process; nobody has to read of it twice.
+    # The parent repeats the work, and reports errors itself.
     with suppress(BaseException):
-        # The other process is interrupted too, and ends this one.
+        # The parent is interrupted too, and ends this process.
         signal(SIGINT, SIG_IGN)
-        # With this end open, sending to a process that is gone would never end.
+        # With a receiver open here, sending to a dead parent would never end.
         receiver.close()
         Thread(target=_end_with_reader, args=(sender,), daemon=True).start()
         sender.send(work())
 
 
 def _end_with_reader(sender: Connection) -> None:
-    """End this process as soon as nobody waits for what it sends."""
-    # Where there are no such processes, there is no poll either.
+    """End this process when the reader of its result is gone."""
+    # Systems without fork may lack poll.
     from select import poll
 
     watch = poll()

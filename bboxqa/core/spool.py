@@ -1,4 +1,4 @@
-"""What grows: in memory up to a limit, and from then on in a file without a name."""
+"""Arrays that grow: in memory up to a limit, then in a temporary file."""
 
 import mmap
 import tempfile
@@ -27,14 +27,14 @@ __all__ = [
     "vertex_limit",
 ]
 
-# Points, or bytes, that are copied at a time.
+# Bytes copied at a time.
 _CHUNK = 1 << 20
-# Vertices get a quarter of the memory, and the few dozen columns of a file as much together: what
-# else is needed, such as for sorting, grows with the file and is in memory.
+# Vertices get a quarter of the memory, and the few dozen columns of a file another quarter
+# together: other needs, such as sorting, grow with the file and stay in memory.
 _SHARES = 4
 _COLUMNS = 64
 _FILES = 1 << 16
-# What an annotation needs all the same, in bytes, and what the program needs.
+# Bytes that each annotation needs in memory all the same, and that the program needs.
 _OF_ANNOTATION = 200
 _OF_PROGRAM = 500_000_000
 _Scalar = TypeVar("_Scalar", bound=np.generic)
@@ -42,7 +42,7 @@ _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 @cache
 def _allow_files() -> None:
-    """Allow as many open files as this process may have: each column is one."""
+    """Raise the limit of open files as far as allowed: each column is one file."""
     with suppress(ImportError, OSError, ValueError):
         from resource import RLIM_INFINITY, RLIMIT_NOFILE, getrlimit, setrlimit
 
@@ -71,13 +71,13 @@ class Spool:
 
     def __init__(self, limit: int | None) -> None:
         self._limit = limit
-        # Grows in place: a list of parts would be there twice while it is joined.
+        # Grows in place: joining a list of parts would need twice the memory.
         self._held = bytearray()
         self._file: IO[bytes] | None = None
         self._written = 0
 
     def add(self, data: bytes | memoryview) -> None:
-        """Take in bytes.
+        """Add bytes.
 
         Raises
         ------
@@ -101,9 +101,9 @@ class Spool:
         self._held = bytearray()
 
     def done(self, dtype: np.dtype[_Scalar], *, scattered: bool = False) -> NDArray[_Scalar]:
-        """Return what was taken in, as a flat array; of a file, it is mapped and read-only.
+        """Return the bytes as a flat array; from a file it is mapped and read-only.
 
-        Scattered is what will be read in places that are no neighbours.
+        `scattered` says that rows will be read in random order.
         """
         if self._file is None:
             return np.frombuffer(self._held, dtype)
@@ -120,7 +120,7 @@ class Spool:
 
 
 def _no_room(error: OSError) -> OutputError:
-    """Return what to tell of a temporary file that cannot be made, or not be filled."""
+    """Return the error for a temporary file that cannot be created or written."""
     if error.errno in (EMFILE, ENFILE):
         return OutputError(
             "too many open files for what is read; allow more with `ulimit -n`, or with --memory"
@@ -136,31 +136,31 @@ def _no_room(error: OSError) -> OutputError:
 
 
 def vertex_limit(memory: int | None) -> int | None:
-    """Return how much of the memory vertices, or run lengths, may take."""
+    """Return the bytes that vertices, or run lengths, may take in memory."""
     return None if memory is None else memory // _SHARES
 
 
 def column_limit(memory: int | None) -> int | None:
-    """Return how much of the memory any other column may take."""
+    """Return the bytes that any other column may take in memory."""
     return None if memory is None else memory // (_SHARES * _COLUMNS)
 
 
 def check_memory(name: str, n_annotations: int, memory: int | None) -> None:
-    """Refuse what cannot be done with so little memory, however much goes to files.
+    """Refuse a number of annotations that needs more memory than allowed.
 
     Parameters
     ----------
     name : str
-        Of the file, or the first of several.
+        The file, or the first of several.
     n_annotations : int
     memory : int, optional
-        Bytes to get by with.
+        Limits memory, in bytes.
 
     Raises
     ------
     OutputError
-        If the annotations need more. Below 500 MB nothing is refused: the program itself needs
-        as much.
+        If the annotations need more. Limits below 500 MB count as 500 MB, which the program
+        itself needs.
 
     Examples
     --------
@@ -184,7 +184,7 @@ class SpooledColumn:
     ----------
     dtype : type
     width : int
-        Numbers of a row; 0 for a flat array.
+        Numbers per row; 0 for a flat array.
     limit : int, optional
         Bytes that may be held in memory.
 
@@ -203,19 +203,19 @@ class SpooledColumn:
         self._data = Spool(limit)
 
     def add(self, values: Iterable[Any] | NDArray[Any]) -> None:
-        """Take in rows."""
+        """Add rows."""
         array = values if isinstance(values, np.ndarray) else np.array(list(values))
         self._data.add(np.ascontiguousarray(array, self._dtype).tobytes())
 
     def done(self, *, scattered: bool = False) -> NDArray[Any]:
-        """Return what was taken in; see `Spool.done`."""
+        """Return the column; see `Spool.done`."""
         return self._data.done(np.dtype(self._dtype), scattered=scattered).reshape(self._shape)
 
 
 def spilled(
     array: NDArray[_Scalar], limit: int | None, rows: IndexArray | None = None
 ) -> NDArray[_Scalar]:
-    """Return an array, or some of its rows, from a file if that has more bytes than the limit.
+    """Return an array, or some of its rows, from a file if they exceed the limit.
 
     Examples
     --------
@@ -237,23 +237,23 @@ def spilled(
 
 
 def take_rows(array: NDArray[_Scalar], rows: IndexArray) -> NDArray[_Scalar]:
-    """Return some rows of an array, from a file if the array is."""
+    """Return some rows of an array, in a file if the array is."""
     return spilled(array, _CHUNK if is_mapped(array) else None, rows)
 
 
 def concatenate(
     parts: Iterable[NDArray[_Scalar]], limit: int | None, *, scattered: bool = False
 ) -> NDArray[_Scalar]:
-    """Return the rows of several arrays as one, in a file if they are more than the limit.
+    """Return the rows of several arrays as one, in a file if they exceed the limit.
 
     Parameters
     ----------
     parts : iterable of (N, …) array
-        Of one type, one at least; each is let go of before the next is asked for.
+        At least one, all of one type; each is released before the next is requested.
     limit : int, optional
         Bytes that may be held in memory.
     scattered : bool
-        Whether rows will be read in places that are no neighbours.
+        Whether rows will be read in random order.
 
     Returns
     -------

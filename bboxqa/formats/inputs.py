@@ -1,4 +1,4 @@
-"""Which files a command reads."""
+"""The files that a command reads."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -26,12 +26,12 @@ def list_files(
     pattern : str, optional
         A glob that the names of files in folders have to match.
     suffixes : sequence of str
-        How the names of files in folders have to end.
+        The suffixes of files in folders.
 
     Raises
     ------
     DatasetError
-        If a folder has no such file.
+        If a folder contains no such file.
     """
     result: list[Path] = []
     for path in map(Path, paths):

@@ -58,7 +58,7 @@ class Segmentations:
         return [self.xy[a:b] for a, b in pairwise(bounds)]
 
     def rle(self, annotation: int) -> dict[str, Any]:
-        """Return the mask of one annotation as pycocotools takes it."""
+        """Return the mask of one annotation in the form that pycocotools expects."""
         text = self.counts[self.counts_start[annotation] : self.counts_stop[annotation]]
         return {"size": self.size[annotation].tolist(), "counts": text.tobytes()}
 
@@ -77,7 +77,7 @@ class Segmentations:
         )
 
     def packed(self) -> "Segmentations":
-        """Return the same outlines with only their own vertices, in their own order."""
+        """Return the same outlines without unused vertices, in the order of annotations."""
         rings, parts = rows(self.part_start, self.part_stop)
         vertices, ring_offsets = rows(self.ring_offsets[:-1][rings], self.ring_offsets[1:][rings])
         places, texts = rows(self.counts_start, self.counts_stop)

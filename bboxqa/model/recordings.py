@@ -32,7 +32,7 @@ class Segments:
     sources : tuple of Source
         The files that were read; empty for segments from elsewhere.
     notes : tuple of str
-        What the reader of a result has to know about the data.
+        Remarks on the data for readers of a result.
     """
 
     recording: IntArray
@@ -57,13 +57,13 @@ class Segments:
 
 
 def describe(segments: Segments, place: int) -> tuple[str, str]:
-    """Return where a segment stands, and what it says.
+    """Return the place of a segment in its file, and its content.
 
     Parameters
     ----------
     segments : Segments
     place : int
-        Of the segment.
+        Index of the segment.
 
     Returns
     -------
@@ -81,7 +81,7 @@ def describe(segments: Segments, place: int) -> tuple[str, str]:
 
 
 def segment_problems(segments: Segments) -> list[str]:
-    """Return what is wrong with segments, each taken by itself.
+    """Return the problems of single segments.
 
     Parameters
     ----------
@@ -91,8 +91,8 @@ def segment_problems(segments: Segments) -> list[str]:
     Returns
     -------
     list of str
-        A text for every segment that begins before the recording, ends at or before its
-        beginning, ends after the recording, or is of an annotator who was not asked.
+        One for every segment that begins before the recording, ends at or before its start,
+        ends after the recording, or is of an annotator who was not asked.
     """
     after = segments.end > segments.duration[segments.recording]
     checks = (

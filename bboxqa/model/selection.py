@@ -1,4 +1,4 @@
-"""Some of the annotations, or those of several files, with what is in files left in files."""
+"""Selecting and joining annotations; columns in files stay in files."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import fields, replace
@@ -16,7 +16,7 @@ from bboxqa.model.outlines import Segmentations
 __all__ = ["OF_ANNOTATIONS", "join_outlines", "select_annotations"]
 
 OF_ANNOTATIONS = ("kind", "part_start", "part_stop", "counts_start", "counts_stop", "size")
-"""The columns of outlines that have a row for each annotation."""
+"""The columns of outlines with one row per annotation."""
 
 
 def select_annotations(annotations: Annotations, index: IndexArray) -> Annotations:
@@ -52,9 +52,9 @@ def join_outlines(
     ----------
     parts : sequence of Segmentations
     rows : sequence of (N,) int64
-        Which of each to take.
+        The rows to take of each.
     memory : int, optional
-        Bytes to get by with; columns that take too much of it go to files.
+        Limits memory, in bytes; larger columns are kept in temporary files.
 
     Examples
     --------
@@ -72,10 +72,10 @@ def join_outlines(
     limit = column_limit(memory)
 
     def column(name: str) -> NDArray[Any]:
-        own = (getattr(part, name)[index] for part, index in zip(parts, rows, strict=True))
+        columns = (getattr(part, name)[index] for part, index in zip(parts, rows, strict=True))
         if name in shifts:
-            own = (values + shift for values, shift in zip(own, shifts[name], strict=True))
-        return concatenate(own, limit)
+            columns = (each + shift for each, shift in zip(columns, shifts[name], strict=True))
+        return concatenate(columns, limit)
 
     offsets = (p.ring_offsets[1:] + n for p, n in zip(parts, points, strict=True))
     return Segmentations(
@@ -87,5 +87,5 @@ def join_outlines(
 
 
 def _before(counts: Iterable[int]) -> list[int]:
-    """Return how many there are in the files before each."""
+    """Return the sum of the counts before each."""
     return list(accumulate(counts, initial=0))[:-1]

@@ -1,4 +1,4 @@
-"""From decoded records to columns, one window of the file at a time."""
+"""From decoded records to columns, window by window."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,14 +30,14 @@ __all__ = ["AnnotationFile", "Authors", "Columns", "ColumnsBuilder"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Authors:
-    """Who annotated what, according to one key.
+    """The annotator of each annotation, according to one key.
 
     Attributes
     ----------
     code : (N,) int32
-        Into `names`; -1 where the key is absent.
+        Index into `names`; -1 where the key is absent.
     names : tuple of str
-        Each once.
+        Distinct names.
     """
 
     code: IntArray
@@ -57,7 +57,7 @@ class Columns:
     authors : dict of str to Authors
         By annotator key.
     segmentation : Segmentations or None
-        None where they were not asked for.
+        None where outlines were not read.
     """
 
     id: IndexArray
@@ -70,7 +70,7 @@ class Columns:
 
 
 class _AuthorsBuilder:
-    """Collects the annotators under one key, and numbers their names."""
+    """Collects the annotators given by one key, and numbers their names."""
 
     def __init__(self, key: str, limit: int | None) -> None:
         self._rest = key.split(".")[1:]
@@ -110,18 +110,18 @@ def _inside(value: object, key: str) -> object:
 
 
 class ColumnsBuilder:
-    """Collects the columns of a file; what does not fit is kept as a problem.
+    """Collects the columns of a file, and the problems of values that cannot be used.
 
     Parameters
     ----------
     name : str
-        Of the file, for the problems.
+        The file as problems name it.
     keys : tuple of str
         The annotator keys to look at.
     segmentation : bool
         Whether to keep the outlines.
     memory : int, optional
-        Bytes to get by with; columns that take too much of it go to files.
+        Limits memory, in bytes; larger columns are kept in temporary files.
     """
 
     def __init__(
@@ -134,8 +134,8 @@ class ColumnsBuilder:
     ) -> None:
         self.bounded = memory is not None
         self.name = name
-        own = next((key for key in keys if key not in ANNOTATOR_KEYS), None)
-        self.type = annotation_type(own, segmentation=segmentation)
+        user_key = next((key for key in keys if key not in ANNOTATOR_KEYS), None)
+        self.type = annotation_type(user_key, segmentation=segmentation)
         self.problems: list[str] = []
         limit = column_limit(memory)
         self._columns = {key: SpooledColumn(np.int64, limit=limit) for key in ID_KEYS}
@@ -145,7 +145,7 @@ class ColumnsBuilder:
         self.outlines = OutlinesBuilder(name, self.problems, memory) if segmentation else None
 
     def add(self, records: Sequence[Annotation]) -> None:
-        """Take in the records of one window."""
+        """Add the records of one window."""
         n = len(records)
         for key in ID_KEYS:
             self._columns[key].add(self._whole_numbers(records, key))
@@ -172,7 +172,7 @@ class ColumnsBuilder:
         return np.fromiter(values, np.int64, len(values))
 
     def absorb(self, columns: Columns, problems: Sequence[str]) -> None:
-        """Take in what another builder of the same file has collected after this one."""
+        """Append what another builder has collected from the following part of the file."""
         for name, column in self._columns.items():
             column.add(getattr(columns, name))
         for key, author in self._authors.items():
@@ -182,7 +182,7 @@ class ColumnsBuilder:
         self.problems += problems
 
     def done(self) -> Columns:
-        """Return what has been taken in."""
+        """Return the collected columns."""
         return Columns(
             **{name: column.done() for name, column in self._columns.items()},
             authors={key: author.done() for key, author in self._authors.items()},

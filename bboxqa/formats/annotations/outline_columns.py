@@ -1,4 +1,4 @@
-"""From decoded segmentations to flat arrays, one window of the file at a time."""
+"""From decoded segmentations to flat arrays, window by window."""
 
 from collections.abc import Sequence
 from itertools import chain
@@ -14,16 +14,16 @@ __all__ = ["OutlinesBuilder"]
 
 
 class OutlinesBuilder:
-    """Collects outlines; what cannot be one is kept as a problem.
+    """Collects outlines, and the problems of those that cannot be used.
 
     Parameters
     ----------
     name : str
-        Of the file, for the problems.
+        The file as problems name it.
     problems : list of str
-        Where problems are put.
+        New problems are appended to it.
     memory : int, optional
-        Bytes to get by with; columns that take too much of it go to files.
+        Limits memory, in bytes; larger columns are kept in temporary files.
     """
 
     def __init__(self, name: str, problems: list[str], memory: int | None = None) -> None:
@@ -39,7 +39,7 @@ class OutlinesBuilder:
         self._size = SpooledColumn(np.int32, 2, limit)
 
     def add(self, records: Sequence[OutlinedAnnotation]) -> None:
-        """Take in the outlines of one window."""
+        """Add the outlines of one window."""
         n = len(records)
         outlines = [record.segmentation for record in records]
         polygons = [outline if type(outline) is list else [] for outline in outlines]
@@ -78,7 +78,7 @@ class OutlinesBuilder:
         self._xy.add(flat)
 
     def _mask(self, record: OutlinedAnnotation, rle: Rle) -> bytes:
-        """Return the compressed run lengths of a mask, or nothing if they are not sound."""
+        """Return the compressed run lengths of a mask; empty if they are not valid."""
         height, width = rle.size
         where = f"{self._name}: annotation {record.id!r}: "
         if height <= 0 or width <= 0 or height * width >= MAX_MASK_PIXELS:
@@ -97,7 +97,7 @@ class OutlinesBuilder:
         except (ValueError, OverflowError) as error:
             self._problems.append(f"{where}the run lengths of the mask cannot be read: {error}")
             return b""
-        # Summed as Python does, which has no largest number.
+        # Python integers do not overflow.
         total = sum(runs.tolist())
         if runs.min(initial=0) < 0:
             self._problems.append(f"{where}the mask has a run of {runs.min()}; expected 0 or more")
@@ -113,7 +113,7 @@ class OutlinesBuilder:
         return text
 
     def absorb(self, segmentations: Segmentations) -> None:
-        """Take in the outlines that another builder has collected."""
+        """Append the outlines that another builder has collected."""
         self._kind.add(segmentations.kind)
         self._xy.add(segmentations.xy)
         self._ring_lengths.add(np.diff(segmentations.ring_offsets))
@@ -123,7 +123,7 @@ class OutlinesBuilder:
         self._size.add(segmentations.size)
 
     def done(self) -> Segmentations:
-        """Return what has been taken in."""
+        """Return the collected columns."""
         ring_counts = self._ring_counts.done()
         part_stop = np.cumsum(ring_counts)
         text_lengths = self._text_lengths.done()
@@ -131,7 +131,7 @@ class OutlinesBuilder:
         ring_lengths = self._ring_lengths.done()
         return Segmentations(
             kind=self._kind.done(),
-            # Neighbours in the file are neighbours in an image only by chance.
+            # Annotations of one image need not be neighbours in the file.
             xy=self._xy.done(scattered=True),
             ring_offsets=spilled(np.concatenate([[0], np.cumsum(ring_lengths)]), self._limit),
             part_start=part_stop - ring_counts,

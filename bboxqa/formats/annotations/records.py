@@ -1,4 +1,4 @@
-"""The shape of COCO records, as far as they are read; unknown keys are skipped."""
+"""The keys of COCO records that are read; other keys are skipped."""
 
 import json
 from typing import Annotated, Any, Literal
@@ -33,10 +33,10 @@ ANNOTATOR_KEYS = (
     "created_by",
     "attributes.annotator",
 )
-"""Where the annotator of an annotation is looked for, in this order."""
+"""The keys that may name the annotator of an annotation, in order of preference."""
 
 ASKED_KEYS = ("rater_list", "annotators")
-"""Where the annotators who were asked about an image are looked for, in this order."""
+"""The keys that may list the annotators of an image, in order of preference."""
 
 LISTS = ("images", "annotations", "categories")
 """The lists of records in a COCO file."""
@@ -45,12 +45,12 @@ ID_KEYS = ("id", "image_id", "category_id")
 """The keys of an annotation under which ids stand."""
 
 Id = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)] | str
-# What stands under a key that may not be meant for us is taken as it is.
+# Other programs may use these keys for anything.
 Loose = int | float | str | bool | list[Any] | dict[str, Any] | None
 
 
 class TopLevel(msgspec.Struct):
-    """A whole file; its lists stay text until they are needed."""
+    """A whole file, with its lists not yet decoded."""
 
     images: msgspec.Raw
     annotations: msgspec.Raw
@@ -77,7 +77,7 @@ class Category(msgspec.Struct, gc=False):
 
 
 class Attributes(msgspec.Struct, gc=False):
-    """The part of an annotation where some tools put attributes."""
+    """The attributes of an annotation, as CVAT writes them."""
 
     annotator: Loose = None
 
@@ -112,7 +112,7 @@ class OutlinedAnnotation(Annotation, gc=False):
 
 
 def whole_number(value: object) -> int | None:
-    """Return an id as a whole number, or None if it is not one.
+    """Return an id as a whole number; None if it is not one.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def whole_number(value: object) -> int | None:
 
 
 def annotator_name(value: object) -> str:
-    """Return the name of an annotator as text, however the file writes it.
+    """Return the name of an annotator as text, whatever type the file gives it.
 
     Examples
     --------
@@ -144,19 +144,19 @@ def annotator_name(value: object) -> str:
 
 
 def annotation_type(key: str | None, *, segmentation: bool) -> type[Annotation]:
-    """Return the type of annotation records that holds what an annotator key begins with.
+    """Return the type of annotation records that includes the first part of an annotator key.
 
     Parameters
     ----------
     key : str or None
-        A key of the user's own, or None; "a.b" means b inside of a.
+        The key that the user named; "a.b" means key b of the object under a.
     segmentation : bool
         Whether outlines are read.
 
     Returns
     -------
     type
-        `Annotation` or a subclass of it. What stands under the user's key is the field that
+        `Annotation` or a subclass of it. The value of the key is in the field that
         `author_field` names.
     """
     base = OutlinedAnnotation if segmentation else Annotation
@@ -164,12 +164,12 @@ def annotation_type(key: str | None, *, segmentation: bool) -> type[Annotation]:
     field = author_field(key) if key else ""
     if key is None or key in ANNOTATOR_KEYS or (field == first and field != "attributes"):
         return base
-    own = (field, Loose, msgspec.field(default=None, name=first))
-    own_type: Any = msgspec.defstruct("OwnAnnotation", [own], bases=(base,), gc=False)
-    return own_type  # type: ignore[no-any-return]
+    added = (field, Loose, msgspec.field(default=None, name=first))
+    result: Any = msgspec.defstruct("KeyedAnnotation", [added], bases=(base,), gc=False)
+    return result  # type: ignore[no-any-return]
 
 
 def author_field(key: str) -> str:
-    """Return the field of an annotation record that an annotator key begins with."""
+    """Return the field of an annotation record for the first part of an annotator key."""
     first = key.partition(".")[0]
-    return first if first in OutlinedAnnotation.__struct_fields__ else "own_author"
+    return first if first in OutlinedAnnotation.__struct_fields__ else "user_author"

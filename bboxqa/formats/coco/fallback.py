@@ -1,4 +1,4 @@
-"""Reading a file that the fast reader does not take: what can be used, and what is wrong."""
+"""Converting the records of a file that the fast reader cannot decode, one by one."""
 
 import json
 import math
@@ -87,7 +87,7 @@ def _check(document: RawDocument) -> None:
 
 
 class _Report:
-    """Puts problems into words."""
+    """Collects problems as text."""
 
     def __init__(self, name: str, problems: list[str]) -> None:
         self._name = name

@@ -1,4 +1,4 @@
-"""Reading one COCO file: fast where it is sound, and slowly where it is not, to say why."""
+"""Reading one COCO file: fast where it is sound, record by record where it is not."""
 
 import hashlib
 import mmap
@@ -27,12 +27,12 @@ __all__ = ["COCO", "read_file"]
 
 _ANNOTATIONS = re.compile(rb'"annotations"\s*:\s*\[')
 _END = re.compile(rb"\s*\]")
-# Stands first in what is left of the list, to know it again.
+# Put in front of the rest of the list, to recognise it.
 _MARK = b'"the list that was cut"'
 
 
 class _MalformedError(Exception):
-    """The fast reader met something it does not take."""
+    """The fast reader cannot decode the file."""
 
 
 def read_file(
@@ -57,20 +57,20 @@ def read_file(
     digest : bool
         Whether to compute the digest of the file.
     memory : int, optional
-        Bytes to get by with; columns that take too much of it go to files.
+        Limits memory, in bytes; larger columns are kept in temporary files.
     progress : callable, optional
-        Is told how many bytes of how many are read.
+        Called as ``progress(done, total)`` with bytes.
 
     Raises
     ------
     DatasetError
-        If the file is not there, is not json, or has records that cannot be read; with all of
-        them.
+        If the file does not exist, is not json, or has records that cannot be read; lists all
+        of them.
     """
     name = str(path)
     size = _size(path)
     new_builder = partial(ColumnsBuilder, name, keys, segmentation=segmentation, memory=memory)
-    # A mapped file is read where it lies; the system takes the pages back when it needs them.
+    # The pages of a mapped file are not copied, and the system reclaims them when it needs them.
     with (
         path.open("rb") as file,
         mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text,
@@ -94,7 +94,7 @@ def read_file(
 
 
 def _number(key: str, name: str, records: Sequence[Image | Category]) -> Iterator[str]:
-    """Turn ids that are written as text into numbers, in place; yield what cannot be one."""
+    """Convert ids written as text to numbers, in place; yield problems of those that are not."""
     for place, record in enumerate(records):
         if type(record.id) is not int:
             number = whole_number(record.id)
@@ -105,7 +105,7 @@ def _number(key: str, name: str, records: Sequence[Image | Category]) -> Iterato
 
 
 def _size(path: Path) -> int:
-    """Return the size of a file that can be read, or say why it cannot."""
+    """Return the size of a file, or raise why it cannot be read."""
     try:
         if path.is_dir():
             raise DatasetError([f"{path}: is a folder; expected a COCO json file"])
@@ -139,10 +139,10 @@ def _read_fast(
     new_builder: Callable[[], ColumnsBuilder],
     progress: Steps | None,
 ) -> tuple[list[Image], list[Category], ColumnsBuilder]:
-    """Decode the annotations window by window, then what is around them.
+    """Decode the annotations window by window, then the rest of the file.
 
-    What is left of the list after the last window that decodes is decoded together with the
-    beginning of the file, as one document.
+    The part of the list after the last window that decodes is decoded together with the beginning
+    of the file, as one document.
     """
     opening = _ANNOTATIONS.search(text)
     if opening is None:
@@ -154,7 +154,7 @@ def _read_fast(
         document = text[:first] + mark + text[place:]
         top = msgspec.json.decode(document, type=TopLevel)
         rest = bytes(top.annotations)
-        # A list of the same name deeper inside is not the one at the top.
+        # An inner list may have the same name as the one at the top.
         if not rest.startswith(b"[" + mark):
             raise _MalformedError
         last = msgspec.json.decode(b"[" + rest[1 + len(mark) :], type=list[builder.type])  # type: ignore[name-defined]

@@ -1,4 +1,4 @@
-"""Who annotated what: three ways in which files say it."""
+"""Who annotated what: the three ways in which files can say so."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -36,11 +36,11 @@ class Attribution:
     Attributes
     ----------
     way : str
-        In words, for the user.
+        A description for the user.
     author : list of (N,) int32
-        Per file and annotation, an index into `names`; -1 where nobody is named.
+        By file: for each annotation an index into `names`, -1 where none is named.
     asked : list of list of (tuple of str or None)
-        Per file and image record, who was asked; None where the record does not say.
+        By file: for each image record who was asked; None where the record does not say.
     names : tuple of str
         The annotators.
     numbered : bool
@@ -65,10 +65,10 @@ def attribute(
 
     Parameters
     ----------
-    files : sequence of CocoFile
+    files : sequence of AnnotationFile
         All files.
     file_names : sequence of str
-        Whom each file belongs to, if files stand for annotators.
+        The annotator of each file, if files stand for annotators.
     annotator_key : str or None
         The key on annotations that names the annotator, if the user said so.
     way : {"annotator-key", "image-records", "files"} or None
@@ -79,7 +79,7 @@ def attribute(
     DatasetError
         If fewer than two annotators are found, with all the ways in which they can be named.
     ConfigError
-        If there is no such way.
+        If the way is unknown.
     """
     if way is not None and way not in WAYS:
         raise ConfigError(f"attribution is {way!r}; expected one of {', '.join(WAYS)}")
@@ -120,13 +120,13 @@ def _too_few(
 def _by_key(
     files: Sequence[AnnotationFile], annotator_key: str | None, *, chosen: bool
 ) -> list[Attribution]:
-    """Return what each annotator key says, in the order of the keys."""
+    """Return the attribution by each annotator key that is used, in the order of the keys."""
     keys = ANNOTATOR_KEYS if annotator_key is None else (annotator_key,)
     result = []
     for key in keys:
         authors = [file.columns.authors[key] for file in files]
         used = [bool(author.names) for author in authors]
-        # Several files are taken for shards of one only if all of them name annotators.
+        # Several files are parts of one data set only if all of them name annotators.
         if not any(used) or not (all(used) or chosen):
             continue
         names = tuple(sorted({name for author in authors for name in author.names}))
@@ -146,22 +146,22 @@ def _named(asked: Sequence[Sequence[tuple[str, ...] | None]]) -> set[str]:
 
 
 def _asked(images: Sequence[Image]) -> list[tuple[str, ...] | None]:
-    """Return who was asked about each image: the names in a list, or the keys of a dict."""
-    # Most images have the same list, which is made into names once.
-    known: dict[str, tuple[str, ...]] = {}
+    """Return who was asked about each image: the names in a list, or the keys of an object."""
+    # Most images have the same list, which is converted once.
+    names_of: dict[str, tuple[str, ...]] = {}
     result: list[tuple[str, ...] | None] = []
     for image in images:
-        # An empty list says nothing: some tools write one on every image.
+        # Some tools write an empty list on every image, which says nothing.
         value = next((value for key in ASKED_KEYS if (value := getattr(image, key))), None)
         text = repr(value)
-        if value is not None and text not in known:
-            known[text] = tuple(sorted({annotator_name(name) for name in value}))
-        result.append(known.get(text))
+        if value is not None and text not in names_of:
+            names_of[text] = tuple(sorted({annotator_name(name) for name in value}))
+        result.append(names_of.get(text))
     return result
 
 
 def _by_records(files: Sequence[AnnotationFile], *, chosen: bool) -> list[Attribution]:
-    """Return what repeated image records say."""
+    """Return the attribution by repeated image records."""
     repeated = [
         any(count > 1 for name, count in Counter(i.file_name for i in file.images).items() if name)
         for file in files
@@ -198,7 +198,7 @@ def _by_records(files: Sequence[AnnotationFile], *, chosen: bool) -> list[Attrib
 
 
 def _check_records(files: Sequence[AnnotationFile]) -> None:
-    """Refuse records of which some name their annotator and some do not, or two name the same."""
+    """Refuse image records of which only some name an annotator, or two name the same one."""
     problems = []
     for file in files:
         name = file.source.name

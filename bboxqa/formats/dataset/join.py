@@ -1,4 +1,4 @@
-"""Joining files to one data set: images by file name, categories by name."""
+"""Joining files into one data set: images by file name, categories by name."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,14 +19,14 @@ from bboxqa.model.selection import OF_ANNOTATIONS, join_outlines
 
 __all__ = ["join"]
 
-# Beyond this, areas lose their pixels to rounding; nothing real is as large.
+# In pixels. Beyond this, areas are not exact to a pixel; no image is as large.
 _MAX_COORDINATE = 1e9
 _CHUNK = 1 << 20
 
 
 @dataclass(slots=True)
 class _Joined:
-    """What the files have in common, while it is put together."""
+    """The tables of the data set, while files are added, and the problems found."""
 
     images: dict[str, int] = field(default_factory=dict)
     sizes: dict[str, tuple[int, int]] = field(default_factory=dict)
@@ -45,7 +45,7 @@ class _Joined:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Indexed:
-    """The annotations of one file that can be used, with indices in place of ids."""
+    """The usable annotations of one file, with indices in place of ids."""
 
     place: IndexArray
     image: IntArray
@@ -60,21 +60,21 @@ def join(
 
     Parameters
     ----------
-    files : sequence of CocoFile
+    files : sequence of AnnotationFile
         At least one.
     attribution : Attribution
-        Who annotated what in them.
+        Who annotated what in the files.
 
     Raises
     ------
     DatasetError
-        With every orphan reference, duplicate id, negative size, annotation by somebody who was
-        not asked, and contradiction between the files.
+        With every reference to an unknown id, duplicate id, negative size, annotation by an
+        annotator who was not asked, and contradiction between the files.
     """
     joined = _Joined()
     labels = [[_label(image) for image in file.images] for file in files]
-    for file, own in zip(files, labels, strict=True):
-        _add_tables(joined, file, own, several=len(files) > 1)
+    for file, image_labels in zip(files, labels, strict=True):
+        _add_tables(joined, file, image_labels, several=len(files) > 1)
     _check_categories(joined, files)
     image_names = sorted(joined.images)
     category_names = sorted(joined.categories)
@@ -83,7 +83,7 @@ def join(
     joined.categories = {name: place for place, name in enumerate(category_names)}
     number = {name: place for place, name in enumerate(annotator_names)}
     code = np.array([number[name] for name in attribution.names] + [-1], np.int32)
-    indexed = [_index(joined, file, own) for file, own in zip(files, labels, strict=True)]
+    indexed = [_index(joined, *pair) for pair in zip(files, labels, strict=True)]
     authors = [
         code[author[part.place]] for author, part in zip(attribution.author, indexed, strict=True)
     ]
@@ -133,7 +133,7 @@ def _duplicates(values: IndexArray) -> list[int]:
 
 
 def _ids(joined: _Joined, file: AnnotationFile, key: str, ids: Sequence[int | str]) -> IndexArray:
-    """Return the ids of images or categories, and report those that are there twice."""
+    """Return the ids of images or categories, and report duplicates."""
     result = np.array(ids, np.int64)
     joined.add(file, _repeated(key, result))
     return result
@@ -147,7 +147,7 @@ def _repeated(key: str, ids: IndexArray) -> Iterator[str]:
 def _add_tables(
     joined: _Joined, file: AnnotationFile, labels: Sequence[str], *, several: bool
 ) -> None:
-    """Take in the images and the categories of one file."""
+    """Add the images and categories of one file."""
     name = file.source.name
     for image, label in zip(file.images, labels, strict=True):
         if not image.file_name and several:
@@ -162,23 +162,23 @@ def _add_tables(
         width, height = int(image.width or 0), int(image.height or 0)
         if not width or not height:
             continue
-        known = joined.sizes.setdefault(label, (width, height))
-        if known != (width, height):
+        before = joined.sizes.setdefault(label, (width, height))
+        if before != (width, height):
             joined.problems.append(
                 f"{name}: image {label!r} is {width} × {height}; "
-                f"another record of it says {known[0]} × {known[1]}"
+                f"another record of it says {before[0]} × {before[1]}"
             )
     for category in file.categories:
         joined.categories.setdefault(clean(category.name), 0)
 
 
 def _label(image: Image) -> str:
-    """Return how an image is called: by its file, or by its id where it has none."""
+    """Return the name of an image: its file name, or its id where it has none."""
     return clean(image.file_name or f"(id {image.id})")
 
 
 def _check_categories(joined: _Joined, files: Sequence[AnnotationFile]) -> None:
-    """Report ids that name different things, neither of which is known to the other file."""
+    """Report ids whose names differ between two files, neither of which has both names."""
     tables: list[tuple[str, dict[int | str, str]]] = []
     for file in files:
         table = {category.id: clean(category.name) for category in file.categories}
@@ -195,7 +195,7 @@ def _check_categories(joined: _Joined, files: Sequence[AnnotationFile]) -> None:
 
 
 def _index(joined: _Joined, file: AnnotationFile, labels: Sequence[str]) -> _Indexed:
-    """Replace ids by indices, and report what cannot be."""
+    """Replace ids by indices, and report references to unknown ids."""
     columns = file.columns
     image_ids = _ids(joined, file, "images", [image.id for image in file.images])
     category_ids = _ids(joined, file, "categories", [c.id for c in file.categories])
@@ -251,7 +251,7 @@ def _bad_outlines(ids: IndexArray, segmentation: Segmentations) -> Iterator[str]
 
 
 def _far(xy: FloatArray) -> Iterator[IndexArray]:
-    """Yield which points are too far away, in chunks: there can be more than fit beside them."""
+    """Yield the rows of points that are too far away, in chunks to save memory."""
     for start in range(0, len(xy), _CHUNK):
         part = xy[start : start + _CHUNK]
         yield start + np.flatnonzero((np.abs(part) > _MAX_COORDINATE).any(1))
@@ -267,7 +267,7 @@ def _assign(
     asked: Sequence[tuple[str, ...] | None],
     number: dict[str, int],
 ) -> None:
-    """Mark who was asked about which image of one file, in place."""
+    """Mark in `assigned` who was asked about which image of one file."""
     name, ids = file.source.name, file.columns.id[part.place]
     joined.problems += [
         f"{name}: annotation {ids[row]}: does not name its annotator; the others do"
@@ -281,8 +281,8 @@ def _assign(
     for names, images in lists.items():
         listed[images] = True
         assigned[np.ix_(images, [number[label] for label in names])] = True
-    known = author >= 0
-    uninvited = known & listed[part.image] & ~assigned[part.image, author]
+    named = author >= 0
+    uninvited = named & listed[part.image] & ~assigned[part.image, author]
     labels = {place: label for label, place in number.items()}
     joined.add(
         file,
@@ -292,7 +292,7 @@ def _assign(
             for row in np.flatnonzero(uninvited).tolist()
         ),
     )
-    free = known & ~listed[part.image]
+    free = named & ~listed[part.image]
     assigned[part.image[free], author[free]] = True
 
 
@@ -326,11 +326,11 @@ def _merge(
     authors: Sequence[IntArray],
     memory: int | None,
 ) -> Annotations:
-    """Put the annotations of all files in order: image, annotator, place, id."""
+    """Return the annotations of all files, ordered by image, annotator, box, category and id."""
     columns = [file.columns for file in files]
     limit = column_limit(memory)
     if len(files) == 1:
-        # Not copied before they are put in order.
+        # Columns of one file are not copied before they are ordered.
         place = indexed[0].place
         ids, bbox, iscrowd = columns[0].id, columns[0].bbox, columns[0].iscrowd
         segmentation = columns[0].segmentation
@@ -338,7 +338,7 @@ def _merge(
         used = [part.place for part in indexed]
         ids, bbox, iscrowd = (
             concatenate(
-                (getattr(c, name)[own] for c, own in zip(columns, used, strict=True)), limit
+                (getattr(c, name)[rows] for c, rows in zip(columns, used, strict=True)), limit
             )
             for name in ("id", "bbox", "iscrowd")
         )
@@ -376,7 +376,7 @@ def _order(
 ) -> IndexArray:
     """Return the order by image, annotator, box, category and id; `place` is of box and id.
 
-    Box and category decide before the id does, so that new ids give the same result.
+    Box and category come before the id, so that new ids do not change the result.
     """
     n_annotators = int(annotator.max(initial=0)) + 1
     group = image.astype(np.int64) * n_annotators + annotator
@@ -384,7 +384,7 @@ def _order(
     order = np.lexsort((x, group))
     same = np.diff(x[order]) == 0
     same &= np.diff(group[order]) == 0
-    # Few annotations of one annotator begin at one x: only those need the other keys.
+    # Few annotations of an annotator have equal x: only those are sorted by the other keys.
     tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
     rows = order[tied]
     x, y, width, height = bbox[place[rows]].T

@@ -1,4 +1,4 @@
-"""From COCO files to a data set: joined, ordered, and free of what would falsify a result."""
+"""From files to a data set: joined, ordered, and checked for what would falsify a result."""
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
@@ -19,7 +19,7 @@ __all__ = ["read_dataset"]
 
 
 def _names_of(files: Sequence[Path]) -> list[str]:
-    """Return a name per file: its stem, or as many folders as make it the only one."""
+    """Return a name per file: its stem, with as many folders as make it unique."""
     depth = 1
     while True:
         names = ["/".join((*file.parent.parts, file.stem)[-depth:]) for file in files]
@@ -43,7 +43,7 @@ def _files(paths: Sequence[AnyPath], pattern: str | None) -> list[Path]:
     return list_files(paths, pattern, (".json", *added))
 
 
-# Joining goes through as many objects as reading leaves.
+# Reading leaves millions of objects, which the garbage collector would visit while joining.
 @gc_paused()
 def read_dataset(
     source: Files,
@@ -78,7 +78,7 @@ def read_dataset(
         raise DatasetError(["a file is given twice: " + ", ".join(map(str, files))])
     keys = ANNOTATOR_KEYS if annotator_key is None else (annotator_key,)
 
-    def tell(done: int, total: int) -> None:
+    def on_step(done: int, total: int) -> None:
         if progress is not None:
             progress("reading", done, total)
 
@@ -93,7 +93,7 @@ def read_dataset(
                 segmentation=segmentation,
                 digest=digest or len(files) > 1,
                 memory=None if memory is None else memory // len(files),
-                progress=tell,
+                progress=on_step,
             )
             read.append(part)
         except DatasetError as error:

@@ -1,4 +1,4 @@
-"""The annotations of a file as columns, whatever is wrong with them."""
+"""The annotations of a file as columns, sound or not."""
 
 from dataclasses import dataclass, fields
 from enum import IntEnum
@@ -10,7 +10,7 @@ __all__ = ["AnnotationColumns", "Form", "Keypoints", "Kind", "Rings", "Rles"]
 
 
 class Kind(IntEnum):
-    """What stands under a key."""
+    """The type of the value of a key."""
 
     MISSING = 0
     NULL = 1
@@ -52,7 +52,7 @@ class Rings:
     place : (R,) int64
         Which ring of its annotation it is.
     n_numbers : (R,) int64
-        How many numbers it has; the last of an odd number is not in `xy`.
+        The length of the ring; where it is odd, the last number is not in `xy`.
     offsets : (R + 1,) int64
         Ring r has the vertices ``xy[offsets[r]:offsets[r + 1]]``.
     xy : (V, 2) float64
@@ -104,7 +104,7 @@ class Keypoints:
     ----------
     row : (K,) int64
     n_numbers : (K,) int64
-        Of the list; -1 where it is none, or holds something else than numbers.
+        The length of the list; -1 where the value is not a list of numbers.
     n_visible : (K,) int64
         Points whose third number is above 0.
     """
@@ -116,33 +116,33 @@ class Keypoints:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnnotationColumns:
-    """The annotations of a file in its order, whatever is wrong with them.
+    """The annotations of a file in its order, sound or not.
 
     Attributes
     ----------
     record : (N,) uint8
         The `Kind` of each record; anything but DICT has no keys.
     kind : dict of str to (N,) uint8
-        Key to the `Kind` of what stands there.
+        By key: the `Kind` of its value.
     id, image_id, category_id : (N,) int64
-        As a whole number, also where it is written as "7" or 7.0; 0 where it is none.
+        As whole numbers, also where written as "7" or 7.0; 0 for other values.
     whole : dict of str to (N,) bool
         Whether each of the three is a whole number, however written.
     bbox : (N, 4) float64
         x, y, width, height in pixels; NaN where they are not 4 finite numbers.
     area : (N,) float64
-        NaN where it is no finite number.
+        NaN where it is not a finite number.
     iscrowd : (N,) int8
         -1 where it is not 0 or 1.
     num_keypoints : (N,) int64
-        -1 where it is no whole number.
+        -1 where it is not a whole number.
     form : (N,) uint8
         The `Form` of the outline.
     rings : Rings
     rles : Rles
     keypoints : Keypoints
     annotator : dict of str to (N,) int32
-        Annotator key to an index into `annotator_names`; -1 where nobody is named.
+        By annotator key: indices into `annotator_names`; -1 where the key is absent.
     annotator_names : tuple of str
     """
 
@@ -164,7 +164,7 @@ class AnnotationColumns:
     annotator_names: tuple[str, ...]
 
     def release_pages(self) -> None:
-        """Let go of the pages of columns that are in files; who looks again maps them again."""
+        """Release the pages of columns in files; the next access maps them again."""
         for holder in (self, self.rings, self.rles, self.keypoints):
             for field in fields(holder):
                 value = getattr(holder, field.name)

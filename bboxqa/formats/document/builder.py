@@ -1,4 +1,4 @@
-"""From raw annotation records, sound or not, to columns that rules can look at."""
+"""From raw annotation records to columns for the rules."""
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
@@ -44,12 +44,12 @@ _OF_RLES: dict[str, tuple[type, int]] = {
 
 
 class AnnotationsBuilder:
-    """Takes in raw records, window by window.
+    """Collects raw records, window by window.
 
     Parameters
     ----------
     memory : int, optional
-        Bytes to get by with; columns that take too much of it go to files.
+        Limits memory, in bytes; larger columns are kept in temporary files.
     """
 
     def __init__(self, memory: int | None = None) -> None:
@@ -72,7 +72,7 @@ class AnnotationsBuilder:
         self._names: dict[str, int] = {}
 
     def add(self, values: Sequence[Any]) -> None:
-        """Take in records of any type."""
+        """Add records of any type."""
         kinds, types = kinds_of(values)
         self._columns["record"].add(kinds)
         records = values if types <= {dict} else [v if type(v) is dict else {} for v in values]
@@ -140,7 +140,7 @@ class AnnotationsBuilder:
         for place, value in enumerate(column):
             if form[place] == Form.RINGS:
                 rings += value
-        # One look at all numbers of the window; only an odd one is searched for.
+        # All numbers of the window are checked at once; single ones only if that fails.
         if not are_numbers(list(chain.from_iterable(rings))):
             rings = []
             for place, value in enumerate(column):
@@ -195,10 +195,10 @@ class AnnotationsBuilder:
             values = [record.get(first) for record in records]
             if rest:
                 values = [v.get(rest) if type(v) is dict else None for v in values]
-            # Equal values of one type have one name; 1 and True are equal, but of two types.
+            # Equal values of one type have one name; 1 and True are equal but differ in type.
             if set(map(type, values)) <= {str} or set(map(type, values)) <= {int}:
-                known = {value: self._number(value) for value in dict.fromkeys(values)}
-                grower.add(list(map(known.__getitem__, values)))
+                codes = {value: self._number(value) for value in dict.fromkeys(values)}
+                grower.add(list(map(codes.__getitem__, values)))
             else:
                 grower.add([self._number(value) for value in values])
 
@@ -208,7 +208,7 @@ class AnnotationsBuilder:
         return self._names.setdefault(annotator_name(value), len(self._names))
 
     def absorb(self, columns: AnnotationColumns) -> None:
-        """Take in what another builder of the same file has collected after this one."""
+        """Append what another builder has collected from the following part of the file."""
         rings, rles, points = columns.rings, columns.rles, columns.keypoints
         codes = np.array([self._problem(text) for text in rles.problems], np.int32)
         numbers = [self._names.setdefault(n, len(self._names)) for n in columns.annotator_names]
@@ -229,7 +229,7 @@ class AnnotationsBuilder:
         self.n += len(columns)
 
     def done(self) -> AnnotationColumns:
-        """Return what has been taken in."""
+        """Return the collected columns."""
         rings = _done(self._rings)
         offsets = np.concatenate([[0], np.cumsum(rings["n_numbers"] // 2)])
         return AnnotationColumns(
@@ -253,7 +253,7 @@ def _done(growers: dict[str, SpooledColumn]) -> dict[str, Any]:
 
 
 def _boxes(column: list[Any], types: set[type]) -> FloatArray:
-    """Return boxes, NaN where they are not four finite numbers."""
+    """Return boxes; NaN where a value is not four finite numbers."""
     n = len(column)
     boxes = None
     if types == {list} and set(map(len, column)) <= {4}:
@@ -270,7 +270,7 @@ def _boxes(column: list[Any], types: set[type]) -> FloatArray:
 
 
 def _numbers(column: list[Any], types: set[type]) -> FloatArray:
-    """Return numbers, NaN where there is none."""
+    """Return numbers; NaN where a value is not a finite number."""
     if not types <= NUMBERS:
         column = [value if type(value) in NUMBERS else np.nan for value in column]
     numbers = floats(column)

@@ -1,4 +1,4 @@
-"""Reading values one after the other from a part of a text."""
+"""Reading values one by one from a part of a text."""
 
 import json
 from typing import TYPE_CHECKING, Any
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 __all__ = ["AGAIN", "Chunk"]
 
 AGAIN = object()
-"""Returned where a value goes on behind the end of a chunk."""
+"""Returned where a value may continue after the end of a chunk."""
 
-# An error this near to the end of what was decoded can come from its end.
+# An error within so many characters of the end may be due to the end of the chunk.
 _NEAR = 64
 
 
 class Chunk:
-    """A part of the text, decoded, in which values are read one after the other."""
+    """A decoded part of the text, from which values are read one by one."""
 
     def __init__(self, text: Text, place: int, size: int, out: RawDocument) -> None:
         self.place = place
@@ -41,13 +41,13 @@ class Chunk:
         self._index = 0
 
     def move(self, place: int) -> None:
-        """Go on at a byte of the text, which is not before the present one."""
+        """Move to a byte of the text at or after the present one."""
         between = self._text[self.place : place]
         self._index += len(between.decode(self._encoding))
         self.place = place
 
     def decode(self, reader: "Scanner") -> Any:
-        """Return the value here and go behind it; `AGAIN` where a longer chunk is needed."""
+        """Return the value here and move past it; `AGAIN` where a longer chunk is needed."""
         try:
             value, end = reader.decoded(self._decoded, self._index, self.place)
         except json.JSONDecodeError as error:
@@ -60,7 +60,7 @@ class Chunk:
             why = "the file ends here" if ends and self._last else error.msg
             raise reader.stop(offset, why) from None
         except (RecursionError, ValueError) as error:
-            # Values nested a thousand deep, and numbers of thousands of digits.
+            # Values nested a thousand deep raise the one, numbers of thousands of digits the other.
             deep = isinstance(error, RecursionError)
             why = "lists nested too deep" if deep else "a number of too many digits"
             raise reader.stop(self.place, why) from None

@@ -1,4 +1,4 @@
-"""What a file holds, and what is odd about how it is written, as values."""
+"""The content of a file, and the irregularities of how it is written."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -11,19 +11,19 @@ from bboxqa.formats.windows import Text
 __all__ = ["BYTE_ORDER_MARK", "RawDocument", "Section"]
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
-"""What some programs put before UTF-8."""
+"""Written by some programs at the beginning of UTF-8."""
 
 
 @dataclass(slots=True)
 class Section:
-    """Where the records of one list stand: some of them, to find the others from.
+    """Where the records of one list are: offsets of some, from which the others are found.
 
     Attributes
     ----------
     rows, offsets : list of int
-        Record `rows[k]` begins at or after byte `offsets[k]`, and right there but for blanks.
+        Record `rows[k]` begins at byte `offsets[k]`, or after blanks there.
     n : int
-        How many records there are.
+        The number of records.
     """
 
     rows: list[int] = field(default_factory=list)
@@ -39,41 +39,41 @@ class Section:
 
 @dataclass(slots=True)
 class RawDocument:
-    """What a file holds, and what is odd about how it is written.
+    """The content of a file, and the irregularities of how it is written.
 
     Attributes
     ----------
     name : str
         The file as the user named it.
     text : bytes or mmap
-        In UTF-8; where the file is not, this is what it was turned into.
+        In UTF-8; converted where the file is in another encoding.
     size : int
         Of the file, in bytes.
     top : Any
-        The document without its lists of records: an object, or whatever it is instead.
+        The document without its lists of records; of any json type.
     images, categories : sequence
-        Their records, of any type; where memory is bounded, images are decoded when looked at.
+        Records of any type; where memory is limited, images are decoded on access.
     annotations : AnnotationColumns
     sections : dict of str to Section
-        The lists that were there.
+        By the name of the list.
     spans : dict of str to (int, int, int)
-        Top-level key to where the key begins, where its value does, and where that ends.
+        By top-level key: where the key begins, where its value begins and where it ends.
     encoding : str
-        Why it is not plain UTF-8; empty where it is.
+        The encoding, where it is not plain UTF-8; else empty.
     not_utf8 : int or None
         The first byte found that is not UTF-8.
     broken : list of (int, str)
-        Offset and reason of each place that is not json.
+        Offset and reason of each syntax error.
     stopped : bool
-        Whether reading ended at the last of them.
+        Whether reading ended at the last one.
     trailing : int or None
-        Where something follows the document.
+        Where text follows the document.
     not_finite : list of (str, str)
-        Pointer to, and name of, each number that is infinite or none.
+        Pointer to each number that is infinite or NaN, and its name.
     repeated : list of (str, str)
-        Pointer to an object, and a key that it has more than once.
+        Pointer to an object, and a key that it repeats.
     memory : int, optional
-        Bytes to get by with; columns that take too much of it are in files.
+        Limits memory, in bytes; larger columns are kept in temporary files.
     """
 
     name: str
@@ -95,14 +95,14 @@ class RawDocument:
     memory: int | None = None
 
     def note_not_utf8(self, offset: int) -> None:
-        """Keep the first byte that is not UTF-8, and name it as the encoding if there is none."""
+        """Record the first byte that is not UTF-8."""
         if self.not_utf8 is None:
             self.not_utf8 = offset
             wrong = f"not UTF-8 (byte {offset:,} is 0x{self.text[offset]:02x})"
             self.encoding = self.encoding or wrong
 
     def are_objects(self, name: str, start: int, stop: int) -> bool:
-        """Return whether some records of a list are all objects."""
+        """Return whether the records start:stop of a list are all objects."""
         if name == "annotations":
             kinds = self.annotations.record[start:stop]
             return len(kinds) == stop - start and bool((kinds == Kind.DICT).all())

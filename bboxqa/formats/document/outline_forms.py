@@ -1,4 +1,4 @@
-"""How outlines are written, and what is in run lengths."""
+"""The forms of outlines, and the content of run lengths."""
 
 from collections.abc import Iterable
 from itertools import chain
@@ -13,7 +13,7 @@ __all__ = ["form_of", "rle_of"]
 
 
 def form_of(value: Any) -> int:
-    """Return how an outline is written."""
+    """Return the form of an outline."""
     if type(value) is list:
         return _form_of_list(value)
     if type(value) is dict:
@@ -48,7 +48,7 @@ def rle_of(value: dict[str, Any]) -> tuple[int, int, int, int, bool, str]:
     height, width = -1, -1
     problem = ""
     if type(size) is list and [type(side) for side in size] == [int, int]:
-        # Sides beyond what a mask can have are as good as the largest one.
+        # Sides beyond the limit are clipped, to fit in 64 bits.
         height, width = (max(-1, min(side, MAX_MASK_PIXELS)) for side in size)
     if height < 1 or width < 1:
         problem = f"size is {shortened(size)}; expected [height, width] of whole numbers above 0"

@@ -1,4 +1,4 @@
-"""Where the values of a document stand in its text."""
+"""The places of the values of a document in its text."""
 
 import json
 import re
@@ -19,11 +19,11 @@ from bboxqa.model.findings import Spot
 __all__ = ["BLANKS", "Locator", "Span", "spots"]
 
 BLANKS = b" \t\n\r"
-"""The bytes that json allows between values."""
+"""The whitespace of json."""
 
 _SPACE = re.compile(r"[ \t\n\r]*")
 _SIZE = 1 << 20
-# Parts of a file that are kept as text: rules look at two records of different places at a time.
+# Chunks kept in memory: rules compare records of different places.
 _KEPT = 8
 _Part = tuple[int, int, int]
 
@@ -46,7 +46,7 @@ class Span:
 
 
 class _Chunk:
-    """A part of a list as text, and where the records that were passed in it begin."""
+    """A part of a list as text, and the places of the records found in it."""
 
     def __init__(self, text: Text, row: int, place: int, size: int) -> None:
         self.text = _decode(text, place, place + size)
@@ -65,18 +65,18 @@ class _Chunk:
         None where the chunk ends before.
         """
         while True:
-            known = min(row, self._last)
-            if known not in self._found:
+            nearest = min(row, self._last)
+            if nearest not in self._found:
                 return None
-            byte, index = self._found[known]
+            byte, index = self._found[nearest]
             try:
                 end = self._decoder.raw_decode(self.text, index)[1]
             except ValueError:
                 return None
-            # A number can go on behind the end of what was decoded.
+            # A number may continue after the end of the chunk.
             if end == len(self.text):
                 return None
-            if known == row:
+            if nearest == row:
                 return self.place + byte, index, end
             comma = _skip(self.text, end)
             if comma == len(self.text):
@@ -90,12 +90,12 @@ class _Chunk:
 
     @property
     def last(self) -> tuple[int, int]:
-        """The last record that is known, and the byte at which it begins."""
+        """The last record found, and the byte at which it begins."""
         return self._last, self.place + self._found[self._last][0]
 
 
 class Locator:
-    """Finds values by their pointers; what was looked at last is found again at once."""
+    """Finds values by their pointers; remembers the last record."""
 
     def __init__(self, reading: RawDocument) -> None:
         self._reading = reading
@@ -108,7 +108,7 @@ class Locator:
         self._inner: dict[int, dict[str, tuple[int, int]]] = {}
 
     def span(self, pointer: str) -> Span | None:
-        """Return where a value stands; None where there is no such value."""
+        """Return the place of a value; None if it does not exist."""
         reading = self._reading
         parts = pointer_parts(pointer)
         if not parts:
@@ -137,7 +137,7 @@ class Locator:
         return Span(None if key_at < 0 else byte(key_at), byte(start), byte(end))
 
     def value(self, name: str, row: int) -> Any:
-        """Return a record; None where there is none."""
+        """Return a record; None if it does not exist."""
         if name not in self._reading.sections:
             span = self.span(f"/{name}/{row}")
             if span is None:
@@ -174,10 +174,10 @@ class Locator:
         return self._record
 
     def _split(self, name: str, known: int) -> "array[int] | None":
-        """Return where the records from a known one to the next begin, and where the last ends.
+        """Return where the records between two known offsets begin, and where the last one ends.
 
-        None where the signs between records do not tell: they are in a text, or between objects
-        inside of a record, or there is something else than objects.
+        None where the separators are ambiguous: they also occur in a string or between objects
+        inside a record, or the list has values other than objects.
         """
         reading = self._reading
         section = reading.sections[name]
@@ -206,7 +206,7 @@ class Locator:
             if chunk.whole:
                 raise IndexError(row)
             last, place = chunk.last
-            # What did not fit at all is tried with twice as much.
+            # A record that is longer than the chunk needs a chunk twice as long.
             size = 2 * size if place == chunk.place else _SIZE
             chunk = _Chunk(text, last, place, size)
         self._chunks[key] = chunk
@@ -218,17 +218,17 @@ class Locator:
     def _walk(
         self, text: str, index: int, parts: list[str], known: dict[int, dict[str, tuple[int, int]]]
     ) -> _Part:
-        """Follow keys and places from the value at `index`."""
+        """Return the place of the value reached from `index` by keys and list indices."""
         key, start = -1, index
         for part in parts:
             if start not in known:
-                # The last of equal keys counts, as for every reader.
+                # Of equal keys the last counts, as in every reader of json.
                 known[start] = {name: (at, value) for name, at, value in self._inside(text, start)}
             key, start = known[start][part]
         return key, start, self._decoder.raw_decode(text, start)[1]
 
     def _inside(self, text: str, start: int) -> Iterator[tuple[str, int, int]]:
-        """Yield the name, key place and value place of what an object or a list holds."""
+        """Yield name, place of key and place of value of each item of an object or a list."""
         is_object = text[start] == "{"
         if not is_object and text[start] != "[":
             return
@@ -247,7 +247,7 @@ class Locator:
 
 
 def _document(reading: RawDocument) -> Span:
-    """Return where the document itself stands, without what is around it."""
+    """Return the place of the document, without blanks and trailing text."""
     text = reading.text
     start, stop = 0, len(text) if reading.trailing is None else reading.trailing
     if text[:3] == BYTE_ORDER_MARK:
@@ -265,7 +265,7 @@ def _skip(text: str, place: int) -> int:
 
 
 def _decode(text: Text, start: int, stop: int) -> str:
-    """Decode bytes so that every one of them can be found again."""
+    """Decode bytes reversibly."""
     return text[start:stop].decode("utf-8", "surrogateescape")
 
 
@@ -283,7 +283,7 @@ def spots(text: Text, offsets: Iterable[int]) -> Iterator[Spot]:
     """
     last, line, column = 0, 1, 1
     for offset in offsets:
-        # There may be gigabytes between two findings. Each begins anew: it may be inside of a sign.
+        # Gigabytes may lie between two offsets. Each is decoded anew: it may be inside a character.
         decoder = getincrementaldecoder("utf-8")("replace")
         for start in range(last, offset, _SIZE):
             between = text[start : min(start + _SIZE, offset)]

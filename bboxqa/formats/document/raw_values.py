@@ -1,4 +1,4 @@
-"""What stands under the keys of raw records: kinds of values, and numbers from them."""
+"""The values of raw records: their kinds, and numbers from them."""
 
 import math
 from collections.abc import Sequence
@@ -13,11 +13,11 @@ from bboxqa.formats.document.annotation_columns import Kind
 __all__ = ["MISSING", "NUMBERS", "Missing", "are_numbers", "column_of", "floats", "kinds_of"]
 
 NUMBERS = {int, float}
-"""The types of numbers; bool is none of them."""
+"""The types of numbers; bool is not one of them."""
 
 
 class Missing:
-    """Stands for a key that is not there."""
+    """The value of a key that is missing."""
 
 
 MISSING = Missing()
@@ -28,7 +28,7 @@ _KINDS: dict[type, int] = {
 
 
 def kinds_of(values: Sequence[Any]) -> tuple[ByteArray, set[type]]:
-    """Return the kind of each value, and all types there are."""
+    """Return the kind of each value, and the set of their types."""
     types = set(map(type, values))
     if len(types) == 1:
         return np.full(len(values), _KINDS[next(iter(types))], np.uint8), types
@@ -36,12 +36,12 @@ def kinds_of(values: Sequence[Any]) -> tuple[ByteArray, set[type]]:
 
 
 def are_numbers(values: Sequence[Any]) -> bool:
-    """Return whether all values are numbers; true and false are none."""
+    """Return whether all values are numbers; true and false are not."""
     return set(map(type, values)) <= NUMBERS
 
 
 def column_of(records: Sequence[dict[str, Any]], key: str, keys: set[str]) -> list[Any]:
-    """Return what stands under a key of each record."""
+    """Return the value of a key in each record; MISSING where it has none."""
     if key not in keys:
         return [MISSING] * len(records)
     try:
@@ -51,7 +51,7 @@ def column_of(records: Sequence[dict[str, Any]], key: str, keys: set[str]) -> li
 
 
 def floats(values: Sequence[Any]) -> FloatArray:
-    """Return numbers as floats; whole numbers beyond their range become infinite."""
+    """Return numbers as floats; integers beyond their range become infinite."""
     try:
         return np.fromiter(values, np.float64, len(values))
     except OverflowError:

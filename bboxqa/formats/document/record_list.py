@@ -1,4 +1,4 @@
-"""Records of a list that are decoded again where they are looked at, so that none is held."""
+"""Records of a list that are decoded on access, so that only one window is in memory."""
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -20,7 +20,7 @@ def decoded(part: bytes) -> list[Any]:
     Raises
     ------
     msgspec.DecodeError, UnicodeDecodeError, RecursionError
-        If they are not plain.
+        If they are not plain json.
 
     Examples
     --------
@@ -32,16 +32,16 @@ def decoded(part: bytes) -> list[Any]:
 
 
 class RecordList(Sequence[Any]):
-    """Records of any type, of which those of one window are held at a time.
+    """Records of any type, of which one window is in memory at a time.
 
-    Going through them in order decodes each once; so do single ones that are near each other.
+    Iteration decodes each window once, as does access to records near each other.
 
     Parameters
     ----------
     text : bytes or mmap
-        What they stand in.
+        The document.
     name : str
-        How messages call it.
+        The file as messages name it.
 
     Examples
     --------
@@ -62,11 +62,11 @@ class RecordList(Sequence[Any]):
         self._held: list[Any] = []
 
     def add(self, records: Sequence[Any]) -> None:
-        """Take in records that cannot be decoded in one go: they are held."""
+        """Add records that cannot be decoded from the text at once; they stay in memory."""
         self._add([*records], len(records))
 
     def add_text(self, start: int, stop: int, n_records: int) -> None:
-        """Take in the records between two places of the text."""
+        """Add the records between two places of the text."""
         self._add((start, stop), n_records)
 
     def _add(self, part: tuple[int, int] | list[Any], n_records: int) -> None:
@@ -79,7 +79,7 @@ class RecordList(Sequence[Any]):
         if isinstance(part, list):
             return part
         if number != self._now:
-            # Not both windows at a time.
+            # Release one window before the next is decoded.
             self._held, self._now = [], -1
             self._held, self._now = self._decoded(number, *part), number
         return self._held

@@ -1,4 +1,4 @@
-"""Going through a document once: fast where it is plain, value by value where it is not."""
+"""Reading a document once: in windows where it is plain json, value by value elsewhere."""
 
 import json
 import math
@@ -28,10 +28,10 @@ _KEY = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
 class Sink(Protocol):
-    """Takes in the records of a list."""
+    """Collects the records of a list."""
 
     def add(self, values: Sequence[Any], /) -> None:
-        """Take in the next records, of any type."""
+        """Add the next records, of any type."""
 
 
 class _NoSink:
@@ -40,18 +40,18 @@ class _NoSink:
 
 
 class _StopError(Exception):
-    """The text is not json from here on."""
+    """The rest of the text is not json."""
 
 
 class Scanner:
-    """Goes through a document once: fast where it is plain, value by value where it is not.
+    """Reads a document once: in windows where it is plain json, value by value elsewhere.
 
     Parameters
     ----------
     reading : RawDocument
-        Gets what is found; its lists of records stay as they are.
+        Its fields are filled, but for the lists of records.
     new_sink : callable
-        Called with the name of each of `LISTS`; returns what takes in its records.
+        Called with the name of a list; returns the sink of its records.
     progress : callable, optional
         Called as ``progress(done, total)`` with bytes.
 
@@ -103,14 +103,14 @@ class Scanner:
         return match.end() if match else place
 
     def stop(self, place: int, why: str) -> _StopError:
-        """Keep why reading ends at a place; return what to raise."""
+        """Record where and why reading ends, and return the error to raise."""
         if place >= len(self._text):
             why = "the file ends here"
         self._out.broken.append((place, why))
         return _StopError()
 
     def _top(self, place: int) -> int:
-        """Read the keys and values of the document; return where it ends."""
+        """Read the keys and values of the top level; return where it ends."""
         out = self._out
         comma = None
         while True:
@@ -224,7 +224,7 @@ class Scanner:
         section: Section,
         sink: Sink,
     ) -> int:
-        """Take in the records of a window; return where the next one begins."""
+        """Add the records of a window; return where the next one begins."""
         section.rows.append(section.n)
         section.offsets.append(place)
         section.n += len(records)
@@ -237,15 +237,15 @@ class Scanner:
         return place
 
     def _window(self, place: int, stop: int) -> list[Any] | None:
-        """Decode a part of a list in one go; None where it has to be looked at more closely."""
+        """Decode a part of a list at once; None where it has to be read value by value."""
         text = self._text[place:stop]
         try:
             records = decoded(text)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             return None
-        # A key that is there twice is gone after decoding; their number tells.
+        # Decoding drops repeated keys: the number of keys shows whether there were any.
         content = np.frombuffer(text, np.uint8)
-        # What has been decoded does not begin with a colon.
+        # Text that was decoded does not begin with a colon.
         before = content[np.flatnonzero(content == _COLON) - 1]
         spaced = (before <= _SPACE).any()
         n_keys = len(_ENDED_KEY.findall(text)) if spaced else np.count_nonzero(before == _QUOTE)
@@ -304,7 +304,7 @@ class Scanner:
         return True, False
 
     def _value(self, place: int, pointer: str) -> tuple[Any, int]:
-        """Read one value that is no list of records."""
+        """Read one value other than a list of records."""
         for chunk in self._chunks(place):
             value = chunk.decode(self)
             if value is not AGAIN:
@@ -313,7 +313,7 @@ class Scanner:
         raise AssertionError
 
     def _chunks(self, place: int) -> Iterator[Chunk]:
-        """Yield more and more of the text from a place on."""
+        """Yield chunks of the text from a place on, each twice as long as the one before."""
         size = 2 * windows.WINDOW
         while True:
             chunk = Chunk(self._text, place, size, self._out)
@@ -321,7 +321,7 @@ class Scanner:
             place, size = chunk.place, 2 * size
 
     def _note(self, value: Any, pointer: str) -> None:
-        """Keep what the hooks have seen in a value."""
+        """Record the repeated keys and infinite numbers of a value."""
         self._out.repeated += [(pointer, key) for key in self.repeated]
         self.repeated.clear()
         self._out.not_finite += _not_finite(value, pointer)
@@ -341,7 +341,7 @@ class Scanner:
         return float(name)
 
     def decoded(self, text: str, start: int, offset: int) -> tuple[Any, int]:
-        """Decode the value at a place of a text; note what only a loose reader takes."""
+        """Decode the value at a place of a text, and record control characters in its strings."""
         try:
             return self._strict.raw_decode(text, start)
         except json.JSONDecodeError as error:
@@ -354,7 +354,7 @@ class Scanner:
 
 
 def _n_keys(values: Any, *, deep: bool) -> int:
-    """Return how many keys the objects in a list have, those inside of them too if `deep`."""
+    """Return the number of keys of the objects in a list, including nested ones if `deep`."""
     try:
         total = sum(map(len, values))
     except TypeError:
@@ -373,7 +373,7 @@ def _n_keys(values: Any, *, deep: bool) -> int:
 
 
 def _not_finite(value: Any, pointer: str) -> Iterator[tuple[str, str]]:
-    """Yield every number below a value that is infinite or none."""
+    """Yield pointer and name of every number in a value that is infinite or NaN."""
     if type(value) is float:
         if not math.isfinite(value):
             yield pointer, "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"  # noqa: PLR0124

@@ -1,4 +1,4 @@
-"""Reading a COCO file for the rules: whatever it holds, and as far as it can be read."""
+"""Reading a COCO file for the rules, whatever it holds, as far as it can be read."""
 
 import mmap
 from collections.abc import Callable
@@ -95,10 +95,7 @@ def read_bytes(
 
 
 def read_records(text: Text, name: str) -> tuple[RawDocument, dict[str, RecordList]]:
-    """Return how a file is written, and its lists as records that are decoded when looked at.
-
-    The document has no images, categories and annotations of its own.
-    """
+    """Return a document without its lists, and the lists as records decoded on access."""
     reading = RawDocument(name, text, len(text))
     return reading, _scan(reading, lambda _: RecordList(reading.text, name))
 
@@ -115,7 +112,7 @@ def _scan(
 
 
 def _decode(reading: RawDocument) -> int:
-    """Turn other encodings into UTF-8; return where the document begins."""
+    """Convert other encodings to UTF-8; return where the document begins."""
     head = reading.text[:4]
     for mark, encoding, named in _MARKS:
         if head.startswith(mark):
@@ -124,7 +121,7 @@ def _decode(reading: RawDocument) -> int:
                 return len(mark)
             reading.text = reading.text[:].decode(encoding, "replace").encode()
             return 0
-    # Json begins with a sign of ASCII, so zeros show how wide the others are.
+    # Json begins with an ASCII character, so zero bytes show the width of characters.
     if len(head) > 1 and 0 in head[:2] and any(head[:2]):
         encoding = "utf-16-le" if head[1] == 0 else "utf-16-be"
         reading.encoding = encoding.upper()

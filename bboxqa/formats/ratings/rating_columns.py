@@ -35,12 +35,12 @@ class RatingColumns:
 
     Attributes
     ----------
-    unit, annotator, value : Column
-        A missing value is no rating; its unit and its annotator are known all the same.
-    cluster, n_options : Column, optional
-        The same in all rows of a unit.
+    unit, annotator, value : LabelColumn
+        A row without a value is not a rating, but needs unit and annotator.
+    cluster, n_options : LabelColumn, optional
+        Equal in all rows of a unit.
     names : mapping of str to str
-        What the user calls the columns, by field.
+        The user's names of the columns, by field.
     """
 
     unit: LabelColumn
@@ -66,11 +66,11 @@ def from_columns(
     ----------
     unit, annotator, value : (M,) sequences
         Lists, numpy arrays, or columns of pandas, polars or pyarrow, of texts or numbers. A value
-        of None or NaN (NA, NaT) is missing; units and annotators must all be there.
+        of None or NaN (NA, NaT) is missing; units and annotators must not be missing.
     cluster : (M,) sequence, optional
-        What intervals draw, such as the image of a unit; by default the units.
+        What the bootstrap resamples, such as the image of each unit; by default the units.
     n_options : (M,) sequence of whole numbers, optional
-        How many objects there were to choose from.
+        The number of objects to choose from.
 
     Returns
     -------
@@ -126,7 +126,7 @@ def from_array(
     unit_names : sequence of str, optional
         One per column; by default units are only numbered.
     n_options : (U,) whole numbers, optional
-        How many objects there were to choose from.
+        The number of objects to choose from.
 
     Returns
     -------
@@ -136,8 +136,8 @@ def from_array(
     Raises
     ------
     DatasetError
-        If the array has not two dimensions, does not fit the names, or seems to lie on its side:
-        more annotators than units, and no names of them.
+        If the array does not have two dimensions, does not fit the names, or seems transposed:
+        more annotators than units, and no annotator_names.
 
     Examples
     --------
@@ -151,7 +151,7 @@ def from_array(
             "Of a long table give columns: ratings_from_columns(frame['unit'], …); of a wide one "
             "frame.to_numpy(), turned so that each annotator is a row.",
         )
-    # A list of rows keeps its own types: numpy would turn a None beside texts into a text.
+    # As objects, since numpy would convert None beside texts to a text.
     cells = table if isinstance(table, np.ndarray) else np.array(table, dtype=object)
     if cells.ndim != 2:
         raise DatasetError(
@@ -220,12 +220,12 @@ def assemble(rows: RatingColumns, places: Places) -> Ratings:
     ----------
     rows : RatingColumns
     places : callable
-        Says of the numbers of rows where they stand, for errors.
+        Called with row numbers; returns their places, for errors.
 
     Raises
     ------
     DatasetError
-        With everything that is wrong.
+        With every problem.
     """
     absent, wrong = _absent(rows, places), _wrong_options(rows, places)
     if absent or wrong:
@@ -283,25 +283,25 @@ def _wrong_options(rows: RatingColumns, places: Places) -> list[str]:
 
 
 def _options(column: LabelColumn) -> IndexArray:
-    """Return the cells as whole numbers; 0 where they are none."""
-    known = []
+    """Return the cells as whole numbers; 0 where they are not."""
+    numbers = []
     for label in (*column.labels, None):
         number = None if label is None else number_of(label)
         whole = number is not None and float(number).is_integer() and abs(number) < 2**62
-        known.append(int(number) if number is not None and whole else 0)
-    return np.array(known, np.int64)[column.codes]
+        numbers.append(int(number) if number is not None and whole else 0)
+    return np.array(numbers, np.int64)[column.codes]
 
 
 def _first_rows(units: Coded) -> IndexArray:
     """Return the first row of each unit."""
     first = np.zeros(len(units.names), np.int64)
-    # Of several rows of a unit the one written last stays.
+    # Assigned in reverse, so that the first row of each unit is kept.
     first[units.codes[::-1]] = np.arange(len(units.codes))[::-1]
     return first
 
 
 def _contradictions(rows: RatingColumns, units: Coded, places: Places) -> list[str]:
-    """Return what is said of units with several clusters or numbers of options."""
+    """Return the problems of units with several clusters or numbers of options."""
     problems = []
     first = _first_rows(units)[units.codes]
     for field in ("cluster", "n_options"):
@@ -324,7 +324,7 @@ def _contradictions(rows: RatingColumns, units: Coded, places: Places) -> list[s
 def reliability(
     units: Any, annotators: Any, values: Coded, groups: IndexArray, n_groups: int
 ) -> ReliabilityData:
-    """Return the rows that have a value, sorted by unit, then annotator, then as they came.
+    """Return the rows that have a value, sorted by unit, then annotator, then row.
 
     Parameters
     ----------
@@ -332,7 +332,7 @@ def reliability(
     values : Coded
         M cells; those that are missing are left out.
     groups : (U,) integers
-        What intervals draw, of each unit.
+        The cluster of each unit, for the bootstrap.
     n_groups : int
     """
     there = np.flatnonzero(values.codes >= 0)

@@ -43,7 +43,7 @@ class _Wide:
 
 
 def answers(column: LabelColumn) -> LabelColumn:
-    """Return ratings without the signs that people write where there is none.
+    """Return ratings with the signs for a missing one, such as NA, made missing.
 
     Returns
     -------
@@ -55,16 +55,16 @@ def answers(column: LabelColumn) -> LabelColumn:
 
 
 def is_counts(table: TableFile) -> bool:
-    """Return whether all cells below the header and after the first column are 0 or more.
+    """Return whether all cells right of the first column are numbers, 0 or more.
 
-    An empty cell leaves that open.
+    Empty cells are ignored.
     """
     cells, width = table.grid()
     if len(cells) == 0:
         return False
     inner = cells.codes.reshape(-1, width)[:, 1:].ravel()
-    known = [label is not None and label not in _MISSING for label in cells.labels]
-    there = np.array(known, np.bool_)
+    given = [label is not None and label not in _MISSING for label in cells.labels]
+    there = np.array(given, np.bool_)
     inner = inner[(inner >= 0) & there[inner]]
     return bool((_counts(LabelColumn(inner, cells.labels)) >= 0).all())
 
@@ -87,8 +87,8 @@ def read_wide(table: TableFile, layout: str) -> Ratings:
     Raises
     ------
     DatasetError
-        If it cannot be told what is a name and what a rating, if names occur twice, if the table
-        lies on its side, or if counts are none.
+        If names and ratings cannot be told apart, names occur twice, the table seems transposed,
+        or a count is not a whole number.
     """
     wide = _split(table, counts=layout == "counts")
     if layout != "counts":
@@ -115,7 +115,7 @@ def read_wide(table: TableFile, layout: str) -> Ratings:
 
 
 def _split(table: TableFile, *, counts: bool) -> _Wide:
-    """Tell names from ratings."""
+    """Separate the names of rows and columns from the cells."""
     cells, width = table.grid()
     codes = cells.codes.reshape(-1, width)
     header: list[str | None] = [name or None for name in table.header]
@@ -150,7 +150,7 @@ def _split(table: TableFile, *, counts: bool) -> _Wide:
 
 
 def _refuse_unclear(table: TableFile, has_header: bool | None, has_names: bool | None) -> None:
-    """Refuse to guess what is a name and what a rating."""
+    """Refuse a table in which names and ratings cannot be told apart."""
     if has_header is None or has_names is None:
         where = "line 1" if has_header is None else "the first column"
         raise DatasetError(
@@ -161,7 +161,7 @@ def _refuse_unclear(table: TableFile, has_header: bool | None, has_names: bool |
 
 
 def _labels(codes: IndexArray, cells: LabelColumn) -> set[str]:
-    """Return the labels that occur, without what is missing."""
+    """Return the labels that occur, without missing ones."""
     found = (None if place < 0 else cells.labels[place] for place in np.unique(codes).tolist())
     return {label for label in found if label is not None and label not in _MISSING}
 
@@ -169,7 +169,7 @@ def _labels(codes: IndexArray, cells: LabelColumn) -> set[str]:
 def _with_row(
     cells: LabelColumn, codes: IndexArray, row: list[str | None]
 ) -> tuple[LabelColumn, IndexArray]:
-    """Return the table with one row more at its top."""
+    """Return the table with a row added at the top."""
     start = len(cells.labels)
     whole = np.concatenate([[np.arange(start, start + len(row))], codes])
     return LabelColumn(whole.ravel(), (*cells.labels, *row)), whole
@@ -189,7 +189,7 @@ def _heads_counts(header: list[str | None], codes: IndexArray, cells: LabelColum
 
 
 def _refuse_transposed(table: TableFile, wide: _Wide, layout: str) -> None:
-    """Refuse a table whose rows are what its columns should be."""
+    """Refuse a table that seems transposed."""
     n_rows, n_columns = wide.shape
     by_annotator = layout == "raters-x-units"
     other = "units-x-raters" if by_annotator else "raters-x-units"
@@ -217,7 +217,7 @@ def _refuse_transposed(table: TableFile, wide: _Wide, layout: str) -> None:
 
 
 def _counts(cells: LabelColumn) -> IndexArray:
-    """Return cells as counts, -1 where they are none."""
+    """Return cells as counts; -1 where they are not."""
     known = []
     for label in (*cells.labels, None):
         number = None if label is None else number_of(label)
@@ -227,7 +227,7 @@ def _counts(cells: LabelColumn) -> IndexArray:
 
 
 def _from_counts(table: TableFile, wide: _Wide) -> Ratings:
-    """Return one rating per count; who gave which nobody knows, so annotators have no names."""
+    """Return as many ratings as are counted; annotators are unknown and have no names."""
     amounts = _counts(wide.cells).reshape(wide.shape)
     _refuse_no_counts(table, wide, amounts)
     n_units, n_values = amounts.shape
@@ -236,7 +236,7 @@ def _from_counts(table: TableFile, wide: _Wide) -> Ratings:
     per_unit = amounts.sum(axis=1)
     starts = np.cumsum(per_unit) - per_unit
     annotators = np.arange(len(units)) - starts[units]
-    # A category that nobody chose is one of those that could be chosen.
+    # Categories that were never chosen count as possible answers.
     every = np.concatenate([np.arange(n_values), values])
     coded = code(LabelColumn(every, wide.column_names))
     coded = type(coded)(coded.codes[n_values:], coded.names, coded.numbers)

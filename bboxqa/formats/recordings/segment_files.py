@@ -46,7 +46,7 @@ def read_segments(
     paths : sequence of str or Path
         CSV or TSV files; one at least.
     unit : {"auto", "ms", "s"}
-        What times without a colon count. "auto" takes the unit from the columns' names, such as
+        The unit of times without a colon. "auto" takes the unit from the columns' names, such as
         start_ms; else seconds where some time has decimals. Times are converted to whole
         milliseconds exactly; what is finer is rounded half to even, and a note says so.
     duration_ms : int or mapping of str to int, optional
@@ -55,15 +55,15 @@ def read_segments(
     Returns
     -------
     Segments
-        An annotator with a file was asked about every recording in it, or about the one there
-        is, though the file has no rows; one in a column, about the recordings beside the name.
+        An annotator with a file of their own was asked about every recording in it, even if the
+        file has no rows; one named in a column, about the recordings of those rows.
 
     Raises
     ------
     ConfigError
         If the unit contradicts a file, or the duration is of an unknown recording.
     DatasetError
-        With everything that is wrong with the files.
+        With every problem of the files.
     """
     if unit not in ("auto", "ms", "s"):
         raise ConfigError(f"unit is {unit!r}; expected one of: auto, ms, s")
@@ -97,7 +97,7 @@ def read_segments(
 
 
 def _tables(paths: Sequence[Path]) -> list[Table]:
-    """Read all files, or say what is wrong with any of them."""
+    """Return all tables, or raise every problem of any of them."""
     tables, problems, advice = [], [], []
     if not paths:
         raise DatasetError(["no files are given"], "Name one file of segments at least.")
@@ -118,7 +118,7 @@ def _tables(paths: Sequence[Path]) -> list[Table]:
 
 
 def _recording_columns(tables: Sequence[Table]) -> list[int | None]:
-    """Return which column of each table names the recording."""
+    """Return the column of each table that names the recording."""
     columns = [table.layout.recording for table in tables]
     if not any(column is not None for column in columns) and any(
         _has_several(table, table.layout.file) for table in tables
@@ -133,7 +133,7 @@ def _has_several(table: Table, column: int | None) -> bool:
 
 
 def _refuse_mixture(tables: Sequence[Table], has: Sequence[bool], what: str) -> None:
-    """Refuse tables of which only some name what would be compared with nothing."""
+    """Refuse tables of which only some have a column, since the others would not be compared."""
     if len(set(has)) > 1:
         names = [table.source.name for table in tables]
         raise DatasetError(
@@ -157,7 +157,7 @@ def _file_names(paths: Sequence[Path]) -> list[str]:
 
 
 def _unit(table: Table, given: str) -> TimeUnit | None:
-    """Return what the times of a table count, None where nothing says it."""
+    """Return the unit of the times of a table; None where it is not known."""
     named = table.layout.unit
     if given in ("ms", "s"):
         if named not in (None, given):
@@ -168,7 +168,7 @@ def _unit(table: Table, given: str) -> TimeUnit | None:
     times = _numbers(table)
     if named is None and fraction(times):
         return "s"
-    # Where no time is a bare number, either will do.
+    # Without bare numbers, the unit does not matter.
     return named or (None if times else "ms")
 
 
@@ -247,19 +247,19 @@ def _durations(
     """Return the length of each recording, and whether any was taken from the segments."""
     duration = np.zeros(len(names), np.int64)
     np.maximum.at(duration, recording, end)
-    known = dict.fromkeys(names, given) if isinstance(given, int) else dict(given or {})
-    for name, length in known.items():
+    lengths = dict.fromkeys(names, given) if isinstance(given, int) else dict(given or {})
+    for name, length in lengths.items():
         if name not in names:
             listed = ", ".join(map(repr, names)) or "none"
             raise ConfigError(f"there is no recording {name!r}; expected one of: {listed}")
         if length < 1:
             raise ConfigError(f"the duration of {name!r} is {length} ms; expected 1 ms or more")
         duration[names.index(name)] = length
-    return duration, len(known) < len(names)
+    return duration, len(lengths) < len(names)
 
 
 def _silent(segments: Segments) -> list[str]:
-    """Return notes on what cannot be compared, or is compared with nothing."""
+    """Return notes on recordings and tiers that are not compared, or compared with no segment."""
     alone = np.flatnonzero(segments.asked.sum(axis=1) == 1).tolist()
     notes = []
     if alone:

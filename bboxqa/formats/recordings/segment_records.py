@@ -13,7 +13,7 @@ ONE_TIER = "segments"
 
 
 class Record(NamedTuple):
-    """A segment by names, in milliseconds, and where it stands."""
+    """A segment with names and milliseconds, and its place in the files."""
 
     recording: str
     annotator: str
@@ -26,7 +26,7 @@ class Record(NamedTuple):
 
 
 class SegmentReading:
-    """Turns the rows of one table into records, and keeps what is wrong with them.
+    """Converts the rows of one table to records, and collects their problems.
 
     Parameters
     ----------
@@ -34,20 +34,20 @@ class SegmentReading:
     number : int
         Which of the files it is.
     name : str
-        The annotator, where no column says it.
+        The annotator, where no column names one.
     recording_column : int or None
         None where there is one recording only.
     unit : {"ms", "s"}
-        What times without a colon count.
+        The unit of times without a colon.
 
     Attributes
     ----------
     problems : list of str
-        One per field that cannot be used.
+        One for each field that cannot be used.
     asked : set of (str, str)
         The recordings and annotators that occur.
     n_rounded : int
-        How many times were finer than 1 ms.
+        The number of times finer than 1 ms.
     """
 
     def __init__(

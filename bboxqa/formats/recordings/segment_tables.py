@@ -1,4 +1,4 @@
-"""One table of segments: its bytes, its encoding, its delimiter, its rows and its layout."""
+"""Reading one table of segments: encoding, delimiter, rows and layout."""
 
 import codecs
 import csv
@@ -31,7 +31,7 @@ _MARKS = (
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The fields of a row without spaces around them, and the line it begins on."""
+    """The stripped fields of a row, and its first line."""
 
     line: int
     fields: tuple[str, ...]
@@ -39,7 +39,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Table:
-    """A file: where it is from, what its columns are, and its rows without the header.
+    """A file with its layout and its rows below the header.
 
     Rows with another number of fields than the first are in `problems` instead.
     """
@@ -137,7 +137,7 @@ def _rows(name: str, text: str) -> list[Row]:
 
 
 def _is_raw(lines: list[str], delimiter: str) -> bool:
-    """Return whether ELAN wrote the lines, which has no quoting: a quotation mark is a sign."""
+    """Return whether ELAN wrote the lines, which does not quote: quotation marks are text."""
     if delimiter != "\t":
         return False
     fields = [[field.strip() for field in line.split(delimiter)] for line in lines[:50]]

@@ -13,7 +13,7 @@ from bboxqa.model.labels import Coder, LabelColumn
 
 __all__ = ["Delimited"]
 
-# So few rows that they stay in the cache of a processor.
+# Few enough rows to stay in the processor's cache.
 _CHUNK = 4096
 
 
@@ -31,7 +31,7 @@ class Delimited:
         self.header = tuple(cell.strip() for cell in first)
 
     def _reader(self) -> Any:
-        # A file cut off within quotes is refused instead of read as one cell.
+        # Strict: a file cut off inside quotes is refused rather than read as one cell.
         return csv.reader(
             io.StringIO(self._text, newline=""),
             delimiter=self._delimiter,
@@ -45,7 +45,7 @@ class Delimited:
 
     @contextmanager
     def _refusing(self) -> Iterator[None]:
-        """Put an error of the csv module into words."""
+        """Raise an error of the csv module as DatasetError."""
         try:
             yield
         except csv.Error as error:
@@ -56,7 +56,7 @@ class Delimited:
             ) from None
 
     def _broken(self) -> int:
-        """Return the line on which the row begins that cannot be split."""
+        """Return the first line of the row that cannot be split."""
         reader = self._reader()
         start = 1
         with suppress(csv.Error):
@@ -65,7 +65,7 @@ class Delimited:
         return start
 
     def _chunks(self) -> Iterator[list[list[str]]]:
-        """Yield rows below the header, all of its length."""
+        """Yield rows below the header, all as long as the header."""
         rows = self._rows(self._reader())
         width = len(next(rows))
         while chunk := list(itertools.islice(rows, _CHUNK)):
@@ -83,7 +83,7 @@ class Delimited:
         ]
 
     def columns(self, names: Sequence[str]) -> dict[str, LabelColumn]:
-        """Return some columns below the header."""
+        """Return the values below the header of some columns."""
         places = [self.header.index(name) for name in names]
         coders = [Coder() for _ in names]
         with self._refusing():
@@ -94,7 +94,7 @@ class Delimited:
         return {name: _stripped(*coder.finish()) for name, coder in zip(names, coders, strict=True)}
 
     def grid(self) -> tuple[LabelColumn, int]:
-        """Return all cells below the header row by row, and how many make a row."""
+        """Return all cells below the header, row by row, and the number of columns."""
         coder = Coder()
         with self._refusing():
             for chunk in self._chunks():
@@ -102,7 +102,7 @@ class Delimited:
         return _stripped(*coder.finish()), len(self.header)
 
     def places(self, rows: IndexArray) -> list[str]:
-        """Return file and line of rows below the header, 0 the first."""
+        """Return file and line of rows, counted from 0 below the header."""
         if len(rows) == 0:
             return []
         reader = self._reader()
@@ -111,7 +111,7 @@ class Delimited:
 
 
 def _delimiter(text: str) -> str:
-    """Return the delimiter that the first line has most of."""
+    """Return the most frequent delimiter of the first line."""
     first = text.lstrip("\r\n").partition("\n")[0]
     return max(",\t;", key=first.count)
 

@@ -1,4 +1,4 @@
-"""Tables as files: CSV and TSV, json lines, Parquet."""
+"""Opening tables: CSV and TSV, json lines, Parquet."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,16 +16,16 @@ _PARQUET = b"PAR1"
 
 
 class TableFile(Protocol):
-    """A table of which columns can be read.
+    """A table whose columns can be read.
 
     Attributes
     ----------
     name : str
-        Of the file.
+        The file as messages name it.
     header : tuple of str
         The first row, or the names of the columns.
     header_is_certain : bool
-        False where the first row can be data as well.
+        False where the first row may be data.
     """
 
     name: str
@@ -33,13 +33,13 @@ class TableFile(Protocol):
     header_is_certain: bool
 
     def columns(self, names: Sequence[str]) -> dict[str, LabelColumn]:
-        """Return some columns below the header."""
+        """Return the values below the header of some columns."""
 
     def places(self, rows: IndexArray) -> list[str]:
-        """Return file and line of rows below the header, 0 the first."""
+        """Return file and line of rows, counted from 0 below the header."""
 
     def grid(self) -> tuple[LabelColumn, int]:
-        """Return all cells below the header row by row, and how many make a row."""
+        """Return all cells below the header, row by row, and the number of columns."""
 
 
 def open_table(path: str | Path) -> TableFile:
@@ -55,7 +55,7 @@ def open_table(path: str | Path) -> TableFile:
     Raises
     ------
     DatasetError
-        If the file is not there, is empty, or is none of these.
+        If the file does not exist, is empty, or has another format.
     """
     path = Path(path)
     name = str(path)
@@ -88,7 +88,9 @@ def _decode(name: str, data: bytes) -> str:
     encoding = "utf-16" if data[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8-sig"
     if encoding == "utf-8-sig" and b"\0" in data:
         line = data.count(b"\n", 0, data.index(b"\0")) + 1
-        raise DatasetError([f"{name}: line {line}: holds a zero byte, so is no text"], advice)
+        raise DatasetError(
+            [f"{name}: line {line}: contains a zero byte, so it is not text"], advice
+        )
     try:
         return data.decode(encoding)
     except UnicodeDecodeError as error:

@@ -1,4 +1,4 @@
-"""Tables that know numbers from texts: json lines and Parquet."""
+"""Tables with typed values: json lines and Parquet."""
 
 import io
 import itertools
@@ -14,7 +14,7 @@ from bboxqa.model.labels import Coder, LabelColumn, label_of
 
 __all__ = ["JsonLines", "Parquet"]
 
-# So few rows that they stay in the cache of a processor.
+# Few enough rows to stay in the processor's cache.
 _CHUNK = 4096
 
 
@@ -62,7 +62,7 @@ class JsonLines:
         return problems
 
     def columns(self, names: Sequence[str]) -> dict[str, LabelColumn]:
-        """Return some columns below the header."""
+        """Return the values below the header of some columns."""
         coders = {name: Coder() for name in names}
         for chunk in self._chunks():
             for name, coder in coders.items():
@@ -83,11 +83,11 @@ class JsonLines:
         ]
 
     def grid(self) -> tuple[LabelColumn, int]:
-        """Return all cells below the header row by row, and how many make a row."""
+        """Return all cells below the header, row by row, and the number of columns."""
         return _side_by_side(self.columns(self.header)), len(self.header)
 
     def places(self, rows: IndexArray) -> list[str]:
-        """Return file and line of rows below the header, 0 the first."""
+        """Return file and line of rows, counted from 0 below the header."""
         if len(rows) == 0:
             return []
         lines = [number for number, _ in self._lines()]
@@ -103,7 +103,7 @@ def _texts(codes: IndexArray, labels: list[Any]) -> LabelColumn:
 
 
 def _side_by_side(columns: dict[str, LabelColumn]) -> LabelColumn:
-    """Return the cells of columns row by row."""
+    """Return the cells of columns, row by row."""
     offsets = np.cumsum([0, *(len(column.labels) for column in columns.values())])
     cells = [
         np.where(column.codes < 0, -1, column.codes + offset)
@@ -139,7 +139,7 @@ class Parquet:
             raise DatasetError([f"{name}: has no rows; expected ratings"])
 
     def columns(self, names: Sequence[str]) -> dict[str, LabelColumn]:
-        """Return some columns below the header."""
+        """Return the values below the header of some columns."""
         import pyarrow as pa
 
         schema = self._file.schema_arrow
@@ -164,9 +164,9 @@ class Parquet:
         return _texts(codes, coded.dictionary.to_pylist())
 
     def grid(self) -> tuple[LabelColumn, int]:
-        """Return all cells below the header row by row, and how many make a row."""
+        """Return all cells below the header, row by row, and the number of columns."""
         return _side_by_side(self.columns(self.header)), len(self.header)
 
     def places(self, rows: IndexArray) -> list[str]:
-        """Return file and line of rows below the header, 0 the first."""
+        """Return file and line of rows, counted from 0 below the header."""
         return [f"{self.name}: row {row + 1}" for row in rows.tolist()]
