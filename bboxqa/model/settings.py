@@ -40,29 +40,11 @@ Missing = Literal["category", "ignore"]
 class AgreeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Everything that decides what `agree` computes.
 
+    Its fields are the keywords of `bboxqa.agree`, with all thresholds in `iou_threshold`, and those
+    that decide how files are read.
+
     Attributes
     ----------
-    similarity : str
-        How two annotations are compared.
-    iou_threshold : tuple of float
-        Two annotations can show one object if their similarity reaches it; one result each.
-    matcher : str
-        How annotations are joined to units.
-    category_lenient : bool
-        Prefer pairs of equal category when matching.
-    missing : {"category", "ignore"}
-        Whether a missing annotation is a value of its own, or is left out.
-    empty_images : {"agree", "unit", "skip"}
-        Whether an image that all its annotators left empty counts as agreement in the mean over
-        images, as one unit of agreement as well, or not at all.
-    all_touched : bool
-        For similarity "raster": burn every pixel that a ring touches.
-    bootstrap : int
-        Replicates for the intervals; 0 for no intervals.
-    seed : int
-        Seed of the replicates.
-    min_alpha : float or None
-        Images below it are marked, and a pooled alpha below it fails the run.
     annotator_key : str or None
         The key of annotations that names the annotator.
     attribution : {"annotator-key", "image-records", "files"} or None
@@ -87,33 +69,7 @@ class AgreeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
 
 
 class ValidateSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Everything that decides what `validate` reports.
-
-    Attributes
-    ----------
-    select, ignore : tuple of str
-        Codes of rules or their beginnings; if none is selected, all rules apply.
-    per_file_ignores : dict of str to tuple of str
-        Glob of file names to the codes that are ignored in these files.
-    fail_on : {"error", "warning", "info"}
-        The least severity that fails the run.
-    overshoot_px : float
-        A box that reaches further beyond its image breaks B003, one that reaches less far B004.
-    bounds_px : float
-        How far a box and the bounds of its outline may differ (P007).
-    min_side_px : float
-        Boxes with a shorter side are small (B008).
-    max_aspect_ratio : float
-        Largest ratio of the longer to the shorter side (B009).
-    max_image_share : float
-        Largest share of the image that a box may cover (B010).
-    area_tolerance : float
-        Largest relative difference of an area and that of its outline (B011).
-    duplicate_iou : float
-        Two boxes of one annotator with at least this IoU are duplicates (D002, D003).
-    large_file_mb : float
-        Larger files break F007.
-    """
+    """Everything that decides what `validate` reports: its keywords from `select` on."""
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()

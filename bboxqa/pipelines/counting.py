@@ -180,38 +180,43 @@ def count_part(
         progress=None if progress is None else lambda *done: progress("comparing", *done),
     )
     units: list[UnitTable] = []
-    counted: dict[str, list[Coincidences]] = {settings.matcher: []}
-    if greedy:
-        counted["greedy"] = []
+    counted: list[Coincidences] = []
+    counted_greedy: list[Coincidences] = []
     of_pairs: list[PairCounts] = []
     matched: list[CandidatePairs] = []
     for index, threshold in enumerate(settings.iou_threshold):
         admissible = pairs.take(np.flatnonzero(pairs.similarity >= threshold - TOLERANCE))
-        for matcher, statistics in counted.items():
-            lenient = settings.category_lenient
-            found = match(
-                data.annotations, admissible, matcher, threshold, category_lenient=lenient
-            )
-            reliability = reliability_of(part, found, settings)
-            statistics.append(coincidences(reliability, settings.missing))
-            if matcher == settings.matcher:
-                units.append(found)
-                if keep_pairs:
-                    inside = found.unit[admissible.left] == found.unit[admissible.right]
-                    matched.append(admissible.take(np.flatnonzero(inside)))
-                n_annotators = len(data.annotator_names)
-                of_pairs.append(count_pairs(reliability, n_annotators, settings.missing))
+        unit_table, reliability = _matched(part, admissible, settings, settings.matcher, threshold)
+        units.append(unit_table)
+        counted.append(coincidences(reliability, settings.missing))
+        of_pairs.append(count_pairs(reliability, len(data.annotator_names), settings.missing))
+        if keep_pairs:
+            unit = unit_table.unit
+            inside = np.flatnonzero(unit[admissible.left] == unit[admissible.right])
+            matched.append(admissible.take(inside))
+        if greedy:
+            _, reliability = _matched(part, admissible, settings, "greedy", threshold)
+            counted_greedy.append(coincidences(reliability, settings.missing))
         if progress is not None:
             progress("matching", index + 1, len(settings.iou_threshold))
     return AgreementCounts(
         units=tuple(units),
-        coincidences=tuple(counted[settings.matcher]),
-        greedy=tuple(counted["greedy"]) if greedy else (),
+        coincidences=tuple(counted),
+        greedy=tuple(counted_greedy),
         pairs=tuple(of_pairs),
         n_images=len(data.image_names),
         counts=counts,
         matched=tuple(matched),
     )
+
+
+def _matched(
+    part: ImagePart, pairs: CandidatePairs, settings: AgreeSettings, matcher: str, threshold: float
+) -> tuple[UnitTable, ReliabilityData]:
+    """Return the units of one matcher and threshold, and what annotators said about them."""
+    lenient = settings.category_lenient
+    units = match(part.data.annotations, pairs, matcher, threshold, category_lenient=lenient)
+    return units, reliability_of(part, units, settings)
 
 
 def count_sequentially(

@@ -52,6 +52,23 @@ def notes_of(
             "an annotator answered a unit several times; if these are different questions, "
             "name their column with --by"
         )
+    yield from _unit_notes(inputs, estimates)
+    yield from _interval_notes(inputs, estimators, estimates, bootstrap)
+    if not inputs.anonymous and any(coefficient(name).of_pairs for name in estimates):
+        yield from _pair_notes(inputs.pairs.table)
+    if any(
+        isnan(row.get("low", 0.0)) and not isnan(row["fleiss_kappa"]) for row in values.values()
+    ):
+        yield (
+            f"values without an interval occur in fewer than {FEWEST} clusters, or are absent from "
+            "fewer, or do not vary"
+        )
+    if "cronbach_alpha" in estimates and not isnan(estimates["cronbach_alpha"].value):
+        yield CRONBACH_WARNING
+
+
+def _unit_notes(inputs: CoefficientInputs, estimates: Mapping[str, Estimate]) -> Iterator[str]:
+    """Yield notes on the numbers of units, annotators and ratings."""
     sizes = inputs.counts.size[inputs.counts.size > 0]
     if len(sizes) and sizes.min() != sizes.max():
         yield f"units have {sizes.min():.0f} to {sizes.max():.0f} ratings"
@@ -74,18 +91,6 @@ def notes_of(
                 f"these widen the standard errors of {', '.join(counted)} (Gwet 2014 counts them "
                 "as units); their intervals do not"
             )
-    yield from _interval_notes(inputs, estimators, estimates, bootstrap)
-    if not inputs.anonymous and any(coefficient(name).of_pairs for name in estimates):
-        yield from _pair_notes(inputs.pairs.table)
-    if any(
-        isnan(row.get("low", 0.0)) and not isnan(row["fleiss_kappa"]) for row in values.values()
-    ):
-        yield (
-            f"values without an interval occur in fewer than {FEWEST} clusters, or are absent from "
-            "fewer, or do not vary"
-        )
-    if "cronbach_alpha" in estimates and not isnan(estimates["cronbach_alpha"].value):
-        yield CRONBACH_WARNING
 
 
 def _pair_notes(pairs: PairTable) -> Iterator[str]:
