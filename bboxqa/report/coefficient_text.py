@@ -15,6 +15,10 @@ _TEXTS = {
     "task", "tier", "label", "coefficient", "95 % interval", "reading", "first", "second",
     "annotator", "of value",
 }  # fmt: skip
+_TITLES = (
+    "task", "coefficient", "value", "95 % interval", "std. error", "compared", "observed",
+    "expected", "reading",
+)  # fmt: skip
 _SHOWN = 10
 
 
@@ -44,10 +48,8 @@ def text_lines(
      coefficient   value  95 % interval
      scott_pi     0.5000  [0.2500, 0.7500]
     """
-    several = len(tasks) > 1
     for task in tasks[:_SHOWN]:
-        name = "" if task.task is None else f"{clean(task.task)}: "
-        yield f"{name}{_size(task)}"
+        yield _size(task)
     if len(tasks) > _SHOWN:
         yield f"… and {count(len(tasks) - _SHOWN, 'more task')}"
     yield ""
@@ -56,12 +58,10 @@ def text_lines(
         for task in tasks
         for name, estimate in task.coefficients.items()
     ]
-    if several and totals:
-        rows += [("total", *_row(name, mean, label)) for name, mean in totals.items()]
-    titles = ("task", "coefficient", "value", "95 % interval", "std. error", "compared",
-              "observed", "expected", "reading")  # fmt: skip
-    yield from _aligned([titles, *rows])
-    if not several and tasks:
+    if len(tasks) > 1:
+        rows += [("total", *_row(name, mean, label)) for name, mean in (totals or {}).items()]
+    yield from _aligned([_TITLES, *rows])
+    if len(tasks) == 1:
         yield from _details(tasks[0])
     yield from _remarks(tasks, totals or {})
 
@@ -91,8 +91,9 @@ def label_lines(tiers: Sequence[tuple[str, Sequence[LabelAgreement]]]) -> Iterat
 
 
 def _size(task: TaskEstimates) -> str:
+    name = "" if task.task is None else f"{clean(task.task)}: "
     return (
-        f"{count(task.n_units, 'unit')}, {count(task.n_annotators, 'annotator')}, "
+        f"{name}{count(task.n_units, 'unit')}, {count(task.n_annotators, 'annotator')}, "
         f"{count(task.n_ratings, 'rating')}"
     )
 

@@ -60,7 +60,7 @@ class SceneRecord:
 
 
 def read_scene(scene: str) -> SceneRecord:
-    """Return one example scene.
+    """Return an example scene, one of `SCENES`; for another name raise ValueError.
 
     Examples
     --------

@@ -43,7 +43,8 @@ def walk_image(name: str, expected: Mapping[str, Any] | None = None) -> Walk:
             _iou_step(scene),
             _hungarian_step(scene),
             _units_step(scene, units),
-            *_agreement_steps(scene, units),
+            _labels_step(scene, units),
+            *_alpha_steps(scene, units),
         ),
     )
 
@@ -162,31 +163,36 @@ def _numbered(place: int, row: Row) -> list[str]:
     return [str(place), *(NOBODY if number is None else str(number) for number in row)]
 
 
-def _agreement_steps(scene: Scene, units: UnitTable) -> tuple[Step, Step, Step]:
-    data = scene.data
-    names = data.category_names
-    reliability = from_units(data.annotations, units, data.assigned, len(names))
-    alpha = digits(alpha_of(reliability).value)
+def _labels_step(scene: Scene, units: UnitTable) -> Step:
+    data, names = scene.data, scene.data.category_names
     # By id, so that the rows are those of the table before.
     category = dict(
         zip(data.annotations.id.tolist(), data.annotations.category.tolist(), strict=True)
     )
     rows = [
-        [str(place), *(MISSING if one is None else names[category[one]] for one in row)]
+        [
+            str(place),
+            *(MISSING if one is None else names[category[one]] for one in row),
+        ]
         for place, row in enumerate(unit_rows(data, units), 1)
     ]
-    return (
-        Step(
-            title="5. The reliability data",
-            explanation=(
-                "Each box gives way to its category. Whoever did not draw the object is "
-                f'"{MISSING}", which counts as a category of its own, so that a missed object '
-                "lowers the agreement."
-            ),
-            body=table(
-                ["unit", *data.annotator_names], rows, left=range(1, len(data.annotator_names) + 1)
-            ),
+    titles = ["unit", *data.annotator_names]
+    return Step(
+        title="5. The reliability data",
+        explanation=(
+            "Each box is replaced by its category. Where an annotator did not draw the object, "
+            f'the value is "{MISSING}", which counts as a category of its own, so that a missed '
+            "object lowers the agreement."
         ),
+        body=table(titles, rows, left=range(1, len(titles))),
+    )
+
+
+def _alpha_steps(scene: Scene, units: UnitTable) -> tuple[Step, Step]:
+    data, names = scene.data, scene.data.category_names
+    reliability = from_units(data.annotations, units, data.assigned, len(names))
+    alpha = digits(alpha_of(reliability).value)
+    return (
         Step(
             title="6. The coincidence matrix",
             explanation=(
