@@ -1,4 +1,4 @@
-"""What the rules report, as values: findings, the edits that mend them, and the report of a run."""
+"""Findings of rules, the edits that fix them, and the report of a run."""
 
 import json
 from collections import Counter
@@ -17,15 +17,15 @@ __all__ = [
     "identity",
 ]  # fmt: skip
 
-# Every whole number up to it is a float of its own.
+# Up to it, floats represent every whole number exactly.
 _WHOLE = 2.0**53
 
 
 class Severity(StrEnum):
-    """How bad a finding is.
+    """Severity of a finding.
 
-    An error breaks training or evaluation, or falsifies it; a warning probably does; an info is
-    worth knowing.
+    An error breaks or falsifies training or evaluation; a warning probably does; an info may be
+    intended.
     """
 
     ERROR = "error"
@@ -45,10 +45,10 @@ class Edit:
     Attributes
     ----------
     pointer : str
-        Which value, as a JSON pointer (RFC 6901); with "add", the key that is added.
+        JSON pointer (RFC 6901) to the value; with "add", to the new key.
     action : {"replace", "remove", "add"}
     value : Any
-        The new value; nothing for "remove".
+        The new value; None for "remove".
     """
 
     pointer: str
@@ -58,7 +58,7 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Where something stands in a file: line and column count from 1, the offset from 0."""
+    """A place in a file: line and column count from 1, the offset in bytes from 0."""
 
     line: int
     column: int
@@ -72,7 +72,7 @@ class Finding:
     Attributes
     ----------
     code : str
-        Of the rule, such as "B001".
+        Code of the rule, such as "B001".
     severity : Severity
     message : str
         What was found and what was expected, in one line.
@@ -81,24 +81,25 @@ class Finding:
     pointer : str
         JSON pointer to the value; "" is the whole document.
     ids : mapping of str to Any
-        What is involved: "annotation", "image", "category", "annotator".
-    found, expected : Any
-        The value, and in words what it should be.
+        The ids involved, by "annotation", "image", "category" and "annotator".
+    found : Any
+        The value.
+    expected : str
+        What the value should be, in words.
     fix : {"safe", "unsafe"} or None
-        Whether and how carefully it can be mended.
+        The kind of fix, if any.
     edits : sequence of Edit
-        What would mend it.
+        The changes that fix it.
     count : int
-        How many records it speaks of; 1 but for a diagnosis of the data set.
+        Number of records with the defect; above 1 for a summary.
     examples : tuple of str
-        Pointers to some of the records of a diagnosis.
+        Pointers to the first records of a summary, or to records that are compared.
     key : str
-        What tells it from others of its kind where the ids do not, since they depend on the order
-        of the records.
+        Identifies the finding where the ids depend on the order of the records.
     spot : Spot or None
-        Where the value stands; None where it stands nowhere in a file.
+        Place of the value in the file.
     excerpt : str
-        The beginning of the record, as the file writes it.
+        The beginning of the record, as it is written in the file.
     """
 
     code: str
@@ -120,17 +121,17 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class RuleText:
-    """What a reader of a report has to know of a rule.
+    """The parts of a rule that a report shows.
 
     Attributes
     ----------
     code, title : str
     severity : Severity
     breaks : str
-        What goes wrong because of it.
+        What goes wrong because of the defect.
     fix : {"safe", "unsafe"} or None
     explanation : str
-        What is looked for, and how to mend it.
+        What is found, why it happens, and how to fix it.
     """
 
     code: str
@@ -143,17 +144,17 @@ class RuleText:
 
 @dataclass(frozen=True, slots=True)
 class FileReport:
-    """What was looked at in one file.
+    """One validated file.
 
     Attributes
     ----------
     name : str
     exporter : str or None
-        The tool that seems to have written it.
+        The tool that probably wrote the file.
     habits : str
-        What that tool is known to do that is no defect.
+        Known habits of that tool that are not defects.
     n_images, n_annotations, n_categories : int
-        Records in its lists, sound or not.
+        Number of records, valid or not.
     """
 
     name: str
@@ -166,22 +167,22 @@ class FileReport:
 
 @dataclass(frozen=True, slots=True)
 class FoundReport:
-    """All that was found.
+    """The findings of a run.
 
     Attributes
     ----------
     files : tuple of FileReport
     findings : tuple of Finding
-        By file, severity, code and place; of one rule and file no more than were asked for.
+        Sorted by file, severity, code and place; at most `limit` of one rule and file.
     counts : mapping of str to int
-        Code to the number of all findings of it, also of those that are not listed.
+        Number of findings of each code, listed or not.
     severities : mapping of Severity to int
-        The number of all findings of each severity.
+        Number of findings of each severity, listed or not.
     rules : mapping of str to RuleText
         The rules that were applied.
     version : str
     fail_on : Severity
-        The least severity that fails a run.
+        The lowest severity that fails a run.
     """
 
     files: tuple[FileReport, ...]
@@ -204,20 +205,11 @@ class FoundReport:
 
 
 def identity(finding: Finding) -> str:
-    """Return what a finding is, wherever its record stands by now.
+    """Return 32 hexadecimal digits that identify a finding in later versions of its file.
 
-    It is the same after the file was written in another way, and after records were added, removed
-    or reordered. Two findings can share it; see `identities`. That of a diagnosis does not depend
-    on how many records it speaks of.
-
-    Parameters
-    ----------
-    finding : Finding
-
-    Returns
-    -------
-    str
-        32 hexadecimal digits.
+    They stay the same when the file is formatted differently, and when records are added, removed
+    or reordered. Several findings can share them; see `identities`. Those of a summary do not
+    depend on the number of records.
 
     Examples
     --------
@@ -234,14 +226,14 @@ def identity(finding: Finding) -> str:
     if finding.key:
         parts = [finding.code, file, finding.key]
     elif finding.count > 1:
-        # The first record of many is another one after they are reordered.
+        # The first record of a summary changes when records are reordered.
         parts = [finding.code, file, where[-1:]]
     text = json.dumps(_canonical(json_safe(parts)), sort_keys=True)
     return sha256(text.encode()).hexdigest()[:32]
 
 
 def _canonical(value: Any) -> Any:
-    """Return the same value for 1 and 1.0, which are one number however a file writes it."""
+    """Return a value with whole floats as integers, since 1 and 1.0 are the same number."""
     if isinstance(value, float) and value.is_integer() and abs(value) < _WHOLE:
         return int(value)
     if isinstance(value, list):
@@ -252,7 +244,7 @@ def _canonical(value: Any) -> Any:
 
 
 def identities(findings: Iterable[Finding]) -> list[str]:
-    """Return the identity of each finding, with a number where several share one.
+    """Return the identity of each finding, numbered among those that share it.
 
     Examples
     --------

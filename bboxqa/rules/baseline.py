@@ -1,4 +1,4 @@
-"""A baseline: the findings that are known already, so that only new ones fail a run."""
+"""A baseline: a file of accepted findings, so that only new ones fail a run."""
 
 import json
 import os
@@ -18,14 +18,14 @@ __all__ = ["Baseline", "identity", "new", "read", "write"]
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """The findings that are known.
+    """The accepted findings.
 
     Attributes
     ----------
     path : Path
-        Where they are written down; files are named relative to its folder.
+        The file of the baseline; other files are named relative to its folder.
     known : mapping of str to int
-        Identity of a finding to how many findings of it are known.
+        Identity of a finding to the number of accepted findings with it.
     """
 
     path: Path
@@ -38,22 +38,18 @@ _VERSION = 1
 def write(path: Path, report: FoundReport) -> None:
     """Write all findings of a report as the baseline of later runs.
 
-    Parameters
-    ----------
-    path : Path
-    report : FoundReport
-        One that lists all its findings.
+    The report must list all its findings.
 
     Raises
     ------
     OutputError
-        If it cannot be written.
+        If the file cannot be written.
     """
     _check_complete(report)
     entries: dict[str, dict[str, Any]] = {}
     for finding in report.findings:
         name = _identity(finding, path)
-        # The message is for whoever reads the file; nothing depends on it.
+        # The message is for readers of the file only.
         entry = {"code": finding.code, "file": finding.file, "message": finding.message}
         entries.setdefault(name, {**entry, "identity": name, "count": 0})["count"] += 1
     rows = sorted(entries.values(), key=lambda e: (e["file"], e["code"], e["identity"]))
@@ -65,20 +61,16 @@ def write(path: Path, report: FoundReport) -> None:
 def read(path: Path) -> Baseline:
     """Return the baseline in a file.
 
-    Parameters
-    ----------
-    path : Path
-
     Raises
     ------
     ConfigError
-        If there is no such file, or it is no baseline.
+        If the file cannot be read, or is not a baseline.
     """
     try:
         document = json.loads(path.read_bytes())
         if document["bboxqa_baseline"] != _VERSION:
             raise ConfigError(
-                f"{path}: is a baseline of version {document['bboxqa_baseline']!r}; expected "
+                f"{path}: baseline has version {document['bboxqa_baseline']!r}; expected "
                 f"{_VERSION}; write it again with --write-baseline"
             )
         known: Counter[str] = Counter()
@@ -87,33 +79,30 @@ def read(path: Path) -> Baseline:
     except OSError as error:
         raise ConfigError(f"{path}: cannot be read: {error.strerror or error}") from None
     except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
-        raise ConfigError(f"{path}: is no baseline; --write-baseline writes one") from None
+        raise ConfigError(f"{path}: not a baseline; write one with --write-baseline") from None
     return Baseline(path, known)
 
 
 def new(report: FoundReport, baseline: Baseline, limit: int = 0) -> FoundReport:
-    """Return the report of the findings that are not known.
+    """Return the report of the findings that are not in a baseline.
+
+    Its counts include new findings that are not listed.
 
     Parameters
     ----------
     report : FoundReport
-        One that lists all its findings.
+        Must list all its findings.
     baseline : Baseline
     limit : int
-        List at most so many of one rule and file; 0 is all.
-
-    Returns
-    -------
-    FoundReport
-        Its counts are of the new findings, listed or not.
+        Greatest number of listed findings of one rule and file; 0 for all.
     """
     _check_complete(report)
-    left = Counter(baseline.known)
+    remaining = Counter(baseline.known)
     kept: list[Finding] = []
     for finding in report.findings:
         name = _identity(finding, baseline.path)
-        if left[name] > 0:
-            left[name] -= 1
+        if remaining[name] > 0:
+            remaining[name] -= 1
         else:
             kept.append(finding)
     counts = Counter(finding.code for finding in kept)
@@ -127,11 +116,11 @@ def new(report: FoundReport, baseline: Baseline, limit: int = 0) -> FoundReport:
 
 
 def _identity(finding: Finding, path: Path) -> str:
-    """Return the identity of a finding, whatever folder the command runs in."""
+    """Return the identity of a finding, independent of the working directory."""
     try:
         file = os.path.relpath(finding.file, path.parent)
     except ValueError:
-        # Another drive has no relative path.
+        # There is no relative path to another drive.
         file = finding.file
     return identity(replace(finding, file=Path(file).as_posix()))
 

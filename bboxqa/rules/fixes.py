@@ -1,4 +1,4 @@
-"""Mending a file: edits become changes of its text, and all else stays as it is, byte for byte."""
+"""Fixing a file: edits become changes of its text; all other bytes stay unchanged."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,7 +20,7 @@ from bboxqa.rules.runner import apply
 
 __all__ = ["Change", "Fixed", "edited", "fix"]
 
-# A fix can uncover what another one mends; this many times is more than any file has needed.
+# One fix can enable another; no file has needed as many passes.
 _MAX_PASSES = 10
 
 
@@ -33,9 +33,9 @@ class Change:
     code : str
         The rule that asked for it.
     pointer : str
-        Where, in the text as it was before this pass.
+        Place of the value in the text before this pass.
     before, after : str
-        The value as text; empty where there was or is none.
+        The value as text; "" where there was or is none.
     """
 
     code: str
@@ -46,14 +46,14 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """A mended file.
+    """A fixed file.
 
     Attributes
     ----------
     text : bytes or mmap
-        All of it.
+        The whole file.
     changes : tuple of Change
-        In the order in which they were made; empty where there was nothing to mend.
+        In the order in which they were made.
     """
 
     text: Text
@@ -74,20 +74,21 @@ def fix(
     unsafe: bool,
     again: Callable[[RawDocument], Document] = Document,
 ) -> Fixed:
-    """Mend what the chosen rules find, until there is nothing more to mend.
+    """Fix what the chosen rules find, pass by pass, until no fix is left.
 
     Parameters
     ----------
     document : Document
     settings : ValidateSettings
     unsafe : bool
-        Also where a fix may lose or guess something.
+        Whether to apply fixes that may lose or guess something.
     again : callable
-        Makes a document of what was read after a pass.
+        Makes a document of the file as read after a pass.
 
-    Returns
-    -------
-    Fixed
+    Raises
+    ------
+    BboxqaError
+        If the fixes together break the JSON of the file.
 
     Examples
     --------
@@ -100,7 +101,7 @@ def fix(
     b'{"images": [{"id": 1, "width": 4.0}], "annotations": [], "categories": []}'
     """
     changes: list[Change] = []
-    # What is not read to its end would still be broken, and look as if it were not.
+    # A file that was not read to its end is not fixed: it would look complete afterwards.
     for _ in range(0 if document.reading.stopped else _MAX_PASSES):
         asked = list(_asked(document, settings, unsafe=unsafe))
         text, made = edited(document.reading, asked)
@@ -119,7 +120,7 @@ def fix(
 def _asked(
     document: Document, settings: ValidateSettings, *, unsafe: bool
 ) -> Iterator[tuple[str, Edit]]:
-    """Yield the edits that mend what the rules find."""
+    """Yield the edits that fix what the rules find, each with the code of its rule."""
     wanted = ("safe", "unsafe") if unsafe else ("safe",)
     for rule, hits in apply(document, settings):
         if rule.fix in wanted:
@@ -129,21 +130,16 @@ def _asked(
 
 
 def edited(reading: RawDocument, asked: Sequence[tuple[str, Edit]]) -> tuple[Text, list[Change]]:
-    """Return the text with edits applied, and what has changed.
+    """Return the text with edits applied, and the changes.
 
-    Of two edits of one value, removal wins, then the first; what lies inside of a value that is
-    replaced or removed is left for the next pass.
+    Of several edits of one value, removal wins, otherwise the first. Edits inside a value that
+    is replaced or removed are left for the next pass.
 
     Parameters
     ----------
-    reading : Reading
+    reading : RawDocument
     asked : sequence of (str, Edit)
-        The code of a rule, and what it asks for.
-
-    Returns
-    -------
-    text : bytes or mmap
-    changes : list of Change
+        Edits with the codes of their rules.
     """
     text, locator = reading.text, Locator(reading)
     splices: list[_Splice] = []
@@ -177,7 +173,7 @@ def edited(reading: RawDocument, asked: Sequence[tuple[str, Edit]]) -> tuple[Tex
 def _added(
     text: Text, parent: Span, pointer: str, value: bytes, splices: Sequence[_Splice]
 ) -> _Splice:
-    """Return what puts a key at the end of an object."""
+    """Return the splice that adds a key at the end of an object."""
     end = _back(text, parent.stop - 1)
     first = text[end - 1 : end] == b"{" and not any(splice.start == end for splice in splices[-9:])
     key = _json(pointer_parts(pointer)[-1])
@@ -185,11 +181,11 @@ def _added(
 
 
 def _apart(asked: Iterable[tuple[str, Edit]]) -> list[tuple[str, Edit]]:
-    """Return the edits that do not touch each other, by place in the document."""
+    """Return the edits that do not overlap, by place in the document."""
     by_pointer: dict[str, tuple[str, Edit]] = {}
     for code, edit in asked:
-        known = by_pointer.get(edit.pointer)
-        if known is None or (edit.action == "remove" and known[1].action != "remove"):
+        earlier = by_pointer.get(edit.pointer)
+        if earlier is None or (edit.action == "remove" and earlier[1].action != "remove"):
             by_pointer[edit.pointer] = code, edit
 
     def free(pointer: str) -> bool:
@@ -208,12 +204,12 @@ def _apart(asked: Iterable[tuple[str, Edit]]) -> list[tuple[str, Edit]]:
 
 
 def _whole(reading: RawDocument, edit: Edit) -> tuple[Span, bytes]:
-    """Return what mends the text as a whole: another encoding, or an end after the document."""
+    """Return the change of the text as a whole: of its encoding, or of its end."""
     if edit.action == "remove":
         end = len(reading.text)
         start = end if reading.trailing is None else reading.trailing
         return Span(None, start, end), b""
-    # What was read is UTF-8 already; only a mark may stand before it.
+    # The text was converted to UTF-8 when it was read; only a byte order mark may remain.
     mark = len(BYTE_ORDER_MARK) if reading.text[:3] == BYTE_ORDER_MARK else 0
     return Span(None, 0, mark), b""
 
@@ -238,7 +234,7 @@ def _back(text: Text, place: int) -> int:
 
 
 def _removals(text: Text, removed: Sequence[tuple[int, int]]) -> Iterator[_Splice]:
-    """Yield what takes values away together with the commas that kept them apart."""
+    """Yield splices that remove values together with the commas between them."""
     place = 0
     while place < len(removed):
         start, stop = removed[place]

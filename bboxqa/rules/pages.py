@@ -1,4 +1,4 @@
-"""What is written of the rules: the page of each, the list of all, and `docs/rules.md`.
+"""Pages of rules: one of each rule, the list of all, and `docs/rules.md`.
 
 `python -m bboxqa.rules.pages > docs/rules.md` writes the latter.
 """
@@ -48,16 +48,7 @@ _MARKS = {None: "", "safe": "[*]", "unsafe": "[?]"}
 
 
 def page_lines(rule: Rule) -> Iterator[str]:
-    r"""Yield the page of one rule, for a terminal.
-
-    Parameters
-    ----------
-    rule : Rule
-
-    Yields
-    ------
-    str
-        A line without its end.
+    r"""Yield the lines of the page of one rule, for a terminal.
 
     Examples
     --------
@@ -93,17 +84,7 @@ def _facts(rule: Rule) -> tuple[tuple[str, str], ...]:
 
 
 def example_lines(example: Example) -> Iterator[str]:
-    r"""Yield an example with a record on each line.
-
-    Parameters
-    ----------
-    example : Example
-        What it leaves out is not shown, but for the keys that its records need.
-
-    Yields
-    ------
-    str
-        A line without its end.
+    r"""Yield the lines of an example, with one record per line and defaults for missing keys.
 
     Examples
     --------
@@ -134,7 +115,7 @@ def example_lines(example: Example) -> Iterator[str]:
 
 
 def _raw(text: str) -> Iterator[str]:
-    """Yield a whole file, with the signs that nobody sees made visible."""
+    """Yield the lines of a whole file with invisible characters escaped."""
     if not text:
         yield "an empty file"
         return
@@ -151,13 +132,7 @@ def _cut(text: str) -> str:
 
 
 def list_lines() -> Iterator[str]:
-    """Yield all rules by family, each with its severity and title, for a terminal.
-
-    Yields
-    ------
-    str
-        A line without its end.
-    """
+    """Yield lines of all rules by family, each with its severity and title, for a terminal."""
     for number, (family, rules) in enumerate(_families(known_rules())):
         if number:
             yield ""
@@ -165,7 +140,7 @@ def list_lines() -> Iterator[str]:
         for rule in rules:
             yield f"  {rule.code}  {rule.severity:<7}  {_MARKS[rule.fix]:<3}  {rule.title}"
     yield ""
-    yield "[*] mended by --fix, [?] only by --fix --unsafe-fixes"
+    yield "[*] fixed by --fix, [?] only by --fix --unsafe-fixes"
 
 
 def _families(rules: Mapping[str, Rule]) -> Iterator[tuple[str, Iterable[Rule]]]:
@@ -217,7 +192,7 @@ def _markdown_page(rule: Rule) -> Iterator[str]:
 
 
 def _markdown(text: str) -> str:
-    """Return text with the signs escaped that Markdown would take for its own."""
+    """Return text with the characters escaped that mean something in Markdown."""
     parts = text.split("`")
     # Every second part is code, in which nothing is escaped.
     parts[::2] = [

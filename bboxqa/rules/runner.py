@@ -1,4 +1,4 @@
-"""Applying rules to documents: from files to a report."""
+"""Application of rules to documents: from documents to a report."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,7 +31,7 @@ _SCOPES = {"record", "data set"}
 def chosen_rules(settings: ValidateSettings, name: str) -> tuple[Rule, ...]:
     """Return the rules that are applied to a file."""
     ignored = list(settings.ignore)
-    # What is ignored in a file is ignored in its mended copy.
+    # What is ignored in a file is also ignored in its fixed copy.
     names = {name, PurePath(name).name}
     names |= {each.replace(".fixed.", ".") for each in names}
     for pattern, codes in settings.per_file_ignores.items():
@@ -46,18 +46,14 @@ def apply(
     settings: ValidateSettings,
     progress: Progress | None = None,
 ) -> list[tuple[Rule, Hits]]:
-    """Apply the rules that look at one file.
+    """Apply the rules that check one file, and return what each found.
 
     Parameters
     ----------
     document : Document
     settings : ValidateSettings
     progress : callable, optional
-        Is told a stage, and how many rules of how many have looked.
-
-    Returns
-    -------
-    list of (Rule, Hits)
+        Called as progress(stage, done, total), where `total` is the number of rules.
     """
     scopes = _SCOPES if document.disk is None else {*_SCOPES, "images"}
     rules = [rule for rule in chosen_rules(settings, document.name) if rule.scope in scopes]
@@ -65,13 +61,13 @@ def apply(
     for number, rule in enumerate(rules):
         if progress is not None:
             progress("checking", number, len(rules))
-        result += [(rule, _folded(hits, document)) for hits in rule.check(document, settings)]
+        result += [(rule, _summarised(hits, document)) for hits in rule.check(document, settings)]
         document.release_pages()
     return result
 
 
-def _folded(hits: Hits, document: Document) -> Hits:
-    """Return findings as one where most annotations share the defect: thousands tell no more."""
+def _summarised(hits: Hits, document: Document) -> Hits:
+    """Return hits as a single one where most annotations share the defect."""
     total = len(document.annotations)
     if len(hits) <= max(_MANY, total // 2):
         return hits
@@ -96,12 +92,12 @@ def _folded(hits: Hits, document: Document) -> Hits:
 def apply_together(
     documents: Sequence[Document], settings: ValidateSettings
 ) -> list[list[tuple[Rule, Hits]]]:
-    """Apply the rules that look at several files together; return what they found in each."""
+    """Apply the rules that check several files together; return what they found in each."""
     places = {id(document): place for place, document in enumerate(documents)}
     result: list[list[tuple[Rule, Hits]]] = [[] for _ in documents]
     chosen = [set(chosen_rules(settings, document.name)) for document in documents]
     for rule in known_rules().values():
-        if rule.scope == "files" and len(documents) > 1 and any(rule in own for own in chosen):
+        if rule.scope == "files" and len(documents) > 1 and any(rule in rules for rules in chosen):
             for document, hits in rule.check(documents, settings):
                 place = places[id(document)]
                 if rule in chosen[place]:
@@ -110,25 +106,20 @@ def apply_together(
 
 
 def describe(document: Document, raw: Iterable[tuple[Rule, Hits]], limit: int) -> list[Finding]:
-    """Return findings with their places in the file.
+    """Return findings with their places in the file, sorted by place.
 
     Parameters
     ----------
     document : Document
     raw : iterable of (Rule, Hits)
     limit : int
-        At most so many of one rule; 0 is all.
-
-    Returns
-    -------
-    list of Finding
-        By place.
+        Greatest number of findings of one rule; 0 for all.
     """
     findings, offsets = [], []
-    taken: Counter[str] = Counter()
+    described: Counter[str] = Counter()
     for rule, hits in raw:
-        wanted = len(hits) if limit == 0 else min(len(hits), limit - taken[rule.code])
-        taken[rule.code] += wanted
+        wanted = len(hits) if limit == 0 else min(len(hits), limit - described[rule.code])
+        described[rule.code] += wanted
         for found in map(hits.describe, range(wanted)):
             findings.append(_finding(rule, hits.severity, found, document.name))
             offsets.append(found.offset)
@@ -163,7 +154,7 @@ def _finding(rule: Rule, severity: Severity | None, found: Defect, file: str) ->
 def _locate(
     document: Document, findings: Sequence[Finding], offsets: Sequence[int | None]
 ) -> Iterator[Finding]:
-    """Yield findings with line, column and excerpt; each record is looked up once, in order."""
+    """Yield findings with line, column and excerpt, in the order of the file."""
 
     def order(number: int) -> tuple[str, int, str]:
         pointer = findings[number].pointer
@@ -179,7 +170,7 @@ def _locate(
         parts = pointer_parts(finding.pointer)
         if offset is None:
             span = locator.span(finding.pointer)
-            # What is missing stands nowhere; the record that misses it does.
+            # A missing value has no place; that of its record is reported.
             while span is None and parts:
                 parts.pop()
                 span = locator.span("".join(f"/{part}" for part in parts))
@@ -198,7 +189,7 @@ def _locate(
 
 
 def file_report(document: Document) -> FileReport:
-    """Return what was looked at in a file."""
+    """Return the name, the exporter and the numbers of records of a file."""
     tool = exporter(document)
     return FileReport(
         name=document.name,
@@ -210,7 +201,7 @@ def file_report(document: Document) -> FileReport:
     )
 
 
-# A file may hold numbers so large that sums of them have no end; that is a finding, no accident.
+# Numbers of a file may overflow in sums and products; rules report them.
 @np.errstate(over="ignore", invalid="ignore", divide="ignore")
 def validate_documents(
     documents: Iterable[Document],
@@ -219,23 +210,14 @@ def validate_documents(
     progress: Progress | None = None,
 ) -> FoundReport:
     """Apply all rules and return what they found; see `bboxqa.validate`."""
-    files, findings = [], []
-    counts: Counter[str] = Counter()
-    severities: Counter[Severity] = Counter()
-    kept = []
+    files, findings, counted, kept = [], [], [], []
     rules: dict[str, Rule] = {}
-
-    def add(raw: Sequence[tuple[Rule, Hits]]) -> None:
-        for rule, hits in raw:
-            counts[rule.code] += len(hits)
-            severities[hits.severity or rule.severity] += len(hits)
-
     for document in documents:
-        looked = _SCOPES if document.disk is None else {*_SCOPES, "images"}
+        scopes = _SCOPES if document.disk is None else {*_SCOPES, "images"}
         chosen = chosen_rules(settings, document.name)
-        rules |= {rule.code: rule for rule in chosen if rule.scope in looked}
+        rules |= {rule.code: rule for rule in chosen if rule.scope in scopes}
         raw = apply(document, settings, progress)
-        add(raw)
+        counted += _counted(raw)
         files.append(file_report(document))
         findings.append(describe(document, raw, limit))
         kept.append(document.without_annotations())
@@ -244,8 +226,13 @@ def validate_documents(
         together_rules = (r for document in kept for r in chosen_rules(settings, document.name))
         rules |= {rule.code: rule for rule in together_rules if rule.scope == "files"}
     for number, (document, raw) in enumerate(zip(kept, together, strict=True)):
-        add(raw)
+        counted += _counted(raw)
         findings[number] += describe(document, raw, limit)
+    counts: Counter[str] = Counter()
+    severities: Counter[Severity] = Counter()
+    for code, severity, n_hits in counted:
+        counts[code] += n_hits
+        severities[severity] += n_hits
     return FoundReport(
         files=tuple(files),
         findings=tuple(finding for part in findings for finding in _ordered(part)),
@@ -255,3 +242,8 @@ def validate_documents(
         version=__version__,
         fail_on=Severity(settings.fail_on),
     )
+
+
+def _counted(raw: Iterable[tuple[Rule, Hits]]) -> list[tuple[str, Severity, int]]:
+    """Return code, severity and number of hits, which hold no document in memory."""
+    return [(rule.code, hits.severity or rule.severity, len(hits)) for rule, hits in raw]

@@ -146,7 +146,7 @@ def test_the_file_does_not_depend_on_the_order(tmp_path):
 def test_what_is_no_baseline_is_said(tmp_path, text):
     path = tmp_path / "known.json"
     path.write_bytes(text.encode("latin-1"))
-    with pytest.raises(ConfigError, match=r"known\.json: is no baseline"):
+    with pytest.raises(ConfigError, match=r"known\.json: not a baseline"):
         read(path)
 
 

@@ -1,4 +1,4 @@
-"""Examples of rules as whole files: what stands in a rule's page is what its test reads."""
+"""Examples of rules as whole files, for the pages of rules and for their tests."""
 
 import json
 from typing import Any
@@ -19,10 +19,10 @@ _ANIMALS = ("dog", "bird", "cow", "fox", "hen")
 
 
 def records(example: Example) -> dict[str, Any]:
-    """Return the lists of an example with the keys that it leaves out, and nothing else of it.
+    """Return the lists of an example with default values for the keys that it leaves out.
 
-    The n-th record of a list has the id n and, but for annotations, a name of its own, unless
-    the example says otherwise.
+    By default the n-th record of a list has the id n, and images and categories have unique
+    names.
 
     Examples
     --------
@@ -49,7 +49,7 @@ def _record(key: str, place: int, given: dict[str, Any]) -> dict[str, Any]:
         record["file_name"] = f"{'bcdefgh'[(place - 1) % 7]}.jpg"
     if key == "categories" and place:
         record["name"] = _ANIMALS[(place - 1) % len(_ANIMALS)]
-    # An area that is not spoken of is that of the box.
+    # The default area is that of the box.
     box = given.get("bbox")
     if isinstance(box, list) and len(box) == 4 and all(type(n) in (int, float) for n in box):
         record["area"] = box[2] * box[3]
@@ -57,7 +57,7 @@ def _record(key: str, place: int, given: dict[str, Any]) -> dict[str, Any]:
 
 
 def whole_file(example: Example) -> str:
-    """Return an example as the text of a file, with the lists that it leaves out."""
+    """Return an example as the text of a file, with defaults for the lists that it leaves out."""
     if isinstance(example, str):
         return example
     document = {

@@ -1,4 +1,4 @@
-"""What a rule is: a function that looks at a document, and the text that explains it."""
+"""The interface of rules: a check of documents, what it finds, and the text that explains it."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -26,19 +26,19 @@ Scope = Literal["record", "data set", "files", "images"]
 Fix = Literal["safe", "unsafe"]
 
 ABSENT: Any = object()
-"""In an example: the key is not there."""
+"""Value of a key that an example leaves out."""
 
 Example = str | Mapping[str, Any]
-"""A whole file as text, or lists of records of which only the telling keys are given."""
+"""A whole file as text, or lists of records with the keys that matter; others get defaults."""
 
 
 class LazyEdits(Sequence[Edit]):
-    """Edits of many records, which are made when somebody asks for them.
+    """Edits of many records, made when they are iterated over.
 
     Parameters
     ----------
     make : callable
-        Returns them.
+        Returns the edits.
 
     Examples
     --------
@@ -70,23 +70,10 @@ class Defect:
     Attributes
     ----------
     message : str
-        What was found, and what was expected instead.
-    pointer : str
-        To the value.
+        What was found and what was expected, in one line.
     offset : int or None
-        Byte of the file, where no pointer leads.
-    found : Any
-        The value itself.
-    expected : str
-    ids : mapping
-        See `bboxqa.model.findings.Finding`.
-    edits : sequence of Edit
-        What would mend it; empty where nothing can.
-    count : int
-        How many records it speaks of.
-    examples : tuple of str
-        Pointers to some of them.
-    key : str
+        Byte of the file, where no JSON pointer leads.
+    pointer, found, expected, ids, edits, count, examples, key
         See `bboxqa.model.findings.Finding`.
     """
 
@@ -104,16 +91,16 @@ class Defect:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hits:
-    """Records that a rule found, described only as far as somebody reads them.
+    """Records that a rule found, each described when it is read.
 
     Attributes
     ----------
     rows : (H,) int64
-        Which records; a record can be there more than once.
+        The records; one record may occur more than once.
     describe : callable
-        Takes the place in `rows` (0 to H - 1) and returns what is wrong.
+        Takes a place in `rows` (0 to H - 1) and returns the `Defect`.
     severity : Severity or None
-        Where it is not the rule's own: a known habit of an exporter is no alarm.
+        In place of the rule's own, for example for a known habit of an exporter.
     """
 
     rows: IndexArray
@@ -129,13 +116,12 @@ def hits(
     describe: Callable[[int], Defect],
     severity: Severity | None = None,
 ) -> Iterator[Hits]:
-    """Yield the records of a mask or an index, if there are any.
+    """Yield the records of a mask or an index, if any; `describe` takes the number of a record.
 
     Parameters
     ----------
     where : (N,) bool, or (H,) int64
     describe : callable
-        Takes the number of the record.
     severity : Severity, optional
         In place of the rule's own.
     """
@@ -145,36 +131,36 @@ def hits(
 
 
 def described_hits(founds: Sequence[Defect], severity: Severity | None = None) -> Iterator[Hits]:
-    """Yield things that are described already, if there are any."""
+    """Yield defects that are described already, if any."""
     if founds:
         yield Hits(np.zeros(len(founds), np.int64), lambda place: founds[place], severity)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
-    """One rule: what it looks for, why, and how.
+    """One rule: its check, and the texts and examples that explain it.
 
     Attributes
     ----------
     code : str
-        A letter for the family and three digits; never changes its meaning.
+        Letters of the family and digits; never changes its meaning.
     title : str
         The defect in a few words.
     severity : Severity
     scope : {"record", "data set", "files", "images"}
-        What it looks at: single records, the whole file, several files together, or the images
+        Whether it checks single records, the whole file, several files together, or the images
         on disk.
     breaks : str
         What goes wrong because of the defect.
     explanation : str
-        What is looked for, and how to mend it.
+        What is found, why it happens, and how to fix it.
     bad, good : Example
-        What it catches, and a near miss that it leaves alone.
-    fix : {"safe", "unsafe"} or None
-        Whether `--fix` mends it, only `--unsafe-fixes` does, or nothing.
+        A file with the defect, and a similar one without it.
     check : callable
-        Takes the document and the settings, and yields `Hits`; of scope "files" takes all
-        documents, and yields a document with its `Hits`.
+        Takes a `Document` and the settings, and yields `Hits`. With scope "files" it takes all
+        documents, and yields pairs of a document and its `Hits`.
+    fix : {"safe", "unsafe"} or None
+        Whether `--fix` fixes it, only `--unsafe-fixes` does, or nothing.
     """
 
     code: str
@@ -194,7 +180,7 @@ class Rule:
             object.__setattr__(self, name, " ".join(getattr(self, name).split()))
 
     def text(self) -> RuleText:
-        """Return what a report says of the rule."""
+        """Return the parts of the rule that a report shows."""
         return RuleText(
             self.code, self.title, self.severity, self.breaks, self.fix, self.explanation
         )

@@ -1,4 +1,4 @@
-"""Who drew what, and who was asked to, as far as a file says it."""
+"""The annotators of annotations, and the annotators that images list."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,17 +23,17 @@ class Authorship:
     Attributes
     ----------
     names : tuple of str
-        All of them; the codes below are places in it.
+        All annotators; the codes below are places in it.
     author : (N,) int32
-        Who drew each annotation; -1 for unknown.
+        Annotator of each annotation; -1 for unknown.
     by_records : bool
-        Whether image records name the annotator of all that was drawn on them.
+        Whether image records, rather than annotations, name the annotator.
     picture : (I,) int64
-        The first image record of the same picture; with `by_records` a picture has several.
+        The first image record of the same file; with `by_records` a file has several records.
     listed : (I,) bool
-        Whether an image says who was asked.
+        Whether an image lists its annotators.
     asked : (P, 2) int64
-        Image record and annotator, each pair once.
+        Image record and listed annotator, each pair once.
     """
 
     names: tuple[str, ...]
@@ -45,14 +45,14 @@ class Authorship:
 
     @property
     def folded(self) -> IndexArray:
-        """(K,) int64: names that differ only in case or blanks have the same number."""
+        """(K,) int64: a number for each name, the same for names that differ in case or blanks."""
         numbers: dict[str, int] = {}
         folded = [numbers.setdefault(normalised_name(name), len(numbers)) for name in self.names]
         return np.array(folded, np.int64)
 
 
 def normalised_name(name: str) -> str:
-    """Return a name without what a person does not tell names apart by.
+    """Return a name in lower case with single blanks.
 
     Examples
     --------
@@ -63,9 +63,9 @@ def normalised_name(name: str) -> str:
 
 
 def image_list(image: Any) -> tuple[str, Any]:
-    """Return the key and value by which an image says who was asked about it.
+    """Return the key and value of the list of annotators of an image.
 
-    An empty list says nothing, since some tools write one on every image.
+    An empty list does not count, since some tools write one on every image.
 
     Examples
     --------
@@ -95,12 +95,9 @@ def names_in(value: Any) -> tuple[str, ...] | None:
 def unique_pairs(
     left: NDArray[Any], right: NDArray[Any]
 ) -> tuple[IndexArray, IndexArray, IndexArray]:
-    """Return the pairs of two columns in ascending order, which one each row is, and their numbers.
+    """Return the distinct pairs of two columns in order, the pair of each row, and their counts.
 
-    Parameters
-    ----------
-    left, right : (N,) integers
-        0 or more, and small enough for their product.
+    The columns hold integers of 0 or more, small enough for their product.
 
     Examples
     --------
@@ -110,13 +107,13 @@ def unique_pairs(
     ([[0, 7], [5, 2]], [1, 0, 1], [1, 2])
     """
     height, width = 1 + int(left.max(initial=0)), 1 + int(right.max(initial=0))
-    # One number is found many times faster than two.
+    # Sorting one key is many times faster than sorting two.
     key, of_row = compact(left.astype(np.int64) * width + right, height * width)
     return np.stack(np.divmod(key, width), 1), of_row, np.bincount(of_row, minlength=len(key))
 
 
 def authorship(document: Document) -> Authorship:
-    """Return who drew what in a document, and who was asked to."""
+    """Return the annotators of a document, those of its annotations and those listed on images."""
     number = {name: code for code, name in enumerate(document.annotations.annotator_names)}
     n_images = len(document.images)
     picture = np.arange(n_images)
@@ -136,7 +133,7 @@ def authorship(document: Document) -> Authorship:
 
 
 def _one_each(document: Document) -> Iterator[bool]:
-    """Yield of each image whether it names one annotator of its own."""
+    """Yield for each image whether it names a single annotator."""
     for image in document.images.values:
         name = image.get("annotator") if type(image) is dict else None
         yield type(name) in _NAMES and name != ""
@@ -149,15 +146,15 @@ def _of_records(document: Document) -> Iterator[tuple[int, str]]:
 
 
 def _of_lists(document: Document) -> Iterator[tuple[int, str]]:
-    # Most images have the same list, which is made into names once.
-    known: dict[str, tuple[str, ...]] = {}
+    # Most images have the same list, which is converted to names once.
+    names: dict[str, tuple[str, ...]] = {}
     for row, image in enumerate(document.images.values):
         value = image_list(image)[1]
         if value is not None:
             text = repr(value)
-            if text not in known:
-                known[text] = names_in(value) or ()
-            for name in known[text]:
+            if text not in names:
+                names[text] = names_in(value) or ()
+            for name in names[text]:
                 yield row, name
 
 

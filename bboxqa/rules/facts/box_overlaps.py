@@ -1,4 +1,4 @@
-"""Boxes of one image that are equal or overlap strongly, among up to millions of boxes."""
+"""Search for equal and strongly overlapping boxes among up to millions of boxes."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -13,18 +13,18 @@ from bboxqa.geometry.kernels.boxes import bbox_iou, corners
 
 __all__ = ["BoxColumn", "Columns", "Overlaps", "first_equal", "overlapping"]
 
-# Boxes that are compared at a time, if no image alone has more.
+# Boxes per chunk, unless one group has more.
 _ROWS = 1 << 18
-# So many comparisons take a few seconds; only boxes heaped up on purpose need more.
+# So many comparisons take a few seconds; only thousands of boxes in one place need more.
 _MAX_WORK = 200_000_000
-# Coordinates are rounded: what is at the bound exactly must not be missed.
+# Coordinates are rounded: pairs exactly at the bound must not be missed.
 _SLACK = 1e-9
-# An odd number whose bits look random, so that all bits of a product depend on its factor.
+# An odd multiplier with random bits mixes all bits of the hash (2**64 / golden ratio).
 _MIXER = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Overlaps(NamedTuple):
-    """Part of what a search for overlapping boxes finds.
+    """Part of the result of a search for overlapping boxes.
 
     Attributes
     ----------
@@ -40,7 +40,7 @@ class Overlaps(NamedTuple):
 
 
 BoxColumn = Callable[[slice | IndexArray], NDArray[Any]]
-"""Gives the numbers of a column at some of N rows, so that they need not be copied for all."""
+"""Returns the values of a column at some rows, so that the whole column is never copied."""
 
 Columns = Sequence[BoxColumn]
 
@@ -85,13 +85,13 @@ def first_equal(n_rows: int, columns: Columns) -> IndexArray:
 
 
 def _suspects(n_rows: int, columns: Columns) -> IndexArray:
-    """Return the rows whose values have the same hash as another row's: all equal ones, and few."""
+    """Return the rows with the hash of another row: all equal rows, and few others."""
     key = np.zeros(n_rows, np.uint64)
     for rows in blocks(n_rows):
         part = key[rows]
         for column in columns:
             values = column(rows)
-            # Adding 0 makes 0 of -0, which is equal to it and has other bits.
+            # Adding 0 turns -0 into 0, which is equal but has other bits.
             values = values + 0.0 if values.dtype.kind == "f" else values.astype(np.int64)
             part = (part ^ values.view(np.uint64)) * _MIXER
             part ^= part >> np.uint64(32)
@@ -104,8 +104,8 @@ def _suspects(n_rows: int, columns: Columns) -> IndexArray:
     return np.flatnonzero(rows_where(n_rows, lambda rows: _among(twice, key[rows])))
 
 
-def _among(known: NDArray[np.uint64], keys: NDArray[np.uint64]) -> BoolArray:
-    found: BoolArray = known[np.minimum(np.searchsorted(known, keys), len(known) - 1)] == keys
+def _among(ordered: NDArray[np.uint64], keys: NDArray[np.uint64]) -> BoolArray:
+    found: BoolArray = ordered[np.minimum(np.searchsorted(ordered, keys), len(ordered) - 1)] == keys
     return found
 
 
@@ -114,15 +114,15 @@ def overlapping(
 ) -> Iterator[Overlaps]:
     """Yield the pairs of boxes of one group whose IoU is at least a threshold, part by part.
 
-    Of boxes that are equal and of one kind, the first stands for all: the others are paired with
-    it, and with nothing else. So a thousand equal boxes are 999 pairs and no half a million.
+    Equal boxes of one kind are paired only with the first of them, so that a thousand equal boxes
+    are 999 pairs rather than half a million.
 
     Parameters
     ----------
     bbox : (N, 4) float64
         x, y, width, height in pixels. A box without area, or with NaN, is in no pair.
     group : (N,) int64
-        What is compared with each other; -1 is in no pair.
+        Only boxes of one group are compared; -1 is in no pair.
     kind : (N,) integers
     threshold : float
         Above 0, at most 1.
@@ -130,8 +130,8 @@ def overlapping(
     Yields
     ------
     Overlaps
-        After hundreds of millions of comparisons the search ends, when every box has been compared
-        with its nearest neighbours; the groups where pairs are left are named as unfinished.
+        After hundreds of millions of comparisons the search stops; every box has then been
+        compared with its nearest neighbours, and groups with pairs left are unfinished.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def _at(column: NDArray[Any], index: IndexArray, rows: slice | IndexArray) -> ND
 
 
 def _whole_groups(group: IndexArray) -> Iterator[slice]:
-    """Yield rows that are sorted by group, some groups at a time."""
+    """Yield chunks of whole groups; the rows are sorted by group."""
     starts = np.append(run_starts(group), len(group))
     first = 0
     while first < len(starts) - 1:
@@ -184,14 +184,13 @@ def _whole_groups(group: IndexArray) -> Iterator[slice]:
 
 
 def _sweep(bbox: FloatArray, group: IndexArray, threshold: float, most: int) -> Iterator[Overlaps]:
-    """Yield the pairs of different boxes, going from left to right; they are sorted so.
+    """Yield the overlapping pairs of boxes that are sorted by group and left edge.
 
-    After so many comparisons the search ends, and what is left is yielded as unfinished.
+    After `most` comparisons the search stops and yields the remaining groups as unfinished.
 
-    The IoU of two boxes is at most that of their extents along x. Let box a begin further left:
-    it covers the way from its left edge to that of b, and then the intersection, whose width is
-    at least t times the union and so at least t times that of a. Hence
-    ``left_b - left_a <= (1 - t) * width_a``; along y it is the same.
+    The IoU of two boxes is at most that of their extents along x. If box a starts further left
+    and the IoU is at least t, then the intersection is at least t times as wide as a, and
+    therefore ``left_b - left_a <= (1 - t) * width_a``; the same holds along y.
     """
     left, top, width, height = (np.ascontiguousarray(column) for column in bbox.T)
     box = corners(bbox)
@@ -203,7 +202,7 @@ def _sweep(bbox: FloatArray, group: IndexArray, threshold: float, most: int) -> 
     while True:
         step += 1
         here = here[here + step < len(bbox)]
-        # Once a box is out of reach, so are all that follow.
+        # If a box is out of reach, so are all that follow.
         here = here[(group[here + step] == group[here]) & (left[here + step] <= reach[here])]
         if not len(here) or work >= most:
             break

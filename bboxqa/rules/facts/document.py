@@ -1,4 +1,4 @@
-"""A file as the rules see it: its records, and what follows from them."""
+"""A file as rules see it: its records, and columns computed from them."""
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
@@ -32,13 +32,13 @@ class Records:
     Attributes
     ----------
     values : sequence
-        The records as they are; of any type.
+        The records as they are in the file; of any type.
     id : (I,) int64
-        As a whole number, also where it is written as "7" or 7.0; 0 where it is none.
+        The id, also where it is written as "7" or 7.0; 0 where it is not a whole number.
     whole : (I,) bool
         Whether the id is a whole number, however written.
     exact : (I,) bool
-        Whether it is written as one.
+        Whether the id is written as an integer.
     """
 
     def __init__(self, values: Sequence[Any]) -> None:
@@ -53,20 +53,18 @@ class Records:
         return len(self.values)
 
     def get(self, row: int, key: str) -> Any:
-        """Return what stands under a key; None where the record is no object or has it not."""
+        """Return the value of a key; None where the record is not an object or lacks the key."""
         value = self.values[row]
         return value.get(key) if isinstance(value, dict) else None
 
     def texts(self, key: str) -> list[str]:
-        """Return (I,) texts under a key; "" where there is none but blanks."""
+        """Return (I,) texts of a key; "" where the value is not text, or blank."""
         raw = [self.get(row, key) for row in range(len(self))]
         return [text if isinstance(text, str) and text.strip() else "" for text in raw]
 
     def numbers(self, key: str) -> FloatArray:
-        """Return (I,) float64 of what stands under a key; NaN where it is no finite number."""
-        raw: list[Any] = [
-            value.get(key) if isinstance(value, dict) else None for value in self.values
-        ]
+        """Return (I,) float64 values of a key; NaN where the value is not a finite number."""
+        raw = [self.get(row, key) for row in range(len(self))]
         sound = [v if type(v) in (int, float) and abs(v) < 1e18 else np.nan for v in raw]
         return np.array(sound, np.float64)
 
@@ -78,13 +76,13 @@ class Records:
 
 
 class Document:
-    """One file: what was read, and what the rules need again and again, computed once.
+    """One file, with columns that several rules need, each computed once.
 
     Parameters
     ----------
-    reading : Reading
-    disk : Disk, optional
-        What is known of its images on disk; without it the rules of scope "images" do not run.
+    reading : RawDocument
+    disk : ImageFolder, optional
+        The image files; without them the rules of scope "images" do not run.
     """
 
     def __init__(self, reading: RawDocument, disk: ImageFolder | None = None) -> None:
@@ -96,7 +94,7 @@ class Document:
         self._made: dict[tuple[Hashable, ...], Any] = {}
 
     def without_annotations(self) -> "Document":
-        """Return the same file with its images and categories only, which need little memory."""
+        """Return the same file with only its images and categories, which need little memory."""
         return Document(replace(self.reading, annotations=AnnotationsBuilder().done()), self.disk)
 
     @cached_property
@@ -111,13 +109,13 @@ class Document:
 
     @property
     def top(self) -> Mapping[str, Any]:
-        """The document without its records; empty where it is no object."""
+        """The document without its records; empty where it is not an object."""
         return self.reading.top if isinstance(self.reading.top, dict) else {}
 
     def complete(self, name: str) -> bool:
-        """Return whether a list is there and was read to its end.
+        """Return whether a list exists and was read to its end.
 
-        What refers to a list that was not says nothing of the records.
+        If not, references to its records cannot be checked.
         """
         reading = self.reading
         if name not in reading.sections:
@@ -125,12 +123,12 @@ class Document:
         return not reading.stopped or reading.spans[name][2] < len(reading.text)
 
     def record(self, row: int) -> dict[str, Any]:
-        """Return an annotation as the file has it; empty where it is no object."""
+        """Return an annotation as it is in the file; empty where it is not an object."""
         value = self.locator.value("annotations", row)
         return value if isinstance(value, dict) else {}
 
     def ids(self, row: int) -> dict[str, Any]:
-        """Return the ids that an annotation names."""
+        """Return the ids of an annotation, and its annotator, by what they identify."""
         record = self.record(row)
         named = {"annotation": "id", "image": "image_id", "category": "category_id"}
         found = {name: record[key] for name, key in named.items() if key in record}
@@ -140,48 +138,40 @@ class Document:
         return found
 
     def once(self, make: "Callable[[Document, *_Key], _Value]", *key: *_Key) -> _Value:
-        """Return ``make(document, *key)``, which is computed once and kept with the document.
-
-        Parameters
-        ----------
-        make : callable
-            Several rules ask for what it returns.
-        *key : hashable
-            Its further arguments; each combination is kept on its own.
-        """
+        """Return ``make(document, *key)``, computed once per document and combination of keys."""
         if (make, *key) not in self._made:
             self._made[make, *key] = make(self, *key)
         value: _Value = self._made[make, *key]
         return value
 
     def spilled(self, array: NDArray[_Scalar]) -> NDArray[_Scalar]:
-        """Keep what follows from the columns as they are kept themselves; nobody changes it."""
+        """Return a column read-only, moved to a file where memory is limited."""
         array.setflags(write=False)
         return spilled(array, column_limit(self.reading.memory))
 
     def release_pages(self) -> None:
-        """Let go of the pages of what is in files; who looks again maps them again."""
+        """Release the pages of columns that are mapped from files; they are read again on use."""
         self.annotations.release_pages()
         for value in (*vars(self).values(), *self._made.values()):
             release_pages(value)
 
     @cached_property
     def image(self) -> IndexArray:
-        """(N,) int64: the image of each annotation, as a place in `images`; -1 for none."""
+        """(N,) int64: the image of each annotation, as a row of `images`; -1 for none."""
         columns = self.annotations
         image = np.where(columns.whole["image_id"], self.images.find(columns.image_id), -1)
         return self.spilled(image)
 
     @cached_property
     def category(self) -> IndexArray:
-        """(N,) int64: the category of each annotation, as a place in `categories`; -1 for none."""
+        """(N,) int64: the category of each annotation, as a row of `categories`; -1 for none."""
         columns = self.annotations
         category = self.categories.find(columns.category_id)
         return self.spilled(np.where(columns.whole["category_id"], category, -1))
 
     @cached_property
     def image_size(self) -> FloatArray:
-        """(I, 2) float64: width and height in pixels; NaN where they are not known."""
+        """(I, 2) float64: width and height in pixels; NaN where unknown."""
         size = np.stack([self.images.numbers("width"), self.images.numbers("height")], 1)
         size[~(size > 0)] = np.nan
         return size.reshape(-1, 2)
@@ -194,20 +184,20 @@ class Document:
 
     @cached_property
     def annotator_key(self) -> str | None:
-        """The key by which annotations name their annotator."""
+        """The key under which annotations name their annotator; None if they do not."""
         keys = (k for k in ANNOTATOR_KEYS if (self.annotations.annotator[k] >= 0).any())
         return next(keys, None)
 
     @cached_property
     def annotator(self) -> IntArray:
-        """(N,) int32: who drew each annotation, as a place in `annotator_names`; -1 for unknown."""
+        """(N,) int32: who drew each annotation, a place in `annotator_names`; -1 for unknown."""
         if self.annotator_key is None:
             return np.full(len(self.annotations), -1, np.int32)
         return self.annotations.annotator[self.annotator_key]
 
     @cached_property
     def has_rings(self) -> BoolArray:
-        """(N,) bool: whether the outline is rings of at least 3 points each."""
+        """(N,) bool: whether the outline consists of rings of at least 3 points each."""
         rings = self.annotations.rings
         sound: BoolArray = self.annotations.form == Form.RINGS
         bad = (rings.n_numbers < 6) | (rings.n_numbers % 2 == 1)
@@ -221,9 +211,9 @@ class Document:
 
     @cached_property
     def outline_area(self) -> FloatArray:
-        """(N,) float64: the area of each outline in square pixels; NaN where it has no sound one.
+        """(N,) float64: the area of each valid outline in square pixels; NaN for others.
 
-        That of a mask is its pixels; that of polygons the sum of their rings, as COCO has it.
+        The area of a mask is its number of pixels, that of polygons the sum over rings, as in COCO.
         """
         columns = self.annotations
         area = sum_by(columns.rings.row, np.abs(self.ring_area), len(columns))
@@ -234,7 +224,7 @@ class Document:
 
     @cached_property
     def outline_bounds(self) -> FloatArray:
-        """(N, 4) float64: left, top, right, bottom of each outline of rings; NaN for others."""
+        """(N, 4) float64: left, top, right, bottom of each polygon outline; NaN for others."""
         owner, of_ring = self.annotations.rings.row, ring_bounds(self.annotations.rings)
         bounds = np.full((len(self.annotations), 4), np.nan)
         if len(owner):

@@ -1,4 +1,4 @@
-"""Which tool wrote a file, by the marks that it leaves."""
+"""The tool that wrote a file, recognised by the marks that it leaves."""
 
 import re
 from collections.abc import Mapping
@@ -42,7 +42,7 @@ QUIRKS: Mapping[str, str] = {
         "and the date, null supercategories, and numbers from 0."
     ),
 }
-"""Tool to its known habits that are no defects."""
+"""Tool to its known habits that are not defects."""
 
 _BLANK_INFO = ("contributor", "date_created", "description", "url", "version", "year")
 _UNKNOWN_INFO = ("contributor", "description", "url", "version")
@@ -55,22 +55,13 @@ _MARKS = (
     (("roboflow",), "Roboflow"),
     (("converted from supervisely",), "Supervisely"),
 )
-# That many records tell how all of them look.
+# Number of records that are checked.
 _SAMPLE = 20
 _LONG = 4096
 
 
 def exporter(document: Document) -> str | None:
-    """Return the name of the tool that seems to have written a file; None if it leaves no mark.
-
-    Parameters
-    ----------
-    document : Document
-
-    Returns
-    -------
-    str or None
-        A key of `QUIRKS`.
+    """Return the tool that probably wrote a file, a key of `QUIRKS`; None if it leaves no mark.
 
     Examples
     --------
@@ -121,7 +112,7 @@ def _is_labelme(document: Document, info: Mapping[str, Any]) -> bool:
 
 
 def _is_sahi(document: Document) -> bool:
-    """Return whether the keys are those, in their order, that the library SAHI writes."""
+    """Return whether the keys, in their order, are those that the library SAHI writes."""
     if set(document.top) != {"images", "annotations", "categories"}:
         return False
     images, categories = document.images.values[:_SAMPLE], document.categories

@@ -1,4 +1,4 @@
-"""What one image file holds: its size, whether it can be decoded, and what it looks like."""
+"""The content of one image file: its size, whether it can be decoded, and its hashes."""
 
 import hashlib
 from dataclasses import dataclass, replace
@@ -12,12 +12,12 @@ from bboxqa.core.text import clean
 
 __all__ = ["ImageContent", "read_picture"]
 
-# Only what is decoded in this process: some other formats of Pillow start programs.
+# Formats that are decoded in this process: some other formats of Pillow start programs.
 _FORMATS = (
     "JPEG", "MPO", "PNG", "TIFF", "WEBP", "BMP", "DIB", "GIF", "JPEG2000", "PPM", "AVIF", "TGA",
     "SGI", "PCX", "ICO",
 )  # fmt: skip
-# GDAL opens files by their content, and some of its formats lead to further files.
+# First bytes to GDAL driver: other GDAL formats may lead to further files.
 _RASTERS = {
     b"II*\0": "GTiff",
     b"MM\0*": "GTiff",
@@ -30,7 +30,7 @@ _WINDOW = 16
 _ORIENTATION, _WIDTH, _HEIGHT = 0x0112, 256, 257
 _SIDEWAYS = (5, 6, 7, 8)
 _LOOK = (9, 8)
-# Grey levels, of 256; below that a picture is plain and looks like every other plain one.
+# Grey levels, of 256; images with less contrast all look alike.
 _MIN_CONTRAST = 8
 _MIN_BITS = 5
 _raster_lock = Lock()
@@ -41,23 +41,23 @@ _NOT_DECODED = "not decoded, it may be a decompression bomb"
 
 @dataclass(frozen=True, slots=True)
 class ImageContent:
-    """What is known of one image file.
+    """The content of one image file.
 
     Attributes
     ----------
     problem : str
-        Why it cannot be decoded; empty where it can.
+        Why it cannot be decoded; "" where it can.
     truncated : bool
-        Whether that is because the end of the file is missing.
+        Whether the end of the file is missing.
     stored : (int, int)
-        Width and height as the file holds them, in pixels; (-1, -1) for unknown.
+        Width and height in the file, in pixels; (-1, -1) for unknown.
     shown : (int, int)
-        The same after it was turned as its EXIF orientation says.
+        Width and height after the EXIF orientation is applied.
     digest : bytes
         Hash of the whole file; empty for unknown.
     look : int or None
-        Which of 64 neighbours in a small grey copy is the brighter one; None for unknown, and
-        for a picture too plain to be known by it.
+        Difference hash: which of 64 pairs of neighbours in a small grey copy has the brighter
+        right one; None for unknown, and for an image with too little structure.
     """
 
     problem: str = ""
@@ -69,19 +69,9 @@ class ImageContent:
 
 
 def read_picture(path: Path) -> ImageContent:
-    """Look at one image file; whatever is wrong with it is part of the answer.
+    """Return the content of a regular file, with its problem if it cannot be decoded.
 
-    Its size is read first, and what has more pixels than `PIL.Image.MAX_IMAGE_PIXELS` is not
-    decoded.
-
-    Parameters
-    ----------
-    path : Path
-        Of a regular file.
-
-    Returns
-    -------
-    Picture
+    Images with more than `PIL.Image.MAX_IMAGE_PIXELS` pixels are not decoded.
     """
     try:
         with path.open("rb") as file:
@@ -92,7 +82,7 @@ def read_picture(path: Path) -> ImageContent:
             driver = _RASTERS.get(file.read(4))
             file.seek(0)
             picture = _with_pillow(file)
-        # Aerial images are larger than Pillow decodes; rasterio reads a small part of them.
+        # Aerial images can exceed Pillow's limit; rasterio reads a small part of them.
         refused = picture is None or picture.problem.startswith(_NOT_DECODED)
         if refused and driver is not None:
             picture = _with_rasterio(path, driver) or picture
@@ -110,7 +100,7 @@ def _reason(error: BaseException) -> str:
 
 
 def _with_pillow(file: BinaryIO) -> ImageContent | None:
-    """Return what Pillow says of a file; None where it knows no such format."""
+    """Return the content as Pillow reads it; None where it does not know the format."""
     from PIL import Image, UnidentifiedImageError
 
     Image.init()
@@ -125,7 +115,7 @@ def _with_pillow(file: BinaryIO) -> ImageContent | None:
         return None
     except Image.DecompressionBombError as error:
         return ImageContent(_too_large(_reason(error)))
-    # A broken file can make a decoder raise anything.
+    # Decoders raise any exception for broken files.
     except Exception as error:  # noqa: BLE001
         return ImageContent(f"its header cannot be read: {_reason(error)}")
 
@@ -142,7 +132,7 @@ def _header(image: Any) -> ImageContent:
     stored = (int(image.size[0]), int(image.size[1]))
     turn = 1
     if image.format == "TIFF":
-        # Some versions of Pillow turn the size already, so the file itself is asked.
+        # Some versions of Pillow apply the orientation to the size, so the tags are read.
         tags: Any = image.tag_v2
         stored = (int(tags.get(_WIDTH, stored[0])), int(tags.get(_HEIGHT, stored[1])))
         turn = int(tags.get(_ORIENTATION, 1))
@@ -154,7 +144,7 @@ def _header(image: Any) -> ImageContent:
 def _turn(image: Any) -> Any:
     try:
         return image.getexif().get(_ORIENTATION, 1)
-    # Broken metadata is no broken image.
+    # Broken metadata does not make the image unreadable.
     except Exception:  # noqa: BLE001
         return 1
 
@@ -164,14 +154,14 @@ def _sized(stored: tuple[int, int], turn: object) -> ImageContent:
 
 
 def _decoded(image: Any, picture: ImageContent) -> ImageContent:
-    """Return what decoding an image tells."""
+    """Return the content after decoding the image."""
     try:
         if image.format in ("JPEG", "MPO"):
-            # Far faster, and all of the file is read nevertheless.
+            # Decoding at a lower resolution is far faster, and still reads the whole file.
             image.draft("L", (_LOOK[0] * 8, _LOOK[1] * 8))
         image.load()
         if image.format == "PNG":
-            # Its metadata can stand behind the pixels.
+            # Its metadata may follow the pixels.
             picture = _sized(picture.stored, _turn(image))
         return replace(picture, look=_look(image))
     except Exception as error:  # noqa: BLE001
@@ -198,7 +188,7 @@ def _look(image: Any) -> int | None:
 
 
 def _with_rasterio(path: Path, driver: str) -> ImageContent | None:
-    """Return the size of a raster after a look at its end; None where it is none."""
+    """Return the size of a raster after reading its last pixels; None where it is not a raster."""
     import rasterio
     from rasterio.errors import RasterioError, RasterioIOError
     from rasterio.windows import Window

@@ -1,4 +1,4 @@
-"""Looking at the image files of a data set, once for all rules."""
+"""The image files of a data set, read once for all rules."""
 
 import os
 import re
@@ -29,18 +29,18 @@ _URL = re.compile(r"(?:[a-z][a-z0-9+.-]*:/|data:)", re.IGNORECASE)
 _MAX_WORKERS = 8
 _MAX_SUGGESTIONS = 3
 
-"""Is told how many files are done, and how many there are."""
+"""Called as progress(done, total)."""
 
 
 class ImageState(IntEnum):
-    """What came of looking for the file of an image record."""
+    """Result of the search for the file of an image record."""
 
     NOT_ASKED = 0
-    """the record names no file"""
+    """The record names no file."""
     FOUND = 1
     MISSING = 2
     OUTSIDE = 3
-    """the name leads out of the folder; nothing was opened"""
+    """The name leads out of the folder; nothing was opened."""
     UNREADABLE = 4
 
 
@@ -59,16 +59,16 @@ class ImageFolder:
         The same after the EXIF orientation.
     truncated : (I,) bool
     problem : tuple of str
-        Why a file is unreadable; empty for others.
+        Why a file is unreadable; "" for others.
     digest : tuple of bytes
         Hash of each file; empty for unknown.
     look : (I,) uint64
-        What each picture looks like, see `ImageContent`.
+        Perceptual hash of each image, see `ImageContent`.
     has_look : (I,) bool
     path : tuple of str
-        Of each file that was looked at, below the folder, with slashes; empty for others.
+        Path of each file that was read, relative to the folder, with slashes; "" for others.
     suggestions : tuple of tuple of str
-        For what is missing or outside: files of that name elsewhere below the folder.
+        For missing files and files outside: files of that name elsewhere below the folder.
     unnamed : tuple of str
         Image files below the folder that no record names.
     """
@@ -88,7 +88,7 @@ class ImageFolder:
 
 
 def normalised_name(name: str) -> str:
-    r"""Return a file name without what some systems do not tell apart.
+    r"""Return a file name without the differences that some systems ignore.
 
     Examples
     --------
@@ -117,24 +117,20 @@ def scan_images(
     *,
     others: Iterable[Any] = (),
 ) -> ImageFolder:
-    """Look for the files of image records, and into each that is found.
+    """Search for the files of image records, and read each that is found.
 
     Parameters
     ----------
     records : sequence
         The image records of a document, of any type.
     folder : Path
-        Where names begin; nothing outside of it is opened.
+        File names are relative to it; nothing outside it is opened.
     progress : callable, optional
-        Called after each file.
+        Called as progress(done, total) after each file.
     workers : int, optional
-        Threads; by default one for each processor, at most 8. Each holds one image at a time.
+        Number of threads; by default one per processor, at most 8. Each holds one image at a time.
     others : iterable, optional
-        Image records of other files of the same folder: what they name is not unnamed.
-
-    Returns
-    -------
-    Disk
+        Image records of other documents of the same folder; files that they name are not unnamed.
     """
     root = folder.resolve()
     names = [_name(record) for record in records]
@@ -176,7 +172,7 @@ def _name(image: object) -> str | None:
 
 
 def _place(root: Path, name: str | None) -> tuple[ImageState, str, str]:
-    """Return the state of a file that is not opened yet, its path, and what is wrong."""
+    """Return the state of a file before it is opened, its path, and its problem."""
     if name is None:
         return ImageState.NOT_ASKED, "", ""
     if is_foreign(name):
@@ -188,8 +184,8 @@ def _place(root: Path, name: str | None) -> tuple[ImageState, str, str]:
         if path.is_file():
             return ImageState.FOUND, path.relative_to(root).as_posix(), ""
         if path.exists():
-            return ImageState.UNREADABLE, "", "it is a folder, or no regular file"
-    # Names can be too long, hold what no name can, or be links that lead in a circle.
+            return ImageState.UNREADABLE, "", "it is not a regular file"
+    # Names can be too long, have invalid characters, or be links in a circle.
     except (OSError, ValueError, RuntimeError):
         pass
     return ImageState.MISSING, "", ""
@@ -198,9 +194,9 @@ def _place(root: Path, name: str | None) -> tuple[ImageState, str, str]:
 def _read_all(
     paths: Sequence[Path], progress: Steps | None, workers: int | None
 ) -> list[ImageContent]:
-    """Look into files, several at a time."""
+    """Read image files, several at a time."""
     pictures = []
-    # What a decoder warns of is either in the answer, or no defect of the data set.
+    # Warnings of decoders are either part of the result, or not defects of the data set.
     with (
         warnings.catch_warnings(),
         ThreadPoolExecutor(workers or min(threads(), _MAX_WORKERS)) as pool,
@@ -214,7 +210,7 @@ def _read_all(
 
 
 def _image_files(root: Path) -> list[str]:
-    """Return the image files below a folder, in order; links are not followed."""
+    """Return the paths of image files below a folder, sorted; links are not followed."""
     found = []
     for here, folders, files in os.walk(root):
         folders.sort()
@@ -228,7 +224,7 @@ def _image_files(root: Path) -> list[str]:
 
 
 def _index(paths: Sequence[str]) -> dict[str, list[str]]:
-    """Return the paths by their folded path, and by their folded last part."""
+    """Return the paths by normalised path, and by normalised last part."""
     index: dict[str, list[str]] = {}
     for path in paths:
         for key in {normalised_name(path), "/" + PurePosixPath(normalised_name(path)).name}:
@@ -237,7 +233,7 @@ def _index(paths: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _suggest(index: dict[str, list[str]], name: str) -> tuple[str, ...]:
-    """Return the files that a name may mean, the likeliest kind of them only."""
+    """Return the files a name may mean: of the same path, else last part, else its normal form."""
     key = normalised_name(name)
     base = name.replace("\\", "/").rpartition("/")[2]
     alike = index.get("/" + PurePosixPath(key).name, [])

@@ -1,4 +1,4 @@
-"""Areas, lengths and bounds of rings, some of them at a time: together they can be too many."""
+"""Areas, lengths and bounds of rings, computed in chunks to limit memory."""
 
 from collections.abc import Iterator
 
@@ -10,12 +10,12 @@ from bboxqa.formats.document.annotation_columns import Rings
 
 __all__ = ["ring_areas", "ring_bounds", "ring_lengths"]
 
-# Vertices that are looked at in one go.
+# Vertices per chunk.
 _CHUNK = 1 << 20
 
 
 def _parts(rings: Rings, which: IndexArray) -> Iterator[tuple[slice, FloatArray, IndexArray]]:
-    """Yield some of the rings, with their vertices and where each begins among these."""
+    """Yield chunks of rings, with their vertices and where each ring begins among these."""
     size = np.diff(rings.offsets)[which]
     part = np.cumsum(size) // _CHUNK
     starts = np.flatnonzero(np.diff(part, prepend=-1))
@@ -37,17 +37,9 @@ def _following(offsets: IndexArray) -> IndexArray:
 
 
 def ring_areas(rings: Rings) -> FloatArray:
-    """Return the signed area of each ring in square pixels (shoelace formula).
+    """Return (R,) float64: the signed area of each ring in square pixels (shoelace formula).
 
-    Parameters
-    ----------
-    rings : Rings
-        R rings.
-
-    Returns
-    -------
-    (R,) float64
-        NaN where numbers are without end.
+    NaN where coordinates are infinite or their products overflow.
 
     Examples
     --------
@@ -60,7 +52,7 @@ def ring_areas(rings: Rings) -> FloatArray:
     for part, xy, offsets in _parts(rings, np.arange(len(rings.row))):
         owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
         following = _following(offsets)
-        # Around its first vertex: far from the origin, products lose the digits that matter.
+        # Relative to the first vertex: far from the origin, products lose significant digits.
         with np.errstate(over="ignore", invalid="ignore"):
             x, y = (xy - xy[offsets[owner]]).T
             cross = x * y[following] - x[following] * y
@@ -69,17 +61,7 @@ def ring_areas(rings: Rings) -> FloatArray:
 
 
 def ring_lengths(rings: Rings, which: IndexArray) -> FloatArray:
-    """Return the length of some rings in pixels, the way back to the first vertex included.
-
-    Parameters
-    ----------
-    rings : Rings
-    which : (K,) int64
-        The rings to look at.
-
-    Returns
-    -------
-    (K,) float64
+    """Return (K,) float64: the perimeter of the K rings `which` in pixels.
 
     Examples
     --------
@@ -97,17 +79,7 @@ def ring_lengths(rings: Rings, which: IndexArray) -> FloatArray:
 
 
 def ring_bounds(rings: Rings) -> FloatArray:
-    """Return the bounds of each ring in pixels.
-
-    Parameters
-    ----------
-    rings : Rings
-        R rings.
-
-    Returns
-    -------
-    (R, 4) float64
-        Left, top, right, bottom; NaN of a ring without vertices.
+    """Return (R, 4) float64: left, top, right, bottom of each ring; NaN for an empty ring.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Rings as shapes of shapely."""
+"""Rings as shapely polygons."""
 
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -12,12 +12,12 @@ from bboxqa.formats.document.annotation_columns import Rings
 
 __all__ = ["crossing", "flat", "polygons_of", "shapes", "usable"]
 
-# So many rings are some ten megabytes as shapes.
+# Rings per chunk: about ten megabytes as shapely polygons.
 _CHUNK = 1 << 14
 _MAX_THREADS = 4
-# Shapely's arithmetic is not exact beyond it, and no image is that large.
+# Shapely is inexact beyond it, and no image is that large.
 _MAX_COORDINATE = 1e9
-# A shape that is smaller than this is dust of the arithmetic.
+# Smaller areas are rounding errors.
 _DUST = 1e-6
 
 
@@ -31,7 +31,7 @@ def shapes(rings: Rings, which: IndexArray) -> Any:
 
 
 def usable(rings: Rings, which: IndexArray) -> IndexArray:
-    """Return the places in `which` of rings that are shapes at all."""
+    """Return the places in `which` of rings that can be made polygons."""
     places, offsets = rows(rings.offsets[which], rings.offsets[which + 1])
     near = (np.abs(rings.xy[places]) < _MAX_COORDINATE).all(axis=1)
     n_near = np.concatenate([[0], np.cumsum(near)])
@@ -40,18 +40,9 @@ def usable(rings: Rings, which: IndexArray) -> IndexArray:
 
 
 def crossing(rings: Rings, which: IndexArray) -> BoolArray:
-    """Return which rings are no valid polygons: they cross or touch themselves, or have no area.
+    """Return (K,) bool: which of the K rings `which` are invalid polygons.
 
-    Parameters
-    ----------
-    rings : Rings
-    which : (K,) int64
-        The rings to look at; K may be 0.
-
-    Returns
-    -------
-    (K,) bool
-        False for rings of fewer than 3 points, which are no polygons at all.
+    These cross or touch themselves, or have no area. False for rings of fewer than 3 points.
     """
     import shapely
 
@@ -59,10 +50,10 @@ def crossing(rings: Rings, which: IndexArray) -> BoolArray:
     parts = [slice(start, start + _CHUNK) for start in range(0, len(which), _CHUNK)]
 
     def invalid(part: slice) -> BoolArray:
-        own = which[part]
-        places = usable(rings, own)
-        wrong = np.zeros(len(own), np.bool_)
-        wrong[places] = ~shapely.is_valid(shapes(rings, own[places]))
+        chunk = which[part]
+        places = usable(rings, chunk)
+        wrong = np.zeros(len(chunk), np.bool_)
+        wrong[places] = ~shapely.is_valid(shapes(rings, chunk[places]))
         release_pages(rings.xy)
         return wrong
 
@@ -70,7 +61,7 @@ def crossing(rings: Rings, which: IndexArray) -> BoolArray:
         for part in parts:
             result[part] = invalid(part)
         return result
-    # Shapely lets other threads run while it looks at shapes.
+    # Shapely releases the GIL.
     with ThreadPoolExecutor(min(threads(), _MAX_THREADS)) as pool:
         for part, wrong in zip(parts, pool.map(invalid, parts), strict=True):
             result[part] = wrong
@@ -78,7 +69,7 @@ def crossing(rings: Rings, which: IndexArray) -> BoolArray:
 
 
 def polygons_of(shape: Any) -> list[Any] | None:
-    """Return the polygons that a shape consists of; None where one has a hole."""
+    """Return the polygons of a shape; None where one has a hole."""
     import shapely
 
     parts = [
@@ -90,6 +81,6 @@ def polygons_of(shape: Any) -> list[Any] | None:
 
 
 def flat(shape: Any) -> list[float]:
-    """Return the vertices of a polygon as COCO writes them, the first one not again at the end."""
+    """Return the vertices of a polygon as COCO writes them, without a closing vertex."""
     numbers: list[float] = np.asarray(shape.exterior.coords)[:-1, :2].ravel().tolist()
     return [int(v) if v.is_integer() else v for v in numbers]

@@ -1,4 +1,4 @@
-"""How far values are from what is usual, by measures that the values far off do not move."""
+"""Robust z-scores, by the median and the median absolute deviation."""
 
 from itertools import pairwise
 
@@ -12,10 +12,10 @@ __all__ = ["deviations"]
 def deviations(
     values: FloatArray, group: IndexArray, floor: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Return the robust z-score of each value, its distance to the median of its group, and that.
+    """Return the robust z-score of each value within its group, and the median of the group.
 
-    It is measured in median absolute deviations, scaled to be standard deviations where values
-    are normal.
+    The score is the distance to the median in units of 1.4826 times the median absolute
+    deviation, which estimates the standard deviation of normal values.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ def deviations(
     group : (N,) int64
         0 or more.
     floor : float
-        Above 0; a smaller spread counts as this one.
+        The least spread, above 0; smaller ones are raised to it.
 
     Returns
     -------
