@@ -1,0 +1,109 @@
+"""Annotators that a file writes both as numbers and as text."""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from bboxqa.core.json_values import pointer_to
+from bboxqa.formats.annotations.records import annotator_name
+from bboxqa.rules.base.rule import Defect
+from bboxqa.rules.facts.authorship import Authorship, image_list, names_in
+from bboxqa.rules.facts.document import Document
+
+__all__ = ["and_others", "two_types"]
+
+
+def two_types(document: Document, authors: Authorship) -> Iterator[Defect]:
+    """Yield the annotators that are written both as a number (1) and as text ("1")."""
+    if not any(_is_number(name) for name in authors.names):
+        return
+    texts, numbers = _written(document)
+    # Most images name the same annotators, which are checked once.
+    distinct = {repr(_lists_of(image)): image for image in document.images.values}
+    for name in (name for image in distinct.values() for name in _named_by(image)):
+        (texts if type(name) is str else numbers).add(annotator_name(name))
+    both = {name for name in texts & numbers if _is_number(name)}
+    if not both:
+        return
+    # The search in the text of the file may be wrong; the records decide.
+    places: dict[str, dict[bool, list[str]]] = {name: {True: [], False: []} for name in both}
+    for value, pointer in _everywhere(document, authors, both):
+        if value is not None and annotator_name(value) in both:
+            places[annotator_name(value)][type(value) is str].append(pointer)
+    names = sorted(name for name in both if all(places[name].values()))
+    rare = [pointer for name in names for pointer in min(places[name].values(), key=len)]
+    if names:
+        yield Defect(
+            f"annotator {names[0]} {and_others(names)}is written as a number in some places and "
+            "as text in others; expected one type",
+            pointer=rare[0],
+            found=names,
+            expected="one type",
+            ids={"annotator": names[0]},
+            count=len(rare),
+            examples=tuple(rare[:3]),
+        )
+
+
+def _is_number(name: str) -> bool:
+    return name.removeprefix("-").isdecimal()
+
+
+def and_others(names: Sequence[Any]) -> str:
+    """Return how many names follow the first one, in words."""
+    return f"(and {len(names) - 1:,} more) " if len(names) > 1 else ""
+
+
+def _lists_of(image: Any) -> tuple[Any, Any]:
+    """Return the list of annotators of an image, and its single annotator."""
+    single = image.get("annotator") if type(image) is dict else None
+    return image_list(image)[1], single
+
+
+def _named_by(image: Any) -> list[Any]:
+    """Return the annotators of an image as they are written; keys of objects are always text."""
+    value, single = _lists_of(image)
+    if type(value) is list and names_in(value) is not None:
+        return value
+    return [single] if type(single) in (str, int, float) else []
+
+
+def _everywhere(
+    document: Document, authors: Authorship, names: set[str]
+) -> Iterator[tuple[Any, str]]:
+    """Yield annotators as they are written, and where."""
+    key = document.annotator_key
+    if key is not None:
+        codes = [code for code, name in enumerate(authors.names) if name in names]
+        for row in np.flatnonzero(np.isin(authors.author, codes)).tolist():
+            yield _value(document.record(row), key), pointer_to("annotations", row, *key.split("."))
+    for row, image in enumerate(document.images.values):
+        name = image_list(image)[0]
+        for place, value in enumerate(_named_by(image)):
+            keys = (name, place) if name else ("annotator",)
+            yield value, pointer_to("images", row, *keys)
+
+
+def _written(document: Document) -> tuple[set[str], set[str]]:
+    """Return the integers found under the key as text and as numbers, by a search in the file."""
+    key = document.annotator_key
+    if key is None:
+        return set(), set()
+    last = re.escape(key.rpartition(".")[2].encode())
+    text, (_, *span) = document.reading.text, document.reading.spans["annotations"]
+    forms = [re.compile(rb'"%s"\s*:\s*%s' % (last, form)) for form in (rb'"(-?\d+)"', rb"(-?\d+)")]
+    there = [form.search(text, *span) is not None for form in forms]
+    if all(there):
+        texts, numbers = ({one[1].decode() for one in f.finditer(text, *span)} for f in forms)
+        return texts, numbers
+    # Where only one of the two occurs, all names are written so.
+    names = set(document.annotations.annotator_names)
+    return names if there[0] else set(), names if there[1] else set()
+
+
+def _value(record: dict[str, Any], key: str) -> Any:
+    first, _, rest = key.partition(".")
+    value = record.get(first)
+    return value.get(rest) if rest and type(value) is dict else value
