@@ -147,9 +147,6 @@ class Rule:
     title : str
         The defect in a few words.
     severity : Severity
-    scope : {"record", "data set", "files", "images"}
-        Whether it checks single records, the whole file, several files together, or the images
-        on disk.
     breaks : str
         What goes wrong because of the defect.
     explanation : str
@@ -161,18 +158,21 @@ class Rule:
         documents, and yields pairs of a document and its `Hits`.
     fix : {"safe", "unsafe"} or None
         Whether `--fix` fixes it, only `--unsafe-fixes` does, or nothing.
+    scope : {"record", "data set", "files", "images"}
+        Whether it checks single records, the whole file, several files together, or the images
+        on disk.
     """
 
     code: str
     title: str
     severity: Severity
-    scope: Scope
     breaks: str
     explanation: str
     bad: Example
     good: Example
     check: Callable[..., Iterable[Any]]
     fix: Fix | None = None
+    scope: Scope = "record"
 
     def __post_init__(self) -> None:
         # The texts are written as paragraphs, whose line breaks mean nothing.

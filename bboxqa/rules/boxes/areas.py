@@ -31,31 +31,20 @@ def _areas(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     n_rows, sides = len(given), columns.bbox[:, 2:]
     with np.errstate(all="ignore"):
         outlined = rows_where(n_rows, lambda rows: outline[rows] > 0)
-        off = outlined & rows_where(
+        single = outlined & rows_where(
             n_rows, lambda rows: _differ(given[rows], outline[rows], settings)
         )
-        of_box = (
-            off
-            & document.has_box
-            & rows_where(n_rows, lambda rows: _is_box(given[rows], sides[rows].prod(1)))
-        )
-        tellable = (
-            outlined
-            & document.has_box
-            & rows_where(
-                n_rows,
-                lambda rows: (
-                    ~np.isnan(given[rows]) & _differ(sides[rows].prod(1), outline[rows], settings)
-                ),
-            )
-        )
-        habit = of_box.sum() >= _ENOUGH and 2 * of_box.sum() > tellable.sum()
-        single = off & ~of_box if habit else off
+        of_box = single & document.has_box
+        of_box &= rows_where(n_rows, lambda rows: _is_box(given[rows], sides[rows].prod(1)))
+        n_comparable = _n_comparable(document, outlined, settings)
+        habit = of_box.sum() >= _ENOUGH and 2 * of_box.sum() > n_comparable
+        if not habit:
+            of_box[:] = False
+        single &= ~of_box
         single[np.flatnonzero(single)[_explained(document, np.flatnonzero(single))]] = False
         boxed = _boxed(document)
         single |= _off_box(given, sides, boxed, settings)
-        nothing = rows_where(n_rows, lambda rows: given[rows] <= 0)
-        single |= nothing & ~(of_box if habit else np.zeros_like(off))
+        single |= rows_where(n_rows, lambda rows: given[rows] <= 0) & ~of_box
 
     def expected(row: int) -> float:
         if outlined[row]:
@@ -63,14 +52,23 @@ def _areas(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
         return float(sides[row].prod()) if boxed[row] else nan
 
     if habit:
-        yield from described_hits(
-            [_of_boxes(expected, np.flatnonzero(of_box), int(tellable.sum()))]
-        )
+        yield from described_hits([_of_boxes(expected, np.flatnonzero(of_box), n_comparable)])
 
     def describe(row: int) -> Defect:
         return _found(document, row, expected(row), of_outline=bool(outlined[row]))
 
     yield from hits(single, describe)
+
+
+def _n_comparable(document: Document, outlined: BoolArray, settings: ValidateSettings) -> int:
+    """Return how many annotations have an outline whose area differs from that of their box."""
+    given, outline = document.annotations.area, document.outline_area
+    sides = document.annotations.bbox[:, 2:]
+    differ = rows_where(
+        len(given),
+        lambda rows: ~np.isnan(given[rows]) & _differ(sides[rows].prod(1), outline[rows], settings),
+    )
+    return int((outlined & document.has_box & differ).sum())
 
 
 def _differ(area: FloatArray, expected: FloatArray, settings: ValidateSettings) -> BoolArray:
@@ -168,7 +166,6 @@ RULES = (
         code="B011",
         title="area differs from that of the outline",
         severity=Severity.WARNING,
-        scope="record",
         breaks="""COCOeval sorts objects by `area` into small, medium and large: with wrong areas
             AP_S, AP_M and AP_L describe other objects, and an area of 0 counts as small.""",
         explanation="""The area is 0 or negative, or it differs from that of the outline, or of the

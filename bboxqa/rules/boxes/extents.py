@@ -121,7 +121,6 @@ RULES = (
         code="B001",
         title="box without area",
         severity=Severity.ERROR,
-        scope="record",
         breaks="""Losses become NaN (log of 0), torchvision refuses to train, and pycocotools gives
             the object an IoU of 0 with everything.""",
         explanation="""The width or the height of a box is 0 or negative. Negative sides come from
@@ -137,7 +136,6 @@ RULES = (
         code="B008",
         title="box of less than two pixels",
         severity=Severity.WARNING,
-        scope="record",
         breaks="""After an image is scaled down the box has no pixel left; detectors drop or miss
             it, and one pixel of difference halves its IoU.""",
         explanation="""A side of the box is shorter than `min_side_px`. It is usually a click
@@ -151,7 +149,6 @@ RULES = (
         code="B009",
         title="box is very long and thin",
         severity=Severity.WARNING,
-        scope="record",
         breaks="""No anchor has such a shape, so anchor-based detectors hardly learn it, and one
             pixel of the short side changes the IoU considerably.""",
         explanation="""The longer side is more than `max_aspect_ratio` times the shorter one. Often
@@ -164,7 +161,6 @@ RULES = (
         code="B010",
         title="box covers the whole image",
         severity=Severity.INFO,
-        scope="record",
         breaks="""If it marks the image rather than an object, the detector learns to predict whole
             images.""",
         explanation="""The box covers at least `max_image_share` of its image. Close-ups have such

@@ -132,7 +132,6 @@ RULES = (
         code="B002",
         title="box outside its image",
         severity=Severity.ERROR,
-        scope="record",
         breaks="""The box shows nothing: training learns an object that does not exist, tools that
             clip boxes make it empty, and evaluation counts it as missed.""",
         explanation="""No part of the box lies inside its image. The box may belong to another
@@ -146,7 +145,6 @@ RULES = (
         code="B003",
         title="box extends beyond its image",
         severity=Severity.WARNING,
-        scope="record",
         breaks="""Albumentations stops with ValueError at such a box; other tools silently clip it,
             so that the same box has another IoU there.""",
         explanation="""The box extends beyond its image by more than `overshoot_px`. It was drawn
@@ -162,7 +160,6 @@ RULES = (
         code="B004",
         title="box extends beyond its image by a pixel or less",
         severity=Severity.INFO,
-        scope="record",
         breaks="Strict checks stop at a fraction of a pixel (Albumentations raises ValueError).",
         explanation="""The box extends beyond its image by at most `overshoot_px`, as a result of
             rounding, resizing or counting pixels from 1. The fix clips the box to the image.""",

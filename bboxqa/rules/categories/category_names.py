@@ -160,7 +160,6 @@ RULES = (
         code="C008",
         title="category name is empty or not text",
         severity=Severity.ERROR,
-        scope="record",
         breaks="""Classes without a name cannot be told apart in tables and plots, and code that
             sorts or joins names stops with a TypeError.""",
         explanation="""The name of a category is empty, only blanks, null, or not text. Write the

@@ -67,7 +67,6 @@ RULES = (
         code="S003",
         title="id is not a whole number",
         severity=Severity.ERROR,
-        scope="record",
         breaks="""pycocotools treats text as a list of ids ("12" is looked up as "1" and "2":
             KeyError), finds nothing for 12.0, and cannot evaluate ids such as "a".""",
         explanation="""An id, an image_id or a category_id is text, a fraction, true or false, null,

@@ -175,7 +175,6 @@ RULES: tuple[Rule, ...] = (
         code="I003",
         title="annotation id is 0",
         severity=Severity.WARNING,
-        scope="record",
         breaks="""COCOeval stores the id of the matched annotation and treats 0 as no match: a
             correct detection counts as false (measured: AP 0.564 instead of 1.000).""",
         explanation="""Annotation ids have to start at 1; Roboflow and other tools start at 0. The

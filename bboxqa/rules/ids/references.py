@@ -140,7 +140,6 @@ RULES = (
         code="I004",
         title="annotation refers to a missing record",
         severity=Severity.ERROR,
-        scope="record",
         breaks="""COCOeval silently leaves the annotation out; detectron2 stops with a KeyError at
             an unknown category_id.""",
         explanation="""No image has the image_id of the annotation, or no category its category_id.
@@ -157,7 +156,6 @@ RULES = (
         code="I005",
         title="reference has another type than the id",
         severity=Severity.ERROR,
-        scope="record",
         breaks="""In Python "0" and 0 are different keys: pycocotools finds no annotations for the
             image, and evaluates nothing. It finds no image for 0.0 either.""",
         explanation="""The reference is text where the id is a number, or the other way round, or it

@@ -27,10 +27,6 @@ def _missing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     lost = np.isin(disk.state, [ImageState.MISSING, ImageState.OUTSIDE])
     has_target = np.array([bool(target) for target in targets], np.bool_)
 
-    def rename(row: int) -> tuple[Edit, ...]:
-        pointer, target = pointer_to("images", row, "file_name"), targets[row]
-        return (Edit(pointer, "replace", target),) if target else ()
-
     def describe(row: int) -> Defect:
         what = "not found in" if disk.state[row] == ImageState.MISSING else "outside"
         near = disk.suggestions[row]
@@ -41,7 +37,7 @@ def _missing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
             f"image file {shortened(names[row])} is {what} the image folder{hint}",
             found=names[row],
             expected="a file below the folder of the images",
-            edits=rename(row),
+            edits=_rename(row, targets[row]),
         )
 
     for rows in (np.flatnonzero(lost & has_target), np.flatnonzero(lost & ~has_target)):
@@ -59,9 +55,13 @@ def _missing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
             pointer=pointer_to("images", int(rows[0]), "file_name"),
             found=names[rows[0]],
             expected="files below the folder of the images",
-            edits=row_edits(rows, rename),
+            edits=row_edits(rows, lambda row: _rename(row, targets[row])),
         )
         yield from described_hits([found])
+
+
+def _rename(row: int, target: str) -> tuple[Edit, ...]:
+    return (Edit(pointer_to("images", row, "file_name"), "replace", target),) if target else ()
 
 
 def _targets(names: list[str], disk: ImageFolder) -> list[str]:

@@ -108,7 +108,6 @@ RULES = (
         code="M005",
         title="file name is not a plain path",
         severity=Severity.WARNING,
-        scope="record",
         breaks="""The images are found on one computer only: absolute paths do not exist elsewhere,
             and on Linux and macOS a backslash is part of the name.""",
         explanation="""The file name is an absolute path, has "..", is a URL, or has backslashes.

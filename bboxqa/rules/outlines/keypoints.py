@@ -88,7 +88,6 @@ RULES = (
         code="K001",
         title="keypoints do not fit their category or their number",
         severity=Severity.ERROR,
-        scope="record",
         breaks="""COCOeval stops with a broadcast error if points are missing, with KeyError if
             num_keypoints is, and ignores objects whose num_keypoints is 0.""",
         explanation="""Keypoints are x, y and visibility (0, 1 or 2) of each point that the category

@@ -204,7 +204,6 @@ RULES = (
         code="P001",
         title="polygon with fewer than 3 points",
         severity=Severity.ERROR,
-        scope="record",
         breaks="""pycocotools reads 4 numbers as a box and stops with TypeError, at 2 with 'input
             type is not supported'; shapely raises ValueError.""",
         explanation="""A ring has fewer than 3 points, so it has no area. Stray clicks and the
@@ -228,7 +227,6 @@ RULES = (
         code="P002",
         title="polygon with an odd number of coordinates",
         severity=Severity.ERROR,
-        scope="record",
         breaks="""pycocotools silently drops the last number; numpy's reshape(-1, 2) in data loaders
             stops with ValueError. If a number in the middle is missing, x and y are swapped from
             there on.""",
@@ -243,7 +241,6 @@ RULES = (
         code="P003",
         title="outline is not written as a list of rings",
         severity=Severity.ERROR,
-        scope="record",
         breaks="""pycocotools stops with a TypeError, or with 'input type is not supported'; other
             tools do not load the outline.""",
         explanation="""COCO writes [[x, y, x, y, …], …]: a list of rings, each a flat list of
@@ -258,7 +255,6 @@ RULES = (
         code="P004",
         title="empty polygon in an outline",
         severity=Severity.WARNING,
-        scope="record",
         breaks="""pycocotools stops with 'input type is not supported' if it is the first ring;
             other readers stop at its missing first point.""",
         explanation="""One of the rings is an empty list, often because a part of an outline was

@@ -154,9 +154,8 @@ def _clipped(document: Document, settings: ValidateSettings, row: int) -> tuple[
     )
 
 
-def _not_bounds(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
-    if document.once(diagnose) is not None or len(document.annotations.rings.row) == 0:
-        return
+def _off_bounds(document: Document, settings: ValidateSettings) -> tuple[IndexArray, int]:
+    """Return the annotations whose box is not the bounds of the outline, and how many have both."""
     bbox, bounds = document.annotations.bbox, document.outline_bounds
     n_compared, parts = 0, [np.zeros(0, np.int64)]
     with np.errstate(all="ignore"):
@@ -165,7 +164,14 @@ def _not_bounds(document: Document, settings: ValidateSettings) -> Iterator[Hits
             compared = document.has_box[rows] & np.isfinite(apart)
             n_compared += int(compared.sum())
             parts.append(rows.start + np.flatnonzero(compared & (apart > settings.bounds_px)))
-    wrong = np.concatenate(parts)
+    return np.concatenate(parts), n_compared
+
+
+def _not_bounds(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
+    if document.once(diagnose) is not None or len(document.annotations.rings.row) == 0:
+        return
+    bbox, bounds = document.annotations.bbox, document.outline_bounds
+    wrong, n_compared = _off_bounds(document, settings)
     outside = np.isin(wrong, _beyond(document, settings.overshoot_px).rows)
     free = dict(zip(wrong.tolist(), np.logical_not(outside).tolist(), strict=True))
 
@@ -206,7 +212,6 @@ RULES = (
         code="P005",
         title="polygon crosses or touches itself",
         severity=Severity.WARNING,
-        scope="record",
         breaks="""shapely raises TopologicalError or GEOSException on it, as tools that slice images
             do (sahi drops the object or stops); area and IoU are wrong.""",
         explanation="""The edges of a ring cross or touch each other, or its points lie on one line.
@@ -226,7 +231,6 @@ RULES = (
         code="P006",
         title="outline extends beyond its image",
         severity=Severity.WARNING,
-        scope="record",
         breaks="""pycocotools silently clips the mask at the border, so that `area` and bbox do not
             fit it; other tools write past the end of an array.""",
         explanation="""The outline extends beyond its image by more than `overshoot_px`. It was
@@ -248,7 +252,6 @@ RULES = (
         code="P007",
         title="box is not the bounds of its outline",
         severity=Severity.WARNING,
-        scope="record",
         breaks="""One of the two is wrong: a detector learns another object than a segmenter does,
             and Mask R-CNN crops the mask by the box.""",
         explanation="""An edge of the box is more than `bounds_px` away from that edge of the

@@ -124,7 +124,6 @@ RULES = (
         code="R001",
         title="size of a mask differs from that of its image",
         severity=Severity.ERROR,
-        scope="record",
         breaks="""pycocotools compares masks of other sizes with IoU -1, so the object is never
             found; pasting the mask on the image stops with a broadcast error.""",
         explanation="""The size of run lengths is [height, width] of the image. Here it differs:
@@ -142,7 +141,6 @@ RULES = (
         code="R002",
         title="run lengths do not fill the mask",
         severity=Severity.ERROR,
-        scope="record",
         breaks="""pycocotools leaves missing pixels uninitialised, and stops with 'Invalid RLE mask
             representation' where there are too many.""",
         explanation="""Run lengths count all pixels of a mask, column by column, so they add up to
@@ -181,7 +179,6 @@ RULES = (
         code="R004",
         title="polygon is marked as a crowd",
         severity=Severity.WARNING,
-        scope="record",
         breaks="""COCOeval ignores the object, and most data loaders leave it out of training; tools
             that expect run lengths of a crowd stop at the list.""",
         explanation="""A crowd is a region of many objects, and COCO writes it as run lengths. A

@@ -129,7 +129,6 @@ RULES = (
         code="S005",
         title="iscrowd is not 0 or 1",
         severity=Severity.WARNING,
-        scope="record",
         breaks="""COCOeval stops with KeyError 'iscrowd' where it is missing, and ignores the object
             where it is 2 or more.""",
         explanation="""iscrowd says whether an annotation is one object (0) or a group drawn as one
@@ -144,7 +143,6 @@ RULES = (
         code="S006",
         title="bbox is not four numbers",
         severity=Severity.ERROR,
-        scope="record",
         breaks="""COCOeval stops at null with a TypeError, at an object with a KeyError, and at a
             list of another length with 'list input can be bounding box (Nx4) or RLEs'; numbers
             written as text stop trainers.""",
@@ -161,7 +159,6 @@ RULES = (
         code="S010",
         title="segmentation has a wrong type, or is missing where most have one",
         severity=Severity.WARNING,
-        scope="record",
         breaks="""pycocotools stops at it in the evaluation of masks: TypeError at null, IndexError
             at an empty list, KeyError where it is missing.""",
         explanation="""A segmentation is a list of polygons ([[x, y, x, y, …]]) or a mask as run
@@ -176,7 +173,6 @@ RULES = (
         code="S011",
         title="area is missing",
         severity=Severity.INFO,
-        scope="record",
         breaks="COCOeval stops with KeyError 'area': it sorts objects by size.",
         explanation="""Each annotation has an area in square pixels, that of its outline. Here it is
             missing; it is a warning if it is not a number. The fix computes it from the outline, or

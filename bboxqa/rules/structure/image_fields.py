@@ -67,7 +67,6 @@ RULES = (
         code="S007",
         title="width or height of an image is not a size",
         severity=Severity.ERROR,
-        scope="record",
         breaks="""pycocotools cannot make masks (KeyError, or 'an integer is required'), and loaders
             that scale boxes divide by it.""",
         explanation="""The width or the height of an image is missing, null, text, not a whole
@@ -82,7 +81,6 @@ RULES = (
         code="S008",
         title="image has no file_name",
         severity=Severity.ERROR,
-        scope="record",
         breaks="""Loaders such as torchvision's CocoDetection open the image by its file_name, and
             stop.""",
         explanation="""The file_name of an image is missing, empty, or not text. Where there is a

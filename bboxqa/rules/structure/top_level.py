@@ -138,7 +138,6 @@ RULES: tuple[Rule, ...] = (
         code="S002",
         title="required key is missing",
         severity=Severity.ERROR,
-        scope="record",
         breaks="pycocotools stops with a KeyError at the first record without the key.",
         explanation="""Each record needs its id, and each annotation an image_id, a category_id and
             a bbox. For an annotation that has an outline but no bbox, this is a warning: masks can
@@ -166,7 +165,6 @@ RULES: tuple[Rule, ...] = (
         code="S009",
         title="record is not an object",
         severity=Severity.ERROR,
-        scope="record",
         breaks="pycocotools stops with a TypeError while it builds its index.",
         explanation="""An image, an annotation or a category is a list, text, a number or null. Each
             has to be an object with keys, such as {"id": 1, "name": "cat"}. It is a warning if info
