@@ -560,7 +560,7 @@ def test_wrong_settings(settings, said):
         ({"level": "ordinal"}, "level ordinal"),
         ({"level": "interval"}, "level interval"),
         ({"weights": "linear"}, "weights linear"),
-        ({"level": lambda a, b: abs(a - b)}, "own metric"),
+        ({"level": lambda a, b: abs(a - b)}, "distance function"),
     ],
 )
 def test_texts_have_no_order(settings, asked):

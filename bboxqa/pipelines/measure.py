@@ -186,7 +186,7 @@ def check_level(
     if isinstance(weights, str) and weights != "identity":
         asked = asked or f"weights {weights}"
     if callable(level):
-        asked = "own metric"
+        asked = "distance function"
     if asked:
         text = next(name for name in ratings.value_names if number_of(name) is None)
         raise ConfigError(

@@ -72,7 +72,7 @@ def test_the_largest_number_and_its_negative(largest):
 
 
 @pytest.mark.parametrize(
-    ("level", "asked"), [("ratio", "level ratio"), (LEVELS["absolute"], "own metric")]
+    ("level", "asked"), [("ratio", "level ratio"), (LEVELS["absolute"], "distance function")]
 )
 def test_too_many_different_values(level, asked):
     values = np.tile(np.arange(5001), (2, 1))
@@ -297,26 +297,26 @@ def test_arguments_are_not_changed():
                 "for values around 0 use level interval"
             ),
         ),
-        (lambda a, b: (a - b).sum(), NUMBERS, "own metric: found shape (), expected (16,)"),
+        (lambda a, b: (a - b).sum(), NUMBERS, "distance function: found shape (), expected (16,)"),
         (
             lambda a, b: np.where(a == b, 0, -1),
             NUMBERS,
-            "own metric: expected finite distances of 0 or more",
+            "distance function: expected finite distances of 0 or more",
         ),
         (
             lambda a, b: np.where(a == b, 0, np.inf),
             NUMBERS,
-            "own metric: expected finite distances of 0 or more",
+            "distance function: expected finite distances of 0 or more",
         ),
         (
             lambda a, b: np.ones_like(a - b),
             NUMBERS,
-            "own metric: expected 0 for equal values, and no order of the two",
+            "distance function: expected 0 for equal values, and the same distance in both orders",
         ),
         (
             lambda a, b: np.maximum(a - b, 0),
             NUMBERS,
-            "own metric: expected 0 for equal values, and no order of the two",
+            "distance function: expected 0 for equal values, and the same distance in both orders",
         ),
     ],
 )

@@ -54,13 +54,11 @@ def test_nothing_to_plan_by():
     plan = plan_clusters(undefined("undefined: no ratings"), 0.1)
     assert (plan.status, plan.n_needed) == ("undefined: no ratings", 0)
     agreed = plan_clusters(estimator(30, wrong=0), 0.1)
-    assert agreed.status == (
-        "everything agrees in the data in hand: they show no spread to plan by"
-    )
+    assert agreed.status == ("all replicates are equal: the data show no spread to plan by")
     assert (agreed.width, agreed.n_more) == (0.0, 0)
     one = from_table(np.array([[0], [1]]), np.ones((2, 1), bool), 2)
     assert plan_clusters(alpha(unit_counts(one)), 0.1).status == (
-        "too few clusters to tell how sure the coefficient is"
+        "too few clusters for an interval"
     )
 
 

@@ -188,7 +188,7 @@ def test_every_point_by_definition(world, tier, rule, resolution, support):
         both = sum(p == (name, name) for p in pairs)
         if not either:
             assert (share.status, len(share.clusters)) == (
-                "undefined: nobody says it where there is somebody to compare with",
+                "undefined: nobody uses the label where annotators can be compared",
                 0,
             )
             continue

@@ -93,7 +93,7 @@ def pairwise_metric(distance: str | Distance, numbers: FloatArray) -> Metric:
     array([0.25])
     """
     if len(numbers) > _MOST_VALUES:
-        name = f"level {distance}" if isinstance(distance, str) else "own metric"
+        name = f"level {distance}" if isinstance(distance, str) else "distance function"
         raise ConfigError(
             f"{name}: {len(numbers):,} different values are too many, since each is compared with "
             f"each (at most {_MOST_VALUES:,}); round them, or use level interval"
@@ -109,12 +109,14 @@ def pairwise_metric(distance: str | Distance, numbers: FloatArray) -> Metric:
     row, column = numbers[np.repeat(some, len(some))], numbers[np.tile(some, len(some))]
     found = np.asarray(distance(row, column), np.float64)
     if found.shape != row.shape:
-        raise ConfigError(f"own metric: found shape {found.shape}, expected {row.shape}")
+        raise ConfigError(f"distance function: found shape {found.shape}, expected {row.shape}")
     square = found.reshape(len(some), len(some))
     if not np.isfinite(square).all() or (square < 0).any():
-        raise ConfigError("own metric: expected finite distances of 0 or more")
+        raise ConfigError("distance function: expected finite distances of 0 or more")
     if np.diagonal(square).any() or not np.allclose(square, square.T, rtol=1e-12, atol=0):
-        raise ConfigError("own metric: expected 0 for equal values, and no order of the two")
+        raise ConfigError(
+            "distance function: expected 0 for equal values, and the same distance in both orders"
+        )
     return _tabled(lambda c, k: np.asarray(distance(numbers[c], numbers[k])), len(numbers))
 
 

@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 TOO_FEW = "undefined: it needs two annotators, and two units that were rated by all of them"
-NO_SPREAD = "undefined: the units do not differ in what the annotators say together"
+NO_SPREAD = "undefined: all units have the same total of ratings"
 CONTRADICTION = "undefined: covariances that come from different units contradict each other"
 CRONBACH_WARNING = (
     "Cronbach's alpha says nothing about agreement: with 300,000 points of a recording as items it "

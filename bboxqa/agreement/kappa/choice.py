@@ -19,7 +19,7 @@ from bboxqa.model.reliability import ReliabilityData
 
 __all__ = ["NO_CHANCE", "choice_pairs"]
 
-NO_CHANCE = "undefined: a pair would have to agree by chance on everything, and does not"
+NO_CHANCE = "undefined: the chance agreement of a pair is 1, but the pair disagrees"
 
 
 def choice_pairs(

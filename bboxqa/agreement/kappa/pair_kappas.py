@@ -46,7 +46,9 @@ __all__ = [
     "with_single",
 ]
 
-BY_CONVENTION = "1 by convention: each pair could not but agree, such as by one value only"
+BY_CONVENTION = (
+    "1 by convention: each pair was certain to agree, for instance by using one value only"
+)
 
 Shares = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 """(S, N) sums of pairs → N shares of observed and of expected agreement."""

@@ -20,7 +20,7 @@ __all__ = ["cronbach_of_points", "label_agreement"]
 _ROUNDING = 1e-26
 
 _NO_TWO = "undefined: no stretch of time was annotated by everyone, or there is one annotator only"
-_NOBODY = "undefined: nobody says it where there is somebody to compare with"
+_NOBODY = "undefined: nobody uses the label where annotators can be compared"
 _SAME_TOTALS = "undefined: the annotators' codes have the same sum, so the variance of sums is 0"
 
 

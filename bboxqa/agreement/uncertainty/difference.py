@@ -11,7 +11,7 @@ from bboxqa.core.arrays import FloatArray, IndexArray
 
 __all__ = ["APART", "Difference", "paired_difference"]
 
-APART = "drawn apart: no unit or cluster of one is called as one of the other"
+APART = "no common cluster: the two share no unit or cluster, and were resampled independently"
 
 
 @dataclass(frozen=True, slots=True)

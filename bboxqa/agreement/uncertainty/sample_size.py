@@ -85,9 +85,9 @@ def plan_clusters(
         low, high = percentile_interval(drawn[None])[0]
         width = float(high - low)
     if np.isnan(width):
-        return nothing("too few clusters to tell how sure the coefficient is")
+        return nothing("too few clusters for an interval")
     if width == 0:
-        return nothing("everything agrees in the data in hand: they show no spread to plan by", 0.0)
+        return nothing("all replicates are equal: the data show no spread to plan by", 0.0)
     # The factor keeps rounding from adding a cluster where the target is met exactly.
     needed = max(2, ceil(n_clusters * (width / target_width) ** 2 * (1 - 1e-12)))
     more = max(0, needed - n_clusters)

@@ -193,7 +193,7 @@ def _values(
         own = out == value
         kept = marginal.copy()
         kept[other[own]] -= lost[own]
-        # Coincidences are fractions: what they leave of nothing is not always nothing.
+        # Coincidences are fractions: rounding may leave a residue where the difference is 0.
         kept[kept <= ROUNDING * marginal] = 0
         # Their unit may have been that of a value that is far from all others.
         left, stays = distances_of(kept), (first != value) & (second != value)
