@@ -6,8 +6,12 @@ __all__ = ["blocks", "same"]
 
 
 def blocks(text, kind):
-    """Return the (word after the kind, content) of each code block of a kind, such as "python"."""
-    return re.findall(rf"^```{kind}(?: (\S+))?\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    """Return the (name of the file, content) of each code block of a kind, such as "python".
+
+    The name is on the line above, as "`name`:"; empty where there is none.
+    """
+    pattern = rf"^(?:`([^`\n]+)`:\n\n)?```{kind}\n(.*?)^```$"
+    return re.findall(pattern, text, re.MULTILINE | re.DOTALL)
 
 
 def same(shown, found):
