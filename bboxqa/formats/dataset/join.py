@@ -1,21 +1,20 @@
 """Joining files into one data set: images by file name, categories by name."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, find
 from bboxqa.core.errors import DatasetError, NothingToCompareError
 from bboxqa.core.memory import release_pages
-from bboxqa.core.spool import column_limit, concatenate, spilled
 from bboxqa.core.text import clean, count
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import Image, whole_number
 from bboxqa.formats.dataset.attribution import Attribution
-from bboxqa.model.annotations import Annotations, Dataset
+from bboxqa.formats.dataset.merge import IndexedAnnotations, merge
+from bboxqa.model.annotations import Dataset
 from bboxqa.model.outlines import Segmentations
-from bboxqa.model.selection import OF_ANNOTATIONS, join_outlines
 
 __all__ = ["join"]
 
@@ -41,16 +40,6 @@ class _Joined:
         if named:
             self.problems += named
             self.contents.setdefault(name, []).extend(named)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Indexed:
-    """The usable annotations of one file, with indices in place of ids."""
-
-    place: IndexArray
-    image: IntArray
-    category: IntArray
-    image_of_record: IntArray
 
 
 def join(
@@ -111,7 +100,7 @@ def join(
         image_size=_sizes(joined, image_names),
         category_names=tuple(category_names),
         annotator_names=annotator_names,
-        annotations=_merge(files, indexed, authors, memory),
+        annotations=merge(files, indexed, authors, memory),
         assigned=assigned,
         attribution=attribution.way,
         sources=tuple(file.source for file in files),
@@ -194,7 +183,7 @@ def _check_categories(joined: _Joined, files: Sequence[AnnotationFile]) -> None:
             tables.append((file.source.name, table))
 
 
-def _index(joined: _Joined, file: AnnotationFile, labels: Sequence[str]) -> _Indexed:
+def _index(joined: _Joined, file: AnnotationFile, labels: Sequence[str]) -> IndexedAnnotations:
     """Replace ids by indices, and report references to unknown ids."""
     columns = file.columns
     image_ids = _ids(joined, file, "images", [image.id for image in file.images])
@@ -222,7 +211,9 @@ def _index(joined: _Joined, file: AnnotationFile, labels: Sequence[str]) -> _Ind
     of_image = np.array([joined.images[label] for label in labels], np.int32)
     of_category = np.array([joined.categories[clean(c.name)] for c in file.categories], np.int32)
     usable = np.flatnonzero((image >= 0) & (category >= 0))
-    return _Indexed(usable, of_image[image[usable]], of_category[category[usable]], of_image)
+    return IndexedAnnotations(
+        usable, of_image[image[usable]], of_category[category[usable]], of_image
+    )
 
 
 def _bad_boxes(ids: IndexArray, bbox: FloatArray) -> Iterator[str]:
@@ -262,7 +253,7 @@ def _assign(
     joined: _Joined,
     assigned: BoolArray,
     file: AnnotationFile,
-    part: _Indexed,
+    part: IndexedAnnotations,
     author: IntArray,
     asked: Sequence[tuple[str, ...] | None],
     number: dict[str, int],
@@ -318,76 +309,3 @@ def _notes(
     if single:
         notes.append(f"{count(single, 'image')} with fewer than two annotators left out")
     return tuple(notes)
-
-
-def _merge(
-    files: Sequence[AnnotationFile],
-    indexed: Sequence[_Indexed],
-    authors: Sequence[IntArray],
-    memory: int | None,
-) -> Annotations:
-    """Return the annotations of all files, ordered by image, annotator, box, category and id."""
-    columns = [file.columns for file in files]
-    limit = column_limit(memory)
-    if len(files) == 1:
-        # Columns of one file are not copied before they are ordered.
-        place = indexed[0].place
-        ids, bbox, iscrowd = columns[0].id, columns[0].bbox, columns[0].iscrowd
-        segmentation = columns[0].segmentation
-    else:
-        used = [part.place for part in indexed]
-        ids, bbox, iscrowd = (
-            concatenate(
-                (getattr(c, name)[rows] for c, rows in zip(columns, used, strict=True)), limit
-            )
-            for name in ("id", "bbox", "iscrowd")
-        )
-        outlines = [c.segmentation for c in columns if c.segmentation is not None]
-        segmentation = join_outlines(outlines, used, memory) if outlines else None
-        place = np.arange(len(ids))
-    image = np.concatenate([part.image for part in indexed])
-    category = np.concatenate([part.category for part in indexed])
-    annotator = np.concatenate(authors).astype(np.int32)
-    order = _order(image, annotator, bbox, category, ids, place)
-    rows = place[order]
-    if segmentation is not None:
-        segmentation = replace(
-            segmentation,
-            **{name: spilled(getattr(segmentation, name), limit, rows) for name in OF_ANNOTATIONS},
-        )
-    return Annotations(
-        id=spilled(ids, limit, rows),
-        image=spilled(image, limit, order),
-        annotator=spilled(annotator, limit, order),
-        category=spilled(category, limit, order),
-        bbox=spilled(bbox, limit, rows),
-        iscrowd=spilled(iscrowd, limit, rows),
-        segmentation=segmentation,
-    )
-
-
-def _order(
-    image: IntArray,
-    annotator: IntArray,
-    bbox: FloatArray,
-    category: IntArray,
-    ids: IndexArray,
-    place: IndexArray,
-) -> IndexArray:
-    """Return the order by image, annotator, box, category and id; `place` is of box and id.
-
-    Box and category come before the id, so that new ids do not change the result.
-    """
-    n_annotators = int(annotator.max(initial=0)) + 1
-    group = image.astype(np.int64) * n_annotators + annotator
-    x = bbox[place, 0]
-    order = np.lexsort((x, group))
-    same = np.diff(x[order]) == 0
-    same &= np.diff(group[order]) == 0
-    # Few annotations of an annotator have equal x: only those are sorted by the other keys.
-    tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
-    rows = order[tied]
-    x, y, width, height = bbox[place[rows]].T
-    keys = (ids[place[rows]], category[rows], height, width, y, x, group[rows])
-    order[tied] = rows[np.lexsort(keys)]
-    return order

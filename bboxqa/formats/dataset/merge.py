@@ -1,0 +1,97 @@
+"""Putting the annotations of all files in one order."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bboxqa.core.arrays import FloatArray, IndexArray, IntArray
+from bboxqa.core.spool import column_limit, concatenate, spilled
+from bboxqa.formats.annotations.columns import AnnotationFile
+from bboxqa.model.annotations import Annotations
+from bboxqa.model.selection import OF_ANNOTATIONS, join_outlines
+
+__all__ = ["IndexedAnnotations", "merge"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IndexedAnnotations:
+    """The usable annotations of one file, with indices in place of ids."""
+
+    place: IndexArray
+    image: IntArray
+    category: IntArray
+    image_of_record: IntArray
+
+
+def merge(
+    files: Sequence[AnnotationFile],
+    indexed: Sequence[IndexedAnnotations],
+    authors: Sequence[IntArray],
+    memory: int | None,
+) -> Annotations:
+    """Return the annotations of all files, ordered by image, annotator, box, category and id."""
+    columns = [file.columns for file in files]
+    limit = column_limit(memory)
+    if len(files) == 1:
+        # Columns of one file are not copied before they are ordered.
+        place = indexed[0].place
+        ids, bbox, iscrowd = columns[0].id, columns[0].bbox, columns[0].iscrowd
+        segmentation = columns[0].segmentation
+    else:
+        used = [part.place for part in indexed]
+        ids, bbox, iscrowd = (
+            concatenate(
+                (getattr(c, name)[rows] for c, rows in zip(columns, used, strict=True)), limit
+            )
+            for name in ("id", "bbox", "iscrowd")
+        )
+        outlines = [c.segmentation for c in columns if c.segmentation is not None]
+        segmentation = join_outlines(outlines, used, memory) if outlines else None
+        place = np.arange(len(ids))
+    image = np.concatenate([part.image for part in indexed])
+    category = np.concatenate([part.category for part in indexed])
+    annotator = np.concatenate(authors).astype(np.int32)
+    order = _order(image, annotator, bbox, category, ids, place)
+    rows = place[order]
+    if segmentation is not None:
+        segmentation = replace(
+            segmentation,
+            **{name: spilled(getattr(segmentation, name), limit, rows) for name in OF_ANNOTATIONS},
+        )
+    return Annotations(
+        id=spilled(ids, limit, rows),
+        image=spilled(image, limit, order),
+        annotator=spilled(annotator, limit, order),
+        category=spilled(category, limit, order),
+        bbox=spilled(bbox, limit, rows),
+        iscrowd=spilled(iscrowd, limit, rows),
+        segmentation=segmentation,
+    )
+
+
+def _order(
+    image: IntArray,
+    annotator: IntArray,
+    bbox: FloatArray,
+    category: IntArray,
+    ids: IndexArray,
+    place: IndexArray,
+) -> IndexArray:
+    """Return the order by image, annotator, box, category and id; `place` is of box and id.
+
+    Box and category come before the id, so that new ids do not change the result.
+    """
+    n_annotators = int(annotator.max(initial=0)) + 1
+    group = image.astype(np.int64) * n_annotators + annotator
+    x = bbox[place, 0]
+    order = np.lexsort((x, group))
+    same = np.diff(x[order]) == 0
+    same &= np.diff(group[order]) == 0
+    # Few annotations of an annotator have equal x: only those are sorted by the other keys.
+    tied = np.flatnonzero(np.append(same, False) | np.append(False, same))
+    rows = order[tied]
+    x, y, width, height = bbox[place[rows]].T
+    keys = (ids[place[rows]], category[rows], height, width, y, x, group[rows])
+    order[tied] = rows[np.lexsort(keys)]
+    return order
