@@ -1,6 +1,7 @@
 """From files to a data set: joined, ordered, and checked for what would falsify a result."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from os import PathLike
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.memory import gc_paused, trim_memory
 from bboxqa.core.spool import check_memory
 from bboxqa.core.types import AnyPath, Files, Progress
+from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
 from bboxqa.formats.dataset.attribution import attribute
 from bboxqa.formats.dataset.join import join
@@ -76,26 +78,35 @@ def read_dataset(
         raise DatasetError(["no file given"])
     if len({file.resolve() for file in files}) < len(files):
         raise DatasetError(["a file is given twice: " + ", ".join(map(str, files))])
-    keys = ANNOTATOR_KEYS if annotator_key is None else (annotator_key,)
 
-    def on_step(done: int, total: int) -> None:
-        if progress is not None:
-            progress("reading", done, total)
+    def read_one(file: Path) -> AnnotationFile:
+        return format_of(file).read(
+            file,
+            keys=ANNOTATOR_KEYS if annotator_key is None else (annotator_key,),
+            segmentation=segmentation,
+            digest=digest or len(files) > 1,
+            memory=None if memory is None else memory // len(files),
+            progress=None if progress is None else partial(progress, "reading"),
+        )
 
+    read = _read_all(files, read_one)
+    check_memory(str(files[0]), sum(len(each.columns.id) for each in read), memory)
+    data = join(read, attribute(read, names, annotator_key=annotator_key, way=attribution), memory)
+    del read
+    trim_memory()
+    return data
+
+
+def _read_all(
+    files: Sequence[Path], read_one: Callable[[Path], AnnotationFile]
+) -> list[AnnotationFile]:
+    """Read all files, or raise the problems of all of them."""
     problems: list[str] = []
     contents: dict[str, Sequence[str]] = {}
     read = []
     for file in files:
         try:
-            part = format_of(file).read(
-                file,
-                keys=keys,
-                segmentation=segmentation,
-                digest=digest or len(files) > 1,
-                memory=None if memory is None else memory // len(files),
-                progress=on_step,
-            )
-            read.append(part)
+            read.append(read_one(file))
         except DatasetError as error:
             if len(files) == 1:
                 raise
@@ -103,8 +114,4 @@ def read_dataset(
             contents |= error.contents
     if problems:
         raise DatasetError(problems, contents=contents)
-    check_memory(str(files[0]), sum(len(each.columns.id) for each in read), memory)
-    data = join(read, attribute(read, names, annotator_key=annotator_key, way=attribution), memory)
-    del read, part
-    trim_memory()
-    return data
+    return read
