@@ -1,21 +1,30 @@
 """Reading values one by one from a part of a text."""
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.windows import Text
 
-if TYPE_CHECKING:
-    from bboxqa.formats.document.scanner import Scanner
-
-__all__ = ["AGAIN", "Chunk"]
+__all__ = ["AGAIN", "Chunk", "ValueReader"]
 
 AGAIN = object()
 """Returned where a value may continue after the end of a chunk."""
 
 # An error within so many characters of the end may be due to the end of the chunk.
 _NEAR = 64
+
+
+class ValueReader(Protocol):
+    """Reads one JSON value of a text, and says where and why it cannot."""
+
+    repeated: list[str]
+
+    def decoded(self, text: str, start: int, offset: int) -> tuple[Any, int]:
+        """Return the value at `start`, a byte `offset` of the file, and where it ends."""
+
+    def stop(self, place: int, why: str) -> Exception:
+        """Return the error that ends reading at a byte of the file."""
 
 
 class Chunk:
@@ -46,7 +55,7 @@ class Chunk:
         self._index += len(between.decode(self._encoding))
         self.place = place
 
-    def decode(self, reader: "Scanner") -> Any:
+    def decode(self, reader: ValueReader) -> Any:
         """Return the value here and move past it; `AGAIN` where a longer chunk is needed."""
         try:
             value, end = reader.decoded(self._decoded, self._index, self.place)
