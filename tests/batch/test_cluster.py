@@ -311,9 +311,9 @@ def test_a_failure_elsewhere_leaves_what_is_known_here(tmp_path):
     write_packed(run_packed((project, "key"), SETTINGS, elsewhere), out)
     before = contents(out)
     error = OSError(ENOSPC, os.strerror(ENOSPC))
-    with mock.patch.object(Path, "write_bytes", side_effect=error):
-        parcel = run_packed((project, "new"), SETTINGS, elsewhere)
-    assert write_packed(parcel, out).message.endswith("No space left on device")
+    with mock.patch.object(Path, "rename", side_effect=error):
+        packed = run_packed((project, "new"), SETTINGS, elsewhere)
+    assert write_packed(packed, out).message.endswith("No space left on device")
     after = contents(out)
     (log,) = after.keys() - before.keys()
     assert Path(log).name == "failed.txt"
