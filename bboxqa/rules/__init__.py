@@ -1,1 +1,1 @@
-"""Rules: what can be wrong with a COCO file, and how to mend it."""
+"""Rules: what can be wrong with a COCO file, and how to fix it."""
