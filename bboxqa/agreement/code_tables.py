@@ -54,10 +54,6 @@ def alpha_of_codes(codes: NDArray[Any], n_values: int) -> Alpha:
     n_values : int
         K.
 
-    Returns
-    -------
-    Alpha
-
     Raises
     ------
     ConfigError

@@ -255,10 +255,6 @@ def concatenate(
     scattered : bool
         Whether rows will be read in random order.
 
-    Returns
-    -------
-    (sum of N, …) array
-
     Examples
     --------
     >>> concatenate([np.zeros((1, 2)), np.ones((1, 2))], 0).tolist()

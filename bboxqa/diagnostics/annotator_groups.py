@@ -81,10 +81,6 @@ def cluster_annotators(
     seed : int
         Of the starts of k-means.
 
-    Returns
-    -------
-    Clusters
-
     Raises
     ------
     ConfigError

@@ -169,10 +169,6 @@ def contributions(ratings: Ratings, *, level: str | Distance = "nominal") -> Con
     level : {"nominal", "ordinal", "interval", "ratio"} or callable
         Level of measurement, or a distance of two arrays of values.
 
-    Returns
-    -------
-    Contributions
-
     Raises
     ------
     ConfigError

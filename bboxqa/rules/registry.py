@@ -91,10 +91,6 @@ def select(select: Iterable[str], ignore: Iterable[str]) -> tuple[Rule, ...]:
         Codes or their beginnings, such as "P" or "B00"; selecting nothing selects all. Where
         several match a code, the longest decides; between equal ones, `ignore`.
 
-    Returns
-    -------
-    tuple of Rule
-
     Raises
     ------
     ConfigError
