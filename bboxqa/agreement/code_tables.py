@@ -14,8 +14,6 @@ from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from bboxqa.core.errors import ConfigError
 from bboxqa.model.estimates import PairTable
 
-__all__ = ["alpha_of_codes", "kappa_of_codes"]
-
 # Units compared at a time, so that their rows stay in the cache.
 _CHUNK = 1 << 15
 

@@ -24,17 +24,6 @@ from bboxqa.core.text import unknown_name
 from bboxqa.model.ratings import Ratings
 from bboxqa.model.reliability import Cell, ReliabilityData
 
-__all__ = [
-    "COEFFICIENTS",
-    "NONE",
-    "Coefficient",
-    "CoefficientInputs",
-    "coefficient",
-    "default_coefficients",
-    "named_coefficients",
-    "names",
-]
-
 NONE = "none"
 """The value that means, in choice tasks, that no object was picked."""
 

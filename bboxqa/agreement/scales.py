@@ -9,8 +9,6 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import DatasetError
 
-__all__ = ["SCALES", "Bin", "Scale", "label", "membership_probabilities"]
-
 # A coefficient of 0.6 may be computed as 0.6000000000000001.
 _TIE = 1e-12
 

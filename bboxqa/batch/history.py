@@ -11,8 +11,6 @@ from bboxqa.batch.rows import FAILED, Row
 from bboxqa.core.errors import OutputError
 from bboxqa.core.text import clean
 
-__all__ = ["Regression", "append", "last_rows", "names_of_last_run", "regressions"]
-
 FILE = "history.sqlite"
 _TABLES = """
 CREATE TABLE IF NOT EXISTS runs (

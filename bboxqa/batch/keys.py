@@ -10,8 +10,6 @@ from bboxqa.batch.projects.store import Stored, contents_to_fetch
 from bboxqa.batch.rows import Settings, settings_of
 from bboxqa.core.version import __version__
 
-__all__ = ["local_key", "result_key"]
-
 _BLOCK = 1 << 20
 
 

@@ -10,8 +10,6 @@ from bboxqa.batch.rows import FAILED, Row
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean
 
-__all__ = ["missing_projects", "unusable_projects"]
-
 
 def unusable_projects(found: Discovered, before: Mapping[str, Row]) -> list[Row]:
     """Return failed rows of projects whose files are no longer COCO, or cannot be read."""

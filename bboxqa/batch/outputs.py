@@ -21,8 +21,6 @@ from bboxqa.report.json_text import json_text
 from bboxqa.report.numbers import decimal
 from bboxqa.report.pages.page import escaped, page_lines, table_lines
 
-__all__ = ["write_outputs"]
-
 _TITLES = ("Project", "Status", "Alpha", "95 % interval", "Images", "Errors", "Warnings", "Note")
 _KINDS = {"Status": "word", **dict.fromkeys(_TITLES[2:7], "number")}
 _LINKS = (

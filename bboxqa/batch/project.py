@@ -33,8 +33,6 @@ from bboxqa.pipelines.agree import CountAll, agree_with, read_for
 from bboxqa.report.agreement_summary import summary
 from bboxqa.report.result_files import write_folder
 
-__all__ = ["LONG", "recorded", "run_project", "worth_two_processes"]
-
 LONG = 1 << 22
 """Bytes of json from which on a second process that validates saves time."""
 

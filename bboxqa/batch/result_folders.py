@@ -12,18 +12,6 @@ from urllib.parse import quote
 from bboxqa.core.errors import OutputError
 from bboxqa.core.files import filled_folder, unfinished
 
-__all__ = [
-    "FAILURE",
-    "LOCK",
-    "RECORD",
-    "WRITTEN",
-    "filled",
-    "folder_of",
-    "locked",
-    "note_failure",
-    "remove_unfinished",
-]
-
 LOCK = ".lock"
 """In every folder of a run."""
 

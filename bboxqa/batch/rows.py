@@ -14,8 +14,6 @@ from bboxqa.model.settings_files import read_validate_settings
 from bboxqa.pipelines.settings import agree_settings_from, read_agree_settings
 from bboxqa.rules.registry import select
 
-__all__ = ["FAILED", "MEASURED", "NOT_MEASURED", "Row", "Settings", "failed_row", "settings_of"]
-
 MEASURED = "measured"
 NOT_MEASURED = "not measured"
 FAILED = "failed"

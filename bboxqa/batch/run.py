@@ -34,8 +34,6 @@ from bboxqa.core.errors import BboxqaError, OutputError
 from bboxqa.core.parallel import can_fork
 from bboxqa.core.version import __version__
 
-__all__ = ["BatchResult", "Step", "run_batch"]
-
 _Engine = Callable[[Sequence[Task], Settings, Path], Iterator[Outcome[Task, Row]]]
 
 

@@ -11,8 +11,6 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.pipelines.validate import validate_with
 from bboxqa.report.findings.as_json import jsonl_lines
 
-__all__ = ["RunElsewhere", "ValidationOutcome", "validate_project"]
-
 # Findings listed for each rule and file; all are counted.
 _LISTED = 1000
 

@@ -20,8 +20,6 @@ from bboxqa.core.version import __version__
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["main"]
-
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="bboxqa")

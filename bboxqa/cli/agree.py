@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from bboxqa.model.results import AgreementResult
     from bboxqa.model.settings import AgreeSettings
 
-__all__ = ["agree"]
-
 
 @click.command()
 @files_argument()

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from bboxqa.batch.rows import Settings
     from bboxqa.batch.run import BatchResult, Step
 
-__all__ = ["batch"]
-
 _SHOWN = 20
 
 

@@ -14,8 +14,6 @@ from bboxqa.core.types import Progress
 if TYPE_CHECKING:
     from bboxqa.model.results import AgreementResult
 
-__all__ = ["show", "tracking"]
-
 
 @contextmanager
 def tracking(*, counted: bool = False) -> Iterator[Progress | None]:

@@ -7,8 +7,6 @@ import click
 from bboxqa.cli.failures import note_written
 from bboxqa.cli.options import path_option
 
-__all__ = ["example"]
-
 _NAMES = ("fruits", "smiling_fruits", "landscape", "matching", "iou", "krippendorff")
 
 

@@ -2,8 +2,6 @@
 
 import click
 
-__all__ = ["explain"]
-
 
 @click.command()
 @click.argument("codes", nargs=-1, metavar="[CODE…]")

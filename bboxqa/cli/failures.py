@@ -11,8 +11,6 @@ import click
 from bboxqa.core.errors import BboxqaError
 from bboxqa.core.text import clean
 
-__all__ = ["exit_code_of", "note_written", "write_output"]
-
 _FAILED, _INTERRUPTED = 2, 130
 _PACKAGE = Path(__file__).parents[1]
 _MOST_NAMES = 10

@@ -10,18 +10,6 @@ import click
 if TYPE_CHECKING:
     from bboxqa.model.settings import AgreeSettings
 
-__all__ = [
-    "Size",
-    "agree_settings",
-    "check_bootstrap",
-    "choice_option",
-    "files_argument",
-    "format_option",
-    "memory_option",
-    "path_option",
-    "resampling_options",
-]
-
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}

@@ -10,8 +10,6 @@ from bboxqa.cli.options import agree_settings, files_argument, format_option
 if TYPE_CHECKING:
     from bboxqa.pipelines.plan import ImagePlan
 
-__all__ = ["plan"]
-
 _FEW = 20
 
 

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from bboxqa.model.estimates import TaskEstimates
     from bboxqa.pipelines.timeline import TierAgreement
 
-__all__ = ["segments"]
-
 _LONGEST_MS = 10**12
 
 

@@ -17,8 +17,6 @@ from bboxqa.cli.options import (
 if TYPE_CHECKING:
     from bboxqa.model.estimates import TaskEstimates
 
-__all__ = ["scale_label", "stats"]
-
 
 @click.command()
 @click.argument("table", metavar="TABLE", type=click.Path(path_type=Path))

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from bboxqa.model.settings import ValidateSettings
     from bboxqa.rules.fixes import Fixed
 
-__all__ = ["validate"]
-
 # People read some findings of each rule, programs all.
 _LISTED = {"text": 10, "html": 100}
 

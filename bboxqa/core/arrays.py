@@ -6,20 +6,6 @@ from typing import Any, TypeVar, dataclass_transform
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "BoolArray",
-    "ByteArray",
-    "FloatArray",
-    "IndexArray",
-    "IntArray",
-    "compact",
-    "find",
-    "frozen_arrays",
-    "rows",
-    "run_starts",
-    "sum_by",
-]
-
 BoolArray = NDArray[np.bool_]
 ByteArray = NDArray[np.uint8]
 FloatArray = NDArray[np.float64]

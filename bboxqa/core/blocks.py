@@ -8,8 +8,6 @@ from numpy.typing import NDArray
 
 from bboxqa.core.arrays import BoolArray, IndexArray, frozen_arrays
 
-__all__ = ["SparseRows", "blocks", "rows_where"]
-
 _ROWS = 1 << 18
 
 

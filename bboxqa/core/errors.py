@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 
-__all__ = ["BboxqaError", "ConfigError", "DatasetError", "NothingToCompareError", "OutputError"]
-
 _SHOWN = 20
 
 

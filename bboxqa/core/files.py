@@ -12,11 +12,6 @@ from pathlib import Path
 
 from bboxqa.core.errors import OutputError
 
-__all__ = [
-    "UNFINISHED_FOLDERS", "check_fixed", "filled_folder", "unfinished", "write_atomically",
-    "write_fixed",
-]  # fmt: skip
-
 UNFINISHED_FOLDERS = ".bboxqa-*"
 """Pattern of the folders that a process leaves when it is killed inside `filled_folder`."""
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from bboxqa.core.text import clean
 
-__all__ = ["json_line", "json_safe", "pointer_parts", "pointer_to", "shortened"]
-
 # Deeper than this no reader looks, and Python's own limit is not far.
 _DEPTH = 32
 _BITS = 1024

@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["gc_paused", "is_mapped", "release_pages", "trim_memory"]
-
 
 @contextmanager
 def gc_paused() -> Iterator[None]:

@@ -10,8 +10,6 @@ from signal import SIG_IGN, SIGINT, signal
 from threading import Thread
 from typing import Any, TypeVar
 
-__all__ = ["LONG", "can_fork", "cores", "limit_threads", "second_process", "threads"]
-
 LONG = 1 << 25
 """Bytes of json above which a second process saves more time than its start takes."""
 

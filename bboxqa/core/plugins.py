@@ -9,8 +9,6 @@ from bboxqa.core.text import one_line
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
-__all__ = ["plugins"]
-
 
 def plugins(group: str) -> dict[str, Callable[[], Any]]:
     """Return what installed packages add to a group of entry points, as name → loader.

@@ -16,17 +16,6 @@ from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import OutputError
 from bboxqa.core.memory import is_mapped, release_pages
 
-__all__ = [
-    "Spool",
-    "SpooledColumn",
-    "check_memory",
-    "column_limit",
-    "concatenate",
-    "spilled",
-    "take_rows",
-    "vertex_limit",
-]
-
 # Bytes copied at a time.
 _CHUNK = 1 << 20
 # Vertices get a quarter of the memory, and the few dozen columns of a file another quarter

@@ -3,8 +3,6 @@
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 
-__all__ = ["AnyPath", "Files", "Progress", "Steps"]
-
 AnyPath = str | PathLike[str]
 """A path as text or as an object."""
 

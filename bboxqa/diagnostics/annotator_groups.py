@@ -10,14 +10,6 @@ from bboxqa.core.arrays import FloatArray, IntArray, frozen_arrays
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count
 
-__all__ = [
-    "NO_CONTRAST",
-    "TIED",
-    "WEAK",
-    "Clusters",
-    "cluster_annotators",
-]
-
 TIED = "another grouping fits equally well"
 WEAK = "the groups hardly separate: annotators are as close to other groups as to their own"
 NO_CONTRAST = "separation is undefined: it needs two groups, and one with two annotators"

@@ -9,8 +9,6 @@ from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.model.reliability import Cell, ReliabilityData
 
-__all__ = ["annotator_similarity"]
-
 Measure = Literal["agreement", "cosine", "correlation"]
 
 

@@ -13,8 +13,6 @@ from bboxqa.core.arrays import FloatArray, IndexArray, frozen_arrays
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count
 
-__all__ = ["NOT_AGREEMENT", "NO_TABLE", "Independence", "cross_table", "independence"]
-
 NO_TABLE = "undefined: a feature has fewer than two values that occur"
 NOT_AGREEMENT = (
     "Association is not agreement: annotators who always contradict each other are associated "

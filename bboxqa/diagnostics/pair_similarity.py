@@ -5,8 +5,6 @@ import numpy as np
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import MatchedUnits
 
-__all__ = ["pair_similarity"]
-
 
 def pair_similarity(matched: MatchedUnits) -> Table:
     """Return the similarity of matched annotations for each pair of annotators.

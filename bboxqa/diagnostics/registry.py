@@ -8,8 +8,6 @@ from bboxqa.diagnostics.pair_similarity import pair_similarity
 from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits
 
-__all__ = ["DIAGNOSTICS", "Diagnostic", "diagnostic", "names"]
-
 Diagnostic = Callable[[MatchedUnits], Table]
 """Makes a table of annotations that are joined to units."""
 

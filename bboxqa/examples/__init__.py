@@ -4,8 +4,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-__all__ = ["SCENES", "example_file", "example_picture", "read_expected"]
-
 SCENES = ("fruits", "smiling_fruits", "landscape")
 
 _PACKAGE = Path(__file__).parents[1]

@@ -8,8 +8,6 @@ from typing import Protocol
 from bboxqa.core.types import Steps
 from bboxqa.formats.annotations.columns import AnnotationFile
 
-__all__ = ["Format", "Reader"]
-
 
 class Reader(Protocol):
     """Reads one file; who annotated what, and joining with other files, come later."""

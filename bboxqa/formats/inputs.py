@@ -6,8 +6,6 @@ from pathlib import Path
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.types import AnyPath
 
-__all__ = ["RESULT_FILES", "list_files"]
-
 RESULT_FILES = frozenset({"manifest.json", "summary.json"})
 """The json files that `agree --out` writes: where both are, neither is COCO."""
 

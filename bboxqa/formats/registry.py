@@ -8,8 +8,6 @@ from bboxqa.core.plugins import plugins
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.format import Format
 
-__all__ = ["FORMATS", "GROUP", "added_suffixes", "format_of", "names"]
-
 GROUP = "bboxqa.formats"
 """Entry points of this group are the formats of other packages, by name."""
 

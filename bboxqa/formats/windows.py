@@ -9,16 +9,6 @@ from typing import TypeVar
 
 from bboxqa.core.parallel import LONG, can_fork, second_process
 
-__all__ = [
-    "BETWEEN_RECORDS",
-    "WINDOW",
-    "Cut",
-    "Text",
-    "in_two_halves",
-    "next_cut",
-    "release_before",
-]
-
 Text = bytes | mmap.mmap
 Cut = re.Match[bytes]
 

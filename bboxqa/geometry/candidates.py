@@ -18,8 +18,6 @@ from bboxqa.geometry.similarities.needs import check_shapes
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.units import CandidatePairs
 
-__all__ = ["TOLERANCE", "candidate_pairs"]
-
 TOLERANCE = 1e-9
 """A similarity so little below the threshold reaches it, so that identical shapes match at 1."""
 

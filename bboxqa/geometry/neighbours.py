@@ -7,8 +7,6 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray, IndexArray, run_starts
 from bboxqa.model.annotations import Annotations
 
-__all__ = ["neighbours"]
-
 # Pairs per chunk, so that a chunk fits into the cache of one core.
 _CHUNK = 1 << 14
 # In images with more pairs, a tree is faster than comparing all bounds.

@@ -4,8 +4,6 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, IndexArray, run_starts
 
-__all__ = ["assign", "best_other", "connected_components"]
-
 # For components of so few pairs, trying all matchings is faster than a solver.
 _FEW = 6
 # A long chain settles one pair a round; after so many rounds a solver takes the rest.

@@ -8,8 +8,6 @@ from bboxqa.matching.objective import pair_weights
 from bboxqa.model.annotations import Annotations
 from bboxqa.model.units import CandidatePairs, UnitTable
 
-__all__ = ["check_matcher", "match"]
-
 
 def check_matcher(annotations: Annotations, matcher: str) -> None:
     """Refuse a matcher that is not known, or cannot match so many annotators.

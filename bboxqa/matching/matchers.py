@@ -10,8 +10,6 @@ from bboxqa.matching.assignment import assign, connected_components
 from bboxqa.model.annotations import Annotations
 from bboxqa.model.units import CandidatePairs
 
-__all__ = ["Matcher", "greedy", "hungarian", "recursive"]
-
 
 @dataclass(frozen=True, slots=True)
 class Matcher:

@@ -5,8 +5,6 @@ import numpy as np
 from bboxqa.core.arrays import IndexArray, IntArray
 from bboxqa.model.units import CandidatePairs
 
-__all__ = ["pair_weights"]
-
 _STEPS = 1 << 30
 _TIE_STEPS = 1 << 10
 

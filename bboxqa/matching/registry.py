@@ -4,8 +4,6 @@ from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import unknown_name
 from bboxqa.matching.matchers import Matcher, greedy, hungarian, recursive
 
-__all__ = ["MATCHERS", "matcher", "names"]
-
 MATCHERS: dict[str, Matcher] = {
     "hungarian": Matcher(hungarian, most_annotators=2),
     "recursive": Matcher(recursive, by_order=True),

@@ -6,8 +6,6 @@ from math import nan
 
 from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, frozen_arrays
 
-__all__ = ["Estimate", "LabelAgreement", "PairTable", "TaskEstimates"]
-
 
 @dataclass(frozen=True, slots=True)
 class Estimate:

@@ -12,11 +12,6 @@ from typing import Any, Literal
 from bboxqa.core.json_values import json_safe
 from bboxqa.core.text import count
 
-__all__ = [
-    "Edit", "FileReport", "Finding", "FoundReport", "RuleText", "Severity", "Spot", "identities",
-    "identity",
-]  # fmt: skip
-
 # Up to it, floats represent every whole number exactly.
 _WHOLE = 2.0**53
 

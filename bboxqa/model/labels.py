@@ -10,9 +10,6 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, frozen_arrays
 from bboxqa.core.errors import DatasetError
 
-__all__ = ["Coded", "Coder", "LabelColumn", "code", "column_of", "label_of", "number_of"]
-
-
 # A number of fewer digits is finite as a float.
 _DIGITS = 300
 

@@ -6,8 +6,6 @@ from typing import Any
 
 from bboxqa.core.arrays import ByteArray, FloatArray, IndexArray, IntArray, frozen_arrays, rows
 
-__all__ = ["SegmentationKind", "Segmentations"]
-
 
 class SegmentationKind(IntEnum):
     """How the outline of an annotation is given."""

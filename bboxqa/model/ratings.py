@@ -3,8 +3,6 @@
 from bboxqa.core.arrays import FloatArray, IndexArray, frozen_arrays
 from bboxqa.model.reliability import ReliabilityData
 
-__all__ = ["Ratings"]
-
 
 @frozen_arrays
 class Ratings:

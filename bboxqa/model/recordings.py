@@ -6,8 +6,6 @@ from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, frozen_arrays
 from bboxqa.core.text import clean
 from bboxqa.model.annotations import Source
 
-__all__ = ["Segments", "describe", "segment_problems"]
-
 
 @frozen_arrays
 class Segments:

@@ -7,8 +7,6 @@ import numpy as np
 
 from bboxqa.core.arrays import ByteArray, FloatArray, IndexArray, IntArray, frozen_arrays
 
-__all__ = ["Cell", "Coincidences", "ReliabilityData"]
-
 
 class Cell(IntEnum):
     """What an annotator said about a unit, where they were asked at all."""

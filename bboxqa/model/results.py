@@ -12,8 +12,6 @@ from bboxqa.model.reliability import ReliabilityData
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table, html_table
 
-__all__ = ["AgreementResult", "ThresholdResult"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ThresholdResult:

@@ -4,8 +4,6 @@ import numpy as np
 
 from bboxqa.core.arrays import IndexArray
 
-__all__ = ["MAX_MASK_PIXELS", "compress_counts", "decode_counts"]
-
 MAX_MASK_PIXELS = 1 << 31
 """Masks have fewer pixels: a file may claim any size, and run lengths have 32 bits."""
 

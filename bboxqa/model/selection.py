@@ -13,8 +13,6 @@ from bboxqa.core.spool import column_limit, concatenate, take_rows, vertex_limit
 from bboxqa.model.annotations import Annotations
 from bboxqa.model.outlines import Segmentations
 
-__all__ = ["OF_ANNOTATIONS", "join_outlines", "select_annotations"]
-
 OF_ANNOTATIONS = ("kind", "part_start", "part_stop", "counts_start", "counts_stop", "size")
 """The columns of outlines with one row per annotation."""
 

@@ -8,8 +8,6 @@ from typing import Any
 from bboxqa.core.errors import ConfigError
 from bboxqa.model.settings import settings_from, validate_settings_from
 
-__all__ = ["bundled_configs", "project_settings", "read_settings", "read_validate_settings"]
-
 _VALIDATE = "validate"
 
 

@@ -14,8 +14,6 @@ from bboxqa.core.text import count
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Categorical", "Column", "Table"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Categorical:

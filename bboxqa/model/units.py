@@ -6,8 +6,6 @@ from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, froz
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.reliability import ReliabilityData
 
-__all__ = ["CandidatePairs", "MatchedUnits", "UnitTable"]
-
 
 @frozen_arrays
 class CandidatePairs:

@@ -23,8 +23,6 @@ from bboxqa.pipelines.read import read_coco
 from bboxqa.pipelines.settings import agree_settings_from
 from bboxqa.pipelines.threshold_results import threshold_results
 
-__all__ = ["CountAll", "agree", "agree_files", "agree_with", "read_for"]
-
 CountAll = Callable[..., AgreementCounts]
 _OF_READING = ("annotator_key", "attribution", "filter")
 

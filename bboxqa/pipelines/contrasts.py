@@ -21,8 +21,6 @@ from bboxqa.model.ratings import Ratings
 from bboxqa.model.reliability import Cell
 from bboxqa.pipelines.measure import check_bootstrap, check_level, check_ratings
 
-__all__ = ["Contributions", "contributions", "difference", "only_annotators"]
-
 
 def difference(
     first: Ratings,

@@ -24,18 +24,6 @@ from bboxqa.model.selection import select_annotations
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.units import CandidatePairs, UnitTable
 
-__all__ = [
-    "AgreementCounts",
-    "ImagePart",
-    "compared_images",
-    "count_part",
-    "count_sequentially",
-    "join_counted",
-    "reliability_of",
-    "split_images",
-]
-
-
 # Bytes per annotation with its outline while it is compared and matched.
 _BYTES = 2000
 # Annotations; smaller parts take longer to prepare than to compare.

@@ -11,8 +11,6 @@ from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.counting import compared_images, count_sequentially, reliability_of
 
-__all__ = ["diagnose"]
-
 
 def diagnose(
     data: Dataset,

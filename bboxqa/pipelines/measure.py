@@ -33,16 +33,6 @@ from bboxqa.model.reliability import Cell
 from bboxqa.model.settings import MAX_BOOTSTRAP, MIN_BOOTSTRAP
 from bboxqa.pipelines.rating_notes import notes_of
 
-__all__ = [
-    "INTERVALS",
-    "check_bootstrap",
-    "check_level",
-    "check_ratings",
-    "estimates_of",
-    "measure",
-]
-
-
 INTERVALS = ("percentile", "bca")
 """How intervals are made of the replicates."""
 

@@ -11,8 +11,6 @@ from bboxqa.model.annotations import Dataset
 from bboxqa.model.results import ThresholdResult
 from bboxqa.model.settings import AgreeSettings
 
-__all__ = ["FEW_CLUSTERS", "image_notes"]
-
 FEW_CLUSTERS = 20
 """With fewer clusters, intervals by resampling them are known to be too narrow."""
 

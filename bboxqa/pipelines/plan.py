@@ -15,8 +15,6 @@ from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import agree_with
 
-__all__ = ["ImagePlan", "plan_images"]
-
 
 @dataclass(frozen=True, slots=True)
 class ImagePlan:

@@ -13,8 +13,6 @@ from bboxqa.core.text import count
 from bboxqa.model.estimates import Estimate, PairTable
 from bboxqa.pipelines.notes import FEW_CLUSTERS
 
-__all__ = ["missing_intervals", "notes_of"]
-
 # A bias of so many standard errors is reported.
 _NOTABLE = 0.25
 # Coefficients with the standard error of Gwet (2014).

@@ -10,8 +10,6 @@ from bboxqa.formats.dataset.reader import read_dataset
 from bboxqa.formats.registry import format_of
 from bboxqa.model.annotations import Dataset
 
-__all__ = ["read_coco"]
-
 _LISTED = 10
 _FILES_NAMED = 3
 

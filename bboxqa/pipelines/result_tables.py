@@ -10,8 +10,6 @@ from bboxqa.model.reliability import Cell, Coincidences, ReliabilityData
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.units import UnitTable
 
-__all__ = ["category_table", "image_table", "pair_table", "unit_table"]
-
 _UNDEFINED = "undefined: no two values that could differ"
 
 

@@ -10,8 +10,6 @@ from bboxqa.matching import registry as matchers
 from bboxqa.model.settings import AgreeSettings, setting_names, settings_from
 from bboxqa.model.settings_files import read_settings
 
-__all__ = ["agree_settings_from", "read_agree_settings"]
-
 
 def agree_settings_from(
     values: Mapping[str, Any], where: str = "", names: Mapping[str, str] | None = None

@@ -16,8 +16,6 @@ from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.counting import AgreementCounts, ImagePart, reliability_of
 from bboxqa.pipelines.result_tables import category_table, image_table, pair_table, unit_table
 
-__all__ = ["threshold_results"]
-
 _Intervals = dict[tuple[int, str], FloatArray]
 """Intervals by index of the threshold and "pooled" or "mean", (1, 2), or "categories", (K, 2)."""
 

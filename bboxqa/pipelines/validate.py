@@ -22,8 +22,6 @@ from bboxqa.rules.facts.image_folder import scan_images
 from bboxqa.rules.fixes import Fixed, fix
 from bboxqa.rules.runner import validate_documents
 
-__all__ = ["fix_file", "validate", "validate_with"]
-
 
 def validate(
     source: AnyPath | Sequence[AnyPath] | Mapping[str, Any],

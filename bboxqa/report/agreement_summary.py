@@ -11,8 +11,6 @@ from bboxqa.model.results import AgreementResult, ThresholdResult
 from bboxqa.report.json_text import json_text
 from bboxqa.report.numbers import json_interval, json_number
 
-__all__ = ["json_lines", "summary", "summary_schema"]
-
 
 def summary(result: AgreementResult) -> dict[str, Any]:
     """Return a result as `summary_schema` describes it; None where a number is undefined.

@@ -12,8 +12,6 @@ from bboxqa.model.table import Categorical, Table
 from bboxqa.report.numbers import decimal, interval_text
 from bboxqa.report.text_table import table_lines
 
-__all__ = ["text_lines"]
-
 _ROWS = 10
 _MISSING = {"category": "counts as a category", "ignore": "is ignored"}
 _EMPTY = {

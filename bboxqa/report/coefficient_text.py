@@ -9,8 +9,6 @@ from bboxqa.report.coefficients import pairs_json
 from bboxqa.report.numbers import decimal, interval_text
 from bboxqa.report.text_table import table_lines
 
-__all__ = ["label_lines", "text_lines"]
-
 _TEXTS = {
     "task", "tier", "label", "coefficient", "95 % interval", "reading", "first", "second",
     "annotator", "of value",

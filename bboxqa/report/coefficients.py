@@ -9,8 +9,6 @@ from typing import Any
 from bboxqa.model.estimates import Estimate, LabelAgreement, TaskEstimates
 from bboxqa.report.numbers import json_interval, json_number
 
-__all__ = ["as_csv", "as_json", "labels_json", "pairs_json"]
-
 _COUNTS = ("task", "n_units", "n_annotators", "n_ratings")
 _COLUMNS = (
     *_COUNTS, "coefficient", "value", "low", "high", "standard_error", "status", "n_shared",

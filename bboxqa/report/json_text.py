@@ -5,8 +5,6 @@ from typing import Any
 
 import msgspec
 
-__all__ = ["json_text"]
-
 
 def json_text(value: Any) -> str:
     """Return a value as indented JSON, with a line end.

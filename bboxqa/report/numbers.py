@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from math import isnan, nan
 
-__all__ = ["decimal", "interval_text", "json_interval", "json_number"]
-
 
 def decimal(value: float | None) -> str:
     """Return a number with four decimals, and zero without a sign; empty where undefined.

@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from bboxqa.model.results import AgreementResult
 
-__all__ = ["VIEWS", "View", "names", "view"]
-
 View: TypeAlias = "Callable[[AgreementResult], Iterator[str]]"
 """Yields lines without their ends."""
 

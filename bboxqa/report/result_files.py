@@ -18,8 +18,6 @@ from bboxqa.model.results import AgreementResult
 from bboxqa.model.table import Categorical, Table
 from bboxqa.report.json_text import json_text
 
-__all__ = ["check_folder", "write_folder"]
-
 # A cell with one of these characters has to be quoted (RFC 4180).
 _TO_QUOTE = re.compile('[,"\r\n]')
 _TABLES = ("images", "units", "pairs", "categories")

@@ -4,8 +4,6 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import zip_longest
 from unicodedata import combining, east_asian_width
 
-__all__ = ["table_lines"]
-
 # Columns are not folded to less than this.
 _NARROWEST = 8
 

@@ -18,8 +18,6 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.runner import apply
 
-__all__ = ["Change", "Fixed", "edited", "fix"]
-
 # One fix can enable another; no file has needed as many passes.
 _MAX_PASSES = 10
 

@@ -15,8 +15,6 @@ from bboxqa.rules.base.example_files import records
 from bboxqa.rules.base.rule import ABSENT, Example, Rule
 from bboxqa.rules.registry import RULES, known_rules
 
-__all__ = ["example_lines", "list_lines", "markdown", "page_lines"]
-
 _WIDTH = 80
 _EXAMPLE = 400
 _FAMILIES = {

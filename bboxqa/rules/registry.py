@@ -17,8 +17,6 @@ from bboxqa.rules.images import image_files, image_names, image_sizes, image_spl
 from bboxqa.rules.outlines import keypoints, ring_forms, ring_geometry, run_length_masks
 from bboxqa.rules.structure import annotation_fields, image_fields, json_text, top_level
 
-__all__ = ["RULES", "known_rules", "select"]
-
 _MODULES = (
     json_text, top_level, annotation_fields, image_fields,
     id_types, identifiers, references,

@@ -21,8 +21,6 @@ from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.exporters import QUIRKS, exporter
 from bboxqa.rules.registry import known_rules, select
 
-__all__ = ["apply", "chosen_rules", "describe", "validate_documents"]
-
 _EXCERPT = 160
 _MANY = 10
 _SCOPES = {"record", "data set"}

@@ -8,8 +8,6 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.errors import ConfigError
 
-__all__ = ["LEVELS", "Distance", "Metric", "centred", "midranks", "pairwise_metric"]
-
 LEVELS = ("nominal", "ordinal", "interval", "ratio")
 
 Distance = Callable[[FloatArray, FloatArray], FloatArray]

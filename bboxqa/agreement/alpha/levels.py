@@ -38,8 +38,6 @@ from bboxqa.agreement.uncertainty.sum_table import SumTable
 from bboxqa.core.arrays import FloatArray, sum_by
 from bboxqa.core.errors import ConfigError
 
-__all__ = ["alpha", "pairable_marginal", "unit_disagreement"]
-
 
 def pairable_marginal(counts: UnitCounts) -> FloatArray:
     """Return how often each value occurs in units of two ratings or more, (K,) float64."""

@@ -9,17 +9,6 @@ from bboxqa.agreement.uncertainty.estimator import NO_PAIR, NO_VARIATION, OK, ON
 from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, sum_by
 from bboxqa.model.reliability import Coincidences
 
-__all__ = [
-    "Alpha",
-    "alpha_of_sums",
-    "alpha_per_category",
-    "alpha_per_group",
-    "alpha_per_pair",
-    "nominal_alpha",
-    "pooled_alpha",
-    "value_sums",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class Alpha:

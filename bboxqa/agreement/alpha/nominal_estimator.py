@@ -19,8 +19,6 @@ from bboxqa.agreement.uncertainty.sum_table import SumTable, table_of
 from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, sum_by
 from bboxqa.model.reliability import Coincidences
 
-__all__ = ["image_estimators", "nominal_estimator"]
-
 # The tables of all thresholds are dense up to so many cells together.
 _DENSE = 1 << 23
 

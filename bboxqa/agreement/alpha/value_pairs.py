@@ -8,8 +8,6 @@ from bboxqa.agreement.counts.unit_counts import UnitCounts
 from bboxqa.agreement.uncertainty.sum_table import table_of
 from bboxqa.core.arrays import FloatArray, IndexArray, frozen_arrays, rows, run_starts
 
-__all__ = ["ValuePairs", "value_pairs"]
-
 
 @frozen_arrays
 class ValuePairs:

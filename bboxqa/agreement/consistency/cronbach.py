@@ -14,20 +14,6 @@ from bboxqa.core.text import count
 from bboxqa.model.estimates import Estimate
 from bboxqa.model.reliability import Cell, ReliabilityData
 
-__all__ = [
-    "CONTRADICTION",
-    "CRONBACH_WARNING",
-    "NO_SPREAD",
-    "TOO_FEW",
-    "centred_columns",
-    "complete_units",
-    "cronbach",
-    "cronbach_alpha",
-    "cronbach_of_sums",
-    "cronbach_sums",
-    "f_quantiles",
-]
-
 TOO_FEW = "undefined: it needs two annotators, and two units that were rated by all of them"
 NO_SPREAD = "undefined: all units have the same total of ratings"
 CONTRADICTION = "undefined: covariances that come from different units contradict each other"

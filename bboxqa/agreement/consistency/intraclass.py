@@ -17,8 +17,6 @@ from bboxqa.agreement.consistency.cronbach import (
 from bboxqa.core.arrays import FloatArray
 from bboxqa.model.estimates import Estimate
 
-__all__ = ["FORMS", "intraclass_correlations"]
-
 FORMS = ("ICC1", "ICC2", "ICC3", "ICC1k", "ICC2k", "ICC3k")
 
 # Sums of squares that cancel leave a residue of about 1e-16 of their terms.

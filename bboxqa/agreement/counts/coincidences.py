@@ -9,8 +9,6 @@ from bboxqa.agreement.counts.unit_counts import UnitCounts, unit_counts
 from bboxqa.core.arrays import FloatArray, IndexArray, run_starts
 from bboxqa.model.reliability import Coincidences, ReliabilityData
 
-__all__ = ["coincidence_matrix", "coincidences", "coincidences_of", "join_coincidences"]
-
 
 def coincidences(data: ReliabilityData, missing: str) -> Coincidences:
     """Count the coincidences of each value with itself, and all of its pairable values.

@@ -7,8 +7,6 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, IndexArray, frozen_arrays, rows, sum_by
 from bboxqa.model.reliability import Cell, ReliabilityData
 
-__all__ = ["PairCounts", "cell_pairs", "count_pairs", "join_pairs"]
-
 
 @frozen_arrays
 class PairCounts:

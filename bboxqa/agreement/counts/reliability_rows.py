@@ -7,8 +7,6 @@ from bboxqa.model.annotations import Annotations
 from bboxqa.model.reliability import Cell, ReliabilityData
 from bboxqa.model.units import UnitTable
 
-__all__ = ["from_table", "from_units"]
-
 
 def from_units(
     annotations: Annotations,

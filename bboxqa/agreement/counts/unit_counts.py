@@ -5,8 +5,6 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, frozen_arrays, run_starts
 from bboxqa.model.reliability import Cell, ReliabilityData
 
-__all__ = ["UnitCounts", "unit_counts"]
-
 
 @frozen_arrays
 class UnitCounts:

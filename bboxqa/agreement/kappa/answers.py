@@ -17,8 +17,6 @@ from bboxqa.core.arrays import (
 )
 from bboxqa.model.reliability import ReliabilityData
 
-__all__ = ["AnswerPairs", "answer_chunks"]
-
 # Pairs of answers held at a time, unless one annotator has more.
 _CHUNK = 1 << 20
 

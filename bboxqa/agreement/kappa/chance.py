@@ -25,14 +25,6 @@ from bboxqa.agreement.uncertainty.linear import NO_ERROR, fisher_interval
 from bboxqa.agreement.uncertainty.sum_table import SumTable, table_of
 from bboxqa.core.arrays import FloatArray, IndexArray, compact, frozen_arrays, sum_by
 
-__all__ = [
-    "EXPECTATIONS",
-    "ValueKappas",
-    "chance_corrected",
-    "fleiss_per_value",
-    "unit_agreement",
-]
-
 EXPECTATIONS = ("none", "fleiss", "uniform", "gwet")
 """What is expected by chance: nothing (percent agreement); that annotators draw values from the
 common distribution (Fleiss 1971; Scott 1955 for two annotators); that all values are equally

@@ -17,8 +17,6 @@ from bboxqa.agreement.uncertainty.sum_table import SumTable, table_of
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, sum_by
 from bboxqa.model.reliability import ReliabilityData
 
-__all__ = ["NO_CHANCE", "choice_pairs"]
-
 NO_CHANCE = "undefined: the chance agreement of a pair is 1, but the pair disagrees"
 
 

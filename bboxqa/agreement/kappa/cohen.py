@@ -20,8 +20,6 @@ from bboxqa.agreement.uncertainty.sum_table import SumTable, table_of
 from bboxqa.core.arrays import FloatArray, IndexArray, compact, sum_by
 from bboxqa.model.reliability import ReliabilityData
 
-__all__ = ["cohen_pairs"]
-
 # Cells of tables held at a time.
 _CHUNK = 1 << 22
 

@@ -20,8 +20,6 @@ from bboxqa.agreement.uncertainty.sum_table import SumTable, table_of
 from bboxqa.core.arrays import FloatArray, sum_by
 from bboxqa.model.reliability import Cell, ReliabilityData
 
-__all__ = ["conger_kappa"]
-
 
 def _expected(
     given: FloatArray, weights: FloatArray | None

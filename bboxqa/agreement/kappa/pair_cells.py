@@ -11,8 +11,6 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray, IndexArray, frozen_arrays
 from bboxqa.model.reliability import ReliabilityData
 
-__all__ = ["PairCells", "cell_chunks", "prefers_cells"]
-
 # Below this number of answers, a pair is faster among others.
 _MANY = 2000
 # The least share of units that a pair has to share: the others take time, too.

@@ -35,17 +35,6 @@ from bboxqa.core.arrays import (
 from bboxqa.model.estimates import PairTable
 from bboxqa.model.reliability import ReliabilityData
 
-__all__ = [
-    "BY_CONVENTION",
-    "PairBlock",
-    "PairKappas",
-    "kappa_of",
-    "mean_of_pairs",
-    "pair_kappas",
-    "sum_by_cluster",
-    "with_single",
-]
-
 BY_CONVENTION = (
     "1 by convention: each pair was certain to agree, for instance by using one value only"
 )

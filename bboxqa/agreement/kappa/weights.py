@@ -7,8 +7,6 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import ConfigError
 
-__all__ = ["WEIGHTS", "agreement_weights"]
-
 WEIGHTS = ("identity", "linear", "quadratic")
 
 # A table of this many values squared takes 200 MB.

@@ -14,8 +14,6 @@ from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, sum_
 from bboxqa.model.ratings import Ratings
 from bboxqa.model.reliability import Cell
 
-__all__ = ["cronbach_of_points", "label_agreement"]
-
 # A variance below this share of the squares is rounding.
 _ROUNDING = 1e-26
 

@@ -8,8 +8,6 @@ import numpy as np
 
 from bboxqa.core.arrays import IndexArray, IntArray
 
-__all__ = ["Overlaps", "overlapping", "without_overlaps"]
-
 Overlaps = Literal["refuse", "first", "last", "longest"]
 
 

@@ -14,12 +14,6 @@ from bboxqa.model.ratings import Ratings
 from bboxqa.model.recordings import Segments, describe, segment_problems
 from bboxqa.model.reliability import Cell, ReliabilityData
 
-__all__ = [
-    "BACKGROUND",
-    "overlapping_segments",
-    "sweep",
-]
-
 BACKGROUND = "(nothing marked)"
 _ADVICE = (
     "Correct them, put what may happen together into different tiers, or choose which segment "

@@ -9,8 +9,6 @@ from bboxqa.agreement.uncertainty.estimator import OK, Estimator
 from bboxqa.agreement.uncertainty.resampling import drawn_weights, percentile_interval
 from bboxqa.core.arrays import FloatArray, IndexArray
 
-__all__ = ["APART", "Difference", "paired_difference"]
-
 APART = "no common cluster: the two share no unit or cluster, and were resampled independently"
 
 

@@ -9,18 +9,6 @@ import numpy as np
 from bboxqa.agreement.uncertainty.sum_table import SumTable
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, frozen_arrays, sum_by
 
-__all__ = [
-    "NO_PAIR",
-    "NO_VARIATION",
-    "OK",
-    "ONE_IMAGE",
-    "ROUNDING",
-    "Estimator",
-    "clustered_error",
-    "clusters_of",
-    "undefined",
-]
-
 OK = "ok"
 NO_PAIR = "undefined: no unit has two values to compare"
 NO_VARIATION = "undefined: only one value occurs, so no disagreement is possible"

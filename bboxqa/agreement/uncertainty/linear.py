@@ -9,8 +9,6 @@ from bboxqa.agreement.uncertainty.resampling import LEVEL, jackknife_error
 from bboxqa.agreement.uncertainty.sum_table import SumTable
 from bboxqa.core.arrays import FloatArray, IndexArray
 
-__all__ = ["FEWEST", "NO_ERROR", "fisher_interval", "pseudo_value_estimator"]
-
 FEWEST = 10
 """With fewer clusters, intervals from standard errors cover the truth too rarely."""
 NO_ERROR = 1e-12

@@ -12,16 +12,6 @@ from bboxqa.agreement.uncertainty.sum_table import SumTable
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.types import Steps
 
-__all__ = [
-    "LEVEL",
-    "bca_interval",
-    "drawn_weights",
-    "jackknife",
-    "jackknife_error",
-    "percentile_interval",
-    "replicates_of_all",
-]
-
 Name = TypeVar("Name", bound=Hashable)
 
 LEVEL = 0.95

@@ -9,8 +9,6 @@ from bboxqa.agreement.uncertainty.estimator import OK, Estimator
 from bboxqa.agreement.uncertainty.resampling import percentile_interval, replicates_of_all
 from bboxqa.core.errors import ConfigError
 
-__all__ = ["Plan", "plan_clusters"]
-
 
 @dataclass(frozen=True, slots=True)
 class Plan:

@@ -9,8 +9,6 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, sum_by
 
-__all__ = ["SumTable", "table_of"]
-
 # Tables of up to so many cells are dense; scipy is loaded for larger ones only.
 _DENSE = 1 << 22
 

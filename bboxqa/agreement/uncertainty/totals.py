@@ -9,8 +9,6 @@ from bboxqa.agreement.uncertainty.estimator import OK
 from bboxqa.agreement.uncertainty.linear import fisher_interval
 from bboxqa.model.estimates import Estimate, TaskEstimates
 
-__all__ = ["totals"]
-
 
 def totals(tasks: Sequence[TaskEstimates]) -> dict[str, Estimate]:
     """Return the mean over tasks of each mean over pairs, weighted by the answers compared.

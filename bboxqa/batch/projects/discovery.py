@@ -11,18 +11,6 @@ from typing import NamedTuple, TypeVar
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.inputs import RESULT_FILES
 
-__all__ = [
-    "LOOKED_AT",
-    "SETTINGS_FILE",
-    "Discovered",
-    "Project",
-    "Unreadable",
-    "discover",
-    "home_of",
-    "is_coco",
-    "sort_files",
-]
-
 _File = TypeVar("_File")
 
 SETTINGS_FILE = "bboxqa.toml"

@@ -13,18 +13,6 @@ from bboxqa.batch.projects.discovery import Project, Unreadable
 from bboxqa.core.errors import ConfigError, OutputError
 from bboxqa.core.text import clean
 
-__all__ = [
-    "AT_A_TIME",
-    "Content",
-    "Stored",
-    "contents_of",
-    "contents_to_fetch",
-    "error_text",
-    "fetched",
-    "is_url",
-    "system_of",
-]
-
 # Keys under which stores list properties that change with the content of a file.
 _STAMPS = ("size", "ETag", "etag", "md5", "md5Hash", "mtime", "LastModified", "last_modified")
 _STAMPS_OF_OTHERS = ("updated", "created", "generation")

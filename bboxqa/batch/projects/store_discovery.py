@@ -25,8 +25,6 @@ from bboxqa.batch.projects.store import (
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.inputs import RESULT_FILES
 
-__all__ = ["find_projects"]
-
 _IMAGES = "images"
 _HERE = Path()
 

@@ -29,8 +29,6 @@ from bboxqa.core.version import __version__
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-__all__ = ["connected", "run_on", "run_projects"]
-
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
 

@@ -16,8 +16,6 @@ from bboxqa.pipelines.counting import (
     split_images,
 )
 
-__all__ = ["count_on_cluster"]
-
 # Annotations of a part: half a second of work, much longer than it takes to send.
 _BOXES, _OUTLINES = 200_000, 50_000
 # How many parts one task joins.

@@ -22,8 +22,6 @@ from bboxqa.core.parallel import cores, limit_threads
 if TYPE_CHECKING:
     from multiprocessing.context import ForkServerContext, SpawnContext
 
-__all__ = ["Outcome", "WorkerDied", "exit_reason", "run_all"]
-
 _Task = TypeVar("_Task")
 _Result = TypeVar("_Result")
 

@@ -4,8 +4,6 @@ from collections import deque
 from collections.abc import Sequence
 from heapq import heappop, heappush
 
-__all__ = ["n_two_core"]
-
 # Speed-up when a second process validates, measured with 1,000,000 boxes.
 _FASTER = 1.6
 # Among more projects than this, only very large ones matter at the end.

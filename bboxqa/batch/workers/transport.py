@@ -14,8 +14,6 @@ from bboxqa.batch.validation import RunElsewhere, ValidationOutcome, validate_pr
 from bboxqa.core.errors import BboxqaError, OutputError
 from bboxqa.pipelines.agree import CountAll
 
-__all__ = ["PackedResult", "Task", "run_packed", "run_task", "validate_fetched", "write_packed"]
-
 Task = tuple[Project, str]
 """A project and the key of its result."""
 

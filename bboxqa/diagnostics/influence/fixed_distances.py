@@ -15,8 +15,6 @@ from bboxqa.agreement.counts.unit_counts import UnitCounts
 from bboxqa.core.arrays import FloatArray, IndexArray, rows, run_starts, sum_by
 from bboxqa.core.errors import ConfigError
 
-__all__ = ["FixedDistances", "fixed_distances"]
-
 # Numbers held at a time.
 _CHUNK = 1 << 20
 

@@ -26,8 +26,6 @@ from bboxqa.diagnostics.influence.leave_out_ranks import (
 from bboxqa.diagnostics.influence.lost_ratings import RatingsWithout, Remainder, ratings_without
 from bboxqa.model.reliability import ReliabilityData
 
-__all__ = ["alpha_without_annotators", "alpha_without_units", "alpha_without_values"]
-
 # Remainders below this share of the whole are counted again.
 _FEW = 1e-6
 

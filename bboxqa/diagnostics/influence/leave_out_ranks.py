@@ -16,8 +16,6 @@ from bboxqa.agreement.uncertainty.estimator import ROUNDING
 from bboxqa.core.arrays import FloatArray, IndexArray, rows, sum_by
 from bboxqa.diagnostics.influence.lost_ratings import RatingsWithout, Remainder
 
-__all__ = ["ranked_without_annotators", "ranked_without_units", "ranked_without_values"]
-
 # A table of each two values is made up to this number of values.
 _MOST_RANKED = 2000
 # Numbers of a table that are held at once.

@@ -6,8 +6,6 @@ from bboxqa.agreement.counts.unit_counts import UnitCounts
 from bboxqa.core.arrays import FloatArray, IndexArray, frozen_arrays, sum_by
 from bboxqa.model.reliability import Cell, ReliabilityData
 
-__all__ = ["RatingsWithout", "Remainder", "ratings_without"]
-
 
 @frozen_arrays
 class Remainder:

@@ -8,8 +8,6 @@ from bboxqa.agreement.uncertainty.estimator import OK
 from bboxqa.examples.walks.walk_parts import MISSING, digits, hang, short, table
 from bboxqa.model.reliability import ReliabilityData
 
-__all__ = ["alpha_of", "alpha_text", "matrix_text", "matrix_values"]
-
 # A box that was not drawn counts as a category of its own in all worked examples.
 _MISSING = "category"
 

@@ -25,8 +25,6 @@ from bboxqa.examples.walks.walk_units import NOBODY, Row, braces, match_boxes, u
 from bboxqa.geometry.candidates import TOLERANCE
 from bboxqa.model.units import UnitTable
 
-__all__ = ["walk_image"]
-
 
 def walk_image(name: str, expected: Mapping[str, Any] | None = None) -> Walk:
     """Walk through an example image."""

@@ -11,8 +11,6 @@ from bboxqa.examples.walks.walk_parts import Check, Step, Walk, check, digits, h
 from bboxqa.geometry.kernels.boxes import bbox_iou, corners, overlap
 from bboxqa.geometry.kernels.rasters import draw_inclusive, raster_areas
 
-__all__ = ["walk_iou"]
-
 _NOTES = (
     (
         "Boxes 5: the source states an IoU of 0.6667 for a B that is shifted both across and "

@@ -12,8 +12,6 @@ from bboxqa.examples.walks.walk_parts import Step, Walk, check, digits, table
 from bboxqa.examples.walks.walk_units import NOBODY
 from bboxqa.model.reliability import ReliabilityData
 
-__all__ = ["walk_krippendorff"]
-
 _NOTES = ("Table 5: the source has alpha without its sign. D_o / D_e is 1.2, and 1 - 1.2 = -0.2.",)
 
 

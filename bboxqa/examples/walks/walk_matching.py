@@ -21,8 +21,6 @@ from bboxqa.examples.walks.walk_parts import (
 from bboxqa.examples.walks.walk_units import braces, match_boxes, unit_rows
 from bboxqa.model.annotations import Annotations, Dataset
 
-__all__ = ["walk_matching"]
-
 _IOU_THRESHOLD = 0.5
 
 _Boxes = Mapping[str, Mapping[str, Any]]

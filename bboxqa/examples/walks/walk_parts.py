@@ -9,11 +9,6 @@ from typing import NamedTuple
 from bboxqa.report.numbers import decimal
 from bboxqa.report.text_table import table_lines
 
-__all__ = [
-    "MISSING", "WIDTH", "Check", "Step", "Walk", "check", "digits", "hang", "short",
-    "side_by_side", "table",
-]  # fmt: skip
-
 WIDTH = 92
 """The longest line of running text; tables may be a little wider, up to 100."""
 

@@ -14,8 +14,6 @@ from bboxqa.geometry.kernels.boxes import bbox_iou, corners
 from bboxqa.model.annotations import Dataset
 from bboxqa.pipelines.read import read_coco
 
-__all__ = ["Scene", "load_scene"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scene:

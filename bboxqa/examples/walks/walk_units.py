@@ -7,8 +7,6 @@ from bboxqa.matching.match import match
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.units import UnitTable
 
-__all__ = ["NOBODY", "Row", "braces", "match_boxes", "unit_rows"]
-
 Row = tuple[int | None, ...]
 """One unit: an annotation id per annotator, or None."""
 

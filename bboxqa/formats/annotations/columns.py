@@ -25,8 +25,6 @@ from bboxqa.formats.annotations.records import (
 from bboxqa.model.annotations import Source
 from bboxqa.model.outlines import Segmentations
 
-__all__ = ["AnnotationFile", "Authors", "Columns", "ColumnsBuilder"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Authors:

@@ -10,8 +10,6 @@ from bboxqa.formats.annotations.records import OutlinedAnnotation, Rle
 from bboxqa.model.outlines import SegmentationKind, Segmentations
 from bboxqa.model.run_lengths import MAX_MASK_PIXELS, compress_counts, decode_counts
 
-__all__ = ["OutlinesBuilder"]
-
 
 class OutlinesBuilder:
     """Collects outlines, and the problems of those that cannot be used.

@@ -7,24 +7,6 @@ import msgspec
 
 from bboxqa.core.text import clean
 
-__all__ = [
-    "ANNOTATOR_KEYS",
-    "ASKED_KEYS",
-    "ID_KEYS",
-    "LISTS",
-    "Annotation",
-    "Attributes",
-    "Category",
-    "Image",
-    "OutlinedAnnotation",
-    "Rle",
-    "TopLevel",
-    "annotation_type",
-    "annotator_name",
-    "author_field",
-    "whole_number",
-]
-
 ANNOTATOR_KEYS = (
     "annotator",
     "annotator_id",

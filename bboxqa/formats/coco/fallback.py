@@ -20,8 +20,6 @@ from bboxqa.formats.annotations.records import (
 from bboxqa.formats.document.content import BYTE_ORDER_MARK, RawDocument
 from bboxqa.formats.document.record_list import RecordList
 
-__all__ = ["read_fallback"]
-
 
 def read_fallback(
     document: RawDocument, records: Mapping[str, RecordList], builder: ColumnsBuilder

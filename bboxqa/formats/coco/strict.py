@@ -23,8 +23,6 @@ from bboxqa.formats.format import Format
 from bboxqa.formats.windows import Cut, in_two_halves, next_cut, release_before
 from bboxqa.model.annotations import Source
 
-__all__ = ["COCO", "read_file"]
-
 _ANNOTATIONS = re.compile(rb'"annotations"\s*:\s*\[')
 _END = re.compile(rb"\s*\]")
 # Put in front of the rest of the list, to recognise it.

@@ -11,8 +11,6 @@ from bboxqa.core.errors import ConfigError, DatasetError, NothingToCompareError
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS, ASKED_KEYS, Image, annotator_name
 
-__all__ = ["WAYS", "Attribution", "attribute"]
-
 WAYS = ("annotator-key", "image-records", "files")
 """The ways to find out who annotated what, in the order in which they are tried."""
 

@@ -16,8 +16,6 @@ from bboxqa.formats.dataset.merge import IndexedAnnotations, merge
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.outlines import Segmentations
 
-__all__ = ["join"]
-
 # In pixels. Beyond this, areas are not exact to a pixel; no image is as large.
 _MAX_COORDINATE = 1e9
 _CHUNK = 1 << 20

@@ -11,8 +11,6 @@ from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.model.annotations import Annotations
 from bboxqa.model.selection import OF_ANNOTATIONS, join_outlines
 
-__all__ = ["IndexedAnnotations", "merge"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class IndexedAnnotations:

@@ -17,8 +17,6 @@ from bboxqa.formats.inputs import list_files
 from bboxqa.formats.registry import added_suffixes, format_of
 from bboxqa.model.annotations import Dataset
 
-__all__ = ["read_dataset"]
-
 
 def _names_of(files: Sequence[Path]) -> list[str]:
     """Return a name per file: its stem, with as many folders as make it unique."""

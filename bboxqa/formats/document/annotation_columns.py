@@ -6,8 +6,6 @@ from enum import IntEnum
 from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, IntArray, frozen_arrays
 from bboxqa.core.memory import release_pages
 
-__all__ = ["AnnotationColumns", "Form", "Keypoints", "Kind", "Rings", "Rles"]
-
 
 class Kind(IntEnum):
     """The type of the value of a key."""

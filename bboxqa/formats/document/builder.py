@@ -27,8 +27,6 @@ from bboxqa.formats.document.raw_values import (
     kinds_of,
 )
 
-__all__ = ["AnnotationsBuilder"]
-
 _FIELDS = (*ID_KEYS, "bbox", "area", "iscrowd", "segmentation", "keypoints", "num_keypoints")
 
 # Type and width of columns, by the field of `AnnotationColumns` or `Rles`.

@@ -6,8 +6,6 @@ from typing import Any, Protocol
 from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.windows import Text
 
-__all__ = ["AGAIN", "Chunk", "ValueReader"]
-
 AGAIN = object()
 """Returned where a value may continue after the end of a chunk."""
 

@@ -8,8 +8,6 @@ from bboxqa.formats.document.annotation_columns import AnnotationColumns, Kind
 from bboxqa.formats.document.builder import AnnotationsBuilder
 from bboxqa.formats.windows import Text
 
-__all__ = ["BYTE_ORDER_MARK", "RawDocument", "Section"]
-
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 """Written by some programs at the beginning of UTF-8."""
 

@@ -9,8 +9,6 @@ from bboxqa.formats.document.annotation_columns import Form
 from bboxqa.formats.document.raw_values import MISSING, NUMBERS, are_numbers
 from bboxqa.model.run_lengths import MAX_MASK_PIXELS, decode_counts
 
-__all__ = ["form_of", "rle_of"]
-
 
 def form_of(value: Any) -> int:
     """Return the form of an outline."""

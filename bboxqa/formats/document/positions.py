@@ -16,8 +16,6 @@ from bboxqa.formats.document.content import BYTE_ORDER_MARK, RawDocument
 from bboxqa.formats.windows import BETWEEN_RECORDS, Text
 from bboxqa.model.findings import Spot
 
-__all__ = ["BLANKS", "Locator", "Span", "spots"]
-
 BLANKS = b" \t\n\r"
 """The whitespace of json."""
 

@@ -10,8 +10,6 @@ import numpy as np
 from bboxqa.core.arrays import ByteArray, FloatArray
 from bboxqa.formats.document.annotation_columns import Kind
 
-__all__ = ["MISSING", "NUMBERS", "Missing", "are_numbers", "column_of", "floats", "kinds_of"]
-
 NUMBERS = {int, float}
 """The types of numbers; bool is not one of them."""
 

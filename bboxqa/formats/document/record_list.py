@@ -11,8 +11,6 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.memory import release_pages
 from bboxqa.formats.windows import Text
 
-__all__ = ["RecordList", "decoded"]
-
 
 def decoded(part: bytes) -> list[Any]:
     """Return the records of a part of a list.

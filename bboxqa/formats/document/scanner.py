@@ -19,8 +19,6 @@ from bboxqa.formats.document.content import RawDocument, Section
 from bboxqa.formats.document.record_list import RecordList, decoded
 from bboxqa.formats.windows import Cut, in_two_halves, next_cut, release_before
 
-__all__ = ["Scanner", "Sink"]
-
 _BLANK = re.compile(rb"[ \t\n\r]*")
 _ENDED_KEY = re.compile(rb'"\s*:')
 _COLON, _QUOTE, _SPACE = b':" '

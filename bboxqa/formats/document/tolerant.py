@@ -15,8 +15,6 @@ from bboxqa.formats.document.record_list import RecordList
 from bboxqa.formats.document.scanner import Scanner, Sink
 from bboxqa.formats.windows import Text
 
-__all__ = ["read_bytes", "read_path", "read_records"]
-
 _MARKS = (
     (BYTE_ORDER_MARK, "utf-8-sig", "UTF-8 with a byte order mark"),
     (b"\xff\xfe\x00\x00", "utf-32", "UTF-32"),

@@ -17,16 +17,6 @@ from collections.abc import Sequence
 
 from bboxqa.model.labels import number_of
 
-__all__ = [
-    "are_names",
-    "looks_like_annotators",
-    "looks_like_pictures",
-    "looks_like_units",
-    "names_of_annotators",
-    "names_of_things",
-    "names_of_units",
-]
-
 _KEY = r"([ _-]?(id|name|no|number|index))?"
 _PEOPLE = r"(annotator|rater|coder|judge|observer|labell?er|reviewer|worker)"
 _THINGS = (

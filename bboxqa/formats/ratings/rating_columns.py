@@ -14,17 +14,6 @@ from bboxqa.model.labels import Coded, LabelColumn, code, column_of, number_of
 from bboxqa.model.ratings import Ratings
 from bboxqa.model.reliability import Cell, ReliabilityData
 
-__all__ = [
-    "Places",
-    "RatingColumns",
-    "assemble",
-    "from_array",
-    "from_cells",
-    "from_columns",
-    "reliability",
-]
-
-
 _FIELDS = ("unit", "annotator", "value", "cluster", "n_options")
 Places = Callable[[IndexArray], Sequence[str]]
 

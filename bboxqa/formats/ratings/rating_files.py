@@ -19,8 +19,6 @@ from bboxqa.formats.tables.table_files import TableFile, open_table
 from bboxqa.model.labels import LabelColumn
 from bboxqa.model.ratings import Ratings
 
-__all__ = ["LAYOUTS", "read_ratings"]
-
 # Names of one kind are all alike; so many tell.
 _LOOKED_AT = 1000
 

@@ -20,8 +20,6 @@ from bboxqa.formats.tables.table_files import TableFile
 from bboxqa.model.labels import LabelColumn, code, number_of
 from bboxqa.model.ratings import Ratings
 
-__all__ = ["answers", "is_counts", "read_wide"]
-
 _MISSING = {"-", "#N/A", "N/A", "n/a", "NA", "NAN", "NaN", "nan", "NULL", "Null", "null"}
 _FAR = 10
 _MOST_COUNTS = 10**7

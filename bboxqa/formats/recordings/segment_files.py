@@ -15,8 +15,6 @@ from bboxqa.formats.recordings.segment_tables import Table, read_table
 from bboxqa.formats.recordings.times import TimeUnit, fraction, is_number
 from bboxqa.model.recordings import Segments, segment_problems
 
-__all__ = ["read_segments"]
-
 _NOTHING_SAYS = "nothing says whether the times are"
 _CORRECT = "Correct the file and try again."
 _UNIT_ADVICE = (

@@ -8,8 +8,6 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean
 from bboxqa.formats.recordings.times import TimeUnit, clock_time, is_number, milliseconds
 
-__all__ = ["Layout", "elan_layout", "headed_layout", "is_elan_header"]
-
 _ALIASES = {
     "start": ("begin", "onset", "from", "start time", "begin time", "time start", "tmin", "xmin"),
     "end": ("stop", "offset", "to", "until", "end time", "stop time", "time end", "tmax", "xmax"),

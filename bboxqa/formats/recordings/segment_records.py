@@ -6,8 +6,6 @@ from bboxqa.core.text import clean
 from bboxqa.formats.recordings.segment_tables import Row, Table
 from bboxqa.formats.recordings.times import TimeUnit, milliseconds
 
-__all__ = ["ONE_RECORDING", "ONE_TIER", "Record", "SegmentReading"]
-
 ONE_RECORDING = "recording"
 ONE_TIER = "segments"
 

@@ -17,8 +17,6 @@ from bboxqa.formats.recordings.segment_layouts import (
 )
 from bboxqa.model.annotations import Source
 
-__all__ = ["Row", "Table", "read_table"]
-
 # The mark of utf-32 begins with that of utf-16.
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8"),

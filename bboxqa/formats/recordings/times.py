@@ -5,8 +5,6 @@ from collections.abc import Iterable
 from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Literal
 
-__all__ = ["TimeUnit", "clock_time", "fraction", "is_number", "milliseconds"]
-
 TimeUnit = Literal["ms", "s"]
 
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:[.,]\d*)?|[.,]\d+)(?:[eE][+-]?\d{1,2})?", re.ASCII)

@@ -11,8 +11,6 @@ from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.model.labels import Coder, LabelColumn
 
-__all__ = ["Delimited"]
-
 # Few enough rows to stay in the processor's cache.
 _CHUNK = 4096
 

@@ -10,8 +10,6 @@ from bboxqa.formats.tables.delimited import Delimited
 from bboxqa.formats.tables.typed import JsonLines, Parquet
 from bboxqa.model.labels import LabelColumn
 
-__all__ = ["TableFile", "open_table"]
-
 _PARQUET = b"PAR1"
 
 

@@ -12,8 +12,6 @@ from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.model.labels import Coder, LabelColumn, label_of
 
-__all__ = ["JsonLines", "Parquet"]
-
 # Few enough rows to stay in the processor's cache.
 _CHUNK = 4096
 

@@ -7,8 +7,6 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray
 
-__all__ = ["bbox_centroid", "bbox_giou", "bbox_iou", "corners", "diagonals", "overlap"]
-
 
 def corners(bbox: FloatArray) -> FloatArray:
     """Return N boxes given as x, y, width, height, (N, 4) float64, as corners.

@@ -13,8 +13,6 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, rows, run_starts, sum_by
 from bboxqa.model.outlines import Segmentations
 
-__all__ = ["BLOCK", "Edges", "PreparedPolygons", "polygon_bounds", "polygon_outlines"]
-
 # Edges are compared in blocks first; this size was the fastest on real outlines.
 BLOCK = 8
 

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 from bboxqa.core.arrays import FloatArray, IndexArray, run_starts
 from bboxqa.model.outlines import SegmentationKind, Segmentations
 
-__all__ = ["mask_bounds", "mask_iou", "masks"]
-
 
 def masks(segmentations: Segmentations, image_size: NDArray[np.int64]) -> list[dict[str, Any]]:
     """Return N outlines as masks for pycocotools, polygons rasterised by COCO's rule.

@@ -19,8 +19,6 @@ from bboxqa.core.arrays import FloatArray, IndexArray, rows, sum_by
 from bboxqa.geometry.kernels.boxes import overlap
 from bboxqa.geometry.kernels.edges import BLOCK, Edges, PreparedPolygons
 
-__all__ = ["intersection_areas", "polygon_iou", "polygon_iou_limit"]
-
 # Pairs of blocks at a time, so that temporary arrays fit into the cache of one core.
 _CHUNK = 1 << 12
 # Keeps 0 / 0 at 0 without a mask; far below any distance in pixels.

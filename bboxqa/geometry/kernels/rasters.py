@@ -6,8 +6,6 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray
 
-__all__ = ["Draw", "burn", "draw_inclusive", "raster_areas"]
-
 Ring = FloatArray
 Draw = Callable[[list[Ring], int, int], BoolArray]
 """Draws rings in pixels of a canvas of a width and a height, as (height, width) bool."""

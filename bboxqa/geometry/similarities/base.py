@@ -12,8 +12,6 @@ from bboxqa.geometry.similarities.needs import Needs
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.outlines import Segmentations
 
-__all__ = ["ONE_PIXEL", "Compare", "Comparison", "Options", "Similarity", "packed_outlines"]
-
 ONE_PIXEL = np.array([-1.0, -1.0, 1.0, 1.0])
 """Added to bounds, since rasterising can move an edge by up to a pixel."""
 ONE_PIXEL.setflags(write=False)

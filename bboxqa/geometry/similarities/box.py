@@ -9,8 +9,6 @@ from bboxqa.geometry.kernels import boxes
 from bboxqa.geometry.similarities.base import Comparison, Options, Similarity
 from bboxqa.model.annotations import Dataset
 
-__all__ = ["BBOX", "CENTROID", "GIOU"]
-
 
 def _corners(dataset: Dataset) -> tuple[FloatArray, Counter[str]]:
     corners = boxes.corners(dataset.annotations.bbox)

@@ -8,8 +8,6 @@ from bboxqa.geometry.kernels import masks
 from bboxqa.geometry.similarities.base import Comparison, Options, Similarity, packed_outlines
 from bboxqa.model.annotations import Dataset
 
-__all__ = ["MASK"]
-
 
 def _mask(dataset: Dataset, _: Options) -> Comparison:
     segmentation, counts = packed_outlines(dataset)

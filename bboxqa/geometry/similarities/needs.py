@@ -10,8 +10,6 @@ from bboxqa.model.annotations import Dataset
 from bboxqa.model.outlines import SegmentationKind, Segmentations
 from bboxqa.model.run_lengths import MAX_MASK_PIXELS
 
-__all__ = ["Needs", "check_shapes", "describe"]
-
 Needs = Literal["boxes", "polygons", "outlines", "masks"]
 """What is compared: boxes; polygons only; outlines, where polygons are rasterised in images that
 have a mask; or masks, where all polygons are rasterised."""

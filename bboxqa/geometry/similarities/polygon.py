@@ -19,8 +19,6 @@ from bboxqa.geometry.similarities.base import (
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.outlines import SegmentationKind
 
-__all__ = ["POLYGON"]
-
 
 def _polygon(dataset: Dataset, _: Options) -> Comparison:
     segmentation, counts = packed_outlines(dataset)

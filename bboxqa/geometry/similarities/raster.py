@@ -18,8 +18,6 @@ from bboxqa.geometry.similarities.base import (
 from bboxqa.geometry.similarities.needs import describe
 from bboxqa.model.annotations import Dataset
 
-__all__ = ["PIXEL", "RASTER"]
-
 # Larger canvases are refused, since a broken file could ask for any size.
 _MAX_CANVAS = 1 << 27
 

@@ -6,8 +6,6 @@ from bboxqa.core.text import unknown_name
 from bboxqa.geometry.similarities import box, mask, polygon, raster
 from bboxqa.geometry.similarities.base import Similarity
 
-__all__ = ["GROUP", "SIMILARITIES", "names", "needs_outlines", "similarity"]
-
 GROUP = "bboxqa.similarities"
 """Entry points of this group are the similarities of other packages, by name."""
 

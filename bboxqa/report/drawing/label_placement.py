@@ -4,8 +4,6 @@ from collections.abc import Iterator, Sequence
 
 from bboxqa.report.drawing.sheet import Rectangle
 
-__all__ = ["overlap", "place_labels"]
-
 
 def overlap(first: Rectangle, second: Rectangle) -> bool:
     """Tell whether two (left, top, right, bottom) rectangles share an area.

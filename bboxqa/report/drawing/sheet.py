@@ -7,11 +7,6 @@ from typing import Literal, TypeAlias
 
 from PIL import Image, ImageDraw, ImageFont
 
-__all__ = [
-    "GREY", "INK", "PALE", "PALETTE", "PATTERNS", "Pattern", "Point", "Rectangle", "Sheet",
-    "text_size",
-]  # fmt: skip
-
 Rectangle: TypeAlias = tuple[float, float, float, float]
 
 Point: TypeAlias = tuple[float, float]

@@ -6,8 +6,6 @@ from bboxqa.model.findings import FileReport, Finding, FoundReport
 from bboxqa.report.findings.phrases import Group, groups, place, severity_counts, subject
 from bboxqa.report.pages.page import escaped, page_lines, table_lines
 
-__all__ = ["html_lines"]
-
 _FILES = {"Images": "number", "Annotations": "number", "Categories": "number"}
 _RULES = {"Severity": "word", "Findings": "number", "Fix": "word"}
 

@@ -8,8 +8,6 @@ from typing import Any
 from bboxqa.core.json_values import json_line
 from bboxqa.model.findings import FileReport, Finding, FoundReport, Severity
 
-__all__ = ["findings_schema", "json_lines", "jsonl_lines"]
-
 
 def json_lines(report: FoundReport) -> Iterator[str]:
     """Yield one JSON object, as `findings_schema` describes it, with a line for each finding."""

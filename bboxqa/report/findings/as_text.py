@@ -15,8 +15,6 @@ from bboxqa.report.findings.phrases import (
     severity_counts,
 )  # fmt: skip
 
-__all__ = ["text_lines"]
-
 _WIDTH = 80
 _EXCERPT = 100
 _EXAMPLES = 3

@@ -6,8 +6,6 @@ from typing import Protocol
 
 from bboxqa.core.text import clean, count
 
-__all__ = ["change_lines", "change_summary"]
-
 _WIDTH = 100
 
 

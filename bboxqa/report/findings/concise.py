@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from bboxqa.model.findings import Finding, FoundReport
 from bboxqa.report.findings.phrases import content, place
 
-__all__ = ["concise_line", "concise_lines"]
-
 
 def concise_lines(report: FoundReport) -> Iterator[str]:
     """Return `file:line:column: CODE severity message` for each finding."""

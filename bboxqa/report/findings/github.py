@@ -6,8 +6,6 @@ from bboxqa.core.text import one_line
 from bboxqa.model.findings import Finding, FoundReport, Severity
 from bboxqa.report.findings.phrases import content, labelled, rule_text
 
-__all__ = ["github_lines"]
-
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 _MESSAGE_SIGNS = "%\r\n"
 _PROPERTY_SIGNS = "%\r\n:,"

@@ -8,8 +8,6 @@ from bboxqa.core.text import count, one_line
 from bboxqa.model.findings import FileReport, Finding, FoundReport, Severity
 from bboxqa.report.findings.phrases import content, labelled, place, rule_text
 
-__all__ = ["junit_lines"]
-
 _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 

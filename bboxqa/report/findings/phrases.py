@@ -8,11 +8,6 @@ from bboxqa.core.json_values import json_line
 from bboxqa.core.text import count, one_line
 from bboxqa.model.findings import Finding, FoundReport, RuleText, Severity
 
-__all__ = [
-    "Group", "content", "groups", "labelled", "missing", "place", "rule_text",
-    "severity_counts", "subject",
-]  # fmt: skip
-
 _ID_LENGTH = 40
 _LEADING = ("annotation", "image", "category", "annotator")
 

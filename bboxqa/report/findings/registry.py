@@ -11,8 +11,6 @@ if TYPE_CHECKING:
 
     from bboxqa.model.findings import FoundReport
 
-__all__ = ["VIEWS", "View", "names", "view"]
-
 View: TypeAlias = "Callable[[FoundReport], Iterator[str]]"
 """Yields lines without their ends."""
 

@@ -7,8 +7,6 @@ from typing import Any
 from bboxqa.model.findings import FoundReport
 from bboxqa.report.findings.registry import view
 
-__all__ = ["Report"]
-
 
 class Report(FoundReport):
     """All findings of a run, with their views."""

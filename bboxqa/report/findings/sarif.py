@@ -12,8 +12,6 @@ from bboxqa.core.json_values import json_safe
 from bboxqa.model.findings import Finding, FoundReport, RuleText, Severity, identities
 from bboxqa.report.findings.phrases import content, missing
 
-__all__ = ["sarif_lines"]
-
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 # GitHub keeps at most this many results of a run.

@@ -7,8 +7,6 @@ from bboxqa.model.findings import FoundReport
 from bboxqa.report.findings.phrases import Group, groups
 from bboxqa.report.text_table import table_lines
 
-__all__ = ["statistics_lines"]
-
 
 def statistics_lines(report: FoundReport) -> Iterator[str]:
     """Yield a table of code, severity, number of findings, fix and title; the worst come first."""

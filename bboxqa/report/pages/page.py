@@ -5,8 +5,6 @@ from html import escape
 
 from bboxqa.core.text import one_line
 
-__all__ = ["escaped", "page_lines", "table_lines"]
-
 # Nothing is loaded and nothing runs, whatever the names in a file say.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _STYLE = """

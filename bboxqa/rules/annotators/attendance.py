@@ -14,8 +14,6 @@ from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.facts.authorship import Authorship, authorship, image_list, unique_pairs
 from bboxqa.rules.facts.document import Document
 
-__all__ = ["RULES"]
-
 
 def _uninvited(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """A002: annotations by annotators whom their image does not list."""

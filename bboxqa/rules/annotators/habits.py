@@ -18,8 +18,6 @@ from bboxqa.rules.facts.box_overlaps import first_equal
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.robust import deviations
 
-__all__ = ["RULES"]
-
 _MIN_ANNOTATORS = 4
 _MIN_ANNOTATIONS = 20
 """Annotators with fewer annotations are not compared: their habits are chance."""

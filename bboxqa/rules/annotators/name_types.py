@@ -12,8 +12,6 @@ from bboxqa.rules.base.rule import Defect
 from bboxqa.rules.facts.authorship import Authorship, image_list, names_in
 from bboxqa.rules.facts.document import Document
 
-__all__ = ["and_others", "two_types"]
-
 
 def two_types(document: Document, authors: Authorship) -> Iterator[Defect]:
     """Yield the annotators that are written both as a number (1) and as text ("1")."""

@@ -19,8 +19,6 @@ from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits
 from bboxqa.rules.facts.authorship import Authorship, authorship, image_list, names_in
 from bboxqa.rules.facts.document import Document
 
-__all__ = ["RULES"]
-
 # The user who created a record need not be the annotator who drew the box.
 _CREATOR = "created_by"
 

@@ -5,8 +5,6 @@ from typing import Any
 
 from bboxqa.rules.base.rule import ABSENT, Example
 
-__all__ = ["records", "whole_file"]
-
 _DEFAULT: dict[str, dict[str, Any]] = {
     "images": {"id": 1, "file_name": "a.jpg", "width": 100, "height": 80},
     "categories": {"id": 1, "name": "cat", "supercategory": "animal"},

@@ -13,16 +13,6 @@ from bboxqa.model.findings import Edit, Severity
 from bboxqa.rules.base.rule import Defect, Hits, LazyEdits, hits
 from bboxqa.rules.facts.document import Document, Records
 
-__all__ = [
-    "each_or_summary",
-    "first_occurrence",
-    "ids_of",
-    "record_defect",
-    "row_edits",
-    "summary_defect",
-    "value_hits",
-]
-
 _EXAMPLES = 3
 
 Place = tuple[str, int, *tuple[str | int, ...]]

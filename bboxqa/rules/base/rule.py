@@ -10,18 +10,6 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.model.findings import Edit, RuleText, Severity
 
-__all__ = [
-    "ABSENT",
-    "Defect",
-    "Example",
-    "Hits",
-    "LazyEdits",
-    "Rule",
-    "Scope",
-    "described_hits",
-    "hits",
-]
-
 Scope = Literal["record", "data set", "files", "images"]
 Fix = Literal["safe", "unsafe"]
 

@@ -19,8 +19,6 @@ from bboxqa.rules.facts.image_bounds import rounded_number
 from bboxqa.rules.facts.ring_measures import ring_lengths
 from bboxqa.rules.facts.ring_shapes import crossing
 
-__all__ = ["RULES"]
-
 # Fewer cases than this are not taken for a habit of a program.
 _ENOUGH = 5
 

@@ -14,8 +14,6 @@ from bboxqa.rules.facts.box_layout import diagnose
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import rounded_values, row_max, row_min, size_text
 
-__all__ = ["RULES"]
-
 
 def _no_area(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     bbox = document.annotations.bbox

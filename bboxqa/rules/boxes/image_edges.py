@@ -24,8 +24,6 @@ from bboxqa.rules.facts.image_bounds import (
     size_text,
 )
 
-__all__ = ["RULES"]
-
 # In pixels: less than this is rounding of the program that wrote the file.
 _ROUNDING = 1e-3
 _SIDES = ("left of", "above", "right of", "below")

@@ -13,8 +13,6 @@ from bboxqa.rules.facts.box_layout import Layout, diagnose, swapped_images
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import rounded_number, rounded_values
 
-__all__ = ["RULES"]
-
 Check = Callable[[Document, ValidateSettings], Iterable[Hits]]
 _EXPECTED = "x, y, width, height in pixels"
 

@@ -12,8 +12,6 @@ from bboxqa.rules.base.reporting import record_defect, summary_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.facts.document import Document
 
-__all__ = ["RULES"]
-
 # More contradicting categories than this are one finding.
 _MANY = 10
 

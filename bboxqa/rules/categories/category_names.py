@@ -14,8 +14,6 @@ from bboxqa.rules.base.rule import Defect, Hits, LazyEdits, Rule, hits
 from bboxqa.rules.categories.category_use import repeats, root_category, used_categories
 from bboxqa.rules.facts.document import Document
 
-__all__ = ["RULES"]
-
 
 def _repeated_name(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """C002: names that an earlier category has."""

@@ -12,8 +12,6 @@ from bboxqa.rules.base.reporting import record_defect, row_edits, summary_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.facts.document import Document
 
-__all__ = ["RULES", "repeats", "root_category", "used_categories"]
-
 # More unused categories than this are one finding.
 _MANY = 10
 

@@ -24,8 +24,6 @@ from bboxqa.rules.facts.box_layout import diagnose
 from bboxqa.rules.facts.box_overlaps import BoxColumn, Columns, first_equal, overlapping
 from bboxqa.rules.facts.document import Document
 
-__all__ = ["RULES"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Earlier:

@@ -14,8 +14,6 @@ from bboxqa.rules.facts.box_layout import diagnose
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.robust import deviations
 
-__all__ = ["RULES"]
-
 _FEW = 10
 _MOST = 0.9
 _ENOUGH = 20

@@ -11,8 +11,6 @@ from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, compact
 from bboxqa.formats.annotations.records import ASKED_KEYS, annotator_name
 from bboxqa.rules.facts.document import Document
 
-__all__ = ["Authorship", "authorship", "image_list", "names_in", "normalised_name", "unique_pairs"]
-
 _NAMES = (str, int, float)
 
 

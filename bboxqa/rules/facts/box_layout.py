@@ -12,8 +12,6 @@ from bboxqa.geometry.kernels.boxes import corners
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import overshoot, row_max, row_min
 
-__all__ = ["Diagnosis", "Layout", "diagnose", "swapped_images"]
-
 # Boxes needed for a diagnosis, unless the file has fewer.
 _ENOUGH = 5
 # How far boxes drawn by hand may extend beyond their image or differ from their outline.

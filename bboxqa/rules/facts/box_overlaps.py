@@ -11,8 +11,6 @@ from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, run_starts
 from bboxqa.core.blocks import blocks, rows_where
 from bboxqa.geometry.kernels.boxes import bbox_iou, corners
 
-__all__ = ["BoxColumn", "Columns", "Overlaps", "first_equal", "overlapping"]
-
 # Boxes per chunk, unless one group has more.
 _ROWS = 1 << 18
 # So many comparisons take a few seconds; only thousands of boxes in one place need more.

@@ -19,8 +19,6 @@ from bboxqa.formats.document.positions import Locator
 from bboxqa.rules.facts.image_folder import ImageFolder
 from bboxqa.rules.facts.ring_measures import ring_areas, ring_bounds
 
-__all__ = ["Document", "Records"]
-
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 _Value = TypeVar("_Value")
 _Key = TypeVarTuple("_Key")

@@ -6,8 +6,6 @@ from typing import Any
 
 from bboxqa.rules.facts.document import Document
 
-__all__ = ["QUIRKS", "exporter"]
-
 QUIRKS: Mapping[str, str] = {
     "CVAT": (
         "CVAT writes all keys of `info` and its one licence as empty texts, also the year, and "

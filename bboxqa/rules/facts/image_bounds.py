@@ -8,18 +8,6 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray
 from bboxqa.model.settings import ValidateSettings
 
-__all__ = [
-    "EDGES",
-    "becomes_degenerate",
-    "clipped",
-    "overshoot",
-    "rounded_number",
-    "rounded_values",
-    "row_max",
-    "row_min",
-    "size_text",
-]
-
 EDGES = ("left", "top", "right", "bottom")
 """The edges of an image, in the order of the columns of `overshoot`."""
 

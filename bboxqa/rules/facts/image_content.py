@@ -10,8 +10,6 @@ import numpy as np
 
 from bboxqa.core.text import clean
 
-__all__ = ["ImageContent", "read_picture"]
-
 # Formats that are decoded in this process: some other formats of Pillow start programs.
 _FORMATS = (
     "JPEG", "MPO", "PNG", "TIFF", "WEBP", "BMP", "DIB", "GIF", "JPEG2000", "PPM", "AVIF", "TGA",

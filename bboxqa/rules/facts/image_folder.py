@@ -18,8 +18,6 @@ from bboxqa.core.parallel import threads
 from bboxqa.core.types import Steps
 from bboxqa.rules.facts.image_content import ImageContent, read_picture
 
-__all__ = ["ImageFolder", "ImageState", "is_foreign", "normalised_name", "scan_images"]
-
 _SUFFIXES = {
     ".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".jp2",
     ".avif", ".heic", ".heif", ".ppm", ".pgm", ".tga",

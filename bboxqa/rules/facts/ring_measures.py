@@ -8,8 +8,6 @@ from bboxqa.core.arrays import FloatArray, IndexArray, rows, sum_by
 from bboxqa.core.memory import release_pages
 from bboxqa.formats.document.annotation_columns import Rings
 
-__all__ = ["ring_areas", "ring_bounds", "ring_lengths"]
-
 # Vertices per chunk.
 _CHUNK = 1 << 20
 

@@ -10,8 +10,6 @@ from bboxqa.core.memory import release_pages
 from bboxqa.core.parallel import threads
 from bboxqa.formats.document.annotation_columns import Rings
 
-__all__ = ["crossing", "flat", "polygons_of", "shapes", "usable"]
-
 # Rings per chunk: about ten megabytes as shapely polygons.
 _CHUNK = 1 << 14
 _MAX_THREADS = 4

@@ -6,8 +6,6 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray, run_starts
 
-__all__ = ["deviations"]
-
 
 def deviations(
     values: FloatArray, group: IndexArray, floor: float

@@ -14,8 +14,6 @@ from bboxqa.rules.base.rule import Hits, Rule
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.ids.numbering import REFERENCES, gets_whole_id, is_unique, link, new_ids
 
-__all__ = ["RULES"]
-
 _EXPECTED = "a whole number, 0 or more"
 
 

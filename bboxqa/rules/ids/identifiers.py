@@ -20,8 +20,6 @@ from bboxqa.rules.base.rule import Defect, Hits, Rule
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.ids.numbering import new_ids
 
-__all__ = ["RULES"]
-
 
 def _repeats(ids: IndexArray, whole: BoolArray) -> tuple[IndexArray, IndexArray]:
     """Return the records whose id an earlier one has, and the first with the id of each record."""

@@ -9,8 +9,6 @@ from bboxqa.formats.document.annotation_columns import Kind
 from bboxqa.rules.base.reporting import first_occurrence
 from bboxqa.rules.facts.document import Document, Records
 
-__all__ = ["REFERENCES", "Link", "gets_whole_id", "is_unique", "link", "new_ids"]
-
 REFERENCES = {"image_id": "images", "category_id": "categories"}
 """The keys of an annotation that refer to another record, and the list where it stands."""
 

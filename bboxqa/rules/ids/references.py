@@ -15,8 +15,6 @@ from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.ids.numbering import REFERENCES, Link, link
 
-__all__ = ["RULES"]
-
 
 def _orphans(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     for key in REFERENCES:

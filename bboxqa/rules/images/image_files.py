@@ -14,8 +14,6 @@ from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_folder import ImageFolder, ImageState
 from bboxqa.rules.images.image_names import shared_by_most
 
-__all__ = ["RULES"]
-
 
 def _missing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """M001: records whose file is not in the image folder."""

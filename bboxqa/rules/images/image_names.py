@@ -15,8 +15,6 @@ from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_folder import is_foreign, normalised_name
 
-__all__ = ["RULES", "shared_by_most"]
-
 _FEW = 10
 _EXPECTED = "a path below the folder of the images, with slashes"
 

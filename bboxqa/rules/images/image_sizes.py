@@ -14,8 +14,6 @@ from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_folder import ImageFolder
 from bboxqa.rules.images.image_names import shared_by_most
 
-__all__ = ["RULES"]
-
 
 def _differing(document: Document, disk: ImageFolder) -> tuple[BoolArray, BoolArray]:
     """Return which records have another size than their file, and which of these are swapped."""

@@ -14,8 +14,6 @@ from bboxqa.rules.base.reporting import record_defect, summary_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits
 from bboxqa.rules.facts.document import Document
 
-__all__ = ["RULES", "looking_alike"]
-
 # Two images look the same if at most this many of 64 bits differ.
 _MAX_DISTANCE = 2
 _BANDS = ((0, 22), (22, 21), (43, 21))

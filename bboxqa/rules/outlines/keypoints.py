@@ -13,8 +13,6 @@ from bboxqa.rules.base.reporting import record_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule
 from bboxqa.rules.facts.document import Document
 
-__all__ = ["RULES"]
-
 
 def _expected(document: Document) -> IndexArray:
     """Return the expected length of each list of keypoints; -1 where its category names none."""

@@ -17,8 +17,6 @@ from bboxqa.rules.base.reporting import each_or_summary, record_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule
 from bboxqa.rules.facts.document import Document
 
-__all__ = ["RULES"]
-
 _RINGS = "a list of rings [[x, y, x, y, …], …]"
 _FORMS = {
     Form.FLAT: "a flat list of numbers",

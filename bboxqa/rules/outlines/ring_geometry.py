@@ -25,8 +25,6 @@ from bboxqa.rules.facts.image_bounds import (
 )
 from bboxqa.rules.facts.ring_shapes import crossing, flat, polygons_of, shapes, usable
 
-__all__ = ["RULES"]
-
 
 def _ring_rows(document: Document, row: int) -> IndexArray:
     """Return the places of the rings of one annotation."""

@@ -12,8 +12,6 @@ from bboxqa.rules.base.reporting import record_defect, row_edits, summary_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.facts.document import Document
 
-__all__ = ["RULES"]
-
 
 def _not_crowd(row: int) -> tuple[Edit, ...]:
     return (Edit(pointer_to("annotations", row, "iscrowd"), "replace", 0),)

@@ -15,8 +15,6 @@ from bboxqa.rules.base.reporting import value_hits
 from bboxqa.rules.base.rule import ABSENT, Hits, Rule
 from bboxqa.rules.facts.document import Document
 
-__all__ = ["RULES"]
-
 _CROWD = {"0": 0, "1": 1}
 _NUMERIC = (int, float, str)
 _BOX = "four finite numbers: x, y, width, height"

@@ -14,8 +14,6 @@ from bboxqa.rules.base.reporting import value_hits
 from bboxqa.rules.base.rule import Hits, Rule
 from bboxqa.rules.facts.document import Document
 
-__all__ = ["RULES"]
-
 _SIDE = "a whole number above 0"
 
 

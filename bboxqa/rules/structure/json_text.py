@@ -13,8 +13,6 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.facts.document import Document
 
-__all__ = ["RULES"]
-
 _AROUND = 40
 _ENDS = "the file ends here"
 _OTHERS = (

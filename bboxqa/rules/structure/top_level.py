@@ -15,8 +15,6 @@ from bboxqa.rules.base.reporting import each_or_summary, value_hits
 from bboxqa.rules.base.rule import ABSENT, Defect, Hits, Rule, described_hits
 from bboxqa.rules.facts.document import Document
 
-__all__ = ["RULES"]
-
 _REQUIRED = ("id", "image_id", "category_id")
 _NAMES = {dict: "an object", list: "a list", str: "text", bool: "true or false"}
 
