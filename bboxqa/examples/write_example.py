@@ -11,9 +11,7 @@ from bboxqa.examples.walks.walk_image import walk_image
 from bboxqa.examples.walks.walk_iou import walk_iou
 from bboxqa.examples.walks.walk_krippendorff import walk_krippendorff
 from bboxqa.examples.walks.walk_matching import walk_matching
-from bboxqa.examples.walks.walk_parts import Check, Step, Walk
-
-__all__ = ["EXAMPLES", "Check", "Step", "Walk", "write_example"]
+from bboxqa.examples.walks.walk_parts import Walk
 
 EXAMPLES: dict[str, Callable[[], Walk]] = {
     **{scene: partial(walk_image, scene) for scene in SCENES},

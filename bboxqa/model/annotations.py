@@ -2,22 +2,9 @@
 
 from dataclasses import dataclass
 
-from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, IntArray, frozen_arrays
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, frozen_arrays
 from bboxqa.core.text import count
-from bboxqa.model.outlines import SegmentationKind, Segmentations
-
-__all__ = [
-    "Annotations",
-    "BoolArray",
-    "ByteArray",
-    "Dataset",
-    "FloatArray",
-    "IndexArray",
-    "IntArray",
-    "SegmentationKind",
-    "Segmentations",
-    "Source",
-]
+from bboxqa.model.outlines import Segmentations
 
 
 @frozen_arrays

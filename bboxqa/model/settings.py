@@ -9,19 +9,6 @@ import msgspec
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import nearest
 
-__all__ = [
-    "MAX_BOOTSTRAP",
-    "MIN_BOOTSTRAP",
-    "AgreeSettings",
-    "EmptyImages",
-    "FailOn",
-    "Missing",
-    "ValidateSettings",
-    "setting_names",
-    "settings_from",
-    "validate_settings_from",
-]
-
 MIN_BOOTSTRAP, MAX_BOOTSTRAP = 40, 100_000
 """Fewer replicates have no 2.5 % at either end; more would take too much memory."""
 

@@ -15,15 +15,12 @@ from bboxqa.agreement.uncertainty.estimator import Estimator
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import count
 from bboxqa.core.types import Progress
-from bboxqa.formats.recordings.segment_files import read_segments
 from bboxqa.model.estimates import Estimate, LabelAgreement, TaskEstimates
 from bboxqa.model.ratings import Ratings
 from bboxqa.model.recordings import Segments
 from bboxqa.pipelines.measure import estimates_of, measure
 from bboxqa.pipelines.notes import FEW_CLUSTERS
 from bboxqa.pipelines.rating_notes import missing_intervals
-
-__all__ = ["TierAgreement", "measure_segments", "read_segments"]
 
 COEFFICIENTS = ("krippendorff_alpha", "cohen_kappa", "percent_agreement")
 ALL_TIERS = "all tiers"

@@ -13,8 +13,6 @@ from bboxqa.core.files import write_atomically
 from bboxqa.core.json_values import json_line
 from bboxqa.model.findings import Finding, FoundReport, Severity, identity
 
-__all__ = ["Baseline", "identity", "new", "read", "write"]
-
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
