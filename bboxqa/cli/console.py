@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def tracking(*, counted: bool = False) -> Iterator[Progress | None]:
     """Yield a function that shows progress; None if standard error is not a terminal.
 
-    With `counted` the bar also shows how many of how many are done, and for how long.
+    With `counted` the bar also shows how many of how many are done, for how long, and the rate.
     """
     if not (sys.stderr and sys.stderr.isatty()):
         yield None
@@ -27,23 +27,28 @@ def tracking(*, counted: bool = False) -> Iterator[Progress | None]:
     from rich import progress
     from rich.console import Console
 
-    counts = (progress.MofNCompleteColumn(), progress.TimeElapsedColumn()) if counted else ()
+    counts = (
+        progress.MofNCompleteColumn(),
+        progress.TextColumn("{task.fields[rate]}"),
+        progress.TimeElapsedColumn(),
+    )
     columns = (
         progress.TextColumn("{task.description}"),
         progress.BarColumn(),
-        *counts,
+        *(counts if counted else ()),
         progress.TimeRemainingColumn(),
     )
     with progress.Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         current = "projects" if counted else "reading"
-        task = bar.add_task(current, total=None)
+        task = bar.add_task(current, total=None, rate="")
 
         def show_progress(stage: str, done: int, total: int) -> None:
             nonlocal current
             if stage != current:
                 current = stage
                 bar.reset(task, description=stage, total=total)
-            bar.update(task, completed=done, total=total)
+            seconds = max(bar.tasks[0].elapsed or 0, 1e-3)
+            bar.update(task, completed=done, total=total, rate=f"{done / seconds:.1f}/s")
 
         yield show_progress
 
