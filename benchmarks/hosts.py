@@ -157,7 +157,7 @@ def results(out: Path, root: str, apart: str) -> dict[str, bytes]:
     return {
         file.relative_to(out).as_posix(): file.read_bytes().replace(root.encode(), b"ROOT")
         for file in sorted(out.rglob("*"))
-        if file.is_file() and not file.name.startswith((".lock", "history.", apart))
+        if file.is_file() and not file.name.startswith((".lock", ".root", "history.", apart))
     }
 
 

@@ -84,6 +84,12 @@ def names_of_last_run(out: Path) -> list[str]:
         return [name for (name,) in found]
 
 
+def put_aside(out: Path) -> None:
+    """Rename the history, so that the next run begins a new one."""
+    if (out / FILE).exists():
+        (out / FILE).replace(out / f"{FILE}.bak")
+
+
 def append(out: Path, started: str, version: str, rows: Sequence[Row]) -> None:
     """Add a run, completely or not at all."""
     with _opened(out) as connection:

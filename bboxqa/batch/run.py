@@ -14,6 +14,7 @@ from bboxqa.batch.history import Regression, append, last_rows, regressions
 from bboxqa.batch.keys import result_key
 from bboxqa.batch.lost_projects import missing_projects, unusable_projects
 from bboxqa.batch.outputs import write_outputs
+from bboxqa.batch.owner import claim
 from bboxqa.batch.project import LONG, recorded, worth_two_processes
 from bboxqa.batch.projects.discovery import Discovered, Project, discover
 from bboxqa.batch.projects.store import is_url
@@ -83,6 +84,7 @@ def run_batch(
     jobs: int = 1,
     fresh: bool = False,
     fail_fast: bool = False,
+    force: bool = False,
     scheduler: str | None = None,
     part_size: int | None = None,
     on_project: Callable[[Step], None] | None = None,
@@ -102,6 +104,8 @@ def run_batch(
         Number of projects that run at a time.
     fresh, fail_fast : bool
         Run unchanged projects again; stop at the first project that fails or misses a gate.
+    force : bool
+        Replace the results of another root.
     scheduler : str, optional
         Run on a cluster of Dask: ``tcp://host:port``, or ``local:N``; see `connected`.
     part_size : int, optional
@@ -116,6 +120,7 @@ def run_batch(
         return BatchResult(found, (), 0, 0, ())
     started = datetime.now(UTC).isoformat(timespec="seconds")
     with locked(out), _engine(scheduler, jobs, part_size) as run:
+        claim(out, root, force=force)
         remove_unfinished(out)
         before = last_rows(out)
         unusable = unusable_projects(found, before)

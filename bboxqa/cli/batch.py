@@ -44,6 +44,7 @@ _SHOWN = 20
     default=True,
     help="Keep results of projects that are unchanged since the last run (default), or run all.",
 )
+@click.option("--force", is_flag=True, help="Replace the results of another ROOT in --out.")
 @click.option("--images", is_flag=True, help="Examine the image files in images/ as well.")
 @click.option(
     "--min-alpha", type=float, metavar="NUMBER", help="Fail projects with a lower pooled alpha."
@@ -67,6 +68,7 @@ def batch(
     jobs: int | None,
     scheduler: str | None,
     resume: bool,
+    force: bool,
     dry_run: bool,
     fail_fast: bool,
     log_format: str,
@@ -109,6 +111,7 @@ def batch(
             jobs=jobs or cores(),
             fresh=not resume,
             fail_fast=fail_fast,
+            force=force,
             scheduler=scheduler,
             on_project=on_project,
         )

@@ -109,7 +109,7 @@ def contents(out, there="", here=""):
     return {
         file.relative_to(out).as_posix(): file.read_bytes().replace(there.encode(), here.encode())
         for file in sorted(out.rglob("*"))
-        if file.is_file() and not file.name.startswith((".lock", "history."))
+        if file.is_file() and not file.name.startswith((".lock", ".root", "history."))
     }
 
 

@@ -67,7 +67,7 @@ def files(folder):
     return {
         path.relative_to(folder).as_posix(): path.read_bytes()
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name not in {".lock", "history.sqlite"}
+        if path.is_file() and path.name not in {".lock", ".root.json", "history.sqlite"}
     }
 
 

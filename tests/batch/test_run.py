@@ -113,7 +113,7 @@ def files(root, out="out"):
     return {
         path.relative_to(top).as_posix(): path.read_bytes()
         for path in top.rglob("*")
-        if path.is_file() and path.name not in {".lock", "history.sqlite"}
+        if path.is_file() and path.name not in {".lock", ".root.json", "history.sqlite"}
     }
 
 

@@ -1,0 +1,87 @@
+"""A folder of results belongs to one root."""
+
+import sys
+from pathlib import Path
+
+import pytest
+from support.datasets import two_annotators, write
+
+from bboxqa.batch.history import names_of_last_run
+from bboxqa.batch.owner import claim
+from bboxqa.batch.rows import Settings
+from bboxqa.batch.run import run_batch
+from bboxqa.core.errors import OutputError
+
+OUT = Path("out")
+
+
+@pytest.fixture(autouse=True)
+def _here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delattr(sys.modules["__main__"], "__file__", raising=False)
+    for name in ("first", "second"):
+        write(Path(name, name[0], "x.json"), two_annotators())
+    OUT.mkdir()
+
+
+def run(root, **more):
+    return run_batch(root, OUT, Settings({"bootstrap": 0}, {}), **more)
+
+
+def test_another_root_is_refused_before_anything_is_written():
+    run("first")
+    before = (OUT / "index.html").read_bytes()
+    with pytest.raises(OutputError, match=r"holds the results of .*first; name another folder"):
+        run("second")
+    assert (OUT / "index.html").read_bytes() == before
+    assert names_of_last_run(OUT) == ["f"]
+
+
+def test_force_replaces_them_and_begins_a_new_history():
+    run("first")
+    result = run("second", force=True)
+    assert [row.project for row in result.rows] == ["s"]
+    # That the projects of the other root are not here is no loss.
+    assert result.worse == ()
+    assert (OUT / "history.sqlite.bak").exists()
+    assert names_of_last_run(OUT) == ["s"]
+    assert run("second").n_reused == 1
+
+
+def test_the_same_root_under_another_name():
+    Path("link").symlink_to("first")
+    claim(OUT, "first", force=False)
+    for name in ("./first/", Path("first").resolve(), "link", "second/../first"):
+        claim(OUT, name, force=False)
+
+
+def test_a_link_that_leads_elsewhere_later_is_the_same_root():
+    Path("latest").symlink_to("first")
+    claim(OUT, "latest", force=False)
+    Path("latest").unlink()
+    Path("latest").symlink_to("second")
+    claim(OUT, "latest", force=False)
+
+
+def test_root_and_results_that_move_together_belong_together(tmp_path, monkeypatch):
+    claim(OUT, "first", force=False)
+    (tmp_path / "new").mkdir()
+    for name in ("first", "out"):
+        Path(name).rename(tmp_path / "new" / name)
+    monkeypatch.chdir(tmp_path / "new")
+    claim(OUT, "first", force=False)
+
+
+@pytest.mark.parametrize("noted", ["", "{", "[1]", "{}", "null"])
+def test_a_note_that_cannot_be_read_names_no_root(noted):
+    (OUT / ".root.json").write_text(noted)
+    claim(OUT, "first", force=False)
+    with pytest.raises(OutputError, match="first"):
+        claim(OUT, "second", force=False)
+
+
+def test_stores_are_told_apart():
+    claim(OUT, "s3://bucket/a/", force=False)
+    claim(OUT, "s3://bucket/a", force=False)
+    with pytest.raises(OutputError, match="holds the results of s3://bucket/a;"):
+        claim(OUT, "s3://bucket/b", force=False)
