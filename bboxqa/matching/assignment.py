@@ -1,5 +1,7 @@
 """Matchings of largest total weight over sparse bipartite graphs, for all images at once."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, IndexArray, run_starts
@@ -71,11 +73,19 @@ def _settled(left: IndexArray, right: IndexArray, weight: IndexArray) -> BoolArr
     return settled
 
 
-def assign(left: IndexArray, right: IndexArray, weight: IndexArray) -> IndexArray:
+def assign(
+    left: IndexArray,
+    right: IndexArray,
+    weight: IndexArray,
+    ranks: Callable[[IndexArray], IndexArray] | None = None,
+) -> IndexArray:
     """Return the pairs of a matching with the largest total weight [1]_.
 
     Pairs that are in every optimum are taken first. The remaining ones are split into connected
     components, each solved by `scipy.optimize.linear_sum_assignment` [2]_.
+
+    Of several optima, which one is returned depends on the ranks and weights only: it is the same
+    if left and right change places.
 
     Parameters
     ----------
@@ -83,6 +93,9 @@ def assign(left: IndexArray, right: IndexArray, weight: IndexArray) -> IndexArra
         The two ends of each pair; no node is both a left and a right end. P may be 0.
     weight : (P,) int64
         Positive. Whole numbers, so that equal totals are equal.
+    ranks : callable, optional
+        Returns the ranks of nodes; no two nodes of a side have the same. By default, nodes are
+        ranked by their number.
 
     Returns
     -------
@@ -120,32 +133,55 @@ def assign(left: IndexArray, right: IndexArray, weight: IndexArray) -> IndexArra
         taken = np.isin(a, a[settled]) | np.isin(b, b[settled])
         open_pairs = open_pairs[~taken]
     if len(open_pairs):
-        chosen.append(_solve(left, right, weight, open_pairs))
+        chosen.append(_solve(left, right, weight, open_pairs, ranks))
     return np.sort(np.concatenate(chosen))
 
 
 def _solve(
-    left: IndexArray, right: IndexArray, weight: IndexArray, pairs: IndexArray
+    left: IndexArray,
+    right: IndexArray,
+    weight: IndexArray,
+    pairs: IndexArray,
+    ranks: Callable[[IndexArray], IndexArray] | None,
 ) -> IndexArray:
     """Return the chosen ones of `pairs`, component by component."""
-    component = connected_components(left[pairs], right[pairs])
-    order = np.argsort(component, kind="stable")
-    starts = run_starts(component[order])
+    left, right, weight = left[pairs], right[pairs], weight[pairs]
+    component = connected_components(left, right)
+    nodes, ends = np.unique(np.concatenate([left, right]), return_inverse=True)
+    rank = (nodes if ranks is None else ranks(nodes))[ends]
+    left, right = _oriented(component, rank[: len(pairs)], rank[len(pairs) :])
+    order = np.lexsort((right, left, component))
     chosen = []
-    for part in np.split(pairs[order], starts[1:]):
+    for part in np.split(order, run_starts(component[order])[1:]):
         if len(part) <= _FEW:
-            ends = zip(left[part].tolist(), right[part].tolist(), strict=True)
-            best = _try_out(list(ends), weight[part].tolist(), 0)[1]
+            tried = zip(left[part].tolist(), right[part].tolist(), strict=True)
+            best = _try_out(list(tried), weight[part].tolist(), 0)[1]
             chosen.append(part[list(best)])
             continue
         rows, row = np.unique(left[part], return_inverse=True)
         columns, column = np.unique(right[part], return_inverse=True)
         cells = len(rows) * len(columns)
-        if cells <= _DENSE or cells <= 4 * len(part):
-            chosen.append(part[_dense(row, column, weight[part], len(rows), len(columns))])
-        else:
-            chosen.append(part[_sparse(row, column, weight[part], len(rows), len(columns))])
-    return np.concatenate(chosen)
+        solver = _dense if cells <= _DENSE or cells <= 4 * len(part) else _sparse
+        chosen.append(part[solver(row, column, weight[part], len(rows), len(columns))])
+    return pairs[np.concatenate(chosen)]
+
+
+def _oriented(
+    component: IndexArray, left: IndexArray, right: IndexArray
+) -> tuple[IndexArray, IndexArray]:
+    """Return the ends of pairs, sides changed so that the least rank of one side only is left."""
+    n = len(component)
+    component, rank = np.tile(component, 2), np.concatenate([left, right])
+    is_right = np.arange(2 * n) >= n
+    order = np.lexsort((is_right, rank, component))
+    new = (np.diff(component[order], prepend=-1) != 0) | (np.diff(rank[order], prepend=-1) != 0)
+    last = np.append(new[1:], True)
+    starts, stops = order[new], order[last]
+    # Where a rank occurs on both sides, the first row of it is left and the last one is right.
+    single = starts[is_right[starts] == is_right[stops]]
+    first = single[run_starts(component[single])]
+    swapped = np.isin(component[:n], component[first[is_right[first]]])
+    return np.where(swapped, right, left), np.where(swapped, left, right)
 
 
 def _try_out(

@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray
 from bboxqa.matching.assignment import assign, connected_components
+from bboxqa.matching.ties import drawn_ranks
 from bboxqa.model.annotations import Annotations
 from bboxqa.model.units import CandidatePairs
 
@@ -35,10 +37,13 @@ class Matcher:
 def hungarian(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) -> IndexArray:
     """Match two annotators so that the total weight is the largest.
 
+    Of matchings with the same total, what is drawn decides, and not who drew it: the result does
+    not depend on the order of the two annotators.
+
     See `bboxqa.matching.assignment.assign` for references.
     """
     first = np.arange(len(annotations))
-    chosen = assign(pairs.left, pairs.right, weight)
+    chosen = assign(pairs.left, pairs.right, weight, partial(drawn_ranks, annotations))
     first[pairs.right[chosen]] = pairs.left[chosen]
     return first
 
@@ -66,7 +71,7 @@ def recursive(annotations: Annotations, pairs: CandidatePairs, weight: IndexArra
         left, right = pairs.left[step], pairs.right[step]
         free = ~placed[right] & (newest[first[left]] != annotator[right])
         left, right = left[free], right[free]
-        chosen = assign(left, right, weight[step[free]])
+        chosen = assign(left, right, weight[step[free]], partial(drawn_ranks, annotations))
         left, right = left[chosen], right[chosen]
         first[right] = first[left]
         newest[first[left]] = annotator[right]
@@ -98,7 +103,9 @@ def _steps(later: IndexArray, earlier: IndexArray) -> Iterator[IndexArray]:
 def greedy(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) -> IndexArray:
     """Join annotations pair by pair, by falling weight, unless an annotator would appear twice.
 
-    The result does not depend on the order of the annotators.
+    The result does not depend on the order of the annotators. Equal annotations are joined first;
+    of other pairs with the same weight, those whose boxes come first by x, y, width and height,
+    then outlines and categories, see `bboxqa.matching.ties`.
     """
     first = np.arange(len(annotations))
     if len(pairs) == 0:
@@ -127,8 +134,7 @@ def _join(
     }
     unit = {node: node for node in members}
     authors = {node: {int(annotations.annotator[node])} for node in members}
-    order = np.lexsort((pairs.right, pairs.left, -weight))
-    for left, right in zip(pairs.left[order].tolist(), pairs.right[order].tolist(), strict=True):
+    for left, right in _greedy_order(annotations, pairs, weight):
         a, b = sorted((unit[left], unit[right]))
         if not authors[a].isdisjoint(authors[b]):
             continue
@@ -138,3 +144,16 @@ def _join(
         authors[a] |= authors.pop(b)
     for node, root in unit.items():
         first[node] = root
+
+
+def _greedy_order(
+    annotations: Annotations, pairs: CandidatePairs, weight: IndexArray
+) -> Iterator[tuple[int, int]]:
+    """Yield equal annotations, then the other pairs by falling weight and by what is drawn.
+
+    Once equal annotations are joined, it makes no difference which pair of two units comes first.
+    """
+    nodes, ends = np.unique(np.concatenate([pairs.left, pairs.right]), return_inverse=True)
+    left, right = drawn_ranks(annotations, nodes)[ends].reshape(2, -1)
+    order = np.lexsort((np.maximum(left, right), np.minimum(left, right), -weight, left != right))
+    yield from zip(pairs.left[order].tolist(), pairs.right[order].tolist(), strict=True)

@@ -52,6 +52,24 @@ def weighted(data, pairs, weight):
         yield nodes, [edge for edge in edges if edge[1] in nodes]
 
 
+def drawn(data):
+    """Return what is drawn by each annotation: its box and its category."""
+    columns = data.annotations
+    return [
+        (*box, category)
+        for box, category in zip(columns.bbox.tolist(), columns.category.tolist(), strict=True)
+    ]
+
+
+def drawn_units(rows, order, matcher, similarity, **more):
+    """Return the units as multisets of what each annotator drew, annotators being renamed."""
+    renamed = [(i, order[a], *rest) for i, a, *rest in rows]
+    data = dataset(renamed, n_annotators=len(order))
+    units = run(data, matcher, SIMILARITY_OF[similarity], similarity, **more)
+    # The id of an annotation is the place of its row.
+    return sorted(sorted(rows[number] for number in unit) for unit in units)
+
+
 def check_units(data, units):
     columns = data.annotations
     assert sorted(node for unit in units for node in unit) == list(range(len(columns)))
@@ -89,8 +107,9 @@ def test_greedy_as_defined(seed, similarity, lenient):
     more = {"category_lenient": lenient}
     weight = pair_weights(pairs, data.annotations.category, threshold, **more)
     expected = set()
+    content = drawn(data)
     for nodes, edges in weighted(data, pairs, weight):
-        expected |= brute.greedy_units(nodes, edges)
+        expected |= brute.greedy_units(nodes, edges, content)
     assert units_of(data, pairs, "greedy", threshold, **more) == expected
 
 
@@ -118,16 +137,54 @@ def test_hungarian_has_the_largest_total(seed):
     assert total == best
 
 
-@settings(max_examples=40)
-@given(seeds)
-def test_greedy_does_not_depend_on_the_order_of_annotators(seed):
+@settings(max_examples=60)
+@given(seeds, st.sampled_from(list(SIMILARITY_OF)), st.booleans())
+def test_greedy_does_not_depend_on_the_order_of_annotators(seed, similarity, lenient):
+    """Boxes on a coarse grid: many pairs tie, and many boxes are drawn twice."""
     rng = np.random.default_rng(seed)
-    rows = random_rows(rng, n_annotators=4)
-    # Boxes off the grid, so that no two pairs tie.
-    rows = [(*head, tuple(np.add(box, rng.random(4)).tolist())) for *head, box in rows]
-    turn = rng.permutation(4)
-    turned = [(i, int(turn[a]), *rest) for i, a, *rest in rows]
-    assert run(dataset(rows), "greedy") == run(dataset(turned), "greedy")
+    rows = tied_rows(rng, n_annotators=int(rng.integers(2, 5)))
+    orders = permutations(range(4))
+    found = [
+        drawn_units(rows, order, "greedy", similarity, category_lenient=lenient) for order in orders
+    ]
+    assert found == [found[0]] * 24
+
+
+@pytest.mark.parametrize("matcher", ["hungarian", "recursive"])
+@settings(max_examples=60)
+@given(seeds, st.sampled_from(list(SIMILARITY_OF)), st.booleans())
+def test_two_annotators_can_change_places(matcher, seed, similarity, lenient):
+    rows = tied_rows(np.random.default_rng(seed), n_annotators=2, n_boxes=6)
+    forth, back = (
+        drawn_units(rows, order, matcher, similarity, category_lenient=lenient)
+        for order in ((0, 1), (1, 0))
+    )
+    assert forth == back
+
+
+def tied_rows(rng, *, n_annotators, n_boxes=4):
+    """Return rows of boxes of one size on a grid, of two categories, in one image."""
+    return [
+        (0, annotator, int(rng.integers(2)), (*(2.0 * rng.integers(0, 4, 2)).tolist(), 6.0, 6.0))
+        for annotator in range(n_annotators)
+        for _ in range(rng.integers(1, n_boxes + 1))
+    ]
+
+
+@pytest.mark.parametrize("names", list(permutations("abc")))
+def test_greedy_alpha_of_tied_pairs_whoever_drew_them(names, tmp_path):
+    """The third box overlaps those on both sides equally; the left one comes first."""
+    p, q, r = names
+    rows = [(r, 1, -1), (p, 1, 0), (q, 3, 4), (r, 2, 8)]
+    records = [
+        {"id": number, "image_id": 1, "category_id": category, "bbox": [x, 0, 10, 10], "rater": who}
+        for number, (who, category, x) in enumerate(rows, 1)
+    ]
+    categories = [{"id": number, "name": f"class {number}"} for number in (1, 2, 3)]
+    path = write(tmp_path / "tied.json", document(records, [image(1)], categories))
+    result = agree(read_coco(path), matcher="greedy", iou_threshold=0.4, bootstrap=0)
+    expected = brute.alpha([[1, 1, 3], [2, "missing", "missing"]])
+    assert result.alpha == pytest.approx(float(expected), abs=1e-12)
 
 
 @pytest.mark.parametrize("matcher", MATCHERS)

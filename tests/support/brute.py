@@ -84,10 +84,30 @@ def unit_values(table, assigned, missing):
     return units
 
 
-def greedy_units(nodes, pairs):
-    """Join pairs (weight, left, right) by falling weight; nodes map to their annotators."""
+def drawn_ranks(nodes, content):
+    """Return the rank of each node by what is drawn; copies by one annotator are numbered."""
+    keys, copies = {}, {}
+    for node in sorted(nodes):
+        copy = copies[nodes[node], content[node]] = copies.get((nodes[node], content[node]), -1) + 1
+        keys[node] = (content[node], copy)
+    order = sorted(set(keys.values()))
+    return {node: order.index(key) for node, key in keys.items()}
+
+
+def greedy_units(nodes, pairs, content):
+    """Join pairs (weight, left, right) by falling weight; nodes map to their annotators.
+
+    Equal content comes first; of other pairs of one weight, the one with the least content.
+    """
     units = {node: {node} for node in nodes}
-    for _, left, right in sorted(pairs, key=lambda pair: (-pair[0], pair[1], pair[2])):
+    rank = drawn_ranks(nodes, content)
+
+    def place(pair):
+        weight, *ends = pair
+        ranks = sorted(rank[node] for node in ends)
+        return ranks[0] != ranks[1], -weight, ranks
+
+    for _, left, right in sorted(pairs, key=place):
         a, b = units[left], units[right]
         if a is b or {nodes[n] for n in a} & {nodes[n] for n in b}:
             continue
