@@ -31,7 +31,7 @@ from bboxqa.batch.rows import FAILED, Row, Settings, failed_row
 from bboxqa.batch.workers.pool import Outcome, WorkerDied, run_all
 from bboxqa.batch.workers.schedule import n_two_core
 from bboxqa.batch.workers.transport import Task, run_task
-from bboxqa.core.errors import BboxqaError, OutputError
+from bboxqa.core.errors import OutputError
 from bboxqa.core.parallel import can_fork
 from bboxqa.core.version import __version__
 
@@ -85,6 +85,7 @@ def run_batch(
     fresh: bool = False,
     fail_fast: bool = False,
     force: bool = False,
+    project_timeout: float | None = None,
     scheduler: str | None = None,
     part_size: int | None = None,
     on_project: Callable[[Step], None] | None = None,
@@ -106,6 +107,8 @@ def run_batch(
         Run unchanged projects again; stop at the first project that fails or misses a gate.
     force : bool
         Replace the results of another root.
+    project_timeout : float, optional
+        Seconds after which a project fails; on this machine only.
     scheduler : str, optional
         Run on a cluster of Dask: ``tcp://host:port``, or ``local:N``; see `connected`.
     part_size : int, optional
@@ -119,7 +122,7 @@ def run_batch(
         # A folder that is not mounted must not replace the results.
         return BatchResult(found, (), 0, 0, ())
     started = datetime.now(UTC).isoformat(timespec="seconds")
-    with locked(out), _engine(scheduler, jobs, part_size) as run:
+    with locked(out), _engine(scheduler, jobs, part_size, project_timeout) as run:
         claim(out, root, force=force)
         remove_unfinished(out)
         before = last_rows(out)
@@ -219,7 +222,7 @@ def _last_result(project: Project, settings: Settings, out: Path) -> tuple[str |
         (folder_of(out, project.name) / FAILURE).unlink(missing_ok=True)
     try:
         key = result_key(project, settings)
-    except (BboxqaError, OSError) as error:
+    except Exception as error:  # noqa: BLE001 - one project never stops the others
         note_failure(out, project.name, "".join(traceback.format_exception(error)))
         return None, failed_row(project, error)
     record = recorded(out, project.name)
@@ -227,10 +230,12 @@ def _last_result(project: Project, settings: Settings, out: Path) -> tuple[str |
 
 
 @contextmanager
-def _engine(scheduler: str | None, jobs: int, part_size: int | None) -> Iterator[_Engine]:
+def _engine(
+    scheduler: str | None, jobs: int, part_size: int | None, seconds: float | None
+) -> Iterator[_Engine]:
     """Yield a function that runs projects: in processes of this machine, or on a cluster."""
     if scheduler is None:
-        yield partial(_run_here, jobs=jobs)
+        yield partial(_run_here, jobs=jobs, seconds=seconds)
         return
     from bboxqa.batch.workers.cluster import connected, run_projects
 
@@ -238,13 +243,15 @@ def _engine(scheduler: str | None, jobs: int, part_size: int | None) -> Iterator
         yield partial(run_projects, client, part_size=part_size)
 
 
-def _run_here(tasks: Sequence[Task], settings: Settings, out: Path, *, jobs: int) -> Iterator[Any]:
+def _run_here(
+    tasks: Sequence[Task], settings: Settings, out: Path, *, jobs: int, seconds: float | None
+) -> Iterator[Any]:
     work = partial(run_task, settings=settings, out=out)
     sizes = [project.size for project, _ in tasks]
     # Only the largest projects get two cores, and only where there is memory for two processes.
     gains = tasks and can_fork() and worth_two_processes(sizes[0], settings.memory)
     n_wide = n_two_core(sizes, jobs, LONG) if gains else 0
-    return run_all(tasks, work, "bboxqa.batch.workers.transport", jobs, n_wide)
+    return run_all(tasks, work, "bboxqa.batch.workers.transport", jobs, n_wide, seconds)
 
 
 def _explain(out: Path, row: Row) -> None:

@@ -35,6 +35,12 @@ _SHOWN = 20
     help="Number of projects that run at a time; default one per core.",
 )
 @click.option(
+    "--project-timeout",
+    type=click.FloatRange(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Fail a project that takes longer; default no limit. Not with --scheduler.",
+)
+@click.option(
     "--scheduler",
     metavar="ADDRESS",
     help="Run on a Dask cluster: tcp://host:8786, or local:N for N processes here.",
@@ -66,6 +72,7 @@ def batch(
     pattern: str | None,
     out: Path | None,
     jobs: int | None,
+    project_timeout: float | None,
     scheduler: str | None,
     resume: bool,
     force: bool,
@@ -93,6 +100,8 @@ def batch(
     from bboxqa.core.parallel import cores
 
     out = out or Path("bboxqa-batch")
+    if project_timeout is not None and scheduler is not None:
+        raise click.UsageError("--project-timeout is for this machine only, without --scheduler")
     if jobs is not None and scheduler is not None:
         raise click.UsageError("--jobs is for this machine only; with --scheduler, give local:N")
     if not root:
@@ -112,6 +121,7 @@ def batch(
             fresh=not resume,
             fail_fast=fail_fast,
             force=force,
+            project_timeout=project_timeout,
             scheduler=scheduler,
             on_project=on_project,
         )

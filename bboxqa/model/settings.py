@@ -10,6 +10,7 @@ from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import nearest
 
 MIN_BOOTSTRAP, MAX_BOOTSTRAP = 40, 100_000
+MAX_THRESHOLDS = 1000
 """Fewer replicates have no 2.5 % at either end; more would take too much memory."""
 
 _RANGES = (
@@ -199,6 +200,11 @@ def _choices(key: str, kind: type) -> str:
 def _check(settings: AgreeSettings, shown: Callable[[str], str]) -> None:
     if not settings.iou_threshold:
         raise ConfigError(f"{shown('iou_threshold')} is empty; expected at least one number")
+    if len(settings.iou_threshold) > MAX_THRESHOLDS:
+        raise ConfigError(
+            f"{shown('iou_threshold')} has {len(settings.iou_threshold):,} numbers; expected at "
+            f"most {MAX_THRESHOLDS:,}"
+        )
     if len(set(settings.iou_threshold)) < len(settings.iou_threshold):
         raise ConfigError(f"{shown('iou_threshold')} names a number twice")
     if settings.bootstrap and not MIN_BOOTSTRAP <= settings.bootstrap <= MAX_BOOTSTRAP:

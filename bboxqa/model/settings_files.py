@@ -9,6 +9,7 @@ from bboxqa.core.errors import ConfigError
 from bboxqa.model.settings import settings_from, validate_settings_from
 
 _VALIDATE = "validate"
+_LARGEST = 1_000_000
 
 
 def bundled_configs() -> dict[str, Path]:
@@ -96,8 +97,15 @@ def _table(values: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 def _toml(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text("utf-8-sig"))
+        with path.open("rb") as file:
+            content = file.read(_LARGEST + 1)
+        if len(content) > _LARGEST:
+            raise ConfigError(f"{path}: has more than 1 MB; expected a file of settings")
+        return tomllib.loads(content.decode("utf-8-sig"))
     except (OSError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path}: cannot be read: {error}") from None
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError:
+        raise ConfigError(f"{path}: is not TOML: lists or tables are nested too deeply") from None
+    except ValueError as error:
+        # Python refuses to convert numbers of thousands of digits with an error of its own.
         raise ConfigError(f"{path}: is not TOML: {error}") from None

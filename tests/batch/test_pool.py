@@ -12,7 +12,7 @@ import pytest
 from support.cli import python
 from threadpoolctl import threadpool_info
 
-from bboxqa.batch.workers.pool import WorkerDied, exit_reason, run_all
+from bboxqa.batch.workers.pool import TimedOut, WorkerDied, exit_reason, run_all
 from bboxqa.core import parallel
 from bboxqa.core.errors import OutputError
 from bboxqa.core.parallel import cores
@@ -213,3 +213,16 @@ def test_where_no_process_can_be_started_it_is_said(monkeypatch):
     monkeypatch.setattr("multiprocessing.context.ForkServerProcess.start", gone)
     with pytest.raises(OutputError, match="the server that forks them has ended"):
         do([1, 2], double)
+
+
+def test_a_task_that_takes_too_long_is_ended_and_the_others_are_done():
+    begun = time.monotonic()
+    done = dict(run_all([60, 0, 0.1], dawdle, "bboxqa.batch.project", 1, seconds=3))
+    assert time.monotonic() - begun < 20
+    assert done.pop(60) == TimedOut("took more than 3 s, see --project-timeout")
+    assert [*done] == [0, 0.1]
+
+
+def test_the_time_of_each_task_counts_from_its_own_start():
+    done = run_all([1.2, 1.3, 1.4], dawdle, "bboxqa.batch.project", 1, seconds=3)
+    assert not any(isinstance(result, WorkerDied) for _, result in done)

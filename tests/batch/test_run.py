@@ -131,6 +131,14 @@ def test_unchanged_is_not_run_again(root):
     assert files(root) == content
 
 
+@pytest.mark.parametrize("text", ["a = " + "[" * 100_000, "seed = " + "9" * 5000, "\0" * 2_000_000])
+def test_settings_that_cannot_be_read_fail_their_own_project_only(ran, text):
+    (ran / "b/bboxqa.toml").write_text(text)
+    result = run(ran)
+    assert statuses(result) == {"a": "measured", "b": "failed", "c": "measured"}
+    assert "b/bboxqa.toml: " in next(row.message for row in result.rows if row.project == "b")
+
+
 def test_a_new_time_alone_is_no_change(ran):
     before = times(ran)
     os.utime(ran / "a/x.json", (1, 1))

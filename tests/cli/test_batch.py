@@ -357,3 +357,14 @@ def test_no_module_is_taken_from_the_folder_that_the_user_is_in(root, tmp_path):
     )
     assert (done.returncode, "of the user" in done.stdout + done.stderr) == (0, False)
     assert done.stdout.startswith("2 projects, 0 unchanged; 2 measured")
+
+
+def test_a_project_that_takes_too_long_fails(run, root):
+    code, out, _err = run("root", "--project-timeout", "0.001")
+    assert code == 1
+    assert "  good: took more than 0.001 s, see --project-timeout" in out
+    assert run("root")[0] == 0
+    code, _out, err = run("root", "--project-timeout", "1", "--scheduler", "local:1")
+    assert (code, err[-1]) == (
+        2, "Error: --project-timeout is for this machine only, without --scheduler",
+    )  # fmt: skip

@@ -54,6 +54,10 @@ def test_attributions_are_those_of_the_reader():
         ("min_alpha = 3.0", "min_alpha is 3; expected -1 to 1"),
         ("seed = -1", "seed is -1; expected 0 or more"),
         ("a = [", "is not TOML"),
+        ("a = " + "[" * 100_000, "is not TOML: lists or tables are nested too deeply"),
+        ("seed = " + "9" * 5000, "is not TOML"),
+        ("#" * 1_000_001, "has more than 1 MB"),
+        (f"iou_threshold = {[n / 2000 for n in range(1001)]}", "has 1,001 numbers; expected at"),
     ],
 )
 def test_a_wrong_file_is_named_with_its_key(text, message, tmp_path: Path):

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -44,6 +45,11 @@ class WorkerDied:
         return self.reason
 
 
+@dataclass(frozen=True, slots=True)
+class TimedOut(WorkerDied):
+    """A process was ended because its task took too long."""
+
+
 def exit_reason(exit_code: int | None) -> str:
     """Return in words how a process ended; a negative code is the signal that ended it.
 
@@ -78,6 +84,8 @@ class _Worker(Generic[_Task]):
     pipe: Connection
     lane: _Lane[_Task]
     given: deque[_Task] = field(default_factory=deque)
+    begun: float = field(default_factory=time.monotonic)
+    is_late: bool = False
 
 
 def run_all(
@@ -86,31 +94,37 @@ def run_all(
     module: str,
     jobs: int,
     n_wide: int = 0,
+    seconds: float | None = None,
 ) -> Iterator[Outcome[_Task, _Result]]:
     """Do tasks in several processes; yield each with its result, or WorkerDied, as it is done.
 
     Tasks are started in the given order, in at most `jobs` processes, which load `module` before
     they are forked. Tasks and `work` are pickled. A task whose process died is tried once more at
     the end, alone. The first `n_wide` tasks take two cores each; the others start where a core is
-    free. With one job a task may use all cores; fewer tasks than jobs share the cores.
+    free. With one job a task may use all cores; fewer tasks than jobs share the cores. A task that
+    takes more than `seconds` is ended, and not tried again.
     """
     again = []
     lanes = [_Lane(deque(tasks[:n_wide]), 2, 2), _Lane(deque(tasks[n_wide:]), 1, 1)]
     if len(tasks) < jobs or jobs == 1:
         n_workers = min(jobs, max(1, len(tasks)))
         lanes = [_Lane(deque(tasks), 1, max(1, cores() // n_workers))]
-    for task, result in _run(lanes, work, module, jobs):
-        if isinstance(result, WorkerDied):
+    for task, result in _run(lanes, work, module, jobs, seconds):
+        if isinstance(result, WorkerDied) and not isinstance(result, TimedOut):
             again.append(task)
         else:
             yield task, result
     for task in again:
         # One process with one thread takes the least memory.
-        yield from _run([_Lane(deque([task]), 1, 1)], work, module, 1)
+        yield from _run([_Lane(deque([task]), 1, 1)], work, module, 1, seconds)
 
 
 def _run(
-    lanes: Sequence[_Lane[_Task]], work: Callable[[_Task], _Result], module: str, jobs: int
+    lanes: Sequence[_Lane[_Task]],
+    work: Callable[[_Task], _Result],
+    module: str,
+    jobs: int,
+    seconds: float | None,
 ) -> Iterator[Outcome[_Task, _Result]]:
     workers: list[_Worker[_Task]] = []
     ended: list[_Worker[_Task]] = []
@@ -120,7 +134,8 @@ def _run(
                 while lane.waiting and _taken(workers) + lane.n_cores <= jobs:
                     workers.append(_start(work, module, lane))
                     _give(workers[-1], 1)
-            ready = wait([worker.pipe for worker in workers])
+            ready = wait([worker.pipe for worker in workers], _remaining(workers, seconds))
+            _end_late(workers, ready, seconds)
             for worker in [worker for worker in workers if worker.pipe in ready]:
                 waiting = worker.lane.waiting
                 try:
@@ -129,14 +144,12 @@ def _run(
                     workers.remove(worker)
                     worker.process.join()
                     if worker.given:
-                        yield (
-                            worker.given.popleft(),
-                            WorkerDied(exit_reason(worker.process.exitcode)),
-                        )
+                        yield worker.given.popleft(), _death(worker, seconds)
                     # Its other tasks go back to the queue.
                     waiting.extendleft(reversed(worker.given))
                     continue
                 task = worker.given.popleft()
+                worker.begun = time.monotonic()
                 # Each worker holds one more task, unless another worker would be idle for it.
                 _give(worker, 2 if len(waiting) > len(workers) else 1)
                 if not worker.given:
@@ -153,6 +166,31 @@ def _run(
             if worker.process.is_alive():
                 worker.process.kill()
                 worker.process.join()
+
+
+def _remaining(workers: Sequence[_Worker[_Task]], seconds: float | None) -> float | None:
+    """Return the seconds until the next task is late; None if there is no limit."""
+    if seconds is None:
+        return None
+    return max(0, min(worker.begun for worker in workers) + seconds - time.monotonic())
+
+
+def _end_late(
+    workers: Sequence[_Worker[_Task]], ready: Sequence[object], seconds: float | None
+) -> None:
+    """End the workers whose tasks take too long; their pipes are read next."""
+    if seconds is None:
+        return
+    for worker in workers:
+        if worker.pipe not in ready and time.monotonic() >= worker.begun + seconds:
+            worker.is_late = True
+            worker.process.kill()
+
+
+def _death(worker: _Worker[_Task], seconds: float | None) -> WorkerDied:
+    if worker.is_late:
+        return TimedOut(f"took more than {seconds:g} s, see --project-timeout")
+    return WorkerDied(exit_reason(worker.process.exitcode))
 
 
 def _taken(workers: Sequence[_Worker[_Task]]) -> int:
