@@ -23,10 +23,12 @@ from bboxqa.core.errors import ConfigError
 from bboxqa.diagnostics.annotator_groups import cluster_annotators
 from bboxqa.diagnostics.annotator_similarity import annotator_similarity
 from bboxqa.diagnostics.association import cross_table, independence
+from bboxqa.formats.ratings.own_tables import has_unit_columns, with_missed
 from bboxqa.formats.ratings.rating_columns import from_array as ratings_from_table
 from bboxqa.formats.ratings.rating_columns import from_columns as ratings_from_columns
 from bboxqa.formats.ratings.rating_files import read_ratings
 from bboxqa.model.estimates import Estimate, PairTable, TaskEstimates
+from bboxqa.model.labels import column_of
 from bboxqa.model.ratings import Ratings
 from bboxqa.pipelines.contrasts import Contributions, contributions, difference, only_annotators
 from bboxqa.pipelines.measure import measure
@@ -76,7 +78,8 @@ def ratings_from_frame(
     Parameters
     ----------
     frame : frame or mapping
-        One rating a row; columns are taken by name.
+        One rating a row; columns are taken by name. In a table of units of `bboxqa.agree`, a missed
+        object is the value "(missing)", and images are the clusters.
     unit, annotator, value : str
         Names of columns.
     cluster, n_options : str, optional
@@ -99,6 +102,9 @@ def ratings_from_frame(
     >>> ratings_from_frame(frame).value_names
     ('cat', 'dog')
     """
+    of_units = value in {"value", "category"} and _is_unit_table(frame)
+    if of_units:
+        value, cluster = "category", cluster or ("image" if unit == "unit" else None)
     named = {"unit": unit, "annotator": annotator, "value": value}
     named |= {"cluster": cluster} if cluster else {}
     named |= {"n_options": n_options} if n_options else {}
@@ -113,4 +119,17 @@ def ratings_from_frame(
             if "NotFound" not in type(error).__name__:
                 raise
             raise ConfigError(f"{field}: there is no column {name!r}") from None
+    if of_units:
+        category, state = (column_of(frame[name], name) for name in ("category", "state"))
+        filled = with_missed(category, state)
+        columns["value"] = [filled.label(row) for row in range(len(filled))]
     return ratings_from_columns(**columns)
+
+
+def _is_unit_table(frame: Mapping[str, Any] | Any) -> bool:
+    """Return whether a frame has the columns of a table of units of `bboxqa.agree`."""
+    names: Any = getattr(frame, "column_names", None) or getattr(frame, "columns", frame)
+    try:
+        return has_unit_columns([str(name) for name in names])
+    except TypeError:
+        return False

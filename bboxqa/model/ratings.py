@@ -26,6 +26,8 @@ class Ratings:
         In choice tasks, the number of objects to choose from.
     cluster_names : tuple of str
         One per cluster; empty where every unit is a cluster, or clusters are only numbered.
+    notes : tuple of str
+        What a reader of the numbers has to know of the table.
     """
 
     data: ReliabilityData
@@ -35,3 +37,4 @@ class Ratings:
     numbers: FloatArray | None = None
     n_options: IndexArray | None = None
     cluster_names: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()

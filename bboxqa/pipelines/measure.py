@@ -123,7 +123,7 @@ def measure(
         pairs=inputs.pairs.table if of_pairs and not inputs.anonymous else None,
         annotators=_annotators(inputs, names),
         values=values,
-        notes=tuple(notes_of(inputs, estimators, estimates, values, bootstrap)),
+        notes=(*ratings.notes, *notes_of(inputs, estimators, estimates, values, bootstrap)),
     )
 
 

@@ -30,6 +30,8 @@ class RatingColumns:
         Equal in all rows of a unit.
     names : mapping of str to str
         The user's names of the columns, by field.
+    notes : tuple of str
+        What a reader of the numbers has to know of the table.
     """
 
     unit: LabelColumn
@@ -38,6 +40,7 @@ class RatingColumns:
     cluster: LabelColumn | None
     n_options: LabelColumn | None
     names: dict[str, str]
+    notes: tuple[str, ...] = ()
 
     def take(self, index: IndexArray) -> "RatingColumns":
         """Return the rows at `index`, in that order."""
@@ -241,6 +244,7 @@ def assemble(rows: RatingColumns, places: Places) -> Ratings:
         values.numbers,
         options,
         cluster_names,
+        rows.notes,
     )
 
 

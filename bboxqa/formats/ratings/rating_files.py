@@ -13,6 +13,12 @@ from bboxqa.formats.ratings.header_names import (
     names_of_things,
     names_of_units,
 )
+from bboxqa.formats.ratings.own_tables import (
+    UNITS_NOTE,
+    refuse_results,
+    unit_table_columns,
+    with_missed,
+)
 from bboxqa.formats.ratings.rating_columns import Places, RatingColumns, assemble
 from bboxqa.formats.ratings.wide import answers, is_counts, read_wide
 from bboxqa.formats.tables.table_files import TableFile, open_table
@@ -43,7 +49,9 @@ def read_ratings(
     path : str or Path
         CSV, TSV, json lines or Parquet. In text, a rating that is empty, NA, N/A, n/a, #N/A, NaN,
         nan, NAN, null, NULL, Null or - is missing, but - is an answer where + is one as well; in
-        json lines and Parquet null, NaN and the empty text. "none" is always an answer.
+        json lines and Parquet null, NaN and the empty text. "none" is always an answer. In
+        units.csv of `bboxqa agree`, a missed object is the value "(missing)", images are the
+        clusters, and thresholds the tasks if there are several.
     layout : str, optional
         ``"long"``: one rating a row; ``"raters-x-units"``: one annotator a row;
         ``"units-x-raters"``: one unit a row; ``"counts"``: one unit a row with a column per value
@@ -88,9 +96,11 @@ def read_ratings(
     extra = {"by": by, "cluster": cluster, "n_options": n_options}
     columns |= {field: name for field, name in extra.items() if name is not None}
     table = open_table(path)
-    layout = layout or _layout(table, columns)
+    refuse_results(table)
+    of_units = unit_table_columns(table, columns)
+    layout = "long" if of_units else layout or _layout(table, columns)
     if layout == "long":
-        tasks = _read_long(table, columns)
+        tasks = _read_long(table, of_units or columns, of_units=of_units is not None)
     else:
         for field in extra:
             if field in columns:
@@ -168,7 +178,9 @@ def _listed(names: tuple[str, ...]) -> str:
     return f"{shown}, … ({len(names):,} in all)" if len(names) > 20 else shown
 
 
-def _read_long(table: TableFile, columns: dict[str, str]) -> dict[str | None, Ratings]:
+def _read_long(
+    table: TableFile, columns: dict[str, str], *, of_units: bool
+) -> dict[str | None, Ratings]:
     problems = [
         f"{table.name}: line 1: there {'is no' if times == 0 else 'are several'} "
         f"column{'s' if times else ''} {name!r}; expected one, columns are {_listed(table.header)}"
@@ -181,7 +193,9 @@ def _read_long(table: TableFile, columns: dict[str, str]) -> dict[str | None, Ra
             "Name the columns of the layout long with --unit, --annotator, --value, --by, "
             "--cluster and --n-options.",
         )
-    read = table.columns(list(dict.fromkeys(columns.values())))
+    read = table.columns(list(dict.fromkeys([*columns.values(), *["state"] * of_units])))
+    if of_units:
+        read["category"] = with_missed(read["category"], read["state"])
     cells = {field: read[name] for field, name in columns.items()}
     kept = _filled(list(cells.values()))
     if len(kept) == 0:
@@ -191,10 +205,11 @@ def _read_long(table: TableFile, columns: dict[str, str]) -> dict[str | None, Ra
     rows = RatingColumns(
         cells["unit"],
         cells["annotator"],
-        cells["value"] if table.header_is_certain else answers(cells["value"]),
+        cells["value"] if of_units or table.header_is_certain else answers(cells["value"]),
         cells.get("cluster"),
         cells.get("n_options"),
         columns,
+        (UNITS_NOTE,) if of_units and columns.get("cluster") == "image" else (),
     )
     if "by" not in cells:
         return {None: assemble(rows, lambda index: table.places(kept[index]))}

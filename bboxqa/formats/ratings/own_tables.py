@@ -1,0 +1,115 @@
+"""Tables that `bboxqa` writes, recognised by their columns."""
+
+from collections.abc import Collection
+
+import numpy as np
+
+from bboxqa.core.errors import DatasetError
+from bboxqa.formats.tables.table_files import TableFile
+from bboxqa.model.labels import LabelColumn
+
+UNIT_COLUMNS = ("image", "unit", "annotator", "annotation", "category", "state")
+"""The columns of the table of units of `bboxqa agree`."""
+
+UNITS_NOTE = (
+    "a table of units of bboxqa agree: a missed object is the value (missing), and intervals draw "
+    "images"
+)
+"""How a table of units is read."""
+
+_THRESHOLD = "iou_threshold"
+# Columns that together occur in this table only, and what it is.
+_RESULTS = {
+    ("image", "alpha", "status", "n_units"): "a table of images, images.csv of bboxqa agree",
+    ("annotator_1", "annotator_2", "alpha", "n_units"): (
+        "a table of pairs of annotators, pairs.csv of bboxqa agree"
+    ),
+    ("category", "alpha", "n_annotations", "n_pairable"): (
+        "a table of categories, categories.csv of bboxqa agree"
+    ),
+    ("project", "status", "alpha", "n_errors"): "a table of projects, projects.csv of bboxqa batch",
+    ("coefficient", "value", "low", "high", "standard_error"): (
+        "a table of coefficients, as bboxqa stats and segments write with --format csv"
+    ),
+}
+
+
+def refuse_results(table: TableFile) -> None:
+    """Refuse a table of results of `bboxqa`, which holds no ratings.
+
+    Raises
+    ------
+    DatasetError
+    """
+    for columns, what in _RESULTS.items():
+        if set(columns) <= set(table.header):
+            raise DatasetError(
+                [f"{table.name}: is {what}; expected ratings"],
+                "Ratings are in units.csv, which bboxqa agree writes with --out FOLDER.",
+            )
+
+
+def has_unit_columns(names: Collection[str]) -> bool:
+    """Return whether columns of these names are those of a table of units.
+
+    Examples
+    --------
+    >>> has_unit_columns(["iou_threshold", *UNIT_COLUMNS]), has_unit_columns(["unit", "value"])
+    (True, False)
+    """
+    return set(UNIT_COLUMNS) <= set(names)
+
+
+def unit_table_columns(table: TableFile, columns: dict[str, str]) -> dict[str, str] | None:
+    """Return the columns of a table of units by field; None for other tables and other values.
+
+    Parameters
+    ----------
+    table : TableFile
+    columns : dict of str to str
+        The columns that are asked for, by field. Images become the clusters, and thresholds the
+        tasks if there are several, unless others are asked for.
+
+    Raises
+    ------
+    DatasetError
+        If units at several thresholds would be mixed.
+    """
+    if not has_unit_columns(table.header) or columns["value"] not in {"value", "category"}:
+        return None
+    chosen = columns | {"value": "category"}
+    if columns["unit"] == "unit":
+        chosen.setdefault("cluster", "image")
+    if _THRESHOLD not in table.header:
+        return chosen
+    levels = [x for x in table.columns([_THRESHOLD])[_THRESHOLD].labels if x is not None]
+    if len(levels) > 1 and chosen.setdefault("by", _THRESHOLD) != _THRESHOLD:
+        found = f"{len(levels)} thresholds, {', '.join(levels)}"
+        raise DatasetError(
+            [f"{table.name}: holds units at {found}; expected one threshold"],
+            f"Give --by {_THRESHOLD}, or keep the rows of one threshold.",
+        )
+    return chosen
+
+
+def with_missed(category: LabelColumn, state: LabelColumn) -> LabelColumn:
+    """Return categories in which a missed object is a value of its own.
+
+    Parameters
+    ----------
+    category, state : LabelColumn
+        Of a table of units; where the state is missing, there is no category.
+
+    Examples
+    --------
+    >>> from bboxqa.model.labels import column_of
+    >>> found = with_missed(column_of(["cat", ""], "category"), column_of(["drawn", "missing"], ""))
+    >>> [found.label(row) for row in range(2)]
+    ['cat', '(missing)']
+    """
+    name = "(missing)"
+    while name in category.labels:
+        name = f"({name})"
+    missed = np.array([label == "missing" for label in (*state.labels, None)])[state.codes]
+    codes = np.where(missed, len(category.labels), category.codes)
+    return LabelColumn(codes, (*category.labels, name))
