@@ -34,6 +34,11 @@ def image_notes(
         yield f"{count(counts['short'], 'ring')} of fewer than 3 points left out"
     if counts["repaired"]:
         yield f"{count(counts['repaired'], 'invalid polygon')} repaired before comparing"
+    if counts["tangled"]:
+        yield (
+            f"{count(counts['tangled'], 'polygon')} with too many self-crossings to repair: "
+            "compared in pixels, by the even-odd rule"
+        )
     n_images = int((data.assigned.sum(1) >= 2).sum())
     if settings.bootstrap and n_images < FEW_CLUSTERS:
         yield (

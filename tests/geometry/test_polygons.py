@@ -1,5 +1,7 @@
 """Exact areas of polygons, against shapely and against fine rasterising."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import shapely
@@ -10,6 +12,8 @@ from support.datasets import segmentations
 
 from bboxqa.geometry.kernels.edges import polygon_outlines
 from bboxqa.geometry.kernels.polygons import intersection_areas, polygon_iou, polygon_iou_limit
+from bboxqa.geometry.kernels.self_crossings import even_odd_parts, n_crossings
+from bboxqa.geometry.kernels.tangles import tangle_iou
 
 SQUARE = [0, 0, 10, 0, 10, 10, 0, 10]
 BOW_TIE = [0, 0, 10, 10, 10, 0, 0, 10]
@@ -203,3 +207,55 @@ def test_no_polygons_and_no_pairs():
     outlines = polygon_outlines(segmentations([]))
     assert intersection_areas(outlines, none, none).shape == (0,)
     assert polygon_iou(polygon_outlines(segmentations([[SQUARE]])), none, none).shape == (0,)
+
+
+def scribble(n, seed=1):
+    """Return a ring of n random points, which crosses itself about n² / 8 times."""
+    return np.random.default_rng(seed).random((n, 2)) * [640, 480]
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_crossings_of_short_rings_are_counted(name):
+    # A slit is a coincident pair, and three touching pairs at each end; a spike touches its foot.
+    expected = {"bow tie": 1, "pentagram": 5, "keyhole": 7, "spike": 3}.get(name, 0)
+    rings = [np.reshape(ring, (-1, 2)).astype(float) for ring in SHAPES[name]]
+    assert sum(map(n_crossings, rings)) == expected
+
+
+def test_crossings_of_long_rings_are_estimated():
+    ring = scribble(2500)
+    edges = shapely.linestrings(np.stack([ring, np.roll(ring, -1, 0)], axis=1))
+    pairs = shapely.STRtree(edges).query(edges[::50], predicate="crosses").shape[1] * 50 / 2
+    assert n_crossings(ring) == pytest.approx(pairs, rel=0.1)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_parts_of_a_scribble_are_those_that_shapely_finds(seed):
+    ring = scribble(16, seed)
+    parts = shapely.multipolygons(even_odd_parts(ring))
+    expected = shapely.make_valid(shapely.Polygon(ring))
+    assert parts.is_valid
+    assert shapely.area(shapely.symmetric_difference(parts, expected)) < 1e-6
+
+
+def test_a_polygon_with_too_many_crossings_is_compared_in_pixels():
+    tangle, box = scribble(60).ravel(), [100, 100, 500, 100, 500, 400, 100, 400]
+    many = segmentations([[tangle], [box], [tangle + 5]])
+    outlines = polygon_outlines(many)
+    assert outlines.tangled.tolist() == [False, False, False]
+    exact = polygon_iou(outlines, np.array([0, 0, 0]), np.array([0, 1, 2]))
+    all_tangled = replace(outlines, tangled=np.array([True, False, True]))
+    compare = tangle_iou(many, all_tangled, np.zeros(3, np.int64))
+    assert compare(np.array([0, 0, 0]), np.array([0, 1, 2])) == pytest.approx(exact, abs=0.01)
+    assert polygon_outlines(segmentations([[scribble(150).ravel()]])).tangled.all()
+
+
+def test_a_tangle_without_extent_has_no_area():
+    line = np.stack([np.tile([0.0, 9, 3, 7], 300), np.zeros(1200)], axis=1).ravel()
+    outlines = polygon_outlines(segmentations([[line], [SQUARE]]))
+    compare = tangle_iou(
+        segmentations([[line], [SQUARE]]),
+        replace(outlines, tangled=np.array([True, False])),
+        np.zeros(2, np.int64),
+    )
+    assert compare(np.array([0]), np.array([1])).tolist() == [0.0]

@@ -1,6 +1,7 @@
 """P: how outlines are written, and their geometry."""
 
 import json
+from random import Random
 
 import pytest
 import shapely
@@ -106,6 +107,14 @@ def test_the_rings_of_an_outline_are_mended_together_and_sound_ones_kept():
     (annotation,) = mended(content, "P005")
     assert len(annotation["segmentation"]) == 5
     assert annotation["segmentation"][2] == [50, 50.0, 60, 50, 60, 60]
+
+
+def test_a_ring_that_crosses_itself_very_often_is_found_and_left():
+    values = Random(1)
+    ring = [values.random() * side for _ in range(400) for side in (640, 480)]
+    (found,) = findings(outline([ring]), code="P005")
+    assert found.message.startswith("polygon crosses itself at (")
+    assert not found.edits
 
 
 def test_a_ring_around_a_hole_is_not_mended():

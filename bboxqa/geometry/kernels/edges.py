@@ -11,10 +11,15 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, rows, run_starts, sum_by
+from bboxqa.geometry.kernels.self_crossings import even_odd_parts, n_crossings
 from bboxqa.model.outlines import Segmentations
 
 # Edges are compared in blocks first; this size was the fastest on real outlines.
 BLOCK = 8
+# Shapely repairs so many in milliseconds; its time grows with their square.
+_FEW_CROSSINGS = 20
+# With more, there would be too many edges to compare.
+_MOST_CROSSINGS = 500
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,12 +57,16 @@ class PreparedPolygons:
         After repair: no ring crosses itself or another one of its polygon.
     repaired : (N,) bool
         Whether a ring crossed itself.
+    tangled : (N,) bool
+        Whether rings cross themselves too often to be repaired; area and edges are then those of
+        nothing.
     """
 
     area: FloatArray
     bounds: FloatArray
     edges: Edges
     repaired: BoolArray
+    tangled: BoolArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,13 +102,13 @@ def _given_rings(segmentations: Segmentations) -> _Rings:
     return _Rings(segmentations.xy[vertices], offsets, owner[usable], hole)
 
 
-def _mended_rings(rings: _Rings, n: int) -> tuple[_Rings, BoolArray]:
-    """Return rings that do not cross, and which of the n polygons had a self-crossing ring."""
+def _mended_rings(rings: _Rings, n: int) -> tuple[_Rings, BoolArray, BoolArray]:
+    """Return rings that do not cross, and which of the n polygons were repaired and are tangled."""
     import shapely
 
-    repaired = np.zeros(n, np.bool_)
+    repaired, tangled = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
     if len(rings.owner) == 0:
-        return rings, repaired
+        return rings, repaired, tangled
     index = np.repeat(np.arange(len(rings.owner)), np.diff(rings.offsets))
     shapes = shapely.polygons(shapely.linearrings(rings.xy, indices=index))
     valid = shapely.is_valid(shapes)
@@ -111,22 +120,50 @@ def _mended_rings(rings: _Rings, n: int) -> tuple[_Rings, BoolArray]:
     several = np.flatnonzero(sound & (stops - starts > 1))
     parts = [shapely.multipolygons(shapes[starts[i] : stops[i]]) for i in several.tolist()]
     sound[several] = shapely.is_valid(parts)
-    crossing = np.flatnonzero(~sound)
-    mended = []
-    for first, last in zip(starts[crossing].tolist(), stops[crossing].tolist(), strict=True):
-        shape = shapely.make_valid(shapes[first:last])
-        mended.append(shapely.union_all(shape) if last - first > 1 else shape[0])
+    owners, mended = [], []
+    for place in np.flatnonzero(~sound).tolist():
+        own, owner = slice(starts[place], stops[place]), rings.owner[starts[place]]
+        given = _xy_of(rings, own)
+        crossings = [
+            0 if is_valid else n_crossings(xy)
+            for xy, is_valid in zip(given, valid[own], strict=True)
+        ]
+        if sum(crossings) > _MOST_CROSSINGS:
+            tangled[owner] = True
+        else:
+            owners.append(owner)
+            mended.append(_union(given, crossings, shapes[own]))
     keep = np.repeat(sound, stops - starts)
-    return _with_shapes(rings, keep, rings.owner[starts[crossing]], mended), repaired
+    repaired &= ~tangled
+    return _with_shapes(rings, keep, np.array(owners, np.int64), mended), repaired, tangled
+
+
+def _xy_of(rings: _Rings, which: slice) -> list[FloatArray]:
+    """Return the vertices of some consecutive rings."""
+    ends = rings.offsets[which.start : which.stop + 1]
+    return np.split(rings.xy[ends[0] : ends[-1]], ends[1:-1] - ends[0])
+
+
+def _union(given: list[FloatArray], crossings: list[int], shapes: Any) -> Any:
+    """Return what the rings of one polygon fill, as a shapely geometry."""
+    import shapely
+
+    parts = [
+        shapely.make_valid(shape)
+        if number <= _FEW_CROSSINGS
+        else shapely.multipolygons(even_odd_parts(xy))
+        for xy, number, shape in zip(given, crossings, shapes, strict=True)
+    ]
+    return shapely.union_all(parts) if len(parts) > 1 else parts[0]
 
 
 def _with_shapes(rings: _Rings, keep: BoolArray, owner: IndexArray, shapes: list[Any]) -> _Rings:
     """Return the rings to keep and those of shapely geometries, sorted by owner."""
     import shapely
 
-    if not shapes:
+    if keep.all():
         return rings
-    pieces, shape_of = shapely.get_parts(shapes, return_index=True)
+    pieces, shape_of = shapely.get_parts(np.array(shapes, object), return_index=True)
     # Repairing a flat part leaves a line, which is not a polygon.
     solid = shapely.get_dimensions(pieces) == 2
     pieces, piece_of = shapely.get_parts(pieces[solid], return_index=True)
@@ -211,9 +248,11 @@ def polygon_outlines(segmentations: Segmentations) -> PreparedPolygons:
     array([16.])
     """
     n = len(segmentations)
-    rings, repaired = _mended_rings(_given_rings(segmentations), n)
+    given = _given_rings(segmentations)
+    rings, repaired, tangled = _mended_rings(given, n)
     edges, area = _edges(rings, n)
-    return PreparedPolygons(area, _bounds(rings, n), edges, repaired)
+    bounds = np.where(tangled[:, None], _bounds(given, n), _bounds(rings, n))
+    return PreparedPolygons(area, bounds, edges, repaired, tangled)
 
 
 def polygon_bounds(segmentations: Segmentations) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Similarity of polygons: the IoU of their areas, or of pixels where one is a mask."""
+"""Similarity of polygons: the IoU of their areas, or of pixels where one is a mask or tangled."""
 
 from functools import partial
 from typing import Any
@@ -8,6 +8,7 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.geometry.kernels import masks, polygons
 from bboxqa.geometry.kernels.edges import polygon_outlines
+from bboxqa.geometry.kernels.tangles import tangle_iou
 from bboxqa.geometry.similarities.base import (
     ONE_PIXEL,
     Compare,
@@ -24,10 +25,15 @@ def _polygon(dataset: Dataset, _: Options) -> Comparison:
     segmentation, counts = packed_outlines(dataset)
     outlines = polygon_outlines(segmentation)
     counts["repaired"] = int(outlines.repaired.sum())
+    counts["tangled"] = int(outlines.tangled.sum())
     is_mask = segmentation.kind == SegmentationKind.RLE
-    counts["flat"] = int(((outlines.area <= 0) & ~is_mask).sum())
-    exact = partial(polygons.polygon_iou, outlines)
-    limit = partial(polygons.polygon_iou_limit, outlines)
+    counts["flat"] = int(((outlines.area <= 0) & ~is_mask & ~outlines.tangled).sum())
+    exact: Compare = partial(polygons.polygon_iou, outlines)
+    limit: Compare = partial(polygons.polygon_iou_limit, outlines)
+    if outlines.tangled.any():
+        in_pixels = tangle_iou(segmentation, outlines, dataset.annotations.image)
+        exact = _split(outlines.tangled, exact, in_pixels)
+        limit = _split(outlines.tangled, limit, _one)
     if not is_mask.any():
         return Comparison(exact, outlines.bounds, limit, counts)
     image = dataset.annotations.image
@@ -41,19 +47,23 @@ def _polygon(dataset: Dataset, _: Options) -> Comparison:
     return Comparison(
         compare=_split(is_mask, exact, partial(masks.mask_iou, rles)),
         bounds=bounds + ONE_PIXEL,
-        limit=_split(is_mask, limit, lambda left, _: np.ones(len(left))),
+        limit=_split(is_mask, limit, _one),
         counts=counts,
     )
 
 
-def _split(is_mask: BoolArray, of_polygons: Compare, of_masks: Compare) -> Compare:
-    """Return a comparison that treats pairs with a mask differently from pairs of polygons."""
+def _one(left: IndexArray, _: IndexArray) -> FloatArray:
+    return np.ones(len(left))
+
+
+def _split(is_drawn: BoolArray, of_polygons: Compare, of_pixels: Compare) -> Compare:
+    """Return a comparison that treats pairs with a drawn shape differently from other pairs."""
 
     def compare(left: IndexArray, right: IndexArray) -> FloatArray:
         result = np.zeros(len(left))
-        drawn = is_mask[left] | is_mask[right]
+        drawn = is_drawn[left] | is_drawn[right]
         result[~drawn] = of_polygons(left[~drawn], right[~drawn])
-        result[drawn] = of_masks(left[drawn], right[drawn])
+        result[drawn] = of_pixels(left[drawn], right[drawn])
         return result
 
     return compare

@@ -1,6 +1,7 @@
 """P: polygons that cross themselves, extend beyond their image, or do not fit their box."""
 
 from collections.abc import Iterator
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from bboxqa.core.arrays import IndexArray
 from bboxqa.core.blocks import SparseRows, blocks
 from bboxqa.core.json_values import pointer_to
 from bboxqa.geometry.kernels.boxes import corners
+from bboxqa.geometry.kernels.self_crossings import n_crossings
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import each_or_summary, record_defect
@@ -25,6 +27,9 @@ from bboxqa.rules.facts.image_bounds import (
 )
 from bboxqa.rules.facts.ring_shapes import crossing, flat, polygons_of, shapes, usable
 
+# A ring that crosses itself more often is not split: nobody could tell whether the parts are right.
+_MOST_CROSSINGS = 20
+
 
 def _ring_rows(document: Document, row: int) -> IndexArray:
     """Return the places of the rings of one annotation."""
@@ -37,6 +42,8 @@ def _invalid(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     rings = document.annotations.rings
     whole = np.flatnonzero(rings.n_numbers % 2 == 0)
     wrong = whole[crossing(rings, whole)]
+    # All wrong rings of an annotation are mended by the same edit.
+    mended = lru_cache(1)(partial(_mended, document))
 
     def describe(place: int) -> Defect:
         import shapely
@@ -50,7 +57,7 @@ def _invalid(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
             f"polygon {_reason(reason)}; expected a ring that does not cross or touch itself",
             found=reason,
             expected="a ring that does not cross or touch itself",
-            edits=_mended(document, row),
+            edits=mended(row),
         )
 
     if len(wrong):
@@ -70,14 +77,18 @@ def _reason(reason: str) -> str:
 
 
 def _mended(document: Document, row: int) -> tuple[Edit, ...]:
-    """Return the edit that makes all rings of an annotation valid; none if that needs a hole."""
+    """Return the edit that makes all rings of an annotation valid.
+
+    None if that needs a hole, or a ring crosses itself too often.
+    """
     import shapely
 
     rings = document.annotations.rings
     of_row = _ring_rows(document, row)
     wrong = dict(zip(of_row.tolist(), crossing(rings, of_row).tolist(), strict=True))
     value = document.record(row).get("segmentation")
-    if not isinstance(value, list):
+    crossed = [rings.xy[rings.offsets[r] : rings.offsets[r + 1]] for r in wrong if wrong[r]]
+    if not isinstance(value, list) or any(n_crossings(xy) > _MOST_CROSSINGS for xy in crossed):
         return ()
     result: list[Any] = []
     for ring, raw in zip(of_row, value, strict=True):
@@ -215,7 +226,8 @@ RULES = (
         explanation="""The edges of a ring cross or touch each other, or its points lie on one line.
             The cause is a slip of the hand, or vertices in the wrong order; the message says where.
             The unsafe fix splits the ring into rings that do not cross themselves, unless that
-            needs a hole; edges without area are lost.""",
+            needs a hole or a ring crosses itself more than 20 times; edges without area are
+            lost.""",
         bad={"annotations": [
             {"segmentation": [[10, 10, 30, 40, 30, 10, 10, 40]], "area": 300},
         ]},
