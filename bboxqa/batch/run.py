@@ -1,9 +1,9 @@
 """A run over many projects: unchanged ones keep their results, the others run in parallel."""
 
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
@@ -35,7 +35,7 @@ from bboxqa.core.errors import OutputError
 from bboxqa.core.parallel import can_fork
 from bboxqa.core.version import __version__
 
-_Engine = Callable[[Sequence[Task], Settings, Path], Iterator[Outcome[Task, Row]]]
+_Engine = Callable[[Sequence[Task], Settings, Path], Generator[Outcome[Task, Row]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,12 +129,14 @@ def run_batch(
         unusable = unusable_projects(found, before)
         names = {row.project for row in unusable}
         projects = [project for project in found.projects if project.name not in names]
-        rows, n_reused = _rows(
-            run, projects, unusable, settings, out,
-            jobs=jobs, fresh=fresh, fail_fast=fail_fast, on_project=on_project,
-        )  # fmt: skip
-        # Worker processes that died may have left some, too.
-        remove_unfinished(out)
+        try:
+            rows, n_reused = _rows(
+                run, projects, unusable, settings, out,
+                jobs=jobs, fresh=fresh, fail_fast=fail_fast, on_project=on_project,
+            )  # fmt: skip
+        finally:
+            # Worker processes that died or were ended may have left some, too.
+            remove_unfinished(out)
         n_left = len(projects) + len(unusable) - len(rows)
         worse = (*regressions(before, rows), *missing_projects(root, out, rows, pattern))
         write_outputs(out, found, rows, worse)
@@ -188,12 +190,14 @@ def _rows(
     pending.sort(key=lambda task: (-task[0].size, task[0].name))
     if fail_fast and any(not row.passed for row in rows.values()):
         pending = []
-    for (project, _), outcome in run(pending, settings, out):
-        row = failed_row(project, outcome) if isinstance(outcome, WorkerDied) else outcome
-        _explain(out, row)
-        done(row, reused=False)
-        if fail_fast and not row.passed:
-            break
+    # Closed, it has ended its processes.
+    with closing(run(pending, settings, out)) as outcomes:
+        for (project, _), outcome in outcomes:
+            row = failed_row(project, outcome) if isinstance(outcome, WorkerDied) else outcome
+            _explain(out, row)
+            done(row, reused=False)
+            if fail_fast and not row.passed:
+                break
     return tuple(rows[name] for name in sorted(rows)), n_reused
 
 
@@ -245,7 +249,7 @@ def _engine(
 
 def _run_here(
     tasks: Sequence[Task], settings: Settings, out: Path, *, jobs: int, seconds: float | None
-) -> Iterator[Any]:
+) -> Generator[Any]:
     work = partial(run_task, settings=settings, out=out)
     sizes = [project.size for project, _ in tasks]
     # Only the largest projects get two cores, and only where there is memory for two processes.

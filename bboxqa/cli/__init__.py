@@ -2,7 +2,7 @@
 
 import io
 import sys
-from typing import TYPE_CHECKING
+from typing import Any
 
 import click
 
@@ -10,18 +10,27 @@ from bboxqa.cli.agree import agree
 from bboxqa.cli.batch import batch
 from bboxqa.cli.example import example
 from bboxqa.cli.explain import explain
-from bboxqa.cli.failures import exit_code_of
+from bboxqa.cli.failures import ReaderGone, exit_code_of
 from bboxqa.cli.plan import plan
 from bboxqa.cli.segments import segments
 from bboxqa.cli.stats import stats
 from bboxqa.cli.validate import validate
+from bboxqa.core.interrupts import PLACED, raising_signals
 from bboxqa.core.version import __version__
 
-if TYPE_CHECKING:
-    from pathlib import Path
+
+class _Group(click.Group):
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            # click would exit with 1, which says that findings were made.
+            raise ReaderGone from error
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(
+    cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+)
 @click.version_option(__version__, prog_name="bboxqa")
 def cli() -> None:
     """Validate image annotations, and measure how far annotators agree.
@@ -56,11 +65,12 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             # A character that the encoding of the terminal lacks is shown as its number.
             stream.reconfigure(errors="backslashreplace")
-    written: list[Path] = []
+    PLACED.clear()
     try:
-        code = cli.main(standalone_mode=False, obj=written)
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        with raising_signals():
+            code = cli.main(standalone_mode=False)
+            if sys.stdout is not None:
+                sys.stdout.flush()
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - tracebacks are for debugging
-        code = exit_code_of(error, written)
+        code = exit_code_of(error, PLACED)
     sys.exit(code)

@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.failures import note_written
 from bboxqa.cli.options import (
     agree_settings,
     files_argument,
@@ -145,7 +144,6 @@ def agree(
         from bboxqa.report.result_files import write_folder
 
         written = write_folder(result, summary(result), out)
-        note_written(out)
     show(result, output_format, written)
     return 1 if _below(result, settings) else 0
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bboxqa.cli.failures import signal_of, signal_words
 from bboxqa.cli.options import choice_option, memory_option, path_option
 
 if TYPE_CHECKING:
@@ -138,9 +139,11 @@ def _interruptible() -> "Iterator[None]":
     """Say what an interrupted run keeps."""
     try:
         yield
-    except KeyboardInterrupt:
-        click.echo("Interrupted; the next run keeps the results of finished projects.", err=True)
-        sys.exit(130)
+    except KeyboardInterrupt as error:
+        number = signal_of(error)
+        kept = "the next run keeps the results of finished projects."
+        click.echo(f"{signal_words(number)}; {kept}", err=True)
+        sys.exit(128 + number)
 
 
 def _settings(

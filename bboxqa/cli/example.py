@@ -4,7 +4,6 @@ from pathlib import Path
 
 import click
 
-from bboxqa.cli.failures import note_written
 from bboxqa.cli.options import path_option
 
 _NAMES = ("fruits", "smiling_fruits", "landscape", "matching", "iou", "krippendorff")
@@ -31,6 +30,5 @@ def example(name: str, out: Path | None, force: bool) -> int:
     walk = EXAMPLES[name]()
     click.echo(walk.text())
     for path in write_example(name, folder):
-        note_written(path)
         click.echo(f"Written: {path}")
     return 0 if walk.agrees else 1

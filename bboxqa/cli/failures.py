@@ -5,20 +5,21 @@ import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
+from signal import SIGINT, Signals
 
 import click
 
 from bboxqa.core.errors import BboxqaError
+from bboxqa.core.interrupts import Interrupted
 from bboxqa.core.text import clean
 
-_FAILED, _INTERRUPTED = 2, 130
+_FAILED, _INTERRUPTED = 2, 128
 _PACKAGE = Path(__file__).parents[1]
 _MOST_NAMES = 10
 
 
-def note_written(path: Path) -> None:
-    """Remember what was written: it is named if the command is interrupted."""
-    click.get_current_context().obj.append(path)
+class ReaderGone(Exception):  # noqa: N818 - no error of the command
+    """The program that read standard output has ended, such as `head`."""
 
 
 def write_output(path: Path, text: str) -> None:
@@ -26,7 +27,6 @@ def write_output(path: Path, text: str) -> None:
     from bboxqa.core.files import write_atomically
 
     write_atomically(path, text.encode("utf-8", "surrogateescape"))
-    note_written(path)
     click.echo(f"Written: {path}", err=True)
 
 
@@ -35,7 +35,7 @@ def exit_code_of(error: BaseException, written: Sequence[Path]) -> int:
 
     With ``BBOXQA_DEBUG=1`` in the environment the traceback comes first.
     """
-    if isinstance(error, BrokenPipeError):
+    if isinstance(error, BrokenPipeError | ReaderGone):
         # The reader has closed the pipe; Python must not complain when it flushes the rest.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
@@ -47,18 +47,39 @@ def exit_code_of(error: BaseException, written: Sequence[Path]) -> int:
         error.__suppress_context__ = False
         click.echo("".join(traceback.format_exception(error)), nl=False, err=True)
     if isinstance(error, KeyboardInterrupt | click.Abort):
-        click.echo(_interrupted(written), err=True)
-        return _INTERRUPTED
+        number = signal_of(error)
+        click.echo(f"{signal_words(number)}; {_written(written)}", err=True)
+        return _INTERRUPTED + number
     click.echo(_message(error), err=True)
     return _FAILED
 
 
-def _interrupted(written: Sequence[Path]) -> str:
+def signal_of(error: BaseException) -> int:
+    """Return the number of the signal that interrupted a command."""
+    # click replaces the error by one of its own.
+    for each in (error, error.__cause__):
+        if isinstance(each, Interrupted):
+            return each.number
+    return SIGINT
+
+
+def signal_words(number: int) -> str:
+    """Return what a signal did.
+
+    Examples
+    --------
+    >>> signal_words(2), signal_words(15)
+    ('Interrupted', 'Ended by SIGTERM')
+    """
+    return "Interrupted" if number == SIGINT else f"Ended by {Signals(number).name}"
+
+
+def _written(written: Sequence[Path]) -> str:
     if not written:
-        return "Interrupted; nothing was written."
+        return "nothing was written."
     names = ", ".join(clean(str(path)) for path in written[:_MOST_NAMES])
     more = f" and {len(written) - _MOST_NAMES} more" if len(written) > _MOST_NAMES else ""
-    return f"Interrupted; written before that ({len(written)}): {names}{more}"
+    return f"written before that ({len(written)}): {names}{more}"
 
 
 def _message(error: BaseException) -> str:

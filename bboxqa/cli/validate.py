@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.failures import note_written, write_output
+from bboxqa.cli.failures import write_output
 from bboxqa.cli.options import choice_option, files_argument, memory_option, path_option
 from bboxqa.report.findings.registry import names, view
 
@@ -203,7 +203,6 @@ def _write_baseline(path: Path, report: "FoundReport") -> None:
     from bboxqa.rules import baseline
 
     baseline.write(path, report)
-    note_written(path)
     click.echo(f"Written: {path}, {len(report.findings):,} known findings", err=True)
 
 
@@ -292,7 +291,6 @@ def _write_fixed(
             continue
         check_fixed(file, in_place=in_place, force=options["force"])
         target = write_fixed(file, fixed.text, in_place=in_place)
-        note_written(target)
         result.append(target)
         click.echo(f"{file}: {change_summary(fixed.changes)} → {target}", err=True)
     return tuple(result)

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bboxqa.core.errors import OutputError
+from bboxqa.core.interrupts import placing
 
 UNFINISHED_FOLDERS = ".bboxqa-*"
 """Pattern of the folders that a process leaves when it is killed inside `filled_folder`."""
@@ -136,7 +137,8 @@ def write_atomically(path: Path, data: bytes | mmap.mmap) -> None:
             file.write(data)
         if path.exists():
             beside.chmod(stat.S_IMODE(path.stat().st_mode))
-        beside.replace(path)
+        with placing(path):
+            beside.replace(path)
     except OSError as error:
         beside.unlink(missing_ok=True)
         raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from None
@@ -166,17 +168,18 @@ def filled_folder(target: Path, *, last: str | None = None) -> Iterator[Path]:
     scratch.mkdir()
     try:
         yield scratch
-        if inside:
-            for file in sorted(scratch.iterdir()):
-                file.replace(target / file.name)
-        elif last is not None and target.exists():
-            old = _hidden(place)
-            (target / last).unlink(missing_ok=True)
-            target.rename(old)
-            scratch.rename(target)
-            shutil.rmtree(old, ignore_errors=True)
-        else:
-            scratch.rename(target)
+        old = _hidden(place)
+        with placing(target):
+            if inside:
+                for file in sorted(scratch.iterdir()):
+                    file.replace(target / file.name)
+            elif last is not None and target.exists():
+                (target / last).unlink(missing_ok=True)
+                target.rename(old)
+                scratch.rename(target)
+            else:
+                scratch.rename(target)
+        shutil.rmtree(old, ignore_errors=True)
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 

@@ -174,3 +174,47 @@ def test_two_runs_at_once(top, tmp_path):
         assert gone(mark)
     expected = files(top / "undisturbed")
     assert files(tmp_path) == expected
+
+
+def signalled(top, out, number, pause):
+    """Send a signal to all processes of a run after a while; return its exit code and its words."""
+    mark = uuid4().hex
+    command = [sys.executable, "-m", "bboxqa", "batch", ROOT, "--out", out, "--jobs", "2"]
+    with subprocess.Popen(
+        command,
+        cwd=top,
+        env=os.environ | {MARK: mark},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        if pause is None:
+            process.stderr.readline()
+        else:
+            time.sleep(pause)
+        os.killpg(process.pid, number)
+        words = process.stderr.read()
+        process.wait()
+    assert gone(mark)
+    return process.returncode, words
+
+
+@pytest.mark.parametrize("pause", [1.0, 1.3, 1.6, 2.0])
+def test_an_early_interrupt_shows_no_traceback(top, tmp_path, pause):
+    code, words = signalled(top, tmp_path / "out", signal.SIGINT, pause)
+    assert code in {130, 1}
+    assert "Traceback" not in words
+
+
+@pytest.mark.parametrize(
+    ("number", "code", "name"),
+    [(signal.SIGTERM, 143, "Ended by SIGTERM"), (signal.SIGHUP, 129, "Ended by SIGHUP")],
+)
+def test_a_run_that_is_ended_leaves_no_hidden_folder(top, tmp_path, number, code, name):
+    out = tmp_path / "out"
+    ended, words = signalled(top, out, number, None)
+    assert ended == code
+    last = words.splitlines()[-1]
+    assert last == f"{name}; the next run keeps the results of finished projects."
+    assert not [*out.glob("projects/.*"), *out.glob(".*.part")]

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from support.cli import python, run
+from support.cli import python, run, shell
 from support.mutants import clean, text
 
 from bboxqa.cli.failures import exit_code_of
@@ -45,6 +45,68 @@ def test_an_interrupted_fix_names_what_it_wrote(tmp_path):
     assert done.returncode == 130
     assert done.stderr.splitlines()[-1] == "Interrupted; written before that (1): a.fixed.json"
     assert {path.name for path in tmp_path.iterdir()} == {"a.json", "b.json", "a.fixed.json"}
+
+
+# Ends the run at the moment at which a file has been put in place.
+_ENDED = """
+import os, sys
+from pathlib import Path
+from signal import SIG{name}
+from bboxqa.cli import main
+
+replace = Path.replace
+
+def replace_then_stop(self, target):
+    replace(self, target)
+    os.kill(os.getpid(), SIG{name})
+
+Path.replace = replace_then_stop
+sys.argv = ["bboxqa", "validate", "a.json", "b.json", "--fix"]
+main()
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "code", "words"),
+    [
+        ("INT", 130, "Interrupted"),
+        ("TERM", 143, "Ended by SIGTERM"),
+        ("HUP", 129, "Ended by SIGHUP"),
+    ],
+)
+def test_a_signal_leaves_no_hidden_file_and_no_false_word(tmp_path, name, code, words):
+    document = clean(0)
+    document["annotations"][3]["id"] = 0
+    for file in ("a.json", "b.json"):
+        (tmp_path / file).write_bytes(text(document))
+    done = python(_ENDED.format(name=name), cwd=tmp_path)
+    assert done.returncode == code
+    assert done.stderr.split("\n")[-2] == f"{words}; written before that (1): a.fixed.json"
+    assert {path.name for path in tmp_path.iterdir()} == {"a.json", "b.json", "a.fixed.json"}
+
+
+def test_signals_that_are_ignored_stay_ignored(tmp_path):
+    script = (
+        "import os, sys, signal\n"
+        "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
+        "import bboxqa.pipelines.agree as agree\n"
+        "def hung_up(*_, **__): os.kill(os.getpid(), signal.SIGHUP); raise SystemExit(7)\n"
+        "agree.read_coco = hung_up\n"
+        "from bboxqa.cli import main\n"
+        "sys.argv = ['bboxqa', 'agree', 'x.json']\n"
+        "main()\n"
+    )
+    assert python(script, cwd=tmp_path).returncode == 7
+
+
+def test_a_reader_that_has_seen_enough_is_no_failure(tmp_path):
+    document = clean(0)
+    for record in document["annotations"]:
+        record["bbox"][2] = -1
+    (tmp_path / "a.json").write_bytes(text(document))
+    command = f"$BBOXQA validate {tmp_path}/a.json --output-format json"
+    done = shell(f"( {command}; echo $? >&2 ) | true")
+    assert done.stderr.split() == ["0"]
 
 
 def test_many_written_files_are_counted(capsys, tmp_path):

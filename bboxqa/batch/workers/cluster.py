@@ -3,7 +3,7 @@
 import logging
 import re
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
@@ -101,7 +101,7 @@ def run_projects(
     settings: Settings,
     out: Path,
     part_size: int | None = None,
-) -> Iterator[Outcome[Task, Row]]:
+) -> Generator[Outcome[Task, Row]]:
     """Run projects on a cluster; write the folder of each here as it is done.
 
     Workers need not have access to the folder of the run. `part_size` is the number of

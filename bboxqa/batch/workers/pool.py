@@ -4,8 +4,8 @@ import os
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from threadpoolctl import threadpool_limits
 
 from bboxqa.core.errors import OutputError
+from bboxqa.core.interrupts import blocked_signals
 from bboxqa.core.parallel import cores, limit_threads
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def run_all(
     jobs: int,
     n_wide: int = 0,
     seconds: float | None = None,
-) -> Iterator[Outcome[_Task, _Result]]:
+) -> Generator[Outcome[_Task, _Result]]:
     """Do tasks in several processes; yield each with its result, or WorkerDied, as it is done.
 
     Tasks are started in the given order, in at most `jobs` processes, which load `module` before
@@ -109,11 +110,12 @@ def run_all(
     if len(tasks) < jobs or jobs == 1:
         n_workers = min(jobs, max(1, len(tasks)))
         lanes = [_Lane(deque(tasks), 1, max(1, cores() // n_workers))]
-    for task, result in _run(lanes, work, module, jobs, seconds):
-        if isinstance(result, WorkerDied) and not isinstance(result, TimedOut):
-            again.append(task)
-        else:
-            yield task, result
+    with closing(_run(lanes, work, module, jobs, seconds)) as outcomes:
+        for task, result in outcomes:
+            if isinstance(result, WorkerDied) and not isinstance(result, TimedOut):
+                again.append(task)
+            else:
+                yield task, result
     for task in again:
         # One process with one thread takes the least memory.
         yield from _run([_Lane(deque([task]), 1, 1)], work, module, 1, seconds)
@@ -125,7 +127,7 @@ def _run(
     module: str,
     jobs: int,
     seconds: float | None,
-) -> Iterator[Outcome[_Task, _Result]]:
+) -> Generator[Outcome[_Task, _Result]]:
     workers: list[_Worker[_Task]] = []
     ended: list[_Worker[_Task]] = []
     try:
@@ -222,6 +224,8 @@ def _start(work: Callable[[_Task], Any], module: str, lane: _Lane[_Task]) -> _Wo
     process = context.Process(target=_serve, args=(work, theirs, n_threads), daemon=n_threads == 1)
     try:
         with _apart():
+            if sys.platform == "linux":
+                _start_server()
             process.start()
     except (EOFError, OSError) as error:
         # Raised as it is, the run would seem to have been interrupted.
@@ -231,6 +235,19 @@ def _start(work: Callable[[_Task], Any], module: str, lane: _Lane[_Task]) -> _Wo
         ) from None
     theirs.close()
     return _Worker(process, ours, lane)
+
+
+def _start_server() -> None:
+    """Start the server that forks processes, unless it runs, deaf to interrupts.
+
+    Interrupted while it loads modules, it would print a traceback.
+    """
+    from multiprocessing import forkserver, resource_tracker
+
+    # The start of the tracker unblocks signals.
+    resource_tracker.ensure_running()
+    with blocked_signals():
+        forkserver.ensure_running()
 
 
 @contextmanager
