@@ -27,6 +27,7 @@ def result_key(project: Project, settings: Settings) -> str:
             (content.name, content.size, " ".join(f"{key}={text}" for key, text in content.stamps))
             for content in contents
         ],
+        *_tables(settings),
     ]  # fmt: skip
     return blake2b(msgspec.json.encode(value), digest_size=16).hexdigest()
 
@@ -40,7 +41,7 @@ def local_key(project: Project, settings: Settings) -> str:
         digest.update(len(part).to_bytes(8, "big") + part)
 
     add(__version__.encode())
-    add(msgspec.json.encode([agree, validate, settings.images]))
+    add(msgspec.json.encode([agree, validate, settings.images, *_tables(settings)]))
     for file in project.files:
         add(file.relative_to(project.folder).as_posix().encode("utf-8", "surrogateescape"))
         content = blake2b(digest_size=16)
@@ -56,3 +57,8 @@ def local_key(project: Project, settings: Settings) -> str:
                 status = image.stat()
                 add(f"{status.st_size} {status.st_mtime_ns}".encode())
     return digest.hexdigest()
+
+
+def _tables(settings: Settings) -> list[str]:
+    """Return what the tables depend on; empty by default, as in the keys of earlier versions."""
+    return ["raw csv"] if settings.raw_csv else []

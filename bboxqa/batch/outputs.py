@@ -1,7 +1,5 @@
 """The files of a run: a table, a summary, and a page that links all results."""
 
-import csv
-import io
 import os
 from collections.abc import Sequence
 from dataclasses import asdict, fields
@@ -17,6 +15,7 @@ from bboxqa.batch.rows import FAILED, MEASURED, NOT_MEASURED, Row
 from bboxqa.core.files import write_atomically
 from bboxqa.core.text import clean, count
 from bboxqa.core.version import __version__
+from bboxqa.report.csv_cells import csv_row
 from bboxqa.report.json_text import json_text
 from bboxqa.report.numbers import decimal
 from bboxqa.report.pages.page import escaped, page_lines, table_lines
@@ -32,20 +31,22 @@ _LINKS = (
 
 
 def write_outputs(
-    out: Path, found: Discovered, rows: Sequence[Row], worse: Sequence[Regression]
+    out: Path,
+    found: Discovered,
+    rows: Sequence[Row],
+    worse: Sequence[Regression],
+    *,
+    raw_csv: bool = False,
 ) -> None:
     """Write projects.csv, summary.json and index.html, each completely or not at all."""
-    texts = (_table(rows), _summary(found, rows, worse), _page(out, rows, worse))
+    texts = (_table(rows, raw_csv), _summary(found, rows, worse), _page(out, rows, worse))
     for name, text in zip(WRITTEN, texts, strict=True):
         write_atomically(out / name, text.encode("utf-8", "surrogateescape"))
 
 
-def _table(rows: Sequence[Row]) -> str:
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow([field.name for field in fields(Row)])
-    writer.writerows([*asdict(row).values()] for row in rows)
-    return text.getvalue()
+def _table(rows: Sequence[Row], raw_csv: bool) -> str:
+    lines = [csv_row(field.name for field in fields(Row))]
+    return "".join([*lines, *(csv_row(asdict(row).values(), raw=raw_csv) for row in rows)])
 
 
 def _summary(found: Discovered, rows: Sequence[Row], worse: Sequence[Regression]) -> str:

@@ -122,7 +122,7 @@ def _run(
         validating = partial(validate_project, project, validate, images, memory)
         found = validating() if validate_beside is None else None
         with validate_beside(validating) if validate_beside else nullcontext() as outcome:
-            measured = _measured_into(scratch / _MEASURED, project, memory, agree, count_all)
+            measured = _measured_into(scratch / _MEASURED, project, settings, agree, count_all)
             if outcome is not None:
                 # An error there is raised again where this process validates.
                 with suppress(EOFError, OSError):
@@ -177,7 +177,7 @@ def _line(error: BboxqaError) -> str:
 def _measured_into(
     folder: Path,
     project: Project,
-    memory: int | None,
+    settings: Settings,
     agree: AgreeSettings,
     count_all: CountAll | None,
 ) -> dict[str, Any] | Exception:
@@ -189,10 +189,10 @@ def _measured_into(
         reading = agree
         if agree.attribution is None and _splits(project):
             reading = msgspec.structs.replace(agree, attribution="annotator-key")
-        data = read_for(project.files, reading, memory=memory)
-        result = agree_with(data, agree, memory=memory, count_all=count_all)
+        data = read_for(project.files, reading, memory=settings.memory)
+        result = agree_with(data, agree, memory=settings.memory, count_all=count_all)
         values = summary(result)
-        write_folder(result, values, folder)
+        write_folder(result, values, folder, raw_csv=settings.raw_csv)
     except BboxqaError as error:
         # The frames of a traceback would keep the annotations in memory.
         return error.with_traceback(None)

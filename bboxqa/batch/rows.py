@@ -33,6 +33,8 @@ class Settings:
         Limits memory per project, in bytes; does not change results.
     agree_over, validate_over : dict
         Settings that replace those of projects, too: options of the command line.
+    raw_csv : bool
+        Whether cells of tables that spreadsheets would run as formulas stay as they are.
     """
 
     agree: dict[str, Any]
@@ -41,6 +43,7 @@ class Settings:
     memory: int | None = None
     agree_over: dict[str, Any] = field(default_factory=dict)
     validate_over: dict[str, Any] = field(default_factory=dict)
+    raw_csv: bool = False
 
 
 @dataclass(frozen=True, slots=True)

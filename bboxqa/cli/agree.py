@@ -11,6 +11,7 @@ from bboxqa.cli.options import (
     format_option,
     memory_option,
     path_option,
+    raw_csv_option,
 )
 from bboxqa.report.registry import names
 
@@ -105,6 +106,7 @@ if TYPE_CHECKING:
     "--out", "Write summary.json, manifest.json and the tables as csv to this folder.", "DIR"
 )
 @click.option("--force", is_flag=True, help="Replace existing files in --out.")
+@raw_csv_option()
 @format_option(*names())
 def agree(
     *,
@@ -114,6 +116,7 @@ def agree(
     memory: int | None,
     out: Path | None,
     force: bool,
+    raw_csv: bool,
     output_format: str,
     **options: Any,
 ) -> int:
@@ -143,7 +146,7 @@ def agree(
         from bboxqa.report.agreement_summary import summary
         from bboxqa.report.result_files import write_folder
 
-        written = write_folder(result, summary(result), out)
+        written = write_folder(result, summary(result), out, raw_csv=raw_csv)
     show(result, output_format, written)
     return 1 if _below(result, settings) else 0
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bboxqa.cli.failures import signal_of, signal_words
-from bboxqa.cli.options import choice_option, memory_option, path_option
+from bboxqa.cli.options import choice_option, memory_option, path_option, raw_csv_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -62,6 +62,7 @@ _SHOWN = 20
     "Fail projects with findings of this severity or a higher one; default error.",
 )
 @memory_option(" per project")
+@raw_csv_option()
 @click.option("--dry-run", is_flag=True, help="Print the projects that are found, and stop.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first project that fails.")
 @choice_option(
@@ -153,6 +154,7 @@ def _settings(
     min_alpha: float | None,
     fail_on: str | None,
     memory: int | None,
+    raw_csv: bool,
 ) -> "Settings":
     from bboxqa.batch.rows import Settings
     from bboxqa.model.settings import validate_settings_from
@@ -166,7 +168,7 @@ def _settings(
     names = {"min_alpha": "--min-alpha"} if agree_over else {}
     agree_settings_from({**agree, **agree_over}, names=names)
     validate_settings_from({**validate, **validate_over})
-    return Settings(agree, validate, images, memory, agree_over, validate_over)
+    return Settings(agree, validate, images, memory, agree_over, validate_over, raw_csv)
 
 
 def _show_plan(found: "Discovered") -> None:

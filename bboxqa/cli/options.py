@@ -69,6 +69,15 @@ def format_option(*choices: str) -> Callable[[_Command], _Command]:
     return click.option("--format", "output_format", type=kind, default="text", help=help_text)
 
 
+def raw_csv_option() -> Callable[[_Command], _Command]:
+    """Return the option that keeps cells of CSV as they are."""
+    help_text = (
+        "Keep csv cells as they are; by default those that spreadsheets would run as formulas "
+        "begin with an apostrophe."
+    )
+    return click.option("--raw-csv", is_flag=True, help=help_text)
+
+
 def resampling_options(draws: str = "") -> Callable[[_Command], _Command]:
     """Return the options of confidence intervals; `draws` says what replicates are drawn from."""
     replicates = f"Replicates for confidence intervals{draws}; default 1000, 0 for none."

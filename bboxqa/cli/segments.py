@@ -10,6 +10,7 @@ from bboxqa.cli.options import (
     choice_option,
     files_argument,
     format_option,
+    raw_csv_option,
     resampling_options,
 )
 
@@ -57,12 +58,14 @@ _LONGEST_MS = 10**12
 )
 @resampling_options(", drawn from recordings")
 @format_option("text", "json", "csv")
+@raw_csv_option()
 def segments(
     *,
     paths: tuple[Path, ...],
     unit: Any,
     duration_ms: int | None,
     output_format: str,
+    raw_csv: bool,
     **options: Any,
 ) -> int:
     """Measure agreement on segments of time in recordings.
@@ -89,11 +92,11 @@ def segments(
         found = measure_segments(
             read_segments(paths, unit=unit, duration_ms=duration_ms), progress=progress, **options
         )
-    click.echo(_formatted(found, output_format), nl=False)
+    click.echo(_formatted(found, output_format, raw_csv), nl=False)
     return 0
 
 
-def _formatted(tiers: "list[TierAgreement]", output_format: str) -> str:
+def _formatted(tiers: "list[TierAgreement]", output_format: str, raw_csv: bool) -> str:
     from bboxqa.cli.stats import scale_label
     from bboxqa.report.coefficient_text import label_lines, text_lines
     from bboxqa.report.coefficients import as_csv, as_json, labels_json
@@ -101,7 +104,7 @@ def _formatted(tiers: "list[TierAgreement]", output_format: str) -> str:
 
     estimates = [tier.estimates for tier in tiers]
     if output_format == "csv":
-        return as_csv([_with_labels(tier) for tier in tiers])
+        return as_csv([_with_labels(tier) for tier in tiers], raw=raw_csv)
     if output_format == "json":
         values = [
             {**shown, "labels": labels_json(tier.labels)}

@@ -11,6 +11,7 @@ from bboxqa.cli.options import (
     choice_option,
     format_option,
     path_option,
+    raw_csv_option,
     resampling_options,
 )
 
@@ -78,8 +79,11 @@ if TYPE_CHECKING:
 )
 @resampling_options()
 @format_option("text", "json", "csv")
+@raw_csv_option()
 @path_option("--output", "Write to this file instead of printing.")
-def stats(*, table: Path, output_format: str, output: Path | None, **options: Any) -> int:
+def stats(
+    *, table: Path, output_format: str, output: Path | None, raw_csv: bool, **options: Any
+) -> int:
     """Measure agreement on labels, numbers and choices.
 
     \b
@@ -97,7 +101,7 @@ def stats(*, table: Path, output_format: str, output: Path | None, **options: An
     if output is not None and output.exists() and table.exists() and output.samefile(table):
         raise click.UsageError(f"{output} is the table itself")
     check_bootstrap(options["bootstrap"])
-    text = _formatted(_measured(table, options), output_format)
+    text = _formatted(_measured(table, options), output_format, raw_csv)
     if output is None:
         click.echo(text, nl=False)
     else:
@@ -126,13 +130,13 @@ def _measured(table: Path, options: dict[str, Any]) -> "list[TaskEstimates]":
         ]
 
 
-def _formatted(tasks: "list[TaskEstimates]", output_format: str) -> str:
+def _formatted(tasks: "list[TaskEstimates]", output_format: str, raw_csv: bool) -> str:
     from bboxqa.report.coefficient_text import text_lines
     from bboxqa.report.coefficients import as_csv, as_json
     from bboxqa.report.json_text import json_text
 
     if output_format == "csv":
-        return as_csv(tasks)
+        return as_csv(tasks, raw=raw_csv)
     if output_format == "json":
         return json_text(as_json(tasks))
     from bboxqa.stats import totals

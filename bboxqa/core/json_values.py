@@ -10,8 +10,14 @@ from bboxqa.core.text import clean
 # Deeper than this no reader looks, and Python's own limit is not far.
 _DEPTH = 32
 _BITS = 1024
-# Ends of a line for some readers of text, though not for those of JSON.
-_LINE_ENDS = {ord(sign): f"\\u{ord(sign):04x}" for sign in "\x85\u2028\u2029"}
+# Ends of a line for some readers of text, though not for those of JSON, and what turns the
+# direction of text around.
+_ESCAPED = {
+    number: f"\\u{number:04x}"
+    for number in (
+        0x85, 0x61C, 0x200E, 0x200F, *range(0x2028, 0x202F), *range(0x2066, 0x206A),
+    )
+}  # fmt: skip
 
 
 def json_safe(value: Any, depth: int = _DEPTH) -> Any:
@@ -73,7 +79,7 @@ def json_line(value: Any) -> str:
     '{"name": "Bär", "x": "Infinity", "half": "\\\\udc80"}'
     """
     text = json.dumps(json_safe(value), ensure_ascii=False, allow_nan=False)
-    return text.translate(_LINE_ENDS)
+    return text.translate(_ESCAPED)
 
 
 def pointer_to(*parts: str | int) -> str:

@@ -1,12 +1,11 @@
 """Coefficients of tables of ratings as values for JSON, and as CSV."""
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
 from bboxqa.model.estimates import Estimate, LabelAgreement, TaskEstimates
+from bboxqa.report.csv_cells import csv_row
 from bboxqa.report.numbers import json_interval, json_number
 
 _COUNTS = ("task", "n_units", "n_annotators", "n_ratings")
@@ -90,23 +89,24 @@ def _value_json(columns: Mapping[str, float]) -> dict[str, Any]:
     return values
 
 
-def as_csv(tasks: Sequence[TaskEstimates]) -> str:
+def as_csv(tasks: Sequence[TaskEstimates], *, raw: bool = False) -> str:
     """Return CSV with a row per task and coefficient; a cell is empty where a number is undefined.
+
+    With `raw`, texts that spreadsheets would run as formulas stay as they are.
 
     Examples
     --------
     >>> print(as_csv([TaskEstimates("on", 5, 2, 10, {"scott_pi": Estimate(0.5)})]).splitlines()[1])
     on,5,2,10,scott_pi,0.5,,,,ok,,,
     """
-    text = io.StringIO()
-    writer = csv.DictWriter(text, _COLUMNS, extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
+    lines = [csv_row(_COLUMNS)]
     for task in tasks:
         for name, estimate in task.coefficients.items():
             low, high = map(json_number, estimate.interval)
             row = {"coefficient": name, "low": low, "high": high, **_estimate_json(estimate)}
-            writer.writerow({**{column: getattr(task, column) for column in _COUNTS}, **row})
-    return text.getvalue()
+            row |= {column: getattr(task, column) for column in _COUNTS}
+            lines.append(csv_row(map(row.get, _COLUMNS), raw=raw))
+    return "".join(lines)
 
 
 def labels_json(labels: Sequence[LabelAgreement]) -> list[dict[str, Any]]:

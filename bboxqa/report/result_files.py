@@ -1,7 +1,6 @@
 """A result as a folder of complete files."""
 
 import platform
-import re
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -16,10 +15,10 @@ from bboxqa.core.errors import OutputError
 from bboxqa.core.files import filled_folder
 from bboxqa.model.results import AgreementResult
 from bboxqa.model.table import Categorical, Table
+from bboxqa.report.csv_cells import csv_cell
 from bboxqa.report.json_text import json_text
 
 # A cell with one of these characters has to be quoted (RFC 4180).
-_TO_QUOTE = re.compile('[,"\r\n]')
 _TABLES = ("images", "units", "pairs", "categories")
 _LIBRARIES = ("bboxqa", "msgspec", "numpy", "pycocotools", "rasterio", "pillow", "scipy", "shapely")
 
@@ -44,7 +43,9 @@ def check_folder(folder: Path, *, force: bool) -> None:
         raise OutputError(f"{folder}: cannot be written: {error.strerror}") from None
 
 
-def write_folder(result: AgreementResult, summary: dict[str, Any], folder: Path) -> list[Path]:
+def write_folder(
+    result: AgreementResult, summary: dict[str, Any], folder: Path, *, raw_csv: bool = False
+) -> list[Path]:
     """Write summary.json, a csv file per table and manifest.json, and return their paths.
 
     All files are complete before the first of them appears under its name; a new folder appears
@@ -60,7 +61,7 @@ def write_folder(result: AgreementResult, summary: dict[str, Any], folder: Path)
             (scratch / "summary.json").write_text(json_text(summary), "utf-8")
             for name in _TABLES:
                 parts = [(part.iou_threshold, getattr(part, name)) for part in result.thresholds]
-                _csv(scratch / f"{name}.csv", parts)
+                _csv(scratch / f"{name}.csv", parts, raw_csv)
             (scratch / "manifest.json").write_text(json_text(_manifest(result)), "utf-8")
             written = [folder / file.name for file in sorted(scratch.iterdir())]
     except OSError as error:
@@ -68,23 +69,23 @@ def write_folder(result: AgreementResult, summary: dict[str, Any], folder: Path)
     return written
 
 
-def _csv(path: Path, parts: Sequence[tuple[float, Table]]) -> None:
+def _csv(path: Path, parts: Sequence[tuple[float, Table]], raw: bool) -> None:
     """Write tables with the same columns below each other, each row with its threshold."""
     with path.open("w", encoding="utf-8", newline="") as file:
         file.write(",".join(["iou_threshold", *parts[0][1].columns]) + "\n")
         for threshold, table in parts:
-            for columns in _written(table):
+            for columns in _written(table, raw):
                 lines = map(",".join, zip(repeat(str(threshold)), *columns, strict=False))
                 file.write("\n".join(lines) + "\n")
 
 
-def _written(table: Table) -> Iterator[list[list[str]]]:
+def _written(table: Table, raw: bool) -> Iterator[list[list[str]]]:
     """Yield the columns of a table as text, a chunk of rows at a time.
 
     Only `Categorical` columns hold text: quoting their names is faster than quoting each cell.
     """
     columns = {
-        name: Categorical(column.code, tuple(map(_quoted, column.names)))
+        name: Categorical(column.code, tuple(csv_cell(text, raw=raw) for text in column.names))
         if isinstance(column, Categorical) else column
         for name, column in table.columns.items()
     }  # fmt: skip
@@ -94,11 +95,6 @@ def _written(table: Table) -> Iterator[list[list[str]]]:
             else ["" if value is None else str(value) for value in values]
             for column, values in zip(columns.values(), part, strict=True)
         ]  # fmt: skip
-
-
-def _quoted(text: str) -> str:
-    """Return a text as a cell, quoted where RFC 4180 asks for it."""
-    return '"{}"'.format(text.replace('"', '""')) if _TO_QUOTE.search(text) else text
 
 
 def _manifest(result: AgreementResult) -> dict[str, Any]:

@@ -368,3 +368,11 @@ def test_a_project_that_takes_too_long_fails(run, root):
     assert (code, err[-1]) == (
         2, "Error: --project-timeout is for this machine only, without --scheduler",
     )  # fmt: skip
+
+
+def test_names_of_projects_are_no_formulas_of_a_spreadsheet(run, root, tmp_path):
+    (root / "good").rename(root / "=1+1")
+    for option, name in ((), "'=1+1"), (("--raw-csv",), "=1+1"):
+        assert run("root", *option)[0] == 0
+        with (tmp_path / "bboxqa-batch/projects.csv").open(newline="") as file:
+            assert [row["project"] for row in csv.DictReader(file)] == [name, "worse"]

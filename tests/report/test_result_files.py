@@ -1,7 +1,6 @@
 """Tables as files: what is written is what a reader of csv finds."""
 
 import csv
-import io
 import json
 import tempfile
 from pathlib import Path
@@ -13,7 +12,7 @@ from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import agree_with
 from bboxqa.pipelines.read import read_coco
 from bboxqa.report.agreement_summary import summary
-from bboxqa.report.result_files import _quoted, write_folder
+from bboxqa.report.result_files import write_folder
 
 # The reader writes other signs that steer as their escapes.
 NAMES = st.text(st.sampled_from(",\"\n;' aé"), min_size=1, max_size=6)
@@ -76,7 +75,11 @@ def test_undefined_and_missing_are_empty_cells(tmp_path):
     assert pairs[1] == '0.5,"a,b",c,,undefined: no two values that could differ,1'
 
 
-@given(st.lists(st.text(st.sampled_from(',"\n\r aé')), min_size=2))
-def test_a_quoted_text_is_read_as_it_was(texts):
-    line = ",".join(map(_quoted, texts))
-    assert list(csv.reader(io.StringIO(line, newline=""))) == [texts]
+def test_categories_are_no_formulas_of_a_spreadsheet(tmp_path):
+    source = tmp_path / "a.json"
+    source.write_text(json.dumps(document(["x"], "=1+1")))
+    result = agree_with(read_coco(source), AgreeSettings(bootstrap=0))
+    for raw, cell in ((False, "'=1+1"), (True, "=1+1")):
+        write_folder(result, summary(result), tmp_path / cell, raw_csv=raw)
+        lines = (tmp_path / cell / "units.csv").read_text().splitlines()
+        assert lines[1] == f'0.5,x,0,"a,b",0,{cell},drawn'

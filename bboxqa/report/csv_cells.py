@@ -1,0 +1,41 @@
+"""Cells and rows of CSV."""
+
+import re
+from collections.abc import Iterable
+
+_TO_QUOTE = re.compile('[,"\r\n]')
+# What spreadsheets take for a formula, in both widths; numbers are none.
+_FORMULA = re.compile(
+    r"(?!-?\Z|[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?\Z)[=+\-@\t\r\uff1d\uff0b\uff0d\uff20]",
+    re.IGNORECASE,
+)
+
+
+def csv_cell(text: str, *, raw: bool = False) -> str:
+    r"""Return a text as a cell, quoted where RFC 4180 asks for it.
+
+    Unless it is `raw`, a text that a spreadsheet would run as a formula begins with an apostrophe.
+
+    Examples
+    --------
+    >>> csv_cell("=1+1"), csv_cell("=1+1", raw=True), csv_cell("-5"), csv_cell("a,b")
+    ("'=1+1", '=1+1', '-5', '"a,b"')
+    """
+    if not raw and _FORMULA.match(text):
+        text = f"'{text}"
+    return '"{}"'.format(text.replace('"', '""')) if _TO_QUOTE.search(text) else text
+
+
+def csv_row(values: Iterable[object], *, raw: bool = False) -> str:
+    r"""Return values as a row with its end; None is an empty cell.
+
+    Examples
+    --------
+    >>> csv_row(["@cat", 0.5, None])
+    "'@cat,0.5,\\n"
+    """
+    cells = (
+        csv_cell(value, raw=raw) if isinstance(value, str) else "" if value is None else str(value)
+        for value in values
+    )
+    return ",".join(cells) + "\n"
