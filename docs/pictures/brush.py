@@ -5,8 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 from PIL import Image, ImageDraw
-
-from bboxqa.report.drawing.sheet import Rectangle
+from sheet import Rectangle
 
 __all__ = ["Brush", "Colour", "apple_outline", "banana_outline", "fit", "orange_outline"]
 

@@ -13,8 +13,7 @@ from brush import (
 )
 from PIL import Image
 from scene_records import SceneRecord
-
-from bboxqa.report.drawing.sheet import Rectangle
+from sheet import Rectangle
 
 __all__ = ["draw_fruits", "draw_smiling_fruits"]
 

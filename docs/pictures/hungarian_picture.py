@@ -1,5 +1,6 @@
 """Hungarian matching of two annotators, on a case where the best single pair misleads."""
 
+from label_placement import place_labels
 from matching_parts import (
     COLOURS,
     STROKES,
@@ -12,9 +13,7 @@ from matching_parts import (
     iou,
 )
 from PIL import Image
-
-from bboxqa.report.drawing.label_placement import place_labels
-from bboxqa.report.drawing.sheet import Point, Rectangle, Sheet
+from sheet import Point, Rectangle, Sheet
 
 __all__ = ["draw_hungarian"]
 

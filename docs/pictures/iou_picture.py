@@ -3,9 +3,9 @@
 from typing import Any
 
 from PIL import Image
+from sheet import GREY, PALE, PALETTE, Rectangle, Sheet
 
 from bboxqa.examples import read_expected
-from bboxqa.report.drawing.sheet import GREY, PALE, PALETTE, Rectangle, Sheet
 
 __all__ = ["iou_schematic"]
 

@@ -4,9 +4,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Literal, TypeAlias
 
 import numpy as np
-
-from bboxqa.geometry.kernels.boxes import bbox_iou, corners
-from bboxqa.report.drawing.sheet import (
+from sheet import (
     GREY,
     INK,
     PALE,
@@ -17,6 +15,8 @@ from bboxqa.report.drawing.sheet import (
     Rectangle,
     Sheet,
 )  # fmt: skip
+
+from bboxqa.geometry.kernels.boxes import bbox_iou, corners
 
 __all__ = [
     "COLOURS", "STROKES", "THRESHOLD", "Look", "draw_columns", "draw_edge", "draw_key",

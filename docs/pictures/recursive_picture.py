@@ -13,9 +13,9 @@ from matching_parts import (
     iou,
 )
 from PIL import Image
+from sheet import PALE, Rectangle, Sheet
 
 from bboxqa.examples import read_expected
-from bboxqa.report.drawing.sheet import PALE, Rectangle, Sheet
 
 __all__ = ["draw_recursive"]
 

@@ -3,8 +3,9 @@
 import json
 from dataclasses import dataclass
 
+from sheet import Rectangle
+
 from bboxqa.examples import SCENES, example_file, read_expected
-from bboxqa.report.drawing.sheet import Rectangle
 
 __all__ = ["SceneBox", "SceneRecord", "read_scene"]
 

@@ -7,6 +7,7 @@ import pytest
 from hungarian_picture import _BOXES, _CHOSEN
 from hypothesis import given
 from hypothesis import strategies as st
+from label_placement import overlap, place_labels
 from matching_parts import iou
 from panels import _OVERLAY_SCALES, tag_places
 from PIL import Image
@@ -16,7 +17,6 @@ from scenes import draw_scene
 from write_pictures import write_pictures
 
 from bboxqa.examples import SCENES, example_picture, read_expected
-from bboxqa.report.drawing.label_placement import overlap, place_labels
 
 PICTURE_SIZES = {
     "fruits.png": (676, 576),

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from bboxqa.report.drawing.sheet import Rectangle
+from sheet import Rectangle
 
 
 def overlap(first: Rectangle, second: Rectangle) -> bool:

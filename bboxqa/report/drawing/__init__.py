@@ -1,1 +1,0 @@
-"""Drawing: labels and sheets."""
