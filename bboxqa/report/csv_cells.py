@@ -32,7 +32,7 @@ def csv_row(values: Iterable[object], *, raw: bool = False) -> str:
     Examples
     --------
     >>> csv_row(["@cat", 0.5, None])
-    "'@cat,0.5,\\n"
+    "'@cat,0.5,\n"
     """
     cells = (
         csv_cell(value, raw=raw) if isinstance(value, str) else "" if value is None else str(value)
