@@ -5,6 +5,9 @@ from pathlib import Path
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.types import AnyPath
+from bboxqa.formats.coco.strict import COCO
+from bboxqa.formats.foreign import refuse_foreign
+from bboxqa.formats.registry import format_of
 
 RESULT_FILES = frozenset({"manifest.json", "summary.json"})
 """The json files that `agree --out` writes: where both are, neither is COCO."""
@@ -29,11 +32,13 @@ def list_files(
     Raises
     ------
     DatasetError
-        If a folder contains no such file.
+        If a folder contains no such file, or a named file is in a format that is not read.
     """
     result: list[Path] = []
     for path in map(Path, paths):
         if not path.is_dir():
+            if format_of(path) is COCO:
+                refuse_foreign(path)
             result.append(path)
             continue
         inside = sorted(

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean, count
+from bboxqa.formats.foreign import refuse_foreign
 from bboxqa.formats.recordings.segment_layouts import (
     Layout,
     elan_layout,
@@ -88,6 +89,7 @@ def read_table(path: Path) -> Table:
 
 
 def _read(path: Path) -> bytes:
+    refuse_foreign(path, table=True)
     try:
         if path.is_dir():
             raise DatasetError([f"{path}: is a folder; expected a table of segments"])

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
+from bboxqa.formats.foreign import refuse_foreign
 from bboxqa.formats.tables.delimited import Delimited
 from bboxqa.formats.tables.typed import JsonLines, Parquet
 from bboxqa.model.labels import LabelColumn
@@ -57,6 +58,7 @@ def open_table(path: str | Path) -> TableFile:
     """
     path = Path(path)
     name = str(path)
+    refuse_foreign(path, table=True)
     try:
         data = path.read_bytes()
     except FileNotFoundError:

@@ -1,0 +1,70 @@
+"""Files of other programs, handed to any command."""
+
+import pytest
+from support.cli import run
+
+VOC = "<annotation>\n<folder>x</folder><filename>1.jpg</filename><object/></annotation>"
+CVAT = '<?xml version="1.0"?>\n<annotations><version>1.1</version><image/></annotations>'
+ELAN = '<?xml version="1.0"?>\n<ANNOTATION_DOCUMENT AUTHOR="">'
+STUDIO = '[{"id": 1, "annotations": [{"result": []}], "data": {"image": "1.jpg"}}]'
+FILES = [
+    ("a.xml", VOC, "is XML of Pascal VOC; expected COCO json"),
+    ("a.xml", CVAT, "is XML of CVAT; expected COCO json"),
+    ("a.eaf", ELAN, "is ELAN's own file; expected COCO json"),
+    ("a.xml", "<x/>", "is XML; expected COCO json"),
+    ("a.zip", b"PK\x03\x04....", "is a compressed archive; expected COCO json"),
+    ("a.json.gz", b"\x1f\x8b\x08\0", "is a compressed archive; expected COCO json"),
+    ("a.png", b"\x89PNG\r\n\x1a\n", "is an image; expected COCO json"),
+    ("a.jpg", b"\xff\xd8\xff\xe0", "is an image; expected COCO json"),
+    ("a.txt", "0 0.5 0.5 0.25 1\n17 .5 0.1 0.2 0.3\n", "is labels of YOLO; expected COCO json"),
+    ("a.json", STUDIO, "is Label Studio's own json; expected COCO json"),
+]
+
+
+def written(path, content):
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    return path
+
+
+@pytest.mark.parametrize("command", [("validate",), ("agree",), ("plan", "--target-width", "0.1")])
+@pytest.mark.parametrize(("name", "content", "words"), FILES)
+def test_it_is_named_with_what_to_do(tmp_path, command, name, content, words):
+    written(tmp_path / name, content)
+    done = run(*command, name, cwd=tmp_path)
+    assert done.returncode == 2
+    first, *advice = done.stderr.splitlines()
+    assert first == f"Error: {name}: {words}"
+    assert len(advice) == 1
+
+
+@pytest.mark.parametrize("command", ["stats", "segments"])
+@pytest.mark.parametrize("name", ["a.xml", "a.png", "a.json"])
+def test_it_is_no_table_either(tmp_path, command, name):
+    content = next(content for each, content, _ in FILES if each == name)
+    written(tmp_path / name, content)
+    done = run(command, name, cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.splitlines()[0].endswith("; expected a table")
+
+
+@pytest.mark.parametrize("command", ["validate", "agree", "stats", "segments"])
+def test_an_address_is_named_as_it_was_typed(tmp_path, command):
+    done = run(command, "https://example.org/a.json", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stderr.splitlines() == [
+        "Error: https://example.org/a.json: is an address; expected a file",
+        "Download it first: curl -LO https://example.org/a.json",
+    ]
+
+
+def test_what_calls_itself_json_has_findings(tmp_path):
+    written(tmp_path / "a.json", "<html></html>")
+    done = run("validate", "a.json", cwd=tmp_path)
+    assert done.returncode == 1
+    assert "F001" in done.stdout
+
+
+def test_a_table_of_numbers_in_txt_is_a_table(tmp_path):
+    written(tmp_path / "a.txt", "unit\tann\tbob\n1\t0.5\t0.5\n2\t1\t0.5\n")
+    done = run("stats", "a.txt", "--layout", "units-x-raters", "--bootstrap", "0", cwd=tmp_path)
+    assert done.returncode == 0
