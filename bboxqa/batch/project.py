@@ -6,7 +6,6 @@ import traceback
 from contextlib import nullcontext, suppress
 from dataclasses import asdict, replace
 from functools import partial
-from math import isnan
 from pathlib import Path
 from typing import Any
 
@@ -208,6 +207,7 @@ def _measured_into(
         "low": low,
         "high": high,
         "mean_image_alpha": first["mean_image_alpha"],
+        "passed": agree.min_alpha is None or result.thresholds[0].reaches(agree.min_alpha),
         "message": "" if first["status"] == "ok" else first["status"],
     }
 
@@ -220,12 +220,11 @@ def _gated(
     if row.status == NOT_MEASURED and agree.min_alpha is not None:
         # An annotator key that was renamed must not pass the gate.
         failed.append(f"alpha was not measured, expected at least {agree.min_alpha:g}")
-    if row.status == MEASURED and agree.min_alpha is not None:
-        alpha = float("nan") if row.alpha is None else row.alpha
-        if isnan(alpha):
+    if row.status == MEASURED and not row.passed:
+        if row.alpha is None:
             failed.append(f"alpha is undefined, expected at least {agree.min_alpha:g}")
-        elif alpha < agree.min_alpha:
-            failed.append(f"alpha {alpha:.4f} is below {agree.min_alpha:g}")
+        else:
+            failed.append(f"alpha {row.alpha:.4f} is below {agree.min_alpha:g}")
     if found.failed:
         failed.append(f"findings of severity {validate.fail_on} or above")
     if not failed:

@@ -173,6 +173,6 @@ def _source(paths: tuple[Path, ...], named: tuple[str, ...]) -> Any:
 
 
 def _below(result: "AgreementResult", settings: "AgreeSettings") -> bool:
-    """Return whether a pooled alpha is below the smallest that is accepted, or undefined."""
+    """Return whether a pooled alpha does not reach the smallest that is accepted."""
     lowest = settings.min_alpha
-    return lowest is not None and not all(part.alpha >= lowest for part in result.thresholds)
+    return lowest is not None and not all(part.reaches(lowest) for part in result.thresholds)

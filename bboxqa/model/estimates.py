@@ -30,6 +30,8 @@ class Estimate:
         How many clusters (units, images, recordings) it stands on.
     advice : str
         What would define it where it is undefined; may be empty.
+    interval_shift: float
+        By how much the interval was moved, since it did not contain the value; else 0.
     """
 
     value: float
@@ -41,6 +43,7 @@ class Estimate:
     n_shared: int | None = None
     n_clusters: int = 0
     advice: str = ""
+    interval_shift: float = 0.0
 
 
 @frozen_arrays

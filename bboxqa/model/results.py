@@ -26,6 +26,8 @@ class ThresholdResult:
         "ok", or why alpha is undefined or special.
     interval : tuple of float
         The 95 % interval of `alpha`; NaN where there is none.
+    interval_shift : float
+        By how much the interval was moved, since it did not contain `alpha`; else 0.
     observed, expected : float
         The disagreements D_o and D_e.
     mean_image_alpha : float
@@ -50,6 +52,7 @@ class ThresholdResult:
     alpha: float
     status: str
     interval: tuple[float, float]
+    interval_shift: float
     observed: float
     expected: float
     mean_image_alpha: float
@@ -62,6 +65,16 @@ class ThresholdResult:
     pairs: Table
     units: Table
     reliability: ReliabilityData
+
+    def reaches(self, lowest: float) -> bool:
+        """Return whether alpha is at least `lowest`, or all annotators agree on everything."""
+        return self.all_agree or self.alpha >= lowest
+
+    @property
+    def all_agree(self) -> bool:
+        """Whether alpha is undefined since all drew the same objects, all of one category."""
+        complete = 0 < self.n_units == self.n_complete_units
+        return isnan(self.alpha) and complete and self.observed == 0
 
     def __repr__(self) -> str:
         low, high = self.interval

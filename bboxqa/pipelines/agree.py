@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Never
 
+import numpy as np
+
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.types import Files, Progress
 from bboxqa.core.version import __version__
@@ -15,6 +17,7 @@ from bboxqa.model.results import AgreementResult
 from bboxqa.model.settings import AgreeSettings, EmptyImages, Missing
 from bboxqa.pipelines.counting import (
     AgreementCounts,
+    ImagePart,
     compared_images,
     count_sequentially,
 )
@@ -191,7 +194,9 @@ def agree_with(
     counted = count(part, settings, greedy=greedy, progress=progress)
     thresholds = threshold_results(part, settings, counted, progress)
     n_crowd = int(data.annotations.iscrowd.sum())
-    notes = image_notes(part.data, settings, counted.counts, n_crowd, thresholds)
+    notes = image_notes(
+        part.data, settings, counted.counts, n_crowd, _crowd_images(data, part), thresholds
+    )
     return AgreementResult(
         thresholds=thresholds,
         n_images=int((n_annotators >= 2).sum()),
@@ -205,3 +210,12 @@ def agree_with(
         sources=data.sources,
         notes=(*data.notes, *notes),
     )
+
+
+def _crowd_images(data: Dataset, part: ImagePart) -> int:
+    """Return how many images have crowd annotations only, and so no alpha."""
+    n_images = len(data.image_names)
+    before, after = (
+        np.bincount(each.annotations.image, minlength=n_images) for each in (data, part.data)
+    )
+    return int(((before > 0) & (after == 0) & (data.assigned.sum(1) >= 2)).sum())

@@ -17,6 +17,7 @@ from bboxqa.agreement.registry import (
 from bboxqa.agreement.uncertainty.estimator import Estimator
 from bboxqa.agreement.uncertainty.resampling import (
     bca_interval,
+    covering_intervals,
     jackknife,
     jackknife_error,
     percentile_interval,
@@ -240,7 +241,7 @@ def estimates_of(
 
 
 def _estimate(estimator: Estimator, drawn: FloatArray | None, interval: str) -> Estimate:
-    bounds, error = np.full(2, nan), estimator.standard_error
+    bounds, shift, error = np.full(2, nan), 0.0, estimator.standard_error
     if drawn is not None:
         bounds = percentile_interval(drawn[None])[0]
         if interval == "bca" or isnan(error):
@@ -250,7 +251,9 @@ def _estimate(estimator: Estimator, drawn: FloatArray | None, interval: str) -> 
             error = jackknife_error(without) if isnan(error) else error
             if interval == "bca":
                 shifted = np.minimum(drawn + estimator.bias, 1.0) if estimator.bias else drawn
-                bounds = bca_interval(estimator.value, shifted, without)
+                drawn, bounds = shifted, bca_interval(estimator.value, shifted, without)
+        covering, moved = covering_intervals(np.array([estimator.value]), drawn[None], bounds[None])
+        bounds, shift = covering[0], float(moved[0])
     return Estimate(
         value=estimator.value,
         interval=(float(bounds[0]), float(bounds[1])),
@@ -261,4 +264,5 @@ def _estimate(estimator: Estimator, drawn: FloatArray | None, interval: str) -> 
         n_shared=estimator.n_shared,
         n_clusters=len(estimator.clusters),
         advice=estimator.advice,
+        interval_shift=shift,
     )

@@ -20,31 +20,24 @@ def image_notes(
     settings: AgreeSettings,
     counts: Counter[str],
     n_crowd: int,
+    n_crowd_images: int,
     thresholds: Sequence[ThresholdResult],
 ) -> Iterator[str]:
     """Yield notes on the data that were compared, and on alpha at each threshold.
 
-    `counts` are those of `candidate_pairs`; `n_crowd` crowd annotations were left out.
+    `counts` are those of `candidate_pairs`; `n_crowd` crowd annotations were left out,
+    in `n_crowd_images` images all that there were.
     """
-    if n_crowd:
-        yield f"{count(n_crowd, 'crowd annotation')} left out"
-    if counts["flat"]:
-        yield f"{count(counts['flat'], 'annotation')} without area: nothing matches them"
-    if counts["short"]:
-        yield f"{count(counts['short'], 'ring')} of fewer than 3 points left out"
-    if counts["repaired"]:
-        yield f"{count(counts['repaired'], 'invalid polygon')} repaired before comparing"
-    if counts["tangled"]:
-        yield (
-            f"{count(counts['tangled'], 'polygon')} with too many self-crossings to repair: "
-            "compared in pixels, by the even-odd rule"
-        )
+    yield from _annotation_notes(counts, n_crowd, n_crowd_images)
     n_images = int((data.assigned.sum(1) >= 2).sum())
     if settings.bootstrap and n_images < FEW_CLUSTERS:
         yield (
             f"{count(n_images, 'image')}: intervals come from resampling images, and are "
             + ("too narrow with so few" if n_images > 1 else "not possible with one")
         )
+    for part in thresholds:
+        if part.interval_shift:
+            yield shift_note(f"alpha at IoU {part.iou_threshold:g}", part.interval_shift)
     one_category = len(np.unique(data.annotations.category)) == 1
     two_annotators = len(data.annotator_names) == 2
     for part in thresholds:
@@ -59,6 +52,28 @@ def image_notes(
             )
 
 
+def _annotation_notes(counts: Counter[str], n_crowd: int, n_crowd_images: int) -> Iterator[str]:
+    """Yield which annotations were left out, match nothing or were repaired."""
+    if n_crowd:
+        yield f"{count(n_crowd, 'crowd annotation')} left out"
+    if n_crowd_images:
+        yield (
+            f"{count(n_crowd_images, 'image')} with crowd annotations only: not in the mean over "
+            "images"
+        )
+    if counts["flat"]:
+        yield f"{count(counts['flat'], 'annotation')} without area: nothing matches them"
+    if counts["short"]:
+        yield f"{count(counts['short'], 'ring')} of fewer than 3 points left out"
+    if counts["repaired"]:
+        yield f"{count(counts['repaired'], 'invalid polygon')} repaired before comparing"
+    if counts["tangled"]:
+        yield (
+            f"{count(counts['tangled'], 'polygon')} with too many self-crossings to repair: "
+            "compared in pixels, by the even-odd rule"
+        )
+
+
 def _one_category_note(part: ThresholdResult) -> Iterator[str]:
     """Yield why alpha of one category and two annotators is not positive, and what to read."""
     if not part.alpha > 0:
@@ -68,3 +83,18 @@ def _one_category_note(part: ThresholdResult) -> Iterator[str]:
             f"be positive; at IoU {part.iou_threshold:g} both annotators drew "
             f"{part.n_complete_units:,} of {part.n_units:,} objects ({share:.1%})"
         )
+
+
+def shift_note(what: str, shift: float) -> str:
+    """Return why the interval of a coefficient was moved.
+
+    Examples
+    --------
+    >>> shift_note("alpha", 0.0072)
+    'alpha is 0.0072 lower in draws than in the data, on average; its interval is moved by as much'
+    """
+    side = "lower" if shift > 0 else "higher"
+    return (
+        f"{what} is {abs(shift):.4f} {side} in draws than in the data, on average; its interval "
+        "is moved by as much"
+    )

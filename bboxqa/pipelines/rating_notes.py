@@ -1,6 +1,6 @@
 """Notes on coefficients of ratings: what to know when reading the numbers."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from math import isnan
 
 import numpy as np
@@ -11,13 +11,18 @@ from bboxqa.agreement.uncertainty.estimator import ROUNDING, Estimator
 from bboxqa.agreement.uncertainty.linear import FEWEST
 from bboxqa.core.text import count
 from bboxqa.model.estimates import Estimate, PairTable
-from bboxqa.pipelines.notes import FEW_CLUSTERS
+from bboxqa.pipelines.notes import FEW_CLUSTERS, shift_note
 
 # A bias of so many standard errors is reported.
 _NOTABLE = 0.25
 # Coefficients with the standard error of Gwet (2014).
 _COUNTING_SINGLES = (
     "conger_kappa", "fleiss_kappa", "gwet_ac1", "gwet_ac2", "brennan_prediger",
+    "percent_agreement",
+)  # fmt: skip
+# Coefficients with weights that count values without their annotators.
+_WITHOUT_ORDER = (
+    "gwet_ac2", "fleiss_kappa", "conger_kappa", "scott_pi", "brennan_prediger",
     "percent_agreement",
 )  # fmt: skip
 
@@ -45,6 +50,7 @@ def notes_of(
         yield f"krippendorff_alpha is of {inputs.level} data"
     if isinstance(inputs.weights, str) and inputs.weights != "identity":
         yield f"{inputs.weights} weights in kappas, gwet_ac2 and percent agreement"
+    yield from _asymmetry_note(inputs, estimates)
     if inputs.repeated:
         yield (
             "an annotator answered a unit several times; if these are different questions, "
@@ -63,6 +69,16 @@ def notes_of(
         )
     if "cronbach_alpha" in estimates and not isnan(estimates["cronbach_alpha"].value):
         yield CRONBACH_WARNING
+
+
+def _asymmetry_note(inputs: CoefficientInputs, names: Collection[str]) -> Iterator[str]:
+    """Yield which coefficients do not know the order of two annotators, where it would matter."""
+    unordered = [name for name in _WITHOUT_ORDER if name in names]
+    if unordered and inputs.matrix is not None and (inputs.matrix != inputs.matrix.T).any():
+        yield (
+            f"weights are not symmetric: {', '.join(unordered)} use the mean of both directions, "
+            "since they do not depend on who gave which value"
+        )
 
 
 def _unit_notes(inputs: CoefficientInputs, estimates: Mapping[str, Estimate]) -> Iterator[str]:
@@ -130,6 +146,7 @@ def _interval_notes(
         yield f"intervals{of} come from resampling, and are too narrow with {least} only"
     if bootstrap and used > 1:
         yield from missing_intervals(estimators, estimates)
+        yield from moved_intervals(estimates)
     for name, estimator in estimators.items():
         enough = len(estimator.clusters) >= FEW_CLUSTERS
         if enough and abs(estimator.bias) > _NOTABLE * estimates[name].standard_error:
@@ -137,6 +154,13 @@ def _interval_notes(
                 f"{name} has a bias of about {estimator.bias:+.4f} by the jackknife, since pairs "
                 "share few units; --interval bca corrects the interval for it"
             )
+
+
+def moved_intervals(estimates: Mapping[str, Estimate]) -> Iterator[str]:
+    """Yield which intervals were moved, since they did not contain the value, and by how much."""
+    for name, found in estimates.items():
+        if found.interval_shift:
+            yield shift_note(name, found.interval_shift)
 
 
 def missing_intervals(

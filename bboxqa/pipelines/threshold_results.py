@@ -5,9 +5,14 @@ from functools import partial
 
 import numpy as np
 
-from bboxqa.agreement.alpha.nominal import alpha_per_group, pooled_alpha
+from bboxqa.agreement.alpha.nominal import alpha_per_category, alpha_per_group, pooled_alpha
 from bboxqa.agreement.alpha.nominal_estimator import image_estimators
-from bboxqa.agreement.uncertainty.resampling import percentile_interval, replicates_of_all
+from bboxqa.agreement.uncertainty.estimator import ALL_AGREE, NO_VARIATION
+from bboxqa.agreement.uncertainty.resampling import (
+    covering_intervals,
+    percentile_interval,
+    replicates_of_all,
+)
 from bboxqa.core.arrays import FloatArray, IndexArray, IntArray
 from bboxqa.core.types import Progress
 from bboxqa.model.reliability import Cell, Coincidences
@@ -17,7 +22,8 @@ from bboxqa.pipelines.counting import AgreementCounts, ImagePart, reliability_of
 from bboxqa.pipelines.result_tables import category_table, image_table, pair_table, unit_table
 
 _Intervals = dict[tuple[int, str], FloatArray]
-"""Intervals by index of the threshold and "pooled" or "mean", (1, 2), or "categories", (K, 2)."""
+"""Low, high and shift by index of the threshold and "pooled" or "mean", (1, 3), or "categories",
+(K, 3)."""
 
 
 def threshold_results(
@@ -65,12 +71,27 @@ def _intervals(
     # With several threads, the order of additions and so the last bit would vary.
     with threadpool_limits(1, "blas"):
         found = replicates_of_all(estimators, settings.bootstrap, settings.seed, on_progress)
-    intervals = {key: percentile_interval(np.atleast_2d(found[key])) for key in found}
-    for index, data in enumerate(thresholds):
-        of_values = np.full((data.n_values, 2), np.nan)
+    intervals: _Intervals = {}
+    for index, (data, alphas) in enumerate(zip(thresholds, image_alphas, strict=True)):
+        estimates = {
+            "pooled": np.array([pooled_alpha(data).value]),
+            "mean": np.array([_mean(alphas)]),
+            "categories": alpha_per_category(data)[0][values],
+        }
+        for kind, estimate in estimates.items():
+            drawn = np.atleast_2d(found[index, kind])
+            bounds, shift = covering_intervals(estimate, drawn, percentile_interval(drawn))
+            intervals[index, kind] = np.column_stack([bounds, shift])
+        of_values = np.full((data.n_values, 3), np.nan)
         of_values[values] = intervals[index, "categories"]
         intervals[index, "categories"] = of_values
     return intervals
+
+
+def _mean(alphas: FloatArray) -> float:
+    """Return the mean of the alphas that are defined; NaN without any."""
+    defined = alphas[~np.isnan(alphas)]
+    return float(defined.mean()) if len(defined) else float("nan")
 
 
 def _result(
@@ -86,28 +107,30 @@ def _result(
     reliability = reliability_of(part, units, settings)
     n_images = int((data.assigned.sum(1) >= 2).sum())
     alpha = pooled_alpha(found, n_images)
-    unknown = np.full((found.n_values, 2), np.nan)
+    unknown = np.tile([np.nan, np.nan, 0.0], (found.n_values, 1))
     pooled, mean, of_categories = (
         intervals.get((index, kind), unknown) for kind in ("pooled", "mean", "categories")
     )
-    defined = image_alpha[~np.isnan(image_alpha)]
     is_missing = reliability.state == Cell.MISSING
     missing = np.bincount(reliability.unit, is_missing, len(units))[: len(units)]
     greedy = pooled_alpha(counted.greedy[index]).value if counted.greedy else float("nan")
+    complete = int((missing == 0).sum())
+    all_agree = alpha.status == NO_VARIATION and 0 < complete == len(units)
     return ThresholdResult(
         iou_threshold=settings.iou_threshold[index],
         alpha=alpha.value,
-        status=alpha.status,
+        status=ALL_AGREE if all_agree else alpha.status,
         interval=_pair(pooled[0]),
+        interval_shift=float(pooled[0, 2]),
         observed=alpha.observed,
         expected=alpha.expected,
-        mean_image_alpha=float(defined.mean()) if len(defined) else float("nan"),
+        mean_image_alpha=_mean(image_alpha),
         mean_image_interval=_pair(mean[0]),
         n_units=len(units),
-        n_complete_units=int((missing == 0).sum()),
+        n_complete_units=complete,
         greedy_alpha=greedy,
         images=image_table(data, units, image_alpha, settings.min_alpha),
-        categories=category_table(data, found, of_categories),
+        categories=category_table(data, found, of_categories[:, :2]),
         pairs=pair_table(data, counted.pairs[index]),
         units=unit_table(data, units, reliability),
         reliability=reliability,

@@ -20,7 +20,7 @@ from bboxqa.model.ratings import Ratings
 from bboxqa.model.recordings import Segments
 from bboxqa.pipelines.measure import estimates_of, measure
 from bboxqa.pipelines.notes import FEW_CLUSTERS
-from bboxqa.pipelines.rating_notes import missing_intervals
+from bboxqa.pipelines.rating_notes import missing_intervals, moved_intervals
 
 COEFFICIENTS = ("krippendorff_alpha", "cohen_kappa", "percent_agreement")
 ALL_TIERS = "all tiers"
@@ -156,6 +156,7 @@ def _measure_tier(
     n_recordings = ratings.data.n_groups
     if resampling["bootstrap"] and n_recordings > 1:
         notes += missing_intervals(estimators, estimated)
+        notes += moved_intervals(estimated)
     if n_recordings >= FEW_CLUSTERS:
         notes += _rare(labels)
     notes += [POINTS, CRONBACH_WARNING]

@@ -147,8 +147,10 @@ def _verdicts(result: AgreementResult) -> Iterator[str]:
     for part in result.thresholds:
         yield ""
         alpha = f"{_threshold(part, result.settings.similarity)}: alpha"
-        if isnan(part.alpha):
+        if part.all_agree:
+            yield f"{alpha} is undefined, but all annotators agree, which passes {lowest:g}"
+        elif isnan(part.alpha):
             yield f"{alpha} is undefined, which does not reach {lowest:g}"
         else:
-            verdict = "reaches" if part.alpha >= lowest else "below threshold:"
+            verdict = "reaches" if part.reaches(lowest) else "below threshold:"
             yield f"{alpha} {decimal(part.alpha)} {verdict} {lowest:g}"

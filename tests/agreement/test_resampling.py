@@ -14,6 +14,7 @@ from bboxqa.agreement.uncertainty import resampling, sum_table
 from bboxqa.agreement.uncertainty.estimator import Estimator, clustered_error, clusters_of
 from bboxqa.agreement.uncertainty.resampling import (
     bca_interval,
+    covering_intervals,
     drawn_weights,
     jackknife,
     jackknife_error,
@@ -22,6 +23,7 @@ from bboxqa.agreement.uncertainty.resampling import (
 )
 from bboxqa.agreement.uncertainty.sum_table import SumTable, table_of
 from bboxqa.model.ratings import Ratings
+from bboxqa.pipelines.measure import estimates_of
 
 K = 4
 NAMES = [name for name in COEFFICIENTS if name not in ("choice_kappa", "gwet_ac2", "scott_pi")]
@@ -359,3 +361,48 @@ def test_error_of_clusters_adds_before_it_squares():
     assert np.isnan(clustered_error(influence, group * 0, everything, 1))
     counted = np.array([True, True, False])
     assert np.isnan(clustered_error(influence, group, counted, 2))
+
+
+def one_sided(values):
+    """Return a coefficient whose replicates all lie below it: how many clusters occur in a draw."""
+    n = len(values)
+    table = np.eye(n)
+    return Estimator(
+        1.0, np.nan, np.nan, "ok", SumTable(lambda: table), lambda x: (x > 0).sum(0) / n,
+        np.arange(n),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("interval", ["percentile", "bca"])
+def test_an_interval_contains_its_value_even_if_no_replicate_reaches_it(interval):
+    found = estimates_of({"": one_sided(range(30))}, bootstrap=200, seed=0, interval=interval)[""]
+    low, high = found.interval
+    if interval == "percentile":
+        assert low < 1 <= high
+        replicates = replicates_of(one_sided(range(30)), 200, 0)
+        assert found.interval_shift == pytest.approx(1 - replicates.mean())
+    else:
+        # Without replicates on both sides there is no BCa interval.
+        assert np.isnan([low, high]).all()
+
+
+def test_intervals_that_contain_their_value_stay():
+    replicates = np.sort(np.random.default_rng(0).normal(size=(3, 100)), axis=1)
+    before = percentile_interval(replicates)
+    after, moved = covering_intervals(replicates[:, 50], replicates, before, np.inf)
+    assert np.array_equal(before, after)
+    assert not moved.any()
+
+
+@given(st.integers(0, 2**32))
+def test_moved_intervals_contain_their_values_and_stay_below_the_highest(seed):
+    rng = np.random.default_rng(seed)
+    # Skewed, so that the mean may lie outside of the interval.
+    replicates = 1 - rng.pareto(0.7, (4, 50)).clip(0, 1e6)
+    values = rng.choice([0.99, 1.0, replicates.min() - 1, np.nan], 4)
+    found, moved = covering_intervals(values, replicates, percentile_interval(replicates))
+    known = ~np.isnan(values)
+    assert (found[known, 0] <= values[known]).all()
+    assert (found[known, 1] >= values[known]).all()
+    assert (found <= 1).all()
+    assert not moved[~known].any()

@@ -311,11 +311,17 @@ class TestStatus:
         same = [
             annotation(number, 1 + number // 2, annotator="ab"[number % 2]) for number in range(4)
         ]
-        content = document(same, images)
-        assert done(tmp_path, content).passed
-        row = done(tmp_path, content, Settings({"min_alpha": -1.0}, {}))
+        missed = annotation(9, 1, annotator="a", bbox=[70, 70, 10, 10])
+        content = document([*same, missed], images)
+        ignoring = {"missing": "ignore"}
+        assert done(tmp_path, content, Settings(ignoring, {})).passed
+        row = done(tmp_path, content, Settings({"min_alpha": -1.0, **ignoring}, {}))
         assert (row.status, row.passed, row.alpha) == ("measured", False, None)
         assert row.message.endswith("alpha is undefined, expected at least -1")
+        # Agreement on everything passes, though alpha is undefined.
+        row = done(tmp_path, document(same, images), Settings({"min_alpha": 0.9}, {}))
+        assert (row.status, row.passed, row.alpha) == ("measured", True, None)
+        assert row.message.endswith("all annotators drew the same objects")
 
     def test_fail_on(self, tmp_path):
         assert done(tmp_path, differing()).passed

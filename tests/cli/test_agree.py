@@ -152,14 +152,31 @@ def test_min_alpha_marks_images_and_sets_the_exit_code(export, tmp_path):
     assert "reaches 0.1" in reached.stdout
 
 
-def test_an_undefined_alpha_does_not_pass_a_gate(tmp_path):
-    path = tmp_path / "same.json"
+def of_one_category(path, *, missed):
+    """Write two images with one object each, the second one with another by one annotator."""
     images = [{"id": i, "file_name": f"{i}.jpg"} for i in (1, 2)]
     annotations = [
         {**box(10 * i + k, who, 0), "image_id": i} for i in (1, 2) for k, who in enumerate("ab")
     ]
+    if missed:
+        annotations.append({**box(50, "a", 300), "image_id": 2})
     path.write_text(json.dumps(document(annotations, images)))
-    assert run("agree", path, "--min-alpha", "0.1").returncode == 1
+    return path
+
+
+def test_an_undefined_alpha_does_not_pass_a_gate(tmp_path):
+    path = of_one_category(tmp_path / "missed.json", missed=True)
+    done = run("agree", path, "--min-alpha", "0.1", "--missing", "ignore")
+    assert done.returncode == 1
+    assert "alpha is undefined, which does not reach 0.1" in done.stdout
+
+
+def test_agreement_on_everything_passes_a_gate(tmp_path):
+    path = of_one_category(tmp_path / "same.json", missed=False)
+    done = run("agree", path, "--min-alpha", "0.1")
+    assert done.returncode == 0
+    assert "all annotators drew the same objects" in done.stdout
+    assert "alpha is undefined, but all annotators agree, which passes 0.1" in done.stdout
 
 
 def test_files_of_annotators_folders_and_names(tmp_path):

@@ -23,7 +23,7 @@ from support.datasets import (
 from support.reference import WORKED, shared_file
 
 from bboxqa import BboxqaError, ConfigError, agree, read_coco
-from bboxqa.agreement.uncertainty.estimator import NO_PAIR, NO_VARIATION, ONE_IMAGE
+from bboxqa.agreement.uncertainty.estimator import ALL_AGREE, NO_PAIR, NO_VARIATION, ONE_IMAGE
 
 BOX = (10.0, 10.0, 20.0, 20.0)
 FIELDS = ("alpha", "status", "interval", "observed", "expected", "mean_image_alpha",
@@ -292,6 +292,48 @@ def test_alpha_is_that_of_the_units_it_reports(matcher, missing):
             assert row["alpha"] == pytest.approx(float(expected))
 
 
+@pytest.mark.parametrize("n_categories", [3, 10, 30])
+def test_an_interval_contains_its_alpha(n_categories):
+    """Draws repeat images of rare categories: their alphas lie below that of all images."""
+    rows = [
+        (i, a, category, (x, 0.0, 10.0, 10.0))
+        for i in range(30)
+        for a in range(2)
+        for category, x in ((i % n_categories, 0.0), ((i + a) % n_categories, 20.0))
+    ]
+    result = agree(dataset(rows), bootstrap=200)
+    (part,) = result.thresholds
+    assert part.interval[0] <= part.alpha <= part.interval[1]
+    low, high = part.mean_image_interval
+    assert low <= part.mean_image_alpha <= high
+    for row in part.categories.records():
+        assert row["low"] is None or row["low"] <= row["alpha"] <= row["high"]
+    notes = [note for note in result.notes if "lower in draws than in the data" in note]
+    assert len(notes) == (part.interval_shift > 0) == (n_categories > 3)
+    assert all(f"alpha at IoU 0.5 is {part.interval_shift:.4f} lower" in note for note in notes)
+
+
+def test_all_agree_on_one_category():
+    """Alpha is undefined, and the result says why; a gate is passed."""
+    rows = [(i, a, 0, BOX) for i in range(3) for a in range(2)]
+    (part,) = agree(dataset(rows)).thresholds
+    assert np.isnan(part.alpha)
+    assert part.status == ALL_AGREE
+    assert part.all_agree
+    assert part.reaches(0.9)
+    assert part.mean_image_alpha == 1
+
+
+def test_one_category_of_which_some_objects_are_missed_is_not_agreement():
+    """Without missing as a category, nothing is known of the objects that one annotator missed."""
+    rows = [(i, a, 0, BOX) for i in range(3) for a in range(2)]
+    rows += [(0, 0, 0, (50.0, 50.0, 9.0, 9.0))]
+    (part,) = agree(dataset(rows), missing="ignore").thresholds
+    assert part.status == NO_VARIATION
+    assert not part.all_agree
+    assert not part.reaches(0.0)
+
+
 # What is left out, and what is noted.
 
 
@@ -316,6 +358,10 @@ def test_an_image_that_holds_only_a_crowd_is_not_empty():
     result = agree(data)
     assert result.n_empty_images == 0
     assert result.images.records()[1]["alpha"] is None
+    # The mean is that of the first image.
+    assert result.mean_image_alpha == 1
+    assert "1 image with crowd annotations only: not in the mean over images" in result.notes
+    assert not any("crowd annotations only" in note for note in agree(dataset(rows)).notes)
 
 
 def test_an_image_of_one_annotator_is_left_out_and_noted(tmp_path):
@@ -413,7 +459,7 @@ def test_invalid_polygons_are_told(tmp_path):
 def test_one_category_everywhere_is_undefined():
     result = agree(dataset([(i, a, 0, BOX) for i in range(30) for a in range(2)]))
     assert np.isnan(result.alpha)
-    assert result.status == NO_VARIATION
+    assert result.status == ALL_AGREE
     assert np.isnan(result.interval).all()
     assert result.mean_image_alpha == 1
 
@@ -427,7 +473,7 @@ def test_one_image_that_can_be_compared_among_many_is_not_one_image():
     rows = [(0, 0, 0, BOX), (0, 1, 0, BOX)]
     result = agree(dataset(rows, n_images=30))
     assert np.isnan(result.alpha)
-    assert result.status == NO_VARIATION
+    assert result.status == ALL_AGREE
 
 
 def test_nothing_to_compare():

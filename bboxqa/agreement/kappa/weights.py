@@ -29,7 +29,8 @@ def agreement_weights(
     weights : {"identity", "linear", "quadratic"} or (K, K) array
         A matrix holds agreements with 1 on the diagonal, or disagreements with 0 there; these are
         divided by the largest, which changes no kappa. Rows are the values of the first annotator
-        of a pair, so that the order matters where the matrix is not symmetric.
+        of a pair, so that the order matters where the matrix is not symmetric. Coefficients that
+        do not know who gave which value then use the mean of both directions.
     n_values : int
     numbers : (K,) float64, optional
 

@@ -6,7 +6,11 @@ from math import nan
 import numpy as np
 
 from bboxqa.agreement.uncertainty.estimator import OK, Estimator
-from bboxqa.agreement.uncertainty.resampling import drawn_weights, percentile_interval
+from bboxqa.agreement.uncertainty.resampling import (
+    covering_intervals,
+    drawn_weights,
+    percentile_interval,
+)
 from bboxqa.core.arrays import FloatArray, IndexArray
 
 APART = "no common cluster: the two share no unit or cluster, and were resampled independently"
@@ -80,7 +84,10 @@ def paired_difference(
             )
             parts.append(left - right)
     drawn = np.concatenate(parts)
-    low, high = percentile_interval(drawn[None])[0] if len(drawn) else (nan, nan)
+    low, high = nan, nan
+    if len(drawn):
+        found = percentile_interval(drawn[None])
+        low, high = covering_intervals(np.array([value]), drawn[None], found, 2.0)[0][0]
     defined = drawn[~np.isnan(drawn)]
     error = float(defined.std(ddof=1)) if not np.isnan(low) and len(defined) > 1 else nan
     status = OK if n_common or not replicates else APART

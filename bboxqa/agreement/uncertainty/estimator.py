@@ -12,6 +12,7 @@ from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, froz
 OK = "ok"
 NO_PAIR = "undefined: no unit has two values to compare"
 NO_VARIATION = "undefined: only one value occurs, so no disagreement is possible"
+ALL_AGREE = f"{NO_VARIATION}; all annotators drew the same objects"
 ONE_IMAGE = "one image only, and its annotators agree on everything"
 _ADVICE = {
     NO_PAIR: "Have some units rated by two annotators or more.",

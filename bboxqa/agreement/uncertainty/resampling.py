@@ -50,6 +50,49 @@ def percentile_interval(replicates: FloatArray, level: float = LEVEL) -> FloatAr
     return _quantiles(replicates, ((1 - level) / 2, (1 + level) / 2))
 
 
+def covering_intervals(
+    values: FloatArray, replicates: FloatArray, intervals: FloatArray, highest: float = 1.0
+) -> tuple[FloatArray, FloatArray]:
+    """Return intervals that contain their values, (K, 2), and by how much each was moved, (K,).
+
+    Draws repeat some clusters and lack others, so that all replicates can lie on one side of the
+    value. An interval that does not contain its value is moved by the bias of the replicates,
+    which is their mean less the value [1]_; others stay as they are.
+
+    Parameters
+    ----------
+    values : (K,) float64
+        The coefficients of all clusters.
+    replicates : (K, B) float64
+        NaN where undefined.
+    intervals : (K, 2) float64
+        NaN where there is none.
+    highest : float
+        The largest value that the coefficients can have.
+
+    References
+    ----------
+    .. [1] B. Efron and R. J. Tibshirani (1993), An Introduction to the Bootstrap, Chapman & Hall,
+           ch. 10.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> replicates = np.array([[0.2, 0.3, 0.4]])
+    >>> covering_intervals(np.array([0.5]), replicates, np.array([[0.2, 0.4]]))
+    (array([[0.4, 0.6]]), array([0.2]))
+    """
+    low, high = intervals.T
+    missed = np.flatnonzero((values < low - _TIE) | (values > high + _TIE))
+    moved = np.zeros(len(values))
+    moved[missed] = values[missed] - np.nanmean(replicates[missed], axis=1)
+    bounds = np.minimum(intervals + moved[:, None], highest)
+    known = np.flatnonzero(~np.isnan(values))
+    bounds[known, 0] = np.minimum(bounds[known, 0], values[known])
+    bounds[known, 1] = np.maximum(bounds[known, 1], values[known])
+    return bounds, moved
+
+
 def _quantiles(replicates: FloatArray, shares: tuple[float, float]) -> FloatArray:
     result = np.full((len(replicates), 2), np.nan)
     # NaN comes last when sorted.
