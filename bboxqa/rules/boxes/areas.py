@@ -13,7 +13,7 @@ from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect, row_edits, summary_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
-from bboxqa.rules.facts.box_layout import diagnose
+from bboxqa.rules.facts.box_layout import in_other_layout
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import rounded_number
 from bboxqa.rules.facts.ring_measures import ring_lengths
@@ -32,7 +32,7 @@ def _areas(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
         single = outlined & rows_where(
             n_rows, lambda rows: _differ(given[rows], outline[rows], settings)
         )
-        of_box = single & document.has_box
+        of_box = single & document.has_box & ~document.once(in_other_layout)
         of_box &= rows_where(n_rows, lambda rows: _is_box(given[rows], sides[rows].prod(1)))
         n_comparable = _n_comparable(document, outlined, settings)
         habit = of_box.sum() >= _ENOUGH and 2 * of_box.sum() > n_comparable
@@ -84,7 +84,7 @@ def _boxed(document: Document) -> BoolArray:
     """Return the annotations with a box in COCO's layout and without an outline."""
     form = document.annotations.form
     bare: BoolArray = document.has_box & np.isin(form, (Form.ABSENT, Form.EMPTY))
-    return bare if document.once(diagnose) is None else np.zeros_like(bare)
+    return bare & ~document.once(in_other_layout)
 
 
 def _off_box(

@@ -4,21 +4,30 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from bboxqa.core.arrays import BoolArray
 from bboxqa.core.blocks import rows_where
 from bboxqa.core.json_values import pointer_to
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
-from bboxqa.rules.facts.box_layout import diagnose
+from bboxqa.rules.facts.box_layout import diagnose, in_other_layout
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import rounded_values, row_max, row_min, size_text
+
+
+def _sound_boxes(document: Document) -> BoolArray:
+    """Return which boxes have an area, and are in COCO's layout."""
+    return document.has_box & ~document.once(in_other_layout)
 
 
 def _no_area(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     bbox = document.annotations.bbox
     with np.errstate(invalid="ignore"):
         wrong = np.any(bbox[:, 2:] <= 0, axis=1)
+    diagnosis = document.once(diagnose)
+    if diagnosis is not None:
+        wrong[diagnosis.rows] = False
 
     def describe(row: int) -> Defect:
         side = "width" if bbox[row, 2] <= 0 else "height"
@@ -50,10 +59,8 @@ def _with_area(document: Document, row: int) -> Edit:
 
 
 def _small(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
-    if document.once(diagnose) is not None:
-        return
     bbox = document.annotations.bbox
-    small = document.has_box & rows_where(
+    small = _sound_boxes(document) & rows_where(
         len(bbox), lambda rows: row_min(bbox[rows, 2:]) < settings.min_side_px
     )
 
@@ -67,10 +74,8 @@ def _small(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
 
 
 def _long(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
-    if document.once(diagnose) is not None:
-        return
     sides = document.annotations.bbox[:, 2:]
-    long = document.has_box & rows_where(
+    long = _sound_boxes(document) & rows_where(
         len(sides),
         lambda rows: row_max(sides[rows]) > settings.max_aspect_ratio * row_min(sides[rows]),
     )
@@ -86,11 +91,9 @@ def _long(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
 
 
 def _whole_image(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
-    if document.once(diagnose) is not None:
-        return
     sides, size = document.annotations.bbox[:, 2:], document.size
     with np.errstate(over="ignore", invalid="ignore"):
-        whole = document.has_box & rows_where(
+        whole = _sound_boxes(document) & rows_where(
             len(sides),
             lambda rows: sides[rows].prod(1) >= settings.max_image_share * size[rows].prod(1),
         )

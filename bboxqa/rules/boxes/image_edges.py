@@ -12,7 +12,7 @@ from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
-from bboxqa.rules.facts.box_layout import diagnose, swapped_images
+from bboxqa.rules.facts.box_layout import in_other_layout, swapped_images
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import (
     EDGES,
@@ -33,7 +33,7 @@ _EXPECTED = "a box inside the image"
 def _beyond(document: Document) -> SparseRows:
     """Return how far boxes extend beyond their images, of those that do; NaN for unknown edges.
 
-    Empty where all boxes are in another layout; images with swapped sizes are left out.
+    Images whose boxes are in another layout are left out, and those with swapped sizes.
     """
     bbox, size, sound = document.annotations.bbox, document.size, document.has_box
     parts, any_beyond = [], False
@@ -43,9 +43,10 @@ def _beyond(document: Document) -> SparseRows:
         found = np.flatnonzero(np.any(beyond > 0, axis=1) & sound[rows])
         parts.append(SparseRows(rows.start + found, beyond[found]))
     result = SparseRows.joined(parts, 4)
-    if not any_beyond or document.once(diagnose) is not None:
+    if not any_beyond:
         return result.where(np.zeros(len(result.rows), np.bool_))
-    swapped = np.append(swapped_images(document), False)
+    result = result.where(~document.once(in_other_layout)[result.rows])
+    swapped = np.append(document.once(swapped_images), False)
     return result.where(~swapped[document.image[result.rows]])
 
 

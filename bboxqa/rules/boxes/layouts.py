@@ -1,15 +1,17 @@
-"""B: files whose boxes are all in another layout than COCO's, or whose image sizes are swapped."""
+"""B: boxes in another layout than COCO's, and image sizes that are swapped."""
 
 from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
 from bboxqa.core.json_values import pointer_to
+from bboxqa.geometry.kernels.boxes import corners
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import summary_defect
 from bboxqa.rules.base.rule import Hits, LazyEdits, Rule, described_hits
-from bboxqa.rules.facts.box_layout import Layout, diagnose, swapped_images
+from bboxqa.rules.facts.box_layout import Diagnosis, diagnose, swapped_images
+from bboxqa.rules.facts.box_readings import Layout, Numbers
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import rounded_number, rounded_values
 
@@ -17,62 +19,84 @@ Check = Callable[[Document, ValidateSettings], Iterable[Hits]]
 _EXPECTED = "x, y, width, height in pixels"
 
 
-def _layout(wanted: Layout) -> Check:
-    """Return the check for boxes in one layout."""
+def _code(layout: Layout) -> str:
+    """Return the code of the rule that reports a layout."""
+    if layout.unit:
+        return "B007"
+    if layout.scale != (1, 1):
+        return "B013"
+    return "B006" if layout.numbers is Numbers.CENTRE else "B005"
+
+
+def _layout(code: str) -> Check:
+    """Return the check for boxes in the layouts that a rule reports."""
 
     def check(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         diagnosis = document.once(diagnose)
-        if diagnosis is None or diagnosis.layout is not wanted:
+        if diagnosis is None or _code(diagnosis.layout) != code:
             return
 
         def edits() -> Iterator[Edit]:
             for row, box in zip(diagnosis.rows.tolist(), diagnosis.bbox, strict=True):
                 yield Edit(pointer_to("annotations", row, "bbox"), "replace", rounded_values(box))
-            if wanted is Layout.NORMALISED:
-                yield from _scaled(document)
+            if diagnosis.layout.unit:
+                yield from _scaled(document, diagnosis)
 
+        where = f" {diagnosis.where}" if diagnosis.where else ""
+        order = "" if diagnosis.is_certain else ", or with y before x"
         found = summary_defect(
-            f"boxes look like {wanted.value}: {diagnosis.evidence}; expected {_EXPECTED}",
+            f"boxes{where} look like {diagnosis.layout}{order}: {diagnosis.evidence}; "
+            f"expected {_EXPECTED}",
             "annotations",
             diagnosis.rows,
             "bbox",
             expected=_EXPECTED,
-            edits=LazyEdits(edits),
+            edits=LazyEdits(edits) if diagnosis.is_certain else (),
         )
         yield from described_hits([found])
 
     return check
 
 
-def _scaled(document: Document) -> Iterator[Edit]:
-    """Yield the edits that scale normalised areas and outlines to pixels."""
-    diagnosis, rings = document.once(diagnose), document.annotations.rings
-    if diagnosis is None:
-        return
-    areas = document.annotations.area
-    for row in diagnosis.rows[(areas[diagnosis.rows] > 0) & (areas[diagnosis.rows] <= 1)].tolist():
-        pixels = float(areas[row]) * float(document.size[row].prod())
-        yield Edit(pointer_to("annotations", row, "area"), "replace", rounded_number(pixels))
+def _scaled(document: Document, diagnosis: Diagnosis) -> Iterator[Edit]:
+    """Yield the edits that scale areas and outlines in the unit of the boxes to pixels."""
+    rings, unit = document.annotations.rings, diagnosis.layout.unit
+    if unit == 1:
+        areas = document.annotations.area
+        small = (areas[diagnosis.rows] > 0) & (areas[diagnosis.rows] <= 1)
+        for row in diagnosis.rows[small].tolist():
+            pixels = float(areas[row]) * float(document.size[row].prod())
+            yield Edit(pointer_to("annotations", row, "area"), "replace", rounded_number(pixels))
     bounds = document.outline_bounds
     wanted = np.zeros(len(bounds), np.bool_)
     wanted[diagnosis.rows] = True
-    wanted &= (bounds.min(axis=1) >= -1) & (bounds.max(axis=1) <= 2)
+    if unit == 1:
+        wanted &= (bounds.min(axis=1) >= -1) & (bounds.max(axis=1) <= 2)
+    else:
+        written = document.annotations.bbox
+        same = np.abs(corners(written[wanted]) - bounds[wanted]).max(axis=1) <= unit / 100
+        wanted[wanted] = same
     for ring in np.flatnonzero(wanted[rings.row]).tolist():
         row = int(rings.row[ring])
         xy = rings.xy[rings.offsets[ring] : rings.offsets[ring + 1]]
         pointer = pointer_to("annotations", row, "segmentation", int(rings.place[ring]))
-        yield Edit(pointer, "replace", rounded_values((xy * document.size[row]).ravel()))
+        pixels = xy * document.size[row] / unit
+        yield Edit(pointer, "replace", rounded_values(pixels.ravel()))
 
 
 def _swapped(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    images = swapped_images(document)
+    images = document.once(swapped_images)
     rows = np.flatnonzero(images)
     if len(rows) == 0:
         return
     padded = np.append(images, False)
     n_boxes = int((document.has_box & padded[document.image]).sum())
+    # Boxes whose x and y are swapped leave their images in the same way; outlines would tell.
+    of_image = padded[document.image]
+    is_boxes = not np.isfinite(document.outline_bounds[of_image, 0]).any()
     found = summary_defect(
-        f"width and height look swapped in {len(rows):,} of {len(images):,} images: boxes extend "
+        f"width and height look swapped in {len(rows):,} of {len(images):,} images"
+        f"{', or their boxes are y, x, height, width' if is_boxes else ''}: boxes extend "
         f"beyond them, but all their {n_boxes:,} boxes lie inside after a swap",
         "images",
         rows,
@@ -86,10 +110,14 @@ def _box(*numbers: float) -> dict[str, object]:
     return {"bbox": list(numbers), "area": 200}
 
 
+def _ring(x: float, y: float, width: float, height: float) -> list[list[float]]:
+    return [[x, y, x + width, y, x + width, y + height, x, y + height]]
+
+
 RULES = (
     Rule(
         code="B005",
-        title="boxes look like x1, y1, x2, y2",
+        title="boxes look like x1, y1, x2, y2, or numbers in another order",
         severity=Severity.ERROR,
         scope="data set",
         breaks="""Every reader treats the third and fourth number as width and height: boxes become
@@ -107,7 +135,7 @@ RULES = (
             _box(60, 50, 20, 10), _box(50, 60, 20, 10), _box(70, 30, 20, 10), _box(20, 60, 20, 10),
             _box(75, 65, 20, 10),
         ]},
-        check=_layout(Layout.CORNERS),
+        check=_layout("B005"),
         fix="unsafe",
     ),
     Rule(
@@ -130,23 +158,25 @@ RULES = (
             _box(78, 45, 20, 10), _box(40, 69, 20, 10), _box(80, 25, 20, 10), _box(10, 55, 20, 10),
             _box(75, 70, 20, 10),
         ]},
-        check=_layout(Layout.CENTRE),
+        check=_layout("B006"),
         fix="unsafe",
     ),
     Rule(
         code="B007",
-        title="boxes look normalised to 0 to 1",
+        title="boxes look normalised to 0 to 1, 100 or 1000",
         severity=Severity.ERROR,
         scope="data set",
         breaks="""Every reader treats them as pixels: all boxes lie in the first pixel of their
             image, and nothing is learned or found.""",
         explanation="""COCO's boxes are in pixels. These lie between 0 and 1, as in YOLO, which
-            writes fractions of the width and height of the image. The unsafe fix multiplies boxes,
-            and normalised areas and outlines, by the size of their image; if the boxes then match
-            B005 or B006, that is fixed next.""",
+            writes fractions of the width and height of the image; or between 0 and 100, as percent
+            in Label Studio, or between 0 and 1000, as language models write them. Small numbers
+            alone prove no percent: the outlines do, or decimals that fill the whole range. The
+            unsafe fix multiplies boxes, and outlines in the same unit, by the size of their image;
+            if the boxes then match B005 or B006, that is fixed next.""",
         bad={"annotations": [{"bbox": [0.1, 0.2, 0.4, 0.5]}]},
         good={"annotations": [{"bbox": [0.5, 1, 40, 40]}]},
-        check=_layout(Layout.NORMALISED),
+        check=_layout("B007"),
         fix="unsafe",
     ),
     Rule(
@@ -158,8 +188,9 @@ RULES = (
             and normalised coordinates are wrong.""",
         explanation="""Boxes extend beyond their images, and all boxes of these images lie inside
             after width and height are swapped. This comes from programs that ignore the EXIF
-            orientation of a photograph, or mistake rows for width. At least five boxes must support
-            this. Compare with the images (`--images`, rule M004), then swap the two numbers.""",
+            orientation of a photograph, or mistake rows for width. Boxes written as y, x, height,
+            width look the same where there are no outlines. At least five boxes must support this.
+            Compare with the images (`--images`, rule M004), then swap the two numbers.""",
         bad={"annotations": [
             _box(10, 82, 20, 10), _box(50, 85, 20, 10), _box(40, 88, 20, 10), _box(20, 60, 20, 10),
             _box(5, 86, 20, 10), _box(30, 84, 20, 10),
@@ -172,5 +203,29 @@ RULES = (
             ],
         },
         check=_swapped,
+    ),
+    Rule(
+        code="B013",
+        title="boxes are scaled by a constant",
+        severity=Severity.ERROR,
+        scope="data set",
+        breaks="""Every box is at another place than its object: nothing that is learned from the
+            images or measured on them is true.""",
+        explanation="""The images were resized after they were annotated, and only the sizes of
+            images or the outlines were changed with them, or only the boxes. Multiplied by one
+            number, boxes are the bounds of their outlines, have the areas that the file gives, or
+            lie inside and fill images that they would otherwise extend beyond. Where neither
+            outlines nor areas show it, only boxes of twice the size are found. Look at an image.
+            The unsafe fix scales the boxes.""",
+        bad={"annotations": [
+            {"bbox": [20 * n, 10, 24, 40], "segmentation": _ring(10 * n, 5, 12, 20), "area": 240}
+            for n in range(5)
+        ]},
+        good={"annotations": [
+            {"bbox": [10 * n, 5, 12, 20], "segmentation": _ring(10 * n, 5, 12, 20), "area": 240}
+            for n in range(5)
+        ]},
+        check=_layout("B013"),
+        fix="unsafe",
     ),
 )  # fmt: skip

@@ -20,7 +20,7 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect, summary_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.facts.authorship import authorship
-from bboxqa.rules.facts.box_layout import diagnose
+from bboxqa.rules.facts.box_layout import in_other_layout
 from bboxqa.rules.facts.box_overlaps import BoxColumn, Columns, first_equal, overlapping
 from bboxqa.rules.facts.document import Document
 
@@ -122,6 +122,8 @@ def _drawer(document: Document, exact: IndexArray) -> IndexArray:
     shared = np.bincount(authors.asked[:, 0], minlength=len(document.images) + 1) > 1
     unknown = (authors.author < 0) & shared[document.image]
     left_out = unknown | (columns.iscrowd == 1) | (exact >= 0) | ~columns.whole["category_id"]
+    # Boxes in another layout overlap by chance.
+    left_out |= document.once(in_other_layout)
     return np.where(left_out | (document.image < 0), -1, group)
 
 
@@ -151,9 +153,6 @@ def _key(ids: Iterable[Any]) -> str:
 
 def _near(document: Document, settings: ValidateSettings, *, same: bool) -> Iterator[Hits]:
     """Yield boxes that nearly coincide, of the same or of different categories."""
-    # Boxes in another layout overlap by chance.
-    if document.once(diagnose) is not None:
-        return
     found = document.once(_earlier, settings.duplicate_iou)
     earlier = found.same if same else found.other
     limit = f"{settings.duplicate_iou:g}"

@@ -10,7 +10,7 @@ from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect, summary_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
-from bboxqa.rules.facts.box_layout import diagnose
+from bboxqa.rules.facts.box_layout import in_other_layout
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.robust import deviations
 
@@ -67,9 +67,9 @@ def _balance(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 
 
 def _sizes(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    if document.once(diagnose) is not None:
-        return
-    rows = np.flatnonzero(document.has_box & (document.category >= 0))
+    rows = np.flatnonzero(
+        document.has_box & (document.category >= 0) & ~document.once(in_other_layout)
+    )
     category = document.category[rows]
     enough = np.bincount(category, minlength=1)[category] >= _ENOUGH
     rows, category = rows[enough], category[enough]

@@ -15,7 +15,7 @@ from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import each_or_summary, record_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
-from bboxqa.rules.facts.box_layout import diagnose, swapped_images
+from bboxqa.rules.facts.box_layout import in_other_layout, swapped_images
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import (
     EDGES,
@@ -112,7 +112,7 @@ def _beyond(document: Document, least: float) -> SparseRows:
             found = np.flatnonzero(np.any(beyond > least, axis=1))
             parts.append(SparseRows(rows.start + found, beyond[found]))
     result = SparseRows.joined(parts, 4)
-    swapped = np.append(swapped_images(document), False)
+    swapped = np.append(document.once(swapped_images), False)
     return result.where(~swapped[document.image[result.rows]])
 
 
@@ -166,18 +166,19 @@ def _clipped(document: Document, settings: ValidateSettings, row: int) -> tuple[
 def _off_bounds(document: Document, settings: ValidateSettings) -> tuple[IndexArray, int]:
     """Return the annotations whose box is not the bounds of the outline, and how many have both."""
     bbox, bounds = document.annotations.bbox, document.outline_bounds
+    other = document.once(in_other_layout)
     n_compared, parts = 0, [np.zeros(0, np.int64)]
     with np.errstate(all="ignore"):
         for rows in blocks(len(bbox)):
             apart = row_max(np.abs(corners(bbox[rows]) - bounds[rows]))
-            compared = document.has_box[rows] & np.isfinite(apart)
+            compared = document.has_box[rows] & np.isfinite(apart) & ~other[rows]
             n_compared += int(compared.sum())
             parts.append(rows.start + np.flatnonzero(compared & (apart > settings.bounds_px)))
     return np.concatenate(parts), n_compared
 
 
 def _not_bounds(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
-    if document.once(diagnose) is not None or len(document.annotations.rings.row) == 0:
+    if len(document.annotations.rings.row) == 0:
         return
     bbox, bounds = document.annotations.bbox, document.outline_bounds
     wrong, n_compared = _off_bounds(document, settings)

@@ -1,0 +1,30 @@
+"""Which boxes have an image of known size, and which lie inside it."""
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, FloatArray
+from bboxqa.core.blocks import rows_where
+from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.image_bounds import overshoot, row_max
+
+# How far boxes drawn by hand may extend beyond their image.
+_PART_OF_SIDE = 0.02
+_PIXELS = 2.0
+
+
+def sized_boxes(document: Document) -> BoolArray:
+    """Return which annotations have a box and an image of known size."""
+    return document.has_box & has_size(document)
+
+
+def has_size(document: Document) -> BoolArray:
+    """Return which annotations have an image of known size."""
+    size = document.size
+    return rows_where(len(size), lambda rows: ~np.isnan(size[rows, 0] + size[rows, 1]))
+
+
+def inside(bbox: FloatArray, size: FloatArray) -> BoolArray:
+    """Return which boxes lie inside their images, up to the inaccuracy of drawing."""
+    beyond = overshoot(bbox, size) - np.tile(_PART_OF_SIDE * size, 2)
+    result: BoolArray = row_max(beyond) <= _PIXELS
+    return result

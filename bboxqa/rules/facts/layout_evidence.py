@@ -1,0 +1,233 @@
+"""What outlines and areas say about the layout of boxes."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
+from bboxqa.core.blocks import blocks
+from bboxqa.formats.document.annotation_columns import Form
+from bboxqa.geometry.kernels.boxes import corners
+from bboxqa.rules.facts.box_readings import COCO, PIXEL_LAYOUTS, Layout, Numbers, scaled_layout
+from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.image_bounds import row_max, row_min
+from bboxqa.rules.facts.image_extents import inside
+
+ENOUGH = 5
+"""Boxes needed for a diagnosis, unless the file has fewer."""
+
+MOST, NEARLY_ALL, FEW = 0.5, 0.95, 0.1
+"""Shares of boxes that must support a layout, or may contradict it."""
+
+# How far boxes drawn by hand may differ from their outline.
+_PIXELS = 2.0
+# Boxes in which the best layout is searched for.
+_SAMPLE = 2000
+# Relative to its area: how far the product of the sides may be from it.
+_AREA = 1e-3
+_AREA_OF_UNITS = 0.01
+_UNITS = (0.0, 1.0, 100.0, 1000.0)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Evidence:
+    """Which boxes support a layout, and which contradict it.
+
+    Attributes
+    ----------
+    layout : Layout
+    speaks, against, known : (N,) bool
+        The boxes that are right in this layout only, those that are wrong in it, and all that
+        can be judged.
+    sound : (N,) bool
+        The boxes that are right as x, y, width, height and not in this layout.
+    is_enough : bool
+        Whether it proves the layout of all boxes.
+    text : callable
+        Takes the annotations of the images concerned, and returns the numbers in words.
+    least : int
+        Boxes that have to speak for the layout in part of the images.
+    may_be_part : bool
+        Whether the evidence is strong enough for part of the images.
+    fills_gaps : bool
+        Whether boxes that can be right in both layouts are common.
+    is_certain : bool
+        Whether it tells x from y.
+    """
+
+    layout: Layout
+    speaks: BoolArray
+    against: BoolArray
+    known: BoolArray
+    sound: BoolArray
+    is_enough: bool
+    text: Callable[[BoolArray], str]
+    least: int = ENOUGH
+    may_be_part: bool = True
+    fills_gaps: bool = False
+    is_certain: bool = True
+
+
+def _distance(bbox: FloatArray, bounds: FloatArray) -> FloatArray:
+    return row_max(np.abs(corners(bbox) - bounds))
+
+
+def _apart(document: Document) -> FloatArray:
+    """Return (N,) float64: how far boxes are from the bounds of their outlines; NaN for unknown."""
+    bounds, bbox = document.outline_bounds, document.annotations.bbox
+    apart = np.full(len(bbox), np.nan)
+    if not np.isin(document.annotations.form, (Form.RINGS, Form.RLE)).any():
+        return apart
+    with np.errstate(all="ignore"):
+        for rows in blocks(len(bbox)):
+            apart[rows] = _distance(bbox[rows], bounds[rows])
+    apart[~np.isfinite(apart)] = np.nan
+    return apart
+
+
+def outlines_agree(document: Document) -> bool:
+    """Return whether most boxes are the bounds of their outlines, as x, y, width, height."""
+    apart = document.once(_apart)
+    return 2 * int((apart <= _PIXELS).sum()) > max(int(np.isfinite(apart).sum()), 1)
+
+
+def _fits(apart: FloatArray, before: FloatArray, layout: Layout) -> BoolArray:
+    """Return which boxes are the bounds of their outlines in a layout, and much less in COCO's."""
+    limit = _PIXELS * max(1.0, *(1 / factor for factor in layout.scale))
+    fits: BoolArray = (apart <= limit) & (2 * apart <= before)
+    return fits
+
+
+def of_outlines(document: Document) -> Evidence | None:
+    """Return the evidence for the layout in which most boxes are the bounds of their outlines."""
+    apart = document.once(_apart)
+    known = np.isfinite(apart)
+    off = np.flatnonzero(known & ~(apart <= _PIXELS))
+    n_boxes = int(document.has_box.sum())
+    if len(off) == 0 or (len(off) < ENOUGH and len(off) < n_boxes):
+        return None
+    layout = _best(document, off[:: max(1, len(off) // _SAMPLE)], apart)
+    if layout is None:
+        return None
+    bbox, size, bounds = document.annotations.bbox, document.size, document.outline_bounds
+    speaks = np.zeros(len(known), np.bool_)
+    read = layout.sound(bbox[off], size[off])
+    speaks[off] = _fits(_distance(read, bounds[off]), apart[off], layout)
+    plain = known & (apart <= _PIXELS)
+    at = np.flatnonzero(plain)
+    both = np.zeros(len(known), np.bool_)
+    both[at] = _distance(layout.sound(bbox[at], size[at]), bounds[at]) <= _PIXELS
+    sound = plain & ~both
+    n_speaks, n_known = int(speaks.sum()), int(known.sum())
+    enough = n_speaks >= ENOUGH or (n_speaks > 0 and n_speaks == n_boxes)
+
+    def text(concerned: BoolArray) -> str:
+        return (
+            f"read this way, {int((speaks & concerned).sum()):,} of "
+            f"{int((known & concerned).sum()):,} are the bounds of their outlines, but not as "
+            "x, y, width, height"
+        )
+
+    proof = enough and n_speaks > MOST * n_known and sound.sum() <= FEW * n_speaks
+    return Evidence(layout, speaks, sound, known, sound, proof, text)
+
+
+def _best(document: Document, rows: IndexArray, apart: FloatArray) -> Layout | None:
+    """Return the layout in which most of some boxes are the bounds of their outlines."""
+    bbox, size = document.annotations.bbox[rows], document.size[rows]
+    bounds = document.outline_bounds[rows]
+    truth = np.hstack([bounds[:, :2], bounds[:, 2:] - bounds[:, :2]])
+    scaled = scaled_layout(bbox, truth)
+    candidates = [
+        Layout(layout.numbers, layout.order, unit)
+        for unit in _UNITS
+        for layout in (*PIXEL_LAYOUTS[:7], *(() if unit else PIXEL_LAYOUTS[7:]))
+    ]
+    candidates += [Layout(Numbers.SIDES, unit=unit) for unit in _UNITS[1:]]
+    # A few boxes fit one of many layouts by chance.
+    if len(rows) < ENOUGH:
+        candidates, scaled = [PIXEL_LAYOUTS[0], Layout(Numbers.CENTRE)], None
+    best, most = None, (0, 0.0)
+    for layout in (*candidates, *(() if scaled is None else (scaled,))):
+        fits = _fits(_distance(layout.sound(bbox, size), bounds), apart[rows], layout)
+        score = int(fits.sum())
+        if score and (score, found := layout.is_ordered(bbox[fits], size[fits])) > most:
+            best, most = layout, (score, found)
+    return best
+
+
+_WITH_OTHER_AREAS = (
+    *(layout for layout in PIXEL_LAYOUTS if layout.numbers is Numbers.CORNERS),
+    *(
+        Layout(numbers, unit=unit)
+        for unit in _UNITS[1:]
+        for numbers in (Numbers.SIDES, Numbers.CORNERS)
+    ),
+)
+
+
+def of_areas(document: Document) -> Iterator[Evidence]:
+    """Yield the evidence of areas that are those of corners, or of scaled boxes."""
+    columns = document.annotations
+    given, bbox, size = columns.area, columns.bbox, document.size
+    bare = np.isin(columns.form, (Form.ABSENT, Form.EMPTY)) & (given > 0)
+    bare &= ~np.isnan(bbox[:, 0])
+    plain = bare & _is_area(bbox[:, 2:], given)
+    off = np.flatnonzero(bare & ~plain)
+    if len(off) < ENOUGH:
+        return
+    rows = off[:: max(1, len(off) // _SAMPLE)]
+    best, most = None, (0, 0)
+    for layout in _WITH_OTHER_AREAS:
+        read = layout.read(bbox[rows], size[rows])
+        fits = (row_min(read[:, 2:]) > 0) & _is_area(read[:, 2:], given[rows], layout)
+        score = int(fits.sum()), int((fits & inside(read, size[rows])).sum())
+        if score > most:
+            best, most = layout, score
+    if best is not None:
+        yield _of_area(best, bbox, size, given, bare, plain)
+    ratio = given[off] / bbox[off, 2:].prod(axis=1)
+    for factor in (0.5, 2.0):
+        near = np.abs(ratio * factor**2 - 1) <= _AREA
+        layout = Layout(Numbers.SIDES, scale=(factor, factor))
+        fit = inside(layout.read(bbox[off[near]], size[off[near]]), size[off[near]])
+        if near.sum() >= 2 * ENOUGH and near.mean() > MOST and fit.mean() >= NEARLY_ALL:
+            yield _of_area(layout, bbox, size, given, bare, plain)
+
+
+def _is_area(sides: FloatArray, area: FloatArray, layout: Layout = COCO) -> BoolArray:
+    # Percent are written with two decimals, thousandths with none.
+    share = _AREA_OF_UNITS if layout.unit else _AREA
+    result: BoolArray = np.abs(sides.prod(axis=1) - area) <= share * area + 0.5
+    return result
+
+
+def _of_area(
+    layout: Layout, bbox: FloatArray, size: FloatArray, given: FloatArray,
+    bare: BoolArray, plain: BoolArray,
+) -> Evidence:  # fmt: skip
+    read = layout.read(bbox, size)
+    fits = bare & (row_min(read[:, 2:]) > 0) & _is_area(read[:, 2:], given, layout)
+    speaks, sound = fits & ~plain, plain & ~fits
+    n_speaks, n_known = int(speaks.sum()), int(bare.sum())
+
+    def text(concerned: BoolArray) -> str:
+        return (
+            f"read this way, {int((speaks & concerned).sum()):,} of "
+            f"{int((bare & concerned).sum()):,} have the area that is written, but not as x, y, "
+            "width, height"
+        )
+
+    proof = n_speaks > MOST * n_known and sound.sum() <= FEW * n_speaks
+    return Evidence(
+        layout, speaks, sound, bare, sound, bool(proof), text, is_certain=tells_x_from_y(layout)
+    )
+
+
+def tells_x_from_y(layout: Layout) -> bool:
+    """Return whether areas and images can tell a layout from the one with x and y swapped.
+
+    Not for parts of the image, which are in the same range across and down.
+    """
+    return not (layout.unit and layout.numbers is Numbers.CORNERS)

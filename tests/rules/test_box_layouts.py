@@ -1,0 +1,200 @@
+"""B005 to B007, B013: boxes in another layout, in all images or in part of them."""
+
+import json
+
+import numpy as np
+import pytest
+from support.validation import document_of, report_of
+
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.fixes import fix
+
+SIZES = ((640, 480), (480, 640), (800, 600), (1920, 1080), (1280, 720))
+LAYOUT_CODES = {"B005", "B006", "B007", "B013"}
+SYMPTOMS = {"B001", "B002", "B003", "B004", "B008", "B009", "B010", "B011", "B012", "P007", "Q002"}
+
+# Layout in words, code, and how it writes a box of an image.
+WRITTEN = {
+    "x1, y1, x2, y2": ("B005", lambda x, y, w, h, *_: (x, y, x + w, y + h)),
+    "x2, y2, x1, y1": ("B005", lambda x, y, w, h, *_: (x + w, y + h, x, y)),
+    "y1, x1, y2, x2": ("B005", lambda x, y, w, h, *_: (y, x, y + h, x + w)),
+    "y2, x2, y1, x1": ("B005", lambda x, y, w, h, *_: (y + h, x + w, y, x)),
+    "x1, x2, y1, y2": ("B005", lambda x, y, w, h, *_: (x, x + w, y, y + h)),
+    "y, x, height, width": ("B005", lambda x, y, w, h, *_: (y, x, h, w)),
+    "width, height, x, y": ("B005", lambda x, y, w, h, *_: (w, h, x, y)),
+    "centre-x, centre-y, width, height": (
+        "B006", lambda x, y, w, h, *_: (x + w / 2, y + h / 2, w, h)
+    ),
+    "parts of the image (0 to 1)": (
+        "B007", lambda x, y, w, h, across, down: (x / across, y / down, w / across, h / down)
+    ),
+    "percent of the image (0 to 100)": (
+        "B007", lambda x, y, w, h, across, down: (x / across * 100, y / down * 100,
+            w / across * 100, h / down * 100)
+    ),
+    "thousandths of the image (0 to 1000)": (
+        "B007", lambda x, y, w, h, across, down: (x / across * 1e3, y / down * 1e3,
+            w / across * 1e3, h / down * 1e3)
+    ),
+    "y1, x1, y2, x2 in thousandths of the image (0 to 1000)": (
+        "B007",
+        lambda x, y, w, h, across, down: (
+            y / down * 1e3, x / across * 1e3, (y + h) / down * 1e3, (x + w) / across * 1e3,
+        ),
+    ),
+    "x, y, width, height, scaled by 0.5": (
+        "B013", lambda x, y, w, h, *_: (x / 2, y / 2, w / 2, h / 2)
+    ),
+    "x, y, width, height, scaled by 2": (
+        "B013", lambda x, y, w, h, *_: (x * 2, y * 2, w * 2, h * 2)
+    ),
+}  # fmt: skip
+
+# What boxes alone, or boxes and areas, cannot show.
+NEED_OUTLINES = {
+    "y, x, height, width",
+    "width, height, x, y",
+    "y1, x1, y2, x2 in thousandths of the image (0 to 1000)",
+}
+NEED_AREAS = {"x, y, width, height, scaled by 0.5"}
+NEED_AREAS_IN_PART = {
+    "thousandths of the image (0 to 1000)", "percent of the image (0 to 100)",
+    "x, y, width, height, scaled by 2",
+}  # fmt: skip
+NEED_OUTLINES_IN_PART = {"centre-x, centre-y, width, height"}
+
+
+def document(write, *, outlines=True, areas=True, part=slice(None), seed=1):
+    """Return 60 images with boxes that `write` changes in part of them, and the true boxes."""
+    rng = np.random.default_rng(seed)
+    changed = set(range(60)[part])
+    images, annotations, truth = [], [], []
+    for number in range(60):
+        width, height = SIZES[rng.integers(len(SIZES))]
+        images.append(
+            {"id": number + 1, "file_name": f"{number:03}.jpg", "width": width, "height": height}
+        )
+        for _ in range(rng.integers(1, 7)):
+            w, h = rng.uniform(0.05, 0.4, 2) * (width, height)
+            x, y = rng.uniform(0, 1, 2) * (width - w, height - h)
+            box = [x, y, w, h] = [round(float(value), 2) for value in (x, y, w, h)]
+            truth.append(box)
+            if number in changed:
+                box = [round(float(value), 4) for value in write(x, y, w, h, width, height)]
+            annotation = {
+                "id": len(annotations) + 1, "image_id": number + 1, "bbox": box, "iscrowd": 0,
+                "category_id": int(rng.integers(1, 3)),
+                "area": round(w * h if areas else box[2] * box[3], 4),
+            }  # fmt: skip
+            if outlines:
+                annotation["segmentation"] = [[x, y, x + w, y, x + w, y + h, x, y + h]]
+            annotations.append(annotation)
+    categories = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
+    info = {"description": "boxes", "year": 2026}
+    content = {
+        "info": info, "licenses": [], "images": images, "annotations": annotations,
+        "categories": categories,
+    }  # fmt: skip
+    return json.dumps(content), truth
+
+
+def the_layout(content):
+    """Return the only finding about layouts, and the codes of all others."""
+    report = report_of(content)
+    (found,) = [finding for finding in report.findings if finding.code in LAYOUT_CODES]
+    return found, set(report.counts) - {found.code}
+
+
+def boxes_after(content):
+    chosen = ValidateSettings(select=("B",))
+    text = fix(document_of(content), chosen, unsafe=True).text
+    return np.array([a["bbox"] for a in json.loads(bytes(text))["annotations"]])
+
+
+PARTS = {"all": slice(None), "a block": slice(20, 32), "scattered": slice(0, 60, 5)}
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("layout", WRITTEN)
+def test_outlines_tell_every_layout_in_any_part_of_the_images(layout, part):
+    code, write = WRITTEN[layout]
+    content, truth = document(write, part=PARTS[part])
+    found, others = the_layout(content)
+    where = "" if part == "all" else " in 12 of 60 images"
+    assert (found.code, found.severity) == (code, "error")
+    assert found.message.startswith(f"boxes{where} look like {layout}: ")
+    assert SYMPTOMS.isdisjoint(others)
+    assert np.allclose(boxes_after(content), truth, atol=0.2)
+
+
+@pytest.mark.parametrize("part", PARTS)
+@pytest.mark.parametrize("layout", sorted(WRITTEN.keys() - NEED_OUTLINES - NEED_OUTLINES_IN_PART))
+def test_areas_tell_layouts_where_there_are_no_outlines(layout, part):
+    code, write = WRITTEN[layout]
+    content, truth = document(write, outlines=False, part=PARTS[part])
+    found, others = the_layout(content)
+    assert found.code == code
+    assert f"look like {layout}: " in found.message
+    assert SYMPTOMS.isdisjoint(others)
+    assert np.allclose(boxes_after(content), truth, atol=0.2)
+
+
+@pytest.mark.parametrize("layout", sorted(WRITTEN.keys() - NEED_OUTLINES - NEED_AREAS))
+def test_images_tell_layouts_where_areas_follow_the_boxes(layout):
+    code, write = WRITTEN[layout]
+    content, truth = document(write, outlines=False, areas=False)
+    found, others = the_layout(content)
+    assert found.code == code
+    assert f"look like {layout}: " in found.message
+    assert SYMPTOMS.isdisjoint(others)
+    assert np.allclose(boxes_after(content), truth, atol=0.2)
+
+
+@pytest.mark.parametrize(
+    "layout",
+    sorted(
+        WRITTEN.keys() - NEED_OUTLINES - NEED_AREAS - NEED_AREAS_IN_PART - NEED_OUTLINES_IN_PART
+    ),
+)
+def test_images_tell_layouts_of_a_merged_part(layout):
+    code, write = WRITTEN[layout]
+    content, _ = document(write, outlines=False, areas=False, part=slice(20, 32))
+    found, others = the_layout(content)
+    assert found.code == code
+    assert found.message.startswith(f"boxes in 12 of 60 images look like {layout}: ")
+    assert SYMPTOMS.isdisjoint(others)
+
+
+def test_thousandths_without_outlines_do_not_tell_x_from_y():
+    _, write = WRITTEN["y1, x1, y2, x2 in thousandths of the image (0 to 1000)"]
+    found, _ = the_layout(document(write, outlines=False)[0])
+    assert "(0 to 1000), or with y before x: " in found.message
+    assert found.fix is None
+
+
+def test_swapped_boxes_without_outlines_may_be_swapped_sizes():
+    _, write = WRITTEN["y, x, height, width"]
+    (found,) = [
+        finding
+        for finding in report_of(document(write, outlines=False)[0]).findings
+        if finding.code == "B012"
+    ]
+    assert "images, or their boxes are y, x, height, width: boxes extend" in found.message
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("outlines", [False, True])
+def test_sound_boxes_have_no_other_layout(seed, outlines):
+    content, _ = document(lambda *box: box[:4], outlines=outlines, seed=seed)
+    assert LAYOUT_CODES.isdisjoint(report_of(content).counts)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_boxes_that_extend_beyond_their_images_have_no_other_layout(seed):
+    def beyond(x, y, w, h, width, height):
+        return (x, y, w + 0.3 * width, h + 0.3 * height)
+
+    content, _ = document(beyond, outlines=False, areas=False, seed=seed)
+    report = report_of(content)
+    assert LAYOUT_CODES.isdisjoint(report.counts)
+    assert "B003" in report.counts
