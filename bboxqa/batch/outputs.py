@@ -18,7 +18,7 @@ from bboxqa.core.version import __version__
 from bboxqa.report.csv_cells import csv_row
 from bboxqa.report.json_text import json_text
 from bboxqa.report.numbers import decimal
-from bboxqa.report.pages.page import escaped, page_lines, table_lines
+from bboxqa.report.page import escaped, page_lines, table_lines
 
 _TITLES = ("Project", "Status", "Alpha", "95 % interval", "Images", "Errors", "Warnings", "Note")
 _KINDS = {"Status": "word", **dict.fromkeys(_TITLES[2:7], "number")}

@@ -4,7 +4,7 @@ import re
 
 from support.reports import HOSTILE
 
-from bboxqa.report.pages.page import escaped, page_lines, table_lines
+from bboxqa.report.page import escaped, page_lines, table_lines
 
 
 def test_text_is_one_line_without_markup():

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from bboxqa.model.findings import FileReport, Finding, FoundReport
 from bboxqa.report.findings.phrases import Group, groups, place, severity_counts, subject
-from bboxqa.report.pages.page import escaped, page_lines, table_lines
+from bboxqa.report.page import escaped, page_lines, table_lines
 
 _FILES = {"Images": "number", "Annotations": "number", "Categories": "number"}
 _RULES = {"Severity": "word", "Findings": "number", "Fix": "word"}

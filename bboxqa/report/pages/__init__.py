@@ -1,1 +1,0 @@
-"""Pages of html, each one file that needs nothing beside it."""
