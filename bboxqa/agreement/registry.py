@@ -20,7 +20,7 @@ from bboxqa.agreement.kappa.weights import agreement_weights
 from bboxqa.agreement.uncertainty.estimator import Estimator, undefined
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import ConfigError
-from bboxqa.core.text import unknown_name
+from bboxqa.core.registry import lookup
 from bboxqa.model.ratings import Ratings
 from bboxqa.model.reliability import Cell, ReliabilityData
 
@@ -211,9 +211,7 @@ def coefficient(name: str) -> Coefficient:
     ConfigError
         If there is no such coefficient.
     """
-    if name not in COEFFICIENTS:
-        raise ConfigError(f"coefficient {unknown_name(name, names())}")
-    return COEFFICIENTS[name]
+    return lookup("coefficient", COEFFICIENTS, name)
 
 
 def default_coefficients(inputs: CoefficientInputs) -> tuple[str, ...]:

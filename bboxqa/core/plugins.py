@@ -1,7 +1,8 @@
 """Parts that other packages add through entry points."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import one_line
@@ -9,11 +10,60 @@ from bboxqa.core.text import one_line
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
+_Part = TypeVar("_Part")
 
-def plugins(group: str) -> dict[str, Callable[[], Any]]:
-    """Return what installed packages add to a group of entry points, as name → loader.
 
-    Nothing is imported until a loader is called.
+@dataclass(frozen=True)
+class Plugin:
+    """A part that another package offers; it is imported by `load`.
+
+    Attributes
+    ----------
+    entries : tuple of EntryPoint
+        Those of one name; more than one if several packages use the name.
+    """
+
+    entries: "tuple[EntryPoint, ...]"
+
+    @property
+    def package(self) -> str:
+        """Return the name of the package, of several: of the first."""
+        return _package(self.entries[0])
+
+    def load(self, expected: type[_Part]) -> _Part:
+        """Return what the entry point names.
+
+        Raises
+        ------
+        ConfigError
+            If it cannot be imported or is of another type, or if several packages use the name.
+        """
+        entry = self.entries[0]
+        if len(self.entries) > 1:
+            packages = " and ".join(_package(each) for each in self.entries)
+            raise ConfigError(
+                f"{entry.group} {entry.name!r} is offered by {packages}; uninstall all but one"
+            )
+        try:
+            found = entry.load()
+        except Exception as error:
+            reason = one_line(f"{type(error).__name__}: {error}")
+            raise ConfigError(
+                f"package {self.package}: entry point {entry.name} = {entry.value} of "
+                f"{entry.group} cannot be loaded: {reason}; update or uninstall the package"
+            ) from error
+        if not isinstance(found, expected):
+            raise ConfigError(
+                f"{expected.__name__.lower()} {entry.name!r} of another package has type "
+                f"{type(found).__name__}; expected a {expected.__module__}.{expected.__name__}"
+            )
+        return found
+
+
+def plugins(group: str) -> Mapping[str, Plugin]:
+    """Return what installed packages add to a group of entry points, as name → plugin.
+
+    Nothing is imported until a plugin is loaded.
 
     Parameters
     ----------
@@ -22,36 +72,15 @@ def plugins(group: str) -> dict[str, Callable[[], Any]]:
 
     Returns
     -------
-    dict of str to callable
-        Sorted by name. A loader takes no arguments, and returns what the entry point names. It
-        raises `ConfigError` if that cannot be imported, or if several packages use the name.
+    mapping of str to Plugin
+        Sorted by name.
     """
     from importlib.metadata import entry_points
 
     by_name: dict[str, list[EntryPoint]] = {}
     for entry in sorted(entry_points(group=group), key=lambda entry: (entry.name, _package(entry))):
         by_name.setdefault(entry.name, []).append(entry)
-    return {name: _loader(entries) for name, entries in by_name.items()}
-
-
-def _loader(entries: "list[EntryPoint]") -> Callable[[], Any]:
-    def load() -> Any:
-        entry = entries[0]
-        if len(entries) > 1:
-            packages = " and ".join(_package(entry) for entry in entries)
-            raise ConfigError(
-                f"{entry.group} {entry.name!r} is offered by {packages}; uninstall all but one"
-            )
-        try:
-            return entry.load()
-        except Exception as error:
-            reason = one_line(f"{type(error).__name__}: {error}")
-            raise ConfigError(
-                f"package {_package(entry)}: entry point {entry.name} = {entry.value} of "
-                f"{entry.group} cannot be loaded: {reason}; update or uninstall the package"
-            ) from error
-
-    return load
+    return {name: Plugin(tuple(entries)) for name, entries in by_name.items()}
 
 
 def _package(entry: "EntryPoint") -> str:

@@ -2,8 +2,7 @@
 
 from collections.abc import Callable
 
-from bboxqa.core.errors import ConfigError
-from bboxqa.core.text import unknown_name
+from bboxqa.core.registry import lookup
 from bboxqa.diagnostics.pair_similarity import pair_similarity
 from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits
@@ -35,6 +34,4 @@ def diagnostic(name: str) -> Diagnostic:
     ConfigError
         If there is no such diagnostic.
     """
-    if name not in DIAGNOSTICS:
-        raise ConfigError(f"diagnostic {unknown_name(name, names())}")
-    return DIAGNOSTICS[name]
+    return lookup("diagnostic", DIAGNOSTICS, name)

@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from bboxqa.core.errors import ConfigError
 from bboxqa.core.plugins import plugins
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.format import Format
@@ -51,11 +50,5 @@ def added_suffixes() -> tuple[str, ...]:
 
 
 def _added() -> Iterator[Format]:
-    for name, load in plugins(GROUP).items():
-        found = load()
-        if not isinstance(found, Format):
-            raise ConfigError(
-                f"format {name!r} of another package has type {type(found).__name__}; "
-                "expected a bboxqa.formats.format.Format"
-            )
-        yield found
+    for plugin in plugins(GROUP).values():
+        yield plugin.load(Format)

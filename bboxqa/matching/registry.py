@@ -1,7 +1,6 @@
 """Matchers by name; a new one is a function and one line here."""
 
-from bboxqa.core.errors import ConfigError
-from bboxqa.core.text import unknown_name
+from bboxqa.core.registry import lookup
 from bboxqa.matching.matchers import Matcher, greedy, hungarian, recursive
 
 MATCHERS: dict[str, Matcher] = {
@@ -30,6 +29,4 @@ def matcher(name: str) -> Matcher:
     ConfigError
         If there is no such matcher.
     """
-    if name not in MATCHERS:
-        raise ConfigError(f"matcher {unknown_name(name, names())}")
-    return MATCHERS[name]
+    return lookup("matcher", MATCHERS, name)

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.plugins import plugins
@@ -54,8 +53,8 @@ def known_rules() -> Mapping[str, Rule]:
         already in use.
     """
     rules = dict(RULES)
-    for name, load in plugins(_GROUP).items():
-        found: Any = load()
+    for name, plugin in plugins(_GROUP).items():
+        found = plugin.load(object)
         for rule in found if isinstance(found, list | tuple) else (found,):
             if not isinstance(rule, Rule):
                 problem = f"expected a Rule or a tuple of rules, found {type(rule).__name__}"
@@ -67,17 +66,10 @@ def known_rules() -> Mapping[str, Rule]:
                 rules[rule.code] = rule
                 continue
             raise ConfigError(
-                f"package {_package(name)}: entry point {name} of {_GROUP}: {problem}; "
+                f"package {plugin.package}: entry point {name} of {_GROUP}: {problem}; "
                 "update or uninstall the package"
             )
     return rules
-
-
-def _package(name: str) -> str:
-    from importlib.metadata import entry_points
-
-    entry = next(iter(entry_points(group=_GROUP, name=name)))
-    return entry.dist.name if entry.dist is not None else "of unknown name"
 
 
 def select(select: Iterable[str], ignore: Iterable[str]) -> tuple[Rule, ...]:

@@ -21,12 +21,12 @@ def test_nobody_adds_anything():
     assert plugins(GROUP) == {}
 
 
-def test_a_part_is_imported_when_its_loader_is_called(site):
+def test_a_part_is_imported_when_it_is_loaded(site):
     install(site, "acme-parts", {GROUP: "five = acme_five:VALUE"}, {"acme_five": "VALUE = 5"})
     found = plugins(GROUP)
     assert list(found) == ["five"]
     assert "acme_five" not in sys.modules
-    assert found["five"]() == 5
+    assert found["five"].load(int) == 5
 
 
 def test_parts_of_several_packages_are_sorted_by_name(site):
@@ -46,9 +46,9 @@ def test_parts_of_several_packages_are_sorted_by_name(site):
 def test_what_cannot_be_loaded_is_named_in_one_line(site, value, text, reason):
     modules = {} if text is None else {value.partition(":")[0]: text}
     install(site, "acme-broken", {GROUP: f"part = {value}"}, modules)
-    load = plugins(GROUP)["part"]
+    part = plugins(GROUP)["part"]
     with pytest.raises(ConfigError) as caught:
-        load()
+        part.load(int)
     message = str(caught.value)
     assert message.startswith(f"package acme-broken: entry point part = {value} of {GROUP} cannot")
     assert reason in message
@@ -59,4 +59,4 @@ def test_a_name_that_two_packages_use_belongs_to_neither(site):
     install(site, "acme-one", {GROUP: "part = acme_one:VALUE"}, {"acme_one": "VALUE = 1"})
     install(site, "acme-two", {GROUP: "part = acme_two:VALUE"}, {"acme_two": "VALUE = 2"})
     with pytest.raises(ConfigError, match="'part' is offered by acme-one and acme-two"):
-        plugins(GROUP)["part"]()
+        plugins(GROUP)["part"].load(int)

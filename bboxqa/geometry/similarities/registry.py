@@ -51,13 +51,7 @@ def similarity(name: str) -> Similarity:
     added = plugins(GROUP)
     if name not in added:
         raise ConfigError(f"similarity {unknown_name(name, names())}")
-    found = added[name]()
-    if not isinstance(found, Similarity):
-        raise ConfigError(
-            f"similarity {name!r} of another package has type {type(found).__name__}; "
-            "expected a bboxqa.geometry.similarities.base.Similarity"
-        )
-    return found
+    return added[name].load(Similarity)
 
 
 def needs_outlines(name: str) -> bool:

@@ -3,8 +3,7 @@
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, TypeAlias
 
-from bboxqa.core.errors import ConfigError
-from bboxqa.core.text import unknown_name
+from bboxqa.core.registry import lookup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,7 +45,5 @@ def view(name: str) -> View:
     ConfigError
         If there is no such view.
     """
-    if name not in VIEWS:
-        raise ConfigError(f"format {unknown_name(name, names())}")
-    found: View = resolve_name(VIEWS[name])
+    found: View = resolve_name(lookup("format", VIEWS, name))
     return found

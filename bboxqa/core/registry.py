@@ -1,0 +1,36 @@
+"""Parts by name."""
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from bboxqa.core.errors import ConfigError
+from bboxqa.core.text import unknown_name
+
+_Part = TypeVar("_Part")
+
+
+def lookup(kind: str, parts: Mapping[str, _Part], name: str) -> _Part:
+    """Return the part of a name.
+
+    Parameters
+    ----------
+    kind : str
+        What the parts are, for the message.
+    parts : mapping
+        Name → part.
+    name : str
+        Name of the part.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such part.
+
+    Examples
+    --------
+    >>> lookup("matcher", {"hungarian": 2, "greedy": 1}, "greedy")
+    1
+    """
+    if name not in parts:
+        raise ConfigError(f"{kind} {unknown_name(name, tuple(parts))}")
+    return parts[name]
