@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
-.PHONY: demo test lint docs pictures clean
+.PHONY: demo test fuzz lint docs pictures clean
 .DELETE_ON_ERROR:
 
 $(BIN)/python:
@@ -39,6 +39,11 @@ demo: $(VENV)/.installed
 
 test: $(VENV)/.test
 	$(BIN)/python -m pytest -q -n auto
+
+# More random files than `make test` tries: make fuzz SEEDS=1000
+SEEDS := 200
+fuzz: $(VENV)/.test
+	BBOXQA_FUZZ=$(SEEDS) $(BIN)/python -m pytest -q -n auto tests/test_limits.py
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.core.errors import DatasetError
 from bboxqa.core.memory import release_pages, trim_memory
 from bboxqa.core.parallel import threads
 from bboxqa.core.types import Steps
@@ -23,6 +24,11 @@ TOLERANCE = 1e-9
 
 # Annotations at a time, so that memory for outlines does not grow with the data set.
 _SHARD = 1 << 13
+# Bytes that a pair takes until it is matched.
+_OF_PAIR = 300
+# Pairs of a shard: a thousand per annotation without a limit of memory, and at least a hundred.
+_MOST_PAIRS = 1 << 22
+_LEAST_PAIRS = 1 << 19
 
 Found = tuple[IndexArray, IndexArray, FloatArray]
 
@@ -33,6 +39,7 @@ def candidate_pairs(
     iou_threshold: float,
     *,
     all_touched: bool = False,
+    memory: int | None = None,
     progress: Steps | None = None,
 ) -> tuple[CandidatePairs, Counter[str]]:
     """Return the pairs of annotations of one image and two annotators that reach a threshold.
@@ -47,6 +54,8 @@ def candidate_pairs(
         The lowest similarity of interest; reached up to 1e-9.
     all_touched : bool
         For `raster`: burn every pixel that a ring touches.
+    memory : int, optional
+        Limits memory, in bytes: with more pairs, a crowded image is refused.
     progress : callable, optional
         Called as ``progress(done, total)``, in annotations.
 
@@ -61,17 +70,19 @@ def candidate_pairs(
     ConfigError
         If there is no such similarity.
     DatasetError
-        If the annotations do not have what the similarity compares.
+        If the annotations do not have what the similarity compares, or an image has too many
+        pairs.
     """
     chosen = registry.similarity(similarity)
     check_shapes(dataset, similarity, chosen.needs)
     options = Options(iou_threshold, all_touched)
+    most = _MOST_PAIRS if memory is None else max(memory // _OF_PAIR, _LEAST_PAIRS)
     counts: Counter[str] = Counter()
     found: list[Found] = []
     shards = list(_shards(dataset))
     # Threads suffice, since numpy and GEOS release the lock, and nothing has to be copied.
     with ThreadPoolExecutor(threads() if chosen.threads else 1) as pool:
-        jobs = [pool.submit(_compare, dataset, chosen, options, *shard) for shard in shards]
+        jobs = [pool.submit(_compare, dataset, chosen, options, most, *shard) for shard in shards]
         try:
             for (_, stop), job in zip(shards, jobs, strict=True):
                 part, of_part = job.result()
@@ -99,7 +110,7 @@ def _shards(dataset: Dataset) -> Iterator[tuple[int, int]]:
 
 
 def _compare(
-    dataset: Dataset, similarity: Similarity, options: Options, start: int, stop: int
+    dataset: Dataset, similarity: Similarity, options: Options, most: int, start: int, stop: int
 ) -> tuple[list[Found], Counter[str]]:
     """Return the pairs of one part that reach the threshold."""
     part = replace(dataset, annotations=dataset.annotations.take(np.arange(start, stop)))
@@ -114,10 +125,32 @@ def _compare(
         return left[keep], right[keep], iou[keep]
 
     measure = comparison.limit or comparison.compare
-    found = [
-        reaching(*pair, measure(*pair)) for pair in neighbours(part.annotations, comparison.bounds)
-    ]
+    found, n_found = [], 0
+    for pair in neighbours(part.annotations, comparison.bounds):
+        found.append(reaching(*pair, measure(*pair)))
+        n_found += len(found[-1][0])
+        if n_found > most:
+            raise _crowded(part, found, options.iou_threshold)
     if comparison.limit is not None and found:
         left, right, _ = (np.concatenate(parts) for parts in zip(*found, strict=True))
         found = [reaching(left, right, comparison.compare(left, right))]
     return [(left + start, right + start, iou) for left, right, iou in found], comparison.counts
+
+
+def _crowded(part: Dataset, found: list[Found], threshold: float) -> DatasetError:
+    """Return the error of a part with too many pairs, which names the image with the most."""
+    image, annotator = part.annotations.image, part.annotations.annotator
+    worst = np.bincount(image[np.concatenate([left for left, _, _ in found])]).argmax()
+    by_annotator = np.bincount(annotator[image == worst]).tolist()
+    n = sum(by_annotator)
+    n_pairs = (n * n - sum(k * k for k in by_annotator)) // 2
+    problem = (
+        f"image {part.image_names[worst]!r}: too many of its {n:,} annotations overlap: up to "
+        f"{n_pairs:,} pairs reach the threshold {threshold:g}; expected annotations of different "
+        "objects"
+    )
+    return DatasetError(
+        [problem],
+        "Look for repeated annotations with: bboxqa validate\n"
+        f"To compare them all the same, give --memory {n_pairs * _OF_PAIR // 10**9 + 1}GB.",
+    )

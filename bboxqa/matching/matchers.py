@@ -3,10 +3,11 @@
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
-from bboxqa.core.arrays import IndexArray
+from bboxqa.core.arrays import IndexArray, run_starts
 from bboxqa.matching.assignment import assign, connected_components
 from bboxqa.matching.ties import drawn_ranks
 from bboxqa.model.annotations import Annotations
@@ -67,15 +68,22 @@ def recursive(annotations: Annotations, pairs: CandidatePairs, weight: IndexArra
     # The annotator who joined each unit last; the current one is in a unit only if it is this.
     newest = np.full(len(annotations), -1)
     rank = _ranks(annotations)
-    for step in _steps(rank[pairs.right], rank[pairs.left]):
-        left, right = pairs.left[step], pairs.right[step]
-        free = ~placed[right] & (newest[first[left]] != annotator[right])
-        left, right = left[free], right[free]
-        chosen = assign(left, right, weight[step[free]], partial(drawn_ranks, annotations))
-        left, right = left[chosen], right[chosen]
-        first[right] = first[left]
-        newest[first[left]] = annotator[right]
-        placed[right] = True
+    for group in _groups(rank[pairs.right], rank[pairs.left]):
+        open_pairs = group
+        while len(open_pairs):
+            earlier = rank[pairs.left[open_pairs]]
+            step = open_pairs[: np.searchsorted(earlier, earlier[0], side="right")]
+            left, right = pairs.left[step], pairs.right[step]
+            chosen = assign(left, right, weight[step], partial(drawn_ranks, annotations))
+            left, right = left[chosen], right[chosen]
+            first[right] = first[left]
+            newest[first[left]] = annotator[right]
+            placed[right] = True
+            # Most annotations are matched in the first steps; the other steps have no pairs left.
+            left, right = pairs.left[open_pairs], pairs.right[open_pairs]
+            free = ~placed[right] & (newest[first[left]] != annotator[right])
+            free[: len(step)] = False
+            open_pairs = open_pairs[free]
     return first
 
 
@@ -93,11 +101,12 @@ def _ranks(annotations: Annotations) -> IndexArray:
     return rank
 
 
-def _steps(later: IndexArray, earlier: IndexArray) -> Iterator[IndexArray]:
-    """Yield the pairs of each later and earlier annotator, in the order of both."""
+def _groups(later: IndexArray, earlier: IndexArray) -> Iterator[IndexArray]:
+    """Yield the pairs of each later annotator, sorted by the earlier one."""
     order = np.lexsort((earlier, later))
-    changes = (np.diff(later[order]) != 0) | (np.diff(earlier[order]) != 0)
-    yield from np.split(order, np.flatnonzero(changes) + 1)
+    starts = run_starts(later[order])
+    for start, stop in pairwise([*starts.tolist(), len(order)]):
+        yield order[start:stop]
 
 
 def greedy(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) -> IndexArray:

@@ -144,6 +144,7 @@ def count_part(
     *,
     greedy: bool = False,
     keep_pairs: bool = False,
+    memory: int | None = None,
     progress: Progress | None = None,
 ) -> AgreementCounts:
     """Compare and match the annotations of all images, and count agreement.
@@ -156,6 +157,8 @@ def count_part(
         Match by the greedy matcher as well.
     keep_pairs : bool
         Return the pairs inside units as well.
+    memory : int, optional
+        Limits memory, in bytes: with more pairs, a crowded image is refused.
     progress : callable, optional
         Called as ``progress(stage, done, total)``.
     """
@@ -165,6 +168,7 @@ def count_part(
         settings.similarity,
         min(settings.iou_threshold),
         all_touched=settings.all_touched,
+        memory=memory,
         progress=None if progress is None else lambda *done: progress("comparing", *done),
     )
     units: list[UnitTable] = []
@@ -173,7 +177,8 @@ def count_part(
     of_pairs: list[PairCounts] = []
     matched: list[CandidatePairs] = []
     for index, threshold in enumerate(settings.iou_threshold):
-        admissible = pairs.take(np.flatnonzero(pairs.similarity >= threshold - TOLERANCE))
+        reaches = pairs.similarity >= threshold - TOLERANCE
+        admissible = pairs if reaches.all() else pairs.take(np.flatnonzero(reaches))
         unit_table, reliability = _matched(part, admissible, settings, settings.matcher, threshold)
         units.append(unit_table)
         counted.append(coincidences(reliability, settings.missing))
@@ -220,7 +225,9 @@ def count_sequentially(
 
     Parameters and errors are as those of `count_part`; without `memory`, there is one part.
     """
-    count = partial(count_part, settings=settings, greedy=greedy, keep_pairs=keep_pairs)
+    count = partial(
+        count_part, settings=settings, greedy=greedy, keep_pairs=keep_pairs, memory=memory
+    )
     n = len(whole.data.annotations)
     n_parts = 1 if memory is None else -(-n // max(memory // (2 * _BYTES), _LEAST))
     if n_parts < 2:

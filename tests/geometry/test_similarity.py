@@ -250,3 +250,13 @@ def test_a_hair_below_the_threshold_still_counts():
     outlines = [[[0.1, 0.2, 0.4, 0.2, 0.4, 0.9, 0.1, 0.9]]] * 2
     for name in ("bbox", "giou", "centroid", "polygon"):
         assert len(candidate_pairs(dataset(rows, outlines), name, 1.0)[0]) == 1
+
+
+def test_an_image_of_one_box_drawn_thousands_of_times_is_refused():
+    rows = [(1, annotator, 0, (5, 5, 20, 20)) for annotator in (0, 1) for _ in range(800)]
+    data = dataset([(0, 0, 0, (5, 5, 20, 20)), *rows])
+    assert len(candidate_pairs(data, "bbox", 0.5)[0]) == 640_000
+    with pytest.raises(DatasetError, match=r"image 'image 0001': too many of its 1,600 annot") as e:
+        candidate_pairs(data, "bbox", 0.5, memory=1_000_000)
+    assert "640,000 pairs reach the threshold 0.5" in str(e.value)
+    assert "give --memory 1GB" in str(e.value)

@@ -1,0 +1,136 @@
+"""Time and memory of commands on small hostile files: at most 10 s of a processor and 1 GB.
+
+`make fuzz` runs more of the random ones.
+"""
+
+import json
+import os
+import subprocess
+import sys
+from random import Random
+
+import pytest
+
+SECONDS, BYTES = 10, 1 << 30
+SEEDS = int(os.environ.get("BBOXQA_FUZZ", "2"))
+# Runs a command of bboxqa, and writes its processor time and its largest memory to stderr.
+MEASURED = """
+import resource, sys
+from bboxqa.cli import main
+try:
+    main()
+finally:
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    print(f"\\n{used.ru_utime + used.ru_stime} {used.ru_maxrss * 1024}", file=sys.stderr)
+"""
+
+
+def document(annotations, categories=2):
+    return {
+        "images": [{"id": 1, "file_name": "a.jpg", "width": 640, "height": 480}],
+        "categories": [{"id": i + 1, "name": f"c{i}"} for i in range(categories)],
+        "annotations": [{"id": i + 1, "image_id": 1, **a} for i, a in enumerate(annotations)],
+    }
+
+
+def annotation(annotator, bbox, ring=None):
+    outline = {} if ring is None else {"segmentation": [[round(v, 1) for v in ring]]}
+    return {"category_id": 1, "bbox": bbox, "annotator": annotator, **outline}
+
+
+def scribble(n, values, shift=0):
+    return [values.random() * side + shift for _ in range(n) for side in (640, 480)]
+
+
+def identical_boxes():
+    return document([annotation("ab"[i % 2], [10, 10, 50, 50]) for i in range(7000)])
+
+
+def boxes_that_overlap():
+    values = Random(1)
+    boxes = [[values.randint(0, 20), values.randint(0, 20), 300, 300] for _ in range(7000)]
+    return document([annotation("a", box) for box in boxes])
+
+
+def two_thousand_annotators():
+    return document([annotation(f"p{i // 2}", [300 * (i % 2), 9, 50, 50]) for i in range(4000)])
+
+
+def one_scribble(n):
+    ring = scribble(n, Random(1))
+    moved = [value + 1 for value in ring]
+    box = [0, 0, 640, 480]
+    return document([annotation("a", box, ring), annotation("b", box, moved)])
+
+
+def a_line_back_and_forth():
+    values = Random(1)
+    ring = [value for _ in range(3000) for value in (values.random() * 640, 7)]
+    return document([annotation(who, [0, 7, 640, 0], ring) for who in "ab"])
+
+
+def many_scribbles():
+    values = Random(1)
+    box = [0, 0, 640, 480]
+    return document([annotation("ab"[i % 2], box, scribble(30, values)) for i in range(150)])
+
+
+def random_document(seed):
+    """Return annotations of random kinds, numbers and outlines, in one image."""
+    values = Random(seed)
+    sizes = [0, 1e-9, 1, 50, 640, 1e6]
+    result = []
+    for _ in range(values.choice([3, 100, 1500])):
+        box = [values.random() * values.choice(sizes) for _ in range(4)]
+        ring = None
+        if values.random() < 0.5:
+            ring = scribble(values.choice([3, 4, 12, 40]), values, values.choice([-100, 0, 1e5]))
+        result.append(annotation(f"p{values.randint(0, 5)}", box, ring))
+    return document(result, values.choice([1, 2, 500]))
+
+
+HOSTILE = {
+    "identical boxes": identical_boxes,
+    "boxes that overlap": boxes_that_overlap,
+    "2,000 annotators": two_thousand_annotators,
+    "a ring of 400 random points": lambda: one_scribble(400),
+    "a ring of 20,000 random points": lambda: one_scribble(20_000),
+    "a line back and forth": a_line_back_and_forth,
+    "150 rings of 30 random points": many_scribbles,
+}
+
+
+def check(folder, content, *arguments):
+    path = folder / "a.json"
+    text = json.dumps(content)
+    assert len(text) < 1_000_000
+    path.write_text(text)
+    command = [sys.executable, "-c", MEASURED, arguments[0], str(path), *arguments[1:]]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode in {0, 1, 2}, done.stderr[-2000:]
+    assert "Traceback" not in done.stderr
+    seconds, n_bytes = map(float, done.stderr.split()[-2:])
+    assert seconds < SECONDS
+    assert n_bytes < BYTES
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_small_hostile_files_are_validated_quickly(name, tmp_path):
+    check(tmp_path, HOSTILE[name](), "validate")
+
+
+@pytest.mark.parametrize("similarity", ["bbox", "polygon"])
+@pytest.mark.parametrize("name", HOSTILE)
+def test_small_hostile_files_are_measured_quickly(name, similarity, tmp_path):
+    content = HOSTILE[name]()
+    if similarity == "polygon" and "segmentation" not in content["annotations"][0]:
+        pytest.skip("has no outlines")
+    check(tmp_path, content, "agree", "--similarity", similarity)
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_random_files_are_read_quickly(seed, tmp_path):
+    content = random_document(seed)
+    check(tmp_path, content, "validate")
+    check(tmp_path, content, "agree")
+    check(tmp_path, content, "agree", "--similarity", "polygon")
