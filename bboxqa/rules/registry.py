@@ -6,8 +6,10 @@ from functools import cache
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.plugins import plugins
+from bboxqa.core.text import nearest
 from bboxqa.rules.annotators import attendance, habits, naming
 from bboxqa.rules.base.rule import Rule
+from bboxqa.rules.base.selection import is_selected, prefixes
 from bboxqa.rules.boxes import areas, extents, image_edges, layouts
 from bboxqa.rules.categories import category_maps, category_names, category_use
 from bboxqa.rules.collection import duplicates, statistics
@@ -92,15 +94,11 @@ def select(select: Iterable[str], ignore: Iterable[str]) -> tuple[Rule, ...]:
     ['B001']
     """
     rules = known_rules()
-    chosen = [prefix.strip().upper() for prefix in select] or [""]
-    dropped = [prefix.strip().upper() for prefix in ignore]
-    for prefix in (*chosen, *dropped):
+    selected, ignored = list(select), list(ignore)
+    for prefix in prefixes((*selected, *ignored)):
         if prefix and not any(code.startswith(prefix) for code in rules):
-            raise ConfigError(f"no rule begins with {prefix!r}; `bboxqa explain` lists them")
-
-    def longest(prefixes: list[str], code: str) -> int:
-        return max((len(prefix) for prefix in prefixes if code.startswith(prefix)), default=-1)
-
-    return tuple(
-        rule for code, rule in rules.items() if longest(chosen, code) > longest(dropped, code)
-    )
+            raise ConfigError(
+                f"no rule begins with {prefix!r}{nearest(prefix, rules)}; "
+                "`bboxqa explain` lists them"
+            )
+    return tuple(rule for code, rule in rules.items() if is_selected(code, selected, ignored))

@@ -3,8 +3,6 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from fnmatch import fnmatch
-from pathlib import PurePath
 
 import numpy as np
 
@@ -17,6 +15,7 @@ from bboxqa.formats.document.positions import spots
 from bboxqa.model.findings import Edit, FileReport, Finding, FoundReport, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.rule import Defect, Hits, LazyEdits, Rule
+from bboxqa.rules.base.selection import ignored_codes
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.exporters import QUIRKS, exporter
 from bboxqa.rules.registry import known_rules, select
@@ -28,14 +27,7 @@ _SCOPES = {"record", "data set"}
 
 def chosen_rules(settings: ValidateSettings, name: str) -> tuple[Rule, ...]:
     """Return the rules that are applied to a file."""
-    ignored = list(settings.ignore)
-    # What is ignored in a file is also ignored in its fixed copy.
-    names = {name, PurePath(name).name}
-    names |= {each.replace(".fixed.", ".") for each in names}
-    for pattern, codes in settings.per_file_ignores.items():
-        if any(fnmatch(each, pattern) for each in names):
-            ignored += codes
-    return select(settings.select, ignored)
+    return select(settings.select, ignored_codes(settings, name))
 
 
 @gc_paused()

@@ -11,6 +11,7 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.facts import box_overlaps
 from bboxqa.rules.fixes import fix
 from bboxqa.rules.registry import RULES
+from bboxqa.rules.runner import validate_documents
 
 NEAR = [10, 10, 20, 31]
 TWO_CLASSES = [{}, {"name": "dog"}]
@@ -135,16 +136,38 @@ def test_a_search_that_ends_early_says_so(code, monkeypatch):
     heap = [{"bbox": [10, 10 + place / 100, 20, 30], "category_id": 1} for place in range(30)]
     more = {"images": [{}, {}], "categories": TWO_CLASSES}
     annotations = [{"image_id": 2}, {"image_id": 2, "bbox": [50, 10, 9, 9]}, *heap]
-    assert Severity.INFO not in {finding.severity for finding in found(code, *annotations, **more)}
+    example, settings = {"annotations": annotations, **more}, ValidateSettings(select=(code,))
+    whole = validate_documents([document_of(example)], settings, 0).findings
+    assert Severity.INFO not in {finding.severity for finding in whole}
     monkeypatch.setattr(box_overlaps, "_MAX_WORK", 100)
-    *_, last = found(code, *annotations, **more)
+    *_, last = validate_documents([document_of(example)], settings, 0).findings
     assert last.severity == Severity.INFO
     assert last.message == (
         "30 annotations of 1 image lie so close together that not all pairs were compared; to "
-        "compare more of them, raise duplicate_iou or split the file by image"
+        "compare more of them, raise duplicate_iou"
     )
     assert (last.pointer, last.count) == ("/annotations", 30)
     assert last.examples[0] == "/annotations/2/bbox"
+
+
+def test_a_search_that_ends_early_is_reported_once(monkeypatch):
+    monkeypatch.setattr(box_overlaps, "_MAX_WORK", 100)
+    heaps = [
+        {"image_id": image, "bbox": [10, 10 + place / 100, 20, 30]}
+        for image in (1, 2)
+        for place in range(30)
+    ]
+    document = document_of({"images": [{}, {}], "annotations": heaps})
+    for settings, code in (
+        (ValidateSettings(select=("D",)), "D002"),
+        (ValidateSettings(select=("D",), ignore=("D002",)), "D003"),
+        (ValidateSettings(select=("D",), per_file_ignores={"*": ("D002",)}), "D003"),
+    ):
+        found = validate_documents([document], settings, 0).findings
+        (summary,) = [each for each in found if each.severity is Severity.INFO]
+        assert summary.code == code
+        assert summary.message.startswith("60 annotations of 2 images lie so close together")
+        assert summary.message.endswith("raise duplicate_iou or split the file by image")
 
 
 def test_two_categories_of_one_box_are_found():

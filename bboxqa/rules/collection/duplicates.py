@@ -19,6 +19,7 @@ from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect, summary_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
+from bboxqa.rules.base.selection import is_applied
 from bboxqa.rules.facts.authorship import authorship
 from bboxqa.rules.facts.box_layout import in_other_layout
 from bboxqa.rules.facts.box_overlaps import BoxColumn, Columns, first_equal, overlapping
@@ -178,17 +179,19 @@ def _near(document: Document, settings: ValidateSettings, *, same: bool) -> Iter
         )
 
     yield from hits(earlier >= 0, describe)
-    if len(found.unfinished):
+    # Both rules search together; what was not compared is reported once.
+    reported = not same and is_applied("D002", settings, document.name)
+    if len(found.unfinished) and not reported:
         yield from described_hits([_not_compared(document, found.unfinished)], Severity.INFO)
 
 
 def _not_compared(document: Document, rows: IndexArray) -> Defect:
     """Return the finding about annotations that were not compared with all others."""
     n_images = len(np.unique(document.image[rows]))
+    split = " or split the file by image" if n_images > 1 else ""
     return summary_defect(
         f"{count(len(rows), 'annotation')} of {count(n_images, 'image')} lie so close together "
-        "that not all pairs were compared; to compare more of them, raise duplicate_iou or "
-        "split the file by image",
+        f"that not all pairs were compared; to compare more of them, raise duplicate_iou{split}",
         "annotations",
         rows,
         "bbox",

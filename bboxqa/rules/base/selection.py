@@ -1,0 +1,44 @@
+"""The choice among rules by their codes."""
+
+from collections.abc import Iterable
+from fnmatch import fnmatch
+from pathlib import PurePath
+
+from bboxqa.model.settings import ValidateSettings
+
+
+def prefixes(codes: Iterable[str]) -> list[str]:
+    """Return codes, or their beginnings, as they are compared."""
+    return [code.strip().upper() for code in codes]
+
+
+def is_selected(code: str, selected: Iterable[str], ignored: Iterable[str]) -> bool:
+    """Return whether the longest prefix of a code is a selected one rather than an ignored one.
+
+    Examples
+    --------
+    >>> is_selected("B001", ["B"], ["B001"]), is_selected("B002", [], ["B001"])
+    (False, True)
+    """
+    return _longest(prefixes(selected) or [""], code) > _longest(prefixes(ignored), code)
+
+
+def is_applied(code: str, settings: ValidateSettings, name: str) -> bool:
+    """Return whether settings apply a rule to the file of a name."""
+    return is_selected(code, settings.select, ignored_codes(settings, name))
+
+
+def ignored_codes(settings: ValidateSettings, name: str) -> list[str]:
+    """Return the codes that settings ignore in the file of a name."""
+    ignored = list(settings.ignore)
+    # What is ignored in a file is also ignored in its fixed copy.
+    names = {name, PurePath(name).name}
+    names |= {each.replace(".fixed.", ".") for each in names}
+    for pattern, codes in settings.per_file_ignores.items():
+        if any(fnmatch(each, pattern) for each in names):
+            ignored += codes
+    return ignored
+
+
+def _longest(given: Iterable[str], code: str) -> int:
+    return max((len(prefix) for prefix in given if code.startswith(prefix)), default=-1)
