@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from bboxqa.core.errors import OutputError
-from bboxqa.core.interrupts import placing
+from bboxqa.core.interrupts import PLACED, placing
 
 UNFINISHED_FOLDERS = ".bboxqa-*"
 """Pattern of the folders that a process leaves when it is killed inside `filled_folder`."""
@@ -193,6 +193,7 @@ def _write_through(path: Path, data: bytes | mmap.mmap) -> None:
     """Write to a pipe or a device, which nothing may take the place of."""
     try:
         with path.open("wb") as stream:
+            PLACED.append(path)
             stream.write(data)
     except OSError as error:
         raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from None

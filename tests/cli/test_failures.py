@@ -85,6 +85,18 @@ def test_a_signal_leaves_no_hidden_file_and_no_false_word(tmp_path, name, code, 
     assert {path.name for path in tmp_path.iterdir()} == {"a.json", "b.json", "a.fixed.json"}
 
 
+def test_an_interrupted_change_in_place_names_the_copy(tmp_path):
+    document = clean(0)
+    document["annotations"][3]["id"] = 0
+    (tmp_path / "a.json").write_bytes(text(document))
+    script = _ENDED.format(name="INT").replace('"b.json", "--fix"', '"--fix", "--in-place"')
+    done = python(script, cwd=tmp_path)
+    assert done.returncode == 130
+    copy = tmp_path / "a.json.bak"
+    assert done.stderr.split("\n")[-2] == f"Interrupted; written before that (1): {copy}"
+    assert (tmp_path / "a.json").read_bytes() == text(document)
+
+
 def test_signals_that_are_ignored_stay_ignored(tmp_path):
     script = (
         "import os, sys, signal\n"
@@ -122,7 +134,7 @@ def test_an_unexpected_error_is_one_line_with_its_place(capsys):
     assert line.startswith("internal error: TypeError: ")
     assert "(bboxqa/core/text.py:" in line
     assert line.endswith(
-        "; please report it with the command and set BBOXQA_DEBUG=1 to see the traceback"
+        "; please report this line, the command and the version; BBOXQA_DEBUG=1 shows the traceback"
     )
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from bboxqa.core.errors import OutputError
 from bboxqa.core.files import UNFINISHED_FOLDERS, filled_folder, unfinished, write_atomically
+from bboxqa.core.interrupts import PLACED
 
 
 def left(folder):
@@ -78,6 +79,7 @@ def test_a_pipe_is_written_to(tmp_path, through_a_link):
     reader.join(20)
     assert got == [data]
     assert stat.S_ISFIFO(pipe.stat().st_mode)
+    assert PLACED[-1] == pipe
     assert left(tmp_path) == sorted({"pipe", path.name})
 
 
