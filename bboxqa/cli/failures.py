@@ -91,7 +91,7 @@ def _message(error: BaseException) -> str:
         return f"Error: {error.filename or 'output'}: {error.strerror}"
     return (
         f"internal error: {type(error).__name__}: {clean(str(error))} ({_place(error)}); please "
-        "report it with the command and set BBOXQA_DEBUG=1 to see the traceback"
+        "report this line, the command and the version; BBOXQA_DEBUG=1 shows the traceback"
     )
 
 
