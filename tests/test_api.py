@@ -11,7 +11,7 @@ from bboxqa.core.errors import ConfigError
 from bboxqa.pipelines import counting
 from bboxqa.report.agreement_summary import summary
 
-OF_READING = {"annotator_key", "attribution", "filter"}
+OF_READING = {"annotator_key", "attribution", "filter", "join"}
 OF_VALIDATE = {"source", "images", "max_findings", "memory", "progress"}
 
 

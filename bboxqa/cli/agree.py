@@ -7,6 +7,7 @@ import click
 
 from bboxqa.cli.options import (
     agree_settings,
+    choice_option,
     files_argument,
     format_option,
     memory_option,
@@ -80,6 +81,12 @@ if TYPE_CHECKING:
     metavar="NAME",
     help="How annotators are found: annotator-key, image-records or files; default the first "
     "that finds two.",
+)
+@choice_option(
+    "--join",
+    ("path", "name", "stem"),
+    "Join images of several files by all of file_name (path, default), without folders (name), or "
+    "also without suffix and Roboflow's .rf.HASH (stem).",
 )
 @click.option("--filter", metavar="GLOB", help="In a folder, read only files whose names match.")
 @click.option(

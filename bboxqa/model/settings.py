@@ -23,6 +23,7 @@ Attribution = Literal["annotator-key", "image-records", "files"]
 EmptyImages = Literal["agree", "unit", "skip"]
 FailOn = Literal["error", "warning", "info"]
 Missing = Literal["category", "ignore"]
+JoinBy = Literal["path", "name", "stem"]
 
 
 class AgreeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -39,6 +40,9 @@ class AgreeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
         How to find out who annotated what.
     filter : str or None
         A glob that the names of files in folders have to match.
+    join : {"path", "name", "stem"}
+        What of their file names joins images of several files: all of it, the part behind the
+        last folder, or this part without its suffix and the mark of Roboflow.
     """
 
     similarity: str = "bbox"
@@ -54,6 +58,7 @@ class AgreeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     annotator_key: str | None = None
     attribution: Attribution | None = None
     filter: str | None = None
+    join: JoinBy = "path"
 
 
 class ValidateSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

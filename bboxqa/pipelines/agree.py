@@ -27,7 +27,7 @@ from bboxqa.pipelines.settings import agree_settings_from
 from bboxqa.pipelines.threshold_results import threshold_results
 
 CountAll = Callable[..., AgreementCounts]
-_OF_READING = ("annotator_key", "attribution", "filter")
+_OF_READING = ("annotator_key", "attribution", "filter", "join")
 
 
 def agree(
@@ -165,6 +165,7 @@ def read_for(
         attribution=settings.attribution,
         segmentation=needs_outlines(settings.similarity),
         pattern=settings.filter,
+        join=settings.join,
         digest=digest,
         memory=memory,
         progress=progress,

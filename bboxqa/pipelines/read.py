@@ -9,6 +9,7 @@ from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.dataset.reader import read_dataset
 from bboxqa.formats.registry import format_of
 from bboxqa.model.annotations import Dataset
+from bboxqa.model.settings import JoinBy
 
 _LISTED = 10
 _FILES_NAMED = 3
@@ -21,6 +22,7 @@ def read_coco(
     attribution: str | None = None,
     segmentation: bool = True,
     pattern: str | None = None,
+    join: JoinBy = "path",
     digest: bool = True,
     memory: int | None = None,
     progress: Progress | None = None,
@@ -39,6 +41,9 @@ def read_coco(
         Whether to read the outlines; boxes alone are read much faster.
     pattern : str, optional
         A glob that the names of files in folders have to match.
+    join : {"path", "name", "stem"}
+        What of their file names joins images of several files: all of it, the part behind the
+        last folder, or this part without its suffix and the mark of Roboflow.
     digest : bool
         Whether to compute the digest of a single file; of several it is always computed.
     memory : int, optional
@@ -73,6 +78,7 @@ def read_coco(
             attribution=attribution,
             segmentation=segmentation,
             pattern=pattern,
+            join_by=join,
             digest=digest,
             memory=memory,
             progress=progress,

@@ -12,6 +12,7 @@ from bboxqa.core.text import clean, count
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import Image, whole_number
 from bboxqa.formats.dataset.attribution import Attribution
+from bboxqa.formats.dataset.image_names import join_advice
 from bboxqa.formats.dataset.merge import IndexedAnnotations, merge
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.outlines import Segmentations
@@ -89,7 +90,7 @@ def join(
                     "but no image has two of them"
                 )
             ],
-            "Images are joined by file_name; check that the names are the same in all files."
+            _different_names(files)
             if len(files) > 1
             else "Who was asked about an image stands in its list `annotators`, if it has one.",
         )
@@ -104,6 +105,14 @@ def join(
         sources=tuple(file.source for file in files),
         notes=_notes(files, attribution, assigned),
     )
+
+
+def _different_names(files: Sequence[AnnotationFile]) -> str:
+    """Return what to do where no image is in two files."""
+    advice = join_advice(files)
+    if advice:
+        return f"Images are joined by file_name: {advice}"
+    return "Images are joined by file_name; check that the names are the same in all files."
 
 
 def _sort_annotators(names: Sequence[str]) -> tuple[str, ...]:
@@ -299,11 +308,16 @@ def _notes(
         other = by_digest.setdefault(file.source.blake2b or file.source.name, file.source.name)
         if other != file.source.name:
             notes.append(f"{other} and {file.source.name} are the same byte for byte")
+    single = int((assigned.sum(1) < 2).sum())
+    few = len(files) > 1 and 2 * single > len(assigned)
+    advice = join_advice(files) if few else ""
+    if advice:
+        n_joined = count(len(assigned) - single, "image")
+        notes.append(f"only {n_joined} of {len(assigned):,} joined: {advice}")
     if attribution.numbered:
         notes.append(
             "annotators are numbered image by image, so figures per annotator mean nothing"
         )
-    single = int((assigned.sum(1) < 2).sum())
     if single:
         notes.append(f"{count(single, 'image')} with fewer than two annotators left out")
     return tuple(notes)

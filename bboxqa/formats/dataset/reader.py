@@ -12,10 +12,12 @@ from bboxqa.core.types import AnyPath, Files, Progress
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
 from bboxqa.formats.dataset.attribution import attribute
+from bboxqa.formats.dataset.image_names import with_join_names
 from bboxqa.formats.dataset.join import join
 from bboxqa.formats.inputs import list_files
 from bboxqa.formats.registry import added_suffixes, format_of
 from bboxqa.model.annotations import Dataset
+from bboxqa.model.settings import JoinBy
 
 
 def _names_of(files: Sequence[Path]) -> list[str]:
@@ -52,6 +54,7 @@ def read_dataset(
     attribution: str | None = None,
     segmentation: bool = True,
     pattern: str | None = None,
+    join_by: JoinBy = "path",
     digest: bool = True,
     memory: int | None = None,
     progress: Progress | None = None,
@@ -87,7 +90,7 @@ def read_dataset(
             progress=None if progress is None else partial(progress, "reading"),
         )
 
-    read = _read_all(files, read_one)
+    read = with_join_names(_read_all(files, read_one), join_by)
     check_memory(str(files[0]), sum(len(each.columns.id) for each in read), memory)
     data = join(read, attribute(read, names, annotator_key=annotator_key, way=attribution), memory)
     del read

@@ -1,0 +1,119 @@
+"""Names by which images of several files are joined."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+
+import msgspec
+
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import count, one_line
+from bboxqa.formats.annotations.columns import AnnotationFile
+from bboxqa.model.settings import JoinBy
+
+_SHOWN = 3
+# Roboflow writes photo.jpg as photo_jpg.rf.0123456789abcdef0123456789abcdef.jpg.
+_ROBOFLOW = re.compile(r"(?:_(?:jpe?g|png|bmp|tiff?|webp))?\.rf\.[0-9A-Za-z]{8,}\Z", re.IGNORECASE)
+_SUFFIX = re.compile(r"\.[A-Za-z][A-Za-z0-9]{1,4}\Z")
+
+
+def join_name(file_name: str, by: JoinBy) -> str:
+    r"""Return the name by which an image is joined.
+
+    Examples
+    --------
+    >>> join_name("train/a_jpg.rf.0123456789abcdef.jpg", "name")
+    'a_jpg.rf.0123456789abcdef.jpg'
+    >>> join_name("train/a_jpg.rf.0123456789abcdef.jpg", "stem"), join_name("b\\a.PNG", "stem")
+    ('a', 'a')
+    """
+    if by == "path":
+        return file_name
+    name = re.split(r"[/\\]", file_name)[-1]
+    return name if by == "name" else _ROBOFLOW.sub("", _SUFFIX.sub("", name))
+
+
+def with_join_names(files: Sequence[AnnotationFile], by: JoinBy) -> list[AnnotationFile]:
+    """Return files whose images have the names by which they are joined.
+
+    Raises
+    ------
+    DatasetError
+        If two images of one file would get one name, with the first of them.
+    """
+    if by == "path":
+        return list(files)
+    problems = [problem for file in files for problem in _ambiguous(file, by)]
+    if problems:
+        raise DatasetError(
+            problems[:_SHOWN],
+            f"Images cannot be joined by {by}; "
+            + ("try --join name, or --join path." if by == "stem" else "use --join path."),
+            total=len(problems),
+        )
+    return [
+        replace(
+            file,
+            images=[
+                msgspec.structs.replace(image, file_name=join_name(image.file_name, by))
+                if image.file_name else image
+                for image in file.images
+            ],
+        )
+        for file in files
+    ]  # fmt: skip
+
+
+def _ambiguous(file: AnnotationFile, by: JoinBy) -> list[str]:
+    """Return a problem for each image whose name another image of the file has already."""
+    seen: dict[str, str] = {}
+    problems = []
+    for image in file.images:
+        if image.file_name:
+            name = join_name(image.file_name, by)
+            other = seen.setdefault(name, image.file_name)
+            if other != image.file_name:
+                problems.append(
+                    f"{file.source.name}: images {one_line(other)!r} and "
+                    f"{one_line(image.file_name)!r} have one {by}, {one_line(name)!r}"
+                )
+    return problems
+
+
+def join_advice(files: Sequence[AnnotationFile]) -> str:
+    """Return how more images would be joined, with examples; empty if they would not."""
+    names = [{image.file_name for image in file.images if image.file_name} for file in files]
+    n_joined = _n_shared(names)
+    ways: tuple[JoinBy, ...] = ("name", "stem")
+    for by in ways:
+        found = [{join_name(name, by): name for name in each} for each in names]
+        if any(len(each) < len(own) for each, own in zip(found, names, strict=True)):
+            continue
+        n_more = _n_shared([set(each) for each in found]) - n_joined
+        if n_more > 0:
+            return f"--join {by} would join {count(n_more, 'more image')}, such as " + ", ".join(
+                _examples(found)
+            )
+    return ""
+
+
+def _n_shared(names: Sequence[set[str]]) -> int:
+    """Return how many names are in two files or more."""
+    seen: set[str] = set()
+    shared: set[str] = set()
+    for each in names:
+        shared |= each & seen
+        seen |= each
+    return len(shared)
+
+
+def _examples(found: Sequence[dict[str, str]]) -> list[str]:
+    """Return the first images that two files name differently."""
+    pairs = (
+        f"{one_line(left[key])!r} = {one_line(right[key])!r}"
+        for left, right in combinations(found, 2)
+        for key in sorted(left.keys() & right.keys())
+        if left[key] != right[key]
+    )
+    return [pair for pair, _ in zip(pairs, range(_SHOWN), strict=False)]

@@ -1,0 +1,85 @@
+"""Joining images of several files whose names differ."""
+
+import json
+
+import pytest
+from support.cli import run
+from support.datasets import annotation, document, image, write
+
+from bboxqa.core.errors import DatasetError, NothingToCompareError
+from bboxqa.formats.dataset.image_names import join_name
+from bboxqa.pipelines.read import read_coco
+
+HASH = ".rf.0123456789abcdef0123456789abcdef"
+
+
+def files(tmp_path, **names):
+    """Return files, each with an image of each name and a box on it."""
+    for who, own in names.items():
+        images = [image(number, file_name=name) for number, name in enumerate(own, 1)]
+        boxes = [annotation(number, number) for number in range(1, len(own) + 1)]
+        write(tmp_path / f"{who}.json", document(boxes, images))
+    return [tmp_path / f"{who}.json" for who in names]
+
+
+@pytest.mark.parametrize(
+    ("name", "stem"),
+    [
+        ("a.jpg", "a"), ("x/a.jpg", "a"), ("x\\a.JPG", "a"), (f"a_jpg{HASH}.jpg", "a"),
+        (f"x/a_png{HASH}.jpg", "a"), ("v1.2", "v1.2"), ("a.rf.jpg", "a.rf"), (".jpg", ""),
+    ],
+)  # fmt: skip
+def test_stems(name, stem):
+    assert join_name(name, "stem") == stem
+
+
+@pytest.mark.parametrize(
+    ("by", "ann", "bob"),
+    [
+        ("name", ["train/a.jpg", "train/b.jpg"], ["b.jpg", "a.jpg"]),
+        ("stem", [f"a_jpg{HASH}.jpg", "x/b.png"], ["a.jpg", "b.jpg"]),
+    ],
+)
+def test_images_are_joined_as_asked(tmp_path, by, ann, bob):
+    both = files(tmp_path, ann=ann, bob=bob)
+    data = read_coco(both, join=by)
+    assert len(data.image_names) == 2
+    assert data.assigned.all()
+    with pytest.raises(NothingToCompareError) as caught:
+        read_coco(both)
+    advice = str(caught.value).splitlines()[-1]
+    assert advice.startswith(
+        f"Images are joined by file_name: --join {by} would join 2 more images, such as '"
+    )
+
+
+def test_ambiguous_names_are_refused_with_examples(tmp_path):
+    ann = [f"{folder}/{n}.jpg" for folder in ("x", "y") for n in range(5)]
+    both = files(tmp_path, ann=ann, bob=["0.jpg"])
+    with pytest.raises(DatasetError) as caught:
+        read_coco(both, join="name")
+    lines = str(caught.value).splitlines()
+    assert lines[0] == "5 problems:"
+    assert "images 'x/0.jpg' and 'y/0.jpg' have one name, '0.jpg'" in lines[1]
+    assert len([line for line in lines if "have one name" in line]) == 3
+    assert lines[-1] == "Images cannot be joined by name; use --join path."
+
+
+def test_few_joined_images_are_told_first_with_what_helps(tmp_path):
+    both = files(tmp_path, ann=["a.jpg", "x/b.jpg", "x/c.jpg"], bob=["a.jpg", "b.jpg", "c.jpg"])
+    notes = read_coco(both).notes
+    assert notes[0] == (
+        "only 1 image of 5 joined: --join name would join 2 more images, such as "
+        "'x/b.jpg' = 'b.jpg', 'x/c.jpg' = 'c.jpg'"
+    )
+    assert not [note for note in read_coco(both, join="name").notes if "joined" in note]
+
+
+def test_the_option(tmp_path):
+    files(tmp_path, ann=["x/a.jpg"], bob=["a.jpg"])
+    assert run("agree", "ann.json", "bob.json", cwd=tmp_path).returncode == 2
+    done = run(
+        "agree", "ann.json", "bob.json", "--join", "name", "--format", "json", cwd=tmp_path
+    )  # fmt: skip
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["n_images"] == 1
