@@ -10,6 +10,7 @@ from support.validation import codes, document_of, findings
 
 from bboxqa.model.findings import Edit
 from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.facts.visible_areas import clipped_area
 from bboxqa.rules.fixes import fix
 
 SQUARE = [[10, 10, 30, 10, 30, 40, 10, 40]]
@@ -270,3 +271,43 @@ def test_any_boxes_can_be_looked_at_and_what_can_be_mended_stays_mended(many):
     text = fix(document_of(content), chosen, unsafe=True).text
     left = findings(bytes(text).decode(), select=("B",))
     assert [finding.message for finding in left if finding.fix] == []
+
+
+def test_no_number_is_fixed_safely_where_many_boxes_are_in_a_wrong_place():
+    inside = [[10 * n, 10, 20, 30] for n in range(6)]
+    near = [80.5, 10, 20, 30]
+    assert len(edits_of(boxes(near, *inside), "B004")) == 1
+    far = [[85, 10 * n, 40, 30] for n in range(5)]
+    assert "B004" in codes(boxes(near, *inside, *far))
+    assert edits_of(boxes(near, *inside, *far), "B004") == []
+    assert edits_of(boxes([10, 10, 20, 30], *far, area=0), "B011") == []
+
+
+@pytest.mark.parametrize("area", [700, 1000])
+def test_the_area_of_an_outline_that_leaves_its_image_is_that_of_the_part_inside(area):
+    outline = [[80, 10, 130, 10, 130, 60, 80, 60]]
+    content = {"annotations": [{"bbox": [80, 10, 20, 50], "segmentation": outline, "area": area}]}
+    assert {finding.code for finding in findings(content, select=("B011", "P006"))} == {
+        "P006", *(["B011"] if area == 700 else [])
+    }  # fmt: skip
+    assert edits_of(content, "B011") == (
+        [("/annotations/0/area", "replace", 1000)] if area == 700 else []
+    )
+
+
+def test_an_outline_outside_of_its_image_has_no_area_to_compare():
+    outline = [[180, 10, 230, 10, 230, 60, 180, 60]]
+    content = {"annotations": [{"bbox": [80, 10, 20, 50], "segmentation": outline, "area": 7}]}
+    assert "B011" not in codes(content)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.integers(-50, 150), st.integers(-50, 130)), min_size=3, max_size=9))
+def test_the_visible_area_is_that_of_the_intersection(points):
+    import shapely
+
+    polygon = shapely.Polygon(points)
+    if polygon.is_valid:
+        expected = polygon.intersection(shapely.box(0, 0, 100, 80)).area
+        area = clipped_area(np.array(points, float), np.array([100.0, 80]))
+        assert area == pytest.approx(expected)

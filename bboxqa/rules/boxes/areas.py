@@ -16,8 +16,10 @@ from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.facts.box_layout import in_other_layout
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import rounded_number
+from bboxqa.rules.facts.image_extents import are_doubtful
 from bboxqa.rules.facts.ring_measures import ring_lengths
 from bboxqa.rules.facts.ring_shapes import crossing
+from bboxqa.rules.facts.visible_areas import visible_ring_areas
 
 # Fewer cases than this are not taken for a habit of a program.
 _ENOUGH = 5
@@ -39,7 +41,11 @@ def _areas(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
         if not habit:
             of_box[:] = False
         single &= ~of_box
-        single[np.flatnonzero(single)[_explained(document, np.flatnonzero(single))]] = False
+        outline, ring_area = _visible(document, np.flatnonzero(single | of_box))
+        suspects = np.flatnonzero(single)
+        single[suspects[_explained(document, suspects, outline, ring_area)]] = False
+        # What lies outside of the image is reported as such.
+        single &= ~(outlined & (outline == 0))
         boxed = _boxed(document)
         single |= _off_box(given, sides, boxed, settings)
         single |= rows_where(n_rows, lambda rows: given[rows] <= 0) & ~of_box
@@ -56,6 +62,22 @@ def _areas(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
         return _found(document, row, expected(row), of_outline=bool(outlined[row]))
 
     yield from hits(single, describe)
+
+
+def _visible(document: Document, suspects: IndexArray) -> tuple[FloatArray, FloatArray]:
+    """Return the areas of outlines and of rings, of the suspects only inside their images.
+
+    pycocotools clips what extends beyond the image before it measures.
+    """
+    outline, ring_area = document.outline_area, np.abs(document.ring_area)
+    rings, areas = visible_ring_areas(document, suspects)
+    if len(rings) == 0:
+        return outline, ring_area
+    ring_area[rings] = areas
+    rows, place = np.unique(document.annotations.rings.row[rings], return_inverse=True)
+    outline = outline.copy()
+    outline[rows] = sum_by(place, areas, len(rows))
+    return outline, ring_area
 
 
 def _n_comparable(document: Document, outlined: BoolArray, settings: ValidateSettings) -> int:
@@ -106,19 +128,21 @@ def _off_box(
     return off
 
 
-def _explained(document: Document, suspects: IndexArray) -> BoolArray:
+def _explained(
+    document: Document, suspects: IndexArray, outline: FloatArray, ring_area: FloatArray
+) -> BoolArray:
     """Return which areas are correct, though the shoelace formula gives another value.
 
     The number of pixels differs from the area of a polygon by up to half its perimeter. Rings
     may overlap or be holes. For a ring that crosses itself, the formula gives no area.
     """
     columns, rings = document.annotations, document.annotations.rings
-    given, outline = columns.area[suspects], document.outline_area[suspects]
+    given, outline = columns.area[suspects], outline[suspects]
     ring = np.flatnonzero(np.isin(rings.row, suspects))
     owner = np.searchsorted(suspects, rings.row[ring])
     slack = sum_by(owner, ring_lengths(rings, ring), len(suspects)) / 2 + 1
     largest = np.zeros(len(suspects))
-    np.maximum.at(largest, owner, np.abs(document.ring_area[ring]))
+    np.maximum.at(largest, owner, ring_area[ring])
     # A run-length mask has no rings that could explain another area.
     lowest = np.where(largest > 0, 2 * largest - outline, outline)
     explained: BoolArray = (given >= lowest - slack) & (given <= outline + slack) & (slack > 1)
@@ -129,6 +153,7 @@ def _explained(document: Document, suspects: IndexArray) -> BoolArray:
 
 
 def _found(document: Document, row: int, expected: float, *, of_outline: bool) -> Defect:
+    is_sure = not document.once(are_doubtful)
     area = document.annotations.area[row]
     is_known = expected > 0 and np.isfinite(expected)
     where = "its outline" if of_outline else "its box"
@@ -139,7 +164,7 @@ def _found(document: Document, row: int, expected: float, *, of_outline: bool) -
         f"area is {area:.6g}; expected {should}",
         found=float(area),
         expected=should,
-        edits=_area_edits(row, expected) if is_known else (),
+        edits=_area_edits(row, expected) if is_known and (of_outline or is_sure) else (),
     )
 
 
@@ -168,8 +193,10 @@ RULES = (
             AP_S, AP_M and AP_L describe other objects, and an area of 0 counts as small.""",
         explanation="""The area is 0 or negative, or it differs from that of the outline, or of the
             box where there is no outline, by more than `area_tolerance`. Differences between a
-            polygon and its pixels, and holes, are allowed. Some exporters write width times height
-            although there are polygons; that is one finding. The fix recomputes the area.""",
+            polygon and its pixels, and holes, are allowed. Of an outline that extends beyond its
+            image, the part inside counts, as in pycocotools. Some exporters write width times
+            height although there are polygons; that is one finding. The fix recomputes the
+            area.""",
         bad={"annotations": [
             {"segmentation": [[10, 10, 30, 10, 10, 40]], "area": 600},
         ]},

@@ -23,6 +23,7 @@ from bboxqa.rules.facts.image_bounds import (
     row_max,
     size_text,
 )
+from bboxqa.rules.facts.image_extents import are_doubtful
 
 # In pixels: less than this is rounding of the program that wrote the file.
 _ROUNDING = 1e-3
@@ -83,13 +84,21 @@ def _near(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     beyond = _beyond(document)
     near = np.any(beyond.values > _ROUNDING, axis=1)
     near &= ~np.any(beyond.values > settings.overshoot_px, axis=1)
-    yield from _crossing(document, settings, beyond.where(near & ~_off(document, beyond)))
+    near &= ~_off(document, beyond)
+    yield from _crossing(document, settings, beyond.where(near), is_fixed=_is_sure(document))
 
 
-def _crossing(document: Document, settings: ValidateSettings, beyond: SparseRows) -> Iterator[Hits]:
+def _is_sure(document: Document) -> bool:
+    """Return whether boxes may be changed without a look: not where many are in a wrong place."""
+    return not document.once(are_doubtful)
+
+
+def _crossing(
+    document: Document, settings: ValidateSettings, beyond: SparseRows, *, is_fixed: bool = True
+) -> Iterator[Hits]:
     def describe(row: int) -> Defect:
         edge = int(np.nanargmax(beyond[row]))
-        box = _clipped(document, settings, row)
+        box = _clipped(document, settings, row) if is_fixed else None
         return record_defect(
             document,
             ("annotations", row, "bbox"),
@@ -161,7 +170,8 @@ RULES = (
         severity=Severity.INFO,
         breaks="Strict checks stop at a fraction of a pixel (Albumentations raises ValueError).",
         explanation="""The box extends beyond its image by at most `overshoot_px`, as a result of
-            rounding, resizing or counting pixels from 1. The fix clips the box to the image.""",
+            rounding, resizing or counting pixels from 1. The fix clips the box to the image. There
+            is none where a fifth of the boxes extend farther: then all numbers are in doubt.""",
         bad={"annotations": [{"bbox": [80.5, 10, 20, 30]}]},
         good={"annotations": [{"bbox": [80.00001, 10, 20, 30]}]},
         check=_near,

@@ -10,6 +10,9 @@ from bboxqa.rules.facts.image_bounds import overshoot, row_max
 # How far boxes drawn by hand may extend beyond their image.
 _PART_OF_SIDE = 0.02
 _PIXELS = 2.0
+# More boxes than this beyond their images are no accidents of drawing.
+_ENOUGH = 5
+_MANY = 0.2
 
 
 def sized_boxes(document: Document) -> BoolArray:
@@ -28,3 +31,11 @@ def inside(bbox: FloatArray, size: FloatArray) -> BoolArray:
     beyond = overshoot(bbox, size) - np.tile(_PART_OF_SIDE * size, 2)
     result: BoolArray = row_max(beyond) <= _PIXELS
     return result
+
+
+def are_doubtful(document: Document) -> bool:
+    """Return whether so many boxes extend beyond their images that no number can be trusted."""
+    bbox, size = document.annotations.bbox, document.size
+    sized = document.once(sized_boxes)
+    outside = sized & ~rows_where(len(bbox), lambda rows: inside(bbox[rows], size[rows]))
+    return int(outside.sum()) >= max(_ENOUGH, _MANY * int(sized.sum()))
