@@ -12,6 +12,14 @@ from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import JoinBy
 
 _LISTED = 10
+_LISTED_OF_A_RULE = 3
+_DESCRIBED = 100
+_STOPPING = (
+    "F001", "F002", "F003", "F004", "F006",
+    "S001", "S002", "S003", "S005", "S006", "S007", "S008", "S009", "S010",
+    "I001", "I002", "I004", "B001", "P002", "P003", "R002", "C008", "A002",
+)  # fmt: skip
+"""Rules about what can keep a file from being read; what others find is no reason to refuse it."""
 _FILES_NAMED = 3
 
 
@@ -94,58 +102,69 @@ def _with_findings(error: DatasetError, memory: int | None) -> DatasetError:
     lines: list[str] = []
     files: list[str] = []
     replaced: set[str] = set()
-    n_left_out, mends = 0, False
+    n_left_out, mends = 0, True
     for name, problems in error.contents.items():
         # The rules look at COCO files only.
         if format_of(Path(name)) is not COCO:
             continue
-        found, n_found, safe = _findings(name, memory)
+        found, n_found, safe = _causes(name, memory)
         if found:
             files.append(name)
             replaced.update(problems)
             lines += found
             n_left_out += n_found - len(found)
-            mends |= safe
+            mends &= safe
     if not files:
         return error
     # What concerns the annotators or several files is not in the content of one.
-    lines += [problem for problem in error.problems if problem not in replaced]
+    rest = [problem for problem in error.problems if problem not in replaced]
     command = "bboxqa validate " + shlex.join(files[:_FILES_NAMED])
-    if mends:
-        advice = f"What can be mended safely is mended in a copy by: {command} --fix"
+    if mends and not rest:
+        advice = f"This is mended safely, in a copy, by: {command} --fix"
     else:
         advice = f"For all findings, and what to do about them: {command}"
+    lines += rest
     return DatasetError(lines[:_LISTED], advice, total=len(lines) + n_left_out)
 
 
-def _findings(name: str, memory: int | None) -> tuple[list[str], int, bool]:
-    """Return the first errors that the rules find in a file.
+def _causes(name: str, memory: int | None) -> tuple[list[str], int, bool]:
+    """Return what the rules find in a file of that which stops reading.
 
-    Where there are none, a file may still be refused for how it is encoded, which is a warning.
+    Where there are no errors, a file may still be refused for a warning, such as its encoding.
 
     Returns
     -------
     lines : list of str
-        A finding each.
-    n_findings : int
+        The first findings of each rule.
+    n_found : int
         All of them.
     safe : bool
-        Whether one of those listed can be mended safely.
+        Whether safe fixes mend all findings, as far as they were looked at.
     """
     from bboxqa.formats.document.tolerant import read_path
-    from bboxqa.model.findings import Severity
+    from bboxqa.model.findings import Finding, Severity
     from bboxqa.model.settings import ValidateSettings
     from bboxqa.report.findings.concise import concise_line
     from bboxqa.rules.facts.document import Document
-    from bboxqa.rules.registry import known_rules
     from bboxqa.rules.runner import validate_documents
 
-    codes = [rule.code for rule in known_rules().values() if rule.severity is Severity.ERROR]
     document = Document(read_path(Path(name), name, memory=memory))
-    report = validate_documents([document], ValidateSettings(select=(*codes, "F")), _LISTED)
+    report = validate_documents([document], ValidateSettings(select=_STOPPING), _DESCRIBED)
     errors = [each for each in report.findings if each.severity is Severity.ERROR]
-    found = errors or [each for each in report.findings if each.severity is Severity.WARNING]
-    listed = found[:_LISTED]
-    safe = any(finding.fix == "safe" for finding in listed)
-    n_findings = report.severities[listed[0].severity] if listed else 0
-    return [concise_line(each) for each in listed], n_findings, safe
+    # A value that is missing is a warning where readers do without it.
+    warnings = [
+        each
+        for each in report.findings
+        if each.severity is Severity.WARNING and each.found is not None
+    ]
+    found = errors or warnings
+    of_code: dict[str, list[Finding]] = {}
+    for each in found:
+        of_code.setdefault(each.code, []).append(each)
+    lines = [concise_line(each) for some in of_code.values() for each in some[:_LISTED_OF_A_RULE]]
+    n_found = sum(report.counts[code] for code in of_code)
+    safe = all(
+        each.fix == "safe" and report.counts[each.code] <= _DESCRIBED
+        for each in (*errors, *warnings)
+    )
+    return lines, n_found, safe

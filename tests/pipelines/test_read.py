@@ -3,12 +3,15 @@
 import json
 
 import pytest
+from support.cli import run
 from support.datasets import annotation, document, image, two_annotators, write
 
 import bboxqa
 from bboxqa.core.errors import DatasetError
 from bboxqa.pipelines.read import read_coco
 from bboxqa.report.findings.concise import concise_lines
+from bboxqa.rules.base.example_files import whole_file
+from bboxqa.rules.registry import RULES
 
 
 def refused(source, **more):
@@ -65,13 +68,57 @@ def test_a_line_names_place_code_and_severity(tmp_path):
     assert ": B001 error annotation 3 " in problem
 
 
-@pytest.mark.parametrize(("n", "end"), [(10, ""), (25, "  … and 15 more")])
-def test_the_first_ten_findings_are_shown(n, end, tmp_path):
+@pytest.mark.parametrize(("n", "end"), [(3, ""), (25, "  … and 22 more")])
+def test_the_first_three_findings_of_a_rule_are_shown(n, end, tmp_path):
     error = refused(write(tmp_path / "a.json", negative(n)))
     text = str(error).splitlines()
-    assert (len(error.problems), error.total) == (10, n)
+    assert (len(error.problems), error.total) == (3, n)
     assert text[0] == f"{n} problems:"
-    assert (text[11:12] == [end]) is bool(end)
+    assert (text[4:5] == [end]) is bool(end)
+
+
+def no_boxes():
+    """Return a file whose boxes stop reading, and whose keypoints do not."""
+    points = {"keypoints": [1, 1, 2] * 3}
+    return document([*pair(), annotation(3, rater="ann", bbox=[], **points)])
+
+
+def test_findings_that_do_not_stop_reading_are_left_out(tmp_path):
+    path = write(tmp_path / "a.json", no_boxes())
+    assert {"K001", "S006"} <= set(bboxqa.validate(path).counts)
+    (problem,) = refused(path).problems
+    assert ": S006 error annotation 3 " in problem
+
+
+def test_a_fix_that_leaves_a_cause_is_not_advised(tmp_path):
+    records = [*pair(), annotation(3, rater="ann", bbox=[])]
+    records[0]["id"] = "first"
+    path = write(tmp_path / "a.json", document(records))
+    assert "--fix" not in refused(path).advice
+
+
+@pytest.mark.parametrize("code", ["F003", "P003"])
+def test_after_the_advised_fix_the_file_is_read(code, tmp_path):
+    content = document(pair(segmentation=[1, 1, 9, 1, 9, 9] if code == "P003" else []))
+    text = json.dumps(content)
+    path = write(tmp_path / "a.json", text.encode("utf-16") if code == "F003" else text)
+    error = refused(path)
+    assert f": {code} " in error.problems[0]
+    assert error.advice.endswith(f"bboxqa validate {path} --fix")
+    assert run("validate", path, "--fix").returncode in (0, 1)
+    assert len(read_coco(tmp_path / "a.fixed.json").annotations) == 2
+
+
+@pytest.mark.parametrize(
+    "code",
+    ["F001", "F002", "F006", "S001", "S002", "S006", "S007", "S008", "S009", "S010", "I001", "I002",
+     "I004", "P002", "P003", "R002"],
+)  # fmt: skip
+def test_what_stops_reading_is_said_as_findings(code, tmp_path):
+    bad = write(tmp_path / "bad.json", whole_file(RULES[code].bad))
+    good = write(tmp_path / "good.json", whole_file({}))
+    error = refused({"ann": bad, "bob": good})
+    assert any(f": {code} " in line for line in error.problems)
 
 
 def test_the_command_that_mends_is_named_where_a_safe_fix_exists(tmp_path):
