@@ -1,0 +1,39 @@
+"""Contracts of imports name every folder that they are about."""
+
+import tomllib
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+CONTRACTS = {
+    contract["name"]: contract
+    for contract in tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"][
+        "importlinter"
+    ]["contracts"]
+}
+
+
+def parts(folder):
+    """Return the dotted names of the folders and public modules in a folder."""
+    package = ROOT.joinpath(*folder.split("."))
+    names = {path.parent.name for path in package.glob("*/__init__.py")}
+    names |= {path.stem for path in package.glob("[!_]*.py")}
+    return {f"{folder}.{name}" for name in names}
+
+
+def test_everything_but_the_command_line_is_kept_from_click_and_rich():
+    contract = CONTRACTS["Only the command line knows click and rich"]
+    assert set(contract["source_modules"]) == parts("bboxqa") - {"bboxqa.cli"}
+
+
+def test_every_part_has_a_layer():
+    layers = CONTRACTS["Data goes one way"]["layers"]
+    assert {name for layer in layers for name in layer.split(" | ")} == parts("bboxqa")
+
+
+def test_every_family_of_rules_is_independent():
+    shared = {"base", "facts"}
+    folders = {
+        path.parent.name for path in (ROOT / "bboxqa" / "rules").glob("*/__init__.py")
+    } - shared
+    independent = set(CONTRACTS["Rule families are independent"]["modules"])
+    assert independent == {f"bboxqa.rules.{name}" for name in folders}
