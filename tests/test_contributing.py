@@ -55,7 +55,9 @@ def install_package(folder):
     }
     licences = (folder / "bboxqa/rules/licences/image_licences.py").read_text("utf-8")
     overlap = (folder / "bboxqa/geometry/similarities/overlap.py").read_text("utf-8")
+    table = (folder / "bboxqa/formats/box_table.py").read_text("utf-8")
     modules = {
+        "bboxqa_yard/box_table": table.replace("width,height", "width,height,hour"),
         "bboxqa_yard/licences": licences.replace("L001", "Y001"),
         "bboxqa_yard/overlap": overlap,
     }

@@ -1,6 +1,6 @@
 """Parts from outside: one line in a registry, or an entry point of another package, is enough.
 
-Rules and formats of other packages are in tests/rules/test_plugins.py and
+Rules and formats through entry points are in tests/rules/test_plugins.py and
 tests/formats/test_registry.py.
 """
 
@@ -16,16 +16,24 @@ from support.plugins import install
 import bboxqa
 from bboxqa import stats
 from bboxqa.agreement.registry import COEFFICIENTS, Coefficient, coefficient
-from bboxqa.core.errors import ConfigError
+from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.diagnostics.registry import DIAGNOSTICS
 from bboxqa.examples import example_file
+from bboxqa.formats import registry as formats
+from bboxqa.formats.annotations.columns import AnnotationFile, ColumnsBuilder
+from bboxqa.formats.annotations.records import Category, Image
+from bboxqa.formats.format import Format
 from bboxqa.geometry.similarities import registry as similarities
 from bboxqa.matching.matchers import Matcher
 from bboxqa.matching.registry import MATCHERS
+from bboxqa.model.annotations import Source
+from bboxqa.model.findings import Severity
 from bboxqa.model.table import Table
 from bboxqa.pipelines.diagnose import diagnose
 from bboxqa.report import registry as agreement_views
 from bboxqa.report.findings import registry as finding_views
+from bboxqa.rules import registry as rules
+from bboxqa.rules.base.rule import Defect, Rule, hits
 
 # Two annotators drew the same widths, at heights that hardly overlap.
 DATA = dataset([(0, 0, 0, (1, 1, 10, 4)), (0, 1, 0, (1, 4, 10, 4))])
@@ -109,6 +117,51 @@ class TestSimilarity:
         assert similarities.names().count("bbox") == 1
         assert bboxqa.agree(DATA, similarity="bbox").thresholds[0].n_units == 2
         assert "acme_box" not in sys.modules
+
+
+def test_rule(monkeypatch):
+    def check(document, settings):
+        names = document.images.texts("file_name")
+        wrong = np.array([name.endswith(".bmp") for name in names], np.bool_)
+        yield from hits(wrong, lambda row: Defect(f"image is {names[row]}; expected a JPEG"))
+
+    bitmap = Rule(
+        code="X001", title="image is a bitmap", severity=Severity.WARNING, scope="record",
+        breaks="Bitmaps fill the disk.", explanation="Convert the image.",
+        bad={"images": [{"file_name": "a.bmp"}]}, good={"images": [{}]}, check=check,
+    )  # fmt: skip
+    monkeypatch.setitem(rules.RULES, "X001", bitmap)
+    rules.known_rules.cache_clear()
+    try:
+        report = bboxqa.validate(
+            {"images": [{"file_name": "a.bmp"}, {"file_name": "a.jpg"}]}, select=("X",)
+        )
+    finally:
+        rules.known_rules.cache_clear()
+    assert [(each.code, each.message) for each in report.findings] == [
+        ("X001", "image is a.bmp; expected a JPEG")
+    ]
+
+
+def test_format(monkeypatch, tmp_path):
+    def recognises(path):
+        return path.suffix == ".one"
+
+    def read(path, *, keys, segmentation, digest, memory, progress):
+        """Return the box that the file holds, drawn by two annotators."""
+        builder = ColumnsBuilder(str(path), keys, segmentation=segmentation, memory=memory)
+        box = tuple(map(float, path.read_text().split()))
+        builder.add([builder.type(n, 1, 1, bbox=box, annotator=f"a{n}") for n in (1, 2)])
+        source = Source(str(path), path.stat().st_size, None)
+        return AnnotationFile(source, [Image(1, "a")], [Category(1, "cat")], builder.done())
+
+    path = write(tmp_path / "box.one", "1 2 3 4")
+    with pytest.raises(DatasetError):
+        bboxqa.read_coco(path)
+    monkeypatch.setitem(formats.FORMATS, "one", Format("one", (".one",), recognises, read))
+    data = bboxqa.read_coco(path)
+    assert data.annotator_names == ("a1", "a2")
+    assert data.annotations.bbox.tolist() == [[1, 2, 3, 4]] * 2
 
 
 def test_matcher(monkeypatch):

@@ -1,4 +1,4 @@
-"""Formats from outside: one line in the registry, or an entry point of another package."""
+"""Formats of other packages: found through entry points, and asked where COCO is not found."""
 
 import sys
 
@@ -139,10 +139,3 @@ def test_a_broken_one_is_named(module, text, message, site, tmp_path):
     with pytest.raises(ConfigError, match=message) as caught:
         bboxqa.read_coco(path)
     assert "\n" not in str(caught.value)
-
-
-def test_one_line_in_the_registry(monkeypatch, tmp_path):
-    module = {}
-    exec(FORMAT, module)  # noqa: S102 - the text of a package
-    monkeypatch.setitem(registry.FORMATS, "boxes", module["BOXES"])
-    assert len(bboxqa.read_coco(write(tmp_path / "boxes.csv", TABLE)).annotations) == 2
