@@ -19,7 +19,6 @@ def connected_components(left: IndexArray, right: IndexArray) -> IndexArray:
 
     `left` and `right` are the two ends of each pair, (P,) int64; P may be 0.
 
-
     Examples
     --------
     >>> import numpy as np
@@ -109,7 +108,6 @@ def assign(
     .. [2] Crouse, D. F. (2016). On Implementing 2D Rectangular Assignment Algorithms. IEEE
        Transactions on Aerospace and Electronic Systems 52(4), 1679-1696.
        https://doi.org/10.1109/TAES.2016.140952
-
 
     Examples
     --------

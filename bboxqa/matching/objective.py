@@ -34,7 +34,6 @@ def pair_weights(
         Add 1 to the similarity of pairs of equal category: these are preferred, and others are
         still admitted.
 
-
     Examples
     --------
     >>> import numpy as np

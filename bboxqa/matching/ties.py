@@ -28,7 +28,6 @@ def drawn_ranks(annotations: Annotations, nodes: IndexArray) -> IndexArray:
     -------
     (K,) int64
 
-
     Examples
     --------
     >>> from bboxqa.examples import example_file

@@ -98,7 +98,6 @@ def settings_from(
         If a setting is not known, has a wrong type, or contradicts another. Names of similarities
         and matchers are checked by `bboxqa.pipelines.settings`.
 
-
     Examples
     --------
     >>> settings_from({"iou_threshold": 0.75}).iou_threshold
@@ -122,7 +121,6 @@ def validate_settings_from(values: Mapping[str, Any], where: str = "") -> Valida
     """Return checked settings of `validate`; the others keep their defaults.
 
     Parameters and errors are as those of `settings_from`.
-
 
     Examples
     --------

@@ -55,7 +55,6 @@ def difference(
     ConfigError
         If a name is not known, or the level does not suit the values.
 
-
     Examples
     --------
     >>> from bboxqa.stats import ratings_from_table
@@ -171,7 +170,6 @@ def contributions(ratings: Ratings, *, level: str | Distance = "nominal") -> Con
     ------
     ConfigError
         If an annotator answered a unit several times, or the level does not suit the values.
-
 
     Examples
     --------

@@ -91,7 +91,6 @@ def split_images(whole: ImagePart, n_parts: int) -> Iterator[ImagePart]:
 
     Each part has its own images and outlines only; it can be without annotations.
 
-
     Examples
     --------
     >>> from bboxqa.examples import example_file

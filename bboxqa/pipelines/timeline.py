@@ -86,7 +86,6 @@ def measure_segments(
     DatasetError
         If a segment is impossible, or overlaps another of the same annotator and this is refused.
 
-
     Examples
     --------
     >>> import numpy as np

@@ -54,7 +54,6 @@ def bbox_iou(left: FloatArray, right: FloatArray) -> FloatArray:
 
     A box without area has an IoU of 0, even with itself; other identical boxes have exactly 1.
 
-
     Examples
     --------
     >>> import numpy as np
@@ -77,7 +76,6 @@ def bbox_giou(left: FloatArray, right: FloatArray) -> FloatArray:
        Generalized Intersection over Union: A Metric and a Loss for Bounding Box Regression. CVPR
        2019, algorithm 1. https://doi.org/10.1109/CVPR.2019.00075
 
-
     Examples
     --------
     >>> import numpy as np
@@ -99,7 +97,6 @@ def bbox_centroid(left: FloatArray, right: FloatArray) -> FloatArray:
     This is one minus the distance of the centres divided by the longer diagonal, at least 0; and 0
     for a box without area. KαLOS (Tschirschwitz and Rodehorst, CVPR 2026) measures in coordinates
     relative to the image; pixels are used here so that a square stays a square.
-
 
     Examples
     --------

@@ -16,7 +16,6 @@ def draw_inclusive(rings: list[Ring], width: int, height: int) -> BoolArray:
 
     Each ring is (V, 2) float64 in pixels of the canvas.
 
-
     Examples
     --------
     >>> import numpy as np
@@ -38,7 +37,6 @@ def burn(rings: list[Ring], width: int, height: int, *, all_touched: bool = Fals
 
     These are the pixels whose centre is inside, or with `all_touched` all pixels that a ring
     touches; where an edge lies exactly on the grid, the latter depend on the canvas.
-
 
     Examples
     --------
@@ -64,7 +62,6 @@ def raster_areas(
 
     Both are drawn on their common extent, cut off at the edge of the image, whose width and height
     are (0, 0) where they are unknown.
-
 
     Examples
     --------
