@@ -159,6 +159,8 @@ class Coefficient:
         times.
     nameless : bool
         Whether it is defined without knowing who gave which value.
+    counts_singles : bool
+        Whether its standard error counts units with a single rating, as that of Gwet (2014) does.
     scale : str
         The name in `SCALES` of the words for its values; empty where there are none.
     """
@@ -166,6 +168,7 @@ class Coefficient:
     estimate: Callable[[CoefficientInputs], Estimator]
     of_pairs: bool = False
     nameless: bool = False
+    counts_singles: bool = False
     scale: str = ""
 
     def __call__(self, inputs: CoefficientInputs) -> Estimator:
@@ -186,13 +189,17 @@ COEFFICIENTS: dict[str, Coefficient] = {
     "light_kappa": Coefficient(
         partial(_cohen, by_shared=False), of_pairs=True, scale="landis_koch"
     ),
-    "conger_kappa": Coefficient(_conger, scale="landis_koch"),
-    "fleiss_kappa": Coefficient(partial(_chance, "fleiss"), nameless=True, scale="landis_koch"),
+    "conger_kappa": Coefficient(_conger, counts_singles=True, scale="landis_koch"),
+    "fleiss_kappa": Coefficient(
+        partial(_chance, "fleiss"), nameless=True, counts_singles=True, scale="landis_koch"
+    ),
     "scott_pi": Coefficient(_scott, scale="landis_koch"),
-    "gwet_ac1": Coefficient(_gwet_ac1, nameless=True),
-    "gwet_ac2": Coefficient(_gwet_ac2, nameless=True),
-    "brennan_prediger": Coefficient(partial(_chance, "uniform"), nameless=True),
-    "percent_agreement": Coefficient(partial(_chance, "none"), nameless=True),
+    "gwet_ac1": Coefficient(_gwet_ac1, nameless=True, counts_singles=True),
+    "gwet_ac2": Coefficient(_gwet_ac2, nameless=True, counts_singles=True),
+    "brennan_prediger": Coefficient(
+        partial(_chance, "uniform"), nameless=True, counts_singles=True
+    ),
+    "percent_agreement": Coefficient(partial(_chance, "none"), nameless=True, counts_singles=True),
     "cronbach_alpha": Coefficient(_cronbach),
 }
 """By name, in the order in which they are shown."""

@@ -15,11 +15,6 @@ from bboxqa.pipelines.notes import FEW_CLUSTERS, shift_note
 
 # A bias of so many standard errors is reported.
 _NOTABLE = 0.25
-# Coefficients with the standard error of Gwet (2014).
-_COUNTING_SINGLES = (
-    "conger_kappa", "fleiss_kappa", "gwet_ac1", "gwet_ac2", "brennan_prediger",
-    "percent_agreement",
-)  # fmt: skip
 # Coefficients with weights that count values without their annotators.
 _WITHOUT_ORDER = (
     "gwet_ac2", "fleiss_kappa", "conger_kappa", "scott_pi", "brennan_prediger",
@@ -97,8 +92,8 @@ def _unit_notes(inputs: CoefficientInputs, estimates: Mapping[str, Estimate]) ->
         yield f"{count(single, 'unit')} with one rating only: nothing to compare there"
         counted = [
             name
-            for name in _COUNTING_SINGLES
-            if name in estimates and not isnan(estimates[name].standard_error)
+            for name, found in estimates.items()
+            if coefficient(name).counts_singles and not isnan(found.standard_error)
         ]
         if counted:
             yield (
