@@ -2,12 +2,17 @@
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import jsonschema
 import pytest
 from support.cli import python, run, shell
 
+import bboxqa
+from bboxqa.cli.agree import agree
+from bboxqa.geometry.similarities import registry as similarities
+from bboxqa.matching import registry as matchers
 from bboxqa.report.agreement_summary import summary_schema
 
 
@@ -49,6 +54,17 @@ def export(tmp_path: Path) -> Path:
     path = tmp_path / "export.json"
     path.write_text(json.dumps(document(annotations, images)))
     return path
+
+
+@pytest.mark.parametrize(
+    ("setting", "names"), [("similarity", similarities.names()), ("matcher", matchers.names())]
+)
+def test_help_and_docstring_name_all_that_is_registered(setting, names):
+    (option,) = (each for each in agree.params if each.name == setting)
+    listed = re.findall(r"[a-z]+", option.help)
+    assert [name for name in names if name not in listed] == []
+    (choices,) = re.findall(rf"^    {setting} : {{(.+)}}$", bboxqa.agree.__doc__, re.MULTILINE)
+    assert {choice.strip('" ') for choice in choices.split(",")} == set(names)
 
 
 def test_text_shows_both_alphas_with_intervals_and_the_worst_images(export):

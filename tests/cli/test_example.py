@@ -1,7 +1,12 @@
 """What a user of `bboxqa example` reads and gets."""
 
+import re
+
 import pytest
 from support.cli import run
+
+from bboxqa.cli.example import example
+from bboxqa.examples.write_example import EXAMPLES
 
 
 @pytest.mark.parametrize("name", ["fruits", "krippendorff"])
@@ -15,6 +20,13 @@ def test_an_example_is_walked_through_and_written(name, tmp_path):
     again = run("example", name, cwd=tmp_path)
     assert again.returncode == 2
     assert "is not empty; name another folder, or add --force" in again.stderr
+
+
+def test_help_names_all_examples():
+    (name,) = (each for each in example.params if each.name == "name")
+    assert set(name.type.choices) == EXAMPLES.keys()
+    (listed,) = re.findall(r"NAME is (.+)\.$", example.help, re.MULTILINE)
+    assert set(re.split(", | or ", listed)) == EXAMPLES.keys()
 
 
 def test_an_unknown_example_names_the_known_ones(tmp_path):
