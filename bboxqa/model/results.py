@@ -19,6 +19,8 @@ class ThresholdResult:
 
     Attributes
     ----------
+    measure : str
+        What the threshold is a value of: "IoU", or the name of a similarity of another kind.
     iou_threshold : float
     alpha : float
         Krippendorff's nominal alpha, pooled over all units; NaN where undefined.
@@ -48,6 +50,7 @@ class ThresholdResult:
         The values that all coefficients are computed from.
     """
 
+    measure: str
     iou_threshold: float
     alpha: float
     status: str
@@ -66,6 +69,11 @@ class ThresholdResult:
     units: Table
     reliability: ReliabilityData
 
+    @property
+    def threshold_label(self) -> str:
+        """The threshold with what it is a value of, such as "IoU 0.5" or "centroid 0.5"."""
+        return f"{self.measure} {self.iou_threshold:g}"
+
     def reaches(self, lowest: float) -> bool:
         """Return whether alpha is at least `lowest`, or all annotators agree on everything."""
         return self.all_agree or self.alpha >= lowest
@@ -81,7 +89,7 @@ class ThresholdResult:
         alpha = self.status if isnan(self.alpha) else f"{self.alpha:.4f}"
         interval = "" if isnan(low) else f" [{low:.4f}, {high:.4f}]"
         return (
-            f"<ThresholdResult IoU {self.iou_threshold:g}: alpha {alpha}{interval}, "
+            f"<ThresholdResult {self.threshold_label}: alpha {alpha}{interval}, "
             f"mean over images {self.mean_image_alpha:.4f}, {self.n_units:,} units>"
         )
 
@@ -130,8 +138,7 @@ class AgreementResult:
         if len(self.thresholds) != 1:
             found = ", ".join(f"{t.iou_threshold:g}" for t in self.thresholds)
             raise BboxqaError(
-                f"this result has several IoU thresholds ({found}); choose one of "
-                "`result.thresholds`"
+                f"this result has several thresholds ({found}); choose one of `result.thresholds`"
             )
         return self.thresholds[0]
 
@@ -188,7 +195,7 @@ class AgreementResult:
 
     def _repr_html_(self) -> str:
         columns = {
-            "IoU": np.array([t.iou_threshold for t in self.thresholds]),
+            self.thresholds[0].measure: np.array([t.iou_threshold for t in self.thresholds]),
             "alpha": np.array([t.alpha for t in self.thresholds]),
             "low": np.array([t.interval[0] for t in self.thresholds]),
             "high": np.array([t.interval[1] for t in self.thresholds]),

@@ -46,7 +46,7 @@ def image_notes(
     for part in thresholds:
         if not isnan(part.greedy_alpha) and not isnan(part.alpha):
             yield (
-                f"at IoU {part.iou_threshold:g}, greedy matching, which does not depend on the "
+                f"at {part.threshold_label}, greedy matching, which does not depend on the "
                 f"order of annotators, gives alpha {part.greedy_alpha:.4f} "
                 f"({part.greedy_alpha - part.alpha:+.4f})"
             )
@@ -80,7 +80,7 @@ def _one_category_note(part: ThresholdResult) -> Iterator[str]:
         share = part.n_complete_units / part.n_units
         yield (
             "with one category and two annotators, and missing as a category, alpha cannot "
-            f"be positive; at IoU {part.iou_threshold:g} both annotators drew "
+            f"be positive; at {part.threshold_label} both annotators drew "
             f"{part.n_complete_units:,} of {part.n_units:,} objects ({share:.1%})"
         )
 

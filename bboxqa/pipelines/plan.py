@@ -73,7 +73,7 @@ def plan_images(
         If there are several thresholds, or the target is not above 0.
     """
     if len(settings.iou_threshold) != 1:
-        raise ConfigError("a plan is made for one IoU threshold; give one --iou")
+        raise ConfigError("a plan is made for one threshold; give one --iou")
     if not settings.bootstrap:
         raise ConfigError("bootstrap: found 0; a plan needs the interval of the data in hand")
     result = agree_with(data, msgspec.structs.replace(settings, bootstrap=0), progress=progress)

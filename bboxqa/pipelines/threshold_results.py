@@ -15,6 +15,7 @@ from bboxqa.agreement.uncertainty.resampling import (
 )
 from bboxqa.core.arrays import FloatArray, IndexArray, IntArray
 from bboxqa.core.types import Progress
+from bboxqa.geometry.similarities.registry import similarity
 from bboxqa.model.reliability import Cell, Coincidences
 from bboxqa.model.results import ThresholdResult
 from bboxqa.model.settings import AgreeSettings
@@ -117,6 +118,7 @@ def _result(
     complete = int((missing == 0).sum())
     all_agree = alpha.status == NO_VARIATION and 0 < complete == len(units)
     return ThresholdResult(
+        measure="IoU" if similarity(settings.similarity).is_iou else settings.similarity,
         iou_threshold=settings.iou_threshold[index],
         alpha=alpha.value,
         status=ALL_AGREE if all_agree else alpha.status,

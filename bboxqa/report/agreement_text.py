@@ -19,7 +19,6 @@ _EMPTY = {
     "unit": "each is one unit of agreement",
     "skip": "left out",
 }
-_IOUS = frozenset({"bbox", "mask", "pixel", "polygon", "raster"})
 
 
 def text_lines(result: AgreementResult, *, width: int | None = None) -> Iterator[str]:
@@ -37,7 +36,7 @@ def text_lines(result: AgreementResult, *, width: int | None = None) -> Iterator
     for part in result.thresholds:
         yield from _agreement(part, result.settings.similarity)
     yield from _legend(result)
-    yield from _tables(result.thresholds[0], result.settings.similarity, width)
+    yield from _tables(result.thresholds[0], width)
     yield from _verdicts(result)
 
 
@@ -61,7 +60,9 @@ def _agreement(part: ThresholdResult, similarity: str) -> Iterator[str]:
     short = f"{part.iou_threshold:.2f}"
     if float(short) != part.iou_threshold:
         short = f"{part.iou_threshold:g}"
-    measure = f"IoU={short} | {similarity}" if similarity in _IOUS else f"{similarity}={short}"
+    measure = f"{part.measure}={short}"
+    if part.measure != similarity:
+        measure += f" | {similarity}"
     pooled = _estimate(part.alpha, part.interval)
     mean = _estimate(part.mean_image_alpha, part.mean_image_interval)
     yield f" Krippendorff's alpha (pooled) @[ {measure} ] = {pooled}"
@@ -88,9 +89,9 @@ def _legend(result: AgreementResult) -> Iterator[str]:
         yield f" Note: {note}"
 
 
-def _tables(part: ThresholdResult, similarity: str, width: int | None) -> Iterator[str]:
+def _tables(part: ThresholdResult, width: int | None) -> Iterator[str]:
     """Yield the most frequent categories, and the pairs and images that agree least."""
-    at = f"at {_threshold(part, similarity)}"
+    at = f"at {part.threshold_label}"
     frequent = np.argsort(-part.categories["n_annotations"], kind="stable")
     yield from _first(f"Categories, each against the rest, {at}", part.categories, frequent, width)
     if len(part.pairs) > 1:
@@ -98,10 +99,6 @@ def _tables(part: ThresholdResult, similarity: str, width: int | None) -> Iterat
     # Of images that agree equally little, the one with more objects comes first.
     images = part.images.take(np.flatnonzero(part.images["n_units"] > 0))
     yield from _first(f"Images, worst {at}", images, _worst(images), width)
-
-
-def _threshold(part: ThresholdResult, similarity: str) -> str:
-    return f"{'IoU' if similarity in _IOUS else similarity} {part.iou_threshold:g}"
 
 
 def _worst(table: Table) -> IndexArray:
@@ -146,7 +143,7 @@ def _verdicts(result: AgreementResult) -> Iterator[str]:
         return
     for part in result.thresholds:
         yield ""
-        alpha = f"{_threshold(part, result.settings.similarity)}: alpha"
+        alpha = f"{part.threshold_label}: alpha"
         if part.all_agree:
             yield f"{alpha} is undefined, but all annotators agree, which passes {lowest:g}"
         elif isnan(part.alpha):

@@ -72,7 +72,7 @@ def test_nothing_to_plan_by(tmp_path):
 
 def test_one_threshold_only(file):
     data = read_coco(file)
-    with pytest.raises(ConfigError, match="one IoU threshold"):
+    with pytest.raises(ConfigError, match="one threshold"):
         plan_images(data, 0.1, AgreeSettings(iou_threshold=(0.5, 0.75)))
 
 

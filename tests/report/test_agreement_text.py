@@ -41,10 +41,12 @@ def test_objects_are_counted_in_words(data):
 )
 def test_a_threshold_is_that_of_its_similarity(data, similarity, threshold, measure, title):
     result = result_of(data, similarity=similarity, iou_threshold=threshold)
-    text = "\n".join(line for line in text_lines(result) if not line.startswith(" Note"))
+    text = "\n".join(text_lines(result))
     assert text.count(measure) == 2
     assert title in text
-    assert ("IoU" in text) == (similarity == "bbox")
+    assert f"Note: {title}, greedy matching" in text
+    shown = (text, repr(result.thresholds[0]), result._repr_html_())
+    assert {"IoU" in each for each in shown} == {similarity == "bbox"}
 
 
 @pytest.mark.parametrize("width", [40, 60])

@@ -72,12 +72,16 @@ class Similarity:
         Whether several threads may prepare and compare parts of a data set at once.
     lowest : float
         Lower bound of the similarity; thresholds must be above it.
+    is_iou : bool
+        Whether it is an intersection over union, so that results call its threshold "IoU"; the
+        thresholds of others have the name of the similarity.
     """
 
     prepare: Callable[[Dataset, Options], Comparison]
     needs: Needs
     threads: bool = True
     lowest: float = 0.0
+    is_iou: bool = False
 
 
 def packed_outlines(dataset: Dataset) -> tuple[Segmentations, Counter[str]]:

@@ -48,6 +48,6 @@ def _centroid(dataset: Dataset, options: Options) -> Comparison:
     )
 
 
-BBOX = Similarity(_bbox, needs="boxes")
+BBOX = Similarity(_bbox, needs="boxes", is_iou=True)
 GIOU = Similarity(_giou, needs="boxes", lowest=-1.0)
 CENTROID = Similarity(_centroid, needs="boxes")

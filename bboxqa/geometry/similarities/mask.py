@@ -16,4 +16,4 @@ def _mask(dataset: Dataset, _: Options) -> Comparison:
     return Comparison(partial(masks.mask_iou, rles), masks.mask_bounds(rles), counts=counts)
 
 
-MASK = Similarity(_mask, needs="masks")
+MASK = Similarity(_mask, needs="masks", is_iou=True)

@@ -69,4 +69,4 @@ def _split(is_drawn: BoolArray, of_polygons: Compare, of_pixels: Compare) -> Com
     return compare
 
 
-POLYGON = Similarity(_polygon, needs="outlines")
+POLYGON = Similarity(_polygon, needs="outlines", is_iou=True)

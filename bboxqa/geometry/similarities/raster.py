@@ -69,6 +69,6 @@ def _burnt(dataset: Dataset, options: Options) -> Comparison:
     return _raster(dataset, partial(rasters.burn, all_touched=options.all_touched))
 
 
-PIXEL = Similarity(_pixel, needs="polygons")
+PIXEL = Similarity(_pixel, needs="polygons", is_iou=True)
 # rasterio switches off the warnings of all threads while it runs.
-RASTER = Similarity(_burnt, needs="polygons", threads=False)
+RASTER = Similarity(_burnt, needs="polygons", threads=False, is_iou=True)
