@@ -161,6 +161,9 @@ class Coefficient:
         Whether it is defined without knowing who gave which value.
     counts_singles : bool
         Whether its standard error counts units with a single rating, as that of Gwet (2014) does.
+    averages_weights : bool
+        Whether weights that are not symmetric are averaged, since it counts values without their
+        annotators.
     scale : str
         The name in `SCALES` of the words for its values; empty where there are none.
     """
@@ -169,6 +172,7 @@ class Coefficient:
     of_pairs: bool = False
     nameless: bool = False
     counts_singles: bool = False
+    averages_weights: bool = False
     scale: str = ""
 
     def __call__(self, inputs: CoefficientInputs) -> Estimator:
@@ -189,17 +193,25 @@ COEFFICIENTS: dict[str, Coefficient] = {
     "light_kappa": Coefficient(
         partial(_cohen, by_shared=False), of_pairs=True, scale="landis_koch"
     ),
-    "conger_kappa": Coefficient(_conger, counts_singles=True, scale="landis_koch"),
+    "conger_kappa": Coefficient(
+        _conger, counts_singles=True, averages_weights=True, scale="landis_koch"
+    ),
     "fleiss_kappa": Coefficient(
-        partial(_chance, "fleiss"), nameless=True, counts_singles=True, scale="landis_koch"
+        partial(_chance, "fleiss"),
+        nameless=True,
+        counts_singles=True,
+        averages_weights=True,
+        scale="landis_koch",
     ),
-    "scott_pi": Coefficient(_scott, scale="landis_koch"),
+    "scott_pi": Coefficient(_scott, averages_weights=True, scale="landis_koch"),
     "gwet_ac1": Coefficient(_gwet_ac1, nameless=True, counts_singles=True),
-    "gwet_ac2": Coefficient(_gwet_ac2, nameless=True, counts_singles=True),
+    "gwet_ac2": Coefficient(_gwet_ac2, nameless=True, counts_singles=True, averages_weights=True),
     "brennan_prediger": Coefficient(
-        partial(_chance, "uniform"), nameless=True, counts_singles=True
+        partial(_chance, "uniform"), nameless=True, counts_singles=True, averages_weights=True
     ),
-    "percent_agreement": Coefficient(partial(_chance, "none"), nameless=True, counts_singles=True),
+    "percent_agreement": Coefficient(
+        partial(_chance, "none"), nameless=True, counts_singles=True, averages_weights=True
+    ),
     "cronbach_alpha": Coefficient(_cronbach),
 }
 """By name, in the order in which they are shown."""

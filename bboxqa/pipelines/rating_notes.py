@@ -15,11 +15,6 @@ from bboxqa.pipelines.notes import FEW_CLUSTERS, shift_note
 
 # A bias of so many standard errors is reported.
 _NOTABLE = 0.25
-# Coefficients with weights that count values without their annotators.
-_WITHOUT_ORDER = (
-    "gwet_ac2", "fleiss_kappa", "conger_kappa", "scott_pi", "brennan_prediger",
-    "percent_agreement",
-)  # fmt: skip
 
 
 def notes_of(
@@ -68,7 +63,7 @@ def notes_of(
 
 def _asymmetry_note(inputs: CoefficientInputs, names: Collection[str]) -> Iterator[str]:
     """Yield which coefficients do not know the order of two annotators, where it would matter."""
-    unordered = [name for name in _WITHOUT_ORDER if name in names]
+    unordered = [name for name in names if coefficient(name).averages_weights]
     if unordered and inputs.matrix is not None and (inputs.matrix != inputs.matrix.T).any():
         yield (
             f"weights are not symmetric: {', '.join(unordered)} use the mean of both directions, "
