@@ -37,7 +37,7 @@ def image_notes(
         )
     for part in thresholds:
         if part.interval_shift:
-            yield shift_note(f"alpha at IoU {part.iou_threshold:g}", part.interval_shift)
+            yield shift_note(f"alpha at {part.threshold_label}", part.interval_shift)
     one_category = len(np.unique(data.annotations.category)) == 1
     two_annotators = len(data.annotator_names) == 2
     for part in thresholds:
