@@ -27,12 +27,12 @@ FAILURE = "failed.txt"
 filled = partial(filled_folder, last=RECORD)
 """Yields a hidden folder to fill, which then replaces the results of a project as a whole."""
 
-# File systems refuse longer names of folders.
+# File systems refuse names of more than 255 bytes, and a suffix is added.
 _LONGEST_NAME = 200
 
 
 def folder_of(out: Path, project: str) -> Path:
-    """Return the folder of a project's results, a different one for every name.
+    """Return the folder of a project's results; two projects never share one.
 
     Examples
     --------

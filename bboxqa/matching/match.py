@@ -37,7 +37,7 @@ def match(
     *,
     category_lenient: bool = False,
 ) -> UnitTable:
-    """Return the units: one per object on which the annotators agree that it is one.
+    """Group annotations into units, one per object.
 
     Parameters
     ----------

@@ -187,7 +187,7 @@ def agree_with(
     """
     part = compared_images(data)
     check_matcher(part.data.annotations, settings.matcher)
-    # The order matters where an image has three annotators; greedy matching does without one.
+    # With three annotators in an image the result depends on their order; greedy has no order.
     n_annotators = data.assigned.sum(1)
     several = bool((n_annotators > 2).any())
     greedy = several and matchers.matcher(settings.matcher).by_order

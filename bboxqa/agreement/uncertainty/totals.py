@@ -11,7 +11,7 @@ from bboxqa.model.estimates import Estimate, TaskEstimates
 
 
 def totals(tasks: Sequence[TaskEstimates]) -> dict[str, Estimate]:
-    """Return the mean over tasks of each mean over pairs, weighted by the answers compared.
+    """Average each coefficient over tasks, weighted by the number of answers compared.
 
     Parameters
     ----------
@@ -21,9 +21,9 @@ def totals(tasks: Sequence[TaskEstimates]) -> dict[str, Estimate]:
     Returns
     -------
     dict of str to Estimate
-        The standard error takes tasks as independent and their weights as given; NaN where that
-        of one of them is. The interval follows from it (`fisher_interval`). The status says of how
-        many tasks it is, if not of all.
+        The standard error assumes independent tasks and fixed weights; it is NaN if one of the
+        tasks has none. The interval follows from it (`fisher_interval`). If some tasks are left
+        out, the status says how many remain.
 
     Examples
     --------
@@ -56,7 +56,7 @@ def totals(tasks: Sequence[TaskEstimates]) -> dict[str, Estimate]:
         squares = [(weight * part.standard_error / shared) ** 2 for part, weight in parts]
         interval, error, n_clusters = (nan, nan), sqrt(sum(squares)), 0
         if error > 0:
-            # Of errors of tasks of different sizes (Satterthwaite 1946).
+            # The tasks have errors of different sizes (Satterthwaite 1946).
             free = [part.n_clusters - 1 for part, _ in parts]
             below = sum(x**2 / max(n, 1) for x, n in zip(squares, free, strict=True))
             freedom = sum(squares) ** 2 / below

@@ -218,7 +218,7 @@ def _in_units(
 def swapped_images(document: Document) -> BoolArray:
     """Return (I,) bool: the images whose width and height look swapped.
 
-    All False unless nearly all images that boxes extend beyond would hold them after a swap.
+    All False unless the swap would bring the boxes inside in nearly all of these images.
     """
     n_images = len(document.images)
     none = np.zeros(n_images, np.bool_)

@@ -61,7 +61,7 @@ def _too_short(document: Document, _settings: ValidateSettings) -> Iterator[Hits
 
 
 class _Dropping:
-    """Removes rings; of an annotation without other rings, leaves [] where the file allows it."""
+    """Removes rings; leaves [] for an annotation without other rings if most have no outline."""
 
     def __init__(self, document: Document, bad: Any) -> None:
         columns = document.annotations
