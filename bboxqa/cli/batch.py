@@ -85,8 +85,9 @@ def batch(
 ) -> int:
     """Validate and measure every project below a folder.
 
-    A project is a folder with COCO files, also inside annotations/, train/, valid/ or test/. The
-    results: index.html, projects.csv, summary.json, history.sqlite, and a folder per project.
+    A project is a folder with COCO json files, also inside annotations/, train/, valid/ or test/;
+    files of other formats are not looked at. The results: index.html, projects.csv, summary.json,
+    history.sqlite, and a folder per project.
 
     \b
       bboxqa batch projects/ --dry-run           print the projects

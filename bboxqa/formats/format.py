@@ -55,6 +55,7 @@ class Format:
     name : str
     suffixes : tuple of str
         The ends of the names of its files, such as ".json"; others in a folder are not looked at.
+        `bboxqa.read_coco` reads those in a folder that `recognises` accepts.
     recognises : callable
         Called with the path of a file; returns whether it looks like this format.
     read : Reader

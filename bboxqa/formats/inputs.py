@@ -1,6 +1,6 @@
 """The files that a command reads."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from bboxqa.core.errors import DatasetError
@@ -17,6 +17,7 @@ def list_files(
     paths: Sequence[AnyPath],
     pattern: str | None = None,
     suffixes: Sequence[str] = (".json",),
+    wanted: Callable[[Path], bool] | None = None,
 ) -> list[Path]:
     """Return the files that are named, and those below folders, sorted.
 
@@ -28,6 +29,8 @@ def list_files(
         A glob that the names of files in folders have to match.
     suffixes : sequence of str
         The suffixes of files in folders.
+    wanted : callable, optional
+        Called with a file of a folder that has such a suffix; returns whether it is to be read.
 
     Raises
     ------
@@ -42,16 +45,21 @@ def list_files(
             result.append(path)
             continue
         inside = sorted(
-            file
-            for suffix in suffixes
-            for file in path.rglob(f"*{suffix}")
-            if file.match(pattern or "*") and not file.name.startswith(".")
-            if file.is_file() and not _is_result(file)
+            {
+                file
+                for suffix in suffixes
+                for file in path.rglob(f"*{suffix}")
+                if file.match(pattern or "*") and not file.name.startswith(".")
+                if file.is_file() and not _is_result(file)
+                if wanted is None or wanted(file)
+            }
         )
         if not inside:
-            kinds = " or ".join(suffix.removeprefix(".") for suffix in suffixes)
+            *others, last = (suffix.removeprefix(".") for suffix in suffixes)
+            kinds = f"{', '.join(others)} or {last}" if others else last
+            known = " is of a known format" if others else ""
             matching = f" that matches {pattern!r}" if pattern else ""
-            raise DatasetError([f"{path}: no {kinds} file{matching} in this folder"])
+            raise DatasetError([f"{path}: no {kinds} file{matching} in this folder{known}"])
         result += inside
     return result
 

@@ -44,9 +44,16 @@ def format_of(path: Path) -> Format:
     return next((each for each in _added() if each.recognises(path)), COCO)
 
 
-def added_suffixes() -> tuple[str, ...]:
-    """Return the suffixes of the formats of other packages."""
-    return tuple(dict.fromkeys(suffix for each in _added() for suffix in each.suffixes))
+def suffixes() -> tuple[str, ...]:
+    """Return the suffixes of all formats, without repetition.
+
+    Raises
+    ------
+    ConfigError
+        If a package that offers a format is broken.
+    """
+    formats = (*FORMATS.values(), *_added())
+    return tuple(dict.fromkeys(suffix for each in formats for suffix in each.suffixes))
 
 
 def _added() -> Iterator[Format]:

@@ -105,6 +105,35 @@ def test_a_folder_without_json(site, tmp_path):
     assert len(bboxqa.read_coco(folder).annotations) == 2
 
 
+def test_a_folder_without_a_file_that_is_recognised(site, tmp_path):
+    folder = tmp_path / "boxes"
+    folder.mkdir()
+    write(folder / "people.csv", "name,age\nann,7\n")
+    add(site, "acme_nothing")
+    with pytest.raises(DatasetError, match=r"no json or csv file .* is of a known format"):
+        bboxqa.read_coco(folder)
+
+
+def test_a_folder_with_files_of_several_formats(site, tmp_path):
+    folder = tmp_path / "boxes"
+    folder.mkdir()
+    write(folder / "a.json", two_annotators())
+    write(folder / "b.csv", TABLE)
+    write(folder / "people.csv", "name,age\nann,7\n")
+    add(site, "acme_mixed")
+    alone = len(bboxqa.read_coco(folder / "a.json").annotations)
+    assert len(bboxqa.read_coco(folder).annotations) == alone + 2
+    assert len(bboxqa.read_coco(folder, pattern="*.json").annotations) == alone
+
+
+def test_a_folder_with_files_of_a_format_in_the_registry(monkeypatch, tmp_path):
+    module = {}
+    exec(FORMAT, module)  # noqa: S102 - the text of a package
+    monkeypatch.setitem(registry.FORMATS, "boxes", module["BOXES"])
+    write(tmp_path / "a.csv", TABLE)
+    assert len(bboxqa.read_coco(tmp_path).annotations) == 2
+
+
 def test_what_the_reader_refuses_is_not_looked_at_by_rules(site, tmp_path):
     add(site, "acme_refusing")
     path = write(tmp_path / "boxes.csv", TABLE + "a.jpg,,cat,1,1,2,2\n")

@@ -11,11 +11,12 @@ from bboxqa.core.spool import check_memory
 from bboxqa.core.types import AnyPath, Files, Progress
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
+from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.dataset.attribution import attribute
 from bboxqa.formats.dataset.image_names import with_join_names
 from bboxqa.formats.dataset.join import join
 from bboxqa.formats.inputs import list_files
-from bboxqa.formats.registry import added_suffixes, format_of
+from bboxqa.formats.registry import format_of, suffixes
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import JoinBy
 
@@ -35,14 +36,14 @@ def _names_of(files: Sequence[Path]) -> list[str]:
 
 
 def _files(paths: Sequence[AnyPath], pattern: str | None) -> list[Path]:
-    """Return the files to read; other packages are asked only where folders hold no json."""
-    try:
+    """Return the files to read; below folders, those that some format recognises, and all json."""
+    if not any(Path(path).is_dir() for path in paths):
         return list_files(paths, pattern)
-    except DatasetError:
-        added = added_suffixes()
-        if not added:
-            raise
-    return list_files(paths, pattern, (".json", *added))
+
+    def wanted(file: Path) -> bool:
+        return file.name.endswith(COCO.suffixes) or format_of(file) is not COCO
+
+    return list_files(paths, pattern, suffixes(), wanted)
 
 
 # Reading leaves millions of objects, which the garbage collector would visit while joining.
