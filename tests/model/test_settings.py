@@ -2,8 +2,11 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
+from support.datasets import document, image, object_rows, write
 
+from bboxqa import agree, read_coco
 from bboxqa.core.errors import ConfigError
 from bboxqa.formats.dataset.attribution import WAYS
 from bboxqa.model.settings import AgreeSettings, settings_from
@@ -31,6 +34,41 @@ def test_bundled_files_differ_where_they_should():
     assert settings_from(read_settings("kalos")).empty_images == "unit"
     assert settings_from(read_settings("coco-segm")).similarity == "mask"
     assert len(settings_from(read_settings("coco-bbox")).iou_threshold) == 10
+
+
+def of_two(rows, tmp_path):
+    """Return the data set of rows in a file."""
+    records = [
+        {"id": n, "image_id": i + 1, "category_id": c + 1, "bbox": list(b), "annotator": "ab"[a]}
+        for n, (i, a, c, b) in enumerate(rows, 1)
+    ]
+    images = [image(i + 1, annotators=["a", "b"]) for i in range(max(row[0] for row in rows) + 1)]
+    categories = [{"id": c, "name": f"c{c}"} for c in (1, 2, 3)]
+    return read_coco(write(tmp_path / "two.json", document(records, images, categories)))
+
+
+def test_kalos_has_the_figures_of_kalos_for_two_annotators(tmp_path):
+    """KαLOS 0.8.0 printed these figures for the same boxes."""
+    rows = object_rows(np.random.default_rng(7), n_annotators=2)
+    result = agree(of_two(rows, tmp_path), **read_settings("kalos"))
+    assert result.alpha == pytest.approx(-0.039017974572555895, abs=1e-12)
+    assert result.mean_image_alpha == pytest.approx(0.1464339052574347, abs=1e-12)
+
+
+def test_kalphacv_differs_as_its_file_says(tmp_path):
+    """kalphacv 1.5.2 printed 0.14645 for the same boxes, and 0.1667 for a pair at the threshold."""
+    rows = object_rows(np.random.default_rng(7), n_annotators=2)
+    result = agree(of_two(rows, tmp_path), **read_settings("kalphacv"))
+    drawn = [row["alpha"] for row in result.images.records()]
+    assert result.mean_image_alpha == pytest.approx(sum(drawn) / len(drawn))
+    assert sum(round(alpha, 4) for alpha in drawn) / len(drawn) == pytest.approx(0.14645)
+    half = (100.0, 100.0, 5.0, 10.0)
+    rows = [(0, 0, 0, (100.0, 100.0, 10.0, 10.0)), (0, 1, 0, half)]
+    rows += [(0, a, 2, (300.0, 300.0, 20.0, 20.0)) for a in (0, 1)]
+    assert agree(of_two(rows, tmp_path), **read_settings("kalphacv")).mean_image_alpha == 1
+    above = read_settings("kalphacv") | {"iou_threshold": [0.5 + 1e-6]}
+    result = agree(of_two(rows, tmp_path), **above)
+    assert result.mean_image_alpha == pytest.approx(0.1667, abs=5e-5)
 
 
 def test_attributions_are_those_of_the_reader():
