@@ -113,12 +113,12 @@ def ratings_from_frame(
         try:
             columns[field] = frame[name]
         except (KeyError, IndexError, TypeError, ValueError):
-            raise ConfigError(f"{field}: there is no column {name!r}") from None
+            raise ConfigError(f"{field} is {name!r}, which is not a column") from None
         except Exception as error:
             # Each library has its own error for a column that is not there.
             if "NotFound" not in type(error).__name__:
                 raise
-            raise ConfigError(f"{field}: there is no column {name!r}") from None
+            raise ConfigError(f"{field} is {name!r}, which is not a column") from None
     if of_units:
         category, state = (column_of(frame[name], name) for name in ("category", "state"))
         filled = with_missed(category, state)

@@ -167,7 +167,7 @@ def test_interval_of_a_mean_over_pairs_stays_on_the_scale():
 def test_too_few_and_too_many_replicates(number):
     with pytest.raises(ConfigError) as error:
         stats.measure(table(), ["fleiss_kappa"], bootstrap=number)
-    assert str(error.value) == f"bootstrap: found {number}, expected 0, or 40 to 100,000"
+    assert str(error.value) == f"bootstrap is {number}; expected 0, or 40 to 100,000"
 
 
 def test_as_few_replicates_as_may_be():
@@ -530,22 +530,25 @@ def test_cronbach_never_comes_without_its_warning():
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"interval": "normal"}, "interval: found 'normal', expected one of percentile, bca"),
+        ({"interval": "normal"}, "interval is 'normal'; expected one of percentile, bca"),
         (
             {"coefficients": ["kappa", "fleiss_kappa", "pi"]},
-            "coefficient: found 'kappa', 'pi', expected "
-            + ", ".join(stats.COEFFICIENTS)
-            + ", or all",
+            "coefficient is 'kappa'; expected one of "
+            + ", ".join((*stats.COEFFICIENTS, "all"))
+            + "; did you mean 'cohen_kappa'?",
         ),
         (
             {"level": "cardinal"},
-            "level: found 'cardinal', expected one of nominal, ordinal, interval, ratio",
+            (
+                "level is 'cardinal'; expected one of nominal, ordinal, interval, ratio; "
+                "did you mean 'ordinal'?"
+            ),
         ),
         (
             {"weights": "cubic"},
-            "weights: found 'cubic', expected one of identity, linear, quadratic",
+            "weights is 'cubic'; expected one of identity, linear, quadratic",
         ),
-        ({"weights": [[1, 0]]}, "weights: found 1 x 2, expected 3 x 3, one row per value"),
+        ({"weights": [[1, 0]]}, "weights is 1 x 2; expected 3 x 3, one row per value"),
     ],
 )
 def test_wrong_settings(settings, said):
@@ -626,7 +629,7 @@ def test_cronbach_of_only_some_annotators():
 def test_only_annotators_that_are_known():
     with pytest.raises(ConfigError) as error:
         stats.only_annotators(table(annotator_names=["a", "b", "c"]), ["a", "d", "e"])
-    assert str(error.value) == "annotators: found 'd', 'e', expected some of a, b, c"
+    assert str(error.value) == "annotator is 'd'; expected one of a, b, c"
 
 
 def test_contributions():
@@ -747,10 +750,10 @@ def test_a_seed_that_is_none(seed):
     ):
         with pytest.raises(ConfigError) as error:
             act()
-        assert str(error.value) == f"seed: found {seed!r}, expected a whole number, 0 or more"
+        assert str(error.value) == f"seed is {seed!r}; expected a whole number, 0 or more"
 
 
 def test_an_array_is_no_ratings():
     for act in (lambda: stats.measure(CODES), lambda: stats.difference(table(), CODES)):
-        with pytest.raises(ConfigError, match="ratings: found ndarray, expected what read_ratings"):
+        with pytest.raises(ConfigError, match="ratings is of type ndarray; expected what"):
             act()

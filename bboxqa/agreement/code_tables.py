@@ -22,20 +22,20 @@ def _checked(codes: NDArray[Any], n_values: int) -> IntArray | IndexArray:
     """Return the codes as int32 or int64, so that n_values itself fits."""
     codes = np.asarray(codes)
     if not isinstance(n_values, int | np.integer) or not 0 <= n_values < 1 << 31:
-        raise ConfigError(f"n_values: found {n_values!r}, expected a whole number, 0 or more")
+        raise ConfigError(f"n_values is {n_values!r}; expected a whole number, 0 or more")
     if codes.ndim != 2 or codes.dtype.kind not in "iu":
         raise ConfigError(
-            f"codes: found shape {codes.shape} of {codes.dtype}, expected annotators x units of "
+            f"codes has shape {codes.shape} of {codes.dtype}; expected annotators x units of "
             "integers; for other values use ratings_from_table"
         )
     if codes.dtype.kind == "u" and int(codes.max(initial=0)) >= n_values:
-        raise ConfigError(f"codes: found {int(codes.max())}, expected 0 to {n_values - 1}")
+        raise ConfigError(f"a code is {int(codes.max())}; expected 0 to {n_values - 1}")
     wide: IntArray | IndexArray = codes
     if codes.dtype not in (np.dtype(np.int32), np.dtype(np.int64)):
         wide = codes.astype(np.int64)
     highest = int(wide.max(initial=-1))
     if highest >= n_values:
-        raise ConfigError(f"codes: found {highest}, expected -1 (missing) to {n_values - 1}")
+        raise ConfigError(f"a code is {highest}; expected -1 (missing) to {n_values - 1}")
     return wide
 
 

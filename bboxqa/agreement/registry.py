@@ -21,6 +21,7 @@ from bboxqa.agreement.uncertainty.estimator import Estimator, undefined
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.registry import lookup
+from bboxqa.core.text import unknown_name
 from bboxqa.model.ratings import Ratings
 from bboxqa.model.reliability import Cell, ReliabilityData
 
@@ -259,10 +260,8 @@ def named_coefficients(names: Sequence[str]) -> tuple[str, ...]:
     >>> named_coefficients(["fleiss_kappa", "krippendorff_alpha"])
     ('krippendorff_alpha', 'fleiss_kappa')
     """
-    unknown = [name for name in names if name != "all" and name not in COEFFICIENTS]
-    if unknown:
-        raise ConfigError(
-            f"coefficient: found {', '.join(map(repr, unknown))}, expected "
-            f"{', '.join(COEFFICIENTS)}, or all"
-        )
+    known = (*COEFFICIENTS, "all")
+    for name in names:
+        if name not in known:
+            raise ConfigError(f"coefficient {unknown_name(name, known)}")
     return tuple(name for name in COEFFICIENTS if name in names or "all" in names)

@@ -53,14 +53,19 @@ def nearest(name: str, names: Iterable[str]) -> str:
     --------
     >>> nearest("hungaria", ["hungarian", "greedy"]), nearest("best", ["hungarian", "greedy"])
     ("; did you mean 'hungarian'?", '')
+    >>> nearest("iou", ["seed", "iou_threshold"])
+    "; did you mean 'iou_threshold'?"
     """
     from difflib import get_close_matches
 
-    close = get_close_matches(name, names, 1)
+    names = list(names)
+    close = get_close_matches(name, names, 1) or [
+        longer for longer in names if name and longer.startswith(name)
+    ]
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
-def unknown_name(name: str, names: Sequence[str]) -> str:
+def unknown_name(name: object, names: Sequence[str]) -> str:
     """Return what a message says of a name that is not one of those expected.
 
     Examples
@@ -68,7 +73,8 @@ def unknown_name(name: str, names: Sequence[str]) -> str:
     >>> print("matcher", unknown_name("hungaria", ["hungarian", "greedy"]))
     matcher is 'hungaria'; expected one of hungarian, greedy; did you mean 'hungarian'?
     """
-    return f"is {name!r}; expected one of {', '.join(names)}{nearest(name, names)}"
+    hint = nearest(name, names) if isinstance(name, str) else ""
+    return f"is {name!r}; expected one of {', '.join(names)}{hint}"
 
 
 def _escaped(match: re.Match[str]) -> str:

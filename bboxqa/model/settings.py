@@ -2,12 +2,12 @@
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, get_args
 
 import msgspec
 
 from bboxqa.core.errors import ConfigError
-from bboxqa.core.text import nearest
+from bboxqa.core.text import nearest, unknown_name
 
 MIN_BOOTSTRAP, MAX_BOOTSTRAP = 40, 100_000
 MAX_THRESHOLDS = 1000
@@ -162,9 +162,9 @@ def _converted(
     """Return settings of the right types, or raise an error that names the wrong one."""
     for key in values:
         if key not in kind.__struct_fields__:
-            raise ConfigError(
-                f"{shown('unknown setting')} {key!r}{nearest(key, kind.__struct_fields__)}"
-            )
+            known = kind.__struct_fields__
+            hint = nearest(key, known) or f"; expected one of {', '.join(known)}"
+            raise ConfigError(f"{shown('unknown setting')} {key!r}{hint}")
     try:
         return msgspec.convert(values, kind)
     except msgspec.ValidationError as error:
@@ -176,10 +176,10 @@ def _converted(
             found = found[int(index)]
         message = message[0].lower() + message[1:]
         message = _TYPE.sub(_in_words, message)
-        choices = _choices(key, kind)
-        raise ConfigError(
-            f"{shown(name)}{key[len(name) :]} is {found!r}: {message}{choices}"
-        ) from None
+        choices = _choices(kind.__annotations__.get(key))
+        if choices:
+            raise ConfigError(f"{shown(name)} {unknown_name(found, choices)}") from None
+        raise ConfigError(f"{shown(name)}{key[len(name) :]} is {found!r}: {message}") from None
 
 
 def _in_words(types: re.Match[str]) -> str:
@@ -194,10 +194,11 @@ def _plain(value: Any) -> Any:
     return value.tolist() if hasattr(value, "tolist") else value
 
 
-def _choices(key: str, kind: type) -> str:
-    choices = getattr(kind.__annotations__.get(key), "__args__", ())
-    names = [choice for choice in choices if isinstance(choice, str)]
-    return f"; expected one of {', '.join(names)}" if names else ""
+def _choices(annotation: Any) -> list[str]:
+    """Return the texts that a type allows, if it is a `Literal`, or one of those of a union."""
+    parts = get_args(annotation)
+    inner = [choice for part in parts for choice in _choices(part)]
+    return [part for part in parts if isinstance(part, str)] + inner
 
 
 def _check(settings: AgreeSettings, shown: Callable[[str], str]) -> None:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from bboxqa.core.errors import ConfigError
+from bboxqa.core.text import nearest
 from bboxqa.model.settings import settings_from, validate_settings_from
 
 _VALIDATE = "validate"
@@ -59,6 +60,7 @@ def _read(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
             raise ConfigError(
                 f"{name}: no such file, and none of the settings that come with bboxqa: "
                 + ", ".join(bundled)
+                + nearest(name, bundled)
             )
         path = bundled[name]
     values = _toml(path)

@@ -12,6 +12,7 @@ from bboxqa.agreement.registry import coefficient as coefficient_of
 from bboxqa.agreement.uncertainty.difference import Difference, paired_difference
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import ConfigError
+from bboxqa.core.text import unknown_name
 from bboxqa.diagnostics.influence.leave_out import (
     alpha_without_annotators,
     alpha_without_units,
@@ -65,7 +66,7 @@ def difference(
     """
     check_bootstrap(bootstrap, seed)
     if coefficient == "all":
-        raise ConfigError("coefficient: found 'all', expected one name")
+        raise ConfigError("coefficient is 'all'; expected one name")
     (name,) = named_coefficients([coefficient])
     for ratings in (first, second):
         check_ratings(ratings)
@@ -111,12 +112,9 @@ def only_annotators(ratings: Ratings, names: Sequence[str]) -> Ratings:
     ConfigError
         If a name is not known.
     """
-    unknown = [name for name in names if name not in ratings.annotator_names]
-    if unknown:
-        raise ConfigError(
-            f"annotators: found {', '.join(map(repr, unknown))}, expected some of "
-            f"{', '.join(ratings.annotator_names)}"
-        )
+    for name in names:
+        if name not in ratings.annotator_names:
+            raise ConfigError(f"annotator {unknown_name(name, ratings.annotator_names)}")
     wanted = np.isin(np.array(ratings.annotator_names), list(names))
     data = ratings.data
     kept = np.flatnonzero(wanted[data.annotator])

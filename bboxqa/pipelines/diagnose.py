@@ -58,9 +58,7 @@ def diagnose(
     """
     chosen = {name: registry.diagnostic(name) for name in names or registry.names()}
     if len(settings.iou_threshold) != 1:
-        raise ConfigError(
-            f"iou_threshold: found {len(settings.iou_threshold)} thresholds, expected one"
-        )
+        raise ConfigError(f"iou_threshold has {len(settings.iou_threshold)} numbers; expected one")
     part = compared_images(data)
     counted = count_sequentially(part, settings, keep_pairs=True, memory=memory, progress=progress)
     units, pairs = counted.units[0], counted.matched[0]

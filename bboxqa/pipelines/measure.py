@@ -25,6 +25,7 @@ from bboxqa.agreement.uncertainty.resampling import (
 )
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import ConfigError
+from bboxqa.core.text import unknown_name
 from bboxqa.core.types import Progress
 from bboxqa.diagnostics.influence.leave_out import alpha_without_annotators, alpha_without_values
 from bboxqa.model.estimates import Estimate, TaskEstimates
@@ -98,7 +99,7 @@ def measure(
        Statistical Association 82(397), 171-185. https://doi.org/10.1080/01621459.1987.10478410
     """
     if interval not in INTERVALS:
-        raise ConfigError(f"interval: found {interval!r}, expected one of {', '.join(INTERVALS)}")
+        raise ConfigError(f"interval {unknown_name(interval, INTERVALS)}")
     check_bootstrap(bootstrap, seed)
     check_ratings(ratings)
     inputs = CoefficientInputs(ratings, level, weights)
@@ -196,10 +197,10 @@ def check_bootstrap(bootstrap: int, seed: int) -> None:
     whole = isinstance(bootstrap, int | np.integer)
     if not whole or (bootstrap and not MIN_BOOTSTRAP <= bootstrap <= MAX_BOOTSTRAP):
         raise ConfigError(
-            f"bootstrap: found {bootstrap!r}, expected 0, or {MIN_BOOTSTRAP} to {MAX_BOOTSTRAP:,}"
+            f"bootstrap is {bootstrap!r}; expected 0, or {MIN_BOOTSTRAP} to {MAX_BOOTSTRAP:,}"
         )
     if not isinstance(seed, int | np.integer) or seed < 0:
-        raise ConfigError(f"seed: found {seed!r}, expected a whole number, 0 or more")
+        raise ConfigError(f"seed is {seed!r}; expected a whole number, 0 or more")
 
 
 def check_ratings(ratings: object) -> None:
@@ -211,7 +212,7 @@ def check_ratings(ratings: object) -> None:
     """
     if not isinstance(ratings, Ratings):
         raise ConfigError(
-            f"ratings: found {type(ratings).__name__}, expected what read_ratings, "
+            f"ratings is of type {type(ratings).__name__}; expected what read_ratings, "
             "ratings_from_columns or ratings_from_table (annotators × units) returns"
         )
 

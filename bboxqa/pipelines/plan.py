@@ -75,7 +75,7 @@ def plan_images(
     if len(settings.iou_threshold) != 1:
         raise ConfigError("a plan is made for one threshold; give one --iou")
     if not settings.bootstrap:
-        raise ConfigError("bootstrap: found 0; a plan needs the interval of the data in hand")
+        raise ConfigError("bootstrap is 0; expected 40 or more: a plan needs an interval")
     result = agree_with(data, msgspec.structs.replace(settings, bootstrap=0), progress=progress)
     counts = unit_counts(result.thresholds[0].reliability, settings.missing)
     plan = plan_clusters(alpha(counts), target_width, settings.bootstrap, settings.seed)

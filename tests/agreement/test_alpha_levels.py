@@ -286,18 +286,25 @@ def test_arguments_are_not_changed():
         (
             "cardinal",
             NUMBERS,
-            "level: found 'cardinal', expected one of nominal, ordinal, interval, ratio",
+            (
+                "level is 'cardinal'; expected one of nominal, ordinal, interval, ratio; "
+                "did you mean 'ordinal'?"
+            ),
         ),
         ("interval", None, "level interval: some values are not numbers; expected numbers only"),
         (
             "ratio",
             NUMBERS - 1,
             (
-                "level ratio: found -1, expected values of 0 or more; "
+                "level ratio: a value is -1; expected 0 or more; "
                 "for values around 0 use level interval"
             ),
         ),
-        (lambda a, b: (a - b).sum(), NUMBERS, "distance function: found shape (), expected (16,)"),
+        (
+            lambda a, b: (a - b).sum(),
+            NUMBERS,
+            "distance function returned shape (); expected (16,)",
+        ),
         (
             lambda a, b: np.where(a == b, 0, -1),
             NUMBERS,

@@ -260,8 +260,8 @@ def test_agreement_of_many_units_in_chunks():
 @pytest.mark.parametrize(
     ("weights", "said"),
     [
-        ("cubic", "weights: found 'cubic', expected one of identity, linear, quadratic"),
-        ([[1, 0]], "weights: found 1 x 2, expected 4 x 4, one row per value"),
+        ("cubic", "weights is 'cubic'; expected one of identity, linear, quadratic"),
+        ([[1, 0]], "weights is 1 x 2; expected 4 x 4, one row per value"),
         (-np.eye(4), "weights: expected finite numbers, 0 or more"),
         (np.full((4, 4), np.nan), "weights: expected finite numbers, 0 or more"),
         (

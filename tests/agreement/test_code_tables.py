@@ -120,18 +120,18 @@ def test_codes_are_not_changed():
         (
             np.zeros(3, int),
             (
-                "codes: found shape (3,) of int64, expected annotators x units of integers; "
+                "codes has shape (3,) of int64; expected annotators x units of integers; "
                 "for other values use ratings_from_table"
             ),
         ),
         (
             np.zeros((2, 2)),
             (
-                "codes: found shape (2, 2) of float64, expected annotators x units of integers; "
+                "codes has shape (2, 2) of float64; expected annotators x units of integers; "
                 "for other values use ratings_from_table"
             ),
         ),
-        (np.array([[0, 4], [0, 1]]), "codes: found 4, expected -1 (missing) to 3"),
+        (np.array([[0, 4], [0, 1]]), "a code is 4; expected -1 (missing) to 3"),
     ],
 )
 def test_wrong_codes(measure, codes, said):

@@ -200,13 +200,13 @@ def test_a_difference_of_means_over_pairs_stays_on_the_scale():
 
 def test_unknown_coefficient():
     ours = stats.ratings_from_table([[0, 1], [0, 1]])
-    with pytest.raises(ConfigError, match="coefficient: found 'kappa', expected "):
+    with pytest.raises(ConfigError, match="coefficient is 'kappa'; expected one of "):
         stats.difference(ours, ours, "kappa")
 
 
 def test_all_is_no_coefficient():
     ours = stats.ratings_from_table([[0, 1], [0, 1]])
-    with pytest.raises(ConfigError, match="coefficient: found 'all', expected "):
+    with pytest.raises(ConfigError, match="coefficient is 'all'; expected one name"):
         stats.difference(ours, ours, "all")
 
 

@@ -64,5 +64,5 @@ def test_nothing_to_plan_by():
 
 @pytest.mark.parametrize("target", [0, -0.1, float("nan")])
 def test_a_width_is_above_zero(target):
-    with pytest.raises(ConfigError, match=r"target width: found .*, expected more than 0"):
+    with pytest.raises(ConfigError, match=r"target width is .*; expected more than 0"):
         plan_clusters(estimator(10), target)

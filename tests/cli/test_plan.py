@@ -95,7 +95,7 @@ def test_wrong_use(arguments, message):
 def test_no_plan_without_an_interval(file):
     with pytest.raises(ConfigError) as error:
         plan_images(read_coco(file), 0.1, AgreeSettings(bootstrap=0))
-    assert str(error.value) == ("bootstrap: found 0; a plan needs the interval of the data in hand")
+    assert str(error.value) == "bootstrap is 0; expected 40 or more: a plan needs an interval"
 
 
 @pytest.mark.parametrize("n_images", [19, 20])

@@ -68,8 +68,9 @@ def test_published_agreement_of_a_study(tmp_path):
     ("arguments", "message"),
     [
         (["no.csv"], "no.csv: no such file"),
-        (["{}", "--value", "label"], "the header does not tell"),
-        (["{}", "--by", "task"], "there is no column 'task'"),
+        (["{}", "--value", "label"], "has no column 'label'; columns: "),
+        (["{}", "--value", "valeu"], "; did you mean 'value'?"),
+        (["{}", "--by", "task"], "has no column 'task'"),
         (["{}", "--layout", "raters-x-units"], "its first column is called 'unit'"),
         (["{}", "--layout", "wide"], "Invalid value for '--layout'"),
         (["{}", "--output", "{}"], "is the table itself"),

@@ -79,7 +79,10 @@ def test_attributions_are_those_of_the_reader():
     ("text", "message"),
     [
         ('matchers = "greedy"', "unknown setting 'matchers'; did you mean 'matcher'?"),
-        ("colour = 1", "unknown setting 'colour'"),
+        ("colour = 1", "unknown setting 'colour'; expected one of similarity, iou_threshold, "),
+        ("iou = 0.5", "unknown setting 'iou'; did you mean 'iou_threshold'?"),
+        ('missing = "ignor"', "missing is 'ignor'; expected one of category, ignore; did you mean"),
+        ('attribution = "fles"', "expected one of annotator-key, image-records, files; did you"),
         ('iou_threshold = "high"', "iou_threshold is 'high': expected a list, got a text"),
         ('iou_threshold = [0.5, "x"]', "iou_threshold[1] is"),
         ("iou_threshold = []", "iou_threshold is empty"),

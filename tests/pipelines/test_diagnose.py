@@ -61,7 +61,11 @@ def test_nothing_in_common():
     ("settings", "names", "message"),
     [
         (SETTINGS, ["pair_similarly"], "diagnostic is 'pair_similarly'; expected one of pair_simi"),
-        (AgreeSettings(iou_threshold=(0.5, 0.7)), None, "found 2 thresholds, expected one"),
+        (
+            AgreeSettings(iou_threshold=(0.5, 0.7)),
+            None,
+            "has 2 numbers; expected one",
+        ),
     ],
 )
 def test_what_is_refused(data, settings, names, message):

@@ -99,7 +99,7 @@ def pairwise_metric(distance: str | Distance, numbers: FloatArray) -> Metric:
     if isinstance(distance, str):
         if (numbers < 0).any():
             raise ConfigError(
-                f"level ratio: found {numbers.min():g}, expected values of 0 or more; "
+                f"level ratio: a value is {numbers.min():g}; expected 0 or more; "
                 "for values around 0 use level interval"
             )
         return _tabled(lambda c, k: _ratio(numbers[c], numbers[k]), len(numbers))
@@ -107,7 +107,7 @@ def pairwise_metric(distance: str | Distance, numbers: FloatArray) -> Metric:
     row, column = numbers[np.repeat(some, len(some))], numbers[np.tile(some, len(some))]
     found = np.asarray(distance(row, column), np.float64)
     if found.shape != row.shape:
-        raise ConfigError(f"distance function: found shape {found.shape}, expected {row.shape}")
+        raise ConfigError(f"distance function returned shape {found.shape}; expected {row.shape}")
     square = found.reshape(len(some), len(some))
     if not np.isfinite(square).all() or (square < 0).any():
         raise ConfigError("distance function: expected finite distances of 0 or more")

@@ -37,6 +37,7 @@ from bboxqa.agreement.uncertainty.estimator import (
 from bboxqa.agreement.uncertainty.sum_table import SumTable
 from bboxqa.core.arrays import FloatArray, sum_by
 from bboxqa.core.errors import ConfigError
+from bboxqa.core.text import unknown_name
 
 
 def pairable_marginal(counts: UnitCounts) -> FloatArray:
@@ -85,7 +86,7 @@ def alpha(
     0.8276
     """
     if not callable(level) and level not in LEVELS:
-        raise ConfigError(f"level: found {level!r}, expected one of {', '.join(LEVELS)}")
+        raise ConfigError(f"level {unknown_name(level, LEVELS)}")
     if counts.n_values == 0:
         return undefined(NO_PAIR)
     if level == "nominal":

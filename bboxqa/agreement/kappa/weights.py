@@ -6,6 +6,7 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import ConfigError
+from bboxqa.core.text import unknown_name
 
 WEIGHTS = ("identity", "linear", "quadratic")
 
@@ -59,12 +60,13 @@ def agreement_weights(
         own = np.array(weights, np.float64)
     except (TypeError, ValueError):
         raise ConfigError(
-            f"weights: expected {', '.join(WEIGHTS)}, or {n_values} x {n_values} numbers"
+            f"weights are not numbers; expected {', '.join(WEIGHTS)}, or "
+            f"{n_values} x {n_values} numbers"
         ) from None
     if own.shape != (n_values, n_values):
         found = " x ".join(map(str, own.shape)) or repr(weights)
         raise ConfigError(
-            f"weights: found {found}, expected {n_values} x {n_values}, one row per value"
+            f"weights is {found}; expected {n_values} x {n_values}, one row per value"
         )
     if not np.isfinite(own).all() or (own < 0).any():
         raise ConfigError("weights: expected finite numbers, 0 or more")
@@ -84,7 +86,7 @@ def agreement_weights(
 
 def _named(weights: str, n_values: int, numbers: FloatArray | None) -> FloatArray | None:
     if weights not in WEIGHTS:
-        raise ConfigError(f"weights: found {weights!r}, expected one of {', '.join(WEIGHTS)}")
+        raise ConfigError(f"weights {unknown_name(weights, WEIGHTS)}")
     if weights == "identity":
         return None
     if n_values > _MOST_VALUES:

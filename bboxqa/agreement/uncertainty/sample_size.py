@@ -68,7 +68,7 @@ def plan_clusters(
     (8, 2, 0)
     """
     if not target_width > 0:
-        raise ConfigError(f"target width: found {target_width:g}, expected more than 0, as 0.05")
+        raise ConfigError(f"target width is {target_width:g}; expected more than 0, such as 0.05")
     n_clusters = len(estimator.clusters)
 
     def nothing(status: str, width: float = nan) -> Plan:

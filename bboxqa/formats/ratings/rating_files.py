@@ -6,6 +6,7 @@ import numpy as np
 
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.core.text import nearest, unknown_name
 from bboxqa.formats.ratings.header_names import (
     looks_like_annotators,
     looks_like_pictures,
@@ -27,6 +28,11 @@ from bboxqa.model.ratings import Ratings
 
 # Names of one kind are all alike; so many tell.
 _LOOKED_AT = 1000
+
+_NAME_COLUMNS = (
+    "Name the columns of the layout long with --unit, --annotator, --value, --by, --cluster and "
+    "--n-options."
+)
 
 LAYOUTS = ("long", "raters-x-units", "units-x-raters", "counts")
 
@@ -89,7 +95,7 @@ def read_ratings(
     (('no', 'yes'), array([1, 0], dtype=int32), 2)
     """
     if layout is not None and layout not in LAYOUTS:
-        raise ConfigError(f"layout is {layout!r}; expected one of {', '.join(LAYOUTS)}")
+        raise ConfigError(f"layout {unknown_name(layout, LAYOUTS)}")
     columns = {"unit": unit, "annotator": annotator, "value": value}
     if len(set(columns.values())) < len(columns):
         raise ConfigError("unit, annotator and value must be three different columns")
@@ -127,6 +133,10 @@ def _layout(table: TableFile, columns: dict[str, str]) -> str:
         long = any(map(names_of_annotators, header)) or not set(wanted[1:]).isdisjoint(header)
         if names_of_units(header[0]) and not long and not is_counts(table):
             return "units-x-raters"
+    # What differs from the default was named by the user.
+    absent = [name for field, name in columns.items() if name not in (field, *header)]
+    if absent:
+        raise DatasetError([_without_column(table, name) for name in absent], _NAME_COLUMNS)
     raise DatasetError(
         [
             f"{table.name}: line 1: the header does not tell what the table holds: "
@@ -173,6 +183,13 @@ def _hint(header: tuple[str, ...], columns: dict[str, str]) -> str:
     return f"If a row is one rating: {' '.join(options)}.\n"
 
 
+def _without_column(table: TableFile, name: str) -> str:
+    return (
+        f"{table.name}: line 1: has no column {name!r}; columns: {_listed(table.header)}"
+        f"{nearest(name, table.header)}"
+    )
+
+
 def _listed(names: tuple[str, ...]) -> str:
     shown = ", ".join(name or "(empty)" for name in names[:20])
     return f"{shown}, … ({len(names):,} in all)" if len(names) > 20 else shown
@@ -182,17 +199,14 @@ def _read_long(
     table: TableFile, columns: dict[str, str], *, of_units: bool
 ) -> dict[str | None, Ratings]:
     problems = [
-        f"{table.name}: line 1: there {'is no' if times == 0 else 'are several'} "
-        f"column{'s' if times else ''} {name!r}; expected one, columns are {_listed(table.header)}"
+        f"{table.name}: line 1: has several columns {name!r}; expected one"
+        if times
+        else _without_column(table, name)
         for name in dict.fromkeys(columns.values())
         if (times := table.header.count(name)) != 1
     ]
     if problems:
-        raise DatasetError(
-            problems,
-            "Name the columns of the layout long with --unit, --annotator, --value, --by, "
-            "--cluster and --n-options.",
-        )
+        raise DatasetError(problems, _NAME_COLUMNS)
     read = table.columns(list(dict.fromkeys([*columns.values(), *["state"] * of_units])))
     if of_units:
         read["category"] = with_missed(read["category"], read["state"])
