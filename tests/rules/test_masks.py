@@ -75,3 +75,27 @@ def test_two_ways_of_writing_masks():
     assert found.examples == ("/annotations/2/segmentation",)
     assert "R005" not in codes(masks(packed, packed))
     assert "R005" not in codes(masks(MASK, {**packed, "counts": "~"}))
+
+
+SLASHED = {"size": [80, 100], "counts": "/i01l10jl6"}
+
+
+def test_backslashes_that_became_slashes_are_one_finding():
+    content = masks(SLASHED, SLASHED, MASK)
+    content["annotations"][0]["area"] = 2
+    (found,) = findings(content, code="R006")
+    assert found.message == (
+        "/ stands for \\ in the compressed counts of 2 of 3 masks: with \\ they fill their size, "
+        "and 1 have the area that is written; expected \\"
+    )
+    # Only the area that is written proves that the mask is right.
+    assert [(edit.pointer, edit.value) for edit in found.edits] == [
+        ("/annotations/0/segmentation/counts", "\\i01l10jl6")
+    ]
+    assert "R002" not in codes(content)
+
+
+def test_slashes_that_no_backslashes_explain_are_unreadable():
+    content = masks({**SLASHED, "size": [80, 101]})
+    assert "R006" not in codes(content)
+    assert "R002" in codes(content)

@@ -51,7 +51,7 @@ def boxes(*last):
 def test_a_box_far_from_the_usual_size_is_found():
     (small, large) = found("Q002", boxes([1, 1, 2, 2], [0, 0, 99, 80], [0, 0, 30, 30]))
     assert small.message == (
-        'bbox is 2 × 2 px; the median area of boxes of "cat" is that of 20.5 × 20.5 px'
+        'bbox is 2 × 2 px, 4 px²; the median area of boxes of "cat" is 420 px²'
     )
     assert (small.pointer, large.pointer) == ("/annotations/30/bbox", "/annotations/31/bbox")
 
@@ -90,6 +90,12 @@ def test_usual_differences_and_few_images_say_nothing():
     assert not findings(on_images(1, 2, 3, 12, 3, 4, 9, 0), code="Q003")
     assert not findings(on_images(3, 4, 5, 90, 3, 4, 5), code="Q003")
     assert not findings(on_images(), code="Q003")
+
+
+def test_numbers_that_many_images_have_are_not_unusual():
+    images = {"images": [{}] * 20}
+    assert not findings({**on_images(*[1] * 12, *[9] * 8), **images}, code="Q003")
+    assert len(findings({**on_images(*[1] * 18, 9, 9), **images}, code="Q003")) == 2
 
 
 def test_medians_and_spreads_are_of_the_group():

@@ -7,6 +7,8 @@ import json
 
 import numpy as np
 
+from bboxqa.model.run_lengths import compress_counts
+
 __all__ = ["MUTATIONS", "clean", "mutant"]
 
 N_IMAGES = 8
@@ -190,6 +192,18 @@ def r005(document, rng):
     second["segmentation"] = {"size": [480, 640], "counts": "PPYo1"}
 
 
+def r006(document, rng):
+    annotation = one(document, rng)
+    x, y, *_ = annotation["bbox"]
+    # A run of 44 pixels is written with a backslash.
+    first = x * 480 + y
+    runs = [first, 44, 480 - 44, 44, 640 * 480 - first - 480 - 44]
+    counts = compress_counts(np.array(runs), 480, 640).decode()
+    assert "\\" in counts
+    annotation["segmentation"] = {"size": [480, 640], "counts": counts.replace("\\", "/")}
+    annotation["area"] = 88
+
+
 def keypoints(document, rng):
     for record in document["categories"]:
         record.update(keypoints=["a", "b"], skeleton=[])
@@ -315,6 +329,7 @@ MUTATIONS = {
     "R003": crowds,
     "R004": update(one, {"iscrowd": 1}),
     "R005": r005,
+    "R006": r006,
     "K001": keypoints,
     "C001": lambda d, rng: d["categories"][0].update(id=2),
     "C002": lambda d, rng: d["categories"][0].update(name="dog"),

@@ -5,12 +5,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from bboxqa.core.json_values import pointer_to
+from bboxqa.core.text import count
 from bboxqa.formats.document.annotation_columns import Form
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect, row_edits, summary_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.slashed_masks import slashed_masks, with_backslashes
 
 
 def _not_crowd(row: int) -> tuple[Edit, ...]:
@@ -45,7 +47,8 @@ def _counts(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     rles = document.annotations.rles
     pixels = rles.size.prod(axis=1)
     unread = rles.problem > 0
-    wrong = np.flatnonzero(unread | (rles.total != pixels))
+    explained = np.isin(rles.row, document.once(slashed_masks).row)
+    wrong = np.flatnonzero((unread | (rles.total != pixels)) & ~explained)
 
     def describe(place: int) -> Defect:
         mask = int(wrong[place])
@@ -62,6 +65,31 @@ def _counts(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 
     if len(wrong):
         yield Hits(rles.row[wrong], describe)
+
+
+def _slashes(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    slashed = document.once(slashed_masks)
+    rows, proven = slashed.row, slashed.row[slashed.has_area]
+
+    def edits(row: int) -> tuple[Edit, ...]:
+        counts = document.record(row)["segmentation"]["counts"]
+        pointer = pointer_to("annotations", row, "segmentation", "counts")
+        return (Edit(pointer, "replace", with_backslashes(counts)),)
+
+    if len(rows):
+        n_masks = len(document.annotations.rles.row)
+        found = summary_defect(
+            f"/ stands for \\ in the compressed counts of {len(rows):,} of "
+            f"{count(n_masks, 'mask')}: with \\ they fill their size, and {len(proven):,} have "
+            "the area that is written; expected \\",
+            "annotations",
+            rows,
+            "segmentation",
+            "counts",
+            expected="characters from '0' to 'o'",
+            edits=row_edits(proven, edits),
+        )
+        yield from described_hits([found])
 
 
 def _all_crowds(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -209,5 +237,26 @@ RULES = (
             {"segmentation": {"size": [80, 100], "counts": [810, 600, 6590]}},
         ]},
         check=_mixed,
+    ),
+    Rule(
+        code="R006",
+        title="backslashes of compressed masks are written as slashes",
+        severity=Severity.ERROR,
+        scope="data set",
+        breaks="""pycocotools does not notice, and reads another mask: IoU and training use shapes
+            that nobody drew.""",
+        explanation="""Compressed counts use the characters from '0' to 'o', so a backslash but no
+            slash. Programs that make paths of one system of those of another replace backslashes
+            anywhere in the file. With backslashes the counts can be read, and add up to the size of
+            the mask. The fix puts them back where the area of the mask then is the one that is
+            written.""",
+        bad={"annotations": [
+            {"segmentation": {"size": [80, 100], "counts": "/i01l10jl6"}, "area": 2},
+        ]},
+        good={"annotations": [
+            {"segmentation": {"size": [80, 100], "counts": "\\i01l10jl6"}, "area": 2},
+        ]},
+        check=_slashes,
+        fix="safe",
     ),
 )  # fmt: skip
