@@ -31,7 +31,7 @@ class _Group(click.Group):
 @click.group(
     cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
 )
-@click.version_option(__version__, prog_name="bboxqa")
+@click.version_option(__version__, "-V", "--version", prog_name="bboxqa")
 def cli() -> None:
     """Validate image annotations, and measure how far annotators agree.
 

@@ -88,7 +88,13 @@ if TYPE_CHECKING:
     "Join images of several files by all of file_name (path, default), without folders (name), or "
     "also without suffix and Roboflow's .rf.HASH (stem).",
 )
-@click.option("--filter", metavar="GLOB", help="In a folder, read only files whose names match.")
+@click.option(
+    "--pattern",
+    "--filter",
+    "filter",
+    metavar="GLOB",
+    help="In a folder, read only files whose names match.",
+)
 @click.option(
     "--min-alpha",
     type=float,

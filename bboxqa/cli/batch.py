@@ -205,6 +205,8 @@ def _reporting(log_format: str) -> "Iterator[Callable[[Step], None]]":
 
         def report(step: "Step") -> None:
             if progress is None:
+                if log_format == "text" and step.reused and step.row.passed:
+                    return
                 click.echo(_line_of(step, log_format), err=True)
             else:
                 progress("projects", step.done, step.total)
@@ -241,6 +243,11 @@ def _show(result: "BatchResult", out: Path) -> None:
     from bboxqa.core.text import count
 
     rows = result.rows
+    said = result.worse or result.found.unreadable or result.found.left_alone
+    if result.n_reused == len(rows) and result.passed and not said:
+        page = out / "index.html"
+        click.echo(f"{count(len(rows), 'project')}, unchanged since the last run: {page}")
+        return
     click.echo(
         f"{count(len(rows), 'project')}, {result.n_reused:,} unchanged; "
         + ", ".join(

@@ -10,6 +10,11 @@ import click
 if TYPE_CHECKING:
     from bboxqa.model.settings import AgreeSettings
 
+# One name in all commands, beside that of earlier versions; the last is that of the parameter.
+_OUTPUTS = {
+    "--out": ("-o", "--out", "--output", "out"),
+    "--output": ("-o", "--out", "--output", "output"),
+}
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -35,6 +40,8 @@ class Size(click.ParamType):  # type: ignore[type-arg]
                 f"{value!r} is not a size; expected a number and a unit, such as 2GB", param, ctx
             )
         number, unit, binary = found.groups()
+        if not unit and not str(value).strip().upper().endswith("B"):
+            self.fail(f"{value!r} has no unit; expected such as {number}MB", param, ctx)
         factor = _UNITS[unit.upper()]
         if binary:
             factor = 1 << 10 * "KMGT".index(unit.upper()) + 10 if unit else 1
@@ -50,8 +57,9 @@ def files_argument(metavar: str = "FILE…|DIR") -> Callable[[_Command], _Comman
 
 
 def path_option(name: str, text: str, metavar: str = "FILE") -> Callable[[_Command], _Command]:
-    """Return an option that takes the path of a file or folder."""
-    return click.option(name, type=click.Path(path_type=Path), metavar=metavar, help=text)
+    """Return an option that takes the path of a file or folder; what is written has ``-o``."""
+    names = _OUTPUTS.get(name, (name,))
+    return click.option(*names, type=click.Path(path_type=Path), metavar=metavar, help=text)
 
 
 def choice_option(

@@ -33,7 +33,14 @@ _LISTED = {"text": 10, "html": 100}
     metavar="GLOB:CODES",
     help="Not these rules in files whose names match. Can be given several times.",
 )
-@choice_option("--output-format", names(), "What is printed", "text")
+@click.option(
+    "--format",
+    "--output-format",
+    "output_format",
+    type=click.Choice(names()),
+    default="text",
+    help="What is printed; default text.",
+)
 @choice_option(
     "--fail-on",
     ("error", "warning", "info"),

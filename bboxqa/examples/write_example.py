@@ -33,12 +33,7 @@ def write_example(name: str, folder: Path) -> list[Path]:
     """Write an example: its annotations where it has any, its pictures, and its walk-through."""
     if name not in EXAMPLES:
         raise ValueError(f"no example is called {name!r}; choose one of {', '.join(EXAMPLES)}")
-    contents: dict[str, bytes] = {}
-    if name in SCENES:
-        contents[f"{name}.json"] = example_file(name).read_bytes()
-    for picture in _PICTURES[name]:
-        contents[f"{picture}.png"] = example_picture(picture).read_bytes()
-    contents[f"{name}.txt"] = EXAMPLES[name]().text().encode()
+    contents = _contents(name)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -46,3 +41,23 @@ def write_example(name: str, folder: Path) -> list[Path]:
     for file_name, content in contents.items():
         write_atomically(folder / file_name, content)
     return [folder / file_name for file_name in contents]
+
+
+def is_written(name: str, folder: Path) -> bool:
+    """Return whether a folder holds all files of an example, unchanged."""
+    contents = _contents(name).items()
+    return all(
+        (folder / file).is_file() and (folder / file).read_bytes() == content
+        for file, content in contents
+    )
+
+
+def _contents(name: str) -> dict[str, bytes]:
+    """Return the files of an example by name."""
+    contents: dict[str, bytes] = {}
+    if name in SCENES:
+        contents[f"{name}.json"] = example_file(name).read_bytes()
+    for picture in _PICTURES[name]:
+        contents[f"{picture}.png"] = example_picture(picture).read_bytes()
+    contents[f"{name}.txt"] = EXAMPLES[name]().text().encode()
+    return contents

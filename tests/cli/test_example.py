@@ -18,8 +18,13 @@ def test_an_example_is_walked_through_and_written(name, tmp_path):
     folder = tmp_path / f"bboxqa-example-{name}"
     assert (folder / f"{name}.txt").read_text() in done.stdout + "\n"
     again = run("example", name, cwd=tmp_path)
-    assert again.returncode == 2
-    assert "is not empty; name another folder, or add --force" in again.stderr
+    assert again.returncode == 0
+    shown = [line for line in done.stdout.splitlines() if not line.startswith("Written: ")]
+    assert again.stdout.splitlines() == [*shown, f"Already there: {folder.name}"]
+    (folder / f"{name}.txt").write_text("mine")
+    third = run("example", name, cwd=tmp_path)
+    assert third.returncode == 2
+    assert "is not empty; name another folder, or add --force" in third.stderr
 
 
 def test_help_names_all_examples():
