@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from bboxqa.batch.keys import local_key
 from bboxqa.batch.projects.discovery import SPLITS, Project
 from bboxqa.batch.result_folders import FAILURE, RECORD, filled, folder_of, note_failure
 from bboxqa.batch.rows import (
@@ -60,6 +61,8 @@ def run_project(
     key: str,
     count_all: CountAll | None = None,
     validate_beside: RunElsewhere | None = None,
+    *,
+    check_key: bool = False,
 ) -> Row:
     """Validate and measure one project, and write its folder.
 
@@ -68,7 +71,10 @@ def run_project(
 
     `key` is that of `result_key`. Without `count_all`, which is as for `agree_with`, a second
     process validates where that saves time; with it, `validate_beside` may validate elsewhere.
+    With `check_key`, a project that no longer has the key fails: files may be replaced while it
+    waits for its turn.
     """
+    given = settings
     is_long = worth_two_processes(project.size, settings.memory)
     if is_long and count_all is None and can_fork():
         validate_beside = second_process
@@ -77,6 +83,8 @@ def run_project(
         settings = replace(settings, memory=half)
     try:
         begun = _stamps(project)
+        if check_key:
+            _check_key(project, given, key)
         with filled(folder_of(out, project.name)) as scratch:
             row, keep, log = _run(project, settings, scratch, count_all, validate_beside)
             _check_unchanged(project, begun)
@@ -96,6 +104,12 @@ def run_project(
 def _stamps(project: Project) -> list[tuple[int, int]]:
     """Return size and time of each file, which tell whether it has changed."""
     return [(stat.st_size, stat.st_mtime_ns) for stat in (f.stat() for f in project.files)]
+
+
+def _check_key(project: Project, settings: Settings, key: str) -> None:
+    """Refuse a project that changed since its key was computed."""
+    if local_key(project, settings) != key:
+        raise OutputError(f"{project.folder}: changed after the run had begun; run the same again")
 
 
 def _check_unchanged(project: Project, begun: list[tuple[int, int]]) -> None:

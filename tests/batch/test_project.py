@@ -19,6 +19,7 @@ from bboxqa.batch.project import recorded, run_project
 from bboxqa.batch.projects.discovery import discover
 from bboxqa.batch.result_folders import folder_of
 from bboxqa.batch.rows import Row, Settings, settings_of
+from bboxqa.batch.workers.transport import run_packed, run_task
 from bboxqa.core import parallel
 from bboxqa.core.errors import ConfigError
 
@@ -426,6 +427,22 @@ def test_what_changes_while_it_is_read_is_not_kept(tmp_path, monkeypatch):
     assert recorded(tmp_path / "out", "p") is None
     monkeypatch.undo()
     assert done(tmp_path, differing()).status == "measured"
+
+
+def test_what_is_replaced_while_it_waits_is_not_kept_as_the_result_of_what_was_there(tmp_path):
+    write(tmp_path / "root" / "p" / "x.json", differing())
+    waiting = only(tmp_path / "root")
+    task = (waiting, local_key(waiting, PLAIN))
+    write(tmp_path / "root" / "p" / "x.json", differing((40, 40, 20, 20)))
+    row = run_task(task, PLAIN, tmp_path / "out")
+    assert row.status == "failed"
+    assert row.message.endswith("p: changed after the run had begun; run the same again")
+    packed = run_packed(task, PLAIN, tmp_path)
+    assert packed.row == row
+    write(tmp_path / "root" / "p" / "x.json", differing())
+    assert recorded(tmp_path / "out", "p") is None
+    assert run_task(task, PLAIN, tmp_path / "out").status == "measured"
+    assert recorded(tmp_path / "out", "p")[0] == task[1]
 
 
 def test_what_needs_more_memory_is_tried_again_with_more(tmp_path, monkeypatch):

@@ -34,7 +34,7 @@ def run_task(task: Task, settings: Settings, out: Path) -> Row:
     """Run a project on this machine, and write its folder; see `run_project`."""
     project, key = task
     if not isinstance(project, Stored):
-        return run_project(project, settings, out, key)
+        return run_project(project, settings, out, key, check_key=True)
     # The next run removes what a killed one leaves here.
     scratch = out / "projects"
     scratch.mkdir(parents=True, exist_ok=True)
@@ -61,7 +61,9 @@ def run_packed(
                     row = run_project(local, settings, out, key, count_all, validate_beside)
                 return _named(project, row, _files(out, project), root)
             _check_shared(project)
-            row = run_project(project, settings, out, key, count_all, validate_beside)
+            row = run_project(
+                project, settings, out, key, count_all, validate_beside, check_key=True
+            )
             return PackedResult(project, row, _files(out, project))
     except (OSError, BboxqaError) as error:
         return PackedResult(project, failed_row(project, error), ())
