@@ -1,6 +1,7 @@
 """Exceptions whose text a command can print as it is."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from pathlib import Path
 
 _SHOWN = 20
 
@@ -29,8 +30,9 @@ class DatasetError(BboxqaError):
         How to go on.
     total : int, optional
         The number of problems, where `problems` has only the first of them.
-    contents : mapping of str to sequence of str, optional
-        The problems that stand in the content of a file, by the name of the file.
+    files : sequence of path or None, optional
+        For each problem the file in whose content it stands; None for other problems, such as
+        those of several files together. By default all are None.
 
     Examples
     --------
@@ -47,12 +49,12 @@ class DatasetError(BboxqaError):
         advice: str = "",
         *,
         total: int | None = None,
-        contents: Mapping[str, Sequence[str]] | None = None,
+        files: Sequence[Path | None] | None = None,
     ) -> None:
         self.problems = tuple(problems)
         self.advice = advice
         self.total = len(self.problems) if total is None else total
-        self.contents = dict(contents or {})
+        self.files = (None,) * len(self.problems) if files is None else tuple(files)
         super().__init__(self.problems, advice)
 
     def __str__(self) -> str:

@@ -92,7 +92,7 @@ def read_coco(
             progress=progress,
         )
     except DatasetError as error:
-        if not error.contents:
+        if not any(error.files):
             raise
         raise _with_findings(error, memory) from None
 
@@ -100,25 +100,24 @@ def read_coco(
 def _with_findings(error: DatasetError, memory: int | None) -> DatasetError:
     """Return the error with the findings of `validate` in place of the reader's words."""
     lines: list[str] = []
-    files: list[str] = []
-    replaced: set[str] = set()
+    files: list[Path] = []
     n_left_out, mends = 0, True
-    for name, problems in error.contents.items():
+    for path in dict.fromkeys(path for path in error.files if path is not None):
         # The rules look at COCO files only.
-        if format_of(Path(name)) is not COCO:
+        if format_of(path) is not COCO:
             continue
-        found, n_found, safe = _causes(name, memory)
+        found, n_found, safe = _causes(path, memory)
         if found:
-            files.append(name)
-            replaced.update(problems)
+            files.append(path)
             lines += found
             n_left_out += n_found - len(found)
             mends &= safe
     if not files:
         return error
     # What concerns the annotators or several files is not in the content of one.
-    rest = [problem for problem in error.problems if problem not in replaced]
-    command = "bboxqa validate " + shlex.join(files[:_FILES_NAMED])
+    of_files = zip(error.problems, error.files, strict=True)
+    rest = [problem for problem, path in of_files if path not in files]
+    command = "bboxqa validate " + shlex.join(map(str, files[:_FILES_NAMED]))
     if mends and not rest:
         advice = f"This is mended safely, in a copy, by: {command} --fix"
     else:
@@ -127,7 +126,7 @@ def _with_findings(error: DatasetError, memory: int | None) -> DatasetError:
     return DatasetError(lines[:_LISTED], advice, total=len(lines) + n_left_out)
 
 
-def _causes(name: str, memory: int | None) -> tuple[list[str], int, bool]:
+def _causes(path: Path, memory: int | None) -> tuple[list[str], int, bool]:
     """Return what the rules find in a file of that which stops reading.
 
     Where there are no errors, a file may still be refused for a warning, such as its encoding.
@@ -148,7 +147,7 @@ def _causes(name: str, memory: int | None) -> tuple[list[str], int, bool]:
     from bboxqa.rules.facts.document import Document
     from bboxqa.rules.runner import validate_documents
 
-    document = Document(read_path(Path(name), name, memory=memory))
+    document = Document(read_path(path, str(path), memory=memory))
     report = validate_documents([document], ValidateSettings(select=_STOPPING), _DESCRIBED)
     errors = [each for each in report.findings if each.severity is Severity.ERROR]
     # A value that is missing is a warning where readers do without it.

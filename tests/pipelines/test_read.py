@@ -152,6 +152,19 @@ def test_findings_of_one_file_beside_the_reader_of_another(tmp_path):
     ]
 
 
+def test_problems_between_files_stay_beside_the_findings_of_one(tmp_path):
+    bad = [*pair(), annotation(3, rater="ann", bbox=[5, 5, -1, 5])]
+    paths = [
+        write(tmp_path / "a.json", document(pair(), [image(1, width=60, height=70)])),
+        write(tmp_path / "b.json", document(bad, [image(1, width=50, height=70)])),
+    ]
+    finding, shared = refused(paths, attribution="annotator-key").problems
+    assert finding.startswith(f"{paths[1]}:")
+    assert ": B001 error annotation 3 " in finding
+    assert shared.startswith(f"{paths[1]}: image ")
+    assert shared.endswith(" is 50 × 70; another record of it says 60 × 70")
+
+
 @pytest.mark.parametrize("source", ["none.json", "folder"])
 def test_files_that_cannot_be_opened_are_not_looked_at_by_rules(source, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)

@@ -3,6 +3,7 @@
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from bboxqa.core.errors import DatasetError
@@ -22,7 +23,7 @@ from bboxqa.formats.document.record_list import RecordList
 
 
 def read_fallback(
-    document: RawDocument, records: Mapping[str, RecordList], builder: ColumnsBuilder
+    document: RawDocument, records: Mapping[str, RecordList], builder: ColumnsBuilder, path: Path
 ) -> tuple[list[Image], list[Category]]:
     """Convert the records of a file one by one, and return its images and categories.
 
@@ -36,13 +37,15 @@ def read_fallback(
     records : mapping of str to RecordList
         By the name of the list.
     builder : ColumnsBuilder
+    path : Path
+        The file, for errors.
 
     Raises
     ------
     DatasetError
         If the file is not json in UTF-8, or not an object with the three lists of COCO.
     """
-    _check(document)
+    _check(document, path)
     report = _Report(document.name, builder.problems)
     images = [_image(*each, report) for each in _labelled(records["images"], 0, "images", report)]
     labelled = _labelled(records["categories"], 0, "categories", report)
@@ -59,7 +62,7 @@ def read_fallback(
     )
 
 
-def _check(document: RawDocument) -> None:
+def _check(document: RawDocument, path: Path) -> None:
     """Refuse a document of which only a part can be read."""
     name = document.name
     problems = [f"{name}: not json at byte {offset:,}: {why}" for offset, why in document.broken]
@@ -70,7 +73,7 @@ def _check(document: RawDocument) -> None:
     elif document.encoding and document.text[:3] != BYTE_ORDER_MARK:
         problems.append(f"{name}: is {document.encoding}; expected UTF-8")
     if problems:
-        raise DatasetError(problems, contents={name: problems})
+        raise DatasetError(problems, files=[path] * len(problems))
     advice = "A COCO file is an object with the lists images, annotations and categories."
     if not isinstance(document.top, dict):
         found = "a list" if isinstance(document.top, list) else _shortened(document.top)
@@ -81,7 +84,7 @@ def _check(document: RawDocument) -> None:
             found = "missing" if value is _ABSENT else f"a {type(value).__name__}"
             problems.append(f"{name}: {key} is {found}; expected a list")
     if problems:
-        raise DatasetError(problems, advice, contents={name: problems})
+        raise DatasetError(problems, advice, files=[path] * len(problems))
 
 
 class _Report:

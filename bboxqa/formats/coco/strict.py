@@ -80,13 +80,13 @@ def read_file(
             from bboxqa.formats.coco.fallback import read_fallback
             from bboxqa.formats.document.tolerant import read_records
 
-            images, categories = read_fallback(*read_records(text, name), builder)
+            images, categories = read_fallback(*read_records(text, name), builder, path)
         builder.problems += [
             *_number("images", name, images),
             *_number("categories", name, categories),
         ]
         if builder.problems:
-            raise DatasetError(builder.problems, contents={name: builder.problems})
+            raise DatasetError(builder.problems, files=[path] * len(builder.problems))
         source = Source(name, size, _blake2b(path) if digest else None)
     return AnnotationFile(source, images, categories, builder.done())
 
@@ -123,7 +123,7 @@ def _size(path: Path) -> int:
         raise DatasetError([f"{path}: cannot be read: {error.strerror}"]) from None
     if size == 0:
         problem = f"{path}: the file is empty"
-        raise DatasetError([problem], "Export it again.", contents={str(path): [problem]})
+        raise DatasetError([problem], "Export it again.", files=[path])
     return size
 
 

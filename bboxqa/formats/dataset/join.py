@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
@@ -26,23 +27,32 @@ _CHUNK = 1 << 20
 class _Joined:
     """The tables of the data set, while files are added, and the problems found."""
 
+    paths: dict[AnnotationFile, Path]
     images: dict[str, int] = field(default_factory=dict)
     sizes: dict[str, tuple[int, int]] = field(default_factory=dict)
     categories: dict[str, int] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
-    contents: dict[str, list[str]] = field(default_factory=dict)
+    origins: list[Path | None] = field(default_factory=list)
 
     def add(self, file: AnnotationFile, problems: Iterable[str]) -> None:
-        """Add problems that stand in the content of one file, without its name."""
-        name = file.source.name
-        named = [f"{name}: {problem}" for problem in problems]
-        if named:
-            self.problems += named
-            self.contents.setdefault(name, []).extend(named)
+        """Add problems that stand in the content of one file."""
+        self._add(file, problems, self.paths[file])
+
+    def add_shared(self, file: AnnotationFile, problems: Iterable[str]) -> None:
+        """Add problems of a file that its content alone does not show."""
+        self._add(file, problems, None)
+
+    def _add(self, file: AnnotationFile, problems: Iterable[str], origin: Path | None) -> None:
+        before = len(self.problems)
+        self.problems += [f"{file.source.name}: {problem}" for problem in problems]
+        self.origins += [origin] * (len(self.problems) - before)
 
 
 def join(
-    files: Sequence[AnnotationFile], attribution: Attribution, memory: int | None = None
+    files: Sequence[AnnotationFile],
+    paths: Sequence[Path],
+    attribution: Attribution,
+    memory: int | None = None,
 ) -> Dataset:
     """Return one data set from all files.
 
@@ -50,6 +60,8 @@ def join(
     ----------
     files : sequence of AnnotationFile
         At least one.
+    paths : sequence of Path
+        Where each file is, for errors.
     attribution : Attribution
         Who annotated what in the files.
 
@@ -59,7 +71,7 @@ def join(
         With every reference to an unknown id, duplicate id, negative size, annotation by an
         annotator who was not asked, and contradiction between the files.
     """
-    joined = _Joined()
+    joined = _Joined(dict(zip(files, paths, strict=True)))
     labels = [[_label(image) for image in file.images] for file in files]
     for file, image_labels in zip(files, labels, strict=True):
         _add_tables(joined, file, image_labels, several=len(files) > 1)
@@ -80,7 +92,7 @@ def join(
     for file, part, author, asked in parts:
         _assign(joined, assigned, file, part, author, asked, number)
     if joined.problems:
-        raise DatasetError(joined.problems, contents=joined.contents)
+        raise DatasetError(joined.problems, files=joined.origins)
     if assigned.sum(1).max() < 2:
         raise NothingToCompareError(
             [
@@ -144,7 +156,6 @@ def _add_tables(
     joined: _Joined, file: AnnotationFile, labels: Sequence[str], *, several: bool
 ) -> None:
     """Add the images and categories of one file."""
-    name = file.source.name
     for image, label in zip(file.images, labels, strict=True):
         if not image.file_name and several:
             problem = f"image {image.id!r} has no file_name; expected one, since images of "
@@ -160,10 +171,9 @@ def _add_tables(
             continue
         before = joined.sizes.setdefault(label, (width, height))
         if before != (width, height):
-            joined.problems.append(
-                f"{name}: image {label!r} is {width} × {height}; "
-                f"another record of it says {before[0]} × {before[1]}"
-            )
+            problem = f"image {label!r} is {width} × {height}"
+            other = f"another record of it says {before[0]} × {before[1]}"
+            joined.add_shared(file, [f"{problem}; {other}"])
     for category in file.categories:
         joined.categories.setdefault(clean(category.name), 0)
 
@@ -180,12 +190,16 @@ def _check_categories(joined: _Joined, files: Sequence[AnnotationFile]) -> None:
         table = {category.id: clean(category.name) for category in file.categories}
         for name, before in tables:
             names, names_before = set(table.values()), set(before.values())
-            joined.problems += [
-                f"{file.source.name}: category {number} is {label!r}; in {name} it is "
-                f"{before[number]!r}, and neither file has both names"
-                for number, label in table.items()
-                if label not in names_before and before.get(number, label) not in names | {label}
-            ]
+            joined.add_shared(
+                file,
+                (
+                    f"category {number} is {label!r}; in {name} it is {before[number]!r}, and "
+                    "neither file has both names"
+                    for number, label in table.items()
+                    if label not in names_before
+                    and before.get(number, label) not in names | {label}
+                ),
+            )
         if all(table != before for _, before in tables):
             tables.append((file.source.name, table))
 
@@ -266,11 +280,14 @@ def _assign(
     number: dict[str, int],
 ) -> None:
     """Mark in `assigned` who was asked about which image of one file."""
-    name, ids = file.source.name, file.columns.id[part.place]
-    joined.problems += [
-        f"{name}: annotation {ids[row]}: does not name its annotator; the others do"
-        for row in np.flatnonzero(author < 0).tolist()
-    ]
+    ids = file.columns.id[part.place]
+    joined.add_shared(
+        file,
+        (
+            f"annotation {ids[row]}: does not name its annotator; the others do"
+            for row in np.flatnonzero(author < 0).tolist()
+        ),
+    )
     listed = np.zeros(len(assigned), np.bool_)
     lists: dict[tuple[str, ...], list[int]] = {}
     for image, names in zip(part.image_of_record.tolist(), asked, strict=True):

@@ -93,7 +93,8 @@ def read_dataset(
 
     read = with_join_names(_read_all(files, read_one), join_by)
     check_memory(str(files[0]), sum(len(each.columns.id) for each in read), memory)
-    data = join(read, attribute(read, names, annotator_key=annotator_key, way=attribution), memory)
+    attributed = attribute(read, names, annotator_key=annotator_key, way=attribution)
+    data = join(read, files, attributed, memory)
     del read
     trim_memory()
     return data
@@ -104,7 +105,7 @@ def _read_all(
 ) -> list[AnnotationFile]:
     """Read all files, or raise the problems of all of them."""
     problems: list[str] = []
-    contents: dict[str, Sequence[str]] = {}
+    origins: list[Path | None] = []
     read = []
     for file in files:
         try:
@@ -113,7 +114,7 @@ def _read_all(
             if len(files) == 1:
                 raise
             problems += error.problems
-            contents |= error.contents
+            origins += error.files
     if problems:
-        raise DatasetError(problems, contents=contents)
+        raise DatasetError(problems, files=origins)
     return read
