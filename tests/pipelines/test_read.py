@@ -182,3 +182,11 @@ def test_the_package_reads_alike(tmp_path):
     path = write(tmp_path / "a.json", "")
     with pytest.raises(bboxqa.DatasetError, match="F001 error"):
         bboxqa.read_coco(path)
+
+
+@pytest.mark.parametrize(
+    "text", ["<!DOCTYPE html><html><body>Log in", "  <html>", "<?xml version='1.0'?>"]
+)
+def test_a_page_in_place_of_json_is_named(text, tmp_path):
+    (problem,) = refused(write(tmp_path / "a.json", text)).problems
+    assert problem.endswith("F001 error the file looks like HTML or XML; expected a JSON object")

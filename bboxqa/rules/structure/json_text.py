@@ -47,7 +47,7 @@ def _break(reading: RawDocument, offset: int, why: str, *, is_end: bool) -> str:
     if not reading.size:
         return "the file is empty; expected a JSON object"
     for mark, what in _OTHERS:
-        if reading.text[:8].startswith(mark):
+        if reading.text[:_HEAD].lstrip().startswith(mark):
             return f"the file looks like {what}; expected a JSON object"
     if offset >= len(reading.text):
         return f"the file ends at byte {offset:,}, before the document does"
