@@ -23,6 +23,7 @@ from bboxqa.agreement.consistency import cronbach
 from bboxqa.agreement.kappa import choice
 from bboxqa.agreement.over_time import label_agreement as over_time
 from bboxqa.agreement.scales import SCALES
+from bboxqa.agreement.uncertainty import estimator
 from bboxqa.cli import cli
 from bboxqa.core.errors import DatasetError
 from bboxqa.diagnostics import association
@@ -182,7 +183,7 @@ def test_every_status_is_documented():
             association,
             choice,
             cronbach,
-            cronbach,
+            estimator,
             nominal,
             over_time,
             registry,

@@ -9,7 +9,11 @@ from bboxqa.pipelines.settings import agree_settings_from, read_agree_settings
 
 @pytest.mark.parametrize("name", bundled_configs())
 def test_bundled_files_name_what_there_is(name):
-    agree_settings_from(read_agree_settings(name))
+    values = read_agree_settings(name)
+    settings = agree_settings_from(values)
+    assert values
+    for key, value in values.items():
+        assert getattr(settings, key) == (tuple(value) if isinstance(value, list) else value)
 
 
 @pytest.mark.parametrize(

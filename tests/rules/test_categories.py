@@ -234,4 +234,10 @@ def test_whatever_stands_there_nothing_crashes(categories, used):
         "images": [], "categories": categories,
         "annotations": [{"id": n, "category_id": number} for n, number in enumerate(used)],
     })  # fmt: skip
-    report_of(text, text, **ONLY_C)
+    report = report_of(text, text, **ONLY_C)
+    assert sum(report.counts.values()) >= len(report.findings)
+    n_records = {"categories": len(categories), "annotations": len(used)}
+    for finding in report.findings:
+        part, _, row = finding.pointer.removeprefix("/").partition("/")
+        assert part in n_records
+        assert not row or int(row.split("/")[0]) < n_records[part]
