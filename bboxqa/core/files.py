@@ -90,7 +90,12 @@ def write_fixed(source: Path, text: bytes | mmap.mmap, *, in_place: bool) -> Pat
     target = source.resolve()
     rights = target.stat().st_mode
     write_atomically(_copy_of(source), target.read_bytes())
-    write_atomically(target, text)
+    try:
+        write_atomically(target, text)
+    except OutputError:
+        # The file is as it was; its copy would only keep the next run from writing one.
+        _copy_of(source).unlink(missing_ok=True)
+        raise
     for path in (_copy_of(source), target):
         path.chmod(rights)
     return source

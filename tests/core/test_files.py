@@ -10,7 +10,13 @@ from pathlib import Path
 import pytest
 
 from bboxqa.core.errors import OutputError
-from bboxqa.core.files import UNFINISHED_FOLDERS, filled_folder, unfinished, write_atomically
+from bboxqa.core.files import (
+    UNFINISHED_FOLDERS,
+    filled_folder,
+    unfinished,
+    write_atomically,
+    write_fixed,
+)
 from bboxqa.core.interrupts import PLACED
 
 
@@ -203,3 +209,18 @@ def test_a_process_killed_while_it_replaces_a_folder_leaves_no_mark(old):
     assert left(old) == ["a.csv", "mine.txt"]
     (unfinished_folder,) = old.parent.glob(UNFINISHED_FOLDERS)
     assert left(unfinished_folder) == ["record.json"]
+
+
+def test_room_for_the_copy_only_leaves_no_copy(tmp_path):
+    resource = pytest.importorskip("resource")
+    path = tmp_path / "a.json"
+    path.write_bytes(b"old")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        with pytest.raises(OutputError, match=r"a\.json: cannot be written"):
+            write_fixed(path, b"new" * 1000, in_place=True)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert [file.name for file in tmp_path.iterdir()] == ["a.json"]
+    assert path.read_bytes() == b"old"

@@ -226,6 +226,15 @@ def _counts(cells: LabelColumn) -> IndexArray:
 
 def _from_counts(table: TableFile, wide: _Wide) -> Ratings:
     """Return as many ratings as are counted; annotators are unknown and have no names."""
+    nameless = [place for place, name in enumerate(wide.column_names, start=1) if not name]
+    if nameless:
+        raise DatasetError(
+            [
+                f"{table.name}: line 1: column {place} of the counts has no name"
+                for place in nameless
+            ],
+            "Name each column by the value that it counts.",
+        )
     amounts = _counts(wide.cells).reshape(wide.shape)
     _refuse_no_counts(table, wide, amounts)
     n_units, n_values = amounts.shape

@@ -256,7 +256,9 @@ def _are_times(row: Sequence[str], first: int, formats: int, parts: int) -> bool
         times = [milliseconds(field, "ms" if kind == "ms" else "s") for field in fields]
         known = [time[0] for time in times if time is not None]
         if kind != "frames" and (
-            known[0] > known[1] or (parts == 3 and known[1] - known[0] != known[2])
+            len(known) < parts
+            or known[0] > known[1]
+            or (parts == 3 and known[1] - known[0] != known[2])
         ):
             return False
     return True

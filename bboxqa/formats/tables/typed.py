@@ -10,6 +10,7 @@ import numpy as np
 
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import clean
 from bboxqa.model.labels import Coder, LabelColumn, label_of
 
 # Few enough rows to stay in the processor's cache.
@@ -31,6 +32,11 @@ class JsonLines:
             )
         first = next(self._chunks())
         self.header = tuple(dict.fromkeys(key for record in first for key in record))
+        if not self.header:
+            raise DatasetError(
+                [f"{name}: line 1: is an object without keys; expected the names of columns"],
+                'Write a rating on each line, such as {"unit": 1, "ann": "cat", "bob": "dog"}.',
+            )
 
     def _lines(self) -> Iterator[tuple[int, str]]:
         lines = enumerate(io.StringIO(self._text, newline=""), start=1)
@@ -130,7 +136,8 @@ class Parquet:
             self._file = parquet.ParquetFile(pa.BufferReader(data))
         except (pa.ArrowException, OSError) as error:
             raise DatasetError(
-                [f"{name}: is not Parquet that can be read: {error}"], "Export it again."
+                [f"{name}: is not Parquet that can be read: {clean(str(error).strip())}"],
+                "Export it again.",
             ) from None
         self.header = tuple(self._file.schema_arrow.names)
         if self._file.metadata.num_rows == 0:
@@ -148,7 +155,11 @@ class Parquet:
         ]
         if wrong:
             raise DatasetError(wrong)
-        table = self._file.read(columns=list(names))
+        try:
+            table = self._file.read(columns=list(names))
+        except (pa.ArrowException, OSError) as error:
+            problem = f"{self.name}: is not Parquet that can be read: {clean(str(error).strip())}"
+            raise DatasetError([problem], "Export it again.") from None
         return {name: self._column(table.column(name)) for name in names}
 
     @staticmethod
