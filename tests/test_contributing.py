@@ -16,13 +16,63 @@ TEXT = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
 
 
 def apply(diff, path):
-    """Replace the context and the removed lines of a diff by its context and added lines."""
-    lines = diff.splitlines(keepends=True)
-    before = "".join(line[1:] for line in lines if line[0] in " -")
-    after = "".join(line[1:] for line in lines if line[0] in " +")
-    text = path.read_text("utf-8")
-    assert text.count(before) == 1, f"{path.name} does not have these lines once:\n{before}"
-    path.write_text(text.replace(before, after), "utf-8")
+    """Make the changes of a diff; lines beside those that it shows may differ from the file's."""
+    lines = path.read_text("utf-8").splitlines(keepends=True)
+    start, removed = None, ""
+    waiting = []
+    for sign, shown in ((line[0], line[1:]) for line in diff.splitlines(keepends=True)):
+        if sign == "-":
+            removed = shown
+        elif sign == " ":
+            start = find(lines, shown, path)
+            lines[start:start] = waiting
+            start += len(waiting) + 1
+            waiting = []
+        elif removed:
+            replace(lines, removed, shown, path)
+            removed = ""
+        elif start is None:
+            waiting.append(shown)
+        else:
+            lines.insert(start, shown)
+            start += 1
+    assert not waiting, f"{path.name}: the diff has no line of the file"
+    path.write_text("".join(lines), "utf-8")
+
+
+def find(lines, shown, path):
+    """Return the number of the line that is shown; an import may have other names."""
+    stable = [stable_part(line) for line in lines]
+    assert stable.count(stable_part(shown)) == 1, f"{path.name} does not have once: {shown}"
+    return stable.index(stable_part(shown))
+
+
+def stable_part(line):
+    return line.partition(" import ")[0] if line.startswith("from ") else line
+
+
+def replace(lines, old, new, path):
+    """Add what `new` has more than `old` to the end of the text that a line gives a name."""
+    end = '"' + old.rpartition('"')[2]
+    inserted = new.removesuffix(end).removeprefix(old.removesuffix(end))
+    name = old.split()[0]
+    (number,) = (place for place, line in enumerate(lines) if line.split()[:1] == [name])
+    assert lines[number].endswith(end), f"{path.name}: {name} does not end with {end}"
+    lines[number] = lines[number].removesuffix(end) + inserted + end
+
+
+def test_a_diff_can_be_applied_beside_other_additions(tmp_path):
+    path = tmp_path / "registry.py"
+    path.write_text('from a import x, y, z\nLETTERS = "ABZ"\nPARTS = {\n  1: z,\n  2: x,\n}\n')
+    apply("+from a.b import w\n from a import x, y\n", path)
+    apply('-LETTERS = "AB"\n+LETTERS = "ABC"\n', path)
+    apply("   2: x,\n+  3: w,\n", path)
+    assert path.read_text() == (
+        "from a.b import w\nfrom a import x, y, z\n"
+        'LETTERS = "ABZC"\nPARTS = {\n  1: z,\n  2: x,\n  3: w,\n}\n'
+    )
+    with pytest.raises(AssertionError, match="does not have once"):
+        apply("   7: x,\n+  3: w,\n", path)
 
 
 @pytest.fixture(scope="module")

@@ -21,7 +21,7 @@ from bboxqa.formats.annotations.records import Category, Image
 from bboxqa.formats.format import Format
 from bboxqa.model.annotations import Source
 
-HEADER = "image,annotator,category,x,y,width,height"
+HEADER = "photo,annotator,category,x,y,width,height"
 
 
 def recognises(path):
@@ -39,7 +39,7 @@ def read(path, *, keys, segmentation, digest, memory, progress):
             records.append(
                 builder.type(
                     id=number,
-                    image_id=images.setdefault(row["image"], len(images)),
+                    image_id=images.setdefault(row["photo"], len(images)),
                     category_id=categories.setdefault(row["category"], len(categories)),
                     bbox=tuple(float(row[key]) for key in ("x", "y", "width", "height")),
                     annotator=row["annotator"],
@@ -54,10 +54,10 @@ def read(path, *, keys, segmentation, digest, memory, progress):
     )
 
 
-BOXES = Format("boxes", (".csv",), recognises, read)
+BOXES = Format("acme-boxes", (".csv",), recognises, read)
 """
 TABLE = """\
-image,annotator,category,x,y,width,height
+photo,annotator,category,x,y,width,height
 a.jpg,ann,cat,10,10,20,20
 a.jpg,bob,cat,10,12,20,20
 """
@@ -72,13 +72,13 @@ def site(tmp_path, monkeypatch):
 
 
 def add(site, module, text=FORMAT):
-    entry = {"bboxqa.formats": f"boxes = {module}:BOXES"}
+    entry = {"bboxqa.formats": f"acme-boxes = {module}:BOXES"}
     install(site, "acme-boxes", entry, {module: text})
 
 
 def test_a_file_is_read_by_the_format_that_recognises_it(site, tmp_path):
     add(site, "acme_boxes")
-    assert registry.names() == ("coco", "boxes")
+    assert registry.names()[-1] == "acme-boxes"
     data = bboxqa.read_coco(write(tmp_path / "boxes.csv", TABLE))
     assert data.annotator_names == ("ann", "bob")
     assert data.annotations.bbox.tolist() == [[10, 10, 20, 20], [10, 12, 20, 20]]
@@ -129,7 +129,7 @@ def test_a_folder_with_files_of_several_formats(site, tmp_path):
 def test_a_folder_with_files_of_a_format_in_the_registry(monkeypatch, tmp_path):
     module = {}
     exec(FORMAT, module)  # noqa: S102 - the text of a package
-    monkeypatch.setitem(registry.FORMATS, "boxes", module["BOXES"])
+    monkeypatch.setitem(registry.FORMATS, "acme-boxes", module["BOXES"])
     write(tmp_path / "a.csv", TABLE)
     assert len(bboxqa.read_coco(tmp_path).annotations) == 2
 
@@ -158,8 +158,8 @@ def test_a_file_that_nobody_recognises_is_taken_for_coco(site, tmp_path):
 @pytest.mark.parametrize(
     ("module", "text", "message"),
     [
-        ("acme_broken", "import nothing_of_that_name", "package acme-boxes: entry point boxes"),
-        ("acme_text", "BOXES = 'csv'", "format 'boxes' of another package has type str; expected"),
+        ("acme_broken", "import nothing_of_that_name", "package acme-boxes: entry point acme-"),
+        ("acme_text", "BOXES = 'csv'", "format 'acme-boxes' of another package has type str"),
     ],
 )
 def test_a_broken_one_is_named(module, text, message, site, tmp_path):

@@ -26,9 +26,8 @@ def text_of(view, *args):
 
 
 def test_all_formats_are_there():
-    assert set(names()) == {
-        "text", "concise", "json", "jsonl", "sarif", "github", "junit", "html",
-    }  # fmt: skip
+    known = {"text", "concise", "json", "jsonl", "sarif", "github", "junit", "html"}
+    assert known <= set(names())
 
 
 def test_an_unknown_format_is_named_with_those_there_are():
