@@ -535,7 +535,7 @@ def test_cronbach_never_comes_without_its_warning():
             {"coefficients": ["kappa", "fleiss_kappa", "pi"]},
             "coefficient is 'kappa'; expected one of "
             + ", ".join((*stats.COEFFICIENTS, "all"))
-            + "; did you mean 'cohen_kappa'?",
+            + "; did you mean 'light_kappa'?",
         ),
         (
             {"level": "cardinal"},
