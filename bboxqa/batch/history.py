@@ -123,7 +123,7 @@ def _worse(last: Row, row: Row) -> Iterator[str]:
     if row.status == FAILED and last.status != FAILED:
         yield "failed, but not in the last run"
     if last.alpha is not None and row.alpha is None and row.status != FAILED:
-        yield f"alpha was {last.alpha:.4f}, and there is none now"
+        yield f"alpha was {last.alpha:.4f}, now undefined"
     if last.alpha is not None and row.alpha is not None and row.alpha < last.alpha - _TIE:
         yield f"alpha fell from {last.alpha:.4f} to {row.alpha:.4f}"
     for name, old, new in (

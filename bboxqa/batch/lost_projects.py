@@ -18,7 +18,7 @@ def unusable_projects(found: Discovered, before: Mapping[str, Row]) -> list[Row]
     for file in found.left_alone:
         name = home_of(Path(file)).as_posix()
         if clean(name) in before and clean(name) not in names:
-            message = f"{file}: is not COCO json now, but was in the last run"
+            message = f"{file}: no longer COCO json"
             rows[name] = Row(name, FAILED, 0, passed=False, message=message)
     for unreadable in found.unreadable:
         path = Path(unreadable.path)

@@ -47,7 +47,7 @@ class Size(click.ParamType):  # type: ignore[type-arg]
             factor = 1 << 10 * "KMGT".index(unit.upper()) + 10 if unit else 1
         size = int(float(number) * factor)
         if size == 0:
-            self.fail(f"{value!r} is no memory at all; expected more than 0", param, ctx)
+            self.fail(f"{value!r} is a size of 0; expected more than 0", param, ctx)
         return size
 
 

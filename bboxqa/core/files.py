@@ -35,12 +35,12 @@ def unfinished(name: str) -> str:
 
 def _beginning(name: str) -> str:
     """Return what the name of a file that is not complete begins with."""
-    # A character that is cut in two is no name on some systems.
+    # Some systems refuse names with an incomplete character.
     return "." + os.fsencode(name)[:_LONGEST].decode("utf-8", "ignore")
 
 
 def check_fixed(source: Path, *, in_place: bool, force: bool) -> None:
-    """Refuse to mend a file where that would replace another one.
+    """Refuse to fix a file where that would replace another one.
 
     Parameters
     ----------
@@ -49,21 +49,21 @@ def check_fixed(source: Path, *, in_place: bool, force: bool) -> None:
     in_place : bool
         Whether ``NAME.json.bak`` would be written; otherwise ``NAME.fixed.json``.
     force : bool
-        Whether a mended file may be replaced; what was there before a fix never is.
+        Whether a fixed file may be replaced; the copy of a file before its fix never is.
 
     Raises
     ------
     OutputError
-        If what would be written is there already.
+        If what would be written already exists.
     """
     if in_place and _copy_of(source).exists():
-        raise OutputError(f"{_copy_of(source)}: is there already; move it away")
-    if not in_place and _beside(source).exists() and not force:
-        raise OutputError(f"{_beside(source)}: is there already; move it away, or give --force")
+        raise OutputError(f"{_copy_of(source)}: already exists; move it away")
+    if not in_place and _fixed_path(source).exists() and not force:
+        raise OutputError(f"{_fixed_path(source)}: already exists; move it away, or give --force")
 
 
 def write_fixed(source: Path, text: bytes | mmap.mmap, *, in_place: bool) -> Path:
-    """Write a mended file beside its source, or in its place with a copy of what was there.
+    """Write a fixed file next to its source, or in its place with a copy of the source.
 
     Parameters
     ----------
@@ -85,8 +85,8 @@ def write_fixed(source: Path, text: bytes | mmap.mmap, *, in_place: bool) -> Pat
         If it cannot be written.
     """
     if not in_place:
-        write_atomically(_beside(source), text)
-        return _beside(source)
+        write_atomically(_fixed_path(source), text)
+        return _fixed_path(source)
     target = source.resolve()
     rights = target.stat().st_mode
     write_atomically(_copy_of(source), target.read_bytes())
@@ -106,18 +106,18 @@ def _copy_of(source: Path) -> Path:
     return real.with_name(real.name + ".bak")
 
 
-def _beside(source: Path) -> Path:
+def _fixed_path(source: Path) -> Path:
     return source.with_name(source.stem + ".fixed" + source.suffix)
 
 
 def write_atomically(path: Path, data: bytes | mmap.mmap) -> None:
-    """Write a file beside its place, then move it there.
+    """Write a file under a temporary name, then move it to its place.
 
     Parameters
     ----------
     path : Path
         Where the file goes; its folder exists. A file of that name is replaced, and keeps its
-        rights; of a link, what it leads to. What is no file, such as a pipe, is written to.
+        rights; of a link, what it leads to. A pipe or a device is written to.
     data : bytes-like
         What it holds.
 
@@ -136,19 +136,19 @@ def write_atomically(path: Path, data: bytes | mmap.mmap) -> None:
         _write_through(path, data)
         return
     # A plain open, unlike `tempfile`, gives the file the rights that the user's umask asks for.
-    beside = path.with_name(f"{_beginning(path.name)}.{secrets.token_hex(_DIGITS // 2)}.part")
+    temporary = path.with_name(f"{_beginning(path.name)}.{secrets.token_hex(_DIGITS // 2)}.part")
     try:
-        with beside.open("xb") as file:
+        with temporary.open("xb") as file:
             file.write(data)
         if path.exists():
-            beside.chmod(stat.S_IMODE(path.stat().st_mode))
+            temporary.chmod(stat.S_IMODE(path.stat().st_mode))
         with placing(path):
-            beside.replace(path)
+            temporary.replace(path)
     except OSError as error:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise OutputError(f"{path}: cannot be written: {error.strerror or error}") from None
     except BaseException:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
 
 

@@ -112,15 +112,15 @@ def _no_room(error: OSError) -> OutputError:
     """Return the error for a temporary file that cannot be created or written."""
     if error.errno in (EMFILE, ENFILE):
         return OutputError(
-            "too many open files for what is read; allow more with `ulimit -n`, or with --memory"
+            "too many open temporary files; allow more with `ulimit -n`, or raise --memory"
         )
     try:
         place = tempfile.gettempdir()
     except OSError:
         place = "no folder for temporary files"
     return OutputError(
-        f"{place}: no room for what is read: {error.strerror}; set TMPDIR to a folder on a larger "
-        "disk, or allow more with --memory"
+        f"{place}: no room for temporary files: {error.strerror}; set TMPDIR to a folder on "
+        "a larger disk, or raise --memory"
     )
 
 

@@ -7,6 +7,7 @@ from math import isnan
 import numpy as np
 
 from bboxqa.core.errors import BboxqaError
+from bboxqa.core.text import count
 from bboxqa.model.annotations import Source
 from bboxqa.model.reliability import ReliabilityData
 from bboxqa.model.settings import AgreeSettings
@@ -185,9 +186,10 @@ class AgreementResult:
     def __repr__(self) -> str:
         lines = [
             (
-                f"<AgreementResult: {self.n_images:,} images, {self.n_annotators} annotators, "
-                f"{self.n_annotations:,} annotations, similarity {self.settings.similarity!r}, "
-                f"matcher {self.settings.matcher!r}"
+                f"<AgreementResult: {count(self.n_images, 'image')}, "
+                f"{count(self.n_annotators, 'annotator')}, "
+                f"{count(self.n_annotations, 'annotation')}, "
+                f"similarity {self.settings.similarity!r}, matcher {self.settings.matcher!r}"
             )
         ]
         lines += [f"  {threshold!r}" for threshold in self.thresholds]

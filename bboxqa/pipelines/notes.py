@@ -62,7 +62,7 @@ def _annotation_notes(counts: Counter[str], n_crowd: int, n_crowd_images: int) -
             "images"
         )
     if counts["flat"]:
-        yield f"{count(counts['flat'], 'annotation')} without area: nothing matches them"
+        yield f"{count(counts['flat'], 'annotation')} without area match no other"
     if counts["short"]:
         yield f"{count(counts['short'], 'ring')} of fewer than 3 points left out"
     if counts["repaired"]:

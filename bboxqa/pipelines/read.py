@@ -119,7 +119,7 @@ def _with_findings(error: DatasetError, memory: int | None) -> DatasetError:
     rest = [problem for problem, path in of_files if path not in files]
     command = "bboxqa validate " + shlex.join(map(str, files[:_FILES_NAMED]))
     if mends and not rest:
-        advice = f"This is mended safely, in a copy, by: {command} --fix"
+        advice = f"Safe fixes, written to a copy: {command} --fix"
     else:
         advice = f"For all findings, and what to do about them: {command}"
     lines += rest
@@ -138,7 +138,7 @@ def _causes(path: Path, memory: int | None) -> tuple[list[str], int, bool]:
     n_found : int
         All of them.
     safe : bool
-        Whether safe fixes mend all findings, as far as they were looked at.
+        Whether safe fixes remove all findings, as far as they were looked at.
     """
     from bboxqa.formats.document.tolerant import read_path
     from bboxqa.model.findings import Finding, Severity

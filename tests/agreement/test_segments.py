@@ -188,7 +188,7 @@ def test_every_point_by_definition(world, tier, rule, resolution, support):
         both = sum(p == (name, name) for p in pairs)
         if not either:
             assert (share.status, len(share.clusters)) == (
-                "undefined: nobody uses the label where annotators can be compared",
+                "undefined: the label is not used where annotators can be compared",
                 0,
             )
             continue
@@ -526,7 +526,7 @@ def test_a_label_with_the_name_of_the_background():
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"tier": "gaze"}, "there is no tier 'gaze'; expected one of: 'posture'"),
+        ({"tier": "gaze"}, "tier is 'gaze'; expected one of: 'posture'"),
         ({"resolution_ms": 0}, "the resolution is 0 ms; expected 1 ms or more"),
         ({"support": "some"}, "support is 'some'; expected one of: all, marked"),
         ({"overlaps": "any"}, "overlaps is 'any'; expected one of: refuse, first, last, longest"),

@@ -98,7 +98,7 @@ def test_tables_of_another_shape(tmp_path):
         ({"n_warnings": 4}, ["warnings rose from 3 to 4"]),
         ({"n_warnings": 2, "n_infos": 99}, []),
         ({"status": FAILED, "alpha": None}, ["failed, but not in the last run"]),
-        ({"status": NOT_MEASURED, "alpha": None}, ["alpha was 0.8000, and there is none now"]),
+        ({"status": NOT_MEASURED, "alpha": None}, ["alpha was 0.8000, now undefined"]),
         ({"alpha": -0.1, "n_errors": 1},
          ["alpha fell from 0.8000 to -0.1000", "errors rose from 0 to 1"]),
         ({"n_errors": None, "n_warnings": None}, []),

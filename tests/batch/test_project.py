@@ -260,7 +260,7 @@ class TestStatus:
     @pytest.mark.parametrize(
         ("content", "message"),
         [
-            (document([annotation(1)]), "nothing says who annotated what"),
+            (document([annotation(1)]), "no annotator is named in the files"),
             (document([]), "no annotations"),
         ],
     )

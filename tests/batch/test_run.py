@@ -364,9 +364,7 @@ def test_an_export_that_became_something_else_is_a_failure(ran, content):
         assert statuses(result) == {"a": "measured", "b": "failed", "c": "measured"}
         assert not result.passed
         assert result.rows[1].message == (
-            "b/x.json: is not COCO json now, but was in the last run"
-            if content
-            else "b/x.json: is empty"
+            "b/x.json: no longer COCO json" if content else "b/x.json: is empty"
         )
         assert linked("b") == ["failed.txt"]
     assert [part.project for part in run(ran, pattern="y*.json").worse] == []

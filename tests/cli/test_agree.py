@@ -213,7 +213,7 @@ def test_files_of_annotators_folders_and_names(tmp_path):
         assert "1 image, 2 annotators, 2 annotations\nannotators by one file per" in done.stdout
     done = run("agree", folder, "--filter", "ann*")
     assert done.returncode == 2
-    assert "ann.json: nothing says who annotated what" in done.stderr
+    assert "ann.json: no annotator is named in the files" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -134,7 +134,7 @@ def test_fix_writes_beside_and_leaves_the_source(export):
     assert "I003" not in result.stdout
     again = run("validate", export, "--fix")
     assert again.returncode == 2
-    assert "export.fixed.json: is there already; move it away, or give --force" in again.stderr
+    assert "export.fixed.json: already exists; move it away, or give --force" in again.stderr
     assert run("validate", export, "--fix", "--force").returncode == 1
 
 
@@ -162,7 +162,7 @@ def test_fix_in_place_follows_links_keeps_rights_and_never_the_first_copy(export
     assert {path.stat().st_mode & 0o777 for path in (export, copy)} == {0o600}
     again = run("validate", link, "--fix", "--unsafe-fixes", "--in-place", "--force")
     assert again.returncode == 2
-    assert "export.json.bak: is there already; move it away" in again.stderr
+    assert "export.json.bak: already exists; move it away" in again.stderr
     assert copy.read_bytes() == before
 
 

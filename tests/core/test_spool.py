@@ -85,7 +85,7 @@ def test_no_room_for_the_file(monkeypatch):
 
     monkeypatch.setattr(module.tempfile, "TemporaryFile", lambda **_: Full())
     spool = Spool(1)
-    with pytest.raises(OutputError, match="no room for what is read: No space left on device; set"):
+    with pytest.raises(OutputError, match="no room for temporary files: No space left on device"):
         spool.add(b"12345678")
 
 

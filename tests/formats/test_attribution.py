@@ -326,11 +326,11 @@ WAYS = ("1. a key on each annotation", "2. one image record per annotator", "3. 
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        (document([annotation(1), annotation(2)]), "nothing says who annotated what"),
+        (document([annotation(1), annotation(2)]), "no annotator is named in the files"),
         (document(keyed("rater", "ann", "ann")), "one annotator only, 'ann', by the key 'rater'"),
         (
             document([annotation(1)], [image(1, annotator="ann")]),
-            "nothing says who annotated what",
+            "no annotator is named in the files",
         ),
     ],
 )

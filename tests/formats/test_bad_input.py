@@ -172,14 +172,12 @@ def test_no_images_and_no_categories(tmp_path):
 def test_duplicate_ids(key, tmp_path):
     content = document(pair())
     content[key].append(content[key][0] | ({"name": "dog"} if key == "categories" else {}))
-    assert problems(tmp_path, content) == [f"{key}: id 1 is there more than once; expected once"]
+    assert problems(tmp_path, content) == [f"{key}: id 1 occurs more than once; expected once"]
 
 
 def test_one_id_as_number_and_as_text_is_a_duplicate(tmp_path):
     content = document([*pair(), annotation("1", rater="ann")])
-    assert problems(tmp_path, content) == [
-        "annotations: id 1 is there more than once; expected once"
-    ]
+    assert problems(tmp_path, content) == ["annotations: id 1 occurs more than once; expected once"]
 
 
 @pytest.mark.parametrize("bad", ["NaN", "Infinity", "-Infinity", "1e400", "-1e400", '"5"', "null",

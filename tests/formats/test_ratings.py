@@ -475,9 +475,9 @@ def test_the_study_of_prepositions(tmp_path):
 
 
 def test_names_of_arrays_are_there_once():
-    with pytest.raises(DatasetError, match="annotator_names: 'a' is there several times"):
+    with pytest.raises(DatasetError, match="annotator_names: 'a' occurs several times"):
         from_array([[1, 2], [1, 2]], annotator_names=["a", "a"])
-    with pytest.raises(DatasetError, match="unit_names: 'u' is there several times"):
+    with pytest.raises(DatasetError, match="unit_names: 'u' occurs several times"):
         from_array([[1, 2], [1, 2]], unit_names=["u", "u"])
 
 

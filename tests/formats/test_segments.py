@@ -158,7 +158,7 @@ def test_the_unit_in_the_name_of_one_column(write, name):
 def test_nothing_says_the_unit(write):
     text = "start,end,label\n1,12.0,k\n"
     error = refused(write("a.csv", text))
-    assert "nothing says whether the times are seconds or milliseconds" in str(error)
+    assert "it is not known whether the times are seconds or milliseconds" in str(error)
     assert "found such as '1'" in str(error)
     assert "--unit" in error.advice
 
@@ -209,7 +209,7 @@ def test_durations(write):
     assert any("taken to end" in note for note in partly.notes)
     assert not any("taken to end" in n for n in read_segments([path], duration_ms=3000).notes)
     assert "lasts 1500 ms" in refused(path, duration_ms=1500).problems[0]
-    with pytest.raises(ConfigError, match="no recording 'noon'; expected one of: 'am', 'pm'"):
+    with pytest.raises(ConfigError, match="names recording 'noon'; expected one of: 'am', 'pm'"):
         read_segments([path], duration_ms={"noon": 1})
     with pytest.raises(ConfigError, match="expected 1 ms or more"):
         read_segments([path], duration_ms=0)
@@ -296,7 +296,7 @@ def test_exports_of_elan(write, text):
 
 def test_begin_and_end_alone_in_whole_numbers_need_a_unit(write):
     path = write("a.txt", columns(0, 4, 7, 11))
-    assert "nothing says whether" in str(refused(path))
+    assert "it is not known whether" in str(refused(path))
     assert times(read_segments([path], unit="ms"))[0] == (500, 1250, "sit")
 
 

@@ -425,7 +425,7 @@ def test_boxes_without_area_match_nothing():
     rows += [(0, a, 1, BOX) for a in range(2)]
     result = agree(dataset(rows), bootstrap=0)
     assert result.thresholds[0].n_units == 3
-    assert "2 annotations without area: nothing matches them" in result.notes
+    assert "2 annotations without area match no other" in result.notes
 
 
 @pytest.mark.parametrize("similarity", ["polygon", "mask", "pixel", "raster"])

@@ -175,7 +175,7 @@ def test_files_that_cannot_be_opened_are_not_looked_at_by_rules(source, tmp_path
 def test_no_annotators_is_not_a_broken_file(tmp_path):
     content = document([annotation(1, bbox=[5, 5, 0, 0]), annotation(2)])
     error = refused(write(tmp_path / "a.json", content))
-    assert "nothing says who annotated what" in error.problems[0]
+    assert "no annotator is named in the files" in error.problems[0]
 
 
 def test_the_package_reads_alike(tmp_path):

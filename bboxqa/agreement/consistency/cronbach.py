@@ -287,6 +287,6 @@ def cronbach(data: ReliabilityData, numbers: FloatArray | None) -> Estimator:
     status = f"{left_out:,} of {count(rated, 'unit')} left out: a rating is missing"
     value = float(evaluate(parts.sum(1, keepdims=True))[0])
     if np.isnan(value):
-        advice = "Report percent agreement: there is nothing to be consistent about."
+        advice = "Report percent agreement: consistency needs ratings that vary."
         return undefined(NO_SPREAD, advice=advice)
     return Estimator(value, nan, nan, status if left_out else OK, table, evaluate, clusters)

@@ -223,9 +223,9 @@ def _table(block: PairBlock, shares: Shares, kappa_left: FloatArray) -> PairTabl
 
 def _joined(tables: list[PairTable]) -> PairTable:
     if not tables:
-        nobody, nothing = np.zeros(0, np.int32), np.zeros(0)
+        annotators, empty = np.zeros(0, np.int32), np.zeros(0)
         count, bounds = np.zeros(0, np.int64), np.zeros((0, 2))
-        return PairTable(nobody, nobody, count, nothing, nothing, nothing, nothing, bounds)
+        return PairTable(annotators, annotators, count, empty, empty, empty, empty, bounds)
     return PairTable(
         *(
             np.concatenate([getattr(table, field.name) for table in tables])

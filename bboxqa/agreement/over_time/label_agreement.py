@@ -18,7 +18,7 @@ from bboxqa.model.reliability import Cell
 _ROUNDING = 1e-26
 
 _NO_TWO = "undefined: no stretch of time was annotated by everyone, or there is one annotator only"
-_NOBODY = "undefined: nobody uses the label where annotators can be compared"
+_NOBODY = "undefined: the label is not used where annotators can be compared"
 _SAME_TOTALS = "undefined: the annotators' codes have the same sum, so the variance of sums is 0"
 
 

@@ -143,7 +143,7 @@ def _check_settings(
 ) -> None:
     if tier is not None and tier not in segments.tier_names:
         known = ", ".join(map(repr, segments.tier_names)) or "none"
-        raise ConfigError(f"there is no tier {tier!r}; expected one of: {known}")
+        raise ConfigError(f"tier is {tier!r}; expected one of: {known}")
     if resolution_ms < 1:
         raise ConfigError(f"the resolution is {resolution_ms} ms; expected 1 ms or more")
     for name, found, allowed in (

@@ -92,10 +92,10 @@ def undefined(
     def no_value(sums: FloatArray) -> FloatArray:
         return np.full(sums.shape[1], nan)
 
-    nobody = np.zeros(0, np.int64)
+    clusters = np.zeros(0, np.int64)
     table = SumTable(lambda: np.zeros((0, 0)))
     advice = advice or _ADVICE.get(status, "")
-    return Estimator(nan, observed, expected, status, table, no_value, nobody, advice=advice)
+    return Estimator(nan, observed, expected, status, table, no_value, clusters, advice=advice)
 
 
 def clusters_of(group: IntArray, counted: BoolArray) -> IndexArray:

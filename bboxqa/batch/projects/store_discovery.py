@@ -63,8 +63,8 @@ def _discover_stored(url: str, pattern: str | None) -> Discovered:
 def _is_result(name: str, contents: dict[str, Content]) -> bool:
     """Return whether a file was written by `agree`."""
     path = PurePosixPath(name)
-    beside = {str(path.with_name(other)) for other in RESULT_FILES}
-    return path.name in RESULT_FILES and beside <= contents.keys()
+    siblings = {str(path.with_name(other)) for other in RESULT_FILES}
+    return path.name in RESULT_FILES and siblings <= contents.keys()
 
 
 def _are_coco(system: Any, base: str, files: Sequence[Content]) -> list[bool | str]:

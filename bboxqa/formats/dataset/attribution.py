@@ -112,7 +112,7 @@ def _too_few(
         return f"{named}: no annotation has the key {annotator_key!r}"
     if found:
         return f"{named}: one annotator only, {found[0].names[0]!r}, by {found[0].way}"
-    return f"{named}: nothing says who annotated what"
+    return f"{named}: no annotator is named in the files"
 
 
 def _by_key(

@@ -104,7 +104,7 @@ def join(
             ],
             _different_names(files)
             if len(files) > 1
-            else "Who was asked about an image stands in its list `annotators`, if it has one.",
+            else "Images may list who was asked about them under the key `annotators`.",
         )
     return Dataset(
         image_names=tuple(image_names),
@@ -149,7 +149,7 @@ def _ids(joined: _Joined, file: AnnotationFile, key: str, ids: Sequence[int | st
 
 def _repeated(key: str, ids: IndexArray) -> Iterator[str]:
     for value in _duplicates(ids):
-        yield f"{key}: id {value} is there more than once; expected once"
+        yield f"{key}: id {value} occurs more than once; expected once"
 
 
 def _add_tables(
@@ -332,9 +332,7 @@ def _notes(
         n_joined = count(len(assigned) - single, "image")
         notes.append(f"only {n_joined} of {len(assigned):,} joined: {advice}")
     if attribution.numbered:
-        notes.append(
-            "annotators are numbered image by image, so figures per annotator mean nothing"
-        )
+        notes.append("annotators are numbered image by image, so results per annotator mix people")
     if single:
         notes.append(f"{count(single, 'image')} with fewer than two annotators left out")
     return tuple(notes)

@@ -167,7 +167,7 @@ def from_array(
     for given_names, what in ((names, "annotator_names"), (unit_names or (), "unit_names")):
         repeated = [name for name, times in Counter(map(str, given_names)).items() if times > 1]
         if repeated:
-            raise DatasetError([f"{what}: {repeated[0]!r} is there several times; expected once"])
+            raise DatasetError([f"{what}: {repeated[0]!r} occurs several times; expected once"])
     options = None
     if n_options is not None:
         options = _options(column_of(n_options, "n_options"))

@@ -15,7 +15,7 @@ from bboxqa.formats.recordings.segment_tables import Table, read_table
 from bboxqa.formats.recordings.times import TimeUnit, fraction, is_number
 from bboxqa.model.recordings import Segments, segment_problems
 
-_NOTHING_SAYS = "nothing says whether the times are"
+_NOTHING_SAYS = "it is not known whether the times are"
 _CORRECT = "Correct the file and try again."
 _UNIT_ADVICE = (
     "Give --unit s or --unit ms, or name the columns start_s and end_s, or start_ms and end_ms."
@@ -131,7 +131,7 @@ def _has_several(table: Table, column: int | None) -> bool:
 
 
 def _refuse_mixture(tables: Sequence[Table], has: Sequence[bool], what: str) -> None:
-    """Refuse tables of which only some have a column, since the others would not be compared."""
+    """Refuse tables where some have a column and others lack it: these would not be compared."""
     if len(set(has)) > 1:
         names = [table.source.name for table in tables]
         raise DatasetError(
@@ -249,7 +249,7 @@ def _durations(
     for name, length in lengths.items():
         if name not in names:
             listed = ", ".join(map(repr, names)) or "none"
-            raise ConfigError(f"there is no recording {name!r}; expected one of: {listed}")
+            raise ConfigError(f"a duration names recording {name!r}; expected one of: {listed}")
         if length < 1:
             raise ConfigError(f"the duration of {name!r} is {length} ms; expected 1 ms or more")
         duration[names.index(name)] = length
