@@ -53,6 +53,10 @@ def _opened(out: Path) -> Iterator[sqlite3.Connection]:
             connection.executescript(_TABLES)
             yield connection
     except sqlite3.Error as error:
+        if getattr(error, "sqlite_errorcode", None) in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+            raise OutputError(
+                f"{path}: is in use by another program; close that, and run the same again"
+            ) from None
         raise OutputError(f"{path}: {error}; move it away to begin a new history") from None
 
 
@@ -65,6 +69,13 @@ def last_rows(out: Path) -> dict[str, Row]:
         return {}
     with _opened(out) as connection:
         found = connection.execute(_LAST).fetchall()
+    for name, status, *numbers in found:
+        texts = isinstance(name, str) and isinstance(status, str)
+        if not texts or any(isinstance(number, str | bytes) for number in numbers):
+            raise OutputError(
+                f"{out / FILE}: the row of project {name!r} holds a value of a wrong type; move it "
+                "away to begin a new history"
+            )
     return {
         name: Row(
             name, status, 0, alpha=alpha, low=low, high=high, n_errors=errors, n_warnings=warnings

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bboxqa.batch.history import Regression, append, last_rows, regressions
+from bboxqa.batch.history import FILE, Regression, append, last_rows, regressions
 from bboxqa.batch.rows import FAILED, MEASURED, NOT_MEASURED, Row
 from bboxqa.core.errors import OutputError
 
@@ -139,3 +139,19 @@ def test_names_the_project():
     assert regressions({"a": SOUND}, [Row("b", FAILED, 1), replace(SOUND, status=FAILED)]) == [
         Regression("a", "failed, but not in the last run")
     ]
+
+
+def test_a_history_with_a_text_for_a_number_is_refused(tmp_path):
+    append(tmp_path, "2026-01-01", "1", [Row("a", "measured", 1, alpha=0.5)])
+    with closing(sqlite3.connect(tmp_path / FILE)) as connection, connection:
+        connection.execute("UPDATE projects SET alpha = 'high'")
+    with pytest.raises(OutputError, match="project 'a' holds a value of a wrong type"):
+        last_rows(tmp_path)
+
+
+def test_a_history_in_use_is_not_to_be_moved_away(tmp_path):
+    append(tmp_path, "2026-01-01", "1", [Row("a", "measured", 1, alpha=0.5)])
+    with closing(sqlite3.connect(tmp_path / FILE)) as connection:
+        connection.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(OutputError, match=r"history\.sqlite: is in use by another program"):
+            append(tmp_path, "2026-01-02", "1", [Row("a", "measured", 1, alpha=0.5)])
