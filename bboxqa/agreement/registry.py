@@ -11,7 +11,7 @@ from bboxqa.agreement.alpha.distances import Distance
 from bboxqa.agreement.alpha.levels import alpha
 from bboxqa.agreement.consistency.cronbach import cronbach
 from bboxqa.agreement.counts.unit_counts import UnitCounts, unit_counts
-from bboxqa.agreement.kappa.chance import chance_corrected
+from bboxqa.agreement.kappa.chance import Expectation, chance_corrected
 from bboxqa.agreement.kappa.choice import NO_CHANCE, choice_pairs
 from bboxqa.agreement.kappa.cohen import cohen_pairs
 from bboxqa.agreement.kappa.conger import conger_kappa
@@ -129,7 +129,7 @@ def _scott(inputs: CoefficientInputs) -> Estimator:
     return chance_corrected(both, "fleiss", inputs.matrix)
 
 
-def _chance(kind: str, inputs: CoefficientInputs) -> Estimator:
+def _chance(kind: Expectation, inputs: CoefficientInputs) -> Estimator:
     return chance_corrected(inputs.counts, kind, inputs.matrix)
 
 

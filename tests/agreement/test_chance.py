@@ -4,6 +4,7 @@ import json
 from fractions import Fraction
 from itertools import permutations
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from support.ratings import at_total, reliability, tables, units_of
 
 from bboxqa.agreement.counts.unit_counts import unit_counts
 from bboxqa.agreement.kappa.chance import (
-    EXPECTATIONS,
+    Expectation,
     chance_corrected,
     fleiss_per_value,
     unit_agreement,
@@ -33,6 +34,7 @@ WEIGHTS = {
     "quadratic": [[1 - Fraction((a - b) ** 2, 9) for b in range(K)] for a in range(K)],
     "own": OWN,
 }
+EXPECTATIONS = get_args(Expectation)
 kinds = st.sampled_from(EXPECTATIONS)
 weightings = st.sampled_from(list(WEIGHTS))
 

@@ -6,7 +6,7 @@ agreement p_e that they expect by chance (Gwet 2014, Handbook of Inter-Rater Rel
 and 5, there with weights and with missing ratings).
 """
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from bboxqa.agreement.uncertainty.linear import NO_ERROR, fisher_interval
 from bboxqa.agreement.uncertainty.sum_table import SumTable, table_of
 from bboxqa.core.arrays import FloatArray, IndexArray, compact, frozen_arrays, sum_by
 
-EXPECTATIONS = ("none", "fleiss", "uniform", "gwet")
+Expectation = Literal["none", "fleiss", "uniform", "gwet"]
 """What is expected by chance: nothing (percent agreement); that annotators draw values from the
 common distribution (Fleiss 1971; Scott 1955 for two annotators); that all values are equally
 likely (Brennan and Prediger 1981; Randolph 2005); that only the hard units are answered by
@@ -65,7 +65,7 @@ def unit_agreement(counts: UnitCounts, weights: FloatArray | None = None) -> Flo
 
 
 def _expected(
-    kind: str, share: FloatArray, weights: FloatArray | None
+    kind: Expectation, share: FloatArray, weights: FloatArray | None
 ) -> tuple[FloatArray, FloatArray]:
     """Return the agreement expected by chance, (B,), and half its slope by share, (K, B)."""
     n_values = len(share)
@@ -80,7 +80,9 @@ def _expected(
     return np.full(share.shape[1], constant), np.zeros(share.shape)
 
 
-def chance_corrected(counts: UnitCounts, kind: str, weights: FloatArray | None = None) -> Estimator:
+def chance_corrected(
+    counts: UnitCounts, kind: Expectation, weights: FloatArray | None = None
+) -> Estimator:
     """Return an agreement of any number of annotators, corrected for chance.
 
     Units may have different numbers of ratings: each counts once in the observed agreement, if it
@@ -91,8 +93,8 @@ def chance_corrected(counts: UnitCounts, kind: str, weights: FloatArray | None =
     Parameters
     ----------
     counts : UnitCounts
-    kind : str
-        One of `EXPECTATIONS`: Fleiss [1]_ (Scott's pi [2]_ for two annotators), Brennan and
+    kind : Expectation
+        What is expected by chance: Fleiss [1]_ (Scott's pi [2]_ for two annotators), Brennan and
         Prediger [3]_, Gwet [4]_, or none for percent agreement.
     weights : (K, K) float64, optional
         Agreement of unequal values, as `agreement_weights` returns it.
