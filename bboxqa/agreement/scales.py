@@ -6,11 +6,9 @@ from types import MappingProxyType
 
 import numpy as np
 
+from bboxqa.agreement.uncertainty.estimator import ROUNDING
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.errors import DatasetError
-
-# A coefficient of 0.6 may be computed as 0.6000000000000001.
-_TIE = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +112,8 @@ SCALES = MappingProxyType(
 
 def _reaches(step: Bin, value: float) -> bool:
     """Return whether a value is in this step or above it."""
-    return value >= step.lower - _TIE if step.includes_lower else value > step.lower + _TIE
+    # A coefficient of 0.6 may be computed as 0.6000000000000001.
+    return value >= step.lower - ROUNDING if step.includes_lower else value > step.lower + ROUNDING
 
 
 def label(scale: Scale, value: float) -> str:
@@ -143,7 +142,7 @@ def label(scale: Scale, value: float) -> str:
     """
     if isnan(value):
         return ""
-    if value > 1 + _TIE:
+    if value > 1 + ROUNDING:
         raise DatasetError(
             [f"scale {scale.name}: coefficient is {value}; expected at most 1, or NaN"],
             "Give the coefficient as a share, not as a percentage.",
@@ -188,7 +187,7 @@ def membership_probabilities(scale: Scale, value: float, standard_error: float) 
             [f"scale {scale.name}: standard error is {standard_error}; expected 0 or more"]
         )
     # True also where either is NaN.
-    if not (abs(value) <= 1 + _TIE and standard_error >= 0):
+    if not (abs(value) <= 1 + ROUNDING and standard_error >= 0):
         return np.full(len(scale.bins), np.nan)
     if standard_error == 0:
         return np.array([float(_reaches(step, value)) for step in scale.bins])

@@ -33,7 +33,7 @@ LEFT JOIN projects AS counted ON counted.project = last.project AND counted.run 
 WHERE last.run = (SELECT max(run) FROM projects WHERE project = last.project)
 """
 _recorded_values = attrgetter("status", "alpha", "low", "high", "n_errors", "n_warnings")
-# Rounding of sums in another order stays below this.
+# Alphas of two runs that differ by less are equal: their sums may be in another order.
 _TIE = 1e-12
 
 

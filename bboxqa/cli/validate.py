@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from bboxqa.model.settings import ValidateSettings
     from bboxqa.rules.fixes import Fixed
 
-# People read some findings of each rule, programs all.
+# People read so many findings of each rule, programs all.
 _LISTED = {"text": 10, "html": 100}
 
 

@@ -12,7 +12,8 @@ from bboxqa.core.arrays import FloatArray, IndexArray
 FEWEST = 10
 """With fewer clusters, intervals from standard errors cover the truth too rarely."""
 NO_ERROR = 1e-12
-"""A standard error below this is rounding: nothing varies."""
+"""A standard error below this is rounding: nothing varies. It is absolute, other than `ROUNDING`,
+which is a share."""
 
 
 def pseudo_value_estimator(

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from bboxqa.agreement.uncertainty.estimator import Estimator
+from bboxqa.agreement.uncertainty.estimator import ROUNDING, Estimator
 from bboxqa.agreement.uncertainty.sum_table import SumTable
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.types import Steps
@@ -20,8 +20,6 @@ LEVEL = 0.95
 # Replicates drawn together, and the most weights that these may have.
 _CHUNK = 100
 _WEIGHTS = 1 << 23
-# Replicates that differ by less are equal.
-_TIE = 1e-12
 # The least share of replicates with a defined coefficient for an interval.
 _DEFINED = 0.95
 
@@ -83,7 +81,7 @@ def covering_intervals(
     (array([[0.4, 0.6]]), array([0.2]))
     """
     low, high = intervals.T
-    missed = np.flatnonzero((values < low - _TIE) | (values > high + _TIE))
+    missed = np.flatnonzero((values < low - ROUNDING) | (values > high + ROUNDING))
     moved = np.zeros(len(values))
     moved[missed] = values[missed] - np.nanmean(replicates[missed], axis=1)
     bounds = np.minimum(intervals + moved[:, None], highest)
@@ -268,7 +266,7 @@ def bca_interval(
     # Ties count half, so that a coarse coefficient has no bias. Values that differ by rounding are
     # ties, since the sums are added in another order.
     apart = defined - value
-    below = float(np.sum(apart < -_TIE) + np.sum(np.abs(apart) <= _TIE) / 2)
+    below = float(np.sum(apart < -ROUNDING) + np.sum(np.abs(apart) <= ROUNDING) / 2)
     if np.isnan(value) or np.isnan(without).any() or not 0 < below < len(defined):
         return nothing
     normal = NormalDist()

@@ -5,7 +5,7 @@ from math import ceil, nan
 
 import numpy as np
 
-from bboxqa.agreement.uncertainty.estimator import OK, Estimator
+from bboxqa.agreement.uncertainty.estimator import OK, ROUNDING, Estimator
 from bboxqa.agreement.uncertainty.resampling import percentile_interval, replicates_of_all
 from bboxqa.core.errors import ConfigError
 
@@ -87,6 +87,6 @@ def plan_clusters(
     if width == 0:
         return nothing("all replicates are equal: the data show no spread to plan by", 0.0)
     # The factor keeps rounding from adding a cluster where the target is met exactly.
-    needed = max(2, ceil(n_clusters * (width / target_width) ** 2 * (1 - 1e-12)))
+    needed = max(2, ceil(n_clusters * (width / target_width) ** 2 * (1 - ROUNDING)))
     more = max(0, needed - n_clusters)
     return Plan(estimator.value, n_clusters, width, target_width, needed, more, OK)

@@ -15,7 +15,8 @@ from bboxqa.geometry.kernels.boxes import bbox_iou, corners
 _ROWS = 1 << 18
 # So many comparisons take a few seconds; only thousands of boxes in one place need more.
 _MAX_WORK = 200_000_000
-# Coordinates are rounded: pairs exactly at the bound must not be missed.
+# Coordinates are rounded: the search must not miss pairs exactly at the bound. It decides only
+# which pairs are compared; `geometry.candidates.TOLERANCE` decides which of them match.
 _SLACK = 1e-9
 # An odd multiplier with random bits mixes all bits of the hash (2**64 / golden ratio).
 _MIXER = np.uint64(0x9E3779B97F4A7C15)
