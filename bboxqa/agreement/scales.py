@@ -55,6 +55,7 @@ def _scale(name: str, source: str, *steps: tuple[str, float, bool]) -> Scale:
     return Scale(name, bins, source)
 
 
+# Landis and Koch: doi:10.2307/2529310.
 SCALES = MappingProxyType(
     {
         "landis_koch": _scale(

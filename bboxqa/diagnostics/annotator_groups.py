@@ -16,7 +16,8 @@ NO_CONTRAST = "separation is undefined: it needs two groups, and one with two an
 
 Method = Literal["kmeans", "hierarchical"]
 
-# Up to this value Kaufman and Rousseeuw (1990, Finding Groups in Data, p. 88) see no structure.
+# Up to this value Kaufman and Rousseeuw (1990, Finding Groups in Data, p. 88,
+# doi:10.1002/9780470316801) see no structure.
 _WEAK = 0.25
 _STARTS = 30
 _STEPS = 30

@@ -183,7 +183,7 @@ def independence(table: NDArray[Any], *, correction: bool = True) -> Independenc
         How often each value of one feature goes with each of the other; rows and columns of
         zeros are left out.
     correction : bool
-        Moves each count of a 2 × 2 table by up to 0.5 towards the expected one (Yates 1934), for
+        Moves each count of a 2 × 2 table by up to 0.5 towards the expected one [1]_, for
         the statistic and its p-value. Larger tables have no correction.
 
     Returns
@@ -201,6 +201,11 @@ def independence(table: NDArray[Any], *, correction: bool = True) -> Independenc
     ------
     DatasetError
         The table is not one of counts.
+
+    References
+    ----------
+    .. [1] F. Yates (1934), Contingency tables involving small numbers and the χ² test,
+           Supplement to the Journal of the Royal Statistical Society 1(2), doi:10.2307/2983604.
 
     Examples
     --------

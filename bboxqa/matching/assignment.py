@@ -104,10 +104,10 @@ def assign(
     References
     ----------
     .. [1] Kuhn, H. W. (1955). The Hungarian Method for the Assignment Problem. Naval Research
-       Logistics Quarterly 2(1-2), 83-97. https://doi.org/10.1002/nav.3800020109
+       Logistics Quarterly 2(1-2), 83-97. doi:10.1002/nav.3800020109
     .. [2] Crouse, D. F. (2016). On Implementing 2D Rectangular Assignment Algorithms. IEEE
        Transactions on Aerospace and Electronic Systems 52(4), 1679-1696.
-       https://doi.org/10.1109/TAES.2016.140952
+       doi:10.1109/TAES.2016.140952
 
     Examples
     --------

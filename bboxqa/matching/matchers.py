@@ -60,7 +60,7 @@ def recursive(annotations: Annotations, pairs: CandidatePairs, weight: IndexArra
     ----------
     .. [1] Tschirschwitz, D., Klemstein, F., Stein, B. and Rodehorst, V. (2022). A Dataset for
        Analysing Complex Document Layouts in the Digital Humanities and Its Evaluation with
-       Krippendorff's Alpha. GCPR 2022, LNCS 13485. https://doi.org/10.1007/978-3-031-16788-1_22
+       Krippendorff's Alpha. GCPR 2022, LNCS 13485. doi:10.1007/978-3-031-16788-1_22
     """
     first = np.arange(len(annotations))
     annotator = annotations.annotator

@@ -96,10 +96,10 @@ def agree(
     References
     ----------
     .. [1] Krippendorff, K. (2022). Content Analysis: An Introduction to Its Methodology (4th ed.).
-       SAGE. https://doi.org/10.4135/9781071878781
+       SAGE. doi:10.4135/9781071878781
     .. [2] Tschirschwitz, D., Klemstein, F., Stein, B. and Rodehorst, V. (2022). A Dataset for
        Analysing Complex Document Layouts in the Digital Humanities and Its Evaluation with
-       Krippendorff's Alpha. GCPR 2022, LNCS 13485. https://doi.org/10.1007/978-3-031-16788-1_22
+       Krippendorff's Alpha. GCPR 2022, LNCS 13485. doi:10.1007/978-3-031-16788-1_22
 
     Examples
     --------

@@ -96,7 +96,7 @@ def measure(
     References
     ----------
     .. [1] Efron, B. (1987). Better Bootstrap Confidence Intervals. Journal of the American
-       Statistical Association 82(397), 171-185. https://doi.org/10.1080/01621459.1987.10478410
+       Statistical Association 82(397), 171-185. doi:10.1080/01621459.1987.10478410
     """
     if interval not in INTERVALS:
         raise ConfigError(f"interval {unknown_name(interval, INTERVALS)}")

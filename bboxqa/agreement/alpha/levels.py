@@ -50,7 +50,7 @@ def pairable_marginal(counts: UnitCounts) -> FloatArray:
 def alpha(
     counts: UnitCounts, level: str | Distance = "nominal", numbers: FloatArray | None = None
 ) -> Estimator:
-    """Return Krippendorff's alpha.
+    """Return Krippendorff's alpha [1]_.
 
     Parameters
     ----------
@@ -72,6 +72,11 @@ def alpha(
     ------
     ConfigError
         If the level is not known, or its values are not numbers.
+
+    References
+    ----------
+    .. [1] K. Krippendorff (2011), Computing Krippendorff's alpha-reliability, University of
+           Pennsylvania.
 
     Examples
     --------

@@ -160,7 +160,12 @@ def alpha_per_category(data: Coincidences) -> tuple[FloatArray, FloatArray]:
     """Return alpha of each value against all others together, and how often it is pairable.
 
     Both are (K,) float64. Alpha is NaN where the value, or every other one, does not occur
-    (Krippendorff 2019, Content Analysis, ch. 12: the distinction of one value from the rest).
+    ([1]_, ch. 12: the distinction of one value from the rest).
+
+    References
+    ----------
+    .. [1] K. Krippendorff (2022), Content analysis: an introduction to its methodology, 4th
+           edition, SAGE, doi:10.4135/9781071878781.
     """
     marginal, diagonal = value_sums(data)
     return binary_alpha(marginal, diagonal, float(marginal.sum())), marginal

@@ -40,8 +40,13 @@ def coincidences_of(counts: UnitCounts) -> Coincidences:
     """Return the coincidences of units whose values are counted.
 
     A unit with m ≥ 2 values, n_c of them c, adds n_c to the marginal of c and
-    n_c (n_c − 1) / (m − 1) to its diagonal (Krippendorff 2011, step B). The work and the memory
+    n_c (n_c − 1) / (m − 1) to its diagonal ([1]_, step B). The work and the memory
     grow with the number of values, not with units × categories.
+
+    References
+    ----------
+    .. [1] K. Krippendorff (2011), Computing Krippendorff's alpha-reliability, University of
+           Pennsylvania.
     """
     n_values = counts.n_values
     paired = (counts.size >= 2) & (counts.weight > 0)

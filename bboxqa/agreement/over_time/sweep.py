@@ -94,8 +94,13 @@ def sweep(
     Notes
     -----
     The continuum is cut into units of equal length, with the gaps as a category: the simplest of
-    the unitizing designs of Krippendorff (2019, Content Analysis, 4th ed., ch. 12). It counts
-    neighbouring points as independent, so that intervals have to draw recordings, not stretches.
+    the unitizing designs of Krippendorff [1]_ (ch. 12). It counts neighbouring points as
+    independent, so that intervals have to draw recordings, not stretches.
+
+    References
+    ----------
+    .. [1] K. Krippendorff (2022), Content analysis: an introduction to its methodology, 4th
+           edition, SAGE, doi:10.4135/9781071878781.
 
     Examples
     --------

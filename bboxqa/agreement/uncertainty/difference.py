@@ -54,8 +54,8 @@ def paired_difference(
 ) -> Difference:
     """Return the difference first − second.
 
-    Clusters that both have are drawn together (paired resampling: Efron and Tibshirani 1993, ch.
-    8), so that the difficulty of an image affects both and cancels.
+    Clusters that both have are drawn together (paired resampling: [1]_, ch. 8), so that the
+    difficulty of an image affects both and cancels.
 
     Parameters
     ----------
@@ -64,6 +64,11 @@ def paired_difference(
     first_names, second_names : (G,) int64
         A number for each cluster of either, equal where it is the same image or unit.
     replicates, seed : int
+
+    References
+    ----------
+    .. [1] B. Efron and R. J. Tibshirani (1993), An introduction to the bootstrap, Chapman and
+           Hall, doi:10.1201/9780429246593.
     """
     value = first.value - second.value
     ours, theirs = first_names[first.clusters], second_names[second.clusters]

@@ -216,8 +216,13 @@ def jackknife(estimator: Estimator) -> FloatArray:
 def jackknife_error(without: FloatArray) -> float:
     """Return the standard error from the (G,) values without each cluster.
 
-    sqrt((G − 1) / G · Σ (θ_g − mean)²) (Efron and Tibshirani 1993, eq. 11.5). NaN with fewer than
-    two clusters, or where one of the values is undefined.
+    sqrt((G − 1) / G · Σ (θ_g − mean)²) ([1]_, eq. 11.5). NaN with fewer than two clusters, or
+    where one of the values is undefined.
+
+    References
+    ----------
+    .. [1] B. Efron and R. J. Tibshirani (1993), An introduction to the bootstrap, Chapman and
+           Hall, doi:10.1201/9780429246593.
 
     Examples
     --------

@@ -45,8 +45,8 @@ def plan_clusters(
 ) -> Plan:
     """Return how many clusters give an interval of a width, if new ones are like the present ones.
 
-    The width of the bootstrap interval falls with the square root of the number of clusters (Efron
-    and Tibshirani 1993, ch. 6): half the width takes four times as many.
+    The width of the bootstrap interval falls with the square root of the number of clusters ([1]_,
+    ch. 6): half the width takes four times as many.
 
     Parameters
     ----------
@@ -54,6 +54,11 @@ def plan_clusters(
     target_width : float
         From end to end, above 0; ConfigError otherwise.
     replicates, seed : int
+
+    References
+    ----------
+    .. [1] B. Efron and R. J. Tibshirani (1993), An introduction to the bootstrap, Chapman and
+           Hall, doi:10.1201/9780429246593.
 
     Examples
     --------

@@ -22,8 +22,13 @@ def totals(tasks: Sequence[TaskEstimates]) -> dict[str, Estimate]:
     -------
     dict of str to Estimate
         The standard error assumes independent tasks and fixed weights; it is NaN if one of the
-        tasks has none. The interval follows from it (`fisher_interval`). If some tasks are left
-        out, the status says how many remain.
+        tasks has none. The interval follows from it (`fisher_interval`) [1]_. If some tasks are
+        left out, the status says how many remain.
+
+    References
+    ----------
+    .. [1] F. E. Satterthwaite (1946), An approximate distribution of estimates of variance
+           components, Biometrics Bulletin 2(6), doi:10.2307/3002019.
 
     Examples
     --------

@@ -111,8 +111,7 @@ def alpha_without_values(
     """Return alpha without the row and the column of each value in the coincidence matrix, (K,).
 
     Confusions with the value no longer count, while the coincidences of the others stay
-    (Krippendorff 2019, Content Analysis, ch. 12: leaving out a category). NaN where alpha is then
-    undefined.
+    ([1]_, ch. 12: leaving out a category). NaN where alpha is then undefined.
 
     Parameters
     ----------
@@ -121,6 +120,11 @@ def alpha_without_values(
         As for `alpha`, which raises the same errors. Ordinal data are ranked again without each
         value, in K steps for each two values that coincide; ratio data and user-defined distances
         take K³.
+
+    References
+    ----------
+    .. [1] K. Krippendorff (2022), Content analysis: an introduction to its methodology, 4th
+           edition, SAGE, doi:10.4135/9781071878781.
 
     Examples
     --------

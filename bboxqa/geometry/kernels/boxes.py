@@ -74,7 +74,7 @@ def bbox_giou(left: FloatArray, right: FloatArray) -> FloatArray:
     ----------
     .. [1] Rezatofighi, H., Tsoi, N., Gwak, J., Sadeghian, A., Reid, I. and Savarese, S. (2019).
        Generalized Intersection over Union: A Metric and a Loss for Bounding Box Regression. CVPR
-       2019, algorithm 1. https://doi.org/10.1109/CVPR.2019.00075
+       2019, algorithm 1. doi:10.1109/CVPR.2019.00075
 
     Examples
     --------

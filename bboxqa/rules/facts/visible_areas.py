@@ -45,7 +45,7 @@ def clipped_area(xy: FloatArray, size: FloatArray) -> float:
     """Return the area of a ring inside an image, in square pixels (shoelace formula).
 
     The ring is cut at one edge of the image after the other (Sutherland and Hodgman, 1974,
-    https://doi.org/10.1145/360767.360802). Where the cut leaves several parts, they are joined by
+    doi:10.1145/360767.360802). Where the cut leaves several parts, they are joined by
     edges along the border, which have no area.
 
     Parameters
