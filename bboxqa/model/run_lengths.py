@@ -58,6 +58,39 @@ def decode_counts(counts: bytes) -> IndexArray:
     return numbers
 
 
+def run_bounds(runs: IndexArray, height: int) -> tuple[float, float, float, float]:
+    """Return left, top, right and bottom of a mask in pixels; NaN where it is empty.
+
+    Parameters
+    ----------
+    runs : (R,) int64
+        Lengths of runs, column by column, beginning with a run outside the mask.
+    height : int
+        Of the mask in pixels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> run_bounds(np.array([5, 2, 2, 1, 6]), 4)
+    (1.0, 1.0, 3.0, 3.0)
+    """
+    stops = np.cumsum(runs)
+    first, last = stops[:-1:2], stops[1::2] - 1
+    filled = first <= last
+    first, last = first[filled], last[filled]
+    if len(first) == 0:
+        return (np.nan,) * 4
+    left, right = first[0] // height, last[-1] // height + 1
+    if (first // height != last // height).any():
+        return float(left), 0.0, float(right), float(height)
+    return (
+        float(left),
+        float((first % height).min()),
+        float(right),
+        float((last % height).max() + 1),
+    )
+
+
 def compress_counts(runs: IndexArray, height: int, width: int) -> bytes:
     """Return COCO's compressed form of run lengths.
 

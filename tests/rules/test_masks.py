@@ -1,7 +1,10 @@
 """R: masks as run lengths, and crowds."""
 
+import numpy as np
 import pytest
 from support.validation import codes, findings
+
+from bboxqa.model.run_lengths import run_bounds
 
 MASK = {"size": [80, 100], "counts": [810, 100, 7090]}
 RING = [[10, 10, 30, 10, 30, 40, 10, 40]]
@@ -99,3 +102,32 @@ def test_slashes_that_no_backslashes_explain_are_unreadable():
     content = masks({**SLASHED, "size": [80, 101]})
     assert "R006" not in codes(content)
     assert "R002" in codes(content)
+
+
+def test_a_box_that_is_not_the_bounds_of_its_mask_is_found():
+    # Rows 10 to 39 of the columns 10 to 29 of an image of 80 rows.
+    runs = [810, *[30, 50] * 19, 30]
+    mask = {"size": [80, 100], "counts": [*runs, 8000 - sum(runs)]}
+    content = {"annotations": [{"segmentation": mask, "bbox": [10, 10, 20, 30], "area": 600}]}
+    assert "P007" not in codes(content)
+    content["annotations"][0]["bbox"] = [10, 10, 60, 30]
+    (found,) = findings(content, code="P007")
+    assert (
+        found.message == "right edge of bbox is at 70; expected 30, the right edge of its outline"
+    )
+    assert [edit.value for edit in found.edits] == [[10, 10, 20, 30]]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_bounds_of_a_mask_are_those_of_its_pixels(seed):
+    rng = np.random.default_rng(seed)
+    runs = rng.integers(0, rng.integers(2, 30), rng.integers(1, 9))
+    height = int(rng.integers(1, 12))
+    width = -(-int(runs.sum()) // height) + 1
+    runs = np.append(runs, [0] * (len(runs) % 2) + [height * width - int(runs.sum())])
+    pixels = np.repeat(np.arange(len(runs)) % 2, runs).reshape(width, height)
+    columns, rows = np.nonzero(pixels)
+    expected = (np.nan,) * 4
+    if len(rows):
+        expected = (columns.min(), rows.min(), columns.max() + 1, rows.max() + 1)
+    assert np.array_equal(run_bounds(runs, height), expected, equal_nan=True)

@@ -197,11 +197,11 @@ def r006(document, rng):
     x, y, *_ = annotation["bbox"]
     # A run of 44 pixels is written with a backslash.
     first = x * 480 + y
-    runs = [first, 44, 480 - 44, 44, 640 * 480 - first - 480 - 44]
+    runs = [first, *[44, 480 - 44] * 3, 44, 640 * 480 - first - 3 * 480 - 44]
     counts = compress_counts(np.array(runs), 480, 640).decode()
     assert "\\" in counts
     annotation["segmentation"] = {"size": [480, 640], "counts": counts.replace("\\", "/")}
-    annotation["area"] = 88
+    annotation.update(bbox=[x, y, 4, 44], area=4 * 44)
 
 
 def keypoints(document, rng):

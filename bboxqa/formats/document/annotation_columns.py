@@ -78,6 +78,8 @@ class Rles:
         The sum of all run lengths; -1 where they cannot be read.
     area : (M,) int64
         Pixels in the mask.
+    bounds : (M, 4) float64
+        Left, top, right and bottom of the mask in pixels; NaN where it is empty or unknown.
     compressed : (M,) bool
     problem : (M,) int32
         Why it cannot be read, as a place in `problems`; 0 where it can.
@@ -89,6 +91,7 @@ class Rles:
     size: IndexArray
     total: IndexArray
     area: IndexArray
+    bounds: FloatArray
     compressed: BoolArray
     problem: IntArray
     problems: tuple[str, ...]

@@ -37,7 +37,7 @@ _COLUMNS: dict[str, tuple[type, int]] = {
 }  # fmt: skip
 _OF_RLES: dict[str, tuple[type, int]] = {
     "row": (np.int64, 0), "size": (np.int64, 2), "total": (np.int64, 0), "area": (np.int64, 0),
-    "compressed": (np.bool_, 0), "problem": (np.int32, 0),
+    "bounds": (np.float64, 4), "compressed": (np.bool_, 0), "problem": (np.int32, 0),
 }  # fmt: skip
 
 
@@ -169,12 +169,13 @@ class AnnotationsBuilder:
         if len(places) == 0:
             return
         found = [rle_of(column[place]) for place in places.tolist()]
-        height, width, total, area, compressed, problem = zip(*found, strict=True)
+        height, width, total, area, bounds, compressed, problem = zip(*found, strict=True)
         parts = {
             "row": self.n + places,
             "size": np.array([height, width], np.int64).T,
             "total": np.array(total, np.int64),
             "area": np.array(area, np.int64),
+            "bounds": np.array(bounds, np.float64),
             "compressed": np.array(compressed, np.bool_),
             "problem": np.array([self._problem(text) for text in problem], np.int32),
         }

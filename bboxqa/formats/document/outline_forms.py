@@ -4,10 +4,15 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 
+import numpy as np
+
 from bboxqa.core.json_values import shortened
 from bboxqa.formats.document.annotation_columns import Form
 from bboxqa.formats.document.raw_values import MISSING, NUMBERS, are_numbers
-from bboxqa.model.run_lengths import MAX_MASK_PIXELS, decode_counts
+from bboxqa.model.run_lengths import MAX_MASK_PIXELS, decode_counts, run_bounds
+
+Bounds = tuple[float, float, float, float]
+_NONE = (np.nan,) * 4
 
 
 def form_of(value: Any) -> int:
@@ -40,8 +45,8 @@ def _are_pairs(points: Iterable[Any]) -> bool:
     return all(len(point) == 2 and are_numbers(point) for point in points)
 
 
-def rle_of(value: dict[str, Any]) -> tuple[int, int, int, int, bool, str]:
-    """Return height, width, sum of run lengths, area, whether compressed, and what is wrong."""
+def rle_of(value: dict[str, Any]) -> tuple[int, int, int, int, Bounds, bool, str]:
+    """Return height, width, sum of run lengths, area, bounds, whether compressed, what is wrong."""
     size, counts = value.get("size"), value.get("counts")
     height, width = -1, -1
     problem = ""
@@ -64,7 +69,9 @@ def rle_of(value: dict[str, Any]) -> tuple[int, int, int, int, bool, str]:
         wrong = f"counts has a run of {min(runs)}; expected 0 or more"
     problem = problem or wrong
     total, area = (-1, -1) if wrong else (sum(runs), sum(runs[1::2]))
-    return height, width, min(total, 1 << 62), min(area, 1 << 62), compressed, problem
+    is_whole = not problem and total == height * width
+    bounds = run_bounds(np.array(runs, np.int64), height) if is_whole else _NONE
+    return height, width, min(total, 1 << 62), min(area, 1 << 62), bounds, compressed, problem
 
 
 def _runs(counts: str) -> tuple[list[int], str]:

@@ -222,7 +222,7 @@ class Document:
 
     @cached_property
     def outline_bounds(self) -> FloatArray:
-        """(N, 4) float64: left, top, right, bottom of each polygon outline; NaN for others."""
+        """(N, 4) float64: left, top, right, bottom of each valid outline; NaN for others."""
         owner, of_ring = self.annotations.rings.row, ring_bounds(self.annotations.rings)
         bounds = np.full((len(self.annotations), 4), np.nan)
         if len(owner):
@@ -230,6 +230,8 @@ class Document:
             bounds[owner[starts], :2] = np.minimum.reduceat(of_ring[:, :2], starts)
             bounds[owner[starts], 2:] = np.maximum.reduceat(of_ring[:, 2:], starts)
         bounds[~self.has_rings] = np.nan
+        rles = self.annotations.rles
+        bounds[rles.row] = rles.bounds
         return self.spilled(bounds)
 
     @cached_property

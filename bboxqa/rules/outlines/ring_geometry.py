@@ -109,7 +109,7 @@ def _beyond(document: Document, least: float) -> SparseRows:
         for rows in blocks(len(bounds)):
             low, high = bounds[rows, :2], bounds[rows, 2:]
             beyond = overshoot(np.hstack([low, high - low]), size[rows])
-            found = np.flatnonzero(np.any(beyond > least, axis=1))
+            found = np.flatnonzero(np.any(beyond > least, axis=1) & document.has_rings[rows])
             parts.append(SparseRows(rows.start + found, beyond[found]))
     result = SparseRows.joined(parts, 4)
     swapped = np.append(document.once(swapped_images), False)
@@ -178,7 +178,7 @@ def _off_bounds(document: Document, settings: ValidateSettings) -> tuple[IndexAr
 
 
 def _not_bounds(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
-    if len(document.annotations.rings.row) == 0:
+    if len(document.annotations.rings.row) + len(document.annotations.rles.row) == 0:
         return
     bbox, bounds = document.annotations.bbox, document.outline_bounds
     wrong, n_compared = _off_bounds(document, settings)
