@@ -201,7 +201,7 @@ def test_nothing_is_left_of_one_that_is_given_up():
     begun = time.monotonic()
     assert next(outcomes)[0] == 0
     outcomes.close()
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - begun < 30
     assert not [child for child in active_children() if "ForkServer" in child.name]
 
 
@@ -224,5 +224,5 @@ def test_a_task_that_takes_too_long_is_ended_and_the_others_are_done():
 
 
 def test_the_time_of_each_task_counts_from_its_own_start():
-    done = run_all([1.2, 1.3, 1.4], dawdle, "bboxqa.batch.project", 1, seconds=3)
+    done = run_all([2.4, 2.5, 2.6], dawdle, "bboxqa.batch.project", 1, seconds=7)
     assert not any(isinstance(result, WorkerDied) for _, result in done)
