@@ -757,3 +757,10 @@ def test_an_array_is_no_ratings():
     for act in (lambda: stats.measure(CODES), lambda: stats.difference(table(), CODES)):
         with pytest.raises(ConfigError, match="ratings is of type ndarray; expected what"):
             act()
+
+
+def test_the_tasks_of_a_file_are_no_ratings(tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text("unit,annotator,value\n1,ann,yes\n1,bob,no\n")
+    with pytest.raises(ConfigError, match=r"tasks None, expected .* such as ratings\[None\]"):
+        stats.measure(stats.read_ratings(path))

@@ -55,7 +55,7 @@ def plan(
     FILE is the same as for `bboxqa agree`. New images are assumed to be like the existing ones.
 
     \b
-    Exit code 0: planned. 2: could not run. 130: interrupted.
+    Exit code 0: planned. 2: could not plan or run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
     from bboxqa.cli.console import tracking
     from bboxqa.pipelines.agree import read_for
@@ -76,7 +76,7 @@ def plan(
     else:
         for line in _lines(planned):
             click.echo(line)
-    return 0
+    return 2 if planned.n_needed is None else 0
 
 
 def _lines(planned: "ImagePlan") -> list[str]:

@@ -43,6 +43,7 @@ _MOST_SHOWN = 2000
 # More numbers are points on a continuous scale, each too rare to be left out.
 _MOST_NUMBERS = 100
 # Sums that a jackknife may have to add up.
+_KEYS_NAMED = 3
 _JACKKNIFE = 1 << 31
 
 
@@ -210,6 +211,12 @@ def check_ratings(ratings: object) -> None:
     ------
     ConfigError
     """
+    if isinstance(ratings, Mapping):
+        keys = ", ".join(repr(key) for key in list(ratings)[:_KEYS_NAMED])
+        raise ConfigError(
+            f"ratings: found {type(ratings).__name__} with the tasks {keys}, expected the ratings "
+            "of one; pass one of its values, such as ratings[None] where there is one task"
+        )
     if not isinstance(ratings, Ratings):
         raise ConfigError(
             f"ratings is of type {type(ratings).__name__}; expected what read_ratings, "

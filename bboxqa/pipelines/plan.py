@@ -8,12 +8,14 @@ import numpy as np
 
 from bboxqa.agreement.alpha.levels import alpha
 from bboxqa.agreement.counts.unit_counts import unit_counts
-from bboxqa.agreement.uncertainty.sample_size import plan_clusters
+from bboxqa.agreement.uncertainty.sample_size import TOO_FEW, plan_clusters
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.types import Progress
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import agree_with
+
+_FEW_IMAGES = "too few images annotated by two or more annotators"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,5 +92,5 @@ def plan_images(
         n_annotators=int(np.bincount(asked[asked >= 2], minlength=3).argmax()),
         n_needed=needed if measured else None,
         n_more=max(0, needed - result.n_images) if measured else None,
-        status=plan.status,
+        status=_FEW_IMAGES if plan.status == TOO_FEW else plan.status,
     )

@@ -63,11 +63,19 @@ def test_nothing_to_plan_by(tmp_path):
     found = run(
         "plan", write(tmp_path / "same.json", document(same, images)), "--target-width", 0.1
     )
-    assert found.returncode == 0
+    assert found.returncode == 2
     assert found.output == (
         "2 images annotated by two or more; cannot plan: "
         "undefined: only one value occurs, so no disagreement is possible\n"
     )
+
+
+def test_one_image_is_too_few(tmp_path):
+    labels = [annotation(n, rater_id="ab"[n % 2], bbox=[40 * (n // 2), 0, 9, 9]) for n in range(5)]
+    path = write(tmp_path / "one.json", document(labels))
+    found = run("plan", path, "--target-width", 0.1)
+    assert found.returncode == 2
+    assert "cannot plan: too few images annotated by two or more annotators" in found.output
 
 
 def test_one_threshold_only(file):

@@ -443,6 +443,12 @@ def test_no_file_and_contradicting_settings(tmp_path, write):
         read(write("annotator,u\nA,1\n"), layout="raters-x-units", by="t")
 
 
+def test_names_of_columns_are_refused_where_the_table_has_no_such_columns(write):
+    path = write("annotator,u1,u2\nann,1,2\nbob,1,2\n")
+    with pytest.raises(ConfigError, match="--value names a column of the layout long"):
+        read(path, value="foo", layout="raters-x-units")
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

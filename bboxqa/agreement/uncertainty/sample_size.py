@@ -9,6 +9,8 @@ from bboxqa.agreement.uncertainty.estimator import OK, ROUNDING, Estimator
 from bboxqa.agreement.uncertainty.resampling import percentile_interval, replicates_of_all
 from bboxqa.core.errors import ConfigError
 
+TOO_FEW = "too few clusters for an interval"
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -88,7 +90,7 @@ def plan_clusters(
         low, high = percentile_interval(drawn[None])[0]
         width = float(high - low)
     if np.isnan(width):
-        return nothing("too few clusters for an interval")
+        return nothing(TOO_FEW)
     if width == 0:
         return nothing("all replicates are equal: the data show no spread to plan by", 0.0)
     # The factor keeps rounding from adding a cluster where the target is met exactly.

@@ -108,8 +108,8 @@ def read_ratings(
     if layout == "long":
         tasks = _read_long(table, of_units or columns, of_units=of_units is not None)
     else:
-        for field in extra:
-            if field in columns:
+        for field, name in columns.items():
+            if field in extra or name != field:
                 option = field.replace("_", "-")
                 raise ConfigError(f"--{option} names a column of the layout long; this is {layout}")
         tasks = {None: read_wide(table, layout)}
