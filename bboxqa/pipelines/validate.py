@@ -11,9 +11,11 @@ from typing import Any, Never
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.types import AnyPath, Progress
+from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.document.tolerant import read_bytes, read_path
 from bboxqa.formats.inputs import list_files
+from bboxqa.formats.registry import format_of
 from bboxqa.model.findings import FoundReport
 from bboxqa.model.settings import FailOn, ValidateSettings, validate_settings_from
 from bboxqa.report.findings.report import Report
@@ -171,9 +173,14 @@ def _documents(
     memory: int | None,
     progress: Progress | None,
 ) -> Iterator[Document]:
-    missing = [f"{file}: no such file" for file in files if not file.exists()]
-    if missing:
-        raise DatasetError(missing)
+    problems = [f"{file}: no such file" for file in files if not file.exists()]
+    problems += [
+        f"{file}: is of the format {found.name}, which is not checked; expected COCO json"
+        for file, found in ((file, format_of(file)) for file in files)
+        if found is not COCO
+    ]
+    if problems:
+        raise DatasetError(problems)
     # A folder of images can belong to several files: an image of any of them has a record.
     several = images is not None and len(files) > 1
     named = [read_path(file, str(file), memory=memory).images for file in files if several]

@@ -105,6 +105,14 @@ def test_a_folder_without_json(site, tmp_path):
     assert len(bboxqa.read_coco(folder).annotations) == 2
 
 
+def test_validate_says_that_it_checks_coco_only(site, tmp_path):
+    add(site, "acme_checked")
+    path = write(tmp_path / "boxes.csv", TABLE)
+    outcome = run("validate", path)
+    assert outcome.returncode == 2
+    assert f"{path}: is of the format acme-boxes, which is not checked" in outcome.stderr
+
+
 def test_a_folder_without_a_file_that_is_recognised(site, tmp_path):
     folder = tmp_path / "boxes"
     folder.mkdir()
