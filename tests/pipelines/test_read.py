@@ -5,12 +5,12 @@ import json
 import pytest
 from support.cli import run
 from support.datasets import annotation, document, image, two_annotators, write
+from support.validation import whole_file
 
 import bboxqa
 from bboxqa.core.errors import DatasetError
 from bboxqa.pipelines.read import read_coco
 from bboxqa.report.findings.concise import concise_lines
-from bboxqa.rules.base.example_files import whole_file
 from bboxqa.rules.registry import RULES
 
 

@@ -3,11 +3,10 @@
 import json
 
 import pytest
-from support.validation import codes, document_of, exact, findings
+from support.validation import codes, document_of, exact, findings, whole_file
 
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.example_files import whole_file
 from bboxqa.rules.fixes import fix
 
 CLEAN = whole_file({})

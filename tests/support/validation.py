@@ -4,11 +4,25 @@ import json
 
 from bboxqa.formats.document.tolerant import read_bytes
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.example_files import whole_file
+from bboxqa.rules.base.example_files import records
+from bboxqa.rules.base.rule import ABSENT
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.runner import validate_documents
 
-__all__ = ["as_corners", "codes", "document_of", "findings", "report_of"]
+__all__ = ["as_corners", "codes", "document_of", "findings", "report_of", "whole_file"]
+
+
+def whole_file(example):
+    """Return an example as the text of a file, with defaults for the lists that it leaves out."""
+    if isinstance(example, str):
+        return example
+    lists = {"images": [{}], "categories": [{}], "annotations": [{}]}
+    document = {
+        "info": {"description": "example", "year": 2026},
+        "licenses": [],
+        **records({**lists, **example}),
+    }
+    return json.dumps({key: v for key, v in document.items() if example.get(key) is not ABSENT})
 
 
 def document_of(content, name="export.json", disk=None):

@@ -1,6 +1,5 @@
-"""Examples of rules as whole files, for the pages of rules and for their tests."""
+"""Records of the examples of rules, with default values for the keys that these leave out."""
 
-import json
 from typing import Any
 
 from bboxqa.rules.base.rule import ABSENT, Example
@@ -52,16 +51,3 @@ def _record(key: str, place: int, given: dict[str, Any]) -> dict[str, Any]:
     if isinstance(box, list) and len(box) == 4 and all(type(n) in (int, float) for n in box):
         record["area"] = box[2] * box[3]
     return {name: inner for name, inner in {**record, **given}.items() if inner is not ABSENT}
-
-
-def whole_file(example: Example) -> str:
-    """Return an example as the text of a file, with defaults for the lists that it leaves out."""
-    if isinstance(example, str):
-        return example
-    document = {
-        "info": {"description": "example", "year": 2026},
-        "licenses": [],
-        **{key: [dict(record)] for key, record in _DEFAULT.items()},
-        **records(example),
-    }
-    return json.dumps({key: v for key, v in document.items() if example.get(key) is not ABSENT})
