@@ -60,7 +60,7 @@ def run_project(
     out: Path,
     key: str,
     count_all: CountAll | None = None,
-    validate_beside: RunElsewhere | None = None,
+    validate_elsewhere: RunElsewhere | None = None,
     *,
     check_key: bool = False,
 ) -> Row:
@@ -70,14 +70,14 @@ def run_project(
     a failure of the machine is written to ``failed.txt``, and the next run tries again.
 
     `key` is that of `result_key`. Without `count_all`, which is as for `agree_with`, a second
-    process validates where that saves time; with it, `validate_beside` may validate elsewhere.
+    process validates where that saves time; with it, `validate_elsewhere` may validate elsewhere.
     With `check_key`, a project that no longer has the key fails: files may be replaced while it
     waits for its turn.
     """
     given = settings
     is_long = worth_two_processes(project.size, settings.memory)
     if is_long and count_all is None and can_fork():
-        validate_beside = second_process
+        validate_elsewhere = second_process
         # Each of the two processes may use half of the memory.
         half = None if settings.memory is None else settings.memory // 2
         settings = replace(settings, memory=half)
@@ -86,7 +86,7 @@ def run_project(
         if check_key:
             _check_key(project, given, key)
         with filled(folder_of(out, project.name)) as scratch:
-            row, keep, log = _run(project, settings, scratch, count_all, validate_beside)
+            row, keep, log = _run(project, settings, scratch, count_all, validate_elsewhere)
             _check_unchanged(project, begun)
             name = "log.txt" if keep else FAILURE
             (scratch / name).write_text(log, "utf-8", "backslashreplace")
@@ -124,7 +124,7 @@ def _run(
     settings: Settings,
     scratch: Path,
     count_all: CountAll | None,
-    validate_beside: RunElsewhere | None,
+    validate_elsewhere: RunElsewhere | None,
 ) -> tuple[Row, bool, str]:
     """Return the row of a project, whether to record it, and its log."""
     row = Row(project.name, FAILED, len(project.files))
@@ -133,8 +133,8 @@ def _run(
         images = project.images if settings.images else None
         memory = settings.memory
         validating = partial(validate_project, project, validate, images, memory)
-        found = validating() if validate_beside is None else None
-        with validate_beside(validating) if validate_beside else nullcontext() as outcome:
+        found = validating() if validate_elsewhere is None else None
+        with validate_elsewhere(validating) if validate_elsewhere else nullcontext() as outcome:
             measured = _measured_into(scratch / _MEASURED, project, settings, agree, count_all)
             if outcome is not None:
                 # An error there is raised again where this process validates.

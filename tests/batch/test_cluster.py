@@ -37,7 +37,7 @@ from support.cluster_work import (  # noqa: E402
 
 from bboxqa.batch.workers.cluster import (  # noqa: E402
     _validate,
-    _validate_beside,
+    _validate_on_worker,
     connected,
     run_on,
     run_projects,
@@ -232,7 +232,7 @@ def told(monkeypatch):
 )
 def test_what_goes_wrong_elsewhere_is_done_here(told, error):
     told.result.side_effect = error
-    with _validate_beside(None, SETTINGS, "", None) as wait, pytest.raises(EOFError):
+    with _validate_on_worker(None, SETTINGS, "", None) as wait, pytest.raises(EOFError):
         wait()
     told.cancel.assert_called_once_with()
 
@@ -241,7 +241,7 @@ def test_a_worker_that_is_alone_validates_first(told, monkeypatch):
     alone = mock.Mock(nthreads=lambda: {"tcp://here:1": 1})
     monkeypatch.setattr(distributed, "get_client", lambda: alone)
     done = []
-    with _validate_beside(None, SETTINGS, "", lambda: done.append(1) or "found") as wait:
+    with _validate_on_worker(None, SETTINGS, "", lambda: done.append(1) or "found") as wait:
         assert done == [1]
         assert wait() == "found"
     assert done == [1]

@@ -29,7 +29,7 @@ def validated_elsewhere(project, settings):
     def here():
         raise AssertionError
 
-    with cluster._validate_beside(project, settings, __version__, here) as wait:
+    with cluster._validate_on_worker(project, settings, __version__, here) as wait:
         return wait()
 
 

@@ -121,7 +121,7 @@ def _pack(task: Task, settings: Settings, version: str, part_size: int | None) -
         settings,
         _scratch(version),
         partial(count_on_cluster, part_size=part_size),
-        partial(_validate_beside, project, settings, version) if is_large else None,
+        partial(_validate_on_worker, project, settings, version) if is_large else None,
     )
 
 
@@ -136,7 +136,7 @@ def _scratch(version: str) -> Path:
 
 
 @contextmanager
-def _validate_beside(
+def _validate_on_worker(
     project: Project, settings: Settings, version: str, here: Callable[[], ValidationOutcome]
 ) -> Iterator[Callable[[], ValidationOutcome]]:
     """Validate on another worker, or here if there is none; yield a function that waits for it."""

@@ -46,7 +46,7 @@ def run_packed(
     settings: Settings,
     scratch: Path,
     count_all: CountAll | None = None,
-    validate_beside: RunElsewhere | None = None,
+    validate_elsewhere: RunElsewhere | None = None,
 ) -> PackedResult:
     """Run a project in a temporary folder inside `scratch`; return the files of its folder.
 
@@ -58,11 +58,11 @@ def run_packed(
             out = Path(folder)
             if isinstance(project, Stored):
                 with fetched(project, out, images=settings.images) as (local, root):
-                    row = run_project(local, settings, out, key, count_all, validate_beside)
+                    row = run_project(local, settings, out, key, count_all, validate_elsewhere)
                 return _named(project, row, _files(out, project), root)
             _check_shared(project)
             row = run_project(
-                project, settings, out, key, count_all, validate_beside, check_key=True
+                project, settings, out, key, count_all, validate_elsewhere, check_key=True
             )
             return PackedResult(project, row, _files(out, project))
     except (OSError, BboxqaError) as error:

@@ -61,7 +61,7 @@ def read_ratings(
     layout : str, optional
         ``"long"``: one rating a row; ``"raters-x-units"``: one annotator a row;
         ``"units-x-raters"``: one unit a row; ``"counts"``: one unit a row with a column per value
-        that says how many annotators chose it (nobody then knows who gave which).
+        that says how many annotators chose it (who gave which is then unknown).
         By default what the header makes certain.
     unit, annotator, value : str
         Columns of the long layout.

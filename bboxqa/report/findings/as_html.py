@@ -1,4 +1,4 @@
-"""Findings as one page of html that needs nothing beside it."""
+"""Findings as one page of html without other files."""
 
 from collections.abc import Iterator, Sequence
 
