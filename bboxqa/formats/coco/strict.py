@@ -20,6 +20,7 @@ from bboxqa.formats.annotations.records import (
     whole_number,
 )
 from bboxqa.formats.format import Format
+from bboxqa.formats.opening import named_errors
 from bboxqa.formats.windows import Cut, in_two_halves, next_cut, release_before
 from bboxqa.model.annotations import Source
 
@@ -104,9 +105,7 @@ def _number(key: str, name: str, records: Sequence[Image | Category]) -> Iterato
 
 def _size(path: Path) -> int:
     """Return the size of a file, or raise why it cannot be read."""
-    try:
-        if path.is_dir():
-            raise DatasetError([f"{path}: is a folder; expected a COCO json file"])
+    with named_errors(path, "a COCO json file"):
         if path.exists() and not path.is_file():
             raise DatasetError(
                 [f"{path}: is a pipe or a device; expected a file"], "Write it to a file first."
@@ -114,13 +113,6 @@ def _size(path: Path) -> int:
         size = path.stat().st_size
         with path.open("rb"):
             pass
-    except FileNotFoundError:
-        raise DatasetError(
-            [f"{path}: no such file"],
-            f"Looked from {Path.cwd()}." if not path.is_absolute() else "",
-        ) from None
-    except OSError as error:
-        raise DatasetError([f"{path}: cannot be read: {error.strerror}"]) from None
     if size == 0:
         problem = f"{path}: the file is empty"
         raise DatasetError([problem], "Export it again.", files=[path])

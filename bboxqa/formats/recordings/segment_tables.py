@@ -10,6 +10,7 @@ from pathlib import Path
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean, count
 from bboxqa.formats.foreign import refuse_foreign
+from bboxqa.formats.opening import named_errors
 from bboxqa.formats.recordings.segment_layouts import (
     Layout,
     elan_layout,
@@ -90,17 +91,8 @@ def read_table(path: Path) -> Table:
 
 def _read(path: Path) -> bytes:
     refuse_foreign(path, table=True)
-    try:
-        if path.is_dir():
-            raise DatasetError([f"{path}: is a folder; expected a table of segments"])
+    with named_errors(path, "a table of segments"):
         return path.read_bytes()
-    except FileNotFoundError:
-        raise DatasetError(
-            [f"{path}: no such file"],
-            f"Looked from {Path.cwd()}." if not path.is_absolute() else "",
-        ) from None
-    except OSError as error:
-        raise DatasetError([f"{path}: cannot be read: {error.strerror}"]) from None
 
 
 def _decoded(name: str, data: bytes) -> str:
