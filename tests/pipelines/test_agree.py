@@ -670,7 +670,7 @@ def test_progress():
         ({"similarity": "iou"}, ("similarity is 'iou'; expected one of "
          "bbox, giou, centroid, polygon, mask, pixel, raster")),
         ({"matcher": "best"}, "expected one of hungarian, recursive, greedy"),
-        ({"missing": None}, "missing is None: "),
+        ({"missing": None}, "missing is None; expected one of category, ignore"),
         ({"empty_images": "keep"}, "expected one of agree, unit, skip"),
         ({"iou_threshold": "0.5"}, "iou_threshold is '0.5': "),
         ({"iou_threshold": ()}, "iou_threshold is empty; expected at least one number"),

@@ -36,9 +36,9 @@ def validated_elsewhere(project, settings):
 def dask_setup(worker):
     run_project = transport.run_project
 
-    def deadly(project, *args):
+    def deadly(project, *args, **settings):
         if project.name == DEADLY:
             os.kill(os.getpid(), SIGKILL)
-        return run_project(project, *args)
+        return run_project(project, *args, **settings)
 
     transport.run_project = deadly
