@@ -18,6 +18,7 @@ from unittest import mock
 import pytest
 from support.cli import run
 
+from bboxqa.batch.keys import local_key
 from bboxqa.batch.projects.discovery import discover
 from bboxqa.batch.rows import Settings, settings_of
 from bboxqa.batch.run import run_batch
@@ -306,13 +307,15 @@ def test_a_failure_elsewhere_leaves_what_is_known_here(tmp_path):
     (tmp_path / "root").mkdir()
     (tmp_path / "root/export.json").write_text(json.dumps(coco(1, 3)), "utf-8")
     (project,) = discover(tmp_path / "root").projects
+    key = local_key(project, SETTINGS)
     out, elsewhere = tmp_path / "out", tmp_path / "elsewhere"
     elsewhere.mkdir()
-    write_packed(run_packed((project, "key"), SETTINGS, elsewhere), out)
+    write_packed(run_packed((project, key), SETTINGS, elsewhere), out)
     before = contents(out)
+    assert before
     error = OSError(ENOSPC, os.strerror(ENOSPC))
     with mock.patch.object(Path, "rename", side_effect=error):
-        packed = run_packed((project, "new"), SETTINGS, elsewhere)
+        packed = run_packed((project, key), SETTINGS, elsewhere)
     assert write_packed(packed, out).message.endswith("No space left on device")
     after = contents(out)
     (log,) = after.keys() - before.keys()

@@ -251,10 +251,12 @@ RULES = (
             the mask. The fix puts them back where the area of the mask then is the one that is
             written.""",
         bad={"annotations": [
-            {"segmentation": {"size": [80, 100], "counts": "/i01l10jl6"}, "area": 2},
+            {"segmentation": {"size": [80, 100], "counts": "UV11^22N2N2N2N20N2N2N2N2N/h5"},
+             "bbox": [15, 16, 11, 11], "area": 61},
         ]},
         good={"annotations": [
-            {"segmentation": {"size": [80, 100], "counts": "\\i01l10jl6"}, "area": 2},
+            {"segmentation": {"size": [80, 100], "counts": "UV11^22N2N2N2N20N2N2N2N2N\\h5"},
+             "bbox": [15, 16, 11, 11], "area": 61},
         ]},
         check=_slashes,
         fix="safe",
