@@ -24,6 +24,12 @@ def _here(tmp_path, monkeypatch):
     OUT.mkdir()
 
 
+def claimed(root):
+    """Claim the results for a root, and return the root that they are noted to belong to."""
+    claim(OUT, root, force=False)
+    return (OUT / ".root.json").read_bytes()
+
+
 def run(root, **more):
     return run_batch(root, OUT, Settings({"bootstrap": 0}, {}), **more)
 
@@ -50,26 +56,26 @@ def test_force_replaces_them_and_begins_a_new_history():
 
 def test_the_same_root_under_another_name():
     Path("link").symlink_to("first")
-    claim(OUT, "first", force=False)
+    owner = claimed("first")
     for name in ("./first/", Path("first").resolve(), "link", "second/../first"):
-        claim(OUT, name, force=False)
+        assert claimed(name) == owner
 
 
 def test_a_link_that_leads_elsewhere_later_is_the_same_root():
     Path("latest").symlink_to("first")
-    claim(OUT, "latest", force=False)
+    owner = claimed("latest")
     Path("latest").unlink()
     Path("latest").symlink_to("second")
-    claim(OUT, "latest", force=False)
+    assert claimed("latest") == owner
 
 
 def test_root_and_results_that_move_together_belong_together(tmp_path, monkeypatch):
-    claim(OUT, "first", force=False)
+    owner = claimed("first")
     (tmp_path / "new").mkdir()
     for name in ("first", "out"):
         Path(name).rename(tmp_path / "new" / name)
     monkeypatch.chdir(tmp_path / "new")
-    claim(OUT, "first", force=False)
+    assert claimed("first") == owner
 
 
 @pytest.mark.parametrize("noted", ["", "{", "[1]", "{}", "null"])

@@ -197,7 +197,7 @@ print(json.dumps([result for _, result in done]))
 
 
 def test_nothing_is_left_of_one_that_is_given_up():
-    outcomes = run_all([0, 60, 60, 60], dawdle, "bboxqa.batch.project", 2)
+    outcomes = run_all([0, 600, 600, 600], dawdle, "bboxqa.batch.project", 2)
     begun = time.monotonic()
     assert next(outcomes)[0] == 0
     outcomes.close()
