@@ -30,8 +30,7 @@ from bboxqa.model.annotations import Source
 from bboxqa.model.findings import Severity
 from bboxqa.model.table import Table
 from bboxqa.pipelines.diagnose import diagnose
-from bboxqa.report import registry as agreement_views
-from bboxqa.report.findings import registry as finding_views
+from bboxqa.report.registry import AGREEMENT_VIEWS, FINDING_VIEWS, view
 from bboxqa.rules import registry as rules
 from bboxqa.rules.base.rule import Defect, Rule, hits
 
@@ -218,12 +217,12 @@ class TestView:
         (site / "acme_views.py").write_text(VIEWS)
 
     def test_of_findings(self, monkeypatch):
-        monkeypatch.setitem(finding_views.VIEWS, "codes", "acme_views:codes")
+        monkeypatch.setitem(FINDING_VIEWS, "codes", "acme_views:codes")
         report = bboxqa.validate({"images": [{}], "annotations": [], "categories": []})
-        assert finding_views.names()[-1] == "codes"
+        assert [*FINDING_VIEWS][-1] == "codes"
         assert report.render("codes").split() == sorted({each.code for each in report.findings})
 
     def test_of_agreement(self, monkeypatch):
-        monkeypatch.setitem(agreement_views.VIEWS, "alphas", "acme_views:alphas")
+        monkeypatch.setitem(AGREEMENT_VIEWS, "alphas", "acme_views:alphas")
         result = bboxqa.agree(bboxqa.read_coco(example_file("fruits")), bootstrap=0)
-        assert list(agreement_views.view("alphas")(result)) == ["0.5,0.0222"]
+        assert list(view(AGREEMENT_VIEWS, "alphas")(result)) == ["0.5,0.0222"]

@@ -14,7 +14,7 @@ from bboxqa.cli.options import (
     path_option,
     raw_csv_option,
 )
-from bboxqa.report.registry import names
+from bboxqa.report.registry import AGREEMENT_VIEWS
 
 if TYPE_CHECKING:
     from bboxqa.model.results import AgreementResult
@@ -120,7 +120,7 @@ if TYPE_CHECKING:
 )
 @click.option("--force", is_flag=True, help="Replace existing files in --out.")
 @raw_csv_option()
-@format_option(*names())
+@format_option(*AGREEMENT_VIEWS)
 def agree(
     *,
     paths: tuple[Path, ...],

@@ -55,14 +55,14 @@ def tracking(*, counted: bool = False) -> Iterator[Progress | None]:
 
 def show(result: "AgreementResult", output_format: str, written: list[Path]) -> None:
     """Print a result, and where it was written."""
-    from bboxqa.report.registry import view
+    from bboxqa.report.registry import AGREEMENT_VIEWS, view
 
     if output_format == "text" and sys.stdout and sys.stdout.isatty():
         from bboxqa.report.agreement_text import text_lines
 
         lines = text_lines(result, width=get_terminal_size().columns)
     else:
-        lines = view(output_format)(result)
+        lines = view(AGREEMENT_VIEWS, output_format)(result)
     for line in lines:
         click.echo(line)
     if written:

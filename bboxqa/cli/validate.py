@@ -11,7 +11,7 @@ import click
 
 from bboxqa.cli.failures import write_output
 from bboxqa.cli.options import choice_option, files_argument, memory_option, path_option
-from bboxqa.report.findings.registry import names, view
+from bboxqa.report.registry import FINDING_VIEWS, view
 
 if TYPE_CHECKING:
     from bboxqa.model.findings import FoundReport
@@ -37,7 +37,7 @@ _LISTED = {"text": 10, "html": 100}
     "--format",
     "--output-format",
     "output_format",
-    type=click.Choice(names()),
+    type=click.Choice(tuple(FINDING_VIEWS)),
     default="text",
     help="What is printed; default text.",
 )
@@ -227,7 +227,7 @@ def _show(report: "FoundReport", options: dict[str, Any]) -> None:
         colour = terminal and not environ.get("NO_COLOR")
         lines = text_lines(report, colour=colour, options=_typed(options))
     else:
-        lines = view(options["output_format"])(report)
+        lines = view(FINDING_VIEWS, options["output_format"])(report)
     if output is None:
         for line in lines:
             click.echo(line)

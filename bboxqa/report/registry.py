@@ -1,37 +1,37 @@
-"""Views of a result of agreement by name; a new one is a function and one line here."""
+"""Views by name; a new one is a function and one line here.
 
+A view takes a value and yields lines without their ends.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, TypeAlias
+from typing import Any, TypeAlias
 
 from bboxqa.core.registry import lookup
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from bboxqa.model.results import AgreementResult
-
-View: TypeAlias = "Callable[[AgreementResult], Iterator[str]]"
-"""Yields lines without their ends."""
+View: TypeAlias = Callable[[Any], Iterator[str]]
 
 # As strings, so that a view is imported when it is used.
-VIEWS: dict[str, str] = {
+AGREEMENT_VIEWS: dict[str, str] = {
     "text": "bboxqa.report.agreement_text:text_lines",
     "json": "bboxqa.report.agreement_summary:json_lines",
 }
+"""Views of an `AgreementResult`."""
+
+FINDING_VIEWS: dict[str, str] = {
+    "text": "bboxqa.report.findings.as_text:text_lines",
+    "concise": "bboxqa.report.findings.concise:concise_lines",
+    "json": "bboxqa.report.findings.as_json:json_lines",
+    "jsonl": "bboxqa.report.findings.as_json:jsonl_lines",
+    "sarif": "bboxqa.report.findings.sarif:sarif_lines",
+    "github": "bboxqa.report.findings.github:github_lines",
+    "junit": "bboxqa.report.findings.junit:junit_lines",
+    "html": "bboxqa.report.findings.as_html:html_lines",
+}
+"""Views of a `Report`."""
 
 
-def names() -> tuple[str, ...]:
-    """Return the names of all views.
-
-    Examples
-    --------
-    >>> names()
-    ('text', 'json')
-    """
-    return tuple(VIEWS)
-
-
-def view(name: str) -> View:
+def view(views: Mapping[str, str], name: str) -> View:
     """Return the view of a name.
 
     Raises
@@ -39,5 +39,5 @@ def view(name: str) -> View:
     ConfigError
         If there is no such view.
     """
-    found: View = resolve_name(lookup("format", VIEWS, name))
+    found: View = resolve_name(lookup("format", views, name))
     return found

@@ -8,7 +8,7 @@ import bboxqa
 from bboxqa.core.errors import ConfigError
 from bboxqa.examples import example_file
 from bboxqa.report.agreement_text import text_lines
-from bboxqa.report.registry import names, view
+from bboxqa.report.registry import AGREEMENT_VIEWS, view
 
 
 @pytest.fixture(scope="module")
@@ -68,8 +68,8 @@ def test_every_threshold_has_its_verdict(data):
 
 def test_views_by_name(data):
     result = result_of(data)
-    assert names() == ("text", "json")
-    assert [*view("text")(result)] == [*text_lines(result)]
-    assert next(view("json")(result)) == "{"
+    assert tuple(AGREEMENT_VIEWS) == ("text", "json")
+    assert [*view(AGREEMENT_VIEWS, "text")(result)] == [*text_lines(result)]
+    assert next(view(AGREEMENT_VIEWS, "json")(result)) == "{"
     with pytest.raises(ConfigError, match=r"^format is 'jsn'; expected one of text, json; did you"):
-        view("jsn")
+        view(AGREEMENT_VIEWS, "jsn")

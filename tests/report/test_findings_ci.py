@@ -8,13 +8,13 @@ import pytest
 from support.reports import HOSTILE, finding, report
 
 from bboxqa.model.findings import Severity
-from bboxqa.report.findings.registry import view
+from bboxqa.report.registry import FINDING_VIEWS, view
 
 VOID = {"meta", "br"}
 
 
 def test_a_workflow_command():
-    (line,) = view("github")(report(finding(row=19)))
+    (line,) = view(FINDING_VIEWS, "github")(report(finding(row=19)))
     assert line == (
         "::error file=export.json,line=20,col=7,title=B001 box without area::"
         "annotation 20 (image 5): bbox width is 0; expected more than 0"
@@ -22,18 +22,18 @@ def test_a_workflow_command():
 
 
 def test_levels_of_workflow_commands():
-    lines = view("github")(report(finding("C002"), finding("B004")))
+    lines = view(FINDING_VIEWS, "github")(report(finding("C002"), finding("B004")))
     assert [line.split()[0] for line in lines] == ["::warning", "::notice"]
 
 
 def test_workflow_commands_are_escaped():
     odd = finding(file="a,b:c%.json", message="50 %: a, b", ids={}, spot=None)
-    (line,) = view("github")(report(odd))
+    (line,) = view(FINDING_VIEWS, "github")(report(odd))
     assert line == "::error file=a%2Cb%3Ac%25.json,title=B001 box without area::50 %25: a, b"
 
 
 def suites_of(found):
-    return ET.fromstring("\n".join(view("junit")(found)).encode())  # noqa: S314
+    return ET.fromstring("\n".join(view(FINDING_VIEWS, "junit")(found)).encode())  # noqa: S314
 
 
 def test_a_suite_for_each_file_and_a_test_for_each_rule():
@@ -86,7 +86,7 @@ class Page(HTMLParser):
 
 
 def page_of(found):
-    return Page("\n".join(view("html")(found)))
+    return Page("\n".join(view(FINDING_VIEWS, "html")(found)))
 
 
 def test_the_page_is_whole_and_needs_nothing_else():
@@ -101,7 +101,7 @@ def test_the_page_is_whole_and_needs_nothing_else():
 
 
 def test_the_page_fits_dark_and_narrow_screens():
-    text = "\n".join(view("html")(report()))
+    text = "\n".join(view(FINDING_VIEWS, "html")(report()))
     assert "prefers-color-scheme: dark" in text
     assert "@media (max-width: 40rem)" in text
     assert "width=device-width" in text

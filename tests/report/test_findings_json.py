@@ -10,7 +10,7 @@ from support.reports import HOSTILE, finding, report
 from support.validation import report_of
 
 from bboxqa.report.findings.as_json import findings_schema
-from bboxqa.report.findings.registry import view
+from bboxqa.report.registry import FINDING_VIEWS, view
 
 SCHEMA = Draft202012Validator(findings_schema())
 ANY = st.recursive(
@@ -28,7 +28,7 @@ def strict(text):
 
 
 def document_of(found):
-    document = strict("\n".join(view("json")(found)))
+    document = strict("\n".join(view(FINDING_VIEWS, "json")(found)))
     SCHEMA.validate(document)
     return document
 
@@ -70,9 +70,9 @@ def test_the_exporter_of_one_file_or_of_each(files, exporter):
 
 def test_each_finding_is_one_line_of_both_forms():
     found = report(finding(), finding(row=1))
-    lines = list(view("jsonl")(found))
+    lines = list(view(FINDING_VIEWS, "jsonl")(found))
     assert [strict(line) for line in lines] == document_of(found)["findings"]
-    assert [line.rstrip(",") for line in view("json")(found)][-4:-2] == lines
+    assert [line.rstrip(",") for line in view(FINDING_VIEWS, "json")(found)][-4:-2] == lines
 
 
 def test_a_place_that_is_nowhere_is_null():
@@ -95,6 +95,6 @@ def test_half_characters_and_numbers_that_are_none_are_strings():
 def test_whatever_is_found_fits_the_schema(value):
     found = report(finding(found=value, ids={"annotation": value}))
     document_of(found)
-    (line,) = view("jsonl")(found)
+    (line,) = view(FINDING_VIEWS, "jsonl")(found)
     assert len(line.splitlines()) == 1
     strict(line)

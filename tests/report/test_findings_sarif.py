@@ -9,7 +9,7 @@ from support.reports import HOSTILE, finding, report
 from support.validation import report_of
 
 from bboxqa.model.findings import Severity
-from bboxqa.report.findings.registry import view
+from bboxqa.report.registry import FINDING_VIEWS, view
 
 # As in the schema of SARIF 2.1.0, without the properties that are not used; like there, none
 # other is allowed.
@@ -85,7 +85,7 @@ SARIF = Draft7Validator(
 
 
 def run_of(found):
-    log = json.loads("\n".join(view("sarif")(found)).encode())
+    log = json.loads("\n".join(view(FINDING_VIEWS, "sarif")(found)).encode())
     SARIF.validate(log)
     (run,) = log["runs"]
     return run

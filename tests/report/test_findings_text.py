@@ -6,8 +6,8 @@ from support.reports import finding, report
 
 from bboxqa.model.findings import Severity
 from bboxqa.report.findings.as_text import text_lines
-from bboxqa.report.findings.registry import view
 from bboxqa.report.findings.statistics import statistics_lines
+from bboxqa.report.registry import FINDING_VIEWS, view
 
 
 def lines_of(*args, **more):
@@ -108,7 +108,7 @@ def test_ids_as_the_file_writes_them():
 
 def test_concise_is_a_line_for_each_finding():
     found = report(finding(row=19), finding("C002", spot=None, ids={}, message="two\nlines"))
-    assert list(view("concise")(found)) == [
+    assert list(view(FINDING_VIEWS, "concise")(found)) == [
         "export.json:20:7: B001 error annotation 20 (image 5): " + finding().message,
         "export.json: C002 warning two\\nlines",
     ]

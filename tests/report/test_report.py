@@ -7,7 +7,7 @@ from dataclasses import FrozenInstanceError, replace
 import pytest
 
 import bboxqa
-from bboxqa.report.findings.registry import names, view
+from bboxqa.report.registry import FINDING_VIEWS, view
 
 EMPTY_BOX = {
     "images": [{"id": 1, "file_name": "a.png", "width": 100, "height": 100}],
@@ -36,11 +36,11 @@ def test_validate_returns_the_public_report(report, of_file):
     assert report.counts == of_file.counts
 
 
-@pytest.mark.parametrize("name", names())
+@pytest.mark.parametrize("name", FINDING_VIEWS)
 def test_each_format_is_rendered_with_whole_lines(report, name):
     text = report.render(name)
     assert "B001" in text
-    assert text == "\n".join([*view(name)(report), ""])
+    assert text == "\n".join([*view(FINDING_VIEWS, name)(report), ""])
 
 
 def test_an_unknown_format_is_a_config_error(report):

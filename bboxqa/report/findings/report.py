@@ -5,7 +5,7 @@ from html import escape
 from typing import Any
 
 from bboxqa.model.findings import FoundReport
-from bboxqa.report.findings.registry import view
+from bboxqa.report.registry import FINDING_VIEWS, view
 
 
 class Report(FoundReport):
@@ -35,7 +35,7 @@ class Report(FoundReport):
         >>> report.render("concise").splitlines()[0]
         'document:1:13: S002 error id is missing; expected a whole number'
         """
-        return "".join(f"{line}\n" for line in view(name)(self))
+        return "".join(f"{line}\n" for line in view(FINDING_VIEWS, name)(self))
 
     def to_sarif(self) -> dict[str, Any]:
         """Return the report as SARIF 2.1.0, the format of code scanning services."""
