@@ -110,11 +110,14 @@ class TestSimilarity:
         with pytest.raises(ConfigError, match=message):
             bboxqa.agree(DATA, similarity="width")
 
-    def test_a_built_in_one_keeps_its_name(self, site):
+    def test_one_with_the_name_of_a_built_in_one_is_refused(self, site):
         entry = {"bboxqa.similarities": "bbox = acme_box:WIDTH"}
         install(site, "acme-box", entry, {"acme_box": SIMILARITY})
         assert similarities.names().count("bbox") == 1
-        assert bboxqa.agree(DATA, similarity="bbox").thresholds[0].n_units == 2
+        assert bboxqa.agree(DATA, similarity="giou").thresholds[0].n_units == 2
+        message = "'bbox' is built in, and package acme-box offers another of this name"
+        with pytest.raises(ConfigError, match=message):
+            bboxqa.agree(DATA, similarity="bbox")
         assert "acme_box" not in sys.modules
 
 

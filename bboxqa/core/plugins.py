@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import one_line
@@ -29,6 +29,14 @@ class Plugin:
     def package(self) -> str:
         """Return the name of the package, of several: of the first."""
         return _package(self.entries[0])
+
+    def refuse_built_in(self) -> NoReturn:
+        """Raise the error that the name belongs to a part of bboxqa."""
+        entry = self.entries[0]
+        raise ConfigError(
+            f"{entry.group} {entry.name!r} is built in, and package {self.package} offers "
+            "another of this name; update or uninstall the package"
+        )
 
     def load(self, expected: type[_Part]) -> _Part:
         """Return what the entry point names.

@@ -34,7 +34,7 @@ def format_of(path: Path) -> Format:
     Raises
     ------
     ConfigError
-        If a package that offers a format is broken.
+        If a package that offers a format is broken, or its format has the name of a built-in one.
     """
     if not path.is_file():
         return COCO
@@ -50,12 +50,14 @@ def suffixes() -> tuple[str, ...]:
     Raises
     ------
     ConfigError
-        If a package that offers a format is broken.
+        If a package that offers a format is broken, or its format has the name of a built-in one.
     """
     formats = (*FORMATS.values(), *_added())
     return tuple(dict.fromkeys(suffix for each in formats for suffix in each.suffixes))
 
 
 def _added() -> Iterator[Format]:
-    for plugin in plugins(GROUP).values():
+    for name, plugin in plugins(GROUP).items():
+        if name in FORMATS:
+            plugin.refuse_built_in()
         yield plugin.load(Format)

@@ -29,10 +29,9 @@ def agree_settings_from(
     """
     settings = settings_from(values, where, names)
     shown = setting_names(where, names or {})
-    for key, registered in (("similarity", similarities.names()), ("matcher", matchers.names())):
-        name = getattr(settings, key)
-        if name not in registered:
-            raise ConfigError(f"{shown(key)} {unknown_name(name, registered)}")
+    similarities.check_name(settings.similarity, shown("similarity"))
+    if settings.matcher not in matchers.names():
+        raise ConfigError(f"{shown('matcher')} {unknown_name(settings.matcher, matchers.names())}")
     lowest = similarities.similarity(settings.similarity).lowest
     for threshold in settings.iou_threshold:
         if not lowest < threshold <= 1:

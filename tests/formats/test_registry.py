@@ -176,3 +176,13 @@ def test_a_broken_one_is_named(module, text, message, site, tmp_path):
     with pytest.raises(ConfigError, match=message) as caught:
         bboxqa.read_coco(path)
     assert "\n" not in str(caught.value)
+
+
+def test_one_with_the_name_of_a_built_in_one_is_refused(site, tmp_path):
+    entry = {"bboxqa.formats": "coco = acme_coco:BOXES"}
+    install(site, "acme-boxes", entry, {"acme_coco": FORMAT})
+    path = write(tmp_path / "export.json", two_annotators())
+    assert len(bboxqa.read_coco(path).annotator_names) == 2
+    message = "'coco' is built in, and package acme-boxes offers another of this name"
+    with pytest.raises(ConfigError, match=message):
+        bboxqa.read_coco(write(tmp_path / "boxes.csv", TABLE))

@@ -31,6 +31,26 @@ def names() -> tuple[str, ...]:
     return tuple(dict.fromkeys((*SIMILARITIES, *plugins(GROUP))))
 
 
+def check_name(name: str, setting: str = "similarity") -> None:
+    """Refuse a name that is unknown, or that a package offers though it is built in.
+
+    Parameters
+    ----------
+    name : str
+    setting : str
+        What the message calls the setting.
+
+    Raises
+    ------
+    ConfigError
+    """
+    added = plugins(GROUP)
+    if name not in SIMILARITIES and name not in added:
+        raise ConfigError(f"{setting} {unknown_name(name, (*SIMILARITIES, *added))}")
+    if name in SIMILARITIES and name in added:
+        added[name].refuse_built_in()
+
+
 def similarity(name: str) -> Similarity:
     """Return the similarity of a name.
 
@@ -48,10 +68,8 @@ def similarity(name: str) -> Similarity:
     """
     if name in SIMILARITIES:
         return SIMILARITIES[name]
-    added = plugins(GROUP)
-    if name not in added:
-        raise ConfigError(f"similarity {unknown_name(name, names())}")
-    return added[name].load(Similarity)
+    check_name(name)
+    return plugins(GROUP)[name].load(Similarity)
 
 
 def needs_outlines(name: str) -> bool:
