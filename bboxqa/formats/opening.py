@@ -1,10 +1,21 @@
-"""Why a file cannot be opened, in the words of a message."""
+"""Opening files: errors of the operating system in the words of a message, and encodings."""
 
+import codecs
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 from bboxqa.core.errors import DatasetError
+
+# The mark of utf-32 begins with that of utf-16.
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8"),
+    (codecs.BOM_UTF32_LE, "utf-32-le"),
+    (codecs.BOM_UTF32_BE, "utf-32-be"),
+    (codecs.BOM_UTF16_LE, "utf-16-le"),
+    (codecs.BOM_UTF16_BE, "utf-16-be"),
+)
+_SAVE = "Save the table as CSV in utf-8."
 
 
 @contextmanager
@@ -22,9 +33,41 @@ def named_errors(path: Path, expected: str) -> Iterator[None]:
             raise DatasetError([f"{path}: is a folder; expected {expected}"])
         yield
     except FileNotFoundError:
-        raise DatasetError(
-            [f"{path}: no such file"],
-            f"Looked from {Path.cwd()}." if not path.is_absolute() else "",
-        ) from None
+        raise no_such_file([path]) from None
     except OSError as error:
         raise DatasetError([f"{path}: cannot be read: {error.strerror}"]) from None
+
+
+def no_such_file(paths: list[Path]) -> DatasetError:
+    """Return the error to raise where files do not exist."""
+    relative = any(not path.is_absolute() for path in paths)
+    return DatasetError(
+        [f"{path}: no such file" for path in paths],
+        f"Looked from {Path.cwd()}." if relative else "",
+    )
+
+
+def decoded(name: str, data: bytes) -> str:
+    """Return the text of a table: utf-8, or what its byte order mark says.
+
+    Raises
+    ------
+    DatasetError
+        If the content is not text, with the line where that shows.
+    """
+    if data[:4] == b"PK\x03\x04":
+        raise DatasetError([f"{name}: is a zip archive, as xlsx and ods files are"], _SAVE)
+    if data[:2] == b"\x1f\x8b":
+        raise DatasetError([f"{name}: is compressed (gzip)"], "Unpack it first.")
+    marks = (each for each in _MARKS if data.startswith(each[0]))
+    mark, encoding = next(marks, (b"", "utf-8"))
+    if encoding == "utf-8" and b"\0" in data:
+        line = data.count(b"\n", 0, data.index(b"\0")) + 1
+        raise DatasetError([f"{name}: line {line}: contains a zero byte, so it is not text"], _SAVE)
+    try:
+        return data[len(mark) :].decode(encoding)
+    except UnicodeDecodeError as error:
+        place = error.start + len(mark)
+        line = data.count(b"\n", 0, place) + 1
+        found = f"byte {place} is {data[place]:#04x}"
+        raise DatasetError([f"{name}: line {line}: is not {encoding}: {found}"], _SAVE) from None

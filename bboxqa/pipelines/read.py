@@ -147,7 +147,7 @@ def _causes(path: Path, memory: int | None) -> tuple[list[str], int, bool]:
     from bboxqa.rules.facts.document import Document
     from bboxqa.rules.runner import validate_documents
 
-    document = Document(read_path(path, str(path), memory=memory))
+    document = Document(read_path(path, memory=memory))
     report = validate_documents([document], ValidateSettings(select=_STOPPING), _DESCRIBED)
     errors = [each for each in report.findings if each.severity is Severity.ERROR]
     # A value that is missing is a warning where readers do without it.

@@ -15,6 +15,7 @@ from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.document.tolerant import read_bytes, read_path
 from bboxqa.formats.inputs import list_files
+from bboxqa.formats.opening import no_such_file
 from bboxqa.formats.registry import format_of
 from bboxqa.model.findings import FoundReport
 from bboxqa.model.settings import FailOn, ValidateSettings, validate_settings_from
@@ -173,8 +174,9 @@ def _documents(
     memory: int | None,
     progress: Progress | None,
 ) -> Iterator[Document]:
-    problems = [f"{file}: no such file" for file in files if not file.exists()]
-    problems += [
+    if missing := [file for file in files if not file.exists()]:
+        raise no_such_file(missing)
+    problems = [
         f"{file}: is of the format {found.name}, which is not checked; expected COCO json"
         for file, found in ((file, format_of(file)) for file in files)
         if found is not COCO
@@ -183,10 +185,10 @@ def _documents(
         raise DatasetError(problems)
     # A folder of images can belong to several files: an image of any of them has a record.
     several = images is not None and len(files) > 1
-    named = [read_path(file, str(file), memory=memory).images for file in files if several]
+    named = [read_path(file, memory=memory).images for file in files if several]
     on_step = None if progress is None else partial(progress, "reading")
     for file in files:
-        yield _document(images, progress, named, read_path(file, str(file), on_step, memory))
+        yield _document(images, progress, named, read_path(file, on_step, memory))
 
 
 def _document(
@@ -214,4 +216,4 @@ def fix_file(
     folder of the images.
     """
     again = partial(_document, images, None, ())
-    return fix(again(read_path(file, str(file))), settings, unsafe=unsafe, again=again)
+    return fix(again(read_path(file)), settings, unsafe=unsafe, again=again)

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from bboxqa.core.errors import DatasetError
 from bboxqa.core.memory import gc_paused, trim_memory
 from bboxqa.core.spool import check_memory
 from bboxqa.core.types import Steps
@@ -13,6 +12,7 @@ from bboxqa.formats.document.builder import AnnotationsBuilder
 from bboxqa.formats.document.content import BYTE_ORDER_MARK, RawDocument
 from bboxqa.formats.document.record_list import RecordList
 from bboxqa.formats.document.scanner import Scanner, Sink
+from bboxqa.formats.opening import named_errors
 from bboxqa.formats.windows import Text
 
 _MARKS = (
@@ -32,7 +32,6 @@ class _HeldRecords(list[Any]):
 
 def read_path(
     path: Path,
-    name: str,
     progress: Steps | None = None,
     memory: int | None = None,
 ) -> RawDocument:
@@ -41,8 +40,6 @@ def read_path(
     Parameters
     ----------
     path : Path
-    name : str
-        The file as messages name it.
     progress : callable, optional
         Called as ``progress(done, total)`` with bytes.
     memory : int, optional
@@ -55,17 +52,12 @@ def read_path(
     OutputError
         If there is no room for temporary files, or so many annotations need more memory.
     """
-    try:
-        with path.open("rb") as file:
-            # A pipe has no size and cannot be mapped.
-            if not path.is_file() or path.stat().st_size == 0:
-                return read_bytes(file.read(), name)
-            text = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-            return read_bytes(text, name, progress, memory)
-    except FileNotFoundError:
-        raise DatasetError([f"{name}: no such file"]) from None
-    except (OSError, ValueError) as error:
-        raise DatasetError([f"{name}: cannot be read: {error}"]) from None
+    with named_errors(path, "a COCO json file"), path.open("rb") as file:
+        # A pipe has no size and cannot be mapped.
+        if not path.is_file() or path.stat().st_size == 0:
+            return read_bytes(file.read(), str(path))
+        text = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        return read_bytes(text, str(path), progress, memory)
 
 
 def read_bytes(

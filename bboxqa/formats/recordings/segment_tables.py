@@ -1,6 +1,5 @@
 """Reading one table of segments: encoding, delimiter, rows and layout."""
 
-import codecs
 import csv
 import hashlib
 import io
@@ -10,7 +9,7 @@ from pathlib import Path
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean, count
 from bboxqa.formats.foreign import refuse_foreign
-from bboxqa.formats.opening import named_errors
+from bboxqa.formats.opening import decoded, named_errors
 from bboxqa.formats.recordings.segment_layouts import (
     Layout,
     elan_layout,
@@ -18,15 +17,6 @@ from bboxqa.formats.recordings.segment_layouts import (
     is_elan_header,
 )
 from bboxqa.model.annotations import Source
-
-# The mark of utf-32 begins with that of utf-16.
-_MARKS = (
-    (codecs.BOM_UTF8, "utf-8"),
-    (codecs.BOM_UTF32_LE, "utf-32-le"),
-    (codecs.BOM_UTF32_BE, "utf-32-be"),
-    (codecs.BOM_UTF16_LE, "utf-16-le"),
-    (codecs.BOM_UTF16_BE, "utf-16-be"),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +56,7 @@ def read_table(path: Path) -> Table:
         If the file cannot be read, is empty, or has no columns of start, end and label.
     """
     name, data = str(path), _read(path)
-    rows = _rows(name, _decoded(name, data))
+    rows = _rows(name, decoded(name, data))
     if not rows:
         raise DatasetError([f"{name}: the file is empty"], "Export it again.")
     first = rows[0]
@@ -93,19 +83,6 @@ def _read(path: Path) -> bytes:
     refuse_foreign(path, table=True)
     with named_errors(path, "a table of segments"):
         return path.read_bytes()
-
-
-def _decoded(name: str, data: bytes) -> str:
-    mark, encoding = next(
-        ((mark, encoding) for mark, encoding in _MARKS if data.startswith(mark)), (b"", "utf-8")
-    )
-    try:
-        return data[len(mark) :].decode(encoding)
-    except UnicodeDecodeError as error:
-        found = f"byte {error.start + len(mark)} is {error.object[error.start]:#04x}"
-        raise DatasetError(
-            [f"{name}: is not {encoding}: {found}"], "Save the file as utf-8."
-        ) from None
 
 
 def _rows(name: str, text: str) -> list[Row]:

@@ -7,6 +7,7 @@ from typing import Protocol
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.foreign import refuse_foreign
+from bboxqa.formats.opening import decoded, named_errors
 from bboxqa.formats.tables.delimited import Delimited
 from bboxqa.formats.tables.typed import JsonLines, Parquet
 from bboxqa.model.labels import LabelColumn
@@ -47,9 +48,9 @@ def open_table(path: str | Path) -> TableFile:
     Parameters
     ----------
     path : str or Path
-        CSV or TSV (utf-8, or utf-16 with its mark; delimited by tab, comma or semicolon, whichever
-        the first line has most of), json lines (``.jsonl``, ``.ndjson``, or beginning with a
-        brace) or Parquet.
+        CSV or TSV (utf-8, or utf-16 or utf-32 with its mark; delimited by tab, comma or
+        semicolon, whichever the first line has most of), json lines (``.jsonl``, ``.ndjson``, or
+        beginning with a brace) or Parquet.
 
     Raises
     ------
@@ -59,43 +60,15 @@ def open_table(path: str | Path) -> TableFile:
     path = Path(path)
     name = str(path)
     refuse_foreign(path, table=True)
-    try:
+    with named_errors(path, "one table"):
         data = path.read_bytes()
-    except FileNotFoundError:
-        raise DatasetError([f"{name}: no such file"]) from None
-    except IsADirectoryError:
-        raise DatasetError([f"{name}: is a folder; expected one table"]) from None
-    except OSError as error:
-        raise DatasetError([f"{name}: cannot be read: {error.strerror}"]) from None
     if data[:4] == _PARQUET:
         return Parquet(name, data)
     if path.suffix.lower() in {".parquet", ".pq"}:
         raise DatasetError([f"{name}: is not Parquet, though named so"], "Export it again.")
-    text = _decode(name, data)
+    text = decoded(name, data)
     if not text.strip():
         raise DatasetError([f"{name}: is empty; expected a table with a header"])
     if path.suffix.lower() in {".jsonl", ".ndjson", ".json"} or text.lstrip()[0] == "{":
         return JsonLines(name, text)
     return Delimited(name, text, tab=path.suffix.lower() in {".tsv", ".tab"})
-
-
-def _decode(name: str, data: bytes) -> str:
-    advice = "Save the table as CSV in utf-8."
-    if data[:4] == b"PK\x03\x04":
-        raise DatasetError([f"{name}: is a zip archive, as xlsx and ods files are"], advice)
-    if data[:2] == b"\x1f\x8b":
-        raise DatasetError([f"{name}: is compressed (gzip)"], "Unpack it first.")
-    encoding = "utf-16" if data[:2] in {b"\xff\xfe", b"\xfe\xff"} else "utf-8-sig"
-    if encoding == "utf-8-sig" and b"\0" in data:
-        line = data.count(b"\n", 0, data.index(b"\0")) + 1
-        raise DatasetError(
-            [f"{name}: line {line}: contains a zero byte, so it is not text"], advice
-        )
-    try:
-        return data.decode(encoding)
-    except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        found = f"byte {error.start} is {data[error.start]:#04x}"
-        raise DatasetError(
-            [f"{name}: line {line}: is not {encoding.removesuffix('-sig')}: {found}"], advice
-        ) from None
