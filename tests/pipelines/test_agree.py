@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import replace
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -116,45 +115,6 @@ WAYS = [
 ]
 
 
-def units_by_definition(rows, threshold, *, category_lenient):
-    """Return what both annotators say of each unit of each image; the matching is unique."""
-    found = {}
-    for place in sorted({row[0] for row in rows}):
-        nodes = {n: row[1] for n, row in enumerate(rows) if row[0] == place}
-        pairs = []
-        for left, right in brute.neighbours([row[:2] for row in rows]):
-            iou = brute.box_iou(rows[left][3], rows[right][3])
-            if left in nodes and iou >= threshold:
-                same = rows[left][2] == rows[right][2]
-                # Equal categories win where overlaps are equal.
-                weight = iou + same * (1 if category_lenient else Fraction(1, 10**9))
-                pairs.append((weight, *sorted((left, right), key=nodes.get)))
-        units, unique = brute.recursive_units(nodes, pairs)
-        assert unique
-        found[place] = [
-            [rows[n][2] for n in unit] + [brute.MISSING] * (2 - len(unit)) for unit in units
-        ]
-    return found
-
-
-def alphas_by_definition(units, n_empty, *, missing="category", empty_images="agree"):
-    """Return the pooled alpha, and the mean of those of the images."""
-    if missing == "ignore":
-        units = {
-            place: [[value for value in unit if value != brute.MISSING] for unit in own]
-            for place, own in units.items()
-        }
-    pooled = [unit for own in units.values() for unit in own]
-    if empty_images == "unit":
-        pooled += [[brute.MISSING] * 2] * n_empty
-    each = [] if empty_images == "skip" else [1] * n_empty
-    for own in units.values():
-        if any(len(unit) == 2 for unit in own):
-            value = brute.alpha(own)
-            each.append(1 if value is None else value)
-    return brute.alpha(pooled), sum(each) / Fraction(len(each))
-
-
 @pytest.mark.parametrize("similarity", ["bbox", "polygon"])
 @pytest.mark.parametrize("way", WAYS, ids=str)
 def test_alphas_by_definition(way, similarity):
@@ -169,10 +129,13 @@ def test_alphas_by_definition(way, similarity):
     found, expected = [], []
     for part, threshold in zip(result.thresholds, thresholds, strict=True):
         measured_rows = rows if similarity == "bbox" else halves
-        units = units_by_definition(measured_rows, threshold, category_lenient=lenient)
+        units, unique = brute.units_of_images(
+            measured_rows, lambda _: 2, brute.box_iou, threshold, bonus=1 if lenient else None
+        )
         n_empty = 44 - len(units)
+        assert unique
         assert result.n_empty_images == n_empty > 4
-        expected += map(float, alphas_by_definition(units, n_empty, **more))
+        expected += map(float, brute.alphas(units, [2] * n_empty, **more))
         found += [part.alpha, part.mean_image_alpha]
     assert found == pytest.approx(expected, abs=1e-12)
     assert len(set(found)) == len(found)

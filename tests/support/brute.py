@@ -1,7 +1,7 @@
 """Slow twins: straight from the definitions, with nothing in common with the package."""
 
 from fractions import Fraction
-from itertools import combinations, permutations, product
+from itertools import combinations, pairwise, permutations, product
 
 import numpy as np
 
@@ -17,6 +17,32 @@ def box_iou(a, b):
     shared = max(width, 0) * max(height, 0)
     union = aw * ah + bw * bh - shared
     return shared / union if union else Fraction(0)
+
+
+def _cross(origin, a, b):
+    return (a[0] - origin[0]) * (b[1] - origin[1]) - (a[1] - origin[1]) * (b[0] - origin[0])
+
+
+def _area(ring):
+    return abs(sum(_cross(ring[0], *side) for side in pairwise(ring))) / 2
+
+
+def convex_iou(left, right):
+    """Return the IoU of two convex rings, lists of (x, y) clockwise on a screen, as a fraction."""
+    left, right = ([(Fraction(x), Fraction(y)) for x, y in ring] for ring in (left, right))
+    rest = left
+    for start, stop in zip(right, right[1:] + right[:1], strict=True):
+        kept = []
+        for a, b in zip(rest, rest[1:] + rest[:1], strict=True):
+            sides = _cross(start, stop, a), _cross(start, stop, b)
+            if sides[0] >= 0:
+                kept.append(a)
+            if sides[0] * sides[1] < 0:
+                part = sides[0] / (sides[0] - sides[1])
+                kept.append(tuple(p + part * (q - p) for p, q in zip(a, b, strict=True)))
+        rest = kept
+    both = _area(rest) if rest else 0
+    return both / (_area(left) + _area(right) - both)
 
 
 def matchings(pairs):
@@ -145,6 +171,59 @@ def recursive_units(nodes, pairs):
                 open_nodes.remove(right)
         units += [[node] for node in open_nodes]
     return {frozenset(unit) for unit in units}, unique
+
+
+def units_of_images(rows, n_asked, similarity, threshold, *, bonus=None):
+    """Return what the annotators said of each unit of each image that is not empty.
+
+    Also say whether every matching was the only best one.
+
+    Parameters
+    ----------
+    rows : list of (image, annotator, category, shape)
+    n_asked : function of an image to the number of its annotators
+    similarity : function of two shapes
+    bonus : what equal categories add; by default so little that it decides between equals only
+    """
+    found, all_unique = {}, True
+    bonus = Fraction(1, 10**9) if bonus is None else bonus
+    for place in sorted({row[0] for row in rows}):
+        nodes = {n: row[1] for n, row in enumerate(rows) if row[0] == place}
+        pairs = []
+        for left, right in combinations(sorted(nodes, key=nodes.get), 2):
+            if nodes[left] == nodes[right]:
+                continue
+            value = similarity(rows[left][3], rows[right][3])
+            if value >= threshold:
+                same = rows[left][2] == rows[right][2]
+                pairs.append((value + same * bonus, left, right))
+        units, unique = recursive_units(nodes, pairs)
+        all_unique &= unique
+        found[place] = [
+            [rows[n][2] for n in unit] + [MISSING] * (n_asked(place) - len(unit)) for unit in units
+        ]
+    return found, all_unique
+
+
+def alphas(units, empty, *, missing="category", empty_images="agree"):
+    """Return the pooled alpha, and the mean of those of the images.
+
+    `empty` has the number of annotators of each image on which nobody drew.
+    """
+    if missing == "ignore":
+        units = {
+            place: [[value for value in unit if value != MISSING] for unit in own]
+            for place, own in units.items()
+        }
+    pooled = [unit for own in units.values() for unit in own]
+    if empty_images == "unit":
+        pooled += [[MISSING] * n_asked for n_asked in empty]
+    each = [] if empty_images == "skip" else [1] * len(empty)
+    for own in units.values():
+        if any(len(unit) > 1 for unit in own):
+            value = alpha(own)
+            each.append(1 if value is None else value)
+    return alpha(pooled), sum(each) / Fraction(len(each))
 
 
 def neighbours(rows, boxes=None):
