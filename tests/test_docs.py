@@ -1,7 +1,6 @@
 """What the documentation shows is what the program prints."""
 
 import doctest
-import json
 import math
 import re
 import shlex
@@ -15,7 +14,6 @@ import pytest
 from support.cli import run
 from support.datasets import two_annotators, write
 from support.pages import blocks, same
-from support.reference import shared_file
 
 from bboxqa import stats
 from bboxqa.agreement import registry
@@ -49,17 +47,16 @@ def contents(text, kind):
 
 
 CONSOLE = [block for text in GUIDES.values() for block in contents(text, "console")]
-# Pages show agreement on a data set that is too large to be carried.
-MEASURED = "lvis_double_100.json"
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder with the files that the guide shows, and no other."""
+    """A folder with the files that the guide shows, and the data of a clone."""
     shown = blocks(GUIDE, "csv")
     assert shown
     for name, text in shown:
         (tmp_path / name).write_text(text, "utf-8")
+    shutil.copytree(ROOT / "tests/data", tmp_path / "tests/data")
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -70,38 +67,9 @@ def printed(command):
     return run(*arguments).output
 
 
-def roboflow_export():
-    """Return a document as Roboflow writes it: a root category, and ids from 0."""
-    names = [("cells", "none"), ("red cell", "cells"), ("white cell", "cells")]
-    corners = [(67, 80), (24, 220), (250, 31), (12.5, 40), (140, 160.5), (301, 250)]
-    return {
-        "info": {"year": "2024", "version": "1", "description": "Exported from roboflow.ai"},
-        "licenses": [],
-        "categories": [
-            {"id": number, "name": name, "supercategory": above}
-            for number, (name, above) in enumerate(names)
-        ],
-        "images": [
-            {"id": n, "file_name": f"slide-{n}_png.rf.{n:032x}.jpg", "height": 416, "width": 416}
-            for n in range(2)
-        ],
-        "annotations": [
-            {
-                "id": n, "image_id": n // 3, "category_id": 1 + n % 2,
-                "bbox": [*corner, 90, 60.5], "area": 5445.0, "segmentation": [], "iscrowd": 0,
-            }
-            for n, corner in enumerate(corners)
-        ],
-    }  # fmt: skip
-
-
 @pytest.mark.parametrize("block", CONSOLE, ids=lambda block: block.splitlines()[0])
-def test_commands_print_what_is_shown(block, folder):
-    if "export.json" in block:
-        if block.startswith("$ bboxqa validate"):
-            write(folder / "export.json", json.dumps(roboflow_export(), indent=4))
-        else:
-            shutil.copy(shared_file(MEASURED), folder / "export.json")
+@pytest.mark.usefixtures("folder")
+def test_commands_print_what_is_shown(block):
     for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
         command, shown = part.split("\n", 1)
         found = printed(command)
