@@ -69,8 +69,8 @@ def _annotation_notes(counts: Counter[str], n_crowd: int, n_crowd_images: int) -
         yield f"{count(counts['repaired'], 'invalid polygon')} repaired before comparing"
     if counts["tangled"]:
         yield (
-            f"{count(counts['tangled'], 'polygon')} with too many self-crossings to repair: "
-            "compared in pixels, by the even-odd rule"
+            f"{count(counts['tangled'], 'polygon')} with too many edges side by side, or too many "
+            "self-crossings to repair: compared in pixels, by the even-odd rule"
         )
 
 

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.brute import fine_iou
 from support.datasets import segmentations
+from support.rings import slanted_comb
 
 from bboxqa.geometry.kernels.edges import polygon_outlines
 from bboxqa.geometry.kernels.polygons import intersection_areas, polygon_iou, polygon_iou_limit
@@ -248,6 +249,25 @@ def test_a_polygon_with_too_many_crossings_is_compared_in_pixels():
     compare = tangle_iou(many, all_tangled, np.zeros(3, np.int64))
     assert compare(np.array([0, 0, 0]), np.array([0, 1, 2])) == pytest.approx(exact, abs=0.01)
     assert polygon_outlines(segmentations([[scribble(150).ravel()]])).tangled.all()
+
+
+def test_an_intricate_polygon_is_compared_in_pixels():
+    few, many = slanted_comb(400), slanted_comb(4000)
+    assert shapely.is_valid(shapely.polygons(few))
+    outlines = polygon_outlines(segmentations([[few.ravel()], [many.ravel()], [SQUARE]]))
+    assert outlines.tangled.tolist() == [False, True, False]
+    assert outlines.repaired.tolist() == [False, False, False]
+    assert outlines.area[[0, 2]].tolist() == [
+        pytest.approx(shapely.area(shapely.polygons(few))),
+        100.0,
+    ]
+
+
+def test_edges_of_several_rings_are_counted_together():
+    strips = [slanted_comb(400).ravel() + 1000 * i for i in range(9)]
+    crowded = [slanted_comb(400).ravel() for _ in range(9)]
+    outlines = polygon_outlines(segmentations([strips, crowded]))
+    assert outlines.tangled.tolist() == [False, True]
 
 
 def test_a_tangle_without_extent_has_no_area():

@@ -3,10 +3,12 @@
 import json
 from random import Random
 
+import numpy as np
 import pytest
 import shapely
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.rings import slanted_comb
 from support.validation import codes, document_of, findings
 
 from bboxqa.model.settings import ValidateSettings
@@ -114,6 +116,18 @@ def test_a_ring_that_crosses_itself_very_often_is_found_and_left():
     ring = [values.random() * side for _ in range(400) for side in (640, 480)]
     (found,) = findings(outline([ring]), code="P005")
     assert found.message.startswith("polygon crosses itself at (")
+    assert not found.edits
+
+
+def test_an_intricate_ring_is_said_to_be_unchecked_unless_it_crosses():
+    comb = slanted_comb(4000)
+    (found,) = findings(outline([comb.ravel().tolist()]), code="P005")
+    assert found.severity == "info"
+    assert found.message.startswith("1 outline not checked for crossings: a ring has more than")
+    crossed = np.concatenate([comb, [[700.0, 200], [-10, 200]]])
+    (found,) = findings(outline([crossed.ravel().tolist()]), code="P005")
+    assert found.severity == "warning"
+    assert found.message.startswith("polygon crosses itself;")
     assert not found.edits
 
 

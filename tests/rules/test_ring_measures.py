@@ -99,4 +99,4 @@ def test_a_ring_far_away_is_no_shape():
     crossed = [(0, 0), (4, 4), (4, 0), (0, 4)]
     rings = rings_of([crossed, [(0, 0), (1e10, 0), (0, 1)], [(0, 0), (1, 1)]])
     assert ring_shapes.usable(rings, np.array([0, 1, 2])).tolist() == [0]
-    assert ring_shapes.crossing(rings, np.array([2, 1, 0])).tolist() == [False, False, True]
+    assert ring_shapes.invalid(rings, np.array([2, 1, 0])).tolist() == [False, False, True]

@@ -11,7 +11,12 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, rows, run_starts, sum_by
-from bboxqa.geometry.kernels.self_crossings import even_odd_parts, n_crossings
+from bboxqa.geometry.kernels.self_crossings import (
+    FEWEST_INTRICATE,
+    even_odd_parts,
+    is_intricate,
+    n_crossings,
+)
 from bboxqa.model.outlines import Segmentations
 
 # Edges are compared in blocks first; this size was the fastest on real outlines.
@@ -58,8 +63,8 @@ class PreparedPolygons:
     repaired : (N,) bool
         Whether a ring crossed itself.
     tangled : (N,) bool
-        Whether rings cross themselves too often to be repaired; area and edges are then those of
-        nothing.
+        Whether rings are intricate, or cross themselves too often to be repaired; area and edges
+        are then those of nothing.
     """
 
     area: FloatArray
@@ -106,7 +111,8 @@ def _mended_rings(rings: _Rings, n: int) -> tuple[_Rings, BoolArray, BoolArray]:
     """Return rings that do not cross, and which of the n polygons were repaired and are tangled."""
     import shapely
 
-    repaired, tangled = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
+    tangled = _intricate(rings, n)
+    rings, repaired = _without(rings, tangled), np.zeros(n, np.bool_)
     if len(rings.owner) == 0:
         return rings, repaired, tangled
     index = np.repeat(np.arange(len(rings.owner)), np.diff(rings.offsets))
@@ -136,6 +142,25 @@ def _mended_rings(rings: _Rings, n: int) -> tuple[_Rings, BoolArray, BoolArray]:
     keep = np.repeat(sound, stops - starts)
     repaired &= ~tangled
     return _with_shapes(rings, keep, np.array(owners, np.int64), mended), repaired, tangled
+
+
+def _intricate(rings: _Rings, n: int) -> BoolArray:
+    """Return which of the n polygons have too many edges side by side to be checked by GEOS."""
+    result = np.zeros(n, np.bool_)
+    n_vertices = sum_by(rings.owner, np.diff(rings.offsets), n)
+    for polygon in np.flatnonzero(n_vertices >= FEWEST_INTRICATE).tolist():
+        own = slice(*np.searchsorted(rings.owner, [polygon, polygon + 1]).tolist())
+        result[polygon] = is_intricate(_xy_of(rings, own))
+    return result
+
+
+def _without(rings: _Rings, left_out: BoolArray) -> _Rings:
+    """Return the rings of the polygons that are not left out."""
+    if not left_out.any():
+        return rings
+    keep = np.flatnonzero(~left_out[rings.owner])
+    vertices, offsets = rows(rings.offsets[keep], rings.offsets[keep + 1])
+    return _Rings(rings.xy[vertices], offsets, rings.owner[keep], rings.hole[keep])
 
 
 def _xy_of(rings: _Rings, which: slice) -> list[FloatArray]:

@@ -18,7 +18,7 @@ from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import rounded_number
 from bboxqa.rules.facts.image_extents import are_doubtful
 from bboxqa.rules.facts.ring_measures import ring_lengths
-from bboxqa.rules.facts.ring_shapes import crossing
+from bboxqa.rules.facts.ring_shapes import RingState, ring_states
 from bboxqa.rules.facts.visible_areas import visible_ring_areas
 
 # Fewer cases than this are not taken for a habit of a program.
@@ -148,7 +148,8 @@ def _explained(
     explained: BoolArray = (given >= lowest - slack) & (given <= outline + slack) & (slack > 1)
     rest = ~explained[owner]
     crossed = np.zeros(len(suspects), np.bool_)
-    crossed[owner[rest][crossing(rings, ring[rest])]] = True
+    sound = document.once(ring_states)[ring[rest]] == RingState.SOUND
+    crossed[owner[rest][~sound]] = True
     return explained | (crossed & (given > 0))
 
 

@@ -1,14 +1,17 @@
 """Rings as shapely polygons."""
 
 from concurrent.futures import ThreadPoolExecutor
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, IndexArray, rows
+from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, rows
 from bboxqa.core.memory import release_pages
 from bboxqa.core.parallel import threads
 from bboxqa.formats.document.annotation_columns import Rings
+from bboxqa.geometry.kernels.self_crossings import FEWEST_INTRICATE, is_intricate, n_crossings
+from bboxqa.rules.facts.document import Document
 
 # Rings per chunk: about ten megabytes as shapely polygons.
 _CHUNK = 1 << 14
@@ -37,17 +40,52 @@ def usable(rings: Rings, which: IndexArray) -> IndexArray:
     return np.flatnonzero((size >= 3) & (np.diff(n_near[offsets]) == size))
 
 
-def crossing(rings: Rings, which: IndexArray) -> BoolArray:
+class RingState(IntEnum):
+    """What is known about a ring as a polygon.
+
+    It is invalid where it crosses or touches itself, or has no area; unchecked where it has so many
+    edges side by side that this would take minutes.
+    """
+
+    SOUND = 0
+    INVALID = 1
+    UNCHECKED = 2
+
+
+def ring_states(document: Document) -> ByteArray:
+    """Return (R,) uint8: the `RingState` of each ring; sound for rings of fewer than 3 points."""
+    rings = document.annotations.rings
+    state = np.full(len(rings.row), RingState.SOUND, np.uint8)
+    intricate = np.zeros(len(state), np.bool_)
+    large = np.flatnonzero(np.diff(rings.offsets) >= FEWEST_INTRICATE)
+    for ring in large[usable(rings, large)].tolist():
+        xy = ring_xy(rings, ring)
+        intricate[ring] = is_intricate([xy])
+        if intricate[ring]:
+            crosses = n_crossings(xy) > 0
+            state[ring] = RingState.INVALID if crosses else RingState.UNCHECKED
+    rest = np.flatnonzero(~intricate)
+    state[rest[invalid(rings, rest)]] = RingState.INVALID
+    return document.spilled(state)
+
+
+def ring_xy(rings: Rings, ring: int) -> FloatArray:
+    """Return the vertices of one ring, (V, 2) float64."""
+    xy: FloatArray = rings.xy[rings.offsets[ring] : rings.offsets[ring + 1]]
+    return xy
+
+
+def invalid(rings: Rings, which: IndexArray) -> BoolArray:
     """Return (K,) bool: which of the K rings `which` are invalid polygons.
 
-    These cross or touch themselves, or have no area. False for rings of fewer than 3 points.
+    False for rings of fewer than 3 points.
     """
     import shapely
 
     result = np.zeros(len(which), np.bool_)
     parts = [slice(start, start + _CHUNK) for start in range(0, len(which), _CHUNK)]
 
-    def invalid(part: slice) -> BoolArray:
+    def of_part(part: slice) -> BoolArray:
         chunk = which[part]
         places = usable(rings, chunk)
         wrong = np.zeros(len(chunk), np.bool_)
@@ -57,13 +95,40 @@ def crossing(rings: Rings, which: IndexArray) -> BoolArray:
 
     if len(parts) < 2:
         for part in parts:
-            result[part] = invalid(part)
+            result[part] = of_part(part)
         return result
     # Shapely releases the GIL.
     with ThreadPoolExecutor(min(threads(), _MAX_THREADS)) as pool:
-        for part, wrong in zip(parts, pool.map(invalid, parts), strict=True):
+        for part, wrong in zip(parts, pool.map(of_part, parts), strict=True):
             result[part] = wrong
     return result
+
+
+def invalid_reason(rings: Rings, ring: int) -> str:
+    """Return GEOS's reason why a ring is an invalid polygon, and where."""
+    import shapely
+
+    if is_intricate([ring_xy(rings, ring)]):
+        return "Self-intersection"
+    return str(shapely.is_valid_reason(shapes(rings, np.array([ring]))[0]))
+
+
+def reason_in_words(reason: str) -> str:
+    """Return what GEOS says about an invalid polygon, in words.
+
+    Examples
+    --------
+    >>> reason_in_words("Self-intersection[20 25]")
+    'crosses itself at (20, 25)'
+    """
+    what, _, where = reason.rstrip("]").partition("[")
+    near = ", ".join(f"{float(number):.6g}" for number in where.split()[:2])
+    words = {
+        "Self-intersection": "crosses itself",
+        "Ring Self-intersection": "touches itself",
+        "Too few points in geometry component": "has fewer than 3 different points",
+    }
+    return words.get(what, f"is not valid ({what.lower()})") + (f" at ({near})" if near else "")
 
 
 def polygons_of(shape: Any) -> list[Any] | None:

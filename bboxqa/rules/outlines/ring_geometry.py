@@ -9,12 +9,13 @@ import numpy as np
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.blocks import SparseRows, blocks
 from bboxqa.core.json_values import pointer_to
+from bboxqa.core.text import count
 from bboxqa.geometry.kernels.boxes import corners
 from bboxqa.geometry.kernels.self_crossings import n_crossings
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import each_or_summary, record_defect
-from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
+from bboxqa.rules.base.reporting import each_or_summary, record_defect, summary_defect
+from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.facts.box_layout import in_other_layout, swapped_images
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import (
@@ -25,7 +26,17 @@ from bboxqa.rules.facts.image_bounds import (
     row_max,
     size_text,
 )
-from bboxqa.rules.facts.ring_shapes import crossing, flat, polygons_of, shapes, usable
+from bboxqa.rules.facts.ring_shapes import (
+    RingState,
+    flat,
+    invalid_reason,
+    polygons_of,
+    reason_in_words,
+    ring_states,
+    ring_xy,
+    shapes,
+    usable,
+)
 
 # A ring that crosses itself more often is not split: nobody could tell whether the parts are right.
 _MOST_CROSSINGS = 20
@@ -41,20 +52,21 @@ def _ring_rows(document: Document, row: int) -> IndexArray:
 def _invalid(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     rings = document.annotations.rings
     whole = np.flatnonzero(rings.n_numbers % 2 == 0)
-    wrong = whole[crossing(rings, whole)]
+    states = document.once(ring_states)[whole]
+    wrong = whole[states == RingState.INVALID]
+    unchecked = np.unique(rings.row[whole[states == RingState.UNCHECKED]])
     # All wrong rings of an annotation are mended by the same edit.
     mended = lru_cache(1)(partial(_mended, document))
 
     def describe(place: int) -> Defect:
-        import shapely
-
         ring = int(wrong[place])
         row, number = int(rings.row[ring]), int(rings.place[ring])
-        reason = str(shapely.is_valid_reason(shapes(rings, wrong[place : place + 1])[0]))
+        reason = invalid_reason(rings, ring)
         return record_defect(
             document,
             ("annotations", row, "segmentation", number),
-            f"polygon {_reason(reason)}; expected a ring that does not cross or touch itself",
+            f"polygon {reason_in_words(reason)}; expected a ring that does not cross or touch "
+            "itself",
             found=reason,
             expected="a ring that does not cross or touch itself",
             edits=mended(row),
@@ -62,18 +74,20 @@ def _invalid(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 
     if len(wrong):
         yield Hits(rings.row[wrong], describe)
+    if len(unchecked):
+        yield from described_hits([_not_checked(unchecked)], Severity.INFO)
 
 
-def _reason(reason: str) -> str:
-    """Return GEOS's reason why a polygon is not valid, and where, in words."""
-    what, _, where = reason.rstrip("]").partition("[")
-    near = ", ".join(f"{float(number):.6g}" for number in where.split()[:2])
-    words = {
-        "Self-intersection": "crosses itself",
-        "Ring Self-intersection": "touches itself",
-        "Too few points in geometry component": "has fewer than 3 different points",
-    }
-    return words.get(what, f"is not valid ({what.lower()})") + (f" at ({near})" if near else "")
+def _not_checked(rows: IndexArray) -> Defect:
+    """Return the finding about outlines that are too intricate to check."""
+    return summary_defect(
+        f"{count(len(rows), 'outline')} not checked for crossings: a ring has more than a million "
+        "pairs of edges side by side; expected fewer points",
+        "annotations",
+        rows,
+        "segmentation",
+        expected="an outline of fewer points",
+    )
 
 
 def _mended(document: Document, row: int) -> tuple[Edit, ...]:
@@ -85,9 +99,10 @@ def _mended(document: Document, row: int) -> tuple[Edit, ...]:
 
     rings = document.annotations.rings
     of_row = _ring_rows(document, row)
-    wrong = dict(zip(of_row.tolist(), crossing(rings, of_row).tolist(), strict=True))
+    states = document.once(ring_states)[of_row]
+    wrong = dict(zip(of_row.tolist(), (states == RingState.INVALID).tolist(), strict=True))
     value = document.record(row).get("segmentation")
-    crossed = [rings.xy[rings.offsets[r] : rings.offsets[r + 1]] for r in wrong if wrong[r]]
+    crossed = [ring_xy(rings, ring) for ring in wrong if wrong[ring]]
     if not isinstance(value, list) or any(n_crossings(xy) > _MOST_CROSSINGS for xy in crossed):
         return ()
     result: list[Any] = []
@@ -142,7 +157,7 @@ def _clipped(document: Document, settings: ValidateSettings, row: int) -> tuple[
 
     rings, of_row = document.annotations.rings, _ring_rows(document, row)
     width, height = document.size[row].tolist()
-    unsound = len(usable(rings, of_row)) < len(of_row) or crossing(rings, of_row).any()
+    unsound = len(usable(rings, of_row)) < len(of_row) or document.once(ring_states)[of_row].any()
     if unsound or np.isnan(width + height):
         return ()
     image, result = shapely.box(0, 0, width, height), []
@@ -228,7 +243,7 @@ RULES = (
             The cause is a slip of the hand, or vertices in the wrong order; the message says where.
             The unsafe fix splits the ring into rings that do not cross themselves, unless that
             needs a hole or a ring crosses itself more than 20 times; edges without area are
-            lost.""",
+            lost. Rings with more than a million pairs of edges side by side are not checked.""",
         bad={"annotations": [
             {"segmentation": [[10, 10, 30, 40, 30, 10, 10, 40]], "area": 300},
         ]},
