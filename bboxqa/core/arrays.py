@@ -90,6 +90,22 @@ def compact(key: IndexArray, size: int) -> tuple[IndexArray, IndexArray]:
     return np.flatnonzero(occurs), number[key]
 
 
+def radix_order(key: IndexArray, size: int) -> IndexArray:
+    """Return ``numpy.argsort(key, kind="stable")`` of keys from 0 to ``size - 1``.
+
+    numpy sorts 16-bit integers by radix: keys in random order take a fraction of the time.
+
+    Examples
+    --------
+    >>> radix_order(np.array([70_000, 2, 70_000, 1]), 70_001)
+    array([3, 1, 0, 2])
+    """
+    order = np.argsort(key.astype(np.uint16), kind="stable")
+    for shift in range(16, size.bit_length(), 16):
+        order = order[np.argsort((key >> shift).astype(np.uint16)[order], kind="stable")]
+    return order
+
+
 def find(known: IndexArray, wanted: IndexArray) -> IndexArray:
     """Return the index of each wanted number among the known ones.
 

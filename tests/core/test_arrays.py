@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from bboxqa.core.arrays import compact, find
+from bboxqa.core.arrays import compact, find, radix_order
 from bboxqa.rules.facts.authorship import unique_pairs
 
 FEW = st.lists(st.integers(-3, 12), max_size=12)
@@ -33,6 +33,12 @@ def test_keys_are_numbered_in_their_order(keys):
     occurring, place = compact(whole(keys), 1004)
     assert occurring.tolist() == sorted(set(keys))
     assert occurring[place].tolist() == keys
+
+
+@given(st.lists(SMALL | st.integers(65_530, 65_545) | st.integers(1 << 40, (1 << 40) + 9)))
+def test_radix_order_is_stable_and_takes_keys_of_any_size(keys):
+    order = radix_order(whole(keys), max(keys, default=0) + 1)
+    assert order.tolist() == sorted(range(len(keys)), key=keys.__getitem__)
 
 
 @given(st.lists(st.tuples(SMALL, SMALL), max_size=20))
