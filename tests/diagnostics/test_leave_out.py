@@ -8,9 +8,10 @@ from support import brute
 from support import brute_statistics as definition
 from support.ratings import LEVELS, NUMBERS, reliability, tables, units_of
 
+from bboxqa.agreement.alpha import fixed_distances
 from bboxqa.agreement.counts.unit_counts import unit_counts
 from bboxqa.core.errors import ConfigError
-from bboxqa.diagnostics.influence import fixed_distances, leave_out_ranks
+from bboxqa.diagnostics.influence import leave_out_ranks
 from bboxqa.diagnostics.influence.leave_out import (
     alpha_without_annotators,
     alpha_without_units,

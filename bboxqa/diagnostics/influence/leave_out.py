@@ -12,12 +12,12 @@ from functools import partial
 import numpy as np
 
 from bboxqa.agreement.alpha.distances import Distance
+from bboxqa.agreement.alpha.fixed_distances import FixedDistances, fixed_distances
 from bboxqa.agreement.alpha.levels import alpha, pairable_marginal
 from bboxqa.agreement.alpha.value_pairs import ValuePairs, value_pairs
 from bboxqa.agreement.counts.unit_counts import UnitCounts, unit_counts
 from bboxqa.agreement.uncertainty.estimator import ROUNDING
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, sum_by
-from bboxqa.diagnostics.influence.fixed_distances import FixedDistances, fixed_distances
 from bboxqa.diagnostics.influence.leave_out_ranks import (
     ranked_without_annotators,
     ranked_without_units,
