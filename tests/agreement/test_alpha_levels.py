@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from support import brute_statistics as brute
 from support.ratings import LEVELS, NUMBERS, at_total, reliability, replicates_of, tables, units_of
 
-from bboxqa.agreement.alpha.distances import midranks, pairwise_metric
+from bboxqa.agreement.alpha import fixed_distances
+from bboxqa.agreement.alpha.distances import midranks
+from bboxqa.agreement.alpha.fixed_distances import pairwise_distances
 from bboxqa.agreement.alpha.levels import alpha
 from bboxqa.agreement.counts.unit_counts import unit_counts
 from bboxqa.agreement.kappa.chance import chance_corrected
@@ -249,12 +251,10 @@ def test_many_values_need_no_table_of_values(level):
 
 
 def test_ratio_looks_at_distances_in_chunks(monkeypatch):
-    from bboxqa.agreement.alpha import distances
-
-    metric, share = pairwise_metric("ratio", NUMBERS), np.arange(8.0).reshape(4, 2)
-    expected = metric.mean_to(share)
-    monkeypatch.setattr(distances, "_CHUNK", 5)
-    assert np.array_equal(metric.mean_to(share), expected)
+    distances, share = pairwise_distances("ratio", NUMBERS), np.arange(8.0).reshape(4, 2)
+    expected = distances.mean_to(share)
+    monkeypatch.setattr(fixed_distances, "_CHUNK", 5)
+    assert np.array_equal(distances.mean_to(share), expected)
 
 
 @settings(max_examples=50)

@@ -12,14 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.agreement.alpha.distances import (
-    LEVELS,
-    Distance,
-    Metric,
-    centred,
-    midranks,
-    pairwise_metric,
-)
+from bboxqa.agreement.alpha.distances import LEVELS, Distance, centred, midranks
+from bboxqa.agreement.alpha.fixed_distances import FixedDistances, pairwise_distances
 from bboxqa.agreement.alpha.nominal_estimator import nominal_estimator
 from bboxqa.agreement.alpha.value_pairs import value_pairs
 from bboxqa.agreement.counts.coincidences import coincidences_of
@@ -58,7 +52,7 @@ def alpha(
         Of U units in G clusters.
     level : {"nominal", "ordinal", "interval", "ratio"} or callable
         A callable is a distance: (N,), (N,) values → (N,) distances, 0 for equal values,
-        symmetric.
+        symdistances.
     numbers : (K,) float64, optional
         The values as numbers, in rising order; not needed for nominal and ordinal data.
 
@@ -105,13 +99,13 @@ def alpha(
         return _ordinal(counts, marginal)
     if level == "interval":
         return _interval(counts, marginal, numbers)
-    return _by_metric(counts, marginal, pairwise_metric(level, numbers))
+    return _pairwise(counts, marginal, pairwise_distances(level, numbers))
 
 
 def _interval(counts: UnitCounts, marginal: FloatArray, numbers: FloatArray) -> Estimator:
     total = marginal.sum()
     place, unit = centred(numbers, marginal)
-    unlike = unit_disagreement(counts, place)
+    unlike = _unit_disagreement(counts, place)
     count = counts.count * (counts.size[counts.unit] >= 2) * counts.weight[counts.unit]
     n_units = len(counts.size)
     parts = [
@@ -148,24 +142,24 @@ def _ordinal(counts: UnitCounts, marginal: FloatArray) -> Estimator:
         within = (together * (ranks[pairs().first] - ranks[pairs().second]) ** 2).sum(0)
         return _of_parts(each.sum(0), within, 2 * each.sum(0) * (each * ranks**2).sum(0))
 
-    unlike = unit_disagreement(counts, rank)
+    unlike = _unit_disagreement(counts, rank)
     mean_to = rank**2 + float(marginal @ rank**2) / marginal.sum()
     table = SumTable(lambda: pairs().sums(counts))
     return _estimator(counts, unlike, mean_to, marginal, table, evaluate)
 
 
-def _by_metric(counts: UnitCounts, marginal: FloatArray, metric: Metric) -> Estimator:
+def _pairwise(counts: UnitCounts, marginal: FloatArray, distances: FixedDistances) -> Estimator:
     """Return alpha of a distance without a shorter form: of ratio data, or the user's own."""
     pairs = value_pairs(counts)
-    distance = metric.between(pairs.first, pairs.second)
+    apart = distances.between(pairs.first, pairs.second)
 
     def evaluate(column: FloatArray) -> FloatArray:
         each, together = column[: counts.n_values], column[counts.n_values :]
-        between = (each * metric.mean_to(each)).sum(0)
-        return _of_parts(each.sum(0), distance @ together, between)
+        between = (each * distances.mean_to(each)).sum(0)
+        return _of_parts(each.sum(0), apart @ together, between)
 
-    unlike = sum_by(pairs.unit, pairs.amount * distance[pairs.pair], len(counts.size))
-    mean_to = metric.mean_to(marginal[:, None])[:, 0] / marginal.sum()
+    unlike = sum_by(pairs.unit, pairs.amount * apart[pairs.pair], len(counts.size))
+    mean_to = distances.mean_to(marginal[:, None])[:, 0] / marginal.sum()
     table = SumTable(lambda: pairs.sums(counts))
     return _estimator(counts, unlike, mean_to, marginal, table, evaluate)
 
@@ -176,21 +170,18 @@ def _of_parts(n: FloatArray, within: FloatArray, between: FloatArray) -> FloatAr
     return np.where(between > 0, result, np.nan)
 
 
-def unit_disagreement(counts: UnitCounts, place: FloatArray | None = None) -> FloatArray:
+def _unit_disagreement(counts: UnitCounts, place: FloatArray) -> FloatArray:
     """Return what each unit adds to n D_o, (U,): Σ_{i≠j} δ(x_i, x_j) / (m − 1) over its m ratings.
 
     It is 0 where a unit has fewer than two ratings. δ is the squared difference of the (K,) places
     of the values.
     """
     n_units, size = len(counts.size), counts.size
-    if place is None:
-        unlike = sum_by(counts.unit, counts.count * (size[counts.unit] - counts.count), n_units)
-    else:
-        # From the mean of each unit: differences of large squares would lose digits.
-        mean = sum_by(counts.unit, counts.count * place[counts.value], n_units)
-        mean /= np.maximum(size, 1)
-        away = place[counts.value] - mean[counts.unit]
-        unlike = 2 * size * sum_by(counts.unit, counts.count * away**2, n_units)
+    # From the mean of each unit: differences of large squares would lose digits.
+    mean = sum_by(counts.unit, counts.count * place[counts.value], n_units)
+    mean /= np.maximum(size, 1)
+    away = place[counts.value] - mean[counts.unit]
+    unlike = 2 * size * sum_by(counts.unit, counts.count * away**2, n_units)
     return unlike / np.maximum(size - 1, 1) * (size >= 2)
 
 
