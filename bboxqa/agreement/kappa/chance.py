@@ -6,6 +6,7 @@ agreement p_e that they expect by chance (Gwet 2014, Handbook of Inter-Rater Rel
 and 5, there with weights and with missing ratings).
 """
 
+from collections.abc import Callable
 from typing import Any, Literal
 
 import numpy as np
@@ -121,20 +122,17 @@ def chance_corrected(
     >>> round(chance_corrected(unit_counts(table), "fleiss").value, 4)
     0.3333
     """
-    weight, size = counts.weight, counts.size
-    paired = weight * (size >= 2)
-    rated = weight * (size >= 1)
+    weight, size, n_values = counts.weight, counts.size, counts.n_values
+    paired, rated = weight * (size >= 2), weight * (size >= 1)
     if not paired.any():
         return undefined(NO_PAIR)
     agreement = unit_agreement(counts, weights)
     share = weight[counts.unit] * counts.count / size[counts.unit]
-    n_values, n_units = counts.n_values, len(size)
-    unit_row = np.repeat(np.arange(3), n_units)
 
     @SumTable
     def table() -> Any:
         return table_of(
-            np.concatenate([unit_row, 3 + counts.value]),
+            np.concatenate([np.repeat(np.arange(3), len(size)), 3 + counts.value]),
             np.concatenate([counts.group, counts.group, counts.group, counts.group[counts.unit]]),
             np.concatenate([paired, paired * agreement, rated, share]),
             (3 + n_values, counts.n_groups),
@@ -142,26 +140,57 @@ def chance_corrected(
 
     def evaluate(column: FloatArray) -> FloatArray:
         with np.errstate(divide="ignore", invalid="ignore"):
-            observed = column[1] / column[0]
-            expected = _expected(kind, column[3:] / column[2], weights)[0]
-            value: FloatArray = (observed - expected) / (1 - expected)
-        return np.where(expected < 1 - ROUNDING, value, np.nan)
+            shares = column[3:] / column[2]
+        return beyond_chance(column, _expected(kind, shares, weights)[0])
 
-    total = np.array([paired.sum(), (paired * agreement).sum(), rated.sum()])
-    observed = float(total[1] / total[0])
-    shares = sum_by(counts.value, share, n_values)[:, None] / total[2]
-    expected_array, slopes = _expected(kind, shares, weights)
-    expected = float(expected_array[0])
+    shares = sum_by(counts.value, share, n_values)[:, None] / rated.sum()
+    expected, slopes = _expected(kind, shares, weights)
+    # The slope of p_e along a unit's shares, less its mean over units.
+    chance = sum_by(counts.unit, share * slopes[counts.value, 0], len(size))
+    chance -= rated * float(shares[:, 0] @ slopes[:, 0])
+    return linearised(
+        counts, agreement, float(expected[0]), chance, float(rated.sum()), table, evaluate
+    )
+
+
+def beyond_chance(sums: FloatArray, expected: FloatArray) -> FloatArray:
+    """Return (p_a − p_e) / (1 − p_e), (B,), from sums of which the first two make p_a."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        value: FloatArray = (sums[1] / sums[0] - expected) / (1 - expected)
+    return np.where(expected < 1 - ROUNDING, value, np.nan)
+
+
+def linearised(
+    counts: UnitCounts,
+    agreement: FloatArray,
+    expected: float,
+    chance: FloatArray,
+    divisor: float,
+    table: SumTable,
+    evaluate: Callable[[FloatArray], FloatArray],
+) -> Estimator:
+    """Return (p_a − p_e) / (1 − p_e) with its linearised standard error.
+
+    Parameters
+    ----------
+    counts : UnitCounts
+    agreement : (U,) float64
+        That of `unit_agreement`.
+    expected : float
+    chance : (U,) float64
+        By how much each unit moves half of the expected agreement, times `divisor`.
+    divisor : float
+    table, evaluate
+        As in `Estimator`.
+    """
+    paired, rated = counts.weight * (counts.size >= 2), counts.weight * (counts.size >= 1)
+    observed = float((paired * agreement).sum() / paired.sum())
     if not expected < 1 - ROUNDING:
         return undefined(NO_VARIATION, observed, expected)
     value = (observed - expected) / (1 - expected)
-    # The slope of p_e along a unit's shares, less its mean over units.
-    chance = sum_by(counts.unit, share * slopes[counts.value, 0], n_units)
-    chance -= rated * float(shares[:, 0] @ slopes[:, 0])
-    observing = (
-        paired * (agreement - expected) / total[0] - rated * (observed - expected) / total[2]
-    )
-    influence = (observing - 2 * (1 - value) * chance / total[2]) / (1 - expected)
+    observing = paired * (agreement - expected) / paired.sum()
+    observing -= rated * (observed - expected) / rated.sum()
+    influence = (observing - 2 * (1 - value) * chance / divisor) / (1 - expected)
     clusters = clusters_of(counts.group, rated > 0)
     error = clustered_error(influence, counts.group, rated > 0, counts.n_groups)
     return Estimator(value, observed, expected, OK, table, evaluate, clusters, error)

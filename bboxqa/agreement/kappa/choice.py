@@ -1,6 +1,5 @@
 """Agreement in choice tasks, where an annotator picks one of several objects, or none."""
 
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,8 +8,8 @@ from bboxqa.agreement.kappa.answers import AnswerPairs, answer_chunks
 from bboxqa.agreement.kappa.pair_kappas import (
     PairBlock,
     PairKappas,
+    block_of_answers,
     pair_kappas,
-    sum_by_cluster,
     with_single,
 )
 from bboxqa.agreement.uncertainty.sum_table import SumTable, table_of
@@ -97,14 +96,4 @@ def _block(answers: AnswerPairs, columns: FloatArray) -> PairBlock:
     cluster, pair, run = answers.runs()
     inside = np.stack([sum_by(run, column, len(pair)) for column in columns])
     whole = np.stack([sum_by(pair, column, len(answers.first)) for column in inside])
-    return PairBlock(
-        first=answers.first,
-        second=answers.second,
-        pair=pair,
-        times=np.ones(len(pair)),
-        whole=whole,
-        left=whole[:, pair] - inside,
-        by_cluster=partial(sum_by_cluster, cluster=cluster, n_groups=answers.n_groups),
-        moved=None,
-        independent=answers.independent(pair),
-    )
+    return block_of_answers(answers, (cluster, pair), whole, whole[:, pair] - inside)

@@ -1,7 +1,6 @@
 """Cohen's kappa of every pair of annotators, with the sums that resampling needs."""
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,9 +10,9 @@ from bboxqa.agreement.kappa.pair_cells import PairCells, cell_chunks, prefers_ce
 from bboxqa.agreement.kappa.pair_kappas import (
     PairBlock,
     PairKappas,
+    block_of_answers,
     kappa_of,
     pair_kappas,
-    sum_by_cluster,
     with_single,
 )
 from bboxqa.agreement.uncertainty.sum_table import SumTable, table_of
@@ -141,17 +140,7 @@ def _block(answers: AnswerPairs, weights: FloatArray | None) -> PairBlock:
     # (L − l)ᵀ W (R − r) = Lᵀ W R − lᵀ W R − Lᵀ W r + lᵀ W r.
     left = whole[:, pair] - inside
     left[2] += _within(answers, run, len(pair), weights)
-    return PairBlock(
-        first=answers.first,
-        second=answers.second,
-        pair=pair,
-        times=np.ones(len(pair)),
-        whole=whole,
-        left=left,
-        by_cluster=partial(sum_by_cluster, cluster=cluster, n_groups=answers.n_groups),
-        moved=_moved(whole, pair, inside),
-        independent=answers.independent(pair),
-    )
+    return block_of_answers(answers, (cluster, pair), whole, left, _moved(whole, pair, inside))
 
 
 def _block_of_cells(

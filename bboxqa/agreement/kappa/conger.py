@@ -5,17 +5,8 @@ from typing import Any
 import numpy as np
 
 from bboxqa.agreement.counts.unit_counts import unit_counts
-from bboxqa.agreement.kappa.chance import unit_agreement
-from bboxqa.agreement.uncertainty.estimator import (
-    NO_PAIR,
-    NO_VARIATION,
-    OK,
-    ROUNDING,
-    Estimator,
-    clustered_error,
-    clusters_of,
-    undefined,
-)
+from bboxqa.agreement.kappa.chance import beyond_chance, linearised, unit_agreement
+from bboxqa.agreement.uncertainty.estimator import NO_PAIR, Estimator, undefined
 from bboxqa.agreement.uncertainty.sum_table import SumTable, table_of
 from bboxqa.core.arrays import FloatArray, sum_by
 from bboxqa.model.reliability import Cell, ReliabilityData
@@ -89,24 +80,11 @@ def conger_kappa(data: ReliabilityData, weights: FloatArray | None = None) -> Es
         )
 
     def evaluate(column: FloatArray) -> FloatArray:
-        expected = _expected(column[2:].reshape(*shape, -1), weights)[0]
-        with np.errstate(divide="ignore", invalid="ignore"):
-            result: FloatArray = (column[1] / column[0] - expected) / (1 - expected)
-        return np.where(expected < 1 - ROUNDING, result, np.nan)
+        return beyond_chance(column, _expected(column[2:].reshape(*shape, -1), weights)[0])
 
     given = sum_by(place, weight[unit], shape[0] * shape[1]).reshape(*shape, 1)
-    expected_array, share, slope = _expected(given, weights)
-    observed, expected = float((paired * agreement).sum() / paired.sum()), float(expected_array[0])
-    if not expected < 1 - ROUNDING:
-        return undefined(NO_VARIATION, observed, expected)
-    kappa = (observed - expected) / (1 - expected)
-    rated = weight * (size >= 1)
+    expected, share, slope = _expected(given, weights)
     # The slope along the rating's share of its annotator, less its mean.
     centred = (slope - (share * slope).sum(1, keepdims=True))[annotator, value, 0]
     chance = sum_by(unit, weight[unit] * centred / given.sum(1)[annotator, 0], len(size))
-    observing = paired * (agreement - expected) / paired.sum()
-    observing -= rated * (observed - expected) / rated.sum()
-    influence = (observing - 2 * (1 - kappa) * chance) / (1 - expected)
-    clusters = clusters_of(counts.group, rated > 0)
-    error = clustered_error(influence, counts.group, rated > 0, counts.n_groups)
-    return Estimator(kappa, observed, expected, OK, table, evaluate, clusters, error)
+    return linearised(counts, agreement, float(expected[0]), chance, 1.0, table, evaluate)

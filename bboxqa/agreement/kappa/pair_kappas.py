@@ -153,9 +153,30 @@ def pair_kappas(blocks: Iterable[PairBlock], data: ReliabilityData, shares: Shar
     return PairKappas(_joined(tables), clusters, without, data.n_groups)
 
 
-def sum_by_cluster(amounts: FloatArray, cluster: IndexArray, n_groups: int) -> FloatArray:
-    """Return the (N, G) sums of (N, E) amounts of entries that belong to one cluster each."""
-    return np.stack([sum_by(cluster, row, n_groups) for row in amounts])
+def block_of_answers(
+    answers: AnswerPairs,
+    runs: tuple[IndexArray, IndexArray],
+    whole: FloatArray,
+    left: FloatArray,
+    moved: FloatArray | None = None,
+) -> PairBlock:
+    """Return the sums of the pairs of some answers; `runs` are the clusters and pairs of `runs`."""
+    cluster, pair = runs
+
+    def by_cluster(amounts: FloatArray) -> FloatArray:
+        return np.stack([sum_by(cluster, row, answers.n_groups) for row in amounts])
+
+    return PairBlock(
+        first=answers.first,
+        second=answers.second,
+        pair=pair,
+        times=np.ones(len(pair)),
+        whole=whole,
+        left=left,
+        by_cluster=by_cluster,
+        moved=moved,
+        independent=answers.independent(pair),
+    )
 
 
 def _compared(data: ReliabilityData) -> IndexArray:
