@@ -18,7 +18,7 @@ from support.pages import blocks, same
 from bboxqa import stats
 from bboxqa.agreement import registry
 from bboxqa.agreement.alpha import nominal
-from bboxqa.agreement.consistency import cronbach
+from bboxqa.agreement.consistency import cronbach, cronbach_points
 from bboxqa.agreement.kappa import choice
 from bboxqa.agreement.over_time import label_agreement as over_time
 from bboxqa.agreement.scales import SCALES
@@ -179,6 +179,7 @@ def test_every_status_is_documented():
             association,
             choice,
             cronbach,
+            cronbach_points,
             estimator,
             nominal,
             over_time,
