@@ -1,6 +1,6 @@
 """Whether annotators rank units alike: Cronbach's alpha."""
 
-from math import nan
+from math import inf, nan
 from typing import Any, Literal
 
 import numpy as np
@@ -57,11 +57,13 @@ def complete_units(scores: NDArray[Any]) -> tuple[FloatArray, str]:
     """
     table = _table(scores)
     whole = ~np.isnan(table).any(1)
-    left_out = int((~whole).sum())
-    if not left_out:
-        return table, OK
-    units = count(len(table), "unit")
-    return table[whole], f"{left_out:,} of {units} left out: a rating is missing"
+    status = _left_out(int((~whole).sum()), len(table))
+    return (table if whole.all() else table[whole]), status
+
+
+def _left_out(number: int, n_units: int) -> str:
+    """Return the status of a coefficient of the other units."""
+    return f"{number:,} of {count(n_units, 'unit')} left out: a rating is missing" if number else OK
 
 
 def centred_columns(table: FloatArray) -> FloatArray:
@@ -129,8 +131,23 @@ def cronbach_of_sums(sums: FloatArray, n_items: int) -> FloatArray:
     with np.errstate(divide="ignore", invalid="ignore"):
         of_totals = squared_totals - scores.sum(0) ** 2 / units
         of_items = squares - (scores**2).sum(0) / units
-        alpha: FloatArray = n_items / np.float64(n_items - 1) * (1 - of_items / of_totals)
-    alpha[~((of_totals > _ROUNDING * n_items * squares) & (units > 1) & (n_items > 1))] = np.nan
+    residue = np.where(units > 1, _ROUNDING * n_items * squares, inf)
+    return cronbach_of_variances(np.float64(n_items), of_items, of_totals, residue)
+
+
+def cronbach_of_variances(
+    n_items: FloatArray | np.float64,
+    of_items: FloatArray,
+    of_totals: FloatArray,
+    residue: FloatArray | float,
+) -> FloatArray:
+    """Return J / (J − 1) · (1 − Σ s_j² / s_T²), (B,).
+
+    NaN for a single item, and where s_T² is not above the residue that rounding may leave of it.
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        alpha: FloatArray = n_items / (n_items - 1) * (1 - of_items / of_totals)
+    alpha[~((of_totals > residue) & (n_items > 1))] = np.nan
     return alpha
 
 
@@ -283,10 +300,9 @@ def cronbach(data: ReliabilityData, numbers: FloatArray | None) -> Estimator:
         return cronbach_of_sums(column, n_annotators)
 
     rated = int(np.count_nonzero(size))
-    left_out = rated - len(complete)
-    status = f"{left_out:,} of {count(rated, 'unit')} left out: a rating is missing"
     value = float(evaluate(parts.sum(1, keepdims=True))[0])
     if np.isnan(value):
         advice = "Report percent agreement: consistency needs ratings that vary."
         return undefined(NO_SPREAD, advice=advice)
-    return Estimator(value, nan, nan, status if left_out else OK, table, evaluate, clusters)
+    status = _left_out(rated - len(complete), rated)
+    return Estimator(value, nan, nan, status, table, evaluate, clusters)

@@ -1,9 +1,8 @@
 """Cronbach's alpha of points in time, a contrast to agreement."""
 
-from math import nan
-
 import numpy as np
 
+from bboxqa.agreement.consistency.cronbach import cronbach_of_variances
 from bboxqa.agreement.uncertainty.estimator import Estimator, clusters_of, undefined
 from bboxqa.agreement.uncertainty.linear import pseudo_value_estimator
 from bboxqa.core.arrays import FloatArray, sum_by
@@ -74,8 +73,5 @@ def cronbach_of_points(ratings: Ratings) -> Estimator:
 def _cronbach(sums: FloatArray) -> FloatArray:
     """Return Cronbach's alpha from points, variances of points, and the sums of each annotator."""
     points, of_items, of_sums = sums[0], sums[1], sums[2:].var(axis=0, ddof=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        alpha: FloatArray = points / (points - 1) * (1 - of_items / of_sums)
-    size = np.abs(sums[2:]).max(axis=0)
-    alpha[~((of_sums > _ROUNDING * size**2) & (points > 1))] = nan
-    return alpha
+    residue = _ROUNDING * np.abs(sums[2:]).max(axis=0) ** 2
+    return cronbach_of_variances(points, of_items, of_sums, residue)

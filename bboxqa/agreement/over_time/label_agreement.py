@@ -9,7 +9,7 @@ import numpy as np
 from bboxqa.agreement.counts.unit_counts import unit_counts
 from bboxqa.agreement.uncertainty.estimator import OK, Estimator, clusters_of, undefined
 from bboxqa.agreement.uncertainty.sum_table import SumTable
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, sum_by
+from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, sum_by
 from bboxqa.model.ratings import Ratings
 from bboxqa.model.reliability import Cell
 
@@ -50,7 +50,9 @@ def label_agreement(ratings: Ratings) -> list[Estimator]:
     [0.5, 0.667]
     """
     data = ratings.data
-    _, weight, raters = _said(ratings)
+    weight = np.ones(len(data.group), np.int64) if data.weight is None else data.weight
+    drawn = data.unit[data.state == Cell.CATEGORY]
+    raters = np.bincount(drawn, minlength=len(data.group))
     counts = unit_counts(data)
     unit, value, times = counts.unit, counts.value, counts.count.astype(np.int64)
     both = weight[unit] * _pairs(times)
@@ -64,14 +66,6 @@ def label_agreement(ratings: Ratings) -> list[Estimator]:
         )
         for rows in (order[low:high] for low, high in pairwise(bounds.tolist()))
     ]  # fmt: skip
-
-
-def _said(ratings: Ratings) -> tuple[BoolArray, IndexArray, IndexArray]:
-    """Return the ratings that count, (M,), and the points and the raters of each unit, (U,)."""
-    data = ratings.data
-    said = data.state == Cell.CATEGORY
-    weight = np.ones(len(data.group), np.int64) if data.weight is None else data.weight
-    return said, weight, np.bincount(data.unit[said], minlength=len(data.group))
 
 
 def _pairs(number: IndexArray) -> IndexArray:
