@@ -198,3 +198,45 @@ def test_boxes_that_extend_beyond_their_images_have_no_other_layout(seed):
     report = report_of(content)
     assert LAYOUT_CODES.isdisjoint(report.counts)
     assert "B003" in report.counts
+
+
+def by_annotators(write, *, outlines, normal=("ann", "cid")):
+    """Return a file whose images three people annotate; `write` changes the boxes of the others."""
+
+    def plainly(*box):
+        return box[:4]
+
+    files = []
+    for name in ("ann", "bob", "cid"):
+        written = plainly if name in normal else write
+        files.append(json.loads(document(written, outlines=outlines, areas=outlines)[0]))
+        for annotation in files[-1]["annotations"]:
+            annotation["annotator"] = name
+    annotations = [annotation for file in files for annotation in file["annotations"]]
+    for number, annotation in enumerate(annotations, 1):
+        annotation["id"] = number
+    return files[0] | {"annotations": annotations}
+
+
+@pytest.mark.parametrize("outlines", [True, False])
+@pytest.mark.parametrize(
+    ("layout", "code"),
+    [("x1, y1, x2, y2", "B005"), ("parts of the image (0 to 1)", "B007")],
+)
+def test_the_layout_of_one_annotator_is_found_in_shared_images(layout, code, outlines):
+    _, write = WRITTEN[layout]
+    content = by_annotators(write, outlines=outlines)
+    found, others = the_layout(json.dumps(content))
+    assert found.code == code
+    assert found.message.startswith(f'boxes by annotator "bob" look like {layout}: ')
+    assert SYMPTOMS.isdisjoint(others)
+    n_boxes = len(content["annotations"]) // 3
+    assert found.count == n_boxes
+    changed = boxes_after(json.dumps(content))
+    assert np.allclose(changed[n_boxes : 2 * n_boxes], changed[:n_boxes], atol=0.2)
+
+
+def test_the_layout_of_two_of_three_annotators_is_found():
+    _, write = WRITTEN["x1, y1, x2, y2"]
+    found, _ = the_layout(json.dumps(by_annotators(write, outlines=True, normal=("cid",))))
+    assert found.message.startswith("boxes by 2 of 3 annotators look like x1, y1, x2, y2: ")

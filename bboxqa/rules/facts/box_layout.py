@@ -1,20 +1,25 @@
 """The layout of the boxes of a file, or of part of its images, where it is not COCO's."""
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from bboxqa.core.blocks import rows_where
+from bboxqa.core.json_values import shortened
 from bboxqa.core.text import count
 from bboxqa.rules.facts.box_readings import Layout, Numbers
+from bboxqa.rules.facts.boxes import Boxes, boxes_of
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import row_max, row_min
 from bboxqa.rules.facts.image_evidence import of_images
 from bboxqa.rules.facts.image_extents import inside, sized_boxes
 from bboxqa.rules.facts.layout_evidence import (
     ENOUGH,
+    FEW,
     Evidence,
+    distances,
     of_areas,
     of_outlines,
     outlines_agree,
@@ -64,32 +69,32 @@ class Diagnosis:
 
 
 def diagnose(document: Document) -> Diagnosis | None:
+    """Return the layout of boxes of a document that are not in COCO's; see `layout_of`."""
+    return layout_of(document.once(boxes_of))
+
+
+def layout_of(boxes: Boxes) -> Diagnosis | None:
     """Return the layout of boxes that are not in COCO's; None where all are, or none is certain.
 
     The outlines decide where there are any; then areas, the range of the numbers, and the images
     that boxes extend beyond.
     """
     with np.errstate(all="ignore"):
-        parts = _of_range(document, 1.0)
-        if parts is not None:
-            return parts
-        evidence = of_outlines(document)
-        found = None if evidence is None else _judged(document, evidence)
-        if found is not None or outlines_agree(document):
-            return found
-        for evidence in of_areas(document):
-            found = _judged(document, evidence)
-            if found is not None:
-                return found
-        for unit in (100.0, 1000.0):
-            found = _of_range(document, unit)
-            if found is not None:
-                return found
-        for evidence in of_images(document):
-            found = _judged(document, evidence)
-            if found is not None:
-                return found
-    return None
+        return next(_diagnoses(boxes), None)
+
+
+def _diagnoses(boxes: Boxes) -> Iterator[Diagnosis]:
+    """Yield what outlines, areas, ranges and images show, in this order."""
+    yield from _of_range(boxes, 1.0)
+    apart = distances(boxes)
+    if apart is not None:
+        yield from _judged(boxes, of_outlines(boxes, apart))
+        if outlines_agree(apart):
+            return
+    yield from _judged(boxes, of_areas(boxes))
+    yield from _of_range(boxes, 100.0)
+    yield from _of_range(boxes, 1000.0)
+    yield from _judged(boxes, of_images(boxes))
 
 
 def in_other_layout(document: Document) -> BoolArray:
@@ -100,88 +105,135 @@ def in_other_layout(document: Document) -> BoolArray:
     return diagnosis.concerned
 
 
-def _judged(document: Document, evidence: Evidence) -> Diagnosis | None:
-    """Return the diagnosis of all boxes, or of those of some images; None without either."""
-    if evidence.is_enough:
-        return _diagnosis(document, evidence, np.ones(len(document.annotations), np.bool_))
-    if not evidence.may_be_part:
-        return None
-    images = _images_of(document, evidence)
-    if images is None:
-        return None
-    where = f"in {int(images.sum()):,} of {count(len(images), 'image')}"
-    concerned = np.append(images, False)[document.image]
-    return replace(_diagnosis(document, evidence, concerned), where=where)
+def _judged(boxes: Boxes, found: Iterable[Evidence]) -> Iterator[Diagnosis]:
+    """Yield the diagnosis of all boxes, or of those of some annotators or images."""
+    for evidence in found:
+        if evidence.is_enough:
+            yield _diagnosis(boxes, evidence, np.ones(len(boxes), np.bool_))
+        elif evidence.may_be_part:
+            for grouping in _groupings(boxes):
+                part = _part(grouping, evidence)
+                if part is not None:
+                    yield _diagnosis(boxes, evidence, grouping.rows(part), grouping.where(part))
 
 
-def _images_of(document: Document, evidence: Evidence) -> BoolArray | None:
-    """Return (I,) bool: the images whose boxes all support the layout; None if these are few.
+@dataclass(frozen=True, slots=True, eq=False)
+class _Grouping:
+    """Boxes by annotator, or by image.
 
-    Images that most boxes support and none contradicts. Where images are the evidence, the ones
-    between them in the file are included unless they contradict it.
+    Attributes
+    ----------
+    of : (N,) integers
+        The group of each box; -1 for none.
+    n : int
+    names : tuple of str or None
+        Of the annotators; None for images.
     """
-    n_images = len(document.images)
-    linked = document.image >= 0
 
-    def number(rows: BoolArray) -> IndexArray:
-        return np.bincount(document.image[rows & linked], minlength=n_images)
+    of: IndexArray | IntArray
+    n: int
+    names: tuple[str, ...] | None = None
 
-    speaks, against = number(evidence.speaks), number(evidence.against)
-    images: BoolArray = (speaks > 0) & (against == 0)
-    n_speaks = int(speaks[images].sum())
-    known = int(number(evidence.known)[images].sum())
-    if images.sum() < _ENOUGH_IMAGES or n_speaks < evidence.least:
+    def number(self, rows: BoolArray) -> IndexArray:
+        """Return (n,) int64: how many of these boxes each group has."""
+        return np.bincount(self.of[rows & (self.of >= 0)], minlength=self.n)
+
+    def rows(self, groups: BoolArray) -> BoolArray:
+        """Return (N,) bool: the boxes of some groups."""
+        result: BoolArray = np.append(groups, False)[self.of]
+        return result
+
+    def where(self, groups: BoolArray) -> str:
+        """Return some groups in words."""
+        n_groups = int(groups.sum())
+        if self.names is None:
+            return f"in {n_groups:,} of {count(self.n, 'image')}"
+        if n_groups == 1:
+            return f"by annotator {shortened(self.names[int(groups.argmax())])}"
+        return f"by {n_groups:,} of {count(len(np.unique(self.of[self.of >= 0])), 'annotator')}"
+
+
+def _groupings(boxes: Boxes) -> Iterator[_Grouping]:
+    if len(boxes.names) > 1:
+        yield _Grouping(boxes.author, len(boxes.names), boxes.names)
+    yield _Grouping(boxes.image, boxes.n_images)
+
+
+def _part(grouping: _Grouping, evidence: Evidence) -> BoolArray | None:
+    """Return (n,) bool: the groups whose boxes support the layout; None if these are few.
+
+    Groups that most boxes support and, of images, none contradicts. Where images are the evidence,
+    the ones between them in the file are included unless they contradict it.
+    """
+    speaks, against = grouping.number(evidence.speaks), grouping.number(evidence.against)
+    known = grouping.number(evidence.known)
+    if grouping.names is None:
+        groups: BoolArray = (speaks > 0) & (against == 0)
+        if groups.sum() < _ENOUGH_IMAGES:
+            return None
+    else:
+        groups = (2 * speaks > known) & (against <= FEW * speaks)
+        if (groups | (known == 0)).all():
+            return None
+    n_speaks = int(speaks[groups].sum())
+    if n_speaks < evidence.least or 2 * n_speaks <= int(known[groups].sum()):
         return None
-    if 2 * n_speaks <= known or n_speaks < (1 - _MANY) * speaks.sum():
+    if n_speaks < (1 - _MANY) * speaks.sum():
         return None
-    if evidence.fills_gaps:
-        first, last = np.flatnonzero(images)[[0, -1]]
+    if evidence.fills_gaps and grouping.names is None:
+        first, last = np.flatnonzero(groups)[[0, -1]]
         between = slice(first, last + 1)
-        if images[between].mean() > 1 - _MANY and not against[between].any():
-            images[between] = True
-    return images
+        if groups[between].mean() > 1 - _MANY and not against[between].any():
+            groups[between] = True
+    return groups
 
 
-def _diagnosis(document: Document, evidence: Evidence, concerned: BoolArray) -> Diagnosis:
+def _diagnosis(
+    boxes: Boxes, evidence: Evidence, concerned: BoolArray, where: str = ""
+) -> Diagnosis:
     """Return the diagnosis of the boxes that are valid in a layout and not sound in COCO's."""
     layout = evidence.layout
-    read = layout.sound(document.annotations.bbox, document.size)
+    read = layout.sound(boxes.bbox, boxes.size)
     valid = (row_min(read[:, 2:]) > 0) & np.isfinite(read.sum(axis=1))
     rows = np.flatnonzero(valid & concerned & ~evidence.sound)
-    text, is_certain = evidence.text(concerned), evidence.is_certain
-    return Diagnosis(layout, rows, read[rows], text, concerned, is_certain=is_certain)
+    text = evidence.text(concerned)
+    return Diagnosis(layout, rows, read[rows], text, concerned, where, evidence.is_certain)
 
 
-def _of_range(document: Document, unit: float) -> Diagnosis | None:
-    """Return the diagnosis of boxes whose numbers lie between 0 and `unit` in larger images."""
-    bbox, size = document.annotations.bbox, document.size
+def _of_range(boxes: Boxes, unit: float) -> Iterator[Diagnosis]:
+    """Yield the diagnosis of boxes whose numbers lie between 0 and `unit` in larger images."""
+    bbox, size = boxes.bbox, boxes.size
     n_rows, stop = len(bbox), unit * (1 + _SLACK)
-    sized = document.has_box & rows_where(
+
+    def is_within(rows: slice) -> BoolArray:
+        result: BoolArray = boxes.has_box[rows] & (row_max(bbox[rows]) <= stop)
+        return result & (row_min(bbox[rows]) >= -_SLACK * unit)
+
+    within = rows_where(n_rows, is_within)
+    if not within.any():
+        return
+    sized = boxes.has_box & rows_where(
         n_rows, lambda rows: row_min(size[rows]) >= _LARGER_THAN[unit]
     )
-    within = sized & rows_where(
-        n_rows,
-        lambda rows: (row_min(bbox[rows]) >= -_SLACK * unit) & (row_max(bbox[rows]) <= stop),
-    )
-    if not within.any():
-        return None
-    if unit == 1.0 and within.sum() < _NEARLY_ALL * sized.sum():
-        return _of_unit_images(document, sized, within)
+    within &= sized
     rows, total = np.flatnonzero(within), int(sized.sum())
-    if len(rows) < _NEARLY_ALL * total or not _is_unit(document, rows, unit):
-        return None
-    evidence = f"{len(rows):,} of {total:,} lie between 0 and {unit:g}, and their images are larger"
-    return _in_units(document, rows, unit, evidence, np.ones(n_rows, np.bool_))
+    if len(rows) >= _NEARLY_ALL * total:
+        if len(rows) and _is_unit(boxes, rows, unit):
+            text = f"{len(rows):,} of {total:,} lie between 0 and {unit:g}, "
+            text += "and their images are larger"
+            yield _in_units(boxes, rows, unit, text, np.ones(n_rows, np.bool_))
+    elif unit == 1.0:
+        yield from _unit_parts(boxes, sized, within)
 
 
-def _is_unit(document: Document, rows: IndexArray, unit: float) -> bool:
+def _is_unit(boxes: Boxes, rows: IndexArray, unit: float) -> bool:
     """Return whether numbers in the range of a unit are hardly pixels."""
-    bbox = document.annotations.bbox[rows]
+    bbox = boxes.bbox[rows]
     is_fraction = (bbox % 1 != 0).any(axis=1)
     if unit == 1.0:
         # Boxes of zeros and ones only may be in pixels.
         return bool(is_fraction.any())
-    if len(rows) < _MANY_BOXES or len(np.unique(document.image[rows])) < _MANY_BOXES // 3:
+    if len(rows) < _MANY_BOXES or len(np.unique(boxes.image[rows])) < _MANY_BOXES // 3:
         return False
     # Tools write percent with decimals; models write thousandths without.
     if unit == 100.0 and 2 * is_fraction.sum() <= len(rows):
@@ -191,28 +243,26 @@ def _is_unit(document: Document, rows: IndexArray, unit: float) -> bool:
     return bool(filled and (stop <= unit * (1 + _SLACK)).mean() >= _NEARLY_ALL)
 
 
-def _of_unit_images(document: Document, sized: BoolArray, within: BoolArray) -> Diagnosis | None:
-    """Return the diagnosis of images whose boxes all lie between 0 and 1; None for a few."""
-    bbox, n_images = document.annotations.bbox, len(document.images)
-    whole = np.bincount(document.image[sized & ~within], minlength=n_images)
-    images = (np.bincount(document.image[within], minlength=n_images) > 0) & (whole == 0)
-    concerned = np.append(images, False)[document.image]
-    rows = np.flatnonzero(concerned & within)
-    fractions = (bbox[rows] % 1 != 0).any(axis=1)
-    if images.sum() < _ENOUGH_IMAGES or len(rows) < ENOUGH or 2 * fractions.sum() <= len(rows):
-        return None
-    text = f"{len(rows):,} of them lie between 0 and 1, and their images are larger"
-    found = _in_units(document, rows, 1.0, text, concerned)
-    where = f"in {int(images.sum()):,} of {count(n_images, 'image')}"
-    return replace(found, where=where)
+def _unit_parts(boxes: Boxes, sized: BoolArray, within: BoolArray) -> Iterator[Diagnosis]:
+    """Yield the diagnosis of annotators or images whose boxes all lie between 0 and 1."""
+    for grouping in _groupings(boxes):
+        groups = (grouping.number(within) > 0) & (grouping.number(sized & ~within) == 0)
+        if grouping.names is None and groups.sum() < _ENOUGH_IMAGES:
+            continue
+        concerned = grouping.rows(groups)
+        rows = np.flatnonzero(concerned & within)
+        fractions = (boxes.bbox[rows] % 1 != 0).any(axis=1)
+        if len(rows) >= ENOUGH and 2 * fractions.sum() > len(rows):
+            text = f"{len(rows):,} of them lie between 0 and 1, and their images are larger"
+            yield _in_units(boxes, rows, 1.0, text, concerned, grouping.where(groups))
 
 
 def _in_units(
-    document: Document, rows: IndexArray, unit: float, evidence: str, concerned: BoolArray
+    boxes: Boxes, rows: IndexArray, unit: float, text: str, concerned: BoolArray, where: str = ""
 ) -> Diagnosis:
     layout = Layout(Numbers.SIDES, unit=unit)
-    read = layout.read(document.annotations.bbox[rows], document.size[rows])
-    return Diagnosis(layout, rows, read, evidence, concerned)
+    read = layout.read(boxes.bbox[rows], boxes.size[rows])
+    return Diagnosis(layout, rows, read, text, concerned, where)
 
 
 def swapped_images(document: Document) -> BoolArray:

@@ -6,8 +6,8 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray
 from bboxqa.core.blocks import rows_where
-from bboxqa.rules.facts.box_readings import PIXEL_LAYOUTS, Layout, Numbers
-from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.box_readings import COCO, PIXEL_LAYOUTS, Layout, Numbers
+from bboxqa.rules.facts.boxes import Boxes
 from bboxqa.rules.facts.image_bounds import row_min
 from bboxqa.rules.facts.image_extents import has_size, inside
 from bboxqa.rules.facts.layout_evidence import (
@@ -21,6 +21,8 @@ from bboxqa.rules.facts.layout_evidence import (
 
 # Share of boxes that leave their images where they start in their centre.
 _MANY = 0.2
+# Boxes that have to speak for a layout in part of the images.
+_OF_PART = 2 * ENOUGH
 # A layout that shrinks boxes cures every overshoot; the images have to be filled, too.
 _FILLED = 0.95
 
@@ -33,49 +35,75 @@ _WITHIN_IMAGES = (
 )
 
 
-def of_images(document: Document) -> Sequence[Evidence]:
+def of_images(boxes: Boxes) -> Sequence[Evidence]:
     """Return the evidence of images that boxes extend beyond unless read in a layout, best first.
 
     Only where it is known of enough boxes.
     """
-    bbox, size = document.annotations.bbox, document.size
-    sized = has_size(document) & ~np.isnan(bbox[:, 0])
-    total = int(sized.sum())
-    if total < ENOUGH:
+    bbox, size = boxes.bbox, boxes.size
+    sized = has_size(boxes) & ~np.isnan(bbox[:, 0])
+    wrong = sized & ~rows_where(len(bbox), lambda rows: _is_sound(COCO, bbox[rows], size[rows]))
+    if sized.sum() < ENOUGH or not wrong.any():
         return ()
-
-    def sound(rows: slice) -> BoolArray:
-        return (row_min(bbox[rows, 2:]) > 0) & inside(bbox[rows], size[rows])
-
-    wrong = sized & ~rows_where(len(bbox), sound)
-    if not wrong.any():
-        return ()
-    found = [_of_image(document, layout, sized, wrong) for layout in _WITHIN_IMAGES]
+    found = [
+        _of_image(boxes, layout, sized, wrong)
+        for layout in _WITHIN_IMAGES
+        if _is_possible(boxes, layout, sized, wrong)
+    ]
     # Of layouts that explain the same boxes, the first is the most plausible.
     return sorted(found, key=lambda each: int(each.against.sum()) - int(each.speaks.sum()))
 
 
-def _of_image(document: Document, layout: Layout, sized: BoolArray, wrong: BoolArray) -> Evidence:
-    bbox, size = document.annotations.bbox, document.size
+def _is_sound(layout: Layout, bbox: FloatArray, size: FloatArray) -> BoolArray:
+    read = bbox if layout == COCO else layout.read(bbox, size)
+    result: BoolArray = (row_min(read[:, 2:]) > 0) & inside(read, size)
+    return result
 
-    def fits(rows: slice) -> BoolArray:
-        read = layout.read(bbox[rows], size[rows])
-        return (row_min(read[:, 2:]) > 0) & inside(read, size[rows])
 
-    good = rows_where(len(bbox), fits)
+def _is_possible(boxes: Boxes, layout: Layout, sized: BoolArray, wrong: BoolArray) -> bool:
+    """Return whether a layout explains enough of the boxes that are wrong as they are.
+
+    Only then are the others worth reading in it.
+    """
+    bbox, size = boxes.bbox[wrong], boxes.size[wrong]
+    good = _is_sound(layout, bbox, size)
+    n_empty = int((~good & (row_min(bbox[:, 2:]) == 0)).sum())
+    n_wrong, total = len(good) - n_empty, int(sized.sum()) - n_empty
+    explains_all = n_wrong > _least(layout) * total and good.sum() >= NEARLY_ALL * n_wrong
+    return bool(explains_all or (_may_be_part(layout) and good.sum() >= _OF_PART))
+
+
+def _least(layout: Layout) -> float:
+    """Return the share of boxes that have to be wrong as they are."""
+    # Few boxes leave their images where they start in their centre.
+    return _MANY if layout.unit or layout.numbers is Numbers.CENTRE else MOST
+
+
+def _shrinks(layout: Layout) -> bool:
+    return bool(layout.unit) or layout.scale != (1, 1)
+
+
+def _may_be_part(layout: Layout) -> bool:
+    """Return whether images can show a layout of some of them."""
+    return layout.numbers is Numbers.CORNERS and not _shrinks(layout)
+
+
+def _of_image(boxes: Boxes, layout: Layout, sized: BoolArray, wrong: BoolArray) -> Evidence:
+    bbox, size = boxes.bbox, boxes.size
+    good = rows_where(len(bbox), lambda rows: _is_sound(layout, bbox[rows], size[rows]))
     # A box that is empty in each layout says nothing of them.
     empty = rows_where(len(bbox), lambda rows: row_min(bbox[rows, 2:]) == 0) & ~good
     sized, wrong = sized & ~empty, wrong & ~empty
     speaks, against = wrong & good, sized & ~good
     total, n_wrong, n_speaks = int(sized.sum()), int(wrong.sum()), int(speaks.sum())
-    shrinks = bool(layout.unit) or layout.scale != (1, 1)
-    least = _MANY if layout.unit or layout.numbers is Numbers.CENTRE else MOST
     proof = (
-        n_wrong > least * total
+        n_wrong > _least(layout) * total
         and n_speaks >= NEARLY_ALL * n_wrong
         and int(against.sum()) <= min((1 - NEARLY_ALL) * total, FEW * n_wrong)
     )
-    proof = proof and (not shrinks or _fill(layout.read(bbox[good], size[good]), size[good]))
+    proof = proof and (
+        not _shrinks(layout) or _fill(layout.read(bbox[good], size[good]), size[good])
+    )
 
     def text(concerned: BoolArray) -> str:
         n_cured = int((speaks & concerned).sum())
@@ -88,8 +116,7 @@ def _of_image(document: Document, layout: Layout, sized: BoolArray, wrong: BoolA
     none = np.zeros(len(bbox), np.bool_)
     return Evidence(
         layout, speaks, against, sized, none, proof, text,
-        least=2 * ENOUGH, may_be_part=layout.numbers is Numbers.CORNERS and not shrinks,
-        fills_gaps=True,
+        least=_OF_PART, may_be_part=_may_be_part(layout), fills_gaps=True,
         is_certain=tells_x_from_y(layout),
     )  # fmt: skip
 

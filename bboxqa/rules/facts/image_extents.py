@@ -4,6 +4,7 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray
 from bboxqa.core.blocks import rows_where
+from bboxqa.rules.facts.boxes import Boxes
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import overshoot, row_max
 
@@ -15,14 +16,14 @@ _ENOUGH = 5
 _MANY = 0.2
 
 
-def sized_boxes(document: Document) -> BoolArray:
+def sized_boxes(boxes: Boxes | Document) -> BoolArray:
     """Return which annotations have a box and an image of known size."""
-    return document.has_box & has_size(document)
+    return boxes.has_box & has_size(boxes)
 
 
-def has_size(document: Document) -> BoolArray:
+def has_size(boxes: Boxes | Document) -> BoolArray:
     """Return which annotations have an image of known size."""
-    size = document.size
+    size = boxes.size
     return rows_where(len(size), lambda rows: ~np.isnan(size[rows, 0] + size[rows, 1]))
 
 

@@ -5,12 +5,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
+from bboxqa.core.arrays import BoolArray, FloatArray
 from bboxqa.core.blocks import blocks
-from bboxqa.formats.document.annotation_columns import Form
 from bboxqa.geometry.kernels.boxes import corners
 from bboxqa.rules.facts.box_readings import COCO, PIXEL_LAYOUTS, Layout, Numbers, scaled_layout
-from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.boxes import Boxes
 from bboxqa.rules.facts.image_bounds import row_max, row_min
 from bboxqa.rules.facts.image_extents import inside
 
@@ -73,22 +72,22 @@ def _distance(bbox: FloatArray, bounds: FloatArray) -> FloatArray:
     return row_max(np.abs(corners(bbox) - bounds))
 
 
-def _apart(document: Document) -> FloatArray:
-    """Return (N,) float64: how far boxes are from the bounds of their outlines; NaN for unknown."""
-    bounds, bbox = document.outline_bounds, document.annotations.bbox
-    apart = np.full(len(bbox), np.nan)
-    if not np.isin(document.annotations.form, (Form.RINGS, Form.RLE)).any():
-        return apart
-    with np.errstate(all="ignore"):
-        for rows in blocks(len(bbox)):
-            apart[rows] = _distance(bbox[rows], bounds[rows])
+def distances(boxes: Boxes) -> FloatArray | None:
+    """Return (N,) float64: how far boxes are from the bounds of their outlines; NaN for unknown.
+
+    None where no outline is known.
+    """
+    if boxes.bounds is None:
+        return None
+    apart = np.full(len(boxes), np.nan)
+    for rows in blocks(len(boxes)):
+        apart[rows] = _distance(boxes.bbox[rows], boxes.bounds[rows])
     apart[~np.isfinite(apart)] = np.nan
     return apart
 
 
-def outlines_agree(document: Document) -> bool:
+def outlines_agree(apart: FloatArray) -> bool:
     """Return whether most boxes are the bounds of their outlines, as x, y, width, height."""
-    apart = document.once(_apart)
     return 2 * int((apart <= _PIXELS).sum()) > max(int(np.isfinite(apart).sum()), 1)
 
 
@@ -99,18 +98,20 @@ def _fits(apart: FloatArray, before: FloatArray, layout: Layout) -> BoolArray:
     return fits
 
 
-def of_outlines(document: Document) -> Evidence | None:
-    """Return the evidence for the layout in which most boxes are the bounds of their outlines."""
-    apart = document.once(_apart)
+def of_outlines(boxes: Boxes, apart: FloatArray) -> Iterator[Evidence]:
+    """Yield the evidence for the layout in which most boxes are the bounds of their outlines."""
+    if boxes.bounds is None:
+        return
     known = np.isfinite(apart)
     off = np.flatnonzero(known & ~(apart <= _PIXELS))
-    n_boxes = int(document.has_box.sum())
+    n_boxes = int(boxes.has_box.sum())
     if len(off) == 0 or (len(off) < ENOUGH and len(off) < n_boxes):
-        return None
-    layout = _best(document, off[:: max(1, len(off) // _SAMPLE)], apart)
+        return
+    some = off[:: max(1, len(off) // _SAMPLE)]
+    layout = _best(boxes.bbox[some], boxes.size[some], boxes.bounds[some], apart[some])
     if layout is None:
-        return None
-    bbox, size, bounds = document.annotations.bbox, document.size, document.outline_bounds
+        return
+    bbox, size, bounds = boxes.bbox, boxes.size, boxes.bounds
     speaks = np.zeros(len(known), np.bool_)
     read = layout.sound(bbox[off], size[off])
     speaks[off] = _fits(_distance(read, bounds[off]), apart[off], layout)
@@ -130,13 +131,13 @@ def of_outlines(document: Document) -> Evidence | None:
         )
 
     proof = enough and n_speaks > MOST * n_known and sound.sum() <= FEW * n_speaks
-    return Evidence(layout, speaks, sound, known, sound, proof, text)
+    yield Evidence(layout, speaks, sound, known, sound, proof, text)
 
 
-def _best(document: Document, rows: IndexArray, apart: FloatArray) -> Layout | None:
+def _best(
+    bbox: FloatArray, size: FloatArray, bounds: FloatArray, apart: FloatArray
+) -> Layout | None:
     """Return the layout in which most of some boxes are the bounds of their outlines."""
-    bbox, size = document.annotations.bbox[rows], document.size[rows]
-    bounds = document.outline_bounds[rows]
     truth = np.hstack([bounds[:, :2], bounds[:, 2:] - bounds[:, :2]])
     scaled = scaled_layout(bbox, truth)
     candidates = [
@@ -146,11 +147,11 @@ def _best(document: Document, rows: IndexArray, apart: FloatArray) -> Layout | N
     ]
     candidates += [Layout(Numbers.SIDES, unit=unit) for unit in _UNITS[1:]]
     # A few boxes fit one of many layouts by chance.
-    if len(rows) < ENOUGH:
+    if len(bbox) < ENOUGH:
         candidates, scaled = [PIXEL_LAYOUTS[0], Layout(Numbers.CENTRE)], None
     best, most = None, (0, 0.0)
     for layout in (*candidates, *(() if scaled is None else (scaled,))):
-        fits = _fits(_distance(layout.sound(bbox, size), bounds), apart[rows], layout)
+        fits = _fits(_distance(layout.sound(bbox, size), bounds), apart, layout)
         score = int(fits.sum())
         if score and (score, found := layout.is_ordered(bbox[fits], size[fits])) > most:
             best, most = layout, (score, found)
@@ -167,12 +168,12 @@ _WITH_OTHER_AREAS = (
 )
 
 
-def of_areas(document: Document) -> Iterator[Evidence]:
+def of_areas(boxes: Boxes) -> Iterator[Evidence]:
     """Yield the evidence of areas that are those of corners, or of scaled boxes."""
-    columns = document.annotations
-    given, bbox, size = columns.area, columns.bbox, document.size
-    bare = np.isin(columns.form, (Form.ABSENT, Form.EMPTY)) & (given > 0)
-    bare &= ~np.isnan(bbox[:, 0])
+    given, bbox, size = boxes.area, boxes.bbox, boxes.size
+    if given is None or boxes.outlined is None:
+        return
+    bare = ~boxes.outlined & (given > 0) & ~np.isnan(bbox[:, 0])
     plain = bare & _is_area(bbox[:, 2:], given)
     off = np.flatnonzero(bare & ~plain)
     if len(off) < ENOUGH:

@@ -1,0 +1,83 @@
+"""Boxes as columns, with what tells their layout; of a document, or of annotations in memory."""
+
+from functools import cached_property
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray
+from bboxqa.formats.document.annotation_columns import Form
+from bboxqa.rules.facts.document import Document
+
+
+class Boxes:
+    """N boxes, and what tells their layout.
+
+    Parameters
+    ----------
+    bbox : (N, 4) float64
+        As they are written; NaN where they are not 4 finite numbers.
+    size : (N, 2) float64
+        Width and height of the image of each; NaN where unknown.
+    image : (N,) integers, 0 to ``n_images - 1``
+        The image of each; -1 for none.
+    n_images : int
+    author : (N,) int32
+        Who drew each, a place in `names`; -1 for unknown.
+    names : sequence of str
+        The annotators.
+    area : (N,) float64, optional
+        As written; NaN where unknown.
+    bounds : (N, 4) float64, optional
+        Left, top, right, bottom of the outline of each; NaN where unknown.
+    outlined : (N,) bool, optional
+        Which have an outline, of any form.
+    """
+
+    def __init__(
+        self,
+        bbox: FloatArray,
+        size: FloatArray,
+        image: IndexArray,
+        n_images: int,
+        author: IntArray,
+        names: tuple[str, ...],
+        area: FloatArray | None = None,
+        bounds: FloatArray | None = None,
+        outlined: BoolArray | None = None,
+    ) -> None:
+        self.bbox = bbox
+        self.size = size
+        self.image = image
+        self.n_images = n_images
+        self.author = author
+        self.names = names
+        self.area = area
+        self.bounds = bounds
+        self.outlined = outlined
+
+    def __len__(self) -> int:
+        return len(self.bbox)
+
+    @cached_property
+    def has_box(self) -> BoolArray:
+        """(N,) bool: whether the box is four finite numbers with width and height above 0."""
+        sound: BoolArray = (self.bbox[:, 2] > 0) & (self.bbox[:, 3] > 0)
+        return sound
+
+
+def boxes_of(document: Document) -> Boxes:
+    """Return the boxes of a document."""
+    columns = document.annotations
+    form = columns.form
+    has_bounds = bool(np.isin(form, (Form.RINGS, Form.RLE)).any())
+    return Boxes(
+        columns.bbox,
+        document.size,
+        document.image,
+        len(document.images),
+        document.annotator,
+        columns.annotator_names,
+        columns.area,
+        document.outline_bounds if has_bounds else None,
+        ~np.isin(form, (Form.ABSENT, Form.EMPTY)),
+    )
