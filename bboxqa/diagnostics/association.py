@@ -1,5 +1,6 @@
 """Association between two features of annotations."""
 
+from collections.abc import Iterator
 from math import isnan, nan, sqrt
 from typing import Any
 
@@ -156,21 +157,6 @@ def _counts(table: NDArray[Any]) -> FloatArray:
     return counts
 
 
-def _notes(counts: FloatArray, used: FloatArray, expected: FloatArray) -> tuple[str, ...]:
-    notes = []
-    empty = [a - b for a, b in zip(counts.shape, used.shape, strict=True)]
-    if any(empty):
-        left_out = f"{count(empty[0], 'empty row')} and {count(empty[1], 'empty column')}"
-        notes.append(f"{left_out} left out: values that do not occur")
-    few = int((expected < _FEW).sum())
-    if few:
-        notes.append(
-            f"{few:,} of {count(expected.size, 'expected count')} below {_FEW}: "
-            "the p-value and the interval are rough ones; join rare values"
-        )
-    return tuple(notes)
-
-
 def independence(table: NDArray[Any], *, correction: bool = True) -> Independence:
     """Return Pearson's chi-square test of independence of two features of annotations.
 
@@ -183,19 +169,18 @@ def independence(table: NDArray[Any], *, correction: bool = True) -> Independenc
         How often each value of one feature goes with each of the other; rows and columns of
         zeros are left out.
     correction : bool
-        Moves each count of a 2 × 2 table by up to 0.5 towards the expected one [1]_, for
-        the statistic and its p-value. Larger tables have no correction.
+        Moves each count of a 2 × 2 table by up to 0.5 towards the expected one [1]_, for the
+        statistic and its p-value. Larger tables have no correction.
 
     Returns
     -------
     Independence
-        Cramér's V is √(χ² / (n (min(R, C) − 1))) (Cramér 1946, Mathematical Methods of
-        Statistics, p. 282) of the uncorrected χ², so that it is 1 for a perfect association.
-        Its interval is that of the noncentral chi-square distribution (Smithson 2003, Confidence
-        Intervals, ch. 4) where χ² is small, and by linearisation under Fisher's transformation
-        where it is not, about the value less the mean of χ² under independence (Bishop, Fienberg
-        and Holland 1975, ch. 14); NaN where an expected count is below 1. Undefined where fewer
-        than two rows or two columns occur.
+        Cramér's V is √(χ² / (n (min(R, C) − 1))) of the uncorrected χ² ([2]_, p. 282), so that it
+        is 1 for a perfect association. Its interval is that of the noncentral chi-square
+        distribution ([3]_, ch. 4) where χ² is small, and by linearisation under Fisher's
+        transformation where it is not, about the value less the mean of χ² under independence
+        ([4]_, ch. 14); NaN where an expected count is below 1. Undefined where fewer than two rows
+        or two columns occur.
 
     Raises
     ------
@@ -206,6 +191,11 @@ def independence(table: NDArray[Any], *, correction: bool = True) -> Independenc
     ----------
     .. [1] F. Yates (1934), Contingency tables involving small numbers and the χ² test,
            Supplement to the Journal of the Royal Statistical Society 1(2), doi:10.2307/2983604.
+    .. [2] H. Cramér (1946), Mathematical methods of statistics, Princeton University Press,
+           doi:10.1515/9781400883868.
+    .. [3] M. Smithson (2003), Confidence intervals, SAGE, doi:10.4135/9781412983761.
+    .. [4] Y. M. M. Bishop, S. E. Fienberg and P. W. Holland (1975), Discrete multivariate analysis:
+           theory and practice, MIT Press, reprinted 2007, doi:10.1007/978-0-387-72806-3.
 
     Examples
     --------
@@ -228,24 +218,34 @@ def independence(table: NDArray[Any], *, correction: bool = True) -> Independenc
     plain = float(((used - expected) ** 2 / expected).sum())
     # Cochran's other limit: below it, a single annotation decides.
     bounds = (nan, nan) if expected.min() < 1 else _interval(used, plain, int(freedom))
-    notes = _notes(counts, used, expected)
-    value = min(1.0, sqrt(plain / (used.sum() * (min(used.shape) - 1))))
-    if isnan(bounds[0]):
-        notes += (NO_INTERVAL,)
-    elif value > bounds[1]:
-        notes += (ABOVE,)
+    strength = min(1.0, sqrt(plain / (used.sum() * (min(used.shape) - 1))))
     everywhere = np.zeros(counts.shape)
     everywhere[occur] = expected
+    notes = (*_notes(counts.shape, expected), *_notes_on_interval(strength, bounds))
     return Independence(
-        statistic=float(statistic),
-        p_value=float(p_value),
-        degrees_of_freedom=int(freedom),
-        expected=everywhere,
-        cramers_v=value,
-        interval=bounds,
-        status=OK,
-        notes=notes,
+        float(statistic), float(p_value), int(freedom), everywhere, strength, bounds, OK, notes
     )
+
+
+def _notes(shape: tuple[int, ...], expected: FloatArray) -> Iterator[str]:
+    """Yield the limits of a test with these expected counts, without empty rows and columns."""
+    empty = [a - b for a, b in zip(shape, expected.shape, strict=True)]
+    if any(empty):
+        left_out = f"{count(empty[0], 'empty row')} and {count(empty[1], 'empty column')}"
+        yield f"{left_out} left out: values that do not occur"
+    few = int((expected < _FEW).sum())
+    if few:
+        yield (
+            f"{few:,} of {count(expected.size, 'expected count')} below {_FEW}: "
+            "the p-value and the interval are rough ones; join rare values"
+        )
+
+
+def _notes_on_interval(strength: float, interval: tuple[float, float]) -> Iterator[str]:
+    if isnan(interval[0]):
+        yield NO_INTERVAL
+    elif strength > interval[1]:
+        yield ABOVE
 
 
 def _interval(counts: FloatArray, statistic: float, freedom: int) -> tuple[float, float]:

@@ -42,8 +42,8 @@ INTERVALS = ("percentile", "bca")
 _MOST_SHOWN = 2000
 # More numbers are points on a continuous scale, each too rare to be left out.
 _MOST_NUMBERS = 100
-# Sums that a jackknife may have to add up.
 _KEYS_NAMED = 3
+# Sums that a jackknife may have to add up.
 _JACKKNIFE = 1 << 31
 
 
@@ -96,8 +96,8 @@ def measure(
 
     References
     ----------
-    .. [1] Efron, B. (1987). Better Bootstrap Confidence Intervals. Journal of the American
-       Statistical Association 82(397), 171-185. doi:10.1080/01621459.1987.10478410
+    .. [1] B. Efron (1987), Better bootstrap confidence intervals, Journal of the American
+           Statistical Association 82(397), doi:10.1080/01621459.1987.10478410.
     """
     if interval not in INTERVALS:
         raise ConfigError(f"interval {unknown_name(interval, INTERVALS)}")
@@ -113,20 +113,33 @@ def measure(
     estimates = estimates_of(
         estimators, bootstrap=bootstrap, seed=seed, interval=interval, progress=progress
     )
+    return _described(inputs, task, estimators, estimates, bootstrap)
+
+
+def _described(
+    inputs: CoefficientInputs,
+    task: str | None,
+    estimators: Mapping[str, Estimator],
+    estimates: Mapping[str, Estimate],
+    bootstrap: int,
+) -> TaskEstimates:
+    """Return estimates with what was counted, what belongs to annotators and values, and notes."""
+    data, names = inputs.data, tuple(estimators)
     values = _values(inputs, names)
     of_pairs = any(coefficient(name).of_pairs for name in names)
-    drawn = ratings.data.state == Cell.CATEGORY
+    drawn = data.state == Cell.CATEGORY
+    notes = notes_of(inputs, estimators, estimates, values, bootstrap)
     return TaskEstimates(
         task=task,
-        n_units=len(np.unique(ratings.data.unit[drawn])),
-        n_annotators=len(np.unique(ratings.data.annotator[drawn])),
+        n_units=len(np.unique(data.unit[drawn])),
+        n_annotators=len(np.unique(data.annotator[drawn])),
         n_ratings=int(drawn.sum()),
         coefficients=estimates,
-        annotator_names=ratings.annotator_names,
+        annotator_names=inputs.ratings.annotator_names,
         pairs=inputs.pairs.table if of_pairs and not inputs.anonymous else None,
         annotators=_annotators(inputs, names),
         values=values,
-        notes=(*ratings.notes, *notes_of(inputs, estimators, estimates, values, bootstrap)),
+        notes=(*inputs.ratings.notes, *notes),
     )
 
 

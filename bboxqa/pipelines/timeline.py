@@ -99,12 +99,7 @@ def measure_segments(
     >>> tier.estimates.coefficients["percent_agreement"].value
     0.6
     """
-    longest = int(segments.duration.max(initial=0))
-    if 0 < longest < resolution_ms:
-        raise ConfigError(
-            f"resolution is {resolution_ms:,} ms, and the longest recording has {longest:,} ms; "
-            "expected several points in each"
-        )
+    _check_resolution(segments, resolution_ms)
     tiers: list[str | None] = [*segments.tier_names]
     if len(tiers) > 1:
         tiers.append(None)
@@ -116,16 +111,29 @@ def measure_segments(
         )
         name = ALL_TIERS if tier is None else tier
         measured = _measure_tier(ratings, name, segments.notes, resampling, progress)
-        n_resolved = 0
-        if overlaps != "refuse":
-            n_resolved = len(overlapping_segments(segments, tier)[0])
-        if n_resolved:
-            note = f"{count(n_resolved, 'overlap')} resolved: the {overlaps} segment counts"
-            estimates = measured.estimates
-            estimates = replace(estimates, notes=(*estimates.notes, note))
-            measured = replace(measured, estimates=estimates)
-        found.append(measured)
+        found.append(_noting_overlaps(measured, segments, tier, overlaps))
     return found
+
+
+def _check_resolution(segments: Segments, resolution_ms: int) -> None:
+    longest = int(segments.duration.max(initial=0))
+    if 0 < longest < resolution_ms:
+        raise ConfigError(
+            f"resolution is {resolution_ms:,} ms, and the longest recording has {longest:,} ms; "
+            "expected several points in each"
+        )
+
+
+def _noting_overlaps(
+    measured: TierAgreement, segments: Segments, tier: str | None, overlaps: Overlaps
+) -> TierAgreement:
+    """Return the agreement with a note on how many overlaps were resolved."""
+    n_resolved = 0 if overlaps == "refuse" else len(overlapping_segments(segments, tier)[0])
+    if not n_resolved:
+        return measured
+    note = f"{count(n_resolved, 'overlap')} resolved: the {overlaps} segment counts"
+    notes = (*measured.estimates.notes, note)
+    return replace(measured, estimates=replace(measured.estimates, notes=notes))
 
 
 class _Resampling(TypedDict):

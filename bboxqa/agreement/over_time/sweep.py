@@ -59,30 +59,30 @@ def sweep(
 ) -> Ratings:
     """Return the label of each annotator on each stretch of time between two boundaries.
 
-    Work and memory grow with the number of boundaries, not with the length of time.
+    The continuum is cut into units of equal length, with the gaps as a category: the simplest of
+    the unitizing designs of Krippendorff [1]_ (ch. 12). It counts neighbouring points as
+    independent, so that intervals have to draw recordings. Work and memory grow with the number of
+    boundaries, not with the length of time.
 
     Parameters
     ----------
     segments : Segments
     tier : str, optional
-        The tier to measure; None for all of them. A label that occurs in several tiers is one
-        value, and so is the background.
+        None for all tiers; a label that occurs in several is one value, and so is the background.
     resolution_ms : int
         A sample point stands in the middle of every R milliseconds of each recording, at ⌊R/2⌋,
-        ⌊R/2⌋ + R, …; the weight of a stretch is the number of points in it. Stretches without any
-        are left out.
+        ⌊R/2⌋ + R, …
     support : {"all", "marked"}
         Whether to keep the stretches on which nobody marked anything.
     overlaps : {"refuse", "first", "last", "longest"}
-        The segment that wins where an annotator has several at a time in one tier; see
-        `without_overlaps`.
+        The segment that wins where an annotator has several at a time; see `without_overlaps`.
 
     Returns
     -------
     Ratings
-        A unit is a stretch, its group the recording, its weight the number of sample points. The
-        values are the labels that occur, and last `BACKGROUND`, where an annotator who was asked
-        about a recording marked nothing. Annotators who were not asked have no cell.
+        A unit is a stretch with a sample point, its group the recording, its weight the number of
+        points. The values are the labels that occur, and last `BACKGROUND`, where an annotator who
+        was asked about a recording marked nothing. Annotators who were not asked have no cell.
 
     Raises
     ------
@@ -90,12 +90,6 @@ def sweep(
         If there is no such tier, or a setting has a wrong value.
     DatasetError
         If a segment is impossible, or if segments overlap and `overlaps` is "refuse".
-
-    Notes
-    -----
-    The continuum is cut into units of equal length, with the gaps as a category: the simplest of
-    the unitizing designs of Krippendorff [1]_ (ch. 12). It counts neighbouring points as
-    independent, so that intervals have to draw recordings, not stretches.
 
     References
     ----------
@@ -123,19 +117,24 @@ def sweep(
         _refuse_overlaps(segments, line)
     else:
         line = line.take(*without_overlaps(line.annotator, line.start, line.end, overlaps))
-    boundaries = np.unique(np.concatenate([line.block_start, line.start, line.end, [line.length]]))
-    begin, end = boundaries[:-1], boundaries[1:]
-    block = np.searchsorted(line.block_start, begin, side="right") - 1
-    offset = line.block_start[block]
-    weight = _points_before(end - offset, resolution_ms)
-    weight -= _points_before(begin - offset, resolution_ms)
-    recording = line.block_recording[block]
+    begin, recording, weight = _stretches(line, resolution_ms)
     said = np.stack([_said(line, begin, each) for each in range(len(segments.annotator_names))], 1)
     asked = segments.asked[recording]
     keep = weight > 0
     if support == "marked":
         keep &= (asked & (said >= 0)).any(axis=1)
     return _ratings(segments, said[keep], asked[keep], weight[keep], recording[keep])
+
+
+def _stretches(line: _Line, resolution_ms: int) -> tuple[IndexArray, IntArray, IndexArray]:
+    """Return the begin, the recording and the number of points of the time between boundaries."""
+    boundaries = np.unique(np.concatenate([line.block_start, line.start, line.end, [line.length]]))
+    begin, end = boundaries[:-1], boundaries[1:]
+    block = np.searchsorted(line.block_start, begin, side="right") - 1
+    offset = line.block_start[block]
+    weight = _points_before(end - offset, resolution_ms)
+    weight -= _points_before(begin - offset, resolution_ms)
+    return begin, line.block_recording[block], weight
 
 
 def _points_before(time: IndexArray, resolution_ms: int) -> IndexArray:

@@ -1,6 +1,6 @@
 """Means over tasks."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import isnan, nan, sqrt
 
 import numpy as np
@@ -45,42 +45,50 @@ def totals(tasks: Sequence[TaskEstimates]) -> dict[str, Estimate]:
         for name, estimate in task.coefficients.items()
         if estimate.n_shared is not None
     )
-    found = {}
-    for name in names:
-        parts = [
-            (estimate, estimate.n_shared)
-            for task in tasks
-            if (estimate := task.coefficients.get(name)) is not None
-            and estimate.n_shared
-            and not isnan(estimate.value)
-        ]
-        shared = sum(weight for _, weight in parts)
-        if not shared:
-            continue
-        value = sum(weight * part.value for part, weight in parts) / shared
-        squares = [(weight * part.standard_error / shared) ** 2 for part, weight in parts]
-        interval, error, n_clusters = (nan, nan), sqrt(sum(squares)), 0
-        if error > 0:
-            # The tasks have errors of different sizes (Satterthwaite 1946).
-            free = [part.n_clusters - 1 for part, _ in parts]
-            below = sum(x**2 / max(n, 1) for x, n in zip(squares, free, strict=True))
-            freedom = sum(squares) ** 2 / below
-            n_clusters = sum(part.n_clusters for part, _ in parts)
-            numbers = (np.array([number]) for number in (value, error, freedom))
-            low, high = fisher_interval(*numbers)[0].tolist()
-            interval = (low, high)
-        n_tasks = sum(name in task.coefficients for task in tasks)
-        status = OK
-        if len(parts) < n_tasks:
-            status = f"of {len(parts):,} of {n_tasks:,} tasks: it is undefined in the others"
-        found[name] = Estimate(
-            value=value,
-            interval=interval,
-            standard_error=error,
-            status=status,
-            observed=sum(weight * part.observed for part, weight in parts) / shared,
-            expected=sum(weight * part.expected for part, weight in parts) / shared,
-            n_shared=shared,
-            n_clusters=n_clusters,
-        )
-    return found
+    found = {name: _mean(name, tasks) for name in names}
+    return {name: estimate for name, estimate in found.items() if estimate is not None}
+
+
+def _mean(name: str, tasks: Sequence[TaskEstimates]) -> Estimate | None:
+    """Return the mean of a coefficient; None where no task defines it."""
+    found = [task.coefficients[name] for task in tasks if name in task.coefficients]
+    parts = [part for part in found if part.n_shared and not isnan(part.value)]
+    weights = [part.n_shared or 0 for part in parts]
+    shared = sum(weights)
+    if not shared:
+        return None
+
+    def mean(numbers: Iterable[float]) -> float:
+        return sum(w * number for w, number in zip(weights, numbers, strict=True)) / shared
+
+    value = mean(part.value for part in parts)
+    squares = [
+        (weight * part.standard_error / shared) ** 2
+        for weight, part in zip(weights, parts, strict=True)
+    ]
+    error = sqrt(sum(squares))
+    status = OK
+    if len(parts) < len(found):
+        status = f"of {len(parts):,} of {len(found):,} tasks: it is undefined in the others"
+    return Estimate(
+        value=value,
+        interval=_interval(value, error, squares, [part.n_clusters - 1 for part in parts]),
+        standard_error=error,
+        status=status,
+        observed=mean(part.observed for part in parts),
+        expected=mean(part.expected for part in parts),
+        n_shared=shared,
+        n_clusters=sum(part.n_clusters for part in parts) if error > 0 else 0,
+    )
+
+
+def _interval(
+    value: float, error: float, squares: list[float], free: list[int]
+) -> tuple[float, float]:
+    """Return the interval of a sum of parts whose errors have different sizes (Satterthwaite)."""
+    if not error > 0:
+        return nan, nan
+    freedom = sum(squares) ** 2 / sum(x**2 / max(n, 1) for x, n in zip(squares, free, strict=True))
+    numbers = (np.array([number]) for number in (value, error, freedom))
+    low, high = fisher_interval(*numbers)[0].tolist()
+    return low, high

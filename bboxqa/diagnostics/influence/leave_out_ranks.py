@@ -43,22 +43,43 @@ def ranked_without_units(counts: UnitCounts) -> Remainder:
     """
     if counts.n_values > _MOST_RANKED:
         return _of_many_values(counts)
-    n_values, n_units = counts.n_values, len(counts.size)
     marginal, paired = pairable_marginal(counts), counts.weight * (counts.size >= 2)
     pairs = value_pairs(counts)
-    first, second = pairs.first, pairs.second
     shared = paired[pairs.unit] * pairs.amount
-    together = sum_by(pairs.pair, shared, len(first))
+    together = sum_by(pairs.pair, shared, len(pairs.first))
     ranks = midranks(marginal[:, None])[:, 0]
-    apart = ranks[second] - ranks[first]
-    covering, covering_both = _coverings(first, second, together, apart, n_values)
+    apart = ranks[pairs.second] - ranks[pairs.first]
+    coverings = _coverings(pairs.first, pairs.second, together, apart, counts.n_values)
+    whole = float(together @ apart**2)
+    # Σ n_c R_c² of centred mid-ranks is (n³ − Σ n_c³) / 12.
+    total, cubes = float(marginal.sum()), float((marginal**3).sum())
+    before = marginal[counts.value]
+    kept = before - counts.count * paired[counts.unit]
+    left = total - paired * counts.size
+    left_cubes = cubes + sum_by(counts.unit, kept**3 - before**3, len(counts.size))
+    return Remainder(
+        total=left,
+        within=whole + _change_within(counts, pairs, apart, *coverings),
+        between=left * (left**3 - left_cubes) / 6,
+        whole=(whole, total * (total**3 - cubes) / 6),
+    )
+
+
+def _change_within(
+    counts: UnitCounts,
+    pairs: ValuePairs,
+    apart: FloatArray,
+    covering: FloatArray,
+    covering_both: FloatArray,
+) -> FloatArray:
+    """Return by how much Σ o_ck d_ck² changes without each unit, (U,)."""
+    n_values, n_units, first, second = counts.n_values, len(counts.size), pairs.first, pairs.second
+    paired = counts.weight * (counts.size >= 2)
+    shared = paired[pairs.unit] * pairs.amount
     taken = counts.count * paired[counts.unit]
     at_value = counts.value, counts.value
-    change = sum_by(
-        counts.unit,
-        taken * (taken * covering_both[at_value] - 2 * covering[counts.value]),
-        n_units,
-    )
+    own = taken * (taken * covering_both[at_value] - 2 * covering[counts.value])
+    change = sum_by(counts.unit, own, n_units)
     # Of each two values of a unit; the product of their counts is in their coincidences.
     product = shared * (counts.size[pairs.unit] - 1) * paired[pairs.unit]
     change += sum_by(
@@ -66,24 +87,13 @@ def ranked_without_units(counts: UnitCounts) -> Remainder:
     )
     key = counts.unit * n_values + counts.value
     place = np.cumsum(counts.count) - counts.count / 2
-    ends = [
+    begin, end = (
         place[np.searchsorted(key, pairs.unit * n_values + value[pairs.pair])]
         for value in (first, second)
-    ]
-    still_apart = apart[pairs.pair] - paired[pairs.unit] * (ends[1] - ends[0])
-    change -= sum_by(pairs.unit, shared * still_apart**2, n_units)
-    whole = float(together @ apart**2)
-    # Σ n_c R_c² of centred mid-ranks is (n³ − Σ n_c³) / 12.
-    total, cubes = float(marginal.sum()), float((marginal**3).sum())
-    kept = marginal[counts.value] - taken
-    left = total - paired * counts.size
-    left_cubes = cubes + sum_by(counts.unit, kept**3 - marginal[counts.value] ** 3, n_units)
-    return Remainder(
-        total=left,
-        within=whole + change,
-        between=left * (left**3 - left_cubes) / 6,
-        whole=(whole, total * (total**3 - cubes) / 6),
     )
+    still_apart = apart[pairs.pair] - paired[pairs.unit] * (end - begin)
+    change -= sum_by(pairs.unit, shared * still_apart**2, n_units)
+    return change
 
 
 def _coverings(
