@@ -1,1 +1,1 @@
-"""Chance-corrected coefficients beside alpha."""
+"""Kappas and other chance-corrected coefficients."""

@@ -86,7 +86,7 @@ def _runs(key: IndexArray) -> tuple[IndexArray, IndexArray]:
 
 
 def answer_chunks(data: ReliabilityData, n_annotators: int) -> Iterator[AnswerPairs]:
-    """Yield every answer of an annotator beside every answer of another on the same unit.
+    """Yield every answer of an annotator with every answer of another on the same unit.
 
     An annotator may have answered a unit several times: each answer pairs with each of the other's.
     A chunk holds some annotators with all who come after them, so that pairs are whole, and sorted

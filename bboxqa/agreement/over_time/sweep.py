@@ -196,7 +196,7 @@ def overlapping_segments(
 ) -> tuple[IndexArray, IndexArray]:
     """Return the indices of segments that overlap an earlier one of their annotator and tier.
 
-    Each that starts before an earlier one has ended appears once as `later`, beside the one that
+    Each that starts before an earlier one has ended appears once as `later`, with the one that
     reaches furthest.
     """
     line = _on_one_line(segments, tier)
