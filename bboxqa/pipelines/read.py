@@ -101,7 +101,7 @@ def _with_findings(error: DatasetError, memory: int | None) -> DatasetError:
     """Return the error with the findings of `validate` in place of the reader's words."""
     lines: list[str] = []
     files: list[Path] = []
-    n_left_out, mends = 0, True
+    n_left_out, all_safe = 0, True
     for path in dict.fromkeys(path for path in error.files if path is not None):
         # The rules look at COCO files only.
         if format_of(path) is not COCO:
@@ -111,14 +111,14 @@ def _with_findings(error: DatasetError, memory: int | None) -> DatasetError:
             files.append(path)
             lines += found
             n_left_out += n_found - len(found)
-            mends &= safe
+            all_safe &= safe
     if not files:
         return error
     # What concerns the annotators or several files is not in the content of one.
     of_files = zip(error.problems, error.files, strict=True)
     rest = [problem for problem, path in of_files if path not in files]
     command = "bboxqa validate " + shlex.join(map(str, files[:_FILES_NAMED]))
-    if mends and not rest:
+    if all_safe and not rest:
         advice = f"Safe fixes, written to a copy: {command} --fix"
     else:
         advice = f"For all findings, and what to do about them: {command}"

@@ -107,7 +107,7 @@ def _given_rings(segmentations: Segmentations) -> _Rings:
     return _Rings(segmentations.xy[vertices], offsets, owner[usable], hole)
 
 
-def _mended_rings(rings: _Rings, n: int) -> tuple[_Rings, BoolArray, BoolArray]:
+def _valid_rings(rings: _Rings, n: int) -> tuple[_Rings, BoolArray, BoolArray]:
     """Return rings that do not cross, and which of the n polygons were repaired and are tangled."""
     import shapely
 
@@ -126,7 +126,7 @@ def _mended_rings(rings: _Rings, n: int) -> tuple[_Rings, BoolArray, BoolArray]:
     several = np.flatnonzero(sound & (stops - starts > 1))
     parts = [shapely.multipolygons(shapes[starts[i] : stops[i]]) for i in several.tolist()]
     sound[several] = shapely.is_valid(parts)
-    owners, mended = [], []
+    owners, unions = [], []
     for place in np.flatnonzero(~sound).tolist():
         own, owner = slice(starts[place], stops[place]), rings.owner[starts[place]]
         given = _xy_of(rings, own)
@@ -138,10 +138,10 @@ def _mended_rings(rings: _Rings, n: int) -> tuple[_Rings, BoolArray, BoolArray]:
             tangled[owner] = True
         else:
             owners.append(owner)
-            mended.append(_union(given, crossings, shapes[own]))
+            unions.append(_union(given, crossings, shapes[own]))
     keep = np.repeat(sound, stops - starts)
     repaired &= ~tangled
-    return _with_shapes(rings, keep, np.array(owners, np.int64), mended), repaired, tangled
+    return _with_shapes(rings, keep, np.array(owners, np.int64), unions), repaired, tangled
 
 
 def _intricate(rings: _Rings, n: int) -> BoolArray:
@@ -274,7 +274,7 @@ def polygon_outlines(segmentations: Segmentations) -> PreparedPolygons:
     """
     n = len(segmentations)
     given = _given_rings(segmentations)
-    rings, repaired, tangled = _mended_rings(given, n)
+    rings, repaired, tangled = _valid_rings(given, n)
     edges, area = _edges(rings, n)
     bounds = np.where(tangled[:, None], _bounds(given, n), _bounds(rings, n))
     return PreparedPolygons(area, bounds, edges, repaired, tangled)

@@ -38,24 +38,24 @@ def _of_records(document: Document, name: str) -> Iterator[Hits]:
     records = document.images if name == "images" else document.categories
     there = np.array([isinstance(v, dict) and "id" in v for v in records.values], np.bool_)
     odd = there & ~(records.exact & (records.id >= 0))
-    mended = gets_whole_id(records) & ~records.exact
-    yield from _found(document, name, "id", odd, records.id, mended)
+    fixable = gets_whole_id(records) & ~records.exact
+    yield from _found(document, name, "id", odd, records.id, fixable)
 
 
 def _references(document: Document, key: str) -> Iterator[Hits]:
     found = link(document, key)
     exact = (found.kind == Kind.INT) & found.whole
     odd = (found.kind != Kind.MISSING) & ~exact & ~found.mixed
-    yield from _found(document, "annotations", key, odd, found.ids, found.mendable)
+    yield from _found(document, "annotations", key, odd, found.ids, found.fixable)
 
 
 def _found(
-    document: Document, name: str, key: str, odd: BoolArray, new: IndexArray, mended: BoolArray
+    document: Document, name: str, key: str, odd: BoolArray, new: IndexArray, fixable: BoolArray
 ) -> Iterator[Hits]:
     """Yield the records whose value under a key is not a whole number."""
 
     def edits(row: int, _value: Callable[[], object]) -> tuple[Edit, ...]:
-        return (Edit(pointer_to(name, row, key), "replace", int(new[row])),) if mended[row] else ()
+        return (Edit(pointer_to(name, row, key), "replace", int(new[row])),) if fixable[row] else ()
 
     yield from value_hits(document, name, key, np.flatnonzero(odd), _EXPECTED, edits)
 

@@ -74,7 +74,7 @@ class Link:
     mixed : (N,) bool
         Whether records have that number, but none in the type of the reference: integer, float
         (7.0) or text.
-    mendable : (N,) bool
+    fixable : (N,) bool
         Whether writing the reference and the id of the record as integers makes them equal.
     """
 
@@ -87,7 +87,7 @@ class Link:
     target: IndexArray
     kind: ByteArray
     mixed: BoolArray
-    mendable: BoolArray
+    fixable: BoolArray
 
 
 def link(document: Document, key: str) -> Link:
@@ -99,7 +99,7 @@ def link(document: Document, key: str) -> Link:
     ids = columns.image_id if images else columns.category_id
     kind = columns.kind[key]
     is_complete = document.complete(REFERENCES[key])
-    mixed = mendable = np.zeros(len(columns), np.bool_)
+    mixed = fixable = np.zeros(len(columns), np.bool_)
     if is_complete and not (records.exact.all() and (kind == Kind.INT).all()):
         found = target >= 0
         within = {
@@ -110,10 +110,10 @@ def link(document: Document, key: str) -> Link:
         mixed = found & ~np.logical_or.reduce(equal)
         ambiguous = within[Kind.TEXT] & (within[Kind.INT] | within[Kind.FLOAT])
         certain = np.append(gets_whole_id(records), False)
-        mendable = found & certain[target] & ~ambiguous
+        fixable = found & certain[target] & ~ambiguous
     return Link(
         key=key, name=REFERENCES[key], records=records, is_complete=is_complete,
-        ids=ids, whole=columns.whole[key], target=target, kind=kind, mixed=mixed, mendable=mendable,
+        ids=ids, whole=columns.whole[key], target=target, kind=kind, mixed=mixed, fixable=fixable,
     )  # fmt: skip
 
 

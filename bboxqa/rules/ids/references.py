@@ -87,7 +87,7 @@ def _of_other_type(document: Document, found: Link, rows: IndexArray) -> Iterato
 
     def edits(row: int) -> Iterator[Edit]:
         target, number = int(found.target[row]), int(found.ids[row])
-        if found.mendable[row]:
+        if found.fixable[row]:
             if not exact[row]:
                 yield Edit(pointer_to("annotations", row, key), "replace", number)
             if not found.records.exact[target]:

@@ -41,11 +41,11 @@ def _bound_to_one_place(document: Document, _settings: ValidateSettings) -> Iter
     rows = np.array([row for row, what in enumerate(odd) if what], np.int64)
 
     def edits(row: int) -> tuple[Edit, ...]:
-        mended = names[row].replace("\\", "/")
+        slashed = names[row].replace("\\", "/")
         # Two names must not become one.
-        if "backslashes" not in odd[row] or meant[mended] > 1:
+        if "backslashes" not in odd[row] or meant[slashed] > 1:
             return ()
-        return (Edit(pointer_to("images", row, "file_name"), "replace", mended),)
+        return (Edit(pointer_to("images", row, "file_name"), "replace", slashed),)
 
     def describe(row: int) -> Defect:
         return record_defect(

@@ -55,8 +55,8 @@ def _invalid(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     states = document.once(ring_states)[whole]
     wrong = whole[states == RingState.INVALID]
     unchecked = np.unique(rings.row[whole[states == RingState.UNCHECKED]])
-    # All wrong rings of an annotation are mended by the same edit.
-    mended = lru_cache(1)(partial(_mended, document))
+    # All wrong rings of an annotation are fixed by the same edit.
+    edits_of = lru_cache(1)(partial(_ring_edits, document))
 
     def describe(place: int) -> Defect:
         ring = int(wrong[place])
@@ -69,7 +69,7 @@ def _invalid(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
             "itself",
             found=reason,
             expected="a ring that does not cross or touch itself",
-            edits=mended(row),
+            edits=edits_of(row),
         )
 
     if len(wrong):
@@ -90,7 +90,7 @@ def _not_checked(rows: IndexArray) -> Defect:
     )
 
 
-def _mended(document: Document, row: int) -> tuple[Edit, ...]:
+def _ring_edits(document: Document, row: int) -> tuple[Edit, ...]:
     """Return the edit that makes all rings of an annotation valid.
 
     None if that needs a hole, or a ring crosses itself too often.

@@ -55,7 +55,7 @@ def _plain(number: float) -> int | float:
     return int(number) if number.is_integer() else number
 
 
-def _mended_box(value: Any, bounds: FloatArray) -> list[int | float] | None:
+def _readable_box(value: Any, bounds: FloatArray) -> list[int | float] | None:
     """Return four numbers from a list of numbers or texts, or else the bounds of the outline."""
     box = [_number(part) for part in value] if isinstance(value, list) else []
     if len(box) != 4 or not all(map(math.isfinite, box)):
@@ -70,7 +70,7 @@ def _box(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     there = columns.kind["bbox"] != Kind.MISSING
 
     def edits(row: int, value: Callable[[], Any]) -> tuple[Edit, ...]:
-        box = _mended_box(value(), document.outline_bounds[row])
+        box = _readable_box(value(), document.outline_bounds[row])
         return () if box is None else (Edit(_at(row, "bbox"), "replace", box),)
 
     rows = np.flatnonzero(there & np.isnan(columns.bbox[:, 0]))
