@@ -18,6 +18,9 @@ _Holder = TypeVar("_Holder")
 # A table of at most so many cells per key is faster than sorting the keys.
 _SPARSE = 4
 
+MOST_VALUES = 5000
+"""Most values that are compared each with each: a table of them takes 200 MB."""
+
 
 @dataclass_transform(frozen_default=True, eq_default=False)
 def frozen_arrays(cls: type[_Holder]) -> type[_Holder]:

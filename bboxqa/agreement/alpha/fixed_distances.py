@@ -7,10 +7,9 @@ import numpy as np
 
 from bboxqa.agreement.alpha.distances import Distance, centred
 from bboxqa.agreement.counts.unit_counts import UnitCounts
-from bboxqa.core.arrays import FloatArray, IndexArray, rows, run_starts, sum_by
+from bboxqa.core.arrays import MOST_VALUES, FloatArray, IndexArray, rows, run_starts, sum_by
 from bboxqa.core.errors import ConfigError
 
-_MOST_VALUES = 5000
 # Distances computed at a time.
 _CHUNK = 1 << 22
 
@@ -189,11 +188,11 @@ def pairwise_distances(distance: str | Distance, numbers: FloatArray) -> FixedDi
     >>> distances.between(np.array([0]), np.array([1]))
     array([0.25])
     """
-    if len(numbers) > _MOST_VALUES:
+    if len(numbers) > MOST_VALUES:
         name = f"level {distance}" if isinstance(distance, str) else "distance function"
         raise ConfigError(
             f"{name}: {len(numbers):,} different values are too many, since each is compared with "
-            f"each (at most {_MOST_VALUES:,}); round them, or use level interval"
+            f"each (at most {MOST_VALUES:,}); round them, or use level interval"
         )
     if isinstance(distance, str):
         if (numbers < 0).any():

@@ -4,14 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray
+from bboxqa.core.arrays import MOST_VALUES, FloatArray
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import unknown_name
 
 WEIGHTS = ("identity", "linear", "quadratic")
-
-# A table of this many values squared takes 200 MB.
-_MOST_VALUES = 5000
 
 
 def agreement_weights(
@@ -89,10 +86,10 @@ def _named(weights: str, n_values: int, numbers: FloatArray | None) -> FloatArra
         raise ConfigError(f"weights {unknown_name(weights, WEIGHTS)}")
     if weights == "identity":
         return None
-    if n_values > _MOST_VALUES:
+    if n_values > MOST_VALUES:
         raise ConfigError(
             f"weights: {n_values:,} different values are too many for {weights} weights "
-            f"(at most {_MOST_VALUES:,}); for measurements use Krippendorff's alpha of intervals"
+            f"(at most {MOST_VALUES:,}); for measurements use Krippendorff's alpha of intervals"
         )
     place = np.arange(n_values, dtype=np.float64) if numbers is None else numbers
     distance = np.abs(place[:, None] - place)
