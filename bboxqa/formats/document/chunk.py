@@ -1,8 +1,11 @@
-"""Reading values one by one from a part of a text."""
+"""Reading values one by one from a text, in longer and longer parts."""
 
 import json
-from typing import Any, Protocol
+import math
+from collections.abc import Iterator
+from typing import Any
 
+from bboxqa.formats import windows
 from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.windows import Text
 
@@ -13,16 +16,80 @@ AGAIN = object()
 _NEAR = 64
 
 
-class ValueReader(Protocol):
-    """Reads one JSON value of a text, and says where and why it cannot."""
+class StopReadingError(Exception):
+    """The rest of the text is not json."""
 
-    repeated: list[str]
+
+class ValueReader:
+    """Reads single values of a document, and records in it what is odd about them.
+
+    Parameters
+    ----------
+    out : RawDocument
+    """
+
+    def __init__(self, out: RawDocument) -> None:
+        self._out = out
+        self._repeated: list[str] = []
+        hooks: dict[str, Any] = {"object_pairs_hook": self._object, "parse_constant": float}
+        self._strict = json.JSONDecoder(**hooks)
+        self._loose = json.JSONDecoder(strict=False, **hooks)
+
+    def stop(self, place: int, why: str) -> StopReadingError:
+        """Record where and why reading ends, and return the error to raise."""
+        if place >= len(self._out.text):
+            why = "the file ends here"
+        self._out.broken.append((place, why))
+        return StopReadingError()
+
+    def value(self, place: int, pointer: str) -> tuple[Any, int]:
+        """Return the value at a byte of the text, and where it ends."""
+        for chunk in self.chunks(place):
+            value = chunk.decode(self)
+            if value is not AGAIN:
+                self.note(value, pointer)
+                return value, chunk.place
+        raise AssertionError
+
+    def chunks(self, place: int) -> "Iterator[Chunk]":
+        """Yield chunks of the text from a place on, each twice as long as the one before."""
+        size = 2 * windows.WINDOW
+        while True:
+            chunk = Chunk(self._out.text, place, size, self._out)
+            yield chunk
+            self._repeated.clear()
+            place, size = chunk.place, 2 * size
+
+    def note(self, value: Any, pointer: str) -> None:
+        """Record the repeated keys and infinite numbers of a value that was just decoded."""
+        self._out.repeated += [(pointer, key) for key in self._repeated]
+        self._repeated.clear()
+        self._out.not_finite += _not_finite(value, pointer)
 
     def decoded(self, text: str, start: int, offset: int) -> tuple[Any, int]:
-        """Return the value at `start`, a byte `offset` of the file, and where it ends."""
+        """Return the value at `start`, a byte `offset` of the file, and where it ends.
 
-    def stop(self, place: int, why: str) -> Exception:
-        """Return the error that ends reading at a byte of the file."""
+        Control characters in its strings are recorded.
+        """
+        try:
+            return self._strict.raw_decode(text, start)
+        except json.JSONDecodeError as error:
+            if not error.msg.startswith("Invalid control character"):
+                raise
+        self._repeated.clear()
+        result = self._loose.raw_decode(text, start)
+        self._out.broken.append((offset, "a control character in a text"))
+        return result
+
+    def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        result = dict(pairs)
+        if len(result) < len(pairs):
+            seen: set[str] = set()
+            for key, _ in pairs:
+                if key in seen and key not in self._repeated:
+                    self._repeated.append(key)
+                seen.add(key)
+        return result
 
 
 class Chunk:
@@ -60,7 +127,6 @@ class Chunk:
         except json.JSONDecodeError as error:
             cut = error.pos > len(self._decoded) - _NEAR or error.msg.startswith("Unterminated")
             if cut and not self._last:
-                reader.repeated.clear()
                 return AGAIN
             offset = self.place + self._bytes(self._index, error.pos)
             ends = error.pos >= len(self._decoded.rstrip()) or error.msg.startswith("Unterminated")
@@ -81,3 +147,17 @@ class Chunk:
         if self._one_byte:
             return stop - start
         return len(self._decoded[start:stop].encode(self._encoding, "surrogatepass"))
+
+
+def _not_finite(value: Any, pointer: str) -> Iterator[tuple[str, str]]:
+    """Yield pointer and name of every number in a value that is infinite or NaN."""
+    if type(value) is float:
+        if not math.isfinite(value):
+            yield pointer, "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"  # noqa: PLR0124
+    elif type(value) is list:
+        for place, inner in enumerate(value):
+            yield from _not_finite(inner, f"{pointer}/{place}")
+    elif type(value) is dict:
+        for key, inner in value.items():
+            escaped = key.replace("~", "~0").replace("/", "~1")
+            yield from _not_finite(inner, f"{pointer}/{escaped}")

@@ -5,28 +5,10 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any, overload
 
-import msgspec
-
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.memory import release_pages
+from bboxqa.formats.document.plain_records import decoded
 from bboxqa.formats.windows import Text
-
-
-def decoded(part: bytes) -> list[Any]:
-    """Return the records of a part of a list.
-
-    Raises
-    ------
-    msgspec.DecodeError, UnicodeDecodeError, RecursionError
-        If they are not plain json.
-
-    Examples
-    --------
-    >>> decoded(b'{"id": 1}, {"id": 2}')
-    [{'id': 1}, {'id': 2}]
-    """
-    records: list[Any] = msgspec.json.decode(b"".join((b"[", part, b"]")))
-    return records
 
 
 class RecordList(Sequence[Any]):
@@ -84,10 +66,7 @@ class RecordList(Sequence[Any]):
 
     def _decoded(self, number: int, start: int, stop: int) -> list[Any]:
         following = self._first[number + 1] if number + 1 < len(self._first) else self._n
-        try:
-            records = decoded(self._text[start:stop])
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-            records = []
+        records = decoded(self._text[start:stop]) or []
         release_pages(self._text)
         if len(records) != following - self._first[number]:
             raise DatasetError(

@@ -1,0 +1,65 @@
+"""Decoding a part of a list at once, where it is plain json."""
+
+import re
+from typing import Any
+
+import msgspec
+import numpy as np
+
+_ENDED_KEY = re.compile(rb'"\s*:')
+_COLON, _QUOTE, _SPACE = b':" '
+
+
+def decoded(part: bytes) -> list[Any] | None:
+    """Return the records of a part of a list; None if they are not plain json.
+
+    Of repeated keys the last counts.
+
+    Examples
+    --------
+    >>> decoded(b'{"id": 1}, {"id": 2}')
+    [{'id': 1}, {'id': 2}]
+    """
+    try:
+        records: list[Any] = msgspec.json.decode(b"".join((b"[", part, b"]")))
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return None
+    return records
+
+
+def decoded_entirely(part: bytes) -> list[Any] | None:
+    """Return the records of a part of a list; None also if a key is repeated.
+
+    Examples
+    --------
+    >>> decoded_entirely(b'{"id": 1}, {"id": 2, "id": 3}')
+    """
+    records = decoded(part)
+    if records is None:
+        return None
+    # Decoding drops repeated keys: the number of keys shows whether there were any.
+    content = np.frombuffer(part, np.uint8)
+    # Text that was decoded does not begin with a colon.
+    before = content[np.flatnonzero(content == _COLON) - 1]
+    spaced = (before <= _SPACE).any()
+    n_keys = len(_ENDED_KEY.findall(part)) if spaced else np.count_nonzero(before == _QUOTE)
+    try:
+        n_own = sum(map(len, records))
+    except TypeError:
+        # A number or null in place of a record.
+        return None
+    return records if n_keys == n_own or n_keys == _n_keys(records) else None
+
+
+def _n_keys(values: list[Any]) -> int:
+    """Return the number of keys of all objects, nested ones too."""
+    stack = list(values)
+    total = 0
+    while stack:
+        value = stack.pop()
+        if type(value) is dict:
+            total += len(value)
+            stack += [v for v in value.values() if type(v) is dict or type(v) is list]
+        elif type(value) is list and value and type(value[0]) is not float:
+            stack += [v for v in value if type(v) is dict or type(v) is list]
+    return total
