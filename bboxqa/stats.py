@@ -24,7 +24,7 @@ from bboxqa.diagnostics.annotator_groups import cluster_annotators
 from bboxqa.diagnostics.annotator_similarity import annotator_similarity
 from bboxqa.diagnostics.association import cross_table, independence
 from bboxqa.formats.ratings.own_tables import has_unit_columns, with_missed
-from bboxqa.formats.ratings.rating_columns import from_array as ratings_from_table
+from bboxqa.formats.ratings.rating_arrays import from_array as ratings_from_table
 from bboxqa.formats.ratings.rating_columns import from_columns as ratings_from_columns
 from bboxqa.formats.ratings.rating_files import read_ratings
 from bboxqa.model.estimates import Estimate, PairTable, TaskEstimates

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from support.study import write_comparison, write_selection
 
 from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.formats.ratings.rating_columns import from_array, from_columns
+from bboxqa.formats.ratings.rating_arrays import from_array
+from bboxqa.formats.ratings.rating_columns import from_columns
 from bboxqa.formats.ratings.rating_files import read_ratings
 from bboxqa.model.labels import code, column_of
 

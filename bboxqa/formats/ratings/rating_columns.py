@@ -1,6 +1,5 @@
-"""Ratings from columns, or from an array of annotators × units."""
+"""Ratings from columns of equal length."""
 
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,7 +8,6 @@ import numpy as np
 
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
-from bboxqa.core.text import count
 from bboxqa.model.labels import Coded, LabelColumn, code, column_of, number_of
 from bboxqa.model.ratings import Ratings
 from bboxqa.model.reliability import Cell, ReliabilityData
@@ -100,111 +98,6 @@ def from_columns(
     return assemble(rows, lambda index: [f"record {row}" for row in index.tolist()])
 
 
-def from_array(
-    table: Any,
-    *,
-    annotator_names: Sequence[str] | None = None,
-    unit_names: Sequence[str] | None = None,
-    n_options: Any = None,
-) -> Ratings:
-    """Return ratings from an array of annotators × units.
-
-    Parameters
-    ----------
-    table : (A, U) array of numbers or texts
-        None and NaN are missing.
-    annotator_names : sequence of str, optional
-        One per row; by default "1", "2", …
-    unit_names : sequence of str, optional
-        One per column; by default units are only numbered.
-    n_options : (U,) whole numbers, optional
-        The number of objects to choose from.
-
-    Returns
-    -------
-    Ratings
-        Units and annotators in the order of the array.
-
-    Raises
-    ------
-    DatasetError
-        If the array does not have two dimensions, does not fit the names, or seems transposed:
-        more annotators than units, and no annotator_names.
-
-    Examples
-    --------
-    >>> ratings = from_array([["yes", "no"], ["yes", None]])
-    >>> ratings.data.unit, ratings.data.annotator, ratings.data.value
-    (array([0, 0, 1]), array([0, 1, 0], dtype=int32), array([1, 1, 0], dtype=int32))
-    """
-    if hasattr(table, "columns"):
-        raise DatasetError(
-            ["table: is a frame; expected an array of annotators × units"],
-            "Of a long table give columns: ratings_from_columns(frame['unit'], …); of a wide one "
-            "frame.to_numpy(), turned so that each annotator is a row.",
-        )
-    # As objects, since numpy would convert None beside texts to a text.
-    cells = table if isinstance(table, np.ndarray) else np.array(table, dtype=object)
-    if cells.ndim != 2:
-        raise DatasetError(
-            [f"table: has shape {cells.shape}; expected two dimensions, annotators × units"]
-        )
-    n_annotators, n_units = cells.shape
-    if annotator_names is None and n_annotators > n_units:
-        raise DatasetError(
-            [f"table: would be {n_annotators:,} annotators of {count(n_units, 'unit')}"],
-            "Turn it (table.T), since rows are annotators; if they are, name them with "
-            "annotator_names.",
-        )
-    given = range(1, n_annotators + 1) if annotator_names is None else annotator_names
-    names = tuple(map(str, given))
-    for found, expected, what in (
-        (len(names), n_annotators, "annotator_names"),
-        (len(unit_names or ()), n_units if unit_names else 0, "unit_names"),
-    ):
-        if found != expected:
-            raise DatasetError([f"{what}: has {found:,} names; expected {expected:,}"])
-    for given_names, what in ((names, "annotator_names"), (unit_names or (), "unit_names")):
-        repeated = [name for name, times in Counter(map(str, given_names)).items() if times > 1]
-        if repeated:
-            raise DatasetError([f"{what}: {repeated[0]!r} occurs several times; expected once"])
-    options = None
-    if n_options is not None:
-        options = _options(column_of(n_options, "n_options"))
-        if len(options) != n_units or (options < 1).any():
-            raise DatasetError(["n_options: expected a whole number from 1 on for each unit"])
-    values = code(column_of(cells.T.ravel(), "value"))
-    return from_cells(values, names, n_units, tuple(map(str, unit_names or ())), options)
-
-
-def from_cells(
-    values: Coded,
-    annotator_names: tuple[str, ...],
-    n_units: int,
-    unit_names: tuple[str, ...] = (),
-    n_options: IndexArray | None = None,
-) -> Ratings:
-    """Return ratings from a complete table, unit after unit.
-
-    Parameters
-    ----------
-    values : Coded
-        U × A cells: those of the first unit, one per annotator, then those of the second.
-    annotator_names : tuple of str
-        A names.
-    n_units : int
-        U.
-    unit_names : tuple of str
-        U names, or none.
-    n_options : (U,) int64, optional
-    """
-    n_annotators = len(annotator_names)
-    units = np.repeat(np.arange(n_units), n_annotators)
-    annotators = np.tile(np.arange(n_annotators), n_units)
-    data = reliability(units, annotators, values, np.arange(n_units), n_units)
-    return Ratings(data, unit_names, annotator_names, values.names, values.numbers, n_options)
-
-
 def assemble(rows: RatingColumns, places: Places) -> Ratings:
     """Return ratings from cells that were read.
 
@@ -219,7 +112,7 @@ def assemble(rows: RatingColumns, places: Places) -> Ratings:
     DatasetError
         With every problem.
     """
-    absent, wrong = _absent(rows, places), _wrong_options(rows, places)
+    absent, wrong = _absent(rows, places), _wrongwhole_numbers(rows, places)
     if absent or wrong:
         raise DatasetError([*absent, *wrong], "Only a value may be missing." if absent else "")
     units, annotators = code(rows.unit, names=True), code(rows.annotator, names=True)
@@ -234,7 +127,7 @@ def assemble(rows: RatingColumns, places: Places) -> Ratings:
         clusters = code(rows.cluster, names=True)
         groups, cluster_names = clusters.codes[first].astype(np.int64), clusters.names
         n_groups = len(cluster_names)
-    options = None if rows.n_options is None else _options(rows.n_options)[first]
+    options = None if rows.n_options is None else whole_numbers(rows.n_options)[first]
     data = reliability(units.codes, annotators.codes, values, groups, n_groups)
     return Ratings(
         data,
@@ -262,11 +155,11 @@ def _absent(rows: RatingColumns, places: Places) -> list[str]:
     ]
 
 
-def _wrong_options(rows: RatingColumns, places: Places) -> list[str]:
+def _wrongwhole_numbers(rows: RatingColumns, places: Places) -> list[str]:
     """Return the problems of numbers of options that are not whole numbers from 1 on."""
     if rows.n_options is None:
         return []
-    wrong = np.flatnonzero(_options(rows.n_options) < 1)
+    wrong = np.flatnonzero(whole_numbers(rows.n_options) < 1)
     found = (rows.n_options.label(row) for row in wrong.tolist())
     return [
         f"{place}: {rows.names['n_options']} is {'missing' if label is None else repr(label)}; "
@@ -275,7 +168,7 @@ def _wrong_options(rows: RatingColumns, places: Places) -> list[str]:
     ]
 
 
-def _options(column: LabelColumn) -> IndexArray:
+def whole_numbers(column: LabelColumn) -> IndexArray:
     """Return the cells as whole numbers; 0 where they are not."""
     numbers = []
     for label in (*column.labels, None):

@@ -15,7 +15,8 @@ from bboxqa.formats.ratings.header_names import (
     names_of_annotators,
     names_of_units,
 )
-from bboxqa.formats.ratings.rating_columns import from_cells, reliability
+from bboxqa.formats.ratings.rating_arrays import from_cells
+from bboxqa.formats.ratings.rating_columns import reliability
 from bboxqa.formats.tables.table_files import TableFile
 from bboxqa.model.labels import LabelColumn, code, number_of
 from bboxqa.model.ratings import Ratings
