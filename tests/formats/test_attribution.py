@@ -404,3 +404,28 @@ def test_two_records_of_one_annotator(tmp_path):
 def test_two_files_that_are_the_same_are_noted(tmp_path):
     data = read_dataset(files(tmp_path, ann=ONE, bob=ONE))
     assert any(note.endswith("are the same byte for byte") for note in data.notes)
+
+
+def test_two_versions_of_one_file_are_refused(tmp_path):
+    before = document(keyed("rater", "ann", "bob"))
+    after = document([*keyed("rater", "ann", "bob"), annotation(3, rater="ann")])
+    paths = files(tmp_path, before=before, after=after)
+    with pytest.raises(DatasetError) as caught:
+        read_dataset(paths)
+    assert str(caught.value) == (
+        f"{paths[0]} and {paths[1]}: both have annotations of image '1.jpg' by 'ann', and "
+        "1 more such case; expected the annotations of one annotator of an image in one file\n"
+        f"Two versions of one data set are compared with: bboxqa compare {paths[0]} {paths[1]}"
+    )
+
+
+def test_one_annotator_in_two_files_of_other_images_is_read(tmp_path):
+    both = document(keyed("rater", "ann", "bob"))
+    more = document([annotation(1, 2, rater="ann")], [image(2)])
+    assert len(read_dataset(files(tmp_path, both=both, more=more)).annotations) == 3
+
+
+def test_two_annotators_of_one_image_in_two_files_are_read(tmp_path):
+    images = [image(1, annotators=["ann", "bob"])]
+    pages = {name: document([annotation(1, rater=name)], images) for name in ("ann", "bob")}
+    assert asked(read_dataset(files(tmp_path, **pages))) == {"1.jpg": ["ann", "bob"]}

@@ -15,6 +15,7 @@ from bboxqa.formats.annotations.records import Image, whole_number
 from bboxqa.formats.dataset.attribution import Attribution
 from bboxqa.formats.dataset.image_names import join_advice
 from bboxqa.formats.dataset.merge import IndexedAnnotations, merge
+from bboxqa.formats.dataset.versions import refuse_versions
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.outlines import Segmentations
 
@@ -69,7 +70,8 @@ def join(
     ------
     DatasetError
         With every reference to an unknown id, duplicate id, negative size, annotation by an
-        annotator who was not asked, and contradiction between the files.
+        annotator who was not asked, and contradiction between the files, two of which may not
+        hold annotations of one image by one annotator.
     """
     joined = _Joined(dict(zip(files, paths, strict=True)))
     labels = [[_label(image) for image in file.images] for file in files]
@@ -93,6 +95,8 @@ def join(
         _assign(joined, assigned, file, part, author, asked, number)
     if joined.problems:
         raise DatasetError(joined.problems, files=joined.origins)
+    if len(files) > 1:
+        refuse_versions(files, indexed, authors, image_names, annotator_names)
     if assigned.sum(1).max() < 2:
         raise NothingToCompareError(
             [

@@ -1,0 +1,64 @@
+"""Refusing versions of one data set where the files of one are expected."""
+
+import shlex
+from collections.abc import Sequence
+
+import numpy as np
+
+from bboxqa.core.arrays import IntArray, compact
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import count, one_line
+from bboxqa.formats.annotations.columns import AnnotationFile
+from bboxqa.formats.dataset.merge import IndexedAnnotations
+
+
+def refuse_versions(
+    files: Sequence[AnnotationFile],
+    indexed: Sequence[IndexedAnnotations],
+    authors: Sequence[IntArray],
+    image_names: Sequence[str],
+    annotator_names: Sequence[str],
+) -> None:
+    """Refuse files of which two hold annotations of one image by one annotator.
+
+    They would count as twice as many annotations of this annotator.
+
+    Parameters
+    ----------
+    files : sequence of AnnotationFile
+    indexed : sequence of IndexedAnnotations
+    authors : sequence of (N,) int32
+        Indices into `annotator_names`, by file.
+    image_names, annotator_names : sequence of str
+
+    Raises
+    ------
+    DatasetError
+        With the first two such files, an example, and the command that compares versions.
+    """
+    n_annotators = len(annotator_names)
+    found = [
+        compact(
+            part.image.astype(np.int64) * n_annotators + author, n_annotators * len(image_names)
+        )[0]
+        for part, author in zip(indexed, authors, strict=True)
+    ]
+    key = np.concatenate(found)
+    owner = np.repeat(np.arange(len(files)), [len(keys) for keys in found])
+    order = np.argsort(key, kind="stable")
+    repeated = np.flatnonzero(np.diff(key[order]) == 0)
+    if not len(repeated):
+        return
+    place = int(repeated[0])
+    image, annotator = divmod(int(key[order[place]]), n_annotators)
+    first, second = (files[int(owner[order[each]])].source.name for each in (place, place + 1))
+    raise DatasetError(
+        [
+            f"{first} and {second}: both have annotations of image {one_line(image_names[image])!r}"
+            f" by {one_line(annotator_names[annotator])!r}"
+            + (f", and {count(len(repeated) - 1, 'more such case')}" if len(repeated) > 1 else "")
+            + "; expected the annotations of one annotator of an image in one file"
+        ],
+        "Two versions of one data set are compared with: "
+        + shlex.join(["bboxqa", "compare", first, second]),
+    )
