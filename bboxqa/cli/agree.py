@@ -5,15 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.options import (
-    agree_settings,
-    choice_option,
-    files_argument,
-    format_option,
-    memory_option,
-    path_option,
-    raw_csv_option,
-)
+from bboxqa.cli.agree_options import comparing_options, measuring_options
+from bboxqa.cli.options import agree_settings, files_argument, format_option
 from bboxqa.report.registry import AGREEMENT_VIEWS
 
 if TYPE_CHECKING:
@@ -23,51 +16,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @files_argument()
-@click.option(
-    "--similarity",
-    metavar="NAME",
-    help="How two annotations are compared: bbox (default), giou, centroid, polygon, mask, "
-    "pixel or raster.",
-)
-@click.option(
-    "--iou",
-    "iou_threshold",
-    multiple=True,
-    type=float,
-    metavar="NUMBER",
-    help="Least similarity of two annotations of one object; default 0.5. Can be given several "
-    "times.",
-)
-@click.option(
-    "--matcher",
-    metavar="NAME",
-    help="How annotations are grouped into objects: recursive (default), hungarian (two "
-    "annotators) or greedy (does not depend on the order of annotators).",
-)
-@click.option(
-    "--category-lenient",
-    is_flag=True,
-    default=None,
-    help="Prefer pairs of equal category when matching.",
-)
-@click.option(
-    "--missing",
-    metavar="NAME",
-    help="A missing annotation counts as a category of its own (category, default) or not at "
-    "all (ignore).",
-)
-@click.option(
-    "--empty-images",
-    metavar="NAME",
-    help="Images without annotations count as agreement in the mean over images (agree, "
-    "default), as an object on which all agree as well (unit), or not at all (skip).",
-)
-@click.option(
-    "--all-touched",
-    is_flag=True,
-    default=None,
-    help="With --similarity raster: fill every pixel that a polygon touches.",
-)
+@comparing_options
 @click.option(
     "--annotator",
     "named",
@@ -75,51 +24,7 @@ if TYPE_CHECKING:
     metavar="NAME=FILE",
     help="File of one annotator; give one for each annotator.",
 )
-@click.option("--annotator-key", metavar="KEY", help="Key on annotations that names the annotator.")
-@click.option(
-    "--attribution",
-    metavar="NAME",
-    help="How annotators are found: annotator-key, image-records or files; default the first "
-    "that finds two.",
-)
-@choice_option(
-    "--join",
-    ("path", "name", "stem"),
-    "Join images of several files by all of file_name (path, default), without folders (name), or "
-    "also without suffix and Roboflow's .rf.HASH (stem).",
-)
-@click.option(
-    "--pattern",
-    "--filter",
-    "filter",
-    metavar="GLOB",
-    help="In a folder, read only files whose names match.",
-)
-@click.option(
-    "--min-alpha",
-    type=float,
-    metavar="NUMBER",
-    help="Mark images with a lower alpha; exit with 1 if the pooled alpha is lower.",
-)
-@click.option(
-    "--bootstrap",
-    type=int,
-    metavar="NUMBER",
-    help="Replicates for confidence intervals; default 1000, 0 for none.",
-)
-@click.option("--seed", type=int, metavar="NUMBER", help="Seed of the replicates; default 0.")
-@memory_option()
-@click.option(
-    "--config",
-    metavar="FILE",
-    help="Settings in TOML, or the name of settings that come with bboxqa (coco-bbox, coco-segm, "
-    "kalphacv, kalos, …); options on the command line replace them.",
-)
-@path_option(
-    "--out", "Write summary.json, manifest.json and the tables as csv to this folder.", "DIR"
-)
-@click.option("--force", is_flag=True, help="Replace existing files in --out.")
-@raw_csv_option()
+@measuring_options
 @format_option(*AGREEMENT_VIEWS)
 def agree(
     *,
