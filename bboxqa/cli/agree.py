@@ -65,7 +65,7 @@ def agree(
         from bboxqa.report.result_files import write_folder
 
         written = write_folder(result, summary(result), out, raw_csv=raw_csv)
-    show(result, output_format, written)
+    show(AGREEMENT_VIEWS, result, output_format, written)
     return 1 if _below(result, settings) else 0
 
 

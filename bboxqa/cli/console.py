@@ -1,18 +1,14 @@
 """Results on standard output, and progress on standard error."""
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from shutil import get_terminal_size
-from typing import TYPE_CHECKING
 
 import click
 
 from bboxqa.core.types import Progress
-
-if TYPE_CHECKING:
-    from bboxqa.model.results import AgreementResult
 
 
 @contextmanager
@@ -53,17 +49,13 @@ def tracking(*, counted: bool = False) -> Iterator[Progress | None]:
         yield show_progress
 
 
-def show(result: "AgreementResult", output_format: str, written: list[Path]) -> None:
-    """Print a result, and where it was written."""
-    from bboxqa.report.registry import AGREEMENT_VIEWS, view
+def show(views: Mapping[str, str], result: object, output_format: str, written: list[Path]) -> None:
+    """Print a view of a result, and where the result was written."""
+    from bboxqa.report.registry import view
 
-    if output_format == "text" and sys.stdout and sys.stdout.isatty():
-        from bboxqa.report.agreement_text import text_lines
-
-        lines = text_lines(result, width=get_terminal_size().columns)
-    else:
-        lines = view(AGREEMENT_VIEWS, output_format)(result)
-    for line in lines:
+    in_terminal = output_format == "text" and sys.stdout and sys.stdout.isatty()
+    options = {"width": get_terminal_size().columns} if in_terminal else {}
+    for line in view(views, output_format)(result, **options):
         click.echo(line)
     if written:
         click.echo(f"Written: {written[0].parent}", err=output_format == "json")

@@ -6,13 +6,12 @@ from math import isnan
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray
-from bboxqa.core.text import count, one_line
+from bboxqa.core.text import count
 from bboxqa.model.results import AgreementResult, ThresholdResult
-from bboxqa.model.table import Categorical, Table
+from bboxqa.model.table import Table
 from bboxqa.report.numbers import decimal, interval_text
-from bboxqa.report.text_table import table_lines
+from bboxqa.report.table_excerpt import table_excerpt
 
-_ROWS = 10
 _MISSING = {"category": "counts as a category", "ignore": "is ignored"}
 _EMPTY = {
     "agree": "each counts 1 in the mean",
@@ -93,47 +92,21 @@ def _tables(part: ThresholdResult, width: int | None) -> Iterator[str]:
     """Yield the most frequent categories, and the pairs and images that agree least."""
     at = f"at {part.threshold_label}"
     frequent = np.argsort(-part.categories["n_annotations"], kind="stable")
-    yield from _first(f"Categories, each against the rest, {at}", part.categories, frequent, width)
+    yield from table_excerpt(
+        f"Categories, each against the rest, {at}", part.categories, frequent, width
+    )
     if len(part.pairs) > 1:
-        yield from _first(f"Pairs of annotators, worst {at}", part.pairs, _worst(part.pairs), width)
+        yield from table_excerpt(
+            f"Pairs of annotators, worst {at}", part.pairs, _worst(part.pairs), width
+        )
     # Of images that agree equally little, the one with more objects comes first.
     images = part.images.take(np.flatnonzero(part.images["n_units"] > 0))
-    yield from _first(f"Images, worst {at}", images, _worst(images), width)
+    yield from table_excerpt(f"Images, worst {at}", images, _worst(images), width)
 
 
 def _worst(table: Table) -> IndexArray:
     """Return the rows by rising alpha, what is undefined last."""
     return np.lexsort((-table["n_units"], table["alpha"]))
-
-
-def _first(title: str, table: Table, order: IndexArray, width: int | None) -> Iterator[str]:
-    """Yield the first rows of a table in a given order."""
-    if not len(table):
-        return
-    rows = table.take(order[:_ROWS])
-    # Intervals that were not asked for say nothing; where alpha is undefined its cell shows it.
-    columns = {
-        name: column
-        for name, column in rows.columns.items()
-        if name != "status" and (name not in ("low", "high") or not np.isnan(rows[name]).all())
-    }
-    words = [place for place, c in enumerate(columns.values()) if isinstance(c, Categorical)]
-    cells = [[*map(_cell, row)] for row in Table(columns).rows()]
-    yield from ("", title)
-    for line in table_lines([[*columns], *cells], words, width=width and width - 1):
-        yield f" {line}"
-    if any("–" in row for row in cells):
-        yield " –: undefined, or in too few images for an interval"
-    if len(table) > _ROWS:
-        yield f" … and {len(table) - _ROWS:,} more (all of them with --out DIR)"
-
-
-def _cell(value: object) -> str:
-    if value is None:
-        return "–"
-    if isinstance(value, bool):
-        return "below threshold" if value else ""
-    return decimal(value) if isinstance(value, float) else one_line(str(value))
 
 
 def _verdicts(result: AgreementResult) -> Iterator[str]:

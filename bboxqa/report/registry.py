@@ -5,11 +5,12 @@ A view takes a value and yields lines without their ends.
 
 from collections.abc import Callable, Iterator, Mapping
 from pkgutil import resolve_name
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from bboxqa.core.registry import lookup
 
-View: TypeAlias = Callable[[Any], Iterator[str]]
+View: TypeAlias = Callable[..., Iterator[str]]
+"""Views of text also take `width`, the width of a terminal."""
 
 # As strings, so that a view is imported when it is used.
 AGREEMENT_VIEWS: dict[str, str] = {

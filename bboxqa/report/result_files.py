@@ -3,7 +3,7 @@
 import platform
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import repeat
 from pathlib import Path
@@ -13,7 +13,9 @@ import msgspec
 
 from bboxqa.core.errors import OutputError
 from bboxqa.core.files import filled_folder
+from bboxqa.model.annotations import Source
 from bboxqa.model.results import AgreementResult
+from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Categorical, Table
 from bboxqa.report.csv_cells import csv_cell
 from bboxqa.report.json_text import json_text
@@ -46,7 +48,26 @@ def check_folder(folder: Path, *, force: bool) -> None:
 def write_folder(
     result: AgreementResult, summary: dict[str, Any], folder: Path, *, raw_csv: bool = False
 ) -> list[Path]:
+    """Write a result of `agree`; see `write_tables`."""
+    parts = result.thresholds
+    tables = {
+        name: [(part.iou_threshold, getattr(part, name)) for part in parts] for name in _TABLES
+    }
+    made_from = manifest(result.settings, result.sources)
+    return write_tables(folder, summary, made_from, tables, raw_csv=raw_csv)
+
+
+def write_tables(
+    folder: Path,
+    summary: dict[str, Any],
+    manifest: dict[str, Any],
+    tables: Mapping[str, Sequence[tuple[float | None, Table]]],
+    *,
+    raw_csv: bool = False,
+) -> list[Path]:
     """Write summary.json, a csv file per table and manifest.json, and return their paths.
+
+    The parts of a table are written below each other, with their threshold if they have one.
 
     All files are complete before the first of them appears under its name; a new folder appears
     with all of them at once. Files of the same names in an existing folder are replaced.
@@ -59,23 +80,24 @@ def write_folder(
     try:
         with filled_folder(folder) as scratch:
             (scratch / "summary.json").write_text(json_text(summary), "utf-8")
-            for name in _TABLES:
-                parts = [(part.iou_threshold, getattr(part, name)) for part in result.thresholds]
+            for name, parts in tables.items():
                 _csv(scratch / f"{name}.csv", parts, raw_csv)
-            (scratch / "manifest.json").write_text(json_text(_manifest(result)), "utf-8")
+            (scratch / "manifest.json").write_text(json_text(manifest), "utf-8")
             written = [folder / file.name for file in sorted(scratch.iterdir())]
     except OSError as error:
         raise OutputError(f"{folder}: cannot be written: {error.strerror}") from None
     return written
 
 
-def _csv(path: Path, parts: Sequence[tuple[float, Table]], raw: bool) -> None:
+def _csv(path: Path, parts: Sequence[tuple[float | None, Table]], raw: bool) -> None:
     """Write tables with the same columns below each other, each row with its threshold."""
     with path.open("w", encoding="utf-8", newline="") as file:
-        file.write(",".join(["iou_threshold", *parts[0][1].columns]) + "\n")
+        own = [] if parts[0][0] is None else ["iou_threshold"]
+        file.write(",".join([*own, *parts[0][1].columns]) + "\n")
         for threshold, table in parts:
+            before = [] if threshold is None else [repeat(str(threshold))]
             for columns in _written(table, raw):
-                lines = map(",".join, zip(repeat(str(threshold)), *columns, strict=False))
+                lines = map(",".join, zip(*before, *columns, strict=False))
                 file.write("\n".join(lines) + "\n")
 
 
@@ -97,7 +119,7 @@ def _written(table: Table, raw: bool) -> Iterator[list[list[str]]]:
         ]  # fmt: skip
 
 
-def _manifest(result: AgreementResult) -> dict[str, Any]:
+def manifest(settings: AgreeSettings, sources: Sequence[Source]) -> dict[str, Any]:
     """Return what is needed to compute the same result again."""
     from importlib.metadata import PackageNotFoundError, version
 
@@ -106,8 +128,8 @@ def _manifest(result: AgreementResult) -> dict[str, Any]:
         with suppress(PackageNotFoundError):
             versions[name] = version(name)
     return {
-        "settings": msgspec.to_builtins(result.settings),
+        "settings": msgspec.to_builtins(settings),
         "versions": versions,
         "platform": sys.platform,
-        "inputs": [msgspec.to_builtins(source) for source in result.sources],
+        "inputs": [msgspec.to_builtins(source) for source in sources],
     }
