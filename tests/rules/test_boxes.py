@@ -247,6 +247,16 @@ def test_a_habit_of_writing_the_area_of_the_box_is_one_finding():
     assert len(findings({"annotations": many[:4]}, code="B011")) == 4
 
 
+def test_the_habit_is_seen_in_boxes_of_another_layout():
+    """As in a CVAT export whose boxes, and so their areas, are those of the centre layout."""
+    triangle = [[40, 20, 100, 20, 100, 80]]
+    many = [{"bbox": [70, 50, 60, 60], "segmentation": triangle, "area": 3600}] * 6
+    found = {finding.code: finding for finding in findings({"annotations": many})}
+    assert "centre-x, centre-y" in found["B006"].message
+    assert found["B011"].message.startswith("area is width x height of the box in 6 of 6")
+    assert {edit.value for edit in found["B011"].edits} == {1800}
+
+
 def test_the_area_of_a_crowd_is_its_pixels():
     mask = {"size": [80, 100], "counts": [810, 100, 7090]}
     content = {"annotations": [{"segmentation": mask, "iscrowd": 1, "area": 100}]}

@@ -34,7 +34,7 @@ def _areas(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
         single = outlined & rows_where(
             n_rows, lambda rows: _differ(given[rows], outline[rows], settings)
         )
-        of_box = single & document.has_box & ~document.once(in_other_layout)
+        of_box = single & document.has_box
         of_box &= rows_where(n_rows, lambda rows: _is_box(given[rows], sides[rows].prod(1)))
         n_comparable = _n_comparable(document, outlined, settings)
         habit = of_box.sum() >= _ENOUGH and 2 * of_box.sum() > n_comparable
