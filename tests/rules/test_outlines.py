@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from support.rings import slanted_comb
 from support.validation import codes, document_of, findings
 
+from bboxqa.geometry.kernels.self_crossings import n_crossings
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.fixes import fix
 
@@ -109,6 +110,16 @@ def test_the_rings_of_an_outline_are_mended_together_and_sound_ones_kept():
     (annotation,) = mended(content, "P005")
     assert len(annotation["segmentation"]) == 5
     assert annotation["segmentation"][2] == [50, 50.0, 60, 50, 60, 60]
+
+
+def test_a_ring_that_crosses_itself_as_drawn_ones_may_is_divided():
+    values = Random(1)
+    ring = [values.random() * side for _ in range(10) for side in (640, 480)]
+    assert n_crossings(np.reshape(ring, (-1, 2))) == 22
+    (annotation,) = mended(outline([ring]), "P005")
+    parts = [shapely.Polygon(np.reshape(part, (-1, 2))) for part in annotation["segmentation"]]
+    assert len(parts) > 5
+    assert all(part.is_valid for part in parts)
 
 
 def test_a_ring_that_crosses_itself_very_often_is_found_and_left():
