@@ -56,6 +56,11 @@ def test_a_box_far_from_the_usual_size_is_found():
     assert (small.pointer, large.pointer) == ("/annotations/30/bbox", "/annotations/31/bbox")
 
 
+def test_sizes_are_not_written_in_powers_of_ten():
+    (large,) = found("Q002", boxes([0, 0, 1200, 900.25]))
+    assert large.message.startswith("bbox is 1,200 × 900.2 px, 1,080,300 px²; the median area")
+
+
 def test_sizes_of_few_boxes_say_nothing():
     assert not found("Q002", boxes([1, 1, 2, 2])[15:])
 

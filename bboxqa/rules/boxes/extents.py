@@ -13,7 +13,7 @@ from bboxqa.rules.base.reporting import record_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
 from bboxqa.rules.facts.box_layout import diagnose, in_other_layout
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.image_bounds import rounded_values, row_max, row_min, size_text
+from bboxqa.rules.facts.image_bounds import figure, rounded_values, row_max, row_min, size_text
 
 
 def _sound_boxes(document: Document) -> BoolArray:
@@ -67,7 +67,7 @@ def _small(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     def describe(row: int) -> Defect:
         side = "width" if bbox[row, 2] <= bbox[row, 3] else "height"
         expected = f"at least {settings.min_side_px:g} px"
-        message = f"bbox {side} is {bbox[row, 2:].min():.4g} px; expected {expected}"
+        message = f"bbox {side} is {figure(bbox[row, 2:].min())} px; expected {expected}"
         return _box_defect(document, row, message, expected)
 
     yield from hits(small, describe)
@@ -84,7 +84,8 @@ def _long(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
         width, height = sides[row].tolist()
         ratio = max(width, height) / min(width, height)
         expected = f"at most {settings.max_aspect_ratio:g} : 1"
-        message = f"bbox of {width:.4g} x {height:.4g} px is {ratio:.3g} : 1; expected {expected}"
+        size = f"{figure(width)} x {figure(height)} px"
+        message = f"bbox of {size} is {figure(ratio, 3)} : 1; expected {expected}"
         return _box_defect(document, row, message, expected)
 
     yield from hits(long, describe)

@@ -18,6 +18,7 @@ from bboxqa.rules.facts.image_bounds import (
     EDGES,
     becomes_degenerate,
     clipped,
+    figure,
     overshoot,
     rounded_values,
     row_max,
@@ -102,7 +103,7 @@ def _crossing(
         return record_defect(
             document,
             ("annotations", row, "bbox"),
-            f"bbox extends {beyond[row][edge]:.4g} px beyond the {EDGES[edge]} edge of its "
+            f"bbox extends {figure(beyond[row][edge])} px beyond the {EDGES[edge]} edge of its "
             f"image{size_text(document.size[row])}; expected {_EXPECTED}",
             found=document.annotations.bbox[row].tolist(),
             expected=_EXPECTED,

@@ -12,6 +12,7 @@ from bboxqa.rules.base.reporting import record_defect, summary_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.facts.box_layout import in_other_layout
 from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.image_bounds import figure
 from bboxqa.rules.facts.robust import deviations
 
 _FEW = 10
@@ -86,13 +87,14 @@ def _sizes(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         row = int(odd_rows[place])
         name = document.categories.get(int(document.category[row]), "name")
         width, height = bbox[row, 2:]
+        area, median = figure(width * height), figure(usual[place])
         return record_defect(
             document,
             ("annotations", row, "bbox"),
-            f"bbox is {width:.4g} × {height:.4g} px, {width * height:.4g} px²; the median area of "
-            f"boxes of {shortened(name)} is {usual[place]:.4g} px²",
+            f"bbox is {figure(width)} × {figure(height)} px, {area} px²; the median area of "
+            f"boxes of {shortened(name)} is {median} px²",
             found=bbox[row].tolist(),
-            expected=f"an area nearer to the median, {usual[place]:.4g} px²",
+            expected=f"an area nearer to the median, {median} px²",
         )
 
     if len(odd_rows):

@@ -89,6 +89,17 @@ def becomes_degenerate(
     return any(new and not old for old, new in zip(bad(before), bad(after), strict=True))
 
 
+def figure(value: float, digits: int = 4) -> str:
+    """Return a number of a message with a few digits, without powers of ten where it is ordinary.
+
+    Examples
+    --------
+    >>> figure(27225.0), figure(12.3456), figure(0.5), figure(1e-7)
+    ('27,225', '12.35', '0.5', '1e-07')
+    """
+    return f"{value:,.0f}" if 1000 <= value < _WHOLE else f"{value:.{digits}g}"
+
+
 def rounded_number(value: float) -> int | float:
     """Return a coordinate rounded to six decimals, as an int where it is whole.
 
