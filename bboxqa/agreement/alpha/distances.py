@@ -31,7 +31,6 @@ def centred(numbers: FloatArray, marginal: FloatArray) -> tuple[FloatArray, floa
 
     Examples
     --------
-    >>> import numpy as np
     >>> centred(np.array([1e12, 1e12 + 1, 1e12 + 3]), np.ones(3))
     (array([-0.25,  0.  ,  0.5 ]), 4.0)
     """
@@ -60,7 +59,6 @@ def midranks(marginal: FloatArray) -> FloatArray:
 
     Examples
     --------
-    >>> import numpy as np
     >>> midranks(np.array([[2.0], [1.0], [1.0]])).ravel()
     array([-1. ,  0.5,  1.5])
     """

@@ -168,7 +168,7 @@ def pairwise_distances(distance: str | Distance, numbers: FloatArray) -> FixedDi
     Parameters
     ----------
     distance : "ratio" or callable
-        ((c − k) / (c + k))² for ratio data [1]_; or (N,), (N,) values → (N,).
+        ((c − k) / (c + k))² for ratio data (Krippendorff 2011); or (N,), (N,) values → (N,).
     numbers : (K,) float64
 
     Raises
@@ -176,11 +176,6 @@ def pairwise_distances(distance: str | Distance, numbers: FloatArray) -> FixedDi
     ConfigError
         If ratio data are negative, or if a check of up to 200 values finds that the distance is not
         symmetric, not 0 for equal values, negative or not finite.
-
-    References
-    ----------
-    .. [1] K. Krippendorff (2011), Computing Krippendorff's alpha-reliability, University of
-           Pennsylvania.
 
     Examples
     --------

@@ -74,7 +74,6 @@ def alpha(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from bboxqa.agreement.counts.unit_counts import unit_counts
     >>> from bboxqa.agreement.counts.reliability_rows import from_table
     >>> table = from_table(np.array([[0, 1, 2], [0, 2, 2]]), np.ones((2, 3), bool), 3)

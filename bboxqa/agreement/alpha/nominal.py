@@ -37,15 +37,7 @@ def nominal_alpha(
 
     alpha = 1 − D_o / D_e with D_o = 1 − Σ o_cc / n and D_e = 1 − Σ n_c (n_c − 1) / (n (n − 1)) for
     nominal data [1]_. All are NaN without pairable values; alpha also where only one value occurs.
-
-    Parameters
-    ----------
-    total : (K,) float64
-        n, the number of pairable values.
-    agreeing : (K,) float64
-        Σ o_cc.
-    squares : (K,) float64
-        Σ n_c².
+    The arguments are n, the number of pairable values, Σ o_cc, and Σ n_c², each (K,) float64.
 
     References
     ----------
@@ -53,14 +45,6 @@ def nominal_alpha(
            Pennsylvania. See also A. F. Hayes and K. Krippendorff (2007), Answering the call for a
            standard reliability measure for coding data, Communication Methods and Measures 1(1),
            doi:10.1080/19312450709336664.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> alpha, observed, expected = nominal_alpha(
-    ...     np.array([4.0]), np.array([2.0]), np.array([6.0]))
-    >>> alpha.round(4), observed, expected.round(4)
-    (array([0.4]), array([0.5]), array([0.8333]))
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         observed = (total - agreeing) / total
@@ -105,21 +89,10 @@ def alpha_of_sums(marginal: FloatArray, agreeing: float, *, one_group: bool) -> 
 
 
 def pooled_alpha(data: Coincidences, n_groups: int | None = None) -> Alpha:
-    """Return alpha over all units together.
+    """Return alpha over all units together, which are those of `n_groups` groups (default: all).
 
-    Parameters
-    ----------
-    data : Coincidences
-    n_groups : int, optional
-        How many groups were measured, if not all of them. Alpha of a single group that agrees on
-        everything is 1; with several it is undefined where only one value occurs.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> one = np.array([0, 0], np.int32), np.array([0, 1], np.int32)
-    >>> pooled_alpha(Coincidences(*one, np.array([2.0, 2]), np.array([2.0, 0]), 1, 2)).value
-    0.25
+    Alpha of a single group that agrees on everything is 1; with several it is undefined where only
+    one value occurs.
     """
     marginal, diagonal = value_sums(data)
     one_group = (data.n_groups if n_groups is None else n_groups) == 1
@@ -184,15 +157,6 @@ def alpha_per_pair(
         NaN where undefined.
     n_units : (P,) int64
         Units that were compared.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bboxqa.agreement.counts.pair_counts import count_pairs
-    >>> from bboxqa.agreement.counts.reliability_rows import from_table
-    >>> table = from_table(np.array([[0, 1], [0, -1]]), np.ones((2, 2), bool), 2)
-    >>> alpha_per_pair(count_pairs(table, 2, "category"))[2].round(4)
-    array([0.4])
     """
     keys, n_units = counts.unit_pair, counts.n_units
     total = (2 * n_units).astype(np.float64)

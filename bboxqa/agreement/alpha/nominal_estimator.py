@@ -24,17 +24,7 @@ _DENSE = 1 << 23
 
 
 def nominal_estimator(found: Coincidences) -> Estimator:
-    """Return Krippendorff's nominal alpha over all groups, which are its clusters.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> group, value = np.array([0, 0, 1], np.int32), np.array([0, 1, 0], np.int32)
-    >>> marginal, diagonal = np.array([1.0, 1, 2]), np.array([0.0, 0, 2])
-    >>> found = nominal_estimator(Coincidences(group, value, marginal, diagonal, 2, 2))
-    >>> found.value, round(found.standard_error, 4)
-    (0.0, 0.4444)
-    """
+    """Return Krippendorff's nominal alpha over all groups, which are its clusters."""
     marginal, diagonal = value_sums(found)
     alpha = alpha_of_sums(marginal, float(diagonal.sum()), one_group=False)
     if np.isnan(alpha.value):

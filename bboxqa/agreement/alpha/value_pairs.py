@@ -43,17 +43,7 @@ class ValuePairs:
 
 
 def value_pairs(counts: UnitCounts) -> ValuePairs:
-    """Return every two different values of each unit.
-
-    Examples
-    --------
-    >>> from bboxqa.agreement.counts.unit_counts import unit_counts
-    >>> from bboxqa.agreement.counts.reliability_rows import from_table
-    >>> table = from_table(np.array([[0, 1], [2, 1]]), np.ones((2, 2), bool), 3)
-    >>> found = value_pairs(unit_counts(table))
-    >>> found.first, found.second, found.amount
-    (array([0]), array([2]), array([2.]))
-    """
+    """Return every two different values of each unit."""
     starts = run_starts(counts.unit)
     stops = np.append(starts[1:], len(counts.unit))[: len(starts)]
     entry = np.arange(len(counts.unit))

@@ -48,12 +48,6 @@ def complete_units(scores: NDArray[Any]) -> tuple[FloatArray, str]:
     """Return the units that every annotator rated, (M, J), and a status that counts the others.
 
     The scores are (N, J) float64 with NaN where one is missing.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> complete_units(np.array([[1.0, np.nan], [2.0, 3.0]]))
-    (array([[2., 3.]]), '1 of 2 units left out: a rating is missing')
     """
     table = _table(scores)
     whole = ~np.isnan(table).any(1)
@@ -67,15 +61,7 @@ def _left_out(number: int, n_units: int) -> str:
 
 
 def centred_columns(table: FloatArray) -> FloatArray:
-    """Return columns with mean 0; a constant column becomes exact zeros. Nothing may be missing.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> centred_columns(np.array([[0.1, 1.0], [0.1, 2.0]]))
-    array([[ 0. , -0.5],
-           [ 0. ,  0.5]])
-    """
+    """Return columns with mean 0; a constant column becomes exact zeros. Nothing may be missing."""
     shifted = table - table[0]
     centred: FloatArray = shifted - shifted.mean(0)
     return centred
@@ -100,7 +86,6 @@ def cronbach_sums(scores: NDArray[Any]) -> FloatArray:
 
     Examples
     --------
-    >>> import numpy as np
     >>> scores = np.array([[1.0, 2.0], [2.0, 2.0], [3.0, 5.0]])
     >>> cronbach_of_sums(cronbach_sums(scores).sum(1, keepdims=True), 2).round(4)
     array([0.8571])
@@ -152,13 +137,7 @@ def cronbach_of_variances(
 
 
 def f_quantiles(above: float, below: float) -> tuple[float, float]:
-    """Return the 2.5 % and 97.5 % quantiles of the F distribution, by its degrees of freedom.
-
-    Examples
-    --------
-    >>> [round(quantile, 4) for quantile in f_quantiles(5, 15)]
-    [0.1556, 3.5764]
-    """
+    """Return the 2.5 % and 97.5 % quantiles of the F distribution, by its degrees of freedom."""
     from scipy.special import fdtri
 
     return float(fdtri(above, below, 0.025)), float(fdtri(above, below, 0.975))
@@ -265,14 +244,6 @@ def cronbach(data: ReliabilityData, numbers: FloatArray | None) -> Estimator:
     """Return Cronbach's alpha with annotators as items and units as subjects.
 
     Units that some annotator did not rate are left out, and so are annotators without ratings.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bboxqa.agreement.counts.reliability_rows import from_table
-    >>> table = from_table(np.array([[0, 1, 2], [1, 1, 3]]), np.ones((2, 3), bool), 4)
-    >>> round(cronbach(table, np.arange(1.0, 5)).value, 4)
-    0.9231
     """
     if numbers is None:
         advice = "Values have to be numbers; nominal coefficients take names."

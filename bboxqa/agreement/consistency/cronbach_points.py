@@ -19,31 +19,17 @@ _SAME_TOTALS = "undefined: the annotators' codes have the same sum, so the varia
 def cronbach_of_points(ratings: Ratings) -> Estimator:
     """Return Cronbach's alpha with the points in time as items and the annotators as cases.
 
-    k / (k − 1) · (1 − Σ variance of an item / variance of the sums) over k points [1]_, eq. 2: what
-    a table of annotators × points yields in a program that takes columns for items. It measures
-    whether the sums of codes tell the annotators apart, not whether they agree: two annotators who
-    nearly always differ in one direction come close to 1. It is a contrast, never a measure of
-    agreement. Undefined with one annotator, or where the sums are equal.
+    k / (k − 1) · (1 − Σ variance of an item / variance of the sums) over k points (Cronbach 1951,
+    eq. 2): what a table of annotators × points yields in a program that takes columns for items. It
+    measures whether the sums of codes tell the annotators apart, not whether they agree: two
+    annotators who nearly always differ in one direction come close to 1. It is a contrast, never a
+    measure of agreement. Undefined with one annotator, or where the sums are equal.
 
     Parameters
     ----------
     ratings : Ratings
         Each unit stands for as many points as its weight. Points that some annotator did not rate
         are left out. Values that are not numbers are replaced by their ranks.
-
-    References
-    ----------
-    .. [1] L. J. Cronbach (1951), Coefficient alpha and the internal structure of tests,
-           Psychometrika 16(3), doi:10.1007/BF02310555.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bboxqa.agreement.counts.reliability_rows import from_table
-    >>> said = np.array([[0] * 100, [1] * 100])
-    >>> data = from_table(said, np.ones((2, 100), bool), 2)
-    >>> cronbach_of_points(Ratings(data, (), ("ann", "bob"), ("sit", "run"))).value
-    1.0
     """
     data = ratings.data
     n_annotators = len(ratings.annotator_names)

@@ -13,20 +13,11 @@ from bboxqa.model.reliability import Coincidences, ReliabilityData
 def coincidences(data: ReliabilityData, missing: str) -> Coincidences:
     """Count the coincidences of each value with itself, and all of its pairable values.
 
-    Parameters
-    ----------
-    data : ReliabilityData
-    missing : {"category", "ignore"}
-        Whether a missing annotation is a value of its own, or none.
-
-    Returns
-    -------
-    Coincidences
-        With one value more than there are categories, for what is missing.
+    A missing annotation is a value of its own if `missing` is "category", and none if it is
+    "ignore". There is one value more than there are categories, for what is missing.
 
     Examples
     --------
-    >>> import numpy as np
     >>> from bboxqa.agreement.counts.reliability_rows import from_table
     >>> table = from_table(np.array([[0, 1], [0, -1]]), np.ones((2, 2), bool), 2)
     >>> counted = coincidences(table, "category")
@@ -40,13 +31,8 @@ def coincidences_of(counts: UnitCounts) -> Coincidences:
     """Return the coincidences of units whose values are counted.
 
     A unit with m ≥ 2 values, n_c of them c, adds n_c to the marginal of c and
-    n_c (n_c − 1) / (m − 1) to its diagonal ([1]_, step B). The work and the memory
+    n_c (n_c − 1) / (m − 1) to its diagonal (Krippendorff 2011, step B). The work and the memory
     grow with the number of values, not with units × categories.
-
-    References
-    ----------
-    .. [1] K. Krippendorff (2011), Computing Krippendorff's alpha-reliability, University of
-           Pennsylvania.
     """
     n_values = counts.n_values
     paired = (counts.size >= 2) & (counts.weight > 0)
@@ -80,14 +66,6 @@ def join_coincidences(parts: Sequence[Coincidences]) -> Coincidences:
     """Return the coincidences of all groups of several parts, which have the same values.
 
     The groups of each part follow those of the part before.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> zero, one = np.zeros(1, np.int32), np.ones(1)
-    >>> part = Coincidences(zero, zero, one, one, n_groups=1, n_values=2)
-    >>> join_coincidences([part, part]).group
-    array([0, 1], dtype=int32)
     """
     before = np.cumsum([0, *(part.n_groups for part in parts)]).astype(np.int32)
     return Coincidences(
@@ -104,21 +82,7 @@ def coincidence_matrix(data: ReliabilityData, missing: str) -> tuple[IndexArray,
     """Return the values that occur in pairs, (K,) int64, and their coincidences o_ck, (K, K).
 
     The matrix is symmetric, and its sum is the number of pairable values. It takes memory for
-    units × K; coefficients need `coincidences` only.
-
-    Parameters
-    ----------
-    data : ReliabilityData
-    missing : {"category", "ignore"}
-        Whether a missing annotation is a value of its own, ``data.n_values``, or none.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bboxqa.agreement.counts.reliability_rows import from_table
-    >>> table = from_table(np.array([[0, 1], [0, -1]]), np.ones((2, 2), bool), 2)
-    >>> coincidence_matrix(table, "category")[1].tolist()
-    [[2.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0]]
+    units × K; coefficients need `coincidences` only, which also explains `missing`.
     """
     counts = unit_counts(data, missing)
     keep = np.flatnonzero(counts.size[counts.unit] >= 2)

@@ -38,20 +38,7 @@ class PairCounts:
 def count_pairs(data: ReliabilityData, n_annotators: int, missing: str) -> PairCounts:
     """Count what each pair of annotators said of the units that at least one of them drew.
 
-    Parameters
-    ----------
-    data : ReliabilityData
-    n_annotators : int
-    missing : {"category", "ignore"}
-        Whether a missing annotation counts as one more value, or is left out.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bboxqa.agreement.counts.reliability_rows import from_table
-    >>> table = from_table(np.array([[0, 1], [0, -1]]), np.ones((2, 2), bool), 2)
-    >>> count_pairs(table, 2, "category").n_units
-    array([2])
+    A missing annotation counts as one more value if `missing` is "category", else not at all.
     """
     n_values = data.n_values + 1
     drawn = data.state == Cell.CATEGORY

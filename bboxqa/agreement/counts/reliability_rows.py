@@ -68,7 +68,6 @@ def from_table(values: IntArray, assigned: BoolArray, n_values: int) -> Reliabil
 
     Examples
     --------
-    >>> import numpy as np
     >>> table = from_table(np.array([[0, 1], [0, -1]]), np.ones((2, 2), bool), 2)
     >>> table.state
     array([0, 0, 0, 1], dtype=uint8)

@@ -40,15 +40,11 @@ class UnitCounts:
 def unit_counts(data: ReliabilityData, missing: str = "ignore") -> UnitCounts:
     """Count the values of each unit.
 
-    Parameters
-    ----------
-    data : ReliabilityData
-    missing : {"category", "ignore"}
-        Whether a missing annotation counts as one more value, the last, or is left out.
+    A missing annotation counts as one more value, the last, if `missing` is "category"; it is left
+    out if it is "ignore".
 
     Examples
     --------
-    >>> import numpy as np
     >>> from bboxqa.agreement.counts.reliability_rows import from_table
     >>> counted = unit_counts(from_table(np.array([[0, 1], [0, -1]]), np.ones((2, 2), bool), 2))
     >>> counted.value, counted.count, counted.size

@@ -91,14 +91,6 @@ def answer_chunks(data: ReliabilityData, n_annotators: int) -> Iterator[AnswerPa
     An annotator may have answered a unit several times: each answer pairs with each of the other's.
     A chunk holds some annotators with all who come after them, so that pairs are whole, and sorted
     over all chunks.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bboxqa.agreement.counts.reliability_rows import from_table
-    >>> table = from_table(np.array([[0, 1], [0, 0]]), np.ones((2, 2), bool), 2)
-    >>> [(answers.left, answers.right) for answers in answer_chunks(table, 2)]
-    [(array([0, 1]), array([0, 0]))]
     """
     drawn = data.counted
     key = data.unit[drawn] * n_annotators + data.annotator[drawn]

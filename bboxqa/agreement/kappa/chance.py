@@ -38,15 +38,6 @@ def unit_agreement(counts: UnitCounts, weights: FloatArray | None = None) -> Flo
 
     It is 0 where a unit has fewer than two ratings. The (K, K) weights are the agreement of unequal
     values.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bboxqa.agreement.counts.unit_counts import unit_counts
-    >>> from bboxqa.agreement.counts.reliability_rows import from_table
-    >>> table = from_table(np.array([[0, 1], [0, 0], [1, 1]]), np.ones((3, 2), bool), 2)
-    >>> unit_agreement(unit_counts(table)).round(4)
-    array([0.3333, 0.3333])
     """
     size = counts.size
     if weights is None:
@@ -115,7 +106,6 @@ def chance_corrected(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from bboxqa.agreement.counts.unit_counts import unit_counts
     >>> from bboxqa.agreement.counts.reliability_rows import from_table
     >>> table = from_table(np.array([[0, 1, 1], [0, 1, 0]]), np.ones((2, 3), bool), 2)
@@ -171,17 +161,8 @@ def linearised(
 ) -> Estimator:
     """Return (p_a − p_e) / (1 − p_e) with its linearised standard error.
 
-    Parameters
-    ----------
-    counts : UnitCounts
-    agreement : (U,) float64
-        That of `unit_agreement`.
-    expected : float
-    chance : (U,) float64
-        By how much each unit moves half of the expected agreement, times `divisor`.
-    divisor : float
-    table, evaluate
-        As in `Estimator`.
+    The (U,) agreement is that of `unit_agreement`; `chance` / `divisor` is by how much each unit
+    moves half of the expected agreement, (U,).
     """
     paired, rated = counts.weight * (counts.size >= 2), counts.weight * (counts.size >= 1)
     observed = float((paired * agreement).sum() / paired.sum())
@@ -221,15 +202,6 @@ def fleiss_per_value(counts: UnitCounts) -> ValueKappas:
 
     Units may have different numbers of ratings. Standard errors are those of `chance_corrected`
     with two values; those of Fleiss (1971) hold only where kappa is 0.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bboxqa.agreement.counts.unit_counts import unit_counts
-    >>> from bboxqa.agreement.counts.reliability_rows import from_table
-    >>> table = from_table(np.array([[0, 1, 2], [0, 1, 1]]), np.ones((2, 3), bool), 3)
-    >>> fleiss_per_value(unit_counts(table)).kappa.round(4)
-    array([ 1.    ,  0.3333, -0.2   ])
     """
     weight, size, n_values = counts.weight, counts.size, counts.n_values
     paired, rated = weight * (size >= 2), weight * (size >= 1)

@@ -42,7 +42,6 @@ def choice_pairs(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from bboxqa.agreement.counts.reliability_rows import from_table
     >>> table = from_table(np.array([[0, 1], [0, 2]]), np.ones((2, 2), bool), 3)
     >>> none = np.array([True, False, False])

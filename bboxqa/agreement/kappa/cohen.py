@@ -49,7 +49,6 @@ def cohen_pairs(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from bboxqa.agreement.counts.reliability_rows import from_table
     >>> table = from_table(np.array([[0, 1, 1], [0, 1, 0]]), np.ones((2, 3), bool), 2)
     >>> cohen_pairs(table, 2).table.kappa.round(4)

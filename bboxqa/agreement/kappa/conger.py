@@ -48,14 +48,6 @@ def conger_kappa(data: ReliabilityData, weights: FloatArray | None = None) -> Es
     ----------
     .. [1] A. J. Conger (1980), Integration and generalization of kappas for multiple raters,
            Psychological Bulletin 88(2), doi:10.1037/0033-2909.88.2.322.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bboxqa.agreement.counts.reliability_rows import from_table
-    >>> table = from_table(np.array([[0, 1, 1], [0, 1, 0]]), np.ones((2, 3), bool), 2)
-    >>> round(conger_kappa(table).value, 4)
-    0.4
     """
     counts = unit_counts(data)
     drawn = np.flatnonzero(data.state == Cell.CATEGORY)

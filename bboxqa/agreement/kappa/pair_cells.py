@@ -62,16 +62,7 @@ def prefers_cells(data: ReliabilityData, n_annotators: int) -> bool:
 
 
 def cell_chunks(data: ReliabilityData, n_annotators: int) -> Iterator[PairCells]:
-    """Yield the counted answers of each pair of annotators who share a unit, sorted.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bboxqa.agreement.counts.reliability_rows import from_table
-    >>> table = from_table(np.array([[0, 1, 1], [0, 1, 1]]), np.ones((2, 3), bool), 2)
-    >>> next(cell_chunks(table, 2)).times
-    array([1., 2.])
-    """
+    """Yield the counted answers of each pair of annotators who share a unit, sorted."""
     drawn = data.counted
     width = data.n_values + 1
     codes = np.full((n_annotators, data.n_groups), data.n_values, np.int64)

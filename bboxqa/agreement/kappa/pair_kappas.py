@@ -52,7 +52,6 @@ def kappa_of(observed: FloatArray, expected: FloatArray) -> FloatArray:
 
     Examples
     --------
-    >>> import numpy as np
     >>> kappa_of(np.array([0.75, 1.0]), np.array([0.5, 1.0]))
     array([0.5, 1. ])
     """
@@ -126,15 +125,9 @@ class PairKappas:
 def pair_kappas(blocks: Iterable[PairBlock], data: ReliabilityData, shares: Shares) -> PairKappas:
     """Return the kappa of every pair of annotators with its uncertainty, without `single`.
 
-    Standard errors are those of the influences of the clusters, else of the jackknife.
-
-    Parameters
-    ----------
-    blocks : iterable of PairBlock
-        All pairs of the data, in order.
-    data : ReliabilityData
-    shares : callable
-        Observed and expected agreement from sums of pairs.
+    Standard errors are those of the influences of the clusters, else of the jackknife. The blocks
+    are all pairs of the data, in order; `shares` returns observed and expected agreement from their
+    sums.
     """
     change, total, tables = np.zeros((4, data.n_groups)), np.zeros(4), []
     for block in blocks:

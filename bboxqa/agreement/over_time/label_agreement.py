@@ -41,7 +41,6 @@ def label_agreement(ratings: Ratings) -> list[Estimator]:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from bboxqa.agreement.counts.reliability_rows import from_table
     >>> said = np.array([[0, 0, 1, 1], [0, 1, 1, 1]])
     >>> data = from_table(said, np.ones((2, 4), bool), 2)

@@ -27,7 +27,6 @@ def overlapping(
 
     Examples
     --------
-    >>> import numpy as np
     >>> overlapping(np.zeros(3, np.int32), np.array([0, 2, 9]), np.array([8, 9, 12]))
     (array([0]), array([1]))
     """
@@ -64,7 +63,6 @@ def without_overlaps(
 
     Examples
     --------
-    >>> import numpy as np
     >>> times = np.array([0, 2]), np.array([8, 4])
     >>> without_overlaps(np.zeros(2, np.int32), *times, "last")
     (array([0, 1, 0]), array([0, 2, 4]), array([2, 4, 8]))

@@ -84,13 +84,6 @@ def sweep(
         points. The values are the labels that occur, and last `BACKGROUND`, where an annotator who
         was asked about a recording marked nothing. Annotators who were not asked have no cell.
 
-    Raises
-    ------
-    ConfigError
-        If there is no such tier, or a setting has a wrong value.
-    DatasetError
-        If a segment is impossible, or if segments overlap and `overlaps` is "refuse".
-
     References
     ----------
     .. [1] K. Krippendorff (2022), Content analysis: an introduction to its methodology, 4th
@@ -98,7 +91,6 @@ def sweep(
 
     Examples
     --------
-    >>> import numpy as np
     >>> zero, time = np.zeros(2, np.int32), np.array([0, 40])
     >>> ratings = sweep(Segments(
     ...     zero, np.array([0, 1]), zero, time, np.array([100, 100]), zero,

@@ -54,21 +54,10 @@ def paired_difference(
 ) -> Difference:
     """Return the difference first − second.
 
-    Clusters that both have are drawn together (paired resampling: [1]_, ch. 8), so that the
-    difficulty of an image affects both and cancels.
-
-    Parameters
-    ----------
-    first, second : Estimator
-        The same coefficient of two groups of annotators, or under two guidelines.
-    first_names, second_names : (G,) int64
-        A number for each cluster of either, equal where it is the same image or unit.
-    replicates, seed : int
-
-    References
-    ----------
-    .. [1] B. Efron and R. J. Tibshirani (1993), An introduction to the bootstrap, Chapman and
-           Hall, doi:10.1201/9780429246593.
+    Clusters that both have are drawn together (paired resampling: Efron and Tibshirani 1993,
+    ch. 8), so that the difficulty of an image affects both and cancels. The two are the same
+    coefficient of two groups of annotators, or under two guidelines. Their (G,) names of clusters
+    are numbers that are equal where it is the same image or unit.
     """
     value = first.value - second.value
     ours, theirs = first_names[first.clusters], second_names[second.clusters]

@@ -30,8 +30,8 @@ def pseudo_value_estimator(
 ) -> Estimator:
     """Return a coefficient whose replicates are means of the jackknife's pseudo-values.
 
-    A replicate is the mean over the drawn clusters ([1]_, ch. 11.5: the linear part of the
-    bootstrap), shifted so that all clusters together give the value itself. The shift
+    A replicate is the mean over the drawn clusters (Efron and Tibshirani 1993, ch. 11.5: the linear
+    part of the bootstrap), shifted so that all clusters together give the value itself. The shift
     is kept as the bias. The standard error is that of the jackknife.
 
     Parameters
@@ -46,11 +46,6 @@ def pseudo_value_estimator(
         As in `Estimator`.
     lowest : float
         The lower end of the scale; the upper is 1. Replicates are clipped to it.
-
-    References
-    ----------
-    .. [1] B. Efron and R. J. Tibshirani (1993), An introduction to the bootstrap, Chapman and
-           Hall, doi:10.1201/9780429246593.
 
     Examples
     --------
@@ -101,7 +96,6 @@ def fisher_interval(
 
     Examples
     --------
-    >>> import numpy as np
     >>> fisher_interval(np.array([0.8]), np.array([0.1]), np.array([49])).round(3)
     array([[0.493, 0.93 ]])
     """

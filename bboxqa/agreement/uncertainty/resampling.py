@@ -41,7 +41,6 @@ def percentile_interval(replicates: FloatArray, level: float = LEVEL) -> FloatAr
 
     Examples
     --------
-    >>> import numpy as np
     >>> percentile_interval(np.arange(1001.0)[None])
     array([[ 25., 975.]])
     """
@@ -55,7 +54,7 @@ def covering_intervals(
 
     Draws repeat some clusters and lack others, so that all replicates can lie on one side of the
     value. An interval that does not contain its value is moved by the bias of the replicates,
-    which is their mean less the value [1]_; others stay as they are.
+    which is their mean less the value (Efron and Tibshirani 1993, ch. 10); others stay.
 
     Parameters
     ----------
@@ -68,14 +67,8 @@ def covering_intervals(
     highest : float
         The largest value that the coefficients can have.
 
-    References
-    ----------
-    .. [1] B. Efron and R. J. Tibshirani (1993), An Introduction to the Bootstrap, Chapman & Hall,
-           ch. 10.
-
     Examples
     --------
-    >>> import numpy as np
     >>> replicates = np.array([[0.2, 0.3, 0.4]])
     >>> covering_intervals(np.array([0.5]), replicates, np.array([[0.2, 0.4]]))
     (array([[0.4, 0.6]]), array([0.2]))
@@ -110,11 +103,6 @@ def drawn_weights(n_clusters: int, replicates: int, seed: int) -> Iterator[Float
     """Yield how often each cluster is drawn in each replicate, (G, b), in chunks of replicates.
 
     The numbers do not depend on the size of the chunks.
-
-    Examples
-    --------
-    >>> [weights.sum(0).tolist() for weights in drawn_weights(3, 2, seed=0)]
-    [[3.0, 3.0]]
     """
     generator = np.random.default_rng(seed)
     step = int(np.clip(_WEIGHTS // max(n_clusters, 1), 1, _CHUNK))
@@ -139,19 +127,8 @@ def replicates_of_all(
     Coefficients over the same clusters see the same draws, and a table that several are functions
     of is multiplied once.
 
-    Parameters
-    ----------
-    estimators : mapping to Estimator
-    replicates : int
-        B.
-    seed : int
-    on_progress : callable, optional
-        Called as on_progress(done, total), in replicates.
-
-    Returns
-    -------
-    dict of (B,) or (K, B) float64
-        NaN where undefined.
+    Each result is (B,) or (K, B) float64, NaN where undefined. Progress is reported as
+    on_progress(done, total), in replicates.
     """
     kinds: dict[bytes, list[Name]] = {}
     for name, estimator in estimators.items():
@@ -216,17 +193,11 @@ def jackknife(estimator: Estimator) -> FloatArray:
 def jackknife_error(without: FloatArray) -> float:
     """Return the standard error from the (G,) values without each cluster.
 
-    sqrt((G − 1) / G · Σ (θ_g − mean)²) ([1]_, eq. 11.5). NaN with fewer than two clusters, or
-    where one of the values is undefined.
-
-    References
-    ----------
-    .. [1] B. Efron and R. J. Tibshirani (1993), An introduction to the bootstrap, Chapman and
-           Hall, doi:10.1201/9780429246593.
+    sqrt((G − 1) / G · Σ (θ_g − mean)²) (Efron and Tibshirani 1993, eq. 11.5). NaN with fewer than
+    two clusters, or where one of the values is undefined.
 
     Examples
     --------
-    >>> import numpy as np
     >>> round(jackknife_error(np.array([1.0, 2.0, 3.0])), 4)
     1.1547
     """
@@ -242,18 +213,9 @@ def bca_interval(
 ) -> FloatArray:
     """Return the bias-corrected and accelerated interval, (2,) [1]_.
 
-    NaN where more than 5 % of the replicates are NaN, where all of them lie on one side of the
-    value, or where the jackknife is undefined.
-
-    Parameters
-    ----------
-    value : float
-    replicates : (B,) float64
-        NaN where undefined.
-    without : (G,) float64
-        The values of `jackknife`.
-    level : float
-        The share of replicates inside the interval.
+    It is made of (B,) replicates, and of the (G,) values of `jackknife`. NaN where more than 5 % of
+    the replicates are NaN, where all of them lie on one side of the value, or where some value of
+    the jackknife is NaN.
 
     References
     ----------
@@ -262,7 +224,6 @@ def bca_interval(
 
     Examples
     --------
-    >>> import numpy as np
     >>> bca_interval(500.0, np.arange(1001.0), np.array([1.0, 2.0, 3.0]))
     array([ 25., 975.])
     """

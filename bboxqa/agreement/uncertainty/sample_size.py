@@ -47,32 +47,9 @@ def plan_clusters(
 ) -> Plan:
     """Return how many clusters give an interval of a width, if new ones are like the present ones.
 
-    The width of the bootstrap interval falls with the square root of the number of clusters ([1]_,
-    ch. 6): half the width takes four times as many.
-
-    Parameters
-    ----------
-    estimator : Estimator
-    target_width : float
-        From end to end, above 0; ConfigError otherwise.
-    replicates, seed : int
-
-    References
-    ----------
-    .. [1] B. Efron and R. J. Tibshirani (1993), An introduction to the bootstrap, Chapman and
-           Hall, doi:10.1201/9780429246593.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bboxqa.agreement.alpha.levels import alpha
-    >>> from bboxqa.agreement.counts.unit_counts import unit_counts
-    >>> from bboxqa.agreement.counts.reliability_rows import from_table
-    >>> said = np.array([[0, 1, 1, 0, 2, 0, 1, 2], [0, 1, 0, 0, 2, 1, 1, 2]])
-    >>> counts = unit_counts(from_table(said, np.ones(said.shape, bool), 3))
-    >>> plan = plan_clusters(alpha(counts), 2 * plan_clusters(alpha(counts), 1.0).width)
-    >>> plan.n_clusters, plan.n_needed, plan.n_more
-    (8, 2, 0)
+    The width of the bootstrap interval falls with the square root of the number of clusters (Efron
+    and Tibshirani 1993, ch. 6): half the width takes four times as many. The target width, from end
+    to end, has to be above 0.
     """
     if not target_width > 0:
         raise ConfigError(f"target width is {target_width:g}; expected more than 0, such as 0.05")

@@ -35,22 +35,9 @@ def alpha_without_units(
 ) -> FloatArray:
     """Return alpha without each unit, (U,); NaN where it is then undefined.
 
-    A unit that stands for several is left out with all of them. Nominal and interval data take a
-    step for each value of a unit, others for each two.
-
-    Parameters
-    ----------
-    counts : UnitCounts
-    level, numbers
-        As for `alpha`, which raises the same errors.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bboxqa.agreement.counts.reliability_rows import from_table
-    >>> table = from_table(np.array([[0, 1, 1], [0, 1, 0]]), np.ones((2, 3), bool), 2)
-    >>> alpha_without_units(unit_counts(table)).round(4)
-    array([0., 0., 1.])
+    A unit that stands for several is left out with all of them. Level, numbers and errors are as
+    for `alpha`; nominal and interval data take a step for each value of a unit, others for each
+    two.
     """
     paired = counts.weight * (counts.size >= 2)
     if level == "ordinal":
@@ -74,24 +61,9 @@ def alpha_without_annotators(
     """Return alpha without each annotator, (A,); NaN where it is then undefined.
 
     Alpha of all annotators less this is the vitality of the annotator. Units that only one of the
-    others rated are no longer compared.
-
-    Parameters
-    ----------
-    data : ReliabilityData
-        No annotator twice in a unit.
-    n_annotators : int
-    level, numbers
-        As for `alpha`, which raises the same errors. Ordinal data take a step for each annotator
-        and each two values that coincide anywhere.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from bboxqa.agreement.counts.reliability_rows import from_table
-    >>> table = np.array([[0, 1, 1], [0, 1, 1], [0, 1, 0]])
-    >>> alpha_without_annotators(from_table(table, np.ones((3, 3), bool), 2), 3).round(4)
-    array([0.4444, 0.4444, 1.    ])
+    others rated are no longer compared. No annotator may be twice in a unit. Level, numbers and
+    errors are as for `alpha`; ordinal data take a step for each annotator and each two values that
+    coincide anywhere.
     """
     counts = unit_counts(data)
     marginal, lost = pairable_marginal(counts), ratings_without(data, counts, n_annotators)
@@ -111,15 +83,9 @@ def alpha_without_values(
     """Return alpha without the row and the column of each value in the coincidence matrix, (K,).
 
     Confusions with the value no longer count, while the coincidences of the others stay
-    ([1]_, ch. 12: leaving out a category). NaN where alpha is then undefined.
-
-    Parameters
-    ----------
-    counts : UnitCounts
-    level, numbers
-        As for `alpha`, which raises the same errors. Ordinal data are ranked again without each
-        value, in K steps for each two values that coincide; ratio data and user-defined distances
-        take K³.
+    ([1]_, ch. 12: leaving out a category). NaN where alpha is then undefined. Level, numbers and
+    errors are as for `alpha`; ordinal data are ranked again without each value, in K steps for each
+    two values that coincide; ratio data and user-defined distances take K³.
 
     References
     ----------
@@ -128,7 +94,6 @@ def alpha_without_values(
 
     Examples
     --------
-    >>> import numpy as np
     >>> from bboxqa.agreement.counts.reliability_rows import from_table
     >>> table = from_table(np.array([[0, 1, 1, 2], [0, 1, 0, 2]]), np.ones((2, 4), bool), 3)
     >>> alpha_without_values(unit_counts(table)).round(4)

@@ -32,14 +32,6 @@ def ranked_without_units(counts: UnitCounts) -> Remainder:
 
     With more than 2,000 different values these factors would need a large table; each unit then
     takes a step for each two values that coincide anywhere.
-
-    Examples
-    --------
-    >>> from bboxqa.agreement.counts.unit_counts import unit_counts
-    >>> from bboxqa.agreement.counts.reliability_rows import from_table
-    >>> table = from_table(np.array([[0, 1, 2], [0, 2, 2]]), np.ones((2, 3), bool), 3)
-    >>> ranked_without_units(unit_counts(table)).within
-    array([8., 0., 2.])
     """
     if counts.n_values > _MOST_RANKED:
         return _of_many_values(counts)
@@ -133,20 +125,7 @@ def _of_many_values(counts: UnitCounts) -> Remainder:
 def ranked_without_annotators(
     counts: UnitCounts, marginal: FloatArray, lost: RatingsWithout
 ) -> Remainder:
-    """Return the sums of alpha without each annotator, from the (K,) marginals of pairable values.
-
-    Examples
-    --------
-    >>> from bboxqa.agreement.counts.unit_counts import unit_counts
-    >>> from bboxqa.diagnostics.influence.lost_ratings import ratings_without
-    >>> from bboxqa.agreement.counts.reliability_rows import from_table
-    >>> table = from_table(np.array([[0, 1], [0, 2], [0, 2]]), np.ones((3, 2), bool), 3)
-    >>> counts = unit_counts(table)
-    >>> found = ranked_without_annotators(
-    ...     counts, pairable_marginal(counts), ratings_without(table, counts, 3))
-    >>> found.total, found.within
-    (array([4., 4., 4.]), array([0., 2., 2.]))
-    """
+    """Return the sums of alpha without each annotator, from the (K,) pairable marginals."""
     pairs, n_annotators = value_pairs(counts), lost.n_annotators
     together = sum_by(pairs.pair, pairs.amount * counts.weight[pairs.unit], len(pairs.first))
     parts = []
@@ -189,22 +168,7 @@ def ranked_without_values(
 ) -> Remainder:
     """Return the sums of alpha without the row and column of each value.
 
-    Parameters
-    ----------
-    marginal : (K,) float64
-    pairs : ValuePairs
-    together : (P,) float64
-        How often the values of each pair coincide, in both orders.
-
-    Examples
-    --------
-    >>> from bboxqa.agreement.counts.unit_counts import unit_counts
-    >>> from bboxqa.agreement.counts.reliability_rows import from_table
-    >>> table = from_table(np.array([[0, 1, 2], [0, 2, 2]]), np.ones((2, 3), bool), 3)
-    >>> counts = unit_counts(table)
-    >>> pairs = value_pairs(counts)
-    >>> ranked_without_values(pairable_marginal(counts), pairs, pairs.amount).total
-    array([4., 4., 2.])
+    `together` is how often the values of each pair coincide, in both orders, (P,).
     """
     # Each pair once with either of its values as the one left out, in the order of these.
     out = np.concatenate([pairs.first, pairs.second])

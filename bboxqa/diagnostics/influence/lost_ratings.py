@@ -72,17 +72,7 @@ class RatingsWithout:
 
 
 def ratings_without(data: ReliabilityData, counts: UnitCounts, n_annotators: int) -> RatingsWithout:
-    """Return what is left out with each annotator; no annotator rates a unit twice.
-
-    Examples
-    --------
-    >>> from bboxqa.agreement.counts.unit_counts import unit_counts
-    >>> from bboxqa.agreement.counts.reliability_rows import from_table
-    >>> table = from_table(np.array([[0, 1], [0, 1], [0, 2]]), np.ones((3, 2), bool), 3)
-    >>> lost = ratings_without(table, unit_counts(table), 3)
-    >>> lost.who, lost.what
-    (array([0, 0, 1, 1, 2, 2]), array([0, 1, 0, 1, 0, 2]))
-    """
+    """Return what is left out with each annotator; no annotator rates a unit twice."""
     cells = np.flatnonzero(data.state == Cell.CATEGORY)
     cells = cells[np.argsort(data.annotator[cells], kind="stable")]
     unit, value = data.unit[cells], data.value[cells].astype(np.int64)
