@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.cli import run
 from support.datasets import annotation, document, image, write
-from support.reference import shared_file
+from support.reference import data_file
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.model.settings import AgreeSettings
@@ -141,8 +141,15 @@ def test_annotators_of_a_plan_are_those_of_most_images(tmp_path):
     assert (found.n_images, found.n_annotators) == (6, 2)
 
 
+def test_simulated_annotations():
+    path = data_file("simulated.json")
+    values = json.loads(run("plan", path, "--target-width", "0.05", "--format", "json").output)
+    assert (values["n_images"], values["n_needed"]) == (60, 997)
+    assert values["n_needed"] == pytest.approx(60 * (values["width"] / 0.05) ** 2, abs=3)
+
+
 def test_real_annotations():
-    path = shared_file("lvis_double_100.json")
+    path = data_file("lvis_double_100.json")
     values = json.loads(run("plan", path, "--target-width", "0.05", "--format", "json").output)
     assert values["n_images"] == 100
     assert values["n_needed"] == pytest.approx(100 * (values["width"] / 0.05) ** 2, abs=3)

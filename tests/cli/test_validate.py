@@ -6,8 +6,9 @@ import sys
 import pytest
 from PIL import Image
 from support.cli import run, shell
+from support.datasets import write
 from support.mutants import clean, text
-from support.reference import shared_file
+from support.reference import data_file
 
 from bboxqa.rules.registry import RULES
 
@@ -303,6 +304,8 @@ def test_explain():
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
+        ("roboflow.json", {"I003": 1, "C005": 1, "Q001": 1}),
+        ("simulated.json", {"A003": 1, "I007": 1, "D001": 0, "D002": 0}),
         ("exports/cvat_boxes.json", {"B006": 1, "B001": 1}),
         ("exports/cvat_polygons.json", {"P005": 20, "S004": 1}),
         ("exports/roboflow_boxes.json", {"I003": 1, "C005": 1}),
@@ -310,14 +313,30 @@ def test_explain():
         ("lvis_double_100.json", {"D001": 0, "D002": 0}),
     ],
 )
-def test_real_exports(name, expected):
-    path = shared_file(name)
+def test_exports(name, expected):
+    path = data_file(name)
     counts = found(run("validate", path, "--output-format", "json"))
     assert {code: counts.get(code, 0) for code in expected} == expected
 
 
+def test_places_of_planted_defects(tmp_path):
+    content = json.loads(data_file("simulated.json").read_bytes())
+    records = content["annotations"]
+    records[99]["id"], records[199]["id"] = 5, 7
+    for record in records[20:40]:
+        x, y, width, height = record["bbox"]
+        bow_tie = [x, y, x + width, y + height, x + width, y, x, y + height]
+        record["segmentation"] = [bow_tie]
+    path = write(tmp_path / "planted.json", content)
+    result = run("validate", path, "--select", "I001,P005", "--max-findings", "0",
+                 "--output-format", "json")  # fmt: skip
+    listed = [(f["code"], f["ids"]["annotation"]) for f in json.loads(result.stdout)["findings"]]
+    crossed = [("P005", number) for number in range(21, 41)]
+    assert sorted(listed) == [("I001", 5), ("I001", 7), *crossed]
+
+
 def test_ids_of_the_duplicates_in_taco():
-    result = run("validate", shared_file("exports/taco.json"), "--select", "I001",
+    result = run("validate", data_file("exports/taco.json"), "--select", "I001",
                  "--output-format", "json")  # fmt: skip
     assert [f["ids"]["annotation"] for f in json.loads(result.stdout)["findings"]] == [309, 4040]
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.datasets import annotation, document, image, two_annotators, write
 from support.masks import decode, encode
-from support.reference import shared_file
+from support.reference import data_file
 
 from bboxqa.core import parallel
 from bboxqa.core.errors import DatasetError
@@ -502,7 +502,7 @@ def test_order_of_records_changes_nothing(tmp_path_factory, random):
 
 
 def test_lvis():
-    data = read_dataset(shared_file("lvis_double_100.json"))
+    data = read_dataset(data_file("lvis_double_100.json"))
     assert data.annotator_names == ("r1", "r2")
     assert (len(data.image_names), len(data.category_names), len(data.annotations)) == (
         100, 1203, 1287
@@ -524,9 +524,9 @@ def test_a_file_and_its_copy_as_two_annotators(tmp_path):
         assert own.image.tolist() == sorted(n % 3 for n in range(7))
 
 
-@pytest.mark.parametrize("name", ["cvat_polygons", "roboflow_boxes"])
-def test_real_exports_as_two_annotators(name, tmp_path):
-    path = shared_file(f"exports/{name}.json")
+@pytest.mark.parametrize("name", ["roboflow", "exports/cvat_polygons", "exports/roboflow_boxes"])
+def test_exports_as_two_annotators(name, tmp_path):
+    path = data_file(f"{name}.json")
     copy = write(tmp_path / "copy.json", path.read_bytes())
     data = read_dataset({"ann": path, "bob": copy})
     n = len(json.loads(path.read_bytes())["annotations"])

@@ -19,7 +19,7 @@ from support.datasets import (
     with_assigned,
     write,
 )
-from support.reference import WORKED, shared_file
+from support.reference import WORKED, data_file
 
 from bboxqa import BboxqaError, ConfigError, agree, read_coco
 from bboxqa.agreement.uncertainty.estimator import ALL_AGREE, NO_PAIR, NO_VARIATION, ONE_IMAGE
@@ -66,7 +66,7 @@ def _plain(value):
 
 @pytest.fixture(scope="module")
 def lvis():
-    return read_coco(shared_file("lvis_double_100.json"))
+    return read_coco(data_file("lvis_double_100.json"))
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@ import pytest
 from pycocotools import mask as pycoco
 from support import brute
 from support.datasets import write
-from support.simulated import SIMULATED, as_text, simulated
+from support.reference import data_file
+from support.simulated import as_text, simulated
 from support.validation import report_of
 
 from bboxqa import agree, read_coco
@@ -63,11 +64,11 @@ def by_definition(similarity, threshold, **more):
 
 @pytest.fixture(scope="module")
 def data():
-    return read_coco(SIMULATED)
+    return read_coco(data_file("simulated.json"))
 
 
 def test_the_file_is_what_the_program_writes():
-    assert SIMULATED.read_text("utf-8") == as_text(simulated())
+    assert data_file("simulated.json").read_text("utf-8") == as_text(simulated())
 
 
 def test_what_is_read(data):
@@ -113,5 +114,5 @@ def test_intervals(data):
 
 
 def test_it_is_sound():
-    report = report_of(SIMULATED.read_bytes())
+    report = report_of(data_file("simulated.json").read_bytes())
     assert report.counts == {"A003": 1, "I007": 1}

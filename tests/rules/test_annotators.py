@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support.reference import shared_file
+from support.reference import data_file
 from support.validation import codes, document_of, findings, report_of
 
 from bboxqa.model.findings import Severity
@@ -339,8 +339,14 @@ def test_odd_files_are_left_to_the_rules_about_structure(text):
     assert codes(text, select=("A",)) <= {"A001"}
 
 
+def test_a_list_of_who_was_asked_leaves_one_finding():
+    """Of three annotators, the one who drew nothing; not that images have two or three of them."""
+    found = findings(data_file("simulated.json").read_bytes(), select=("A",))
+    assert [finding.code for finding in found] == ["A003"]
+
+
 def test_a_real_file_with_two_annotators_has_nothing():
-    assert not findings(shared_file("lvis_double_100.json").read_bytes(), select=("A",))
+    assert not findings(data_file("lvis_double_100.json").read_bytes(), select=("A",))
 
 
 def test_folded_names_have_one_number():

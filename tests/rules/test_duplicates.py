@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from support.reference import shared_file
+from support.reference import data_file
 from support.validation import as_corners, document_of, findings
 
 from bboxqa.model.findings import Edit, Severity
@@ -195,8 +195,17 @@ def test_odd_files_are_no_trouble(text):
     assert not findings(text, select=("D",))
 
 
-def test_pairs_of_two_annotators_are_agreement():
-    text = shared_file("lvis_double_100.json").read_bytes()
+def test_only_pairs_of_one_annotator_are_repetitions():
+    content = json.loads(data_file("simulated.json").read_bytes())
+    first, last = content["annotations"][0], content["annotations"][-1]
+    twice = {**first, "id": last["id"] + 1, "bbox": [first["bbox"][0] + 1, *first["bbox"][1:]]}
+    content["annotations"].append(twice)
+    (found,) = findings(json.dumps(content), select=("D",))
+    assert (found.code, found.ids["annotation"]) == ("D002", twice["id"])
+
+
+def test_pairs_of_two_real_annotators_are_agreement():
+    text = data_file("lvis_double_100.json").read_bytes()
     records = {record["id"]: record for record in json.loads(text)["annotations"]}
     assert not findings(text, code="D001")
     assert not findings(text, code="D002")

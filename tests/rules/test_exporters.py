@@ -1,7 +1,7 @@
 """Which tool wrote a file."""
 
 import pytest
-from support.reference import shared_file
+from support.reference import data_file
 from support.validation import document_of, exact
 
 from bboxqa.rules.facts.exporters import QUIRKS, exporter
@@ -73,6 +73,8 @@ def test_odd_files_have_no_exporter(text):
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
+        ("roboflow.json", "Roboflow"),
+        ("simulated.json", None),
         ("exports/cvat_boxes.json", "CVAT"),
         ("exports/cvat_polygons.json", "CVAT"),
         ("exports/roboflow_boxes.json", "Roboflow"),
@@ -80,8 +82,8 @@ def test_odd_files_have_no_exporter(text):
         ("lvis_double_100.json", None),
     ],
 )
-def test_real_exports(name, expected):
-    assert exporter(document_of(shared_file(name).read_bytes())) == expected
+def test_exports(name, expected):
+    assert exporter(document_of(data_file(name).read_bytes())) == expected
 
 
 def test_quirks_are_sentences():

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 from support.mutants import MUTATIONS, mutant
-from support.reference import shared_file
+from support.reference import data_file
 from support.validation import report_of
 
 from bboxqa.model.findings import identities
@@ -33,8 +33,16 @@ def test_reordered_records_are_the_same_findings(code):
 
 
 @pytest.mark.parametrize(
-    "name", ["cvat_boxes.json", "cvat_polygons.json", "roboflow_boxes.json", "taco.json"]
+    "name",
+    [
+        "roboflow",
+        "simulated",
+        "exports/cvat_boxes",
+        "exports/cvat_polygons",
+        "exports/roboflow_boxes",
+        "exports/taco",
+    ],
 )
 def test_reordered_exports_are_the_same_findings(name):
-    text = shared_file(f"exports/{name}").read_text("utf-8")
+    text = data_file(f"{name}.json").read_text("utf-8")
     assert known(shuffled(text, 1)) == known(text)

@@ -1,4 +1,4 @@
-"""Expected values carried over from the worked examples, and data that may be absent."""
+"""Expected values carried over from the worked examples, and files of data."""
 
 import json
 from pathlib import Path
@@ -6,14 +6,17 @@ from pathlib import Path
 import pytest
 
 _TESTS = Path(__file__).parents[1]
-_SHARED = _TESTS.parents[1] / "shared" / "data"
+_DATA = _TESTS / "data", _TESTS.parents[1] / "shared" / "data"
 
-WORKED = json.loads((_TESTS / "data" / "worked_examples.json").read_text("utf-8"))
+WORKED = json.loads((_DATA[0] / "worked_examples.json").read_text("utf-8"))
 
 
-def shared_file(name):
-    """Return a file of the shared data, or skip the test where it is absent."""
-    path = _SHARED / name
-    if not path.is_file():
-        pytest.skip(f"{path} is not there")
-    return path
+def data_file(name):
+    """Return a file of the tests, or of data that is not in the repository.
+
+    Skip the test where that is absent; what it shows, other tests show with files of the tests.
+    """
+    for folder in _DATA:
+        if (folder / name).is_file():
+            return folder / name
+    return pytest.skip(f"{name} is not in the repository")

@@ -4,12 +4,9 @@
 """
 
 import json
-from pathlib import Path
 from random import Random
 
-__all__ = ["SIMULATED", "as_text", "simulated"]
-
-SIMULATED = Path(__file__).parents[1] / "data" / "simulated.json"
+__all__ = ["as_text", "simulated"]
 
 ANNOTATORS = ("ann", "bob", "cid")
 CATEGORIES = ("car", "bicycle", "person")
