@@ -12,7 +12,7 @@ from bboxqa.pipelines import counting
 from bboxqa.report.agreement_summary import summary
 
 OF_READING = {"annotator_key", "attribution", "filter", "join"}
-OF_VALIDATE = {"source", "images", "max_findings", "memory", "progress"}
+OF_VALIDATE = {"source", "images", "ground_truth", "max_findings", "memory", "progress"}
 
 
 def keywords(function) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def validate_project(
     project: Project, settings: ValidateSettings, images: Path | None, memory: int | None
 ) -> ValidationOutcome:
     """Validate the files of a project, and its images if their folder is given."""
-    report = validate_with(project.files, settings, images, _LISTED, memory)
+    report = validate_with(project.files, settings, images, max_findings=_LISTED, memory=memory)
     lines = "".join(f"{line}\n" for line in jsonl_lines(report))
     return ValidationOutcome(
         lines.encode("utf-8", "surrogateescape"),

@@ -25,6 +25,7 @@ _LISTED = {"text": 10, "html": 100}
 @click.command()
 @files_argument("PATH…")
 @path_option("--images", "Folder of the images: they are opened and compared with the file.", "DIR")
+@path_option("--ground-truth", "The COCO file that lists of results refer to.", "FILE")
 @click.option("--select", metavar="CODES", help="Only these rules, such as P,R0; default all.")
 @click.option("--ignore", metavar="CODES", help="Not these rules, such as I007.")
 @click.option(
@@ -201,7 +202,13 @@ def _report(
     listed = 0 if known is not None or options["write_baseline"] else limit
     with tracking() as progress:
         report = validate_with(
-            paths, settings, options["images"], listed, options["memory"], progress
+            paths,
+            settings,
+            options["images"],
+            options["ground_truth"],
+            listed,
+            options["memory"],
+            progress,
         )
     return report if known is None else baseline.new(report, known, limit)
 
@@ -237,8 +244,12 @@ def _show(report: "FoundReport", options: dict[str, Any]) -> None:
 
 def _typed(options: dict[str, Any]) -> str:
     """Return the options that decide what is found, as they are typed."""
-    deciding = ("images", "config", "select", "ignore")
-    given = [(f"--{name}", str(options[name])) for name in deciding if options[name] is not None]
+    deciding = ("images", "ground_truth", "config", "select", "ignore")
+    given = [
+        (f"--{name.replace('_', '-')}", str(options[name]))
+        for name in deciding
+        if options[name] is not None
+    ]
     return "".join(f" {name} {shlex.quote(value)}" for name, value in given)
 
 
@@ -278,9 +289,9 @@ def _fixed(
     from bboxqa.formats.inputs import list_files
     from bboxqa.pipelines.validate import fix_file
 
-    unsafe, images = options["unsafe_fixes"], options["images"]
+    unsafe, images, truth = (options[name] for name in ("unsafe_fixes", "images", "ground_truth"))
     for file in list_files(paths):
-        yield file, fix_file(file, settings, unsafe=unsafe, images=images)
+        yield file, fix_file(file, settings, unsafe=unsafe, images=images, ground_truth=truth)
 
 
 def _write_fixed(

@@ -150,6 +150,8 @@ class FileReport:
         Known habits of that tool that are not defects.
     n_images, n_annotations, n_categories : int
         Number of records, valid or not.
+    kind : str
+        What the file holds in place of annotations of objects, such as "COCO captions"; else "".
     """
 
     name: str
@@ -158,6 +160,7 @@ class FileReport:
     n_images: int
     n_annotations: int
     n_categories: int
+    kind: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,8 +217,10 @@ def identity(finding: Finding) -> str:
     True
     """
     where = finding.pointer.split("/")[1:]
-    if len(where) > 1 and where[1].isdecimal():
-        del where[1]
+    # The row of a record is behind the name of its list, or first where the file is a list.
+    row = next((place for place, part in enumerate(where[:2]) if part.isdecimal()), None)
+    if row is not None:
+        del where[row]
     file = PurePath(finding.file).as_posix()
     parts: list[Any] = [finding.code, file, finding.ids, where, finding.found]
     if finding.key:

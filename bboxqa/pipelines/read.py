@@ -2,6 +2,7 @@
 
 import shlex
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.types import Files, Progress
@@ -10,6 +11,9 @@ from bboxqa.formats.dataset.reader import read_dataset
 from bboxqa.formats.registry import format_of
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import JoinBy
+
+if TYPE_CHECKING:
+    from bboxqa.rules.facts.document import Document
 
 _LISTED = 10
 _LISTED_OF_A_RULE = 3
@@ -99,6 +103,9 @@ def read_coco(
 
 def _with_findings(error: DatasetError, memory: int | None) -> DatasetError:
     """Return the error with the findings of `validate` in place of the reader's words."""
+    from bboxqa.formats.document.tolerant import read_path
+    from bboxqa.rules.facts.document import Document
+
     lines: list[str] = []
     files: list[Path] = []
     n_left_out, all_safe = 0, True
@@ -106,7 +113,9 @@ def _with_findings(error: DatasetError, memory: int | None) -> DatasetError:
         # The rules look at COCO files only.
         if format_of(path) is not COCO:
             continue
-        found, n_found, safe = _causes(path, memory)
+        document = Document(read_path(path, memory=memory))
+        _refuse_unmeasured(document, path)
+        found, n_found, safe = _causes(document)
         if found:
             files.append(path)
             lines += found
@@ -126,7 +135,21 @@ def _with_findings(error: DatasetError, memory: int | None) -> DatasetError:
     return DatasetError(lines[:_LISTED], advice, total=len(lines) + n_left_out)
 
 
-def _causes(path: Path, memory: int | None) -> tuple[list[str], int, bool]:
+def _refuse_unmeasured(document: "Document", path: Path) -> None:
+    """Refuse a kind of file whose annotations have no boxes and categories."""
+    from bboxqa.rules.facts.file_kinds import kind_of
+
+    kind = kind_of(document)
+    if kind.name and not kind.is_measured:
+        command = f"bboxqa validate {shlex.quote(str(path))}"
+        truth = " --ground-truth ANNOTATIONS" if document.reading.is_results else ""
+        raise DatasetError(
+            [f"{path}: holds {kind.name}; expected objects with boxes, polygons or masks"],
+            f"What can be checked of it: {command}{truth}",
+        )
+
+
+def _causes(document: "Document") -> tuple[list[str], int, bool]:
     """Return what the rules find in a file of that which stops reading.
 
     Where there are no errors, a file may still be refused for a warning, such as its encoding.
@@ -140,14 +163,11 @@ def _causes(path: Path, memory: int | None) -> tuple[list[str], int, bool]:
     safe : bool
         Whether safe fixes remove all findings, as far as they were looked at.
     """
-    from bboxqa.formats.document.tolerant import read_path
     from bboxqa.model.findings import Finding, Severity
     from bboxqa.model.settings import ValidateSettings
     from bboxqa.report.findings.concise import concise_line
-    from bboxqa.rules.facts.document import Document
     from bboxqa.rules.runner import validate_documents
 
-    document = Document(read_path(path, memory=memory))
     report = validate_documents([document], ValidateSettings(select=_STOPPING), _DESCRIBED)
     errors = [each for each in report.findings if each.severity is Severity.ERROR]
     # A value that is missing is a warning where readers do without it.

@@ -30,6 +30,7 @@ def validate(
     source: AnyPath | Sequence[AnyPath] | Mapping[str, Any],
     *,
     images: AnyPath | None = None,
+    ground_truth: AnyPath | None = None,
     max_findings: int = 0,
     memory: int | None = None,
     progress: Progress | None = None,
@@ -55,6 +56,9 @@ def validate(
         Files, folders of them, or a COCO document.
     images : path, optional
         The folder of the images; without it the images are not read.
+    ground_truth : path, optional
+        The file whose images and categories lists of results refer to; without it these
+        references are not checked.
     max_findings : int
         List at most so many findings of one rule and file; 0 for all of them.
     memory : int, optional
@@ -123,10 +127,11 @@ def validate(
     )
     if isinstance(source, Mapping):
         reading = read_bytes(_encoded(source), "document")
-        documents = [_document(images, progress, (), reading)]
+        truth = _read_truth(ground_truth)
+        documents = [_document(images, truth, progress, (), reading)]
         return _report(validate_documents(documents, settings, max_findings))
     paths = [source] if isinstance(source, str | PathLike) else list(source)
-    return validate_with(paths, settings, images, max_findings, memory, progress)
+    return validate_with(paths, settings, images, ground_truth, max_findings, memory, progress)
 
 
 def _encoded(document: Mapping[str, Any]) -> bytes:
@@ -147,6 +152,7 @@ def validate_with(
     paths: Sequence[AnyPath],
     settings: ValidateSettings,
     images: AnyPath | None = None,
+    ground_truth: AnyPath | None = None,
     max_findings: int = 0,
     memory: int | None = None,
     progress: Progress | None = None,
@@ -159,7 +165,7 @@ def validate_with(
         raise DatasetError(["no file given"])
     # A file that is named twice would be reported as a copy of itself.
     files = list({file.resolve(): file for file in reversed(list_files(paths))}.values())[::-1]
-    documents = _documents(files, images, memory, progress)
+    documents = _documents(files, images, _read_truth(ground_truth), memory, progress)
     return _report(validate_documents(documents, settings, max_findings, progress))
 
 
@@ -171,6 +177,7 @@ def _report(found: FoundReport) -> Report:
 def _documents(
     files: Sequence[Path],
     images: AnyPath | None,
+    truth: RawDocument | None,
     memory: int | None,
     progress: Progress | None,
 ) -> Iterator[Document]:
@@ -188,16 +195,45 @@ def _documents(
     named = [read_path(file, memory=memory).images for file in files if several]
     on_step = None if progress is None else partial(progress, "reading")
     for file in files:
-        yield _document(images, progress, named, read_path(file, on_step, memory))
+        reading = read_path(file, on_step, memory)
+        yield _document(images, truth, progress, named, reading)
+
+
+def _read_truth(ground_truth: AnyPath | None) -> RawDocument | None:
+    """Return the file that results refer to.
+
+    Raises
+    ------
+    DatasetError
+        If there is no such file, or it has no lists of images and categories.
+    """
+    if ground_truth is None:
+        return None
+    truth = read_path(Path(ground_truth))
+    lacking = [name for name in ("images", "categories") if name not in truth.sections]
+    if lacking:
+        raise DatasetError(
+            [f"{truth.name}: has no list of {name}" for name in lacking],
+            "--ground-truth expects the COCO file that the results were made for.",
+        )
+    return truth
 
 
 def _document(
     images: AnyPath | None,
+    truth: RawDocument | None,
     progress: Progress | None,
     named: Sequence[Sequence[Any]],
     reading: RawDocument,
 ) -> Document:
-    """Return a document, with its images on disk if a folder is given."""
+    """Return a document with its images on disk, or a list of results with its ground truth."""
+    if reading.is_results:
+        return Document(reading, truth=truth)
+    if truth is not None:
+        raise DatasetError(
+            [f"{reading.name}: is no list of results, to be compared with {truth.name}"],
+            "Leave out --ground-truth, or name files of results only.",
+        )
     if images is None:
         return Document(reading)
     folder = Path(images)
@@ -208,12 +244,17 @@ def _document(
 
 
 def fix_file(
-    file: Path, settings: ValidateSettings, *, unsafe: bool, images: AnyPath | None = None
+    file: Path,
+    settings: ValidateSettings,
+    *,
+    unsafe: bool,
+    images: AnyPath | None = None,
+    ground_truth: AnyPath | None = None,
 ) -> Fixed:
     """Return what fixing one file in memory gives; nothing is written.
 
     With `unsafe`, fixes that may lose or guess something are applied as well. `images` is the
-    folder of the images.
+    folder of the images, `ground_truth` the file that results refer to.
     """
-    again = partial(_document, images, None, ())
+    again = partial(_document, images, _read_truth(ground_truth), None, ())
     return fix(again(read_path(file)), settings, unsafe=unsafe, again=again)

@@ -30,6 +30,8 @@ _FAMILIES = {
     "A": "Annotators",
     "D": "Duplicates",
     "Q": "Statistics",
+    "G": "Panoptic segments",
+    "E": "Results of detectors",
 }
 _SCOPES = {
     "record": "each record",

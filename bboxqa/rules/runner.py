@@ -6,11 +6,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from bboxqa.core.json_values import pointer_parts
+from bboxqa.core.json_values import pointer_parts, pointer_to
 from bboxqa.core.memory import gc_paused
 from bboxqa.core.text import count
 from bboxqa.core.types import Progress
 from bboxqa.core.version import __version__
+from bboxqa.formats.document.content import RESULTS_LIST
 from bboxqa.formats.document.positions import spots
 from bboxqa.model.findings import Edit, FileReport, Finding, FoundReport, Severity
 from bboxqa.model.settings import ValidateSettings
@@ -18,6 +19,7 @@ from bboxqa.rules.base.rule import Defect, Hits, LazyEdits, Rule
 from bboxqa.rules.base.selection import ignored_codes
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.exporters import QUIRKS, exporter
+from bboxqa.rules.facts.file_kinds import kind_of
 from bboxqa.rules.registry import known_rules, select
 
 _EXCERPT = 160
@@ -45,8 +47,7 @@ def apply(
     progress : callable, optional
         Called as progress(stage, done, total), where `total` is the number of rules.
     """
-    scopes = _SCOPES if document.disk is None else {*_SCOPES, "images"}
-    rules = [rule for rule in chosen_rules(settings, document.name) if rule.scope in scopes]
+    rules = _rules_of(document, settings)
     result = []
     for number, rule in enumerate(rules):
         if progress is not None:
@@ -54,6 +55,17 @@ def apply(
         result += [(rule, _summarised(hits, document)) for hits in rule.check(document, settings)]
         document.release_pages()
     return result
+
+
+def _rules_of(document: Document, settings: ValidateSettings) -> list[Rule]:
+    """Return the rules that check one file by itself, and apply to its kind."""
+    scopes = _SCOPES if document.disk is None else {*_SCOPES, "images"}
+    kind = kind_of(document)
+    return [
+        rule
+        for rule in chosen_rules(settings, document.name)
+        if rule.scope in scopes and kind.has_rule(rule.code)
+    ]
 
 
 def _summarised(hits: Hits, document: Document) -> Hits:
@@ -113,7 +125,17 @@ def describe(document: Document, raw: Iterable[tuple[Rule, Hits]], limit: int) -
         for found in map(hits.describe, range(wanted)):
             findings.append(_finding(rule, hits.severity, found, document.name))
             offsets.append(found.offset)
-    return list(_locate(document, findings, offsets))
+    placed = _locate(document, findings, offsets)
+    return list(map(_in_list, placed) if document.reading.is_results else placed)
+
+
+def _in_list(finding: Finding) -> Finding:
+    """Return a finding with pointers into a list at the top level, which has no name."""
+    name = pointer_to(RESULTS_LIST)
+    pointer, *examples = (
+        pointer.removeprefix(name) for pointer in (finding.pointer, *finding.examples)
+    )
+    return replace(finding, pointer=pointer, examples=tuple(examples))
 
 
 def _ordered(findings: Iterable[Finding]) -> list[Finding]:
@@ -183,6 +205,7 @@ def file_report(document: Document) -> FileReport:
     tool = exporter(document)
     return FileReport(
         name=document.name,
+        kind=kind_of(document).name,
         exporter=tool,
         habits=QUIRKS.get(tool or "", ""),
         n_images=len(document.images),
@@ -203,9 +226,7 @@ def validate_documents(
     files, findings, counted, kept = [], [], [], []
     rules: dict[str, Rule] = {}
     for document in documents:
-        scopes = _SCOPES if document.disk is None else {*_SCOPES, "images"}
-        chosen = chosen_rules(settings, document.name)
-        rules |= {rule.code: rule for rule in chosen if rule.scope in scopes}
+        rules |= {rule.code: rule for rule in _rules_of(document, settings)}
         raw = apply(document, settings, progress)
         counted += _counted(raw)
         files.append(file_report(document))

@@ -17,11 +17,12 @@ from bboxqa.rules.registry import RULES
 # More on demand: BBOXQA_MUTANTS=1000 pytest tests/rules/test_mutants.py
 SEEDS = int(os.environ.get("BBOXQA_MUTANTS", "30"))
 
-# What no corruption of one small file shows: other files, images on disk, sizes, statistics.
+# What no corruption of one small file of objects shows: other files and kinds of file, images on
+# disk, sizes, statistics.
 ELSEWHERE = {
     code
     for code, rule in RULES.items()
-    if rule.scope in ("files", "images") or code in ("F007", "A005") or code[0] == "Q"
+    if rule.scope in ("files", "images") or code in ("F007", "A005") or code[0] in "QGE"
 }
 
 

@@ -116,6 +116,50 @@ class Keypoints:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Scores:
+    """Results of detectors that have a score.
+
+    Attributes
+    ----------
+    row : (D,) int64
+    value : (D,) float64
+        NaN where it is not a finite number.
+    """
+
+    row: IndexArray
+    value: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Segments:
+    """The segments of panoptic annotations.
+
+    Attributes
+    ----------
+    row : (G,) int64
+        The annotation of each segment.
+    place : (G,) int64
+        Its place in the list of its annotation; -1 stands for a list that is not one.
+    id, category_id : (G,) int64
+        -1 where they are not whole numbers, written as such.
+    area : (G,) float64
+        NaN where it is not a finite number.
+    iscrowd : (G,) int8
+        -1 where it is not 0 or 1.
+    bbox : (G, 4) float64
+        x, y, width, height in pixels; NaN where they are not 4 finite numbers.
+    """
+
+    row: IndexArray
+    place: IndexArray
+    id: IndexArray
+    category_id: IndexArray
+    area: FloatArray
+    iscrowd: IntArray
+    bbox: FloatArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class AnnotationColumns:
     """The annotations of a file in its order, sound or not.
 
@@ -142,6 +186,8 @@ class AnnotationColumns:
     rings : Rings
     rles : Rles
     keypoints : Keypoints
+    scores : Scores
+    segments : Segments
     annotator : dict of str to (N,) int32
         By annotator key: indices into `annotator_names`; -1 where the key is absent.
     annotator_names : tuple of str
@@ -161,12 +207,15 @@ class AnnotationColumns:
     rings: Rings
     rles: Rles
     keypoints: Keypoints
+    scores: Scores
+    segments: Segments
     annotator: dict[str, IntArray]
     annotator_names: tuple[str, ...]
 
     def release_pages(self) -> None:
         """Release the pages of columns in files; the next access maps them again."""
-        for holder in (self, self.rings, self.rles, self.keypoints):
+        holders = (self, self.rings, self.rles, self.keypoints, self.scores, self.segments)
+        for holder in holders:
             for field in fields(holder):
                 value = getattr(holder, field.name)
                 for column in value.values() if isinstance(value, dict) else (value,):

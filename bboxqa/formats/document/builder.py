@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.core.arrays import IndexArray
 from bboxqa.core.spool import SpooledColumn, column_limit, vertex_limit
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS, ID_KEYS, annotator_name, whole_number
 from bboxqa.formats.document.annotation_columns import (
@@ -15,17 +15,21 @@ from bboxqa.formats.document.annotation_columns import (
     Keypoints,
     Rings,
     Rles,
+    Scores,
+    Segments,
 )
 from bboxqa.formats.document.outline_forms import form_of, rle_of
 from bboxqa.formats.document.raw_values import (
     MISSING,
-    NUMBERS,
     Missing,
     are_numbers,
+    boxes_of,
     column_of,
     floats,
     kinds_of,
+    numbers_of,
 )
+from bboxqa.formats.document.result_columns import scores_of, segments_of
 
 _FIELDS = (*ID_KEYS, "bbox", "area", "iscrowd", "segmentation", "keypoints", "num_keypoints")
 
@@ -38,6 +42,12 @@ _COLUMNS: dict[str, tuple[type, int]] = {
 _OF_RLES: dict[str, tuple[type, int]] = {
     "row": (np.int64, 0), "size": (np.int64, 2), "total": (np.int64, 0), "area": (np.int64, 0),
     "bounds": (np.float64, 4), "compressed": (np.bool_, 0), "problem": (np.int32, 0),
+}  # fmt: skip
+_OF_SCORES: dict[str, tuple[type, int]] = {"row": (np.int64, 0), "value": (np.float64, 0)}
+_OF_SEGMENTS: dict[str, tuple[type, int]] = {
+    "row": (np.int64, 0), "place": (np.int64, 0), "id": (np.int64, 0),
+    "category_id": (np.int64, 0), "area": (np.float64, 0), "iscrowd": (np.int8, 0),
+    "bbox": (np.float64, 4),
 }  # fmt: skip
 
 
@@ -66,6 +76,8 @@ class AnnotationsBuilder:
         self._rles = {name: column(*shape) for name, shape in _OF_RLES.items()}
         self._problems: dict[str, int] = {"": 0}
         self._keypoints = {name: column(np.int64) for name in ("row", "n_numbers", "n_visible")}
+        self._scores = {name: column(*shape) for name, shape in _OF_SCORES.items()}
+        self._segments = {name: column(*shape) for name, shape in _OF_SEGMENTS.items()}
         self._annotator = {key: column(np.int32) for key in ANNOTATOR_KEYS}
         self._names: dict[str, int] = {}
 
@@ -82,8 +94,8 @@ class AnnotationsBuilder:
             self._kind[key].add(kind)
         for key in ID_KEYS:
             self._add_ids(key, columns[key], types_of[key])
-        self._columns["bbox"].add(_boxes(columns["bbox"], types_of["bbox"]))
-        self._columns["area"].add(_numbers(columns["area"], types_of["area"]))
+        self._columns["bbox"].add(boxes_of(columns["bbox"], types_of["bbox"]))
+        self._columns["area"].add(numbers_of(columns["area"], types_of["area"]))
         iscrowd = columns["iscrowd"]
         if not (types_of["iscrowd"] == {int} and set(iscrowd) <= {0, 1}):
             iscrowd = [int(v) if v in (0, 1) else -1 for v in iscrowd]
@@ -91,6 +103,13 @@ class AnnotationsBuilder:
         self._add_keypoints(columns, types_of)
         self._add_outlines(columns["segmentation"], types_of["segmentation"])
         self._add_annotators(records, keys)
+        for key, growers, parts_of in (
+            ("score", self._scores, scores_of), ("segments_info", self._segments, segments_of),
+        ):  # fmt: skip
+            if key in keys:
+                parts = parts_of(column_of(records, key, keys))
+                for name, grower in growers.items():
+                    grower.add(parts[name] + self.n if name == "row" else parts[name])
         self.n += len(records)
 
     def _add_ids(self, key: str, column: list[Any], types: set[type]) -> None:
@@ -209,6 +228,7 @@ class AnnotationsBuilder:
     def absorb(self, columns: AnnotationColumns) -> None:
         """Append what another builder has collected from the following part of the file."""
         rings, rles, points = columns.rings, columns.rles, columns.keypoints
+        scores, segments = columns.scores, columns.segments
         codes = np.array([self._problem(text) for text in rles.problems], np.int32)
         numbers = [self._names.setdefault(n, len(self._names)) for n in columns.annotator_names]
         own_codes = np.array([*numbers, -1], np.int32)
@@ -220,6 +240,8 @@ class AnnotationsBuilder:
             (self._rles, _by_name(rles, self._rles)
              | {"row": rles.row + self.n, "problem": codes[rles.problem]}),
             (self._keypoints, _by_name(points, self._keypoints) | {"row": points.row + self.n}),
+            (self._scores, _by_name(scores, self._scores) | {"row": scores.row + self.n}),
+            (self._segments, _by_name(segments, self._segments) | {"row": segments.row + self.n}),
             (self._annotator, {key: own_codes[code] for key, code in columns.annotator.items()}),
         ):  # fmt: skip
             for name, grower in growers.items():
@@ -238,6 +260,8 @@ class AnnotationsBuilder:
             rings=Rings(**rings, offsets=offsets, xy=self._xy.done(scattered=True)),
             rles=Rles(**_done(self._rles), problems=tuple(self._problems)),
             keypoints=Keypoints(**_done(self._keypoints)),
+            scores=Scores(**_done(self._scores)),
+            segments=Segments(**_done(self._segments)),
             annotator=_done(self._annotator),
             annotator_names=tuple(self._names),
         )
@@ -249,29 +273,3 @@ def _by_name(holder: Any, names: Iterable[str]) -> dict[str, Any]:
 
 def _done(growers: dict[str, SpooledColumn]) -> dict[str, Any]:
     return {name: grower.done() for name, grower in growers.items()}
-
-
-def _boxes(column: list[Any], types: set[type]) -> FloatArray:
-    """Return boxes; NaN where a value is not four finite numbers."""
-    n = len(column)
-    boxes = None
-    if types == {list} and set(map(len, column)) <= {4}:
-        flat = list(chain.from_iterable(column))
-        if are_numbers(flat):
-            boxes = floats(flat).reshape(n, 4)
-    if boxes is None:
-        sound = [type(v) is list and len(v) == 4 and are_numbers(v) for v in column]
-        boxes = np.full((n, 4), np.nan)
-        for place in np.flatnonzero(sound).tolist():
-            boxes[place] = floats(column[place])
-    boxes[~np.isfinite(boxes).all(1)] = np.nan
-    return boxes
-
-
-def _numbers(column: list[Any], types: set[type]) -> FloatArray:
-    """Return numbers; NaN where a value is not a finite number."""
-    if not types <= NUMBERS:
-        column = [value if type(value) in NUMBERS else np.nan for value in column]
-    numbers = floats(column)
-    numbers[~np.isfinite(numbers)] = np.nan
-    return numbers

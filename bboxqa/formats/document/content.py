@@ -11,6 +11,9 @@ from bboxqa.formats.windows import Text
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 """Written by some programs at the beginning of UTF-8."""
 
+RESULTS_LIST = "annotations"
+"""The name under which the records of a list of results are kept, which has none in the file."""
+
 
 @dataclass(slots=True)
 class Section:
@@ -98,6 +101,11 @@ class RawDocument:
             self.not_utf8 = offset
             wrong = f"not UTF-8 (byte {offset:,} is 0x{self.text[offset]:02x})"
             self.encoding = self.encoding or wrong
+
+    @property
+    def is_results(self) -> bool:
+        """Whether the document is a list of results, as detectors write them."""
+        return isinstance(self.top, list) and RESULTS_LIST in self.sections
 
     def are_objects(self, name: str, start: int, stop: int) -> bool:
         """Return whether the records start:stop of a list are all objects."""

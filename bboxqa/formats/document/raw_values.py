@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from itertools import chain
 from operator import itemgetter
 from typing import Any
 
@@ -61,3 +62,29 @@ def _float(number: float) -> float:
         return float(number)
     except OverflowError:
         return math.inf if number > 0 else -math.inf
+
+
+def boxes_of(column: list[Any], types: set[type]) -> FloatArray:
+    """Return boxes; NaN where a value is not four finite numbers."""
+    n = len(column)
+    boxes = None
+    if types == {list} and set(map(len, column)) <= {4}:
+        flat = list(chain.from_iterable(column))
+        if are_numbers(flat):
+            boxes = floats(flat).reshape(n, 4)
+    if boxes is None:
+        sound = [type(v) is list and len(v) == 4 and are_numbers(v) for v in column]
+        boxes = np.full((n, 4), np.nan)
+        for place in np.flatnonzero(sound).tolist():
+            boxes[place] = floats(column[place])
+    boxes[~np.isfinite(boxes).all(1)] = np.nan
+    return boxes
+
+
+def numbers_of(column: list[Any], types: set[type]) -> FloatArray:
+    """Return numbers; NaN where a value is not a finite number."""
+    if not types <= NUMBERS:
+        column = [value if type(value) in NUMBERS else np.nan for value in column]
+    numbers = floats(column)
+    numbers[~np.isfinite(numbers)] = np.nan
+    return numbers

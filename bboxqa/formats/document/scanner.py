@@ -10,12 +10,15 @@ from bboxqa.formats.annotations.records import LISTS
 from bboxqa.formats.document.annotation_columns import AnnotationColumns
 from bboxqa.formats.document.builder import AnnotationsBuilder
 from bboxqa.formats.document.chunk import AGAIN, Chunk, StopReadingError, ValueReader
-from bboxqa.formats.document.content import RawDocument, Section
+from bboxqa.formats.document.content import RESULTS_LIST, RawDocument, Section
 from bboxqa.formats.document.plain_records import decoded_entirely
 from bboxqa.formats.document.record_list import RecordList
 from bboxqa.formats.windows import Cut, in_two_halves, next_cut, release_before
 
 _BLANK = re.compile(rb"[ \t\n\r]*")
+# The keys of a result, whose mask can make it long.
+_OF_IMAGE, _OF_RESULTS = b'"image_id"', (b'"score"', b'"caption"')
+_FIRST_RESULT = 1 << 20
 _KEY = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
@@ -72,7 +75,7 @@ class Scanner:
                 place = self._top(place + 1)
             elif self._text[place : place + 1] == b"[":
                 out.top = []
-                place = self._list("", place + 1, _NoSink())
+                place = self._top_list(place)
             else:
                 out.top, place = self._values.value(place, "")
             place = self._blank(place)
@@ -118,6 +121,18 @@ class Scanner:
                 comma, place = place, place + 1
             elif sign != b"}":
                 raise self._values.stop(place, "expected ',' or '}'")
+
+    def _top_list(self, place: int) -> int:
+        """Read a list at the top level; results of detectors are read as annotations."""
+        out, name = self._out, RESULTS_LIST
+        head = self._text[place : place + _FIRST_RESULT]
+        if _OF_IMAGE not in head or not any(key in head for key in _OF_RESULTS):
+            return self._list("", place + 1, _NoSink())
+        out.sections[name] = Section()
+        out.spans[name] = (place, place, len(self._text))
+        stop = self._list(name, place + 1, self.sinks[name])
+        out.spans[name] = (place, place, stop)
+        return stop
 
     def _key(self, place: int) -> tuple[str, int]:
         match = _KEY.match(self._text, place)

@@ -32,7 +32,7 @@ def _body(report: FoundReport) -> Iterator[str]:
 def _file(file: FileReport) -> Sequence[str]:
     counts = (file.n_images, file.n_annotations, file.n_categories)
     return (
-        escaped(file.name),
+        escaped(f"{file.name}: {file.kind}" if file.kind else file.name),
         escaped(file.exporter or "not known"),
         *(f"{number:,}" for number in counts),
     )

@@ -44,6 +44,7 @@ def _exporter(report: FoundReport) -> Any:
 def _file(file: FileReport) -> dict[str, Any]:
     return {
         "name": file.name,
+        **({"kind": file.kind} if file.kind else {}),
         "exporter": file.exporter,
         "n_images": file.n_images,
         "n_annotations": file.n_annotations,

@@ -66,9 +66,10 @@ def text_lines(report: FoundReport, *, colour: bool = False, options: str = "") 
 
 def _file(file: FileReport, paint: _Painter) -> str:
     exporter = f" ({one_line(file.exporter)})" if file.exporter else ""
+    kind = f"{one_line(file.kind)}, " if file.kind else ""
     ending = "y" if file.n_categories == 1 else "ies"
     return (
-        f"{paint(one_line(file.name), _BOLD)}{exporter}: {count(file.n_images, 'image')}, "
+        f"{paint(one_line(file.name), _BOLD)}{exporter}: {kind}{count(file.n_images, 'image')}, "
         f"{count(file.n_annotations, 'annotation')}, {file.n_categories:,} categor{ending}"
     )
 

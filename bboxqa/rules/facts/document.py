@@ -81,11 +81,19 @@ class Document:
     reading : RawDocument
     disk : ImageFolder, optional
         The image files; without them the rules of scope "images" do not run.
+    truth : RawDocument, optional
+        The file whose images and categories a list of results refers to.
     """
 
-    def __init__(self, reading: RawDocument, disk: ImageFolder | None = None) -> None:
+    def __init__(
+        self,
+        reading: RawDocument,
+        disk: ImageFolder | None = None,
+        truth: RawDocument | None = None,
+    ) -> None:
         self.reading = reading
         self.disk = disk
+        self.truth = truth
         self.name = reading.name
         self.annotations = reading.annotations
         self.locator = Locator(reading)
@@ -93,17 +101,24 @@ class Document:
 
     def without_annotations(self) -> "Document":
         """Return the same file with only its images and categories, which need little memory."""
-        return Document(replace(self.reading, annotations=AnnotationsBuilder().done()), self.disk)
+        reading = replace(self.reading, annotations=AnnotationsBuilder().done())
+        return Document(reading, self.disk, self.truth)
 
     @cached_property
     def images(self) -> Records:
         """The image records."""
-        return Records(self.reading.images)
+        return Records((self.truth or self.reading).images)
 
     @cached_property
     def categories(self) -> Records:
         """The category records."""
-        return Records(self.reading.categories)
+        return Records((self.truth or self.reading).categories)
+
+    @property
+    def lists(self) -> tuple[tuple[str, Records], ...]:
+        """The images and categories of this file, not those that its results refer to."""
+        named = (("images", self.images), ("categories", self.categories))
+        return named if self.truth is None else ()
 
     @property
     def top(self) -> Mapping[str, Any]:
@@ -115,7 +130,7 @@ class Document:
 
         If not, references to its records cannot be checked.
         """
-        reading = self.reading
+        reading = self.reading if name == "annotations" else self.truth or self.reading
         if name not in reading.sections:
             return False
         return not reading.stopped or reading.spans[name][2] < len(reading.text)

@@ -11,7 +11,7 @@ from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import value_hits
 from bboxqa.rules.base.rule import Hits, Rule
-from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.document import Document, Records
 from bboxqa.rules.ids.numbering import REFERENCES, gets_whole_id, is_unique, link, new_ids
 
 _EXPECTED = "a whole number, 0 or more"
@@ -19,8 +19,8 @@ _EXPECTED = "a whole number, 0 or more"
 
 def _ids(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     yield from _of_annotations(document)
-    for name in ("images", "categories"):
-        yield from _of_records(document, name)
+    for name, records in document.lists:
+        yield from _of_records(document, name, records)
     for key in REFERENCES:
         yield from _references(document, key)
 
@@ -34,8 +34,7 @@ def _of_annotations(document: Document) -> Iterator[Hits]:
         yield from _found(document, "annotations", "id", odd, new, new > 0)
 
 
-def _of_records(document: Document, name: str) -> Iterator[Hits]:
-    records = document.images if name == "images" else document.categories
+def _of_records(document: Document, name: str, records: Records) -> Iterator[Hits]:
     there = np.array([isinstance(v, dict) and "id" in v for v in records.values], np.bool_)
     odd = there & ~(records.exact & (records.id >= 0))
     fixable = gets_whole_id(records) & ~records.exact

@@ -1,6 +1,5 @@
 """F: the file as text and as JSON."""
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -20,7 +19,6 @@ _OTHERS = (
     (b"\x89PNG", "an image"), (b"\xff\xd8", "an image"), (b"version", "a Git LFS pointer"),
 )  # fmt: skip
 _HEAD = 2000
-_SCORE = re.compile(rb'"score"\s*:')
 _REPLACEMENT = "\ufffd".encode()
 _PLAIN = '{"images": [], "annotations": [], "categories": []}'
 
@@ -138,8 +136,6 @@ def _not_object(document: Document, _settings: ValidateSettings) -> Iterator[Hit
     if isinstance(reading.top, dict) or (reading.stopped and not is_list):
         return
     what = "a list" if is_list else shortened(reading.top)
-    if is_list and _SCORE.search(reading.text[:_HEAD]):
-        what = "a list with scores, as detectors write their results"
     message = f"top level is {what}; expected an object with images, annotations and categories"
     yield from described_hits([Defect(message, expected="an object")])
 
@@ -235,9 +231,9 @@ RULES = (
         scope="data set",
         breaks="pycocotools stops: 'annotation file format … not supported'.",
         explanation="""A COCO file is an object with the lists images, annotations and categories.
-            Detectors write their results as a list (image_id, category_id, bbox, score); such a
-            file is loaded in addition to the annotations, not in their place.""",
-        bad='[{"image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4], "score": 0.9}]',
+            A list of results (image_id, category_id, bbox, score), as detectors write it, is
+            recognised and has rules of its own.""",
+        bad='[{"image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4]}]',
         good=_PLAIN,
         check=_not_object,
     ),

@@ -5,17 +5,17 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import IndexArray
+from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.core.json_values import pointer_to, shortened
-from bboxqa.formats.annotations.records import LISTS
+from bboxqa.formats.annotations.records import ID_KEYS, LISTS
 from bboxqa.formats.document.annotation_columns import Form, Kind
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import each_or_summary, value_hits
 from bboxqa.rules.base.rule import ABSENT, Defect, Hits, Rule, described_hits
 from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.file_kinds import kind_of
 
-_REQUIRED = ("id", "image_id", "category_id")
 _NAMES = {dict: "an object", list: "a list", str: "text", bool: "true or false"}
 
 
@@ -28,7 +28,7 @@ def _list_missing(document: Document, _settings: ValidateSettings) -> Iterator[H
     reading = document.reading
     founds = []
     if isinstance(reading.top, dict):
-        for name in LISTS:
+        for name in kind_of(document).lists:
             value = reading.top.get(name)
             if name not in reading.spans and not reading.stopped:
                 message = f'key "{name}" is missing; expected a list of {name}'
@@ -51,7 +51,7 @@ def _wrong_container(document: Document, _settings: ValidateSettings) -> Iterato
     yield from described_hits(containers, Severity.WARNING)
     kinds = document.annotations.record
     yield from _not_objects(document, "annotations", np.flatnonzero(kinds != Kind.DICT), len(kinds))
-    for name, records in (("images", document.images), ("categories", document.categories)):
+    for name, records in document.lists:
         odd = [row for row, value in enumerate(records.values) if not isinstance(value, dict)]
         yield from _not_objects(document, name, np.array(odd, np.int64), len(records))
 
@@ -71,11 +71,31 @@ def _not_objects(document: Document, name: str, rows: IndexArray, total: int) ->
 def _required(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     columns = document.annotations
     objects = columns.record == Kind.DICT
-    for key in _REQUIRED:
-        missing = np.flatnonzero(objects & (columns.kind[key] == Kind.MISSING))
-        yield from value_hits(document, "annotations", key, missing, "a whole number")
+    needed = kind_of(document).required
+    for key in ID_KEYS:
+        if key in needed:
+            missing = np.flatnonzero(objects & (columns.kind[key] == Kind.MISSING))
+            yield from value_hits(document, "annotations", key, missing, "a whole number")
+    if "category_id" in needed:
+        yield from _boxless(document, objects)
+    for name, records in document.lists:
+        without = [
+            row for row, value in enumerate(records.values)
+            if isinstance(value, dict) and "id" not in value
+        ]  # fmt: skip
+        missing = np.array(without, np.int64)
+        yield from value_hits(document, name, "id", missing, "a whole number")
+
+
+def _boxless(document: Document, objects: BoolArray) -> Iterator[Hits]:
+    """Yield the annotations of objects without a box."""
+    columns = document.annotations
     no_box = objects & (columns.kind["bbox"] == Kind.MISSING)
     outlined = ~np.isin(columns.form, (Form.ABSENT, Form.EMPTY))
+    if document.reading.is_results:
+        # Detections are evaluated by their boxes, masks or keypoints.
+        no_box &= ~outlined
+        no_box[columns.keypoints.row] = False
     for missing, severity in (
         (np.flatnonzero(no_box & ~outlined), None),
         (np.flatnonzero(no_box & outlined), Severity.WARNING),
@@ -83,13 +103,6 @@ def _required(document: Document, _settings: ValidateSettings) -> Iterator[Hits]
         yield from value_hits(
             document, "annotations", "bbox", missing, "x, y, width, height", severity=severity
         )
-    for name, records in (("images", document.images), ("categories", document.categories)):
-        without = [
-            row for row, value in enumerate(records.values)
-            if isinstance(value, dict) and "id" not in value
-        ]  # fmt: skip
-        missing = np.array(without, np.int64)
-        yield from value_hits(document, name, "id", missing, "a whole number")
 
 
 def _info(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:

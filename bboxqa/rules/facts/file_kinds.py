@@ -1,0 +1,122 @@
+"""The kinds of COCO file, recognised by what their records hold, and the rules for each."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from bboxqa.rules.base.selection import is_selected
+from bboxqa.rules.facts.document import Document
+
+# Number of records that are looked at.
+_SAMPLE = 20
+
+
+@dataclass(frozen=True, slots=True)
+class FileKind:
+    """A kind of file that has the lists of COCO, or some of them.
+
+    Attributes
+    ----------
+    name : str
+        As messages say it; "" for annotations of objects.
+    rules, left_out : tuple of str
+        Beginnings of the codes of rules that apply to it, and of those that do not; the longest
+        one that fits a code decides.
+    required : tuple of str
+        The keys that each annotation needs besides those that depend on each other.
+    lists : tuple of str
+        The lists that the file needs.
+    is_measured : bool
+        Whether agreement can be measured: whether annotations have boxes and categories.
+    """
+
+    name: str
+    rules: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
+    required: tuple[str, ...] = ("id", "image_id", "category_id")
+    lists: tuple[str, ...] = ("images", "annotations", "categories")
+    is_measured: bool = False
+
+    def has_rule(self, code: str) -> bool:
+        """Return whether a rule applies to files of this kind."""
+        return is_selected(code, self.rules, self.left_out)
+
+
+_OTHER_KINDS = ("E", "G")
+"""Families of rules about kinds other than objects."""
+_TEXT = ("F", "S001", "S002", "S003", "S004", "S009")
+_IMAGES = ("S007", "S008", "I002", "I004", "I005", "I006", "M")
+_RESULTS = ("F", "S002", "S003", "S009", "I004", "I005")
+
+OBJECTS = FileKind("", ("",), _OTHER_KINDS, is_measured=True)
+LVIS = FileKind("LVIS", ("",), (*_OTHER_KINDS, "S005"), is_measured=True)
+TAO = FileKind("TAO", ("",), _OTHER_KINDS, is_measured=True)
+CAPTIONS = FileKind(
+    "COCO captions", (*_TEXT, *_IMAGES, "I001"),
+    required=("id", "image_id", "caption"), lists=("images", "annotations"),
+)  # fmt: skip
+PANOPTIC = FileKind(
+    "panoptic COCO", (*_TEXT, *_IMAGES, "C", "G"), ("C004",),
+    required=("image_id", "file_name", "segments_info"),
+)  # fmt: skip
+VIDEOS = FileKind("YouTube-VIS", ("F", "S004", "C"), ("C004",), lists=("annotations", "categories"))
+RESULTS = FileKind(
+    "COCO results",
+    (*_RESULTS, "S006", "S010", "B001", "B002", "B005", "B006", "B007", "P", "R", "E"),
+    ("F006", "R003", "R004", "R005"),
+    required=("image_id", "category_id"), lists=(),
+)  # fmt: skip
+CAPTION_RESULTS = FileKind(
+    "results of COCO captions", _RESULTS, ("F006",), required=("image_id", "caption"), lists=()
+)
+_LIST = FileKind("", ("F",))
+
+
+def kind_of(document: Document) -> FileKind:
+    """Return the kind of a file; `OBJECTS` where it has no marks of another one.
+
+    Examples
+    --------
+    >>> from bboxqa.formats.document.tolerant import read_bytes
+    >>> text = b'[{"image_id": 1, "category_id": 2, "bbox": [1, 2, 3, 4], "score": 0.5}]'
+    >>> kind_of(Document(read_bytes(text, "detections.json"))).name
+    'COCO results'
+    """
+    return document.once(_kind)
+
+
+def _kind(document: Document) -> FileKind:
+    keys = list(_keys_of_annotations(document))
+    if document.reading.is_results:
+        return _kind_of_results(keys)
+    if {"tracks", "videos"} <= document.reading.spans.keys() and _have(keys, "track_id"):
+        return TAO
+    if not any("bbox" in each or "segmentation" in each for each in keys):
+        for key, kind in (("caption", CAPTIONS), ("segments_info", PANOPTIC), ("bboxes", VIDEOS)):
+            if _have(keys, key):
+                return kind
+    images = document.images.values[:_SAMPLE]
+    marks = {"neg_category_ids", "not_exhaustive_category_ids"}
+    if len(images) and all(isinstance(image, dict) and marks <= image.keys() for image in images):
+        return LVIS
+    return OBJECTS
+
+
+def _kind_of_results(keys: list[set[str]]) -> FileKind:
+    if not _have(keys, "image_id"):
+        return _LIST
+    return CAPTION_RESULTS if _have(keys, "caption") else RESULTS
+
+
+def _keys_of_annotations(document: Document) -> Iterator[set[str]]:
+    """Yield the keys of some annotations, from all parts of the file."""
+    n_annotations = len(document.annotations)
+    for row in np.unique(np.linspace(0, n_annotations - 1, _SAMPLE).astype(int)).tolist():
+        if 0 <= row < n_annotations:
+            yield set(document.record(row))
+
+
+def _have(keys: list[set[str]], key: str) -> bool:
+    """Return whether most annotations have a key."""
+    return 2 * sum(key in each for each in keys) > len(keys)

@@ -1,0 +1,1 @@
+"""G: segments of panoptic annotations."""

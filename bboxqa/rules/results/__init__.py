@@ -1,0 +1,1 @@
+"""E: results of detectors."""

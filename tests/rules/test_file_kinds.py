@@ -1,0 +1,298 @@
+"""Kinds of COCO other than objects: how they are recognised, and what is looked for in them."""
+
+import json
+
+import numpy as np
+import pytest
+from support.cli import run
+from support.validation import codes, document_of, exact, findings
+
+from bboxqa import validate
+from bboxqa.core.errors import DatasetError
+from bboxqa.formats.document.tolerant import read_bytes
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.file_kinds import kind_of
+from bboxqa.rules.fixes import fix
+from bboxqa.rules.panoptic.examples import panoptic_example
+
+IMAGES = [
+    {"id": number, "file_name": f"{number}.jpg", "width": 100, "height": 80} for number in (1, 2, 3)
+]
+CATEGORIES = [{"id": 1, "name": "cat", "supercategory": "animal"}, {"id": 2, "name": "dog"}]
+TOP = {"info": {"year": 2017}, "licenses": [], "images": IMAGES}
+BOX = {"bbox": [10, 10, 20, 30], "area": 600, "iscrowd": 0}
+
+
+def captions(**more):
+    records = [{"id": n, "image_id": 1 + n % 3, "caption": f"cat {n}"} for n in range(1, 7)]
+    records[2] |= more
+    return exact({**TOP, "annotations": records})
+
+
+def objects(images=None, **more):
+    record = {"id": 1, "image_id": 1, "category_id": 1, **BOX}
+    document = {**TOP, "categories": CATEGORIES, "annotations": [record], **more}
+    return exact(document | ({"images": images} if images else {}))
+
+
+def lvis():
+    marks = {"neg_category_ids": [2], "not_exhaustive_category_ids": []}
+    images = [{**image, **marks} for image in IMAGES]
+    record = {"id": 1, "image_id": 1, "category_id": 1, "bbox": BOX["bbox"], "area": 600}
+    return objects(images, annotations=[record])
+
+
+def tao():
+    return objects(
+        videos=[{"id": 1, "name": "a"}],
+        tracks=[{"id": 1, "category_id": 1, "video_id": 1}],
+        annotations=[
+            {"id": 1, "image_id": 1, "category_id": 1, "track_id": 1, "video_id": 1, **BOX}
+        ],
+    )
+
+
+def videos():
+    record = {"id": 1, "video_id": 1, "category_id": 1, "bboxes": [None, [1, 2, 3, 4]]}
+    return exact({"videos": [{"id": 1}], "categories": CATEGORIES, "annotations": [record]})
+
+
+def results(*changes, n=6, **more):
+    records = [
+        {"image_id": 1 + k % 3, "category_id": 1, "bbox": [k, 5, 20, 30], "score": 0.5, **more}
+        for k in range(n)
+    ]
+    for record, change in zip(records, changes, strict=False):
+        record.update(change)
+    return json.dumps(records)
+
+
+CAPTION_RESULTS = json.dumps([{"image_id": 1, "caption": "a cat"}])
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (captions(), "COCO captions"),
+        (captions(category_id=0), "COCO captions"),
+        (panoptic_example(), "panoptic COCO"),
+        (lvis(), "LVIS"),
+        (tao(), "TAO"),
+        (videos(), "YouTube-VIS"),
+        (results(), "COCO results"),
+        (CAPTION_RESULTS, "results of COCO captions"),
+        (objects(), ""),
+        (objects(annotations=[]), ""),
+        (objects(annotations=[{"id": 1, "image_id": 1, "caption": "a cat", **BOX}]), ""),
+        ('[{"data": {"image_id": 1}, "score": 1}]', ""),
+        ("[]", ""),
+    ],
+)
+def test_the_kind_of_a_file(text, name):
+    assert kind_of(document_of(text)).name == name
+    [file] = validate(json.loads(text)).files if text[0] == "{" else [None]
+    assert file is None or file.kind == name
+
+
+@pytest.mark.parametrize("text", [captions(), panoptic_example(), videos(), results(), lvis()])
+def test_a_sound_file_of_another_kind_gives_no_finding_above_info(text):
+    assert not [found for found in findings(text) if found.severity != "info"]
+
+
+def test_references_of_captions_are_checked():
+    [found] = findings(captions(image_id=9))
+    assert (found.code, found.pointer) == ("I004", "/annotations/2/image_id")
+
+
+def test_nothing_is_written_into_captions():
+    document = Document(read_bytes(captions().encode(), "captions.json"))
+    assert fix(document, ValidateSettings(), unsafe=True).changes == ()
+
+
+def test_images_without_a_list_of_exhaustive_categories_are_not_lvis():
+    assert "S005" not in codes(lvis())
+    bare = json.loads(lvis())
+    del bare["images"][1]["neg_category_ids"]
+    assert "S005" in codes(exact(bare))
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "key"),
+    [
+        ({"score": "0.5"}, "E001", "score"),
+        ({"score": None}, "E001", "score"),
+        ({"score": 1.5}, "E002", "score"),
+        ({"score": -0.1}, "E002", "score"),
+        ({"bbox": [1, 2, 3]}, "S006", "bbox"),
+        ({"bbox": [1, 2, 0, 4]}, "B001", "bbox"),
+        ({"image_id": [1]}, "S003", "image_id"),
+    ],
+)
+def test_defects_of_results(change, code, key):
+    [found] = findings(results({}, change))
+    assert (found.code, found.pointer) == (code, f"/1/{key}")
+    assert found.spot.offset == results({}, change).index(f'"{key}": {json.dumps(change[key])}') + (
+        len(f'"{key}": ')
+    )
+
+
+def test_a_result_without_a_score_and_one_without_a_box():
+    records = json.loads(results())
+    del records[1]["score"], records[4]["bbox"]
+    found = findings(json.dumps(records))
+    pointers = [(each.code, each.pointer) for each in found]
+    assert sorted(pointers) == [("E001", "/1/score"), ("S002", "/4/bbox")]
+
+
+def test_masks_and_keypoints_need_no_box():
+    records = json.loads(results())
+    records[0]["segmentation"] = [[10, 10, 30, 10, 30, 40, 10, 40]]
+    records[1]["keypoints"] = [10, 10, 2]
+    for record in records[:2]:
+        del record["bbox"]
+    assert "S002" not in codes(json.dumps(records[:2]))
+
+
+def test_most_results_with_one_defect_are_one_finding():
+    [found] = findings(results(n=30, score=90))
+    assert (found.code, found.pointer, found.count) == ("E002", "", 30)
+    assert found.examples == ("/0/score", "/1/score", "/2/score")
+
+
+def written(folder, *texts):
+    paths = [folder / f"{letter}.json" for letter, _ in zip("abc", texts, strict=False)]
+    for path, text in zip(paths, texts, strict=True):
+        path.write_text(text)
+    return paths
+
+
+def test_results_are_compared_with_their_ground_truth(tmp_path):
+    wrong = results({"image_id": 7}, {"category_id": 3}, {"bbox": [500, 5, 20, 30]})
+    detections, truth = written(tmp_path, wrong, objects())
+    report = validate(detections, ground_truth=truth)
+    assert [(found.code, found.pointer) for found in report.findings] == [
+        ("B002", "/2/bbox"),
+        ("I004", "/0/image_id"),
+        ("I004", "/1/category_id"),
+    ]
+    assert "7" in report.findings[1].message
+    assert {found.code for found in validate(detections).findings} == set()
+
+
+def test_defects_of_the_ground_truth_are_not_those_of_the_results(tmp_path):
+    odd = objects([{**image, "id": str(image["id"])} for image in IMAGES])
+    detections, truth = written(tmp_path, results(), odd)
+    report = validate(detections, ground_truth=truth)
+    assert {found.code for found in report.findings} <= {"I005"}
+
+
+def test_ground_truth_needs_results_and_lists(tmp_path):
+    detections, truth = written(tmp_path, results(), objects())
+    with pytest.raises(DatasetError, match="no list of results"):
+        validate(truth, ground_truth=truth)
+    with pytest.raises(DatasetError, match="has no list of images"):
+        validate(detections, ground_truth=detections)
+    with pytest.raises(DatasetError, match="no such file"):
+        validate(detections, ground_truth=tmp_path / "none.json")
+
+
+def test_the_command_says_the_kind_and_takes_ground_truth(tmp_path):
+    detections, truth = written(tmp_path, results({"category_id": 3}), objects())
+    shown = run("validate", detections, "--ground-truth", truth)
+    assert shown.returncode == 1
+    assert ": COCO results, " in shown.stdout.splitlines()[0]
+    assert "category_id is 3" in shown.stdout
+    assert f"--ground-truth {truth}" in shown.stdout.splitlines()[-1]
+    page = json.loads(run("validate", detections, "--format", "json").stdout)
+    assert page["files"][0]["kind"] == "COCO results"
+
+
+def test_the_unsafe_fix_of_results_removes_records_of_no_image(tmp_path):
+    detections, truth = written(tmp_path, results({"image_id": 7}), objects())
+    run("validate", detections, "--ground-truth", truth, "--fix", "--unsafe-fixes")
+    assert json.loads((tmp_path / "a.fixed.json").read_text()) == json.loads(results())[1:]
+
+
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        (captions(), "COCO captions"),
+        (panoptic_example(), "panoptic COCO"),
+        (videos(), "YouTube-VIS"),
+        (results(), "COCO results"),
+    ],
+)
+def test_agreement_of_other_kinds_is_refused_by_name(tmp_path, text, name):
+    [path] = written(tmp_path, text)
+    refused = run("agree", path)
+    assert refused.returncode == 2
+    assert f"holds {name}; expected objects" in refused.stderr
+    assert "bboxqa validate" in refused.stderr
+
+
+def panoptic(*segments, **annotation):
+    document = json.loads(panoptic_example())
+    document["annotations"][0] |= {"segments_info": list(segments), **annotation}
+    return json.dumps(document)
+
+
+SEGMENT = {"id": 7, "category_id": 1, "area": 9, "iscrowd": 0, "bbox": [0, 0, 3, 3]}
+LIST = "/annotations/0/segments_info"
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "pointer"),
+    [
+        (panoptic(segments_info=7), "G001", LIST),
+        (panoptic(SEGMENT, 7), "G001", f"{LIST}/1"),
+        (panoptic({**SEGMENT, "id": "7"}), "G001", f"{LIST}/0/id"),
+        (panoptic({**SEGMENT, "iscrowd": 2}), "G001", f"{LIST}/0/iscrowd"),
+        (panoptic({**SEGMENT, "id": 0}), "G002", f"{LIST}/0/id"),
+        (panoptic({**SEGMENT, "id": 1 << 24}), "G002", f"{LIST}/0/id"),
+        (panoptic(SEGMENT, SEGMENT), "G002", f"{LIST}/1/id"),
+        (panoptic({**SEGMENT, "category_id": 2}), "G003", f"{LIST}/0/category_id"),
+        (panoptic({**SEGMENT, "area": 0}), "G004", f"{LIST}/0/area"),
+        (panoptic({**SEGMENT, "area": 10}), "G004", f"{LIST}/0/area"),
+        (
+            panoptic({**SEGMENT, "area": 46, "bbox": [0, 0, 9, 9]}),
+            "G004",
+            LIST,
+        ),
+    ],
+)  # fmt: skip
+def test_defects_of_segments(text, code, pointer):
+    found = findings(text, select=("G",))
+    assert [(each.code, each.pointer) for each in found] == [(code, pointer)]
+
+
+def test_an_image_may_have_no_segments():
+    document = json.loads(panoptic_example())
+    document["annotations"].append({"image_id": 1, "file_name": "b.png", "segments_info": []})
+    assert findings(json.dumps(document), select=("G",)) == []
+
+
+def test_segments_are_read_alike_in_windows_and_one_by_one():
+    rng = np.random.default_rng(3)
+    document = json.loads(panoptic_example())
+    document["annotations"] = [
+        {
+            "image_id": 1,
+            "file_name": "a.png",
+            "segments_info": [
+                {**SEGMENT, "id": int(number), "area": float(rng.uniform(1, 9))}
+                for number in rng.integers(1, 99, rng.integers(0, 9))
+            ],
+        }
+        for _ in range(3000)
+    ]
+    expected = [each for record in document["annotations"] for each in record["segments_info"]]
+    for more in ({}, {"indent": 1}):
+        text = json.dumps(document, **more).encode()
+        segments = read_bytes(text, "a.json").annotations.segments
+        assert segments.id.tolist() == [each["id"] for each in expected]
+        assert segments.area.tolist() == [each["area"] for each in expected]
+        assert segments.bbox.shape == (len(expected), 4)
+        assert segments.row[-1] == 2999 - [
+            bool(record["segments_info"]) for record in document["annotations"][::-1]
+        ].index(True)
