@@ -1,14 +1,13 @@
 """Joining files into one data set: images by file name, categories by name."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, find
+from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, find
 from bboxqa.core.errors import DatasetError, NothingToCompareError
-from bboxqa.core.memory import release_pages
 from bboxqa.core.text import clean, count
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import Image, whole_number
@@ -16,12 +15,14 @@ from bboxqa.formats.dataset.attribution import Attribution
 from bboxqa.formats.dataset.image_names import join_advice
 from bboxqa.formats.dataset.merge import IndexedAnnotations, merge
 from bboxqa.formats.dataset.versions import refuse_versions
+from bboxqa.formats.dataset.wrong_values import (
+    bad_boxes,
+    bad_outlines,
+    bad_sizes,
+    renamed_categories,
+    repeated_ids,
+)
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.outlines import Segmentations
-
-# In pixels. Beyond this, areas are not exact to a pixel; no image is as large.
-_MAX_COORDINATE = 1e9
-_CHUNK = 1 << 20
 
 
 @dataclass(slots=True)
@@ -77,7 +78,8 @@ def join(
     labels = [[_label(image) for image in file.images] for file in files]
     for file, image_labels in zip(files, labels, strict=True):
         _add_tables(joined, file, image_labels, several=len(files) > 1)
-    _check_categories(joined, files)
+    for file, problems in renamed_categories(files):
+        joined.add_shared(file, problems)
     image_names = sorted(joined.images)
     category_names = sorted(joined.categories)
     annotator_names = _sort_annotators(attribution.names)
@@ -98,18 +100,7 @@ def join(
     if len(files) > 1:
         refuse_versions(files, indexed, authors, image_names, annotator_names)
     if assigned.sum(1).max() < 2:
-        raise NothingToCompareError(
-            [
-                (
-                    f"{', '.join(file.source.name for file in files[:3])}: "
-                    f"{len(annotator_names)} annotators by {attribution.way}, "
-                    "but no image has two of them"
-                )
-            ],
-            _different_names(files)
-            if len(files) > 1
-            else "Images may list who was asked about them under the key `annotators`.",
-        )
+        raise _nothing_shared(files, attribution)
     return Dataset(
         image_names=tuple(image_names),
         image_size=_sizes(joined, image_names),
@@ -123,12 +114,21 @@ def join(
     )
 
 
-def _different_names(files: Sequence[AnnotationFile]) -> str:
-    """Return what to do where no image is in two files."""
-    advice = join_advice(files)
-    if advice:
-        return f"Images are joined by file_name: {advice}"
-    return "Images are joined by file_name; check that the names are the same in all files."
+def _nothing_shared(
+    files: Sequence[AnnotationFile], attribution: Attribution
+) -> NothingToCompareError:
+    """Return the error to raise where no image has two annotators."""
+    named = ", ".join(file.source.name for file in files[:3])
+    problem = (
+        f"{named}: {len(attribution.names)} annotators by {attribution.way}, "
+        "but no image has two of them"
+    )
+    if len(files) == 1:
+        advice = "Images may list who was asked about them under the key `annotators`."
+        return NothingToCompareError([problem], advice)
+    found = join_advice(files)
+    advice = f": {found}" if found else "; check that the names are the same in all files."
+    return NothingToCompareError([problem], f"Images are joined by file_name{advice}")
 
 
 def _sort_annotators(names: Sequence[str]) -> tuple[str, ...]:
@@ -139,37 +139,23 @@ def _sort_annotators(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(names, key=lambda name: (int(name), name)))
 
 
-def _duplicates(values: IndexArray) -> list[int]:
-    ordered = np.sort(values)
-    return np.unique(ordered[1:][ordered[1:] == ordered[:-1]]).tolist()  # type: ignore[no-any-return]
-
-
 def _ids(joined: _Joined, file: AnnotationFile, key: str, ids: Sequence[int | str]) -> IndexArray:
     """Return the ids of images or categories, and report duplicates."""
     result = np.array(ids, np.int64)
-    joined.add(file, _repeated(key, result))
+    joined.add(file, repeated_ids(key, result))
     return result
-
-
-def _repeated(key: str, ids: IndexArray) -> Iterator[str]:
-    for value in _duplicates(ids):
-        yield f"{key}: id {value} occurs more than once; expected once"
 
 
 def _add_tables(
     joined: _Joined, file: AnnotationFile, labels: Sequence[str], *, several: bool
 ) -> None:
     """Add the images and categories of one file."""
+    joined.add(file, bad_sizes(file.images))
     for image, label in zip(file.images, labels, strict=True):
         if not image.file_name and several:
             problem = f"image {image.id!r} has no file_name; expected one, since images of "
             joined.add(file, [problem + "several files are joined by it"])
         joined.images[label] = 0
-        for key, side in (("width", image.width), ("height", image.height)):
-            if side is not None and not 0 <= side <= _MAX_COORDINATE:
-                problem = f"image {image.id}: {key} is {side:g}"
-                expected = f"expected 0 or more, and at most {_MAX_COORDINATE:g} px"
-                joined.add(file, [f"{problem}; {expected}"])
         width, height = int(image.width or 0), int(image.height or 0)
         if not width or not height:
             continue
@@ -187,33 +173,12 @@ def _label(image: Image) -> str:
     return clean(image.file_name or f"(id {image.id})")
 
 
-def _check_categories(joined: _Joined, files: Sequence[AnnotationFile]) -> None:
-    """Report ids whose names differ between two files, neither of which has both names."""
-    tables: list[tuple[str, dict[int | str, str]]] = []
-    for file in files:
-        table = {category.id: clean(category.name) for category in file.categories}
-        for name, before in tables:
-            names, names_before = set(table.values()), set(before.values())
-            joined.add_shared(
-                file,
-                (
-                    f"category {number} is {label!r}; in {name} it is {before[number]!r}, and "
-                    "neither file has both names"
-                    for number, label in table.items()
-                    if label not in names_before
-                    and before.get(number, label) not in names | {label}
-                ),
-            )
-        if all(table != before for _, before in tables):
-            tables.append((file.source.name, table))
-
-
 def _index(joined: _Joined, file: AnnotationFile, labels: Sequence[str]) -> IndexedAnnotations:
     """Replace ids by indices, and report references to unknown ids."""
     columns = file.columns
     image_ids = _ids(joined, file, "images", [image.id for image in file.images])
     category_ids = _ids(joined, file, "categories", [c.id for c in file.categories])
-    joined.add(file, _repeated("annotations", columns.id))
+    joined.add(file, repeated_ids("annotations", columns.id))
     image = find(image_ids, columns.image_id)
     category = find(category_ids, columns.category_id)
     for column, place, values in (
@@ -230,48 +195,15 @@ def _index(joined: _Joined, file: AnnotationFile, labels: Sequence[str]) -> Inde
                 for row in orphans
             ),
         )
-    joined.add(file, _bad_boxes(columns.id, columns.bbox))
+    joined.add(file, bad_boxes(columns.id, columns.bbox))
     if columns.segmentation is not None:
-        joined.add(file, _bad_outlines(columns.id, columns.segmentation))
+        joined.add(file, bad_outlines(columns.id, columns.segmentation))
     of_image = np.array([joined.images[label] for label in labels], np.int32)
     of_category = np.array([joined.categories[clean(c.name)] for c in file.categories], np.int32)
     usable = np.flatnonzero((image >= 0) & (category >= 0))
     return IndexedAnnotations(
         usable, of_image[image[usable]], of_category[category[usable]], of_image
     )
-
-
-def _bad_boxes(ids: IndexArray, bbox: FloatArray) -> Iterator[str]:
-    wrong: BoolArray = (bbox[:, 2:] < 0) | (np.abs(bbox[:, 2:]) > _MAX_COORDINATE)
-    far = (np.abs(bbox[:, :2]) > _MAX_COORDINATE).any(1)
-    for row, side in np.argwhere(wrong).tolist():
-        yield (
-            f"annotation {ids[row]}: bbox {('width', 'height')[side]} is "
-            f"{bbox[row, 2 + side]:g}; expected 0 or more, and at most {_MAX_COORDINATE:g} px"
-        )
-    for row in np.flatnonzero(far).tolist():
-        yield (
-            f"annotation {ids[row]}: bbox begins at {bbox[row, 0]:g}, {bbox[row, 1]:g}; "
-            f"expected at most {_MAX_COORDINATE:g} px from 0"
-        )
-
-
-def _bad_outlines(ids: IndexArray, segmentation: Segmentations) -> Iterator[str]:
-    far = np.concatenate([np.zeros(0, np.int64), *_far(segmentation.xy)])
-    ring = np.searchsorted(segmentation.ring_offsets, far, side="right") - 1
-    owner = np.searchsorted(segmentation.part_stop, ring, side="right")
-    for row in np.unique(owner).tolist():
-        yield (
-            f"annotation {ids[row]}: a polygon has a point more than {_MAX_COORDINATE:g} px from 0"
-        )
-
-
-def _far(xy: FloatArray) -> Iterator[IndexArray]:
-    """Yield the rows of points that are too far away, in chunks to save memory."""
-    for start in range(0, len(xy), _CHUNK):
-        part = xy[start : start + _CHUNK]
-        yield start + np.flatnonzero((np.abs(part) > _MAX_COORDINATE).any(1))
-        release_pages(part)
 
 
 def _assign(

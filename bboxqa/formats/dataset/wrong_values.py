@@ -1,0 +1,92 @@
+"""Values of files that would falsify a result, as problems."""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
+from bboxqa.core.memory import release_pages
+from bboxqa.core.text import clean
+from bboxqa.formats.annotations.columns import AnnotationFile
+from bboxqa.formats.annotations.records import Image
+from bboxqa.model.outlines import Segmentations
+
+# In pixels. Beyond this, areas are not exact to a pixel; no image is as large.
+_MAX_COORDINATE = 1e9
+_CHUNK = 1 << 20
+
+
+def repeated_ids(key: str, ids: IndexArray) -> Iterator[str]:
+    """Yield a problem for each id that several records of a list have."""
+    ordered = np.sort(ids)
+    for value in np.unique(ordered[1:][ordered[1:] == ordered[:-1]]).tolist():
+        yield f"{key}: id {value} occurs more than once; expected once"
+
+
+def bad_sizes(images: Sequence[Image]) -> Iterator[str]:
+    """Yield a problem for each side that no image can have."""
+    for image in images:
+        for key, side in (("width", image.width), ("height", image.height)):
+            if side is not None and not 0 <= side <= _MAX_COORDINATE:
+                yield (
+                    f"image {image.id}: {key} is {side:g}; "
+                    f"expected 0 or more, and at most {_MAX_COORDINATE:g} px"
+                )
+
+
+def renamed_categories(
+    files: Sequence[AnnotationFile],
+) -> Iterator[tuple[AnnotationFile, list[str]]]:
+    """Yield files with ids whose names differ in another file, where neither has both names."""
+    tables: list[tuple[str, dict[int | str, str]]] = []
+    for file in files:
+        table = {category.id: clean(category.name) for category in file.categories}
+        for name, before in tables:
+            names, names_before = set(table.values()), set(before.values())
+            yield (
+                file,
+                [
+                    f"category {number} is {label!r}; in {name} it is {before[number]!r}, and "
+                    "neither file has both names"
+                    for number, label in table.items()
+                    if label not in names_before
+                    and before.get(number, label) not in names | {label}
+                ],
+            )
+        if all(table != before for _, before in tables):
+            tables.append((file.source.name, table))
+
+
+def bad_boxes(ids: IndexArray, bbox: FloatArray) -> Iterator[str]:
+    """Yield problems of boxes with negative sides, or too far away to be exact."""
+    wrong: BoolArray = (bbox[:, 2:] < 0) | (np.abs(bbox[:, 2:]) > _MAX_COORDINATE)
+    far = (np.abs(bbox[:, :2]) > _MAX_COORDINATE).any(1)
+    for row, side in np.argwhere(wrong).tolist():
+        yield (
+            f"annotation {ids[row]}: bbox {('width', 'height')[side]} is "
+            f"{bbox[row, 2 + side]:g}; expected 0 or more, and at most {_MAX_COORDINATE:g} px"
+        )
+    for row in np.flatnonzero(far).tolist():
+        yield (
+            f"annotation {ids[row]}: bbox begins at {bbox[row, 0]:g}, {bbox[row, 1]:g}; "
+            f"expected at most {_MAX_COORDINATE:g} px from 0"
+        )
+
+
+def bad_outlines(ids: IndexArray, segmentation: Segmentations) -> Iterator[str]:
+    """Yield problems of outlines with points too far away to be exact."""
+    far = np.concatenate([np.zeros(0, np.int64), *_far(segmentation.xy)])
+    ring = np.searchsorted(segmentation.ring_offsets, far, side="right") - 1
+    owner = np.searchsorted(segmentation.part_stop, ring, side="right")
+    for row in np.unique(owner).tolist():
+        yield (
+            f"annotation {ids[row]}: a polygon has a point more than {_MAX_COORDINATE:g} px from 0"
+        )
+
+
+def _far(xy: FloatArray) -> Iterator[IndexArray]:
+    """Yield the rows of points that are too far away, in chunks to save memory."""
+    for start in range(0, len(xy), _CHUNK):
+        part = xy[start : start + _CHUNK]
+        yield start + np.flatnonzero((np.abs(part) > _MAX_COORDINATE).any(1))
+        release_pages(part)
