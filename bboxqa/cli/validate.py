@@ -2,7 +2,7 @@
 
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from os import environ
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bboxqa.cli.failures import write_output
+from bboxqa.cli.fixing import show_changes, write_fixed_files
 from bboxqa.cli.options import choice_option, files_argument, memory_option, path_option
 from bboxqa.report.registry import FINDING_VIEWS, view
 
 if TYPE_CHECKING:
     from bboxqa.model.findings import FoundReport
     from bboxqa.model.settings import ValidateSettings
-    from bboxqa.rules.fixes import Fixed
 
 # People read so many findings of each rule, programs all.
 _LISTED = {"text": 10, "html": 100}
@@ -92,10 +92,10 @@ def validate(
     _check_options(paths, options)
     settings = _settings(config, options)
     if options["diff"]:
-        changed = _show_changes(paths, settings, options)
+        changed = show_changes(paths, settings, options)
         return 1 if changed and not exit_zero else 0
     if options["fix"]:
-        paths = _write_fixed(paths, settings, options)
+        paths = write_fixed_files(paths, settings, options)
     report = _report(paths, settings, options)
     if options["write_baseline"]:
         _check_examined(report)
@@ -265,50 +265,3 @@ def _check_examined(report: "FoundReport") -> None:
     records = sum(file.n_images + file.n_annotations + file.n_categories for file in report.files)
     if not records and not report.at_least(report.fail_on):
         raise DatasetError(["nothing was examined: the files have no records"])
-
-
-def _show_changes(
-    paths: tuple[Path, ...], settings: "ValidateSettings", options: dict[str, Any]
-) -> bool:
-    """Print what a fix would change; return whether it would change anything."""
-    from bboxqa.report.findings.changes import change_lines
-
-    changed = False
-    for file, fixed in _fixed(paths, settings, options):
-        changed = changed or bool(fixed.changes)
-        for line in change_lines(str(file), fixed.changes):
-            click.echo(line)
-    if not changed:
-        click.echo("Nothing to fix.", err=True)
-    return changed
-
-
-def _fixed(
-    paths: tuple[Path, ...], settings: "ValidateSettings", options: dict[str, Any]
-) -> Iterator[tuple[Path, "Fixed"]]:
-    from bboxqa.formats.inputs import list_files
-    from bboxqa.pipelines.validate import fix_file
-
-    unsafe, images, truth = (options[name] for name in ("unsafe_fixes", "images", "ground_truth"))
-    for file in list_files(paths):
-        yield file, fix_file(file, settings, unsafe=unsafe, images=images, ground_truth=truth)
-
-
-def _write_fixed(
-    paths: tuple[Path, ...], settings: "ValidateSettings", options: dict[str, Any]
-) -> tuple[Path, ...]:
-    """Write fixed files; return the files to validate afterwards."""
-    from bboxqa.core.files import check_fixed, write_fixed
-    from bboxqa.report.findings.changes import change_summary
-
-    in_place, result = options["in_place"], []
-    for file, fixed in _fixed(paths, settings, options):
-        if not fixed.changes:
-            result.append(file)
-            click.echo(f"{file}: nothing to fix", err=True)
-            continue
-        check_fixed(file, in_place=in_place, force=options["force"])
-        target = write_fixed(file, fixed.text, in_place=in_place)
-        result.append(target)
-        click.echo(f"{file}: {change_summary(fixed.changes)} → {target}", err=True)
-    return tuple(result)
