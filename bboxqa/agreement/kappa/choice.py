@@ -49,7 +49,7 @@ def choice_pairs(
     array([0.375])
     """
     blocks = (
-        _block(answers, _columns(answers, is_none, n_options))
+        _choice_block(answers, _columns(answers, is_none, n_options))
         for answers in answer_chunks(data, n_annotators)
     )
     found = pair_kappas(blocks, data, _shares)
@@ -91,7 +91,7 @@ def _shares(sums: FloatArray) -> tuple[FloatArray, FloatArray]:
     return observed, expected
 
 
-def _block(answers: AnswerPairs, columns: FloatArray) -> PairBlock:
+def _choice_block(answers: AnswerPairs, columns: FloatArray) -> PairBlock:
     cluster, pair, run = answers.runs()
     inside = np.stack([sum_by(run, column, len(pair)) for column in columns])
     whole = np.stack([sum_by(pair, column, len(answers.first)) for column in inside])

@@ -59,7 +59,7 @@ def cohen_pairs(
             _block_of_cells(cells, weights, data) for cells in cell_chunks(data, n_annotators)
         )
     else:
-        blocks = (_block(answers, weights) for answers in answer_chunks(data, n_annotators))
+        blocks = (_label_block(answers, weights) for answers in answer_chunks(data, n_annotators))
     found = pair_kappas(blocks, data, _shares)
     if len(found.table) != 1:
         return found
@@ -129,7 +129,7 @@ def _tables(
         yield start, rows, left, right
 
 
-def _block(answers: AnswerPairs, weights: FloatArray | None) -> PairBlock:
+def _label_block(answers: AnswerPairs, weights: FloatArray | None) -> PairBlock:
     n_pairs, amount = len(answers.first), answers.weight
     chance, met_left, met_right = _matched(answers, weights)
     cluster, pair, run = answers.runs()
