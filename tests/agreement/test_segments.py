@@ -282,6 +282,15 @@ def test_labels_that_are_numbers():
     assert sweep(with_gap).value_names == ("-1.5", "9", "10", BACKGROUND)
 
 
+@pytest.mark.parametrize("labels", [("1_0", "9"), ("9", "9.0"), ("9", "inf"), ("9", "sit")])
+def test_labels_that_are_not_numbers(labels):
+    first, second = labels
+    rows = [("day", "ann", "grade", 0, 5, first), ("day", "ann", "grade", 5, 10, second)]
+    ratings = sweep(build(rows, {"day": 10}))
+    assert ratings.numbers is None
+    assert ratings.value_names == labels
+
+
 def test_an_annotator_who_marked_nothing_saw_only_background():
     ratings = sweep(build([("day", "A", "s", 0, 4, "k")], {"day": 9}, annotators=["A", "B"]))
     assert (

@@ -1,7 +1,6 @@
 """Agreement over time: segments become stretches on which no annotator changes the label."""
 
 from dataclasses import dataclass, replace
-from math import isfinite
 from typing import Literal
 
 import numpy as np
@@ -10,6 +9,7 @@ from bboxqa.agreement.over_time.segment_overlaps import Overlaps, overlapping, w
 from bboxqa.core.arrays import BoolArray, IndexArray, IntArray
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import clean
+from bboxqa.model.labels import number_of
 from bboxqa.model.ratings import Ratings
 from bboxqa.model.recordings import Segments, describe, segment_problems
 from bboxqa.model.reliability import Cell, ReliabilityData
@@ -255,14 +255,11 @@ def _ratings(
         unit_names=(),
         annotator_names=segments.annotator_names,
         value_names=(*(keys[i] for i in order), *([BACKGROUND] if background else [])),
-        numbers=None if background or not numbers else np.array(sorted(numbers)),
+        numbers=None if background or not numbers else np.array(sorted(numbers), np.float64),
     )
 
 
-def _numbers(names: list[str]) -> list[float]:
-    """Return the labels as numbers, or an empty list where one is not a finite number."""
-    try:
-        numbers = [float(name) for name in names]
-    except ValueError:
-        return []
-    return numbers if all(map(isfinite, numbers)) and len(set(numbers)) == len(numbers) else []
+def _numbers(names: list[str]) -> list[int | float]:
+    """Return the labels as numbers, or an empty list where one is none or two are equal."""
+    numbers = [number for number in map(number_of, names) if number is not None]
+    return numbers if len(set(numbers)) == len(names) else []
