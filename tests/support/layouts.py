@@ -1,0 +1,95 @@
+"""Files whose boxes are written in another layout than COCO's."""
+
+import json
+
+import numpy as np
+
+SIZES = ((640, 480), (480, 640), (800, 600), (1920, 1080), (1280, 720))
+# Layout in words, code, and how it writes a box of an image.
+WRITTEN = {
+    "x1, y1, x2, y2": ("B005", lambda x, y, w, h, *_: (x, y, x + w, y + h)),
+    "x2, y2, x1, y1": ("B005", lambda x, y, w, h, *_: (x + w, y + h, x, y)),
+    "y1, x1, y2, x2": ("B005", lambda x, y, w, h, *_: (y, x, y + h, x + w)),
+    "y2, x2, y1, x1": ("B005", lambda x, y, w, h, *_: (y + h, x + w, y, x)),
+    "x1, x2, y1, y2": ("B005", lambda x, y, w, h, *_: (x, x + w, y, y + h)),
+    "y, x, height, width": ("B005", lambda x, y, w, h, *_: (y, x, h, w)),
+    "width, height, x, y": ("B005", lambda x, y, w, h, *_: (w, h, x, y)),
+    "centre-x, centre-y, width, height": (
+        "B006", lambda x, y, w, h, *_: (x + w / 2, y + h / 2, w, h)
+    ),
+    "parts of the image (0 to 1)": (
+        "B007", lambda x, y, w, h, across, down: (x / across, y / down, w / across, h / down)
+    ),
+    "percent of the image (0 to 100)": (
+        "B007", lambda x, y, w, h, across, down: (x / across * 100, y / down * 100,
+            w / across * 100, h / down * 100)
+    ),
+    "thousandths of the image (0 to 1000)": (
+        "B007", lambda x, y, w, h, across, down: (x / across * 1e3, y / down * 1e3,
+            w / across * 1e3, h / down * 1e3)
+    ),
+    "y1, x1, y2, x2 in thousandths of the image (0 to 1000)": (
+        "B007",
+        lambda x, y, w, h, across, down: (
+            y / down * 1e3, x / across * 1e3, (y + h) / down * 1e3, (x + w) / across * 1e3,
+        ),
+    ),
+    "x, y, width, height, scaled by 0.5": (
+        "B013", lambda x, y, w, h, *_: (x / 2, y / 2, w / 2, h / 2)
+    ),
+    "x, y, width, height, scaled by 2": (
+        "B013", lambda x, y, w, h, *_: (x * 2, y * 2, w * 2, h * 2)
+    ),
+}  # fmt: skip
+
+
+def document(write, *, outlines=True, areas=True, part=slice(None), seed=1):
+    """Return 60 images with boxes that `write` changes in part of them, and the true boxes."""
+    rng = np.random.default_rng(seed)
+    changed = set(range(60)[part])
+    images, annotations, truth = [], [], []
+    for number in range(60):
+        width, height = SIZES[rng.integers(len(SIZES))]
+        images.append(
+            {"id": number + 1, "file_name": f"{number:03}.jpg", "width": width, "height": height}
+        )
+        for _ in range(rng.integers(1, 7)):
+            w, h = rng.uniform(0.05, 0.4, 2) * (width, height)
+            x, y = rng.uniform(0, 1, 2) * (width - w, height - h)
+            box = [x, y, w, h] = [round(float(value), 2) for value in (x, y, w, h)]
+            truth.append(box)
+            if number in changed:
+                box = [round(float(value), 4) for value in write(x, y, w, h, width, height)]
+            annotation = {
+                "id": len(annotations) + 1, "image_id": number + 1, "bbox": box, "iscrowd": 0,
+                "category_id": int(rng.integers(1, 3)),
+                "area": round(w * h if areas else box[2] * box[3], 4),
+            }  # fmt: skip
+            if outlines:
+                annotation["segmentation"] = [[x, y, x + w, y, x + w, y + h, x, y + h]]
+            annotations.append(annotation)
+    categories = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
+    info = {"description": "boxes", "year": 2026}
+    content = {
+        "info": info, "licenses": [], "images": images, "annotations": annotations,
+        "categories": categories,
+    }  # fmt: skip
+    return json.dumps(content), truth
+
+
+def by_annotators(write, *, outlines, normal=("ann", "cid")):
+    """Return a file whose images three people annotate; `write` changes the boxes of the others."""
+
+    def plainly(*box):
+        return box[:4]
+
+    files = []
+    for name in ("ann", "bob", "cid"):
+        written = plainly if name in normal else write
+        files.append(json.loads(document(written, outlines=outlines, areas=outlines)[0]))
+        for annotation in files[-1]["annotations"]:
+            annotation["annotator"] = name
+    annotations = [annotation for file in files for annotation in file["annotations"]]
+    for number, annotation in enumerate(annotations, 1):
+        annotation["id"] = number
+    return files[0] | {"annotations": annotations}
