@@ -29,7 +29,8 @@ from bboxqa.core.files import write_atomically
 from bboxqa.core.parallel import can_fork, second_process
 from bboxqa.core.text import clean
 from bboxqa.model.settings import AgreeSettings, ValidateSettings
-from bboxqa.pipelines.agree import CountAll, agree_with, read_for
+from bboxqa.pipelines.agree import CountAll, agree_with
+from bboxqa.pipelines.read import read_for
 from bboxqa.report.agreement_summary import summary
 from bboxqa.report.result_files import write_folder
 

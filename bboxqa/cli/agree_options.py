@@ -5,7 +5,13 @@ from typing import Any, TypeVar
 
 import click
 
-from bboxqa.cli.options import choice_option, memory_option, path_option, raw_csv_option
+from bboxqa.cli.options import (
+    checks_option,
+    choice_option,
+    memory_option,
+    path_option,
+    raw_csv_option,
+)
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -93,6 +99,7 @@ _MEASURING = (
         help="Replicates for confidence intervals; default 1000, 0 for none.",
     ),
     click.option("--seed", type=int, metavar="NUMBER", help="Seed of the replicates; default 0."),
+    checks_option(),
     memory_option(),
     click.option(
         "--config",

@@ -77,6 +77,15 @@ def format_option(*choices: str) -> Callable[[_Command], _Command]:
     return click.option("--format", "output_format", type=kind, default="text", help=help_text)
 
 
+def checks_option() -> Callable[[_Command], _Command]:
+    """Return the option that measures what is refused by default."""
+    help_text = (
+        "Refuse files in which `bboxqa validate` finds boxes in another layout or many annotations "
+        "twice (default), or measure them as they are."
+    )
+    return click.option("--checks/--no-checks", default=None, help=help_text)
+
+
 def raw_csv_option() -> Callable[[_Command], _Command]:
     """Return the option that keeps cells of CSV as they are."""
     help_text = (

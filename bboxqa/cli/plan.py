@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.options import agree_settings, files_argument, format_option
+from bboxqa.cli.options import agree_settings, checks_option, files_argument, format_option
 
 if TYPE_CHECKING:
     from bboxqa.pipelines.plan import ImagePlan
@@ -36,6 +36,7 @@ _FEW = 20
 @click.option("--annotator-key", metavar="KEY", help="Key on annotations that names the annotator.")
 @click.option("--bootstrap", type=int, metavar="NUMBER", help="Replicates; default 1000.")
 @click.option("--seed", type=int, metavar="NUMBER", help="Seed of the replicates; default 0.")
+@checks_option()
 @click.option("--config", metavar="FILE", help="Settings of `agree` in TOML, or a bundled name.")
 @format_option("text", "json")
 def plan(
@@ -58,8 +59,8 @@ def plan(
     Exit code 0: planned. 2: could not plan or run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
     from bboxqa.cli.console import tracking
-    from bboxqa.pipelines.agree import read_for
     from bboxqa.pipelines.plan import plan_images
+    from bboxqa.pipelines.read import read_for
 
     if not paths:
         raise click.UsageError("no file given; try: bboxqa plan export.json --target-width 0.05")

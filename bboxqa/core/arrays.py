@@ -131,7 +131,10 @@ def find(known: IndexArray, wanted: IndexArray) -> IndexArray:
     """
     if len(known) == 0:
         return np.full(len(wanted), -1)
-    # Nearly all files have their records in ascending order.
+    # Nearly all files have their records in ascending order, and many number them without gaps.
+    if (known[1:] == known[:-1] + 1).all():
+        inside = (wanted >= known[0]) & (wanted <= known[-1])
+        return np.where(inside, wanted - known[0], -1)
     if (known[1:] >= known[:-1]).all():
         place = np.minimum(np.searchsorted(known, wanted), len(known) - 1)
     else:

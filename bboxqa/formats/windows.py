@@ -12,6 +12,9 @@ from bboxqa.core.parallel import LONG, can_fork, second_process
 Text = bytes | mmap.mmap
 Cut = re.Match[bytes]
 
+ANNOTATIONS = re.compile(rb'"annotations"\s*:\s*\[')
+"""Where the list of annotations begins; an inner list may have the same name."""
+
 BETWEEN_RECORDS = re.compile(rb"\}\s*,\s*\{")
 """Where one object of a list ends and the next begins; a string can contain the same bytes."""
 

@@ -43,6 +43,9 @@ class AgreeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     join : {"path", "name", "stem"}
         What of their file names joins images of several files: all of it, the part behind the
         last folder, or this part without its suffix and the mark of Roboflow.
+    checks : bool
+        Whether files are refused of which `validate` finds that boxes are in another layout, or
+        many annotations twice.
     """
 
     similarity: str = "bbox"
@@ -59,6 +62,7 @@ class AgreeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     attribution: Attribution | None = None
     filter: str | None = None
     join: JoinBy = "path"
+    checks: bool = True
 
 
 class ValidateSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

@@ -15,6 +15,7 @@ from bboxqa.matching.match import check_matcher
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.results import AgreementResult
 from bboxqa.model.settings import AgreeSettings, EmptyImages, Missing
+from bboxqa.pipelines.checks import check_boxes
 from bboxqa.pipelines.counting import (
     AgreementCounts,
     ImagePart,
@@ -22,7 +23,7 @@ from bboxqa.pipelines.counting import (
     count_sequentially,
 )
 from bboxqa.pipelines.notes import image_notes
-from bboxqa.pipelines.read import read_coco
+from bboxqa.pipelines.read import read_for
 from bboxqa.pipelines.settings import agree_settings_from
 from bboxqa.pipelines.threshold_results import threshold_results
 
@@ -43,6 +44,7 @@ def agree(
     bootstrap: int = 1000,
     seed: int = 0,
     min_alpha: float | None = None,
+    checks: bool = True,
     memory: int | None = None,
     progress: Progress | None = None,
     **unknown: Never,
@@ -74,6 +76,8 @@ def agree(
         Seed of the replicates.
     min_alpha : float, optional
         Images with an alpha below it are marked in `result.images`.
+    checks : bool
+        Whether boxes in another layout than x, y, width, height in pixels are refused.
     memory : int, optional
         Limits the bytes that comparing takes: images are then compared part by part. The result
         is the same.
@@ -89,7 +93,8 @@ def agree(
     ConfigError
         If a setting is not known, has a wrong type, or contradicts another.
     DatasetError
-        If the annotations do not have what the similarity compares.
+        If the annotations do not have what the similarity compares, or their boxes are in another
+        layout.
     TypeError
         If the data are not a `Dataset` but, for instance, the name of a file.
 
@@ -128,9 +133,12 @@ def agree(
             "bootstrap": bootstrap,
             "seed": seed,
             "min_alpha": min_alpha,
+            "checks": checks,
             **unknown,
         }
     )
+    if settings.checks and not needs_outlines(settings.similarity):
+        check_boxes(data)
     return agree_with(data, settings, memory=memory, progress=progress)
 
 
@@ -144,32 +152,10 @@ def agree_files(
 ) -> AgreementResult:
     """Read files and measure how far their annotators agree, with checked settings.
 
-    Parameters are as those of `read_coco` and `agree`.
+    Files that would give a false result are refused with the findings of `validate`.
     """
     data = read_for(source, settings, memory=memory, digest=digest, progress=progress)
     return agree_with(data, settings, memory=memory, progress=progress)
-
-
-def read_for(
-    source: Files,
-    settings: AgreeSettings,
-    *,
-    memory: int | None = None,
-    digest: bool = True,
-    progress: Progress | None = None,
-) -> Dataset:
-    """Return the data set of files, with outlines only if the similarity needs them."""
-    return read_coco(
-        source,
-        annotator_key=settings.annotator_key,
-        attribution=settings.attribution,
-        segmentation=needs_outlines(settings.similarity),
-        pattern=settings.filter,
-        join=settings.join,
-        digest=digest,
-        memory=memory,
-        progress=progress,
-    )
 
 
 def agree_with(

@@ -1,20 +1,25 @@
 """Reading data sets; a file that is refused is refused with the findings of the rules."""
 
 import shlex
-from pathlib import Path
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.types import Files, Progress
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.dataset.reader import read_dataset
+from bboxqa.formats.document.tolerant import read_path
 from bboxqa.formats.registry import format_of
+from bboxqa.geometry.similarities.registry import needs_outlines
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.settings import JoinBy
-from bboxqa.pipelines.causes import causes
+from bboxqa.model.settings import AgreeSettings, JoinBy
+from bboxqa.pipelines.causes import STOPPING, causes
+from bboxqa.pipelines.checks import check_files
+from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.file_kinds import kind_of
 
 if TYPE_CHECKING:
-    from bboxqa.rules.facts.document import Document
+    from pathlib import Path
 
 _LISTED = 10
 _FILES_NAMED = 3
@@ -76,18 +81,51 @@ def read_coco(
     >>> data.annotator_names, len(data.annotations)
     (('Ann1', 'Ann2', 'Ann3'), 9)
     """
+    return _read(
+        source,
+        memory,
+        annotator_key=annotator_key,
+        attribution=attribution,
+        segmentation=segmentation,
+        pattern=pattern,
+        join_by=join,
+        digest=digest,
+        progress=progress,
+    )
+
+
+def read_for(
+    source: Files,
+    settings: AgreeSettings,
+    *,
+    memory: int | None = None,
+    digest: bool = True,
+    progress: Progress | None = None,
+) -> Dataset:
+    """Return the data set of files, checked for what would falsify agreement in it.
+
+    Outlines are read only if the similarity needs them.
+    """
+    outlines = needs_outlines(settings.similarity)
+    check = partial(check_files, boxes=not outlines, memory=memory) if settings.checks else None
+    return _read(
+        source,
+        memory,
+        annotator_key=settings.annotator_key,
+        attribution=settings.attribution,
+        segmentation=outlines,
+        pattern=settings.filter,
+        join_by=settings.join,
+        digest=digest,
+        progress=progress,
+        check=check,
+    )
+
+
+def _read(source: Files, memory: int | None, **options: Any) -> Dataset:
+    """Return the data set of files, or raise what the rules find in those that are refused."""
     try:
-        return read_dataset(
-            source,
-            annotator_key=annotator_key,
-            attribution=attribution,
-            segmentation=segmentation,
-            pattern=pattern,
-            join_by=join,
-            digest=digest,
-            memory=memory,
-            progress=progress,
-        )
+        return read_dataset(source, memory=memory, **options)
     except DatasetError as error:
         if not any(error.files):
             raise
@@ -96,9 +134,6 @@ def read_coco(
 
 def _with_findings(error: DatasetError, memory: int | None) -> DatasetError:
     """Return the error with the findings of `validate` in place of the reader's words."""
-    from bboxqa.formats.document.tolerant import read_path
-    from bboxqa.rules.facts.document import Document
-
     lines: list[str] = []
     files: list[Path] = []
     n_left_out, all_safe = 0, True
@@ -108,12 +143,12 @@ def _with_findings(error: DatasetError, memory: int | None) -> DatasetError:
             continue
         document = Document(read_path(path, memory=memory))
         _refuse_unmeasured(document, path)
-        found, n_found, safe = causes(document)
-        if found:
+        found = causes(document, STOPPING)
+        if found.lines:
             files.append(path)
-            lines += found
-            n_left_out += n_found - len(found)
-            all_safe &= safe
+            lines += found.lines
+            n_left_out += found.n_found - len(found.lines)
+            all_safe &= found.fix == "safe" and found.is_complete
     if not files:
         return error
     # What concerns the annotators or several files is not in the content of one.
@@ -128,10 +163,8 @@ def _with_findings(error: DatasetError, memory: int | None) -> DatasetError:
     return DatasetError(lines[:_LISTED], advice, total=len(lines) + n_left_out)
 
 
-def _refuse_unmeasured(document: "Document", path: Path) -> None:
+def _refuse_unmeasured(document: Document, path: "Path") -> None:
     """Refuse a kind of file whose annotations have no boxes and categories."""
-    from bboxqa.rules.facts.file_kinds import kind_of
-
     kind = kind_of(document)
     if kind.name and not kind.is_measured:
         command = f"bboxqa validate {shlex.quote(str(path))}"

@@ -305,7 +305,7 @@ def test_ctrl_c_leaves_nothing_behind(tmp_path):
     script = (
         "import sys, bboxqa.pipelines.agree as agree\n"
         "def interrupted(*_, **__): raise KeyboardInterrupt\n"
-        "agree.read_coco = interrupted\n"
+        "agree.read_for = interrupted\n"
         "from bboxqa.cli import main\n"
         f"sys.argv = ['bboxqa', 'agree', 'x.json', '--out', {str(tmp_path / 'out')!r}]\n"
         "main()\n"

@@ -103,7 +103,7 @@ def test_signals_that_are_ignored_stay_ignored(tmp_path):
         "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
         "import bboxqa.pipelines.agree as agree\n"
         "def hung_up(*_, **__): os.kill(os.getpid(), signal.SIGHUP); raise SystemExit(7)\n"
-        "agree.read_coco = hung_up\n"
+        "agree.read_for = hung_up\n"
         "from bboxqa.cli import main\n"
         "sys.argv = ['bboxqa', 'agree', 'x.json']\n"
         "main()\n"

@@ -178,7 +178,7 @@ def coco(rows, *, ids=lambda n: n, turn=None, change=lambda box: box):
             annotation(ids(n), i + 1, c + 1, change(np.array(box)).tolist(), rater=f"r{a}")
             for n, (i, a, c, box) in enumerate(rows)
         ],
-        [image(i + 1, annotators=["r0", "r1", "r2"]) for i in range(12)],
+        [image(i + 1, width=500, height=500, annotators=["r0", "r1", "r2"]) for i in range(12)],
         [{"id": c + 1, "name": f"c{c}"} for c in range(3)],
     )
     if turn is not None:

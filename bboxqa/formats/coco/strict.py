@@ -21,10 +21,9 @@ from bboxqa.formats.annotations.records import (
 )
 from bboxqa.formats.format import Format
 from bboxqa.formats.opening import named_errors
-from bboxqa.formats.windows import Cut, in_two_halves, next_cut, release_before
+from bboxqa.formats.windows import ANNOTATIONS, Cut, in_two_halves, next_cut, release_before
 from bboxqa.model.annotations import Source
 
-_ANNOTATIONS = re.compile(rb'"annotations"\s*:\s*\[')
 _END = re.compile(rb"\s*\]")
 # Put in front of the rest of the list, to recognise it.
 _MARK = b'"the list that was cut"'
@@ -134,7 +133,7 @@ def _read_fast(
     The part of the list after the last window that decodes is decoded together with the beginning
     of the file, as one document.
     """
-    opening = _ANNOTATIONS.search(text)
+    opening = ANNOTATIONS.search(text)
     if opening is None:
         raise _MalformedError
     first = opening.end()

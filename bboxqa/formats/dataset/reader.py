@@ -12,13 +12,15 @@ from bboxqa.core.types import AnyPath, Files, Progress
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
 from bboxqa.formats.coco.strict import COCO
-from bboxqa.formats.dataset.attribution import attribute
+from bboxqa.formats.dataset.attribution import Attribution, attribute
 from bboxqa.formats.dataset.image_names import with_join_names
 from bboxqa.formats.dataset.join import join
 from bboxqa.formats.inputs import list_files
 from bboxqa.formats.registry import format_of, suffixes
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import JoinBy
+
+Check = Callable[[Sequence[Path], Sequence[AnnotationFile], Attribution], None]
 
 
 def _names_of(files: Sequence[Path]) -> list[str]:
@@ -59,8 +61,12 @@ def read_dataset(
     digest: bool = True,
     memory: int | None = None,
     progress: Progress | None = None,
+    check: Check | None = None,
 ) -> Dataset:
     """Return the data set of one or several files; see `bboxqa.read_coco`.
+
+    `check` is called with the paths, what was read of each file, and who annotated what; it raises
+    an error for files that are not to be measured.
 
     Raises
     ------
@@ -94,6 +100,8 @@ def read_dataset(
     read = with_join_names(_read_all(files, read_one), join_by)
     check_memory(str(files[0]), sum(len(each.columns.id) for each in read), memory)
     attributed = attribute(read, names, annotator_key=annotator_key, way=attribution)
+    if check is not None:
+        check(files, read, attributed)
     data = join(read, files, attributed, memory)
     del read
     trim_memory()

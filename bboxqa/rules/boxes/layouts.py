@@ -10,22 +10,16 @@ from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import summary_defect
 from bboxqa.rules.base.rule import Hits, LazyEdits, Rule, described_hits
-from bboxqa.rules.facts.box_layout import Diagnosis, diagnose, swapped_images
-from bboxqa.rules.facts.box_readings import Layout, Numbers
+from bboxqa.rules.facts.box_layout import (
+    EXPECTED_LAYOUT,
+    Diagnosis,
+    diagnose,
+    swapped_images,
+)
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import rounded_number, rounded_values
 
 Check = Callable[[Document, ValidateSettings], Iterable[Hits]]
-_EXPECTED = "x, y, width, height in pixels"
-
-
-def _code(layout: Layout) -> str:
-    """Return the code of the rule that reports a layout."""
-    if layout.unit:
-        return "B007"
-    if layout.scale != (1, 1):
-        return "B013"
-    return "B006" if layout.numbers is Numbers.CENTRE else "B005"
 
 
 def _layout(code: str) -> Check:
@@ -33,7 +27,7 @@ def _layout(code: str) -> Check:
 
     def check(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         diagnosis = document.once(diagnose)
-        if diagnosis is None or _code(diagnosis.layout) != code:
+        if diagnosis is None or diagnosis.code != code:
             return
 
         def edits() -> Iterator[Edit]:
@@ -42,15 +36,12 @@ def _layout(code: str) -> Check:
             if diagnosis.layout.unit:
                 yield from _scaled(document, diagnosis)
 
-        where = f" {diagnosis.where}" if diagnosis.where else ""
-        order = "" if diagnosis.is_certain else ", or with y before x"
         found = summary_defect(
-            f"boxes{where} look like {diagnosis.layout}{order}: {diagnosis.evidence}; "
-            f"expected {_EXPECTED}",
+            diagnosis.message,
             "annotations",
             diagnosis.rows,
             "bbox",
-            expected=_EXPECTED,
+            expected=EXPECTED_LAYOUT,
             edits=LazyEdits(edits) if diagnosis.is_certain else (),
         )
         yield from described_hits([found])

@@ -22,7 +22,13 @@ from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.base.selection import is_applied
 from bboxqa.rules.facts.authorship import authorship
 from bboxqa.rules.facts.box_layout import in_other_layout
-from bboxqa.rules.facts.box_overlaps import BoxColumn, Columns, first_equal, overlapping
+from bboxqa.rules.facts.box_overlaps import (
+    BoxColumn,
+    Columns,
+    are_many,
+    first_equal,
+    overlapping,
+)
 from bboxqa.rules.facts.document import Document
 
 
@@ -144,7 +150,9 @@ def _exact(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
             key=_key(ids),
         )
 
-    yield from hits(earlier >= 0, describe)
+    repeats = earlier >= 0
+    many = are_many(int(repeats.sum()), len(earlier))
+    yield from hits(repeats, describe, Severity.ERROR if many else None)
 
 
 def _key(ids: Iterable[Any]) -> str:
@@ -217,7 +225,8 @@ RULES = (
             of the two, and recall and AP fall.""",
         explanation="""Two annotations of one image are equal in all keys except the id, keys
             unknown to COCO included. They come from joining overlapping files, importing twice, or
-            copy and paste. The fix removes all but the first.""",
+            copy and paste. It is an error if a twentieth of the annotations or more repeat another:
+            agreement and counts are then wrong. The fix removes all but the first.""",
         bad={"annotations": [{}, {}]},
         good={"annotations": [{"rater": "ann"}, {"rater": "bob"}]},
         check=_exact,

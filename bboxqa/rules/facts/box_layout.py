@@ -12,7 +12,7 @@ from bboxqa.core.text import count
 from bboxqa.rules.facts.box_readings import Layout, Numbers
 from bboxqa.rules.facts.boxes import Boxes, boxes_of
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.image_bounds import row_max, row_min
+from bboxqa.rules.facts.image_bounds import row_min
 from bboxqa.rules.facts.image_evidence import of_images
 from bboxqa.rules.facts.image_extents import inside, sized_boxes
 from bboxqa.rules.facts.layout_evidence import (
@@ -36,6 +36,8 @@ _SLACK = 0.01
 # Numbers from 0 to 100 or 1000 may be pixels, unless they fill that range in many images.
 _FILLED = 0.9
 _MANY_BOXES = 30
+
+EXPECTED_LAYOUT = "x, y, width, height in pixels"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -66,6 +68,26 @@ class Diagnosis:
     concerned: BoolArray
     where: str = ""
     is_certain: bool = True
+
+    @property
+    def code(self) -> str:
+        """The code of the rule that reports the layout."""
+        layout = self.layout
+        if layout.unit:
+            return "B007"
+        if layout.scale != (1, 1):
+            return "B013"
+        return "B006" if layout.numbers is Numbers.CENTRE else "B005"
+
+    @property
+    def message(self) -> str:
+        """What was found and what was expected, in one line."""
+        where = f" {self.where}" if self.where else ""
+        order = "" if self.is_certain else ", or with y before x"
+        return (
+            f"boxes{where} look like {self.layout}{order}: {self.evidence}; "
+            f"expected {EXPECTED_LAYOUT}"
+        )
 
 
 def diagnose(document: Document) -> Diagnosis | None:
@@ -202,27 +224,21 @@ def _diagnosis(
 
 def _of_range(boxes: Boxes, unit: float) -> Iterator[Diagnosis]:
     """Yield the diagnosis of boxes whose numbers lie between 0 and `unit` in larger images."""
-    bbox, size = boxes.bbox, boxes.size
-    n_rows, stop = len(bbox), unit * (1 + _SLACK)
-
-    def is_within(rows: slice) -> BoolArray:
-        result: BoolArray = boxes.has_box[rows] & (row_max(bbox[rows]) <= stop)
-        return result & (row_min(bbox[rows]) >= -_SLACK * unit)
-
-    within = rows_where(n_rows, is_within)
-    if not within.any():
+    sized = boxes.has_box & (boxes.shorter_side >= _LARGER_THAN[unit])
+    within = sized & (boxes.largest <= unit * (1 + _SLACK))
+    rows = np.flatnonzero(within)
+    rows = rows[row_min(boxes.bbox[rows]) >= -_SLACK * unit]
+    total = int(sized.sum())
+    if len(rows) == 0:
         return
-    sized = boxes.has_box & rows_where(
-        n_rows, lambda rows: row_min(size[rows]) >= _LARGER_THAN[unit]
-    )
-    within &= sized
-    rows, total = np.flatnonzero(within), int(sized.sum())
     if len(rows) >= _NEARLY_ALL * total:
-        if len(rows) and _is_unit(boxes, rows, unit):
+        if _is_unit(boxes, rows, unit):
             text = f"{len(rows):,} of {total:,} lie between 0 and {unit:g}, "
             text += "and their images are larger"
-            yield _in_units(boxes, rows, unit, text, np.ones(n_rows, np.bool_))
+            yield _in_units(boxes, rows, unit, text, np.ones(len(boxes), np.bool_))
     elif unit == 1.0:
+        within[:] = False
+        within[rows] = True
         yield from _unit_parts(boxes, sized, within)
 
 

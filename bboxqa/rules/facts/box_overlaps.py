@@ -21,6 +21,9 @@ _SLACK = 1e-9
 # An odd multiplier with random bits mixes all bits of the hash (2**64 / golden ratio).
 _MIXER = np.uint64(0x9E3779B97F4A7C15)
 
+# Fewer repeats, or a smaller share of them, come from copying a box by accident.
+_FEW_REPEATS, _FEW_OF_ALL = 5, 0.05
+
 
 class Overlaps(NamedTuple):
     """Part of the result of a search for overlapping boxes.
@@ -106,6 +109,11 @@ def _suspects(n_rows: int, columns: Columns) -> IndexArray:
 def _among(ordered: NDArray[np.uint64], keys: NDArray[np.uint64]) -> BoolArray:
     found: BoolArray = ordered[np.minimum(np.searchsorted(ordered, keys), len(ordered) - 1)] == keys
     return found
+
+
+def are_many(n_repeats: int, n_annotations: int) -> bool:
+    """Return whether so many annotations repeat another that results of the file are wrong."""
+    return n_repeats >= max(_FEW_REPEATS, _FEW_OF_ALL * n_annotations)
 
 
 def overlapping(

@@ -7,6 +7,7 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from bboxqa.formats.document.annotation_columns import Form
 from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.image_bounds import row_max, row_min
 
 
 class Boxes:
@@ -37,7 +38,7 @@ class Boxes:
         self,
         bbox: FloatArray,
         size: FloatArray,
-        image: IndexArray,
+        image: IndexArray | IntArray,
         n_images: int,
         author: IntArray,
         names: tuple[str, ...],
@@ -63,6 +64,16 @@ class Boxes:
         """(N,) bool: whether the box is four finite numbers with width and height above 0."""
         sound: BoolArray = (self.bbox[:, 2] > 0) & (self.bbox[:, 3] > 0)
         return sound
+
+    @cached_property
+    def largest(self) -> FloatArray:
+        """(N,) float64: the largest number of each box."""
+        return row_max(self.bbox)
+
+    @cached_property
+    def shorter_side(self) -> FloatArray:
+        """(N,) float64: the shorter side of the image of each box in pixels."""
+        return row_min(self.size)
 
 
 def boxes_of(document: Document) -> Boxes:

@@ -6,7 +6,6 @@ from bboxqa.core.arrays import BoolArray, FloatArray
 from bboxqa.core.blocks import rows_where
 from bboxqa.rules.facts.boxes import Boxes
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.image_bounds import overshoot, row_max
 
 # How far boxes drawn by hand may extend beyond their image.
 _PART_OF_SIDE = 0.02
@@ -29,9 +28,9 @@ def has_size(boxes: Boxes | Document) -> BoolArray:
 
 def inside(bbox: FloatArray, size: FloatArray) -> BoolArray:
     """Return which boxes lie inside their images, up to the inaccuracy of drawing."""
-    beyond = overshoot(bbox, size) - np.tile(_PART_OF_SIDE * size, 2)
-    result: BoolArray = row_max(beyond) <= _PIXELS
-    return result
+    slack = _PART_OF_SIDE * size + _PIXELS
+    result = (bbox[:, :2] >= -slack) & (bbox[:, :2] + bbox[:, 2:] - size <= slack)
+    return result[:, 0] & result[:, 1]
 
 
 def are_doubtful(document: Document) -> bool:

@@ -1,0 +1,46 @@
+"""A sample of the annotations of a file, with outlines and areas."""
+
+import json
+import mmap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from bboxqa.formats.document.annotation_columns import AnnotationColumns
+from bboxqa.formats.document.builder import AnnotationsBuilder
+from bboxqa.formats.windows import ANNOTATIONS, BETWEEN_RECORDS, Text
+
+_PIECES = 32
+_PIECE = 1 << 14
+
+
+def sample_annotations(path: Path) -> AnnotationColumns:
+    """Return annotations from places spread evenly over a file; all of a file up to 500 kB."""
+    builder = AnnotationsBuilder()
+    with (
+        path.open("rb") as file,
+        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as text,
+    ):
+        for records in _pieces(text):
+            builder.add(records)
+    return builder.done()
+
+
+def _pieces(text: Text) -> Iterator[list[Any]]:
+    opening = ANNOTATIONS.search(text)
+    begin = -1 if opening is None else text.find(b"{", opening.end())
+    step = (len(text) - begin) // _PIECES
+    decode = json.JSONDecoder().raw_decode
+    while begin >= 0:
+        end = BETWEEN_RECORDS.search(text, begin + _PIECE)
+        stop = begin + _PIECE * _PIECES if end is None else end.start() + 1
+        try:
+            # Text behind the end of the list is not looked at.
+            records, _ = decode(f"[{text[begin:stop].decode()}]")
+            yield [each for each in records if "image_id" in each and "bbox" in each]
+        except (ValueError, TypeError, RecursionError):
+            # The piece begins or ends inside of a record.
+            pass
+        if step > _PIECE:
+            end = BETWEEN_RECORDS.search(text, begin + step)
+        begin = -1 if end is None else end.end() - 1

@@ -1,0 +1,193 @@
+"""Checks before measuring: what would falsify agreement is refused, as `validate` finds it."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, find
+from bboxqa.core.errors import DatasetError
+from bboxqa.formats.annotations.columns import AnnotationFile
+from bboxqa.formats.coco.sample import sample_annotations
+from bboxqa.formats.coco.strict import COCO
+from bboxqa.formats.dataset.attribution import Attribution
+from bboxqa.formats.document.content import RawDocument
+from bboxqa.formats.document.tolerant import read_path
+from bboxqa.formats.registry import format_of
+from bboxqa.model.annotations import Annotations, Dataset
+from bboxqa.model.outlines import SegmentationKind
+from bboxqa.pipelines.causes import Causes, causes
+from bboxqa.rules.facts.box_layout import Diagnosis, layout_of
+from bboxqa.rules.facts.box_overlaps import BoxColumn, are_many, first_equal
+from bboxqa.rules.facts.boxes import Boxes, boxes_of
+from bboxqa.rules.facts.document import Document
+
+LAYOUTS = ("B005", "B006", "B007", "B013")
+DOUBLED = ("D001",)
+# Annotations among which repeated ones are looked for.
+_SAMPLE = 100_000
+# Outlines that are compared with the boxes of a data set.
+_OUTLINES = 2_000
+_FILES_NAMED = 3
+_ANYWAY = (
+    "To measure the annotations as they are: --no-checks (in Python checks=False, in bboxqa.toml "
+    "checks = false)."
+)
+
+
+def check_files(
+    paths: Sequence[Path],
+    files: Sequence[AnnotationFile],
+    attribution: Attribution,
+    *,
+    boxes: bool,
+    memory: int | None,
+) -> None:
+    """Refuse files with boxes in another layout than COCO's, or with many records twice.
+
+    The columns that were read and a sample of the records show which files are suspect. These are
+    read again, and the rules decide.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+    files : sequence of AnnotationFile
+    attribution : Attribution
+    boxes : bool
+        Whether boxes are compared, rather than outlines.
+    memory : int or None
+        Limits memory, in bytes.
+
+    Raises
+    ------
+    DatasetError
+        With the findings of all files.
+    """
+    found: dict[Path, Causes] = {}
+    for path, file, author in zip(paths, files, attribution.author, strict=True):
+        columns = _columns(file, author, attribution.names)
+        layout = layout_of(columns) if boxes else None
+        if format_of(path) is COCO:
+            suspect = boxes and (layout or _sampled_layout(path, file))
+            codes = (
+                *(LAYOUTS if suspect else ()),
+                *(DOUBLED if _are_doubled(columns, file) else ()),
+            )
+            if codes:
+                found[path] = _decided(path, columns, codes, memory)
+        elif layout is not None:
+            found[path] = Causes([_line(str(path), layout)], 1, None)
+    found = {path: each for path, each in found.items() if each.lines}
+    if found:
+        lines = [line for each in found.values() for line in each.lines]
+        n_found = sum(each.n_found for each in found.values())
+        raise DatasetError(lines, f"{_advice(found)}\n{_ANYWAY}", total=n_found)
+
+
+def _decided(path: Path, columns: Boxes, codes: tuple[str, ...], memory: int | None) -> Causes:
+    """Return what the rules find in a suspect file, read as a whole."""
+    document = Document(read_path(path, memory=memory))
+    found = causes(document, codes, errors_only=True)
+    if found.lines or codes == DOUBLED:
+        return found
+    # The rules know the common annotator keys only.
+    boxes = boxes_of(document)
+    boxes.author, boxes.names = columns.author, columns.names
+    layout = layout_of(boxes)
+    return found if layout is None else Causes([_line(str(path), layout)], 1, None)
+
+
+def _line(name: str, layout: Diagnosis) -> str:
+    return f"{name}: {layout.code} error {layout.message}"
+
+
+def _advice(found: Mapping[Path, Causes]) -> str:
+    command = "bboxqa validate " + shlex.join([str(path) for path in found][:_FILES_NAMED])
+    fixes = {each.fix for each in found.values()}
+    if None in fixes:
+        return f"For all findings, and what to do about them: {command}"
+    if fixes == {"safe"}:
+        return f"Safe fixes, written to a copy: {command} --fix"
+    return (
+        "If an image shows that the finding is right, this fixes a copy: "
+        f"{command} --fix --unsafe-fixes"
+    )
+
+
+def _columns(file: AnnotationFile, author: IntArray, names: tuple[str, ...]) -> Boxes:
+    """Return the boxes of a file as they were read."""
+    ids = np.array([image.id for image in file.images], np.int64)
+    sizes = np.array([(i.width or 0, i.height or 0) for i in file.images], np.float64)
+    image = find(ids, file.columns.image_id)
+    return Boxes(file.columns.bbox, _of_image(sizes, image), image, len(ids), author, names)
+
+
+def _of_image(sizes: FloatArray, image: IndexArray | IntArray) -> FloatArray:
+    """Return the size of the image of each annotation; NaN where unknown."""
+    known = np.vstack([sizes.reshape(-1, 2), [[0, 0]]])
+    known[~(known > 0)] = np.nan
+    return known[image]
+
+
+def _sampled_layout(path: Path, file: AnnotationFile) -> Diagnosis | None:
+    """Return the layout that outlines and areas of a sample show."""
+    annotations = sample_annotations(path)
+    wanted = set(annotations.image_id.tolist())
+    images = [
+        {"id": image.id, "width": image.width, "height": image.height}
+        for image in file.images
+        if image.id in wanted
+    ]
+    reading = RawDocument(str(path), b"", 0, images=images, annotations=annotations)
+    return layout_of(boxes_of(Document(reading)))
+
+
+def _are_doubled(columns: Boxes, file: AnnotationFile) -> bool:
+    """Return whether many annotations of a sample of the images are equal to another."""
+    step = max(1, len(columns) // _SAMPLE)
+    rows = np.flatnonzero(columns.image % step == 0)
+    every = (
+        columns.image, file.columns.category_id, columns.author, file.columns.iscrowd,
+        *columns.bbox.T,
+    )  # fmt: skip
+    first = first_equal(len(rows), [_values(column[rows]) for column in every])
+    return are_many(int((first != np.arange(len(rows))).sum()), len(rows))
+
+
+def _values(column: NDArray[Any]) -> BoxColumn:
+    return lambda rows: column[rows]
+
+
+def check_boxes(data: Dataset) -> None:
+    """Refuse a data set with boxes in another layout than COCO's, as far as its arrays show it.
+
+    Raises
+    ------
+    DatasetError
+    """
+    annotations = data.annotations
+    size = _of_image(data.image_size.astype(np.float64), annotations.image)
+    boxes = Boxes(
+        annotations.bbox, size, annotations.image, len(data.image_names), annotations.annotator,
+        data.annotator_names, bounds=_some_bounds(annotations),
+    )  # fmt: skip
+    layout = layout_of(boxes)
+    if layout is not None:
+        raise DatasetError([f"{layout.code}: {layout.message}"], _ANYWAY)
+
+
+def _some_bounds(annotations: Annotations) -> FloatArray | None:
+    """Return (N, 4) float64: the bounds of a sample of the polygons; NaN for others."""
+    outlines = annotations.segmentation
+    if outlines is None:
+        return None
+    bounds = np.full((len(annotations), 4), np.nan)
+    rows = np.flatnonzero(outlines.kind == SegmentationKind.POLYGON)
+    for row in rows[:: max(1, len(rows) // _OUTLINES)].tolist():
+        xy = np.concatenate(outlines.rings(row))
+        if len(xy):
+            bounds[row] = *xy.min(axis=0), *xy.max(axis=0)
+    return bounds

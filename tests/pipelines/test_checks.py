@@ -1,0 +1,201 @@
+"""What would falsify agreement stops before it is measured, with the finding of `validate`."""
+
+import json
+
+import pytest
+from support.cli import run
+from support.datasets import annotation, image, write
+from support.datasets import document as coco
+from support.layouts import WRITTEN, by_annotators, document
+
+import bboxqa
+from bboxqa.core.errors import DatasetError
+from bboxqa.report.findings.concise import concise_lines
+
+XYXY = WRITTEN["x1, y1, x2, y2"][1]
+# What images alone tell, and what needs areas or outlines.
+LAYOUTS = [
+    ("x1, y1, x2, y2", {"areas": False, "outlines": False}),
+    ("centre-x, centre-y, width, height", {"areas": False, "outlines": False}),
+    ("parts of the image (0 to 1)", {"areas": False, "outlines": False}),
+    ("x, y, width, height, scaled by 2", {"areas": False, "outlines": False}),
+    ("x, y, width, height, scaled by 0.5", {"areas": True, "outlines": False}),
+    ("width, height, x, y", {"areas": True, "outlines": True}),
+]
+
+
+def plainly(*box):
+    return box[:4]
+
+
+def twice(text):
+    """Return a file in which two annotators drew the same boxes."""
+    content = json.loads(text)
+    first = content["annotations"]
+    second = [each | {"id": each["id"] + len(first)} for each in first]
+    for name, records in (("ann", first), ("bob", second)):
+        for each in records:
+            each["annotator"] = name
+    return content | {"annotations": [*first, *second]}
+
+
+def finding_of(path):
+    """Return the only finding about layouts or repeats, as `validate` says it."""
+    report = bboxqa.validate(path, select=["B005", "B006", "B007", "B013", "D001"])
+    return next(concise_lines(report))
+
+
+@pytest.mark.parametrize(("layout", "known"), LAYOUTS)
+def test_boxes_in_another_layout_stop_with_the_finding_of_validate(layout, known, tmp_path):
+    content = twice(document(WRITTEN[layout][1], **known)[0])
+    path = write(tmp_path / "a.json", content)
+    outcome = run("agree", path)
+    assert (outcome.returncode, outcome.stdout) == (2, "")
+    assert outcome.stderr.startswith(f"Error: {finding_of(path)}\n")
+    assert f"look like {layout}: " in outcome.stderr
+    assert f"bboxqa validate {path} --fix --unsafe-fixes\n" in outcome.stderr
+    assert "--no-checks" in outcome.stderr
+
+
+def test_boxes_in_part_of_the_images_stop(tmp_path):
+    text, _ = document(XYXY, areas=False, outlines=False, part=slice(20, 32))
+    path = write(tmp_path / "a.json", twice(text))
+    outcome = run("agree", path)
+    assert outcome.returncode == 2
+    assert "boxes in 12 of 60 images look like x1, y1, x2, y2: " in outcome.stderr
+
+
+def test_plan_stops_as_agree_does(tmp_path):
+    path = write(tmp_path / "a.json", twice(document(XYXY)[0]))
+    outcome = run("plan", path, "--target-width", "0.1")
+    assert (outcome.returncode, outcome.stdout) == (2, "")
+    assert outcome.stderr.startswith(f"Error: {finding_of(path)}\n")
+    outcome = run("plan", path, "--target-width", "0.1", "--no-checks")
+    assert outcome.stdout.startswith("60 images annotated by two or more")
+
+
+def test_a_project_of_a_batch_fails_with_the_finding(tmp_path):
+    path = write(tmp_path / "root/p/x.json", twice(document(XYXY)[0]))
+    write(tmp_path / "root/q/x.json", twice(document(plainly)[0]))
+    outcome = run("batch", "root", "--fail-on", "error", cwd=tmp_path)
+    assert outcome.returncode == 1
+    (log,) = (tmp_path / "bboxqa-batch/projects").glob("p*/log.txt")
+    assert "B005 error boxes look like x1, y1, x2, y2: " in log.read_text()
+    (path.parent / "bboxqa.toml").write_text("checks = false\n[validate]\nignore = ['B', 'D']\n")
+    assert run("batch", "root", cwd=tmp_path).returncode == 0
+
+
+def test_after_the_advised_fix_the_file_is_measured(tmp_path):
+    path = write(tmp_path / "a.json", twice(document(XYXY)[0]))
+    run("validate", path, "--fix", "--unsafe-fixes")
+    outcome = run("agree", tmp_path / "a.fixed.json")
+    assert (outcome.returncode, outcome.stderr) == (0, "")
+
+
+def test_whoever_knows_better_measures_all_the_same(tmp_path):
+    path = write(tmp_path / "a.json", twice(document(XYXY)[0]))
+    assert run("agree", path, "--no-checks").returncode == 0
+    config = tmp_path / "c.toml"
+    config.write_text("checks = false\n")
+    assert run("agree", path, "--config", config).returncode == 0
+    assert run("agree", path, "--config", config, "--checks").returncode == 2
+
+
+@pytest.mark.parametrize("key", ["annotator", "drawn_by"])
+def test_the_boxes_of_one_annotator_stop(key, tmp_path):
+    content = by_annotators(XYXY, outlines=False)
+    for each in content["annotations"]:
+        each[key] = each.pop("annotator")
+    path = write(tmp_path / "a.json", content)
+    outcome = run("agree", path, "--annotator-key", key)
+    assert outcome.returncode == 2
+    assert 'B005 error boxes by annotator "bob" look like x1, y1, x2, y2: ' in outcome.stderr
+    assert outcome.stderr.startswith(f"Error: {path}:")
+
+
+def test_the_file_of_one_annotator_stops(tmp_path):
+    sound = write(tmp_path / "ann.json", document(plainly)[0])
+    wrong = write(tmp_path / "bob.json", document(XYXY)[0])
+    outcome = run("agree", sound, wrong)
+    assert outcome.returncode == 2
+    assert outcome.stderr.startswith(f"Error: {finding_of(wrong)}\n")
+    assert str(sound) not in outcome.stderr
+
+
+@pytest.mark.parametrize("similarity", ["polygon", "mask"])
+def test_outlines_are_compared_whatever_the_boxes_are(similarity, tmp_path):
+    path = write(tmp_path / "a.json", twice(document(XYXY)[0]))
+    outcome = run("agree", path, "--similarity", similarity)
+    assert (outcome.returncode, outcome.stderr) == (0, "")
+
+
+def repeated(n, total=100):
+    """Return two annotators of one box an image, of whom one has `n` boxes twice."""
+    images = [image(number) for number in range(1, total // 2 + 1)]
+    boxes = [(who, each["id"]) for each in images for who in ("ann", "bob")]
+    boxes += boxes[1 : 2 * n : 2]
+    return coco(
+        [annotation(k, where, annotator=who) for k, (who, where) in enumerate(boxes, 1)], images
+    )
+
+
+def test_many_annotations_twice_stop(tmp_path):
+    path = write(tmp_path / "a.json", repeated(10))
+    outcome = run("agree", path)
+    assert outcome.returncode == 2
+    assert outcome.stderr.startswith("Error: 10 problems:\n")
+    assert f"  {finding_of(path)}\n" in outcome.stderr
+    assert ": D001 error annotation " in outcome.stderr
+    assert f"Safe fixes, written to a copy: bboxqa validate {path} --fix\n" in outcome.stderr
+    run("validate", path, "--fix")
+    assert run("agree", tmp_path / "a.fixed.json").returncode == 0
+
+
+@pytest.mark.parametrize("n", [0, 4])
+def test_a_few_annotations_twice_do_not_stop(n, tmp_path):
+    path = write(tmp_path / "a.json", repeated(n))
+    assert run("agree", path).returncode == 0
+    found = bboxqa.validate(path, select=["D001"]).findings
+    assert {each.severity for each in found} <= {"warning"}
+
+
+def test_annotations_that_differ_in_other_keys_are_not_repeated(tmp_path):
+    content = repeated(10)
+    for each in content["annotations"]:
+        each["score"] = each["id"]
+    assert run("agree", write(tmp_path / "a.json", content)).returncode == 0
+
+
+def test_warnings_do_not_stop(tmp_path):
+    def beyond(x, y, w, h, width, height):
+        return (x, y, w + 0.3 * width, h + 0.3 * height)
+
+    path = write(tmp_path / "a.json", twice(document(beyond, areas=False, outlines=False)[0]))
+    assert "B003" in bboxqa.validate(path).counts
+    assert run("agree", path).returncode == 0
+
+
+@pytest.mark.parametrize("outlines", [True, False])
+@pytest.mark.parametrize("layout", ["x1, y1, x2, y2", "parts of the image (0 to 1)"])
+def test_arrays_in_memory_are_refused(layout, outlines, tmp_path):
+    text, _ = document(WRITTEN[layout][1], outlines=outlines, areas=False)
+    data = bboxqa.read_coco(write(tmp_path / "a.json", twice(text)))
+    with pytest.raises(DatasetError, match=f"look like {layout.split(' (')[0]}") as caught:
+        bboxqa.agree(data, bootstrap=0)
+    assert "checks=False" in caught.value.advice
+    assert bboxqa.agree(data, bootstrap=0, checks=False).n_images == 60
+
+
+def test_outlines_in_memory_show_that_boxes_are_right(tmp_path):
+    """The sizes of the images are wrong here, not the boxes."""
+    content = twice(document(plainly)[0])
+    for each in content["images"]:
+        each["width"], each["height"] = each["width"] // 3, each["height"] // 3
+    path = write(tmp_path / "a.json", content)
+    assert bboxqa.agree(bboxqa.read_coco(path), bootstrap=0).n_images == 60
+    assert run("agree", path).returncode == 0
+
+
+def test_outlines_in_memory_are_compared_whatever_the_boxes_are(tmp_path):
+    data = bboxqa.read_coco(write(tmp_path / "a.json", twice(document(XYXY)[0])))
+    assert bboxqa.agree(data, bootstrap=0, similarity="polygon").n_images == 60
