@@ -244,7 +244,7 @@ RULES = (
         explanation="""The edges of a ring cross or touch each other, or its points lie on one line.
             The cause is a slip of the hand, or vertices in the wrong order; the message says where.
             The unsafe fix splits the ring into rings that do not cross themselves, unless that
-            needs a hole or a ring crosses itself more than 20 times; edges without area are
+            needs a hole or a ring crosses itself more than 30 times; edges without area are
             lost. Rings with more than a million pairs of edges side by side are not checked.""",
         bad={"annotations": [
             {"segmentation": [[10, 10, 30, 40, 30, 10, 10, 40]], "area": 300},
