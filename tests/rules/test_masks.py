@@ -118,6 +118,14 @@ def test_a_box_that_is_not_the_bounds_of_its_mask_is_found():
     assert [edit.value for edit in found.edits] == [[10, 10, 20, 30]]
 
 
+def test_the_bounds_of_a_mask_of_another_size_say_nothing():
+    """Its box is right once height and width are: a fix would have spoilt it."""
+    runs = [810, *[30, 50] * 19, 30]
+    mask = {"size": [100, 80], "counts": [*runs, 8000 - sum(runs)]}
+    content = {"annotations": [{"segmentation": mask, "bbox": [10, 10, 20, 30], "area": 600}]}
+    assert codes(content, select=("B", "P", "R")) == {"R001"}
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_the_bounds_of_a_mask_are_those_of_its_pixels(seed):
     rng = np.random.default_rng(seed)

@@ -237,7 +237,10 @@ class Document:
 
     @cached_property
     def outline_bounds(self) -> FloatArray:
-        """(N, 4) float64: left, top, right, bottom of each valid outline; NaN for others."""
+        """(N, 4) float64: left, top, right, bottom of each valid outline; NaN for others.
+
+        A mask of another size than its image is not valid: its pixels are elsewhere.
+        """
         owner, of_ring = self.annotations.rings.row, ring_bounds(self.annotations.rings)
         bounds = np.full((len(self.annotations), 4), np.nan)
         if len(owner):
@@ -246,7 +249,9 @@ class Document:
             bounds[owner[starts], 2:] = np.maximum.reduceat(of_ring[:, 2:], starts)
         bounds[~self.has_rings] = np.nan
         rles = self.annotations.rles
-        bounds[rles.row] = rles.bounds
+        size = self.size[rles.row][:, ::-1]
+        fits = np.isnan(size).any(axis=1) | (rles.size == size).all(axis=1)
+        bounds[rles.row[fits]] = rles.bounds[fits]
         return self.spilled(bounds)
 
     @cached_property
