@@ -24,7 +24,14 @@ _LISTED = {"text": 10, "html": 100}
 
 @click.command()
 @files_argument("PATH…")
-@path_option("--images", "Folder of the images: they are opened and compared with the file.", "DIR")
+@click.option(
+    "--images",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="DIR",
+    help="Folder of the images, also looked for beside PATH: they are opened and compared with the "
+    "file. Can be given several times.",
+)
 @path_option("--ground-truth", "The COCO file that lists of results refer to.", "FILE")
 @click.option("--select", metavar="CODES", help="Only these rules, such as P,R0; default all.")
 @click.option("--ignore", metavar="CODES", help="Not these rules, such as I007.")
@@ -90,6 +97,7 @@ def validate(
     Exit code 0: fine. 1: something found, see --fail-on. 2: could not run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
     _check_options(paths, options)
+    options["images"] = options["images"] or None
     settings = _settings(config, options)
     if options["diff"]:
         changed = show_changes(paths, settings, options)
@@ -244,8 +252,9 @@ def _show(report: "FoundReport", options: dict[str, Any]) -> None:
 
 def _typed(options: dict[str, Any]) -> str:
     """Return the options that decide what is found, as they are typed."""
-    deciding = ("images", "ground_truth", "config", "select", "ignore")
-    given = [
+    deciding = ("ground_truth", "config", "select", "ignore")
+    given = [("--images", str(folder)) for folder in options["images"] or ()]
+    given += [
         (f"--{name.replace('_', '-')}", str(options[name]))
         for name in deciding
         if options[name] is not None

@@ -4,7 +4,6 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
-from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import Any, Never
@@ -29,7 +28,7 @@ from bboxqa.rules.runner import validate_documents
 def validate(
     source: AnyPath | Sequence[AnyPath] | Mapping[str, Any],
     *,
-    images: AnyPath | None = None,
+    images: AnyPath | Sequence[AnyPath] | None = None,
     ground_truth: AnyPath | None = None,
     max_findings: int = 0,
     memory: int | None = None,
@@ -54,8 +53,9 @@ def validate(
     ----------
     source : path, sequence of paths, or mapping
         Files, folders of them, or a COCO document.
-    images : path, optional
-        The folder of the images; without it the images are not read.
+    images : path or sequence of paths, optional
+        Folders of the images, which are also looked for beside the file; without it the images
+        are not read.
     ground_truth : path, optional
         The file whose images and categories lists of results refer to; without it these
         references are not checked.
@@ -151,7 +151,7 @@ def _encoded(document: Mapping[str, Any]) -> bytes:
 def validate_with(
     paths: Sequence[AnyPath],
     settings: ValidateSettings,
-    images: AnyPath | None = None,
+    images: AnyPath | Sequence[AnyPath] | None = None,
     ground_truth: AnyPath | None = None,
     max_findings: int = 0,
     memory: int | None = None,
@@ -176,7 +176,7 @@ def _report(found: FoundReport) -> Report:
 
 def _documents(
     files: Sequence[Path],
-    images: AnyPath | None,
+    images: AnyPath | Sequence[AnyPath] | None,
     truth: RawDocument | None,
     memory: int | None,
     progress: Progress | None,
@@ -192,7 +192,7 @@ def _documents(
         raise DatasetError(problems)
     # A folder of images can belong to several files: an image of any of them has a record.
     several = images is not None and len(files) > 1
-    named = [read_path(file, memory=memory).images for file in files if several]
+    named = [(file.parent, read_path(file, memory=memory).images) for file in files if several]
     on_step = None if progress is None else partial(progress, "reading")
     for file in files:
         reading = read_path(file, on_step, memory)
@@ -220,10 +220,10 @@ def _read_truth(ground_truth: AnyPath | None) -> RawDocument | None:
 
 
 def _document(
-    images: AnyPath | None,
+    images: AnyPath | Sequence[AnyPath] | None,
     truth: RawDocument | None,
     progress: Progress | None,
-    named: Sequence[Sequence[Any]],
+    named: Sequence[tuple[Path, Sequence[Any]]],
     reading: RawDocument,
 ) -> Document:
     """Return a document with its images on disk, or a list of results with its ground truth."""
@@ -236,11 +236,14 @@ def _document(
         )
     if images is None:
         return Document(reading)
-    folder = Path(images)
-    if not folder.is_dir():
-        raise DatasetError([f"{folder}: no such folder of images"])
+    folders = list(map(Path, [images] if isinstance(images, str | PathLike) else images))
+    if absent := [folder for folder in folders if not folder.is_dir()]:
+        raise DatasetError([f"{folder}: no such folder of images" for folder in absent])
     on_step = None if progress is None else partial(progress, "looking at images")
-    return Document(reading, scan_images(reading.images, folder, on_step, others=chain(*named)))
+    file = Path(reading.name)
+    beside = file.parent if file.is_file() else None
+    disk = scan_images(reading.images, *folders, beside=beside, others=named, progress=on_step)
+    return Document(reading, disk)
 
 
 def fix_file(
@@ -248,13 +251,13 @@ def fix_file(
     settings: ValidateSettings,
     *,
     unsafe: bool,
-    images: AnyPath | None = None,
+    images: AnyPath | Sequence[AnyPath] | None = None,
     ground_truth: AnyPath | None = None,
 ) -> Fixed:
     """Return what fixing one file in memory gives; nothing is written.
 
-    With `unsafe`, fixes that may lose or guess something are applied as well. `images` is the
-    folder of the images, `ground_truth` the file that results refer to.
+    With `unsafe`, fixes that may lose or guess something are applied as well. `images` are
+    folders of the images, `ground_truth` the file that results refer to.
     """
     again = partial(_document, images, _read_truth(ground_truth), None, ())
     return fix(again(read_path(file)), settings, unsafe=unsafe, again=again)

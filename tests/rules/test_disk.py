@@ -185,7 +185,7 @@ def test_what_no_record_names(tmp_path):
     for name in ("a.jpg", "b.jpg", "c.jpg", "d.jpg"):
         save(tmp_path / name)
     (tmp_path / "notes.txt").write_text("no image")
-    disk = scan_images(records("a.jpg", "./b.jpg"), tmp_path, others=records("c.jpg"))
+    disk = scan_images(records("a.jpg", "./b.jpg"), tmp_path, others=[(None, records("c.jpg"))])
     assert disk.unnamed == ("d.jpg",)
 
 

@@ -1,12 +1,16 @@
 """M: images on disk."""
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.cli import run
 from support.pictures import picture, save
-from support.validation import codes, document_of, exact, findings
+from support.validation import codes, document_of, exact, findings, whole_file
 
+from bboxqa import validate
 from bboxqa.formats.document.tolerant import read_bytes
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
@@ -31,8 +35,8 @@ def many(names, **more):
 
 
 def seen(content, folder, name="export.json", others=()):
-    plain = document_of(content, name)
-    return Document(plain.reading, scan_images(plain.images.values, folder, others=others))
+    reading = document_of(content, name).reading
+    return Document(reading, scan_images(reading.images, folder, others=[(None, others)]))
 
 
 def found_in(content, folder, code):
@@ -298,6 +302,58 @@ def test_content_decides_where_it_is_known(tmp_path):
         'image "test/8.png" has the same bytes as "train/2.png" in train.json',
         'image "test/9.jpg" looks the same as "train/1.png" in train.json',
     ]
+
+
+def test_records_of_one_file_are_not_said_to_have_equal_bytes(tmp_path):
+    save(tmp_path / "a.png")
+    train, test = images("a.png"), images("./a.png")
+    (found,) = together(seen(train, tmp_path, "train.json"), seen(test, tmp_path, "test.json"))
+    assert 'image "./a.png" is the same file as "a.png" in train.json' in found.message
+
+
+def splits(root, *names):
+    """Write splits as Roboflow does, with the images of each beside its file; return the files."""
+    files = []
+    for seed, name in enumerate(names):
+        (root / name).mkdir(parents=True)
+        save(root / name / "1.jpg", seed=seed)
+        files.append(root / name / "_annotations.coco.json")
+        files[-1].write_text(whole_file(images("1.jpg")))
+    return files
+
+
+def test_images_are_looked_for_beside_the_file(tmp_path):
+    files = splits(tmp_path, "train", "valid")
+    report = validate(files, images=tmp_path, select=["M"])
+    assert not report.findings
+    # Without valid, its image is one that no record names.
+    (found,) = validate(files[0], images=tmp_path, select=["M"]).findings
+    assert (found.code, found.found) == ("M007", ["valid/1.jpg"])
+
+
+def test_images_are_looked_for_in_several_folders(tmp_path):
+    for folder, name in (("x", "a.jpg"), ("y", "b.jpg"), ("y", "c.jpg")):
+        (tmp_path / folder).mkdir(exist_ok=True)
+        save(tmp_path / folder / name, seed=ord(name[0]))
+    file = tmp_path / "export.json"
+    file.write_text(whole_file(images("a.jpg", "b.jpg", "d.jpg")))
+    both = [tmp_path / "x", tmp_path / "y"]
+    found = validate(file, images=both, select=["M"]).findings
+    assert [(each.code, each.found) for each in found] == [("M001", "d.jpg"), ("M007", ["c.jpg"])]
+    typed = [option for folder in both for option in ("--images", folder)]
+    shown = run("validate", file, *typed, "--select", "M", "--format", "json")
+    assert json.loads(shown.stdout)["counts"] == {"M001": 1, "M007": 1}
+
+
+def test_the_folder_with_more_of_the_images_is_meant(tmp_path):
+    for folder, names in (("x", "a"), ("y", "ab")):
+        (tmp_path / folder).mkdir()
+        for name in names:
+            save(tmp_path / folder / f"{name}.jpg", seed=ord(folder))
+    disk = scan_images(
+        [{"file_name": "a.jpg"}, {"file_name": "b.jpg"}], tmp_path / "x", tmp_path / "y"
+    )
+    assert disk.file == tuple(str((tmp_path / "y" / name).resolve()) for name in ("a.jpg", "b.jpg"))
 
 
 def test_the_examples_of_shared_images():

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from enum import IntEnum
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,6 @@ _URL = re.compile(r"(?:[a-z][a-z0-9+.-]*:/|data:)", re.IGNORECASE)
 _MAX_WORKERS = 8
 _MAX_SUGGESTIONS = 3
 
-"""Called as progress(done, total)."""
-
 
 class ImageState(IntEnum):
     """Result of the search for the file of an image record."""
@@ -42,13 +40,18 @@ class ImageState(IntEnum):
     UNREADABLE = 4
 
 
+_SETTLED = (ImageState.FOUND, ImageState.NOT_ASKED)
+_LOST = (ImageState.MISSING, ImageState.OUTSIDE)
+# What counts where a name is looked for in several folders.
+_PREFERRED = (ImageState.FOUND, ImageState.UNREADABLE, *_LOST, ImageState.NOT_ASKED)
+
+
 @frozen_arrays
 class ImageFolder:
     """The image files of one document; I image records.
 
     Attributes
     ----------
-    folder : Path
     state : (I,) uint8
         The `ImageState` of each.
     stored : (I, 2) int64
@@ -63,15 +66,16 @@ class ImageFolder:
     look : (I,) uint64
         Perceptual hash of each image, see `ImageContent`.
     has_look : (I,) bool
+    file : tuple of str
+        Absolute path of each file that was read, without links; "" for others.
     path : tuple of str
-        Path of each file that was read, relative to the folder, with slashes; "" for others.
+        The same relative to the folder where it was found, with slashes.
     suggestions : tuple of tuple of str
-        For missing files and files outside: files of that name elsewhere below the folder.
+        For missing files and files outside: files of that name elsewhere below the folders.
     unnamed : tuple of str
-        Image files below the folder that no record names.
+        Image files below the folders that no record names.
     """
 
-    folder: Path
     state: ByteArray
     stored: IndexArray
     shown: IndexArray
@@ -80,9 +84,35 @@ class ImageFolder:
     digest: tuple[bytes, ...]
     look: NDArray[np.uint64]
     has_look: BoolArray
+    file: tuple[str, ...]
     path: tuple[str, ...]
     suggestions: tuple[tuple[str, ...], ...]
     unnamed: tuple[str, ...]
+
+
+class Place(NamedTuple):
+    """Where the file of a name is, before it is opened.
+
+    Attributes
+    ----------
+    state : ImageState
+    root : Path or None
+        The folder where it was found.
+    path : str
+        The path from there, with slashes.
+    problem : str
+        Why it cannot be opened.
+    """
+
+    state: ImageState
+    root: Path | None = None
+    path: str = ""
+    problem: str = ""
+
+    @property
+    def file(self) -> str:
+        """The absolute path; "" for none."""
+        return "" if self.root is None else str(self.root / self.path)
 
 
 def normalised_name(name: str) -> str:
@@ -109,11 +139,11 @@ def is_foreign(name: str) -> bool:
 
 def scan_images(
     records: Sequence[Any],
-    folder: Path,
+    *folders: Path,
+    beside: Path | None = None,
+    others: Iterable[tuple[Path | None, Sequence[Any]]] = (),
     progress: Steps | None = None,
     workers: int | None = None,
-    *,
-    others: Iterable[Any] = (),
 ) -> ImageFolder:
     """Search for the files of image records, and read each that is found.
 
@@ -121,35 +151,40 @@ def scan_images(
     ----------
     records : sequence
         The image records of a document, of any type.
-    folder : Path
-        File names are relative to it; nothing outside it is opened.
+    *folders : Path
+        File names are relative to one of them, nothing outside them is opened. Of several files
+        of a name, that in the folder with more of the files counts.
+    beside : Path, optional
+        The folder of the document, where images are looked for as well.
+    others : iterable of (Path or None, sequence)
+        The folder and image records of other documents; files that they name are not unnamed.
     progress : callable, optional
         Called as progress(done, total) after each file.
     workers : int, optional
         Number of threads; by default one per processor, at most 8. Each holds one image at a time.
-    others : iterable, optional
-        Image records of other documents of the same folder; files that they name are not unnamed.
     """
-    root = folder.resolve()
+    roots = [folder.resolve() for folder in folders]
     names = [_name(record) for record in records]
-    places = [_place(root, name) for name in names]
-    wanted = sorted({path for state, path, _ in places if state == ImageState.FOUND})
-    pictures = _read_all([root / path for path in wanted], progress, workers)
-    by_path = dict(zip(wanted, pictures, strict=True))
-    seen = [by_path.get(path, ImageContent(problem)) for _, path, problem in places]
-    listed = _image_files(root)
-    index = _index(listed)
+    places = find_files(names, search_order(roots, beside))
+    wanted = sorted({place.file for place in places if place.state == ImageState.FOUND})
+    pictures = _read_all(list(map(Path, wanted)), progress, workers)
+    by_file = dict(zip(wanted, pictures, strict=True))
+    seen = [by_file.get(place.file, ImageContent(place.problem)) for place in places]
+    listed = {root / path: path for root in roots for path in _image_files(root)}
+    index = _index(listed.values())
     suggestions = tuple(
-        _suggest(index, name or "") if state in (ImageState.MISSING, ImageState.OUTSIDE) else ()
-        for name, (state, _, _) in zip(names, places, strict=True)
+        _suggest(index, name or "") if place.state in _LOST else ()
+        for name, place in zip(names, places, strict=True)
     )
-    named = {os.path.normpath(name) for name in names if name}
-    named |= {os.path.normpath(name) for other in others if (name := _name(other))}
-    named |= set(wanted) | {found[0] for found in suggestions if len(found) == 1}
-    state = np.array([state for state, _, _ in places], np.uint8)
+    likely = [found[0] for found in suggestions if len(found) == 1]
+    known = {*wanted, *(str(root / path) for root in roots for path in likely)}
+    for folder, records_there in ((beside, records), *others):
+        there = [name for record in records_there if (name := _name(record))]
+        bases = roots if folder is None else [*roots, folder.resolve()]
+        known |= {os.path.normpath(base / name) for base in bases for name in there}
+    state = np.array([place.state for place in places], np.uint8)
     state[np.array([bool(each.problem) for each in seen], np.bool_)] = ImageState.UNREADABLE
     return ImageFolder(
-        folder=folder,
         state=state,
         stored=np.array([each.stored for each in seen], np.int64).reshape(-1, 2),
         shown=np.array([each.shown for each in seen], np.int64).reshape(-1, 2),
@@ -158,10 +193,36 @@ def scan_images(
         digest=tuple(each.digest for each in seen),
         look=np.array([each.look or 0 for each in seen], np.uint64),
         has_look=np.array([each.look is not None for each in seen], np.bool_),
-        path=tuple(path for _, path, _ in places),
+        file=tuple(place.file for place in places),
+        path=tuple(place.path for place in places),
         suggestions=suggestions,
-        unnamed=tuple(path for path in listed if path not in named),
+        unnamed=tuple(path for file, path in listed.items() if str(file) not in known),
     )
+
+
+def search_order(roots: Sequence[Path], beside: Path | None) -> list[Path]:
+    """Return folders and the folder of a document, resolved, in the order of the search.
+
+    A document that is itself in one of the folders has its images beside it, if anywhere.
+    """
+    if beside is None:
+        return list(roots)
+    own = beside.resolve()
+    first = any(own.is_relative_to(root) for root in roots)
+    return list(dict.fromkeys([own, *roots] if first else [*roots, own]))
+
+
+def find_files(names: Sequence[str | None], roots: Sequence[Path]) -> list[Place]:
+    """Return where each name is below one of the folders, all of which are resolved."""
+    found: list[list[Place]] = []
+    for root in roots:
+        found.append([_place(root, name) for name in names])
+        if all(place.state in _SETTLED for place in found[-1]):
+            break
+    # The folder that has most of the files is the one that is meant; of equal ones the first.
+    found.sort(key=lambda places: -sum(place.state == ImageState.FOUND for place in places))
+    of_names = zip(*found, strict=True)
+    return [min(each, key=lambda place: _PREFERRED.index(place.state)) for each in of_names]
 
 
 def _name(image: object) -> str | None:
@@ -169,24 +230,24 @@ def _name(image: object) -> str | None:
     return name if isinstance(name, str) and name.strip() else None
 
 
-def _place(root: Path, name: str | None) -> tuple[ImageState, str, str]:
-    """Return the state of a file before it is opened, its path, and its problem."""
+def _place(root: Path, name: str | None) -> Place:
+    """Return where the file of a name is below a folder."""
     if name is None:
-        return ImageState.NOT_ASKED, "", ""
+        return Place(ImageState.NOT_ASKED)
     if is_foreign(name):
-        return ImageState.OUTSIDE, "", ""
+        return Place(ImageState.OUTSIDE)
     try:
         path = (root / name).resolve()
         if not path.is_relative_to(root):
-            return ImageState.OUTSIDE, "", ""
+            return Place(ImageState.OUTSIDE)
         if path.is_file():
-            return ImageState.FOUND, path.relative_to(root).as_posix(), ""
+            return Place(ImageState.FOUND, root, path.relative_to(root).as_posix())
         if path.exists():
-            return ImageState.UNREADABLE, "", "it is not a regular file"
+            return Place(ImageState.UNREADABLE, problem="it is not a regular file")
     # Names can be too long, have invalid characters, or be links in a circle.
     except (OSError, ValueError, RuntimeError):
         pass
-    return ImageState.MISSING, "", ""
+    return Place(ImageState.MISSING)
 
 
 def _read_all(
@@ -221,7 +282,7 @@ def _image_files(root: Path) -> list[str]:
     return found
 
 
-def _index(paths: Sequence[str]) -> dict[str, list[str]]:
+def _index(paths: Iterable[str]) -> dict[str, list[str]]:
     """Return the paths by normalised path, and by normalised last part."""
     index: dict[str, list[str]] = {}
     for path in paths:

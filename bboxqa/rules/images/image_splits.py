@@ -86,8 +86,11 @@ def _by_content(earlier: Document, later: Document) -> Iterator[_Twin]:
         return
     digests = reversed(list(enumerate(earlier.disk.digest)))
     by_digest = {digest: row for row, digest in digests if digest}
-    for row, digest in enumerate(later.disk.digest):
-        if digest in by_digest:
+    by_file = {file: row for row, file in reversed(list(enumerate(earlier.disk.file))) if file}
+    for row, (file, digest) in enumerate(zip(later.disk.file, later.disk.digest, strict=True)):
+        if file in by_file:
+            yield _Twin(row, by_file[file], "is the same file as")
+        elif digest in by_digest:
             yield _Twin(row, by_digest[digest], "has the same bytes as")
     ours, theirs = np.flatnonzero(later.disk.has_look), np.flatnonzero(earlier.disk.has_look)
     alike = looking_alike(later.disk.look[ours], earlier.disk.look[theirs])
@@ -194,10 +197,10 @@ RULES = (
         breaks="""If the files are splits, the model is tested on images that it was trained on, and
             its scores are too good.""",
         explanation="""An image is also in an earlier file. With --images, images are compared by
-            content: equal bytes, or nearly equal appearance; otherwise by name, or by the last part
-            of the name together with the size. Keep the image in one file only. Files that share
-            nearly all images are probably of several annotators; this is an info finding. In the
-            example, the earlier file has a.jpg.""",
+            content: the same file, equal bytes, or nearly equal appearance; otherwise by name, or
+            by the last part of the name together with the size. Keep the image in one file only.
+            Files that share nearly all images are probably of several annotators; this is an info
+            finding. In the example, the earlier file has a.jpg.""",
         bad={"images": [{"file_name": "a.jpg"}]},
         good={"images": [{"file_name": "b.jpg"}]},
         check=_shared_images,
