@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Sequence
 
-# Also what turns the direction of text around, and what is there but cannot be seen.
+# Control characters, marks of the direction of text, and invisible characters.
 _CONTROL = re.compile(
     "[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]"
 )
@@ -11,7 +11,7 @@ _LINE_ENDS = {ord("\n"): "\\n", 0x2028: "\\u2028", 0x2029: "\\u2029"}
 
 
 def count(number: int, noun: str) -> str:
-    """Return a number with its noun, in the plural where it has to be.
+    """Return a number and its noun, which is plural unless the number is 1.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def one_line(text: str) -> str:
 
 
 def nearest(name: str, names: Iterable[str]) -> str:
-    """Return the end of a message that asks for the most similar of some names, or nothing.
+    """Return "; did you mean …?" with the most similar of some names; empty if none is similar.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def nearest(name: str, names: Iterable[str]) -> str:
 
 
 def unknown_name(name: object, names: Sequence[str]) -> str:
-    """Return what a message says of a name that is not one of those expected.
+    """Return the part of a message about a name that is not one of those expected.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Times in tables of segments: how they are written, and the whole milliseconds they mean."""
+"""Times in tables of segments, converted to whole milliseconds."""
 
 import re
 from collections.abc import Iterable
@@ -30,7 +30,7 @@ def fraction(texts: Iterable[str]) -> bool:
 
 
 def clock_time(text: str) -> Decimal | None:
-    """Return the seconds of a time such as 1:02:03.5 or 02:03.5, None where it is not one.
+    """Return a time such as 1:02:03.5 or 02:03.5 in seconds; None if the text is not one.
 
     Examples
     --------
@@ -52,15 +52,15 @@ def milliseconds(text: str, unit: TimeUnit) -> tuple[int, bool] | None:
     Parameters
     ----------
     text : str
-        A number, or hours, minutes and seconds with colons between, which need no unit.
+        A number, or hours, minutes and seconds separated by colons, which need no unit.
     unit : {"ms", "s"}
-        What a number counts.
+        The unit of a number.
 
     Returns
     -------
     time, rounded : int, bool
-        In milliseconds; what is finer is rounded half to even. None where the text is no time, or
-        a time beyond three centuries.
+        In milliseconds, rounded half to even, and whether that changed the time. None where the
+        text is not a time, or is one of more than three centuries.
 
     Examples
     --------
