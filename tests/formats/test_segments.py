@@ -308,6 +308,13 @@ def test_two_tiers_in_one_row_of_elan(write):
     ]
 
 
+def test_a_tier_of_elan_whose_name_has_a_dash(write):
+    text = "hand - left\tBegin Time - msec\tEnd Time - msec\tposture\nup\t5\t9\tsit\n"
+    read = read_segments([write("k.txt", text)])
+    assert read.tier_names == ("hand - left", "posture")
+    assert (read.start.tolist(), read.end.tolist()) == ([5, 5], [9, 9])
+
+
 def test_several_files_in_one_export_of_elan(write):
     lines = [f"posture\tK\t{n}\t{n + 5}\t5\tsit\tday{n}.eaf" for n in (1, 2)]
     segments = read_segments([write("a.txt", "\n".join(lines)), write("b.txt", lines[0])])

@@ -1,8 +1,9 @@
-"""Which column of a table of segments is what: named by a header, or as ELAN writes them."""
+"""Which column of a table of segments is what: by its header, or by the order of ELAN's export."""
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean
@@ -20,7 +21,7 @@ _ALIASES = {
 }  # fmt: skip
 _UNIT = re.compile(r"(.*[^\W_])[\W_]+(ms|msec|millis|milliseconds|s|sec|secs|seconds)\W*")
 _ELAN_TIME = re.compile(r"(.+) - (\S+)")
-# In the order of preference: whole milliseconds say the same as the others, and shortest.
+# In order of preference; all of them hold the same milliseconds.
 _ELAN_FORMATS: dict[str, TimeUnit] = {"msec": "ms", "ss.msec": "s", "hh:mm:ss.ms": "s"}
 _DURATION = ("duration", "durée", "dauer", "duur", "duración", "duração")
 _FRAMES = re.compile(r"\d\d:\d\d:\d\d[:;]\d\d")
@@ -37,14 +38,14 @@ class Layout:
     start, end : int
         Places of columns, counted from 0.
     labels : tuple of (str or None, int)
-        Columns of labels. With a name each is a tier of its own, and an empty field says that
-        nothing was marked; without, each row says its tier, if any.
+        The tier and the place of each column of labels. A column of one tier is empty where
+        nothing was marked in it. None where the column `tier`, if any, names the tier of each row.
     names : tuple of str
         What to call each column in a message.
     tier, annotator, recording, file : int, optional
         Places of columns that not every table has.
     unit : {"ms", "s"}, optional
-        What the times count; None where the header does not say.
+        The unit of the times; None where the header does not name it.
     headed : bool
         Whether the first row is a header.
     """
@@ -76,7 +77,7 @@ def headed_layout(name: str, line: int, header: Sequence[str]) -> Layout:
     Raises
     ------
     DatasetError
-        If a column is missing, or several could be it.
+        If a column is missing or ambiguous.
     """
     where = f"{name}: line {line}"
     if is_elan_header(header):
@@ -111,7 +112,7 @@ def _named_columns(
 ) -> tuple[dict[str, int], dict[str, TimeUnit], list[str]]:
     """Return the place of each known column, the units of times, and what is ambiguous.
 
-    A column that has the name itself wins over one with another name for it.
+    A column called by the name itself is preferred to one called by an alias.
     """
     found: dict[str, int] = {}
     units: dict[str, TimeUnit] = {}
@@ -137,7 +138,7 @@ def _named_columns(
 
 
 def _plain(field: str) -> tuple[str, TimeUnit | None]:
-    """Return the name of a column in small letters without a unit, and the unit.
+    """Return the name of a column in lower case without a unit, and the unit.
 
     >>> _plain("Start_Time (ms)"), _plain("end")
     (('start time', 'ms'), ('end', None))
@@ -157,26 +158,11 @@ def is_elan_header(header: Sequence[str]) -> bool:
 
 
 def _headed_by_elan(where: str, header: Sequence[str]) -> Layout:
-    """Return the layout of an export with a header; ELAN translates all of it but the formats."""
-    places: dict[tuple[str, str], int] = {}
-    times = set()
-    for place, field in enumerate(header):
-        match = _ELAN_TIME.fullmatch(field.strip())
-        if match:
-            times.add(place)
-            places[match[1].strip().lower(), match[2]] = place
-    kinds = list(dict.fromkeys(kind for kind, _ in places))
-    if len(kinds) < 2 or kinds[1].startswith(_DURATION) or kinds[0].startswith(_DURATION):
-        raise DatasetError(
-            [f"{where}: has no begin and end time; found {', '.join(map(repr, kinds))}"],
-            "Export again from ELAN with the begin time and the end time selected.",
-        )
-    both = [form for form in _ELAN_FORMATS if all((kind, form) in places for kind in kinds[:2])]
-    if not both:
-        raise DatasetError(
-            [f"{where}: begin and end time have no format in common"],
-            "Export again from ELAN with the times in msec.",
-        )
+    """Return the layout of ELAN's export with a header.
+
+    ELAN translates the header into the user's language, but for the formats of times.
+    """
+    start, end, unit, times = _elan_times(where, header)
     others = {
         place: field.strip()
         for place, field in enumerate(header)
@@ -193,22 +179,45 @@ def _headed_by_elan(where: str, header: Sequence[str]) -> Layout:
             "Export again from ELAN with at least one tier selected.",
         )
     return Layout(
-        start=places[kinds[0], both[0]],
-        end=places[kinds[1], both[0]],
+        start=start,
+        end=end,
         labels=tuple((None if "tier" in named else others[place], place) for place in rest),
         names=tuple(header),
         tier=named.get("tier"),
         file=named.get("file"),
-        unit=_ELAN_FORMATS[both[0]],
+        unit=unit,
     )
 
 
-def elan_layout(rows: Sequence[Sequence[str]]) -> Layout | None:
-    """Return the layout of ELAN's export without a header, told by what the fields hold.
+def _elan_times(where: str, header: Sequence[str]) -> tuple[int, int, TimeUnit, set[int]]:
+    """Return the columns of begin and end with their unit, and all columns of times."""
+    matches = ((p, _ELAN_TIME.fullmatch(field.strip())) for p, field in enumerate(header))
+    timed = [(p, match[1].strip().lower(), match[2]) for p, match in matches if match]
+    places = {(kind, form): p for p, kind, form in timed}
+    # A tier can be called "hand - left".
+    kinds = list(dict.fromkeys(kind for _, kind, form in timed if form in _ELAN_FORMATS))
+    if len(kinds) < 2 or kinds[1].startswith(_DURATION) or kinds[0].startswith(_DURATION):
+        raise DatasetError(
+            [f"{where}: has no begin and end time; found {', '.join(map(repr, kinds))}"],
+            "Export again from ELAN with the begin time and the end time selected.",
+        )
+    both = [form for form in _ELAN_FORMATS if all((kind, form) in places for kind in kinds[:2])]
+    if not both:
+        raise DatasetError(
+            [f"{where}: begin and end time have no format in common"],
+            "Export again from ELAN with the times in msec.",
+        )
+    begin, end = (places[kind, both[0]] for kind in kinds[:2])
+    times = {p for p, kind, _ in timed if kind in kinds}
+    return begin, end, _ELAN_FORMATS[both[0]], times
 
-    It writes the name of the tier and the participant, each unless left out; then begin, end and
-    duration, each in up to four formats (hours, seconds, milliseconds, frames), or begin and end
-    only; then the annotation, and where asked the name of the file.
+
+def elan_layout(rows: Sequence[Sequence[str]]) -> Layout | None:
+    """Return the layout of ELAN's export without a header, found by the content of the fields.
+
+    The columns are, in this order: tier and participant, either of which can be left out; begin,
+    end and, unless left out, duration, each in up to four formats (hours, seconds, milliseconds,
+    frames); the annotation; and the name of the file, if that was chosen.
 
     Parameters
     ----------
@@ -229,20 +238,17 @@ def elan_layout(rows: Sequence[Sequence[str]]) -> Layout | None:
     (0, 3, 5, ((None, 8),), 's')
     """
     sample = rows[:_SAMPLE]
-    for parts in (3, 2):
-        for formats in (4, 3, 2, 1):
-            for first in (0, 1, 2):
-                label = first + parts * formats
-                if all(_are_times(row, first, formats, parts) for row in sample):
-                    found = _without_header(sample, first, formats, label)
-                    # Two bare whole numbers may count anything.
-                    vague = parts == 2 and formats == 1 and found.unit == "ms"
-                    return replace(found, unit=None) if vague else found
+    for parts, formats, first in product((3, 2), (4, 3, 2, 1), (0, 1, 2)):
+        if all(_are_times(row, first, formats, parts) for row in sample):
+            found = _without_header(sample, first, formats, first + parts * formats)
+            # Two whole numbers can be in any unit; a duration that fits shows that all are times.
+            vague = parts == 2 and formats == 1 and found.unit == "ms"
+            return replace(found, unit=None) if vague else found
     return None
 
 
 def _are_times(row: Sequence[str], first: int, formats: int, parts: int) -> bool:
-    """Return whether fields are begin, end and perhaps duration, in the same distinct formats."""
+    """Return whether fields are begin, end and, of three parts, duration, in the same formats."""
     label = first + parts * formats
     if len(row) <= label:
         return False
