@@ -16,7 +16,7 @@ from bboxqa.rules.collection import duplicates, statistics
 from bboxqa.rules.ids import id_types, identifiers, references
 from bboxqa.rules.images import image_files, image_names, image_sizes, image_splits
 from bboxqa.rules.outlines import keypoints, ring_forms, ring_geometry, run_length_masks
-from bboxqa.rules.panoptic import segments
+from bboxqa.rules.panoptic import png_files, segments
 from bboxqa.rules.results import scores
 from bboxqa.rules.structure import annotation_fields, image_fields, json_text, top_level
 
@@ -29,7 +29,7 @@ _MODULES = (
     category_maps, category_names, category_use,
     attendance, habits, naming,
     duplicates, statistics,
-    segments, scores,
+    segments, png_files, scores,
 )  # fmt: skip
 _LETTERS = "FSIMBPRKCADQGE"
 _GROUP = "bboxqa.rules"

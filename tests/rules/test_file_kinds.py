@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from PIL import Image
 from support.cli import run
 from support.validation import codes, document_of, exact, findings
 
@@ -15,6 +16,7 @@ from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.file_kinds import kind_of
 from bboxqa.rules.fixes import fix
 from bboxqa.rules.panoptic.examples import panoptic_example
+from bboxqa.rules.panoptic.png_segments import read_segments
 
 IMAGES = [
     {"id": number, "file_name": f"{number}.jpg", "width": 100, "height": 80} for number in (1, 2, 3)
@@ -296,3 +298,67 @@ def test_segments_are_read_alike_in_windows_and_one_by_one():
         assert segments.row[-1] == 2999 - [
             bool(record["segments_info"]) for record in document["annotations"][::-1]
         ].index(True)
+
+
+def painted(path, *squares, size=(9, 5), mode="RGB"):
+    """Write a PNG with squares of 3 x 3 pixels in the colours of ids, from left to right."""
+    pixels = np.zeros((*size[::-1], 3), np.uint8)
+    for place, number in enumerate(squares):
+        colour = (number & 255, number >> 8 & 255, number >> 16)
+        pixels[:3, 4 * place : 4 * place + 3] = colour
+    path.parent.mkdir(exist_ok=True)
+    Image.fromarray(pixels).convert(mode).save(path)
+
+
+def of_pngs(folder, text=None, **more):
+    (folder / "panoptic.json").write_text(text or panoptic_example(**more))
+    report = validate(folder / "panoptic.json", images=folder, select=["G"])
+    return [(each.code, each.message) for each in report.findings]
+
+
+@pytest.mark.parametrize("place", ["a.png", "panoptic/a.png"])
+def test_segments_that_are_those_of_their_png(tmp_path, place):
+    painted(tmp_path / place, 7, 300_000)
+    assert of_pngs(tmp_path, id=300_000) == []
+
+
+def test_segments_that_differ_from_their_png(tmp_path):
+    painted(tmp_path / "a.png", 7, 66_000)
+    [(code, message)] = of_pngs(tmp_path, id=8)
+    assert code == "G006"
+    assert "1 listed segment without pixels, such as 8" in message
+    assert "1 segment of the PNG not listed, such as 66000" in message
+    [(code, message)] = of_pngs(tmp_path, id=66_000, area=8)
+    assert "1 wrong area, such as 8 of segment 66000, which has 9 px" in message
+
+
+@pytest.mark.parametrize(
+    ("size", "mode", "problem"),
+    [((9, 6), "RGB", "has 9 x 6 px; its image has 9 x 5"), ((9, 5), "L", "has mode L")],
+)
+def test_a_png_that_cannot_be_compared(tmp_path, size, mode, problem):
+    painted(tmp_path / "a.png", 7, 8, size=size, mode=mode)
+    [(code, message)] = of_pngs(tmp_path)
+    assert (code, problem in message) == ("G005", True)
+
+
+def test_a_png_that_is_missing_or_broken(tmp_path):
+    [(code, message)] = of_pngs(tmp_path)
+    assert (code, "is not found" in message) == ("G005", True)
+    (tmp_path / "a.png").write_bytes(b"no image")
+    assert [code for code, _ in of_pngs(tmp_path)] == ["G005"]
+    text = panoptic_example().replace('"a.png"', '"../a.png"')
+    (tmp_path / "x").mkdir()
+    painted(tmp_path / "a.png", 7, 8)
+    assert [code for code, _ in of_pngs(tmp_path / "x", text)] == ["G005"]
+
+
+def test_the_areas_of_a_png_are_counted_exactly(tmp_path):
+    pixels = np.random.default_rng(5).integers(0, 4, (40, 30, 3), np.uint8)
+    Image.fromarray(pixels).save(tmp_path / "a.png")
+    found = read_segments(tmp_path / "a.png", (30.0, 40.0))
+    wide = pixels.astype(int)
+    number = wide[..., 0] + 256 * wide[..., 1] + 65536 * wide[..., 2]
+    ids, areas = np.unique(number[number > 0], return_counts=True)
+    assert found.id.tolist() == ids.tolist()
+    assert found.area.tolist() == areas.tolist()

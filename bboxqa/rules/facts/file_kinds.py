@@ -57,7 +57,7 @@ CAPTIONS = FileKind(
     required=("id", "image_id", "caption"), lists=("images", "annotations"),
 )  # fmt: skip
 PANOPTIC = FileKind(
-    "panoptic COCO", (*_TEXT, *_IMAGES, "C", "G"), ("C004",),
+    "panoptic COCO", (*_TEXT, *_IMAGES, "C", "G"), ("C004", "M007"),
     required=("image_id", "file_name", "segments_info"),
 )  # fmt: skip
 VIDEOS = FileKind("YouTube-VIS", ("F", "S004", "C"), ("C004",), lists=("annotations", "categories"))

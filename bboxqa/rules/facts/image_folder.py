@@ -52,6 +52,8 @@ class ImageFolder:
 
     Attributes
     ----------
+    roots : tuple of Path
+        The folders where files are looked for, resolved, in the order of the search.
     state : (I,) uint8
         The `ImageState` of each.
     stored : (I, 2) int64
@@ -76,6 +78,7 @@ class ImageFolder:
         Image files below the folders that no record names.
     """
 
+    roots: tuple[Path, ...]
     state: ByteArray
     stored: IndexArray
     shown: IndexArray
@@ -165,7 +168,8 @@ def scan_images(
     """
     roots = [folder.resolve() for folder in folders]
     names = [_name(record) for record in records]
-    places = find_files(names, search_order(roots, beside))
+    order = search_order(roots, beside)
+    places = find_files(names, order)
     wanted = sorted({place.file for place in places if place.state == ImageState.FOUND})
     pictures = _read_all(list(map(Path, wanted)), progress, workers)
     by_file = dict(zip(wanted, pictures, strict=True))
@@ -185,6 +189,7 @@ def scan_images(
     state = np.array([place.state for place in places], np.uint8)
     state[np.array([bool(each.problem) for each in seen], np.bool_)] = ImageState.UNREADABLE
     return ImageFolder(
+        roots=tuple(order),
         state=state,
         stored=np.array([each.stored for each in seen], np.int64).reshape(-1, 2),
         shown=np.array([each.shown for each in seen], np.int64).reshape(-1, 2),

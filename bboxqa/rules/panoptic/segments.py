@@ -13,6 +13,7 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import Place, record_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
 from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.image_bounds import figure
 from bboxqa.rules.panoptic.examples import panoptic_example
 
 _N_COLOURS = 1 << 24
@@ -132,8 +133,8 @@ def _impossible_area(document: Document, _settings: ValidateSettings) -> Iterato
         return record_defect(
             document,
             (*_place(document, which), "area"),
-            f"area of {_name(segment)} is {segments.area[which]:,g} px, but its bbox holds "
-            f"{inside[which]:,g}; expected no more than in the bbox",
+            f"area of {_name(segment)} is {figure(segments.area[which])} px, but its bbox holds "
+            f"{figure(inside[which])}; expected no more than in the bbox",
             found=segment.get("area"),
             expected="no more pixels than its bbox holds",
         )

@@ -1,0 +1,118 @@
+"""G: segments of panoptic annotations, compared with the PNG files: G005 and G006."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.core.json_values import shortened
+from bboxqa.core.text import count
+from bboxqa.model.findings import Severity
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.reporting import each_or_summary, record_defect
+from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
+from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.image_bounds import figure
+from bboxqa.rules.panoptic.examples import panoptic_example
+from bboxqa.rules.panoptic.png_segments import PngSegments, png_segments
+
+
+def _unusable(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """G005: annotations whose PNG is missing, or cannot be compared."""
+    contents = png_segments(document)
+    wrong = [row for row, png in enumerate(contents) if png is not None and png.problem]
+    expected = "a PNG in RGB of the size of its image"
+
+    def describe(row: int) -> Defect:
+        png, name = contents[row], document.record(row).get("file_name")
+        message = f"PNG {shortened(name)} {'' if png is None else png.problem}"
+        place = ("annotations", row, "file_name")
+        return record_defect(document, place, message, found=name, expected=expected)
+
+    def message() -> str:
+        first = describe(wrong[0]).message
+        return f"{len(wrong):,} of {len(contents):,} PNG files cannot be used; the first: {first}"
+
+    yield from each_or_summary(np.array(wrong, np.int64), len(contents), describe, message)
+
+
+def _different(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """G006: annotations whose segments are not those of their PNG."""
+    segments = document.annotations.segments
+    bounds = np.searchsorted(segments.row, np.arange(len(document.annotations) + 1))
+    messages = {}
+    for row, png in enumerate(png_segments(document)):
+        if png is not None and not png.problem:
+            own = slice(bounds[row], bounds[row + 1])
+            if text := _difference(segments.id[own], segments.area[own], png):
+                messages[row] = text
+
+    def describe(row: int) -> Defect:
+        return record_defect(
+            document,
+            ("annotations", row, "segments_info"),
+            f"segments_info and PNG {shortened(document.record(row)['file_name'])} differ: "
+            f"{messages[row]}; expected the same segments and areas in both",
+            expected="the segments of the PNG",
+        )
+
+    yield from hits(np.array(list(messages), np.int64), describe)
+
+
+def _difference(ids: IndexArray, areas: FloatArray, png: PngSegments) -> str:
+    """Return how the segments of the file differ from those of the PNG; "" if they do not."""
+    ids, first = np.unique(ids, return_index=True)
+    areas = areas[first]
+    lacking, unlisted = np.setdiff1d(ids, png.id), np.setdiff1d(png.id, ids)
+    _, ours, theirs = np.intersect1d(ids, png.id, return_indices=True)
+    differ = np.flatnonzero(areas[ours] != png.area[theirs])
+    parts = []
+    if len(lacking):
+        parts.append(
+            f"{count(len(lacking), 'listed segment')} without pixels, such as {lacking[0]}"
+        )
+    if len(unlisted):
+        parts.append(
+            f"{count(len(unlisted), 'segment')} of the PNG not listed, such as {unlisted[0]}"
+        )
+    if len(differ):
+        place = differ[0]
+        parts.append(
+            f"{count(len(differ), 'wrong area')}, such as {figure(areas[ours][place])} of segment "
+            f"{ids[ours][place]}, which has {png.area[theirs][place]:,} px"
+        )
+    return ", ".join(parts)
+
+
+RULES = (
+    Rule(
+        code="G005",
+        title="PNG of the segments is missing or unusable",
+        severity=Severity.ERROR,
+        scope="images",
+        breaks="panopticapi stops with a FileNotFoundError, or compares other pixels.",
+        explanation="""The file_name of a panoptic annotation is a PNG whose colours are the ids of
+            the segments. It is looked for beside the images and the COCO file, and in a folder
+            there with the name of the COCO file. Here it is missing, cannot be read, has another
+            size than its image, or is not in RGB: PNG files of class numbers in grey belong to
+            semantic segmentation.""",
+        bad=panoptic_example(),
+        good=panoptic_example(),
+        check=_unusable,
+    ),
+    Rule(
+        code="G006",
+        title="segments differ from their PNG",
+        severity=Severity.ERROR,
+        scope="images",
+        breaks="""panopticapi stops with 'segment with ID … is presented in PNG and not presented in
+            JSON', or the other way round; with wrong areas, panoptic quality is wrong.""",
+        explanation="""The PNG has segments that segments_info does not list, or the other way
+            round; or the area of a segment is not its number of pixels. The PNG may have been
+            resized or stored with other colours, or one of the two is of another version. Colour 0
+            is for pixels without a label.""",
+        bad=panoptic_example(area=8),
+        good=panoptic_example(),
+        check=_different,
+    ),
+)

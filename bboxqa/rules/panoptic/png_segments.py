@@ -1,0 +1,98 @@
+"""The segments that the PNG files of panoptic annotations hold, read once for all rules."""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bboxqa.core.arrays import IndexArray
+from bboxqa.core.parallel import threads
+from bboxqa.core.text import clean
+from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.image_folder import ImageState, Place, find_files
+
+_COLOUR = ("RGB", "RGBA")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PngSegments:
+    """What one PNG holds.
+
+    Attributes
+    ----------
+    problem : str
+        Why it cannot be compared with the annotation; "" where it can.
+    id : (S,) int64
+        The segments in it, in ascending order, without 0 for pixels that have none.
+    area : (S,) int64
+        Their pixels.
+    """
+
+    problem: str = ""
+    id: IndexArray = field(default_factory=lambda: np.zeros(0, np.int64))
+    area: IndexArray = field(default_factory=lambda: np.zeros(0, np.int64))
+
+
+def png_segments(document: Document) -> Sequence[PngSegments | None]:
+    """Return the content of the PNG of each annotation; None for those without a name of one.
+
+    They are looked for in the folders of the images and of the document, and in folders there with
+    the name of the document.
+    """
+    return document.once(_read_all)
+
+
+def _read_all(document: Document) -> list[PngSegments | None]:
+    if document.disk is None:
+        return [None] * len(document.annotations)
+    found = [document.record(row).get("file_name") for row in range(len(document.annotations))]
+    names = [name if isinstance(name, str) and name.strip() else None for name in found]
+    stem = Path(document.name).stem
+    roots = [folder for root in document.disk.roots for folder in (root / stem, root)]
+    places = find_files(names, [root for root in roots if root.is_dir()])
+    with ThreadPoolExecutor(threads()) as pool:
+        return list(pool.map(_of_place, places, document.size))
+
+
+def _of_place(place: Place, size: Any) -> PngSegments | None:
+    if place.state == ImageState.NOT_ASKED:
+        return None
+    if place.state != ImageState.FOUND:
+        why = "is not found in the folders of the images and beside the file"
+        return PngSegments(place.problem or why)
+    return read_segments(Path(place.file), tuple(size.tolist()))
+
+
+def read_segments(path: Path, size: tuple[float, float]) -> PngSegments:
+    """Return the segments of a PNG whose size, in pixels, is expected to be that of its image."""
+    from PIL import Image
+
+    try:
+        with Image.open(path, formats=["PNG"]) as image:
+            width, height = image.size
+            if (width, height) != size and not np.isnan(size).any():
+                expected = f"{size[0]:g} x {size[1]:g}"
+                return PngSegments(f"has {width} x {height} px; its image has {expected}")
+            if image.mode not in _COLOUR:
+                return PngSegments(f"has mode {image.mode}; expected RGB, the colours of segments")
+            colours = np.asarray(image)
+    # Decoders raise any exception for broken files.
+    except Exception as error:  # noqa: BLE001
+        return PngSegments(f"cannot be read: {clean(str(error).partition(chr(10))[0])}")
+    red, green, blue = (colours[..., part].ravel() for part in range(3))
+    return _counted(red | green.astype(np.uint32) << 8 | blue.astype(np.uint32) << 16)
+
+
+def _counted(pixels: NDArray[np.uint32]) -> PngSegments:
+    """Return the segments of pixels, most of which are equal to the one before."""
+    is_start = np.ones(len(pixels), np.bool_)
+    np.not_equal(pixels[1:], pixels[:-1], out=is_start[1:])
+    starts = np.flatnonzero(is_start)
+    ids, of_run = np.unique(pixels[starts], return_inverse=True)
+    lengths = np.diff(np.append(starts, len(pixels)))
+    areas = np.bincount(of_run, lengths, minlength=len(ids)).astype(np.int64)
+    return PngSegments("", ids[ids > 0].astype(np.int64), areas[ids > 0])
