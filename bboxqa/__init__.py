@@ -14,10 +14,12 @@ if TYPE_CHECKING:
     from bboxqa.core.errors import BboxqaError, ConfigError, DatasetError, OutputError
     from bboxqa.core.version import __version__
     from bboxqa.model.annotations import Dataset
+    from bboxqa.model.comparison import ComparisonResult
     from bboxqa.model.findings import Finding
     from bboxqa.model.results import AgreementResult
     from bboxqa.model.settings import AgreeSettings, ValidateSettings
     from bboxqa.pipelines.agree import agree
+    from bboxqa.pipelines.compare import compare
     from bboxqa.pipelines.read import read_coco
     from bboxqa.pipelines.validate import validate
     from bboxqa.report.findings.report import Report
@@ -26,6 +28,7 @@ __all__ = [
     "AgreeSettings",
     "AgreementResult",
     "BboxqaError",
+    "ComparisonResult",
     "ConfigError",
     "Dataset",
     "DatasetError",
@@ -35,6 +38,7 @@ __all__ = [
     "ValidateSettings",
     "__version__",
     "agree",
+    "compare",
     "read_coco",
     "stats",
     "validate",
@@ -44,6 +48,7 @@ _HOME = {
     "AgreeSettings": "bboxqa.model.settings",
     "AgreementResult": "bboxqa.model.results",
     "BboxqaError": "bboxqa.core.errors",
+    "ComparisonResult": "bboxqa.model.comparison",
     "ConfigError": "bboxqa.core.errors",
     "Dataset": "bboxqa.model.annotations",
     "DatasetError": "bboxqa.core.errors",
@@ -53,6 +58,7 @@ _HOME = {
     "ValidateSettings": "bboxqa.model.settings",
     "__version__": "bboxqa.core.version",
     "agree": "bboxqa.pipelines.agree",
+    "compare": "bboxqa.pipelines.compare",
     "read_coco": "bboxqa.pipelines.read",
     "validate": "bboxqa.pipelines.validate",
 }

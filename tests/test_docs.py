@@ -110,6 +110,17 @@ def test_commands_that_are_named_exist():
     assert {name for name in names if not name.startswith("-")} == set(COMMANDS)
 
 
+def test_python_that_compares_runs(tmp_path, monkeypatch):
+    for name in ("simulated.json", "simulated_reviewed.json"):
+        place = "after.json" if "reviewed" in name else "before.json"
+        shutil.copy(ROOT / "tests/data" / name, tmp_path / place)
+    monkeypatch.chdir(tmp_path)
+    (program,) = contents(PAGES["docs/compare.md"], "python")
+    names = {}
+    exec(program, names)  # noqa: S102
+    assert names["result"].counts["moved"] == 31
+
+
 def test_targets_of_make_that_are_named_exist():
     text = "\n".join(PAGES.values())
     named = re.findall(r"`make (\w+)`", text)

@@ -8,6 +8,7 @@ import click
 
 from bboxqa.cli.agree import agree
 from bboxqa.cli.batch import batch
+from bboxqa.cli.compare import compare
 from bboxqa.cli.example import example
 from bboxqa.cli.explain import explain
 from bboxqa.cli.failures import ReaderGone, exit_code_of
@@ -40,6 +41,8 @@ def cli() -> None:
       bboxqa example fruits          walk through a small example
       bboxqa agree export.json       measure a COCO file with several annotators
       bboxqa agree ann.json bob.json one file per annotator
+      bboxqa compare before.json after.json
+                                     what changed between two versions
       bboxqa batch projects/         validate and measure many projects
       bboxqa plan export.json --target-width 0.05
                                      how many more images to annotate twice
@@ -50,6 +53,7 @@ def cli() -> None:
 
 
 cli.add_command(agree)
+cli.add_command(compare)
 cli.add_command(batch)
 cli.add_command(plan)
 cli.add_command(stats)

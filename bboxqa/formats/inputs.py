@@ -10,7 +10,7 @@ from bboxqa.formats.foreign import refuse_foreign
 from bboxqa.formats.registry import format_of
 
 RESULT_FILES = frozenset({"manifest.json", "summary.json"})
-"""The json files that `agree --out` writes: where both are, neither is COCO."""
+"""The json files that `agree --out` and `compare --out` write beside their tables."""
 
 
 def list_files(
@@ -65,9 +65,11 @@ def list_files(
 
 
 def _is_result(file: Path) -> bool:
-    """Return whether a file was written by `agree --out` or by `validate --fix`."""
+    """Return whether a file was written by `agree` or `compare --out`, or by `validate --fix`."""
     if file.name.endswith(".fixed.json"):
         return file.with_name(file.name.removesuffix(".fixed.json") + ".json").is_file()
-    return file.name in RESULT_FILES and all(
-        file.with_name(name).is_file() for name in (*RESULT_FILES, "units.csv")
-    )
+    if file.name not in RESULT_FILES or not all(
+        file.with_name(name).is_file() for name in RESULT_FILES
+    ):
+        return False
+    return any(file.with_name(table).is_file() for table in ("units.csv", "changes.csv"))

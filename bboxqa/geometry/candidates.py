@@ -154,3 +154,45 @@ def _crowded(part: Dataset, found: list[Found], threshold: float) -> DatasetErro
         "Look for repeated annotations with: bboxqa validate\n"
         f"To compare them all the same, give --memory {n_pairs * _OF_PAIR // 10**9 + 1}GB.",
     )
+
+
+def similarity_of_pairs(
+    dataset: Dataset,
+    similarity: str,
+    left: IndexArray,
+    right: IndexArray,
+    *,
+    all_touched: bool = False,
+) -> FloatArray:
+    """Return how similar pairs of annotations of one image are, (P,) float64.
+
+    Parameters
+    ----------
+    dataset : Dataset
+    similarity : str
+        One of `bboxqa.geometry.similarities.registry.names()`.
+    left, right : (P,) int64
+        Sorted by left; P may be 0.
+    all_touched : bool
+        For `raster`: burn every pixel that a ring touches.
+
+    Raises
+    ------
+    DatasetError
+        If the annotations do not have what the similarity compares.
+    """
+    chosen = registry.similarity(similarity)
+    check_shapes(dataset, similarity, chosen.needs)
+    options = Options(chosen.lowest, all_touched)
+
+    def measure(shard: tuple[int, int]) -> FloatArray:
+        start, stop = shard
+        low, high = np.searchsorted(left, shard)
+        if low == high:
+            return np.zeros(0)
+        part = replace(dataset, annotations=dataset.annotations.take(np.arange(start, stop)))
+        compare = chosen.prepare(part, options).compare
+        return compare(left[low:high] - start, right[low:high] - start)
+
+    with ThreadPoolExecutor(threads() if chosen.threads else 1) as pool:
+        return np.concatenate([np.zeros(0), *pool.map(measure, _shards(dataset))])

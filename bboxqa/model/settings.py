@@ -1,8 +1,8 @@
 """Settings of `agree` and `validate`, typed and checked."""
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Any, Literal, TypeVar, get_args
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal, TypedDict, TypeVar, get_args
 
 import msgspec
 
@@ -63,6 +63,22 @@ class AgreeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     filter: str | None = None
     join: JoinBy = "path"
     checks: bool = True
+
+
+class AgreeKeywords(TypedDict, total=False):
+    """The keywords of `bboxqa.agree` that are settings."""
+
+    similarity: str
+    iou_threshold: float | Sequence[float]
+    matcher: str
+    category_lenient: bool
+    missing: Missing
+    empty_images: EmptyImages
+    all_touched: bool
+    bootstrap: int
+    seed: int
+    min_alpha: float | None
+    checks: bool
 
 
 class ValidateSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):

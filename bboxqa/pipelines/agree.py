@@ -1,8 +1,8 @@
 """From data sets and files to agreement; the parts are joined here."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Never
+from typing import Any, Never
 
 import numpy as np
 
@@ -114,14 +114,8 @@ def agree(
     >>> round(bboxqa.agree(data, iou_threshold=0.5).alpha, 4)
     0.0222
     """
-    if not isinstance(data, Dataset):
-        raise TypeError(
-            f"data is a {type(data).__name__}; expected what `bboxqa.read_coco` returns"
-        )
-    for name in _OF_READING:
-        if unknown.pop(name, None) is not None:
-            raise ConfigError(f"{name} is for `bboxqa.read_coco`; the data set is already read")
-    settings = agree_settings_from(
+    check_dataset(data, "data")
+    settings = settings_of_keywords(
         {
             "similarity": similarity,
             "iou_threshold": iou_threshold,
@@ -137,9 +131,32 @@ def agree(
             **unknown,
         }
     )
+    check_before_measuring(data, settings)
+    return agree_with(data, settings, memory=memory, progress=progress)
+
+
+def check_dataset(data: Dataset, name: str) -> None:
+    """Refuse what is not a data set, such as the name of a file."""
+    if not isinstance(data, Dataset):
+        raise TypeError(
+            f"{name} is a {type(data).__name__}; expected what `bboxqa.read_coco` returns"
+        )
+
+
+def check_before_measuring(data: Dataset, settings: AgreeSettings) -> None:
+    """Refuse a data set whose boxes, if they are compared, are in another layout."""
     if settings.checks and not needs_outlines(settings.similarity):
         check_boxes(data)
-    return agree_with(data, settings, memory=memory, progress=progress)
+
+
+def settings_of_keywords(keywords: Mapping[str, Any]) -> AgreeSettings:
+    """Return the settings of a call from Python, which are not those of reading."""
+    for name in _OF_READING:
+        if keywords.get(name) is not None:
+            raise ConfigError(f"{name} is for `bboxqa.read_coco`; the data set is already read")
+    return agree_settings_from(
+        {name: value for name, value in keywords.items() if name not in _OF_READING}
+    )
 
 
 def agree_files(

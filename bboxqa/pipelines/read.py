@@ -33,6 +33,7 @@ def read_coco(
     segmentation: bool = True,
     pattern: str | None = None,
     join: JoinBy = "path",
+    min_annotators: int = 2,
     digest: bool = True,
     memory: int | None = None,
     progress: Progress | None = None,
@@ -54,6 +55,9 @@ def read_coco(
     join : {"path", "name", "stem"}
         What of their file names joins images of several files: all of it, the part behind the
         last folder, or this part without its suffix and the mark of Roboflow.
+    min_annotators : int
+        How many some image must have: 2 to measure agreement. 1 also reads files that name nobody,
+        which `bboxqa.compare` can compare.
     digest : bool
         Whether to compute the digest of a single file; of several it is always computed.
     memory : int, optional
@@ -89,6 +93,7 @@ def read_coco(
         segmentation=segmentation,
         pattern=pattern,
         join_by=join,
+        min_annotators=min_annotators,
         digest=digest,
         progress=progress,
     )
@@ -100,6 +105,7 @@ def read_for(
     *,
     memory: int | None = None,
     digest: bool = True,
+    min_annotators: int = 2,
     progress: Progress | None = None,
 ) -> Dataset:
     """Return the data set of files, checked for what would falsify agreement in it.
@@ -116,6 +122,7 @@ def read_for(
         segmentation=outlines,
         pattern=settings.filter,
         join_by=settings.join,
+        min_annotators=min_annotators,
         digest=digest,
         progress=progress,
         check=check,

@@ -48,6 +48,11 @@ def threshold_results(
     )
 
 
+def measure_name(name: str) -> str:
+    """Return what results call the threshold of a similarity: "IoU", or its name."""
+    return "IoU" if similarity(name).is_iou else name
+
+
 def _image_alpha(found: Coincidences, empty: IntArray, settings: AgreeSettings) -> FloatArray:
     """Return alpha of each image; 1 for images that all left empty, unless these are skipped."""
     alpha = alpha_per_group(found)
@@ -118,7 +123,7 @@ def _result(
     complete = int((missing == 0).sum())
     all_agree = alpha.status == NO_VARIATION and 0 < complete == len(units)
     return ThresholdResult(
-        measure="IoU" if similarity(settings.similarity).is_iou else settings.similarity,
+        measure=measure_name(settings.similarity),
         iou_threshold=settings.iou_threshold[index],
         alpha=alpha.value,
         status=ALL_AGREE if all_agree else alpha.status,

@@ -31,6 +31,12 @@ FINDING_VIEWS: dict[str, str] = {
 }
 """Views of a `Report`."""
 
+COMPARISON_VIEWS: dict[str, str] = {
+    "text": "bboxqa.report.comparison_text:text_lines",
+    "json": "bboxqa.report.comparison_summary:json_lines",
+}
+"""Views of a result of `compare`."""
+
 
 def view(views: Mapping[str, str], name: str) -> View:
     """Return the view of a name.

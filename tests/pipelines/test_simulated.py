@@ -6,7 +6,7 @@ from pycocotools import mask as pycoco
 from support import brute
 from support.datasets import write
 from support.reference import data_file
-from support.simulated import as_text, simulated
+from support.simulated import as_text, reviewed, simulated
 from support.validation import report_of
 
 from bboxqa import agree, read_coco
@@ -67,8 +67,9 @@ def data():
     return read_coco(data_file("simulated.json"))
 
 
-def test_the_file_is_what_the_program_writes():
+def test_the_files_are_what_the_program_writes():
     assert data_file("simulated.json").read_text("utf-8") == as_text(simulated())
+    assert data_file("simulated_reviewed.json").read_text("utf-8") == as_text(reviewed())
 
 
 def test_what_is_read(data):

@@ -1,12 +1,15 @@
-"""A street that three simulated annotators drew: tests/data/simulated.json.
+"""A street that three simulated annotators drew, and their review: tests/data/simulated*.json.
 
-`PYTHONPATH=tests python -m support.simulated > tests/data/simulated.json` writes it again.
+`PYTHONPATH=tests python -m support.simulated` writes both files again.
 """
 
 import json
 from random import Random
 
-__all__ = ["as_text", "simulated"]
+from support.brute import box_iou
+from support.reference import data_file
+
+__all__ = ["as_text", "reviewed", "simulated"]
 
 ANNOTATORS = ("ann", "bob", "cid")
 CATEGORIES = ("car", "bicycle", "person")
@@ -45,6 +48,64 @@ def simulated(seed=18):
         "categories": categories,
         "annotations": annotations,
     }
+
+
+def reviewed(seed=3):
+    """Return the document after its annotators saw what the others had drawn.
+
+    They remove what nobody else drew, add what they missed, and move boxes and change categories
+    towards those of another annotator. One image is replaced, and one category has another name.
+    """
+    values, document = Random(seed), simulated()
+    images = [image for image in document["images"] if image["id"] < N_IMAGES]
+    annotations = []
+    for image in images:
+        drawn = [each for each in document["annotations"] if each["image_id"] == image["id"]]
+        annotations += [found for each in drawn for found in _reviewed(values, each, drawn)]
+        for each in drawn:
+            for who in image["annotators"]:
+                if not _by(who, each, drawn) and values.random() < 0.6:
+                    annotations.append({**each, "annotator": who, "id": 1000 + len(annotations)})
+    last = {**images[-1], "id": N_IMAGES + 1, "file_name": f"street_{N_IMAGES + 1}.jpg"}
+    for number, who in enumerate(last["annotators"]):
+        annotations.append(
+            {"id": 2000 + number, "image_id": last["id"], "category_id": 1, "annotator": who,
+             **_shape(40, 50 + number, 80, 60), "iscrowd": 0}
+        )  # fmt: skip
+    categories = [{"id": n, "name": name} for n, name in enumerate(CATEGORIES[:2], 1)]
+    return {
+        **document,
+        "info": {"description": "simulated annotators, after a review", "year": 2026},
+        "images": [*images, last],
+        "categories": [*categories, {"id": 3, "name": "pedestrian"}],
+        "annotations": annotations,
+    }
+
+
+def _by(who, annotation, drawn):
+    """Return the annotations by one annotator that overlap with another one by half."""
+    return [
+        each
+        for each in drawn
+        if each["annotator"] == who and 2 * box_iou(annotation["bbox"], each["bbox"]) >= 1
+    ]
+
+
+def _reviewed(values, annotation, drawn):
+    """Return what became of an annotation in the review: one annotation, or none."""
+    others = [
+        each for who in ANNOTATORS if who != annotation["annotator"]
+        for each in _by(who, annotation, drawn)
+    ]  # fmt: skip
+    if not others:
+        return [annotation] if values.random() < 0.6 else []
+    chance = values.random()
+    if chance < 0.5 and others[0]["category_id"] != annotation["category_id"]:
+        return [{**annotation, "category_id": min(each["category_id"] for each in drawn)}]
+    if chance < 0.2:
+        sides = zip(annotation["bbox"], others[0]["bbox"], strict=True)
+        return [{**annotation, **_shape(*((one + other) // 2 for one, other in sides))}]
+    return [annotation]
 
 
 def as_text(document):
@@ -103,4 +164,5 @@ def _shape(x, y, width, height):
 
 
 if __name__ == "__main__":
-    print(as_text(simulated()), end="")  # noqa: T201
+    data_file("simulated.json").write_text(as_text(simulated()), "utf-8")
+    data_file("simulated_reviewed.json").write_text(as_text(reviewed()), "utf-8")

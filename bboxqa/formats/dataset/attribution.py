@@ -14,6 +14,9 @@ from bboxqa.formats.annotations.records import ANNOTATOR_KEYS, ASKED_KEYS, Image
 WAYS = ("annotator-key", "image-records", "files")
 """The ways to find out who annotated what, in the order in which they are tried."""
 
+UNNAMED = "(not named)"
+"""The annotator of a file that names nobody, where one annotator is enough."""
+
 EXPLANATION = """\
 Agreement needs at least two annotators. They are found in one of these ways:
   1. a key on each annotation, such as {"id": 7, "image_id": 1, "annotator": "ann", ...};
@@ -58,6 +61,7 @@ def attribute(
     *,
     annotator_key: str | None,
     way: str | None,
+    min_annotators: int = 2,
 ) -> Attribution:
     """Find out who annotated what.
 
@@ -71,11 +75,13 @@ def attribute(
         The key on annotations that names the annotator, if the user said so.
     way : {"annotator-key", "image-records", "files"} or None
         The way to take; None tries them in this order.
+    min_annotators : {1, 2}
+        With 1, a file that names nobody is by one annotator, whose name is `UNNAMED`.
 
     Raises
     ------
     DatasetError
-        If fewer than two annotators are found, with all the ways in which they can be named.
+        If fewer annotators are found, with all the ways in which they can be named.
     ConfigError
         If the way is unknown.
     """
@@ -83,7 +89,7 @@ def attribute(
         raise ConfigError(f"attribution is {way!r}; expected one of {', '.join(WAYS)}")
     if annotator_key is not None:
         way = way or "annotator-key"
-    if not any(len(file.columns.id) for file in files):
+    if min_annotators > 1 and not any(len(file.columns.id) for file in files):
         raise NothingToCompareError([f"{_listed(files)}: no annotations; nothing to measure"])
     found = []
     for candidate in WAYS if way is None else (way,):
@@ -96,6 +102,8 @@ def attribute(
     for attribution in found:
         if len(attribution.names) >= 2:
             return attribution
+    if min_annotators == 1 and (found or way is None):
+        return found[0] if found else _unnamed(files)
     raise NothingToCompareError([_too_few(files, found, annotator_key)], EXPLANATION)
 
 
@@ -216,6 +224,13 @@ def _check_records(files: Sequence[AnnotationFile]) -> None:
         ]
     if problems:
         raise DatasetError(problems, "Name every annotator by the key `annotator` on its records.")
+
+
+def _unnamed(files: Sequence[AnnotationFile]) -> Attribution:
+    """Return one annotator of everything."""
+    authors = [np.zeros(len(file.columns.id), np.int32) for file in files]
+    asked: list[list[tuple[str, ...] | None]] = [[(UNNAMED,)] * len(f.images) for f in files]
+    return Attribution("no name in the files", authors, asked, (UNNAMED,))
 
 
 def _by_file(files: Sequence[AnnotationFile], file_names: Sequence[str]) -> list[Attribution]:

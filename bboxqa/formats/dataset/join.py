@@ -55,6 +55,7 @@ def join(
     paths: Sequence[Path],
     attribution: Attribution,
     memory: int | None = None,
+    min_annotators: int = 2,
 ) -> Dataset:
     """Return one data set from all files.
 
@@ -66,6 +67,8 @@ def join(
         Where each file is, for errors.
     attribution : Attribution
         Who annotated what in the files.
+    min_annotators : int
+        How many some image must have.
 
     Raises
     ------
@@ -95,11 +98,12 @@ def join(
     parts = zip(files, indexed, authors, attribution.asked, strict=True)
     for file, part, author, asked in parts:
         _assign(joined, assigned, file, part, author, asked, number)
+    if len(files) > 1 and not any(joined.origins):
+        # Versions contradict each other in many places, of which this is the cause.
+        refuse_versions(files, indexed, authors, image_names, annotator_names)
     if joined.problems:
         raise DatasetError(joined.problems, files=joined.origins)
-    if len(files) > 1:
-        refuse_versions(files, indexed, authors, image_names, annotator_names)
-    if assigned.sum(1).max() < 2:
+    if assigned.sum(1).max(initial=0) < 2 <= min_annotators:
         raise _nothing_shared(files, attribution)
     return Dataset(
         image_names=tuple(image_names),
@@ -110,7 +114,7 @@ def join(
         assigned=assigned,
         attribution=attribution.way,
         sources=tuple(file.source for file in files),
-        notes=_notes(files, attribution, assigned),
+        notes=_notes(files, attribution, assigned, min_annotators),
     )
 
 
@@ -253,7 +257,10 @@ def _sizes(joined: _Joined, image_names: Sequence[str]) -> IntArray:
 
 
 def _notes(
-    files: Sequence[AnnotationFile], attribution: Attribution, assigned: BoolArray
+    files: Sequence[AnnotationFile],
+    attribution: Attribution,
+    assigned: BoolArray,
+    min_annotators: int,
 ) -> tuple[str, ...]:
     notes = []
     by_digest: dict[str, str] = {}
@@ -261,7 +268,7 @@ def _notes(
         other = by_digest.setdefault(file.source.blake2b or file.source.name, file.source.name)
         if other != file.source.name:
             notes.append(f"{other} and {file.source.name} are the same byte for byte")
-    single = int((assigned.sum(1) < 2).sum())
+    single = int((assigned.sum(1) < 2).sum()) if min_annotators > 1 else 0
     few = len(files) > 1 and 2 * single > len(assigned)
     advice = join_advice(files) if few else ""
     if advice:

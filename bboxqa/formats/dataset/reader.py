@@ -58,6 +58,7 @@ def read_dataset(
     segmentation: bool = True,
     pattern: str | None = None,
     join_by: JoinBy = "path",
+    min_annotators: int = 2,
     digest: bool = True,
     memory: int | None = None,
     progress: Progress | None = None,
@@ -99,10 +100,12 @@ def read_dataset(
 
     read = with_join_names(_read_all(files, read_one), join_by)
     check_memory(str(files[0]), sum(len(each.columns.id) for each in read), memory)
-    attributed = attribute(read, names, annotator_key=annotator_key, way=attribution)
+    attributed = attribute(
+        read, names, annotator_key=annotator_key, way=attribution, min_annotators=min_annotators
+    )
     if check is not None:
         check(files, read, attributed)
-    data = join(read, files, attributed, memory)
+    data = join(read, files, attributed, memory, min_annotators)
     del read
     trim_memory()
     return data

@@ -28,7 +28,7 @@ def refuse_versions(
     files : sequence of AnnotationFile
     indexed : sequence of IndexedAnnotations
     authors : sequence of (N,) int32
-        Indices into `annotator_names`, by file.
+        Indices into `annotator_names`, by file; -1 where none is named.
     image_names, annotator_names : sequence of str
 
     Raises
@@ -39,7 +39,8 @@ def refuse_versions(
     n_annotators = len(annotator_names)
     found = [
         compact(
-            part.image.astype(np.int64) * n_annotators + author, n_annotators * len(image_names)
+            (part.image.astype(np.int64) * n_annotators + author)[author >= 0],
+            n_annotators * len(image_names),
         )[0]
         for part, author in zip(indexed, authors, strict=True)
     ]

@@ -1,0 +1,74 @@
+"""`bboxqa compare`: what differs between two versions of a data set."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from bboxqa.cli.agree_options import comparing_options, measuring_options
+from bboxqa.cli.options import agree_settings, format_option
+from bboxqa.report.registry import COMPARISON_VIEWS
+
+if TYPE_CHECKING:
+    from bboxqa.model.comparison import ComparisonResult
+
+
+@click.command()
+@click.argument("before", metavar="BEFORE", type=click.Path(path_type=Path))
+@click.argument("after", metavar="AFTER", type=click.Path(path_type=Path))
+@comparing_options
+@measuring_options
+@format_option(*COMPARISON_VIEWS)
+def compare(
+    *,
+    before: Path,
+    after: Path,
+    config: str | None,
+    memory: int | None,
+    out: Path | None,
+    force: bool,
+    raw_csv: bool,
+    output_format: str,
+    **options: Any,
+) -> int:
+    """Compare two versions of a data set: annotations, and agreement.
+
+    \b
+      bboxqa compare before.json after.json
+      bboxqa compare round1/ round2/ --out changes/
+
+    BEFORE and AFTER are COCO json, or folders with one file per annotator. Annotations are the
+    same if they are by one annotator, of one image, and have one id and overlap; where ids have
+    changed, they are matched by similarity. Where there are several annotators, agreement before
+    and after is compared in the images that both versions have.
+
+    \b
+    Exit code 0: compared. 1: AFTER is below --min-alpha. 2: could not run. 130: interrupted.
+    """  # noqa: D301 - click reads the sign
+    from bboxqa.cli.console import show, tracking
+    from bboxqa.pipelines.compare import compare_files
+
+    settings = agree_settings(config, options)
+    if out is not None:
+        from bboxqa.report.result_files import check_folder
+
+        check_folder(out, force=force)
+    with tracking() as progress:
+        result = compare_files(
+            before, after, settings, memory=memory, digest=out is not None, progress=progress
+        )
+    written = []
+    if out is not None:
+        from bboxqa.report.comparison_summary import write_comparison
+
+        written = write_comparison(result, out, raw_csv=raw_csv)
+    show(COMPARISON_VIEWS, result, output_format, written)
+    return 1 if _below(result, settings.min_alpha) else 0
+
+
+def _below(result: "ComparisonResult", lowest: float | None) -> bool:
+    """Return whether an alpha after does not reach the smallest that is accepted."""
+    if lowest is None:
+        return False
+    agreement = result.after.agreement
+    return agreement is None or not all(part.reaches(lowest) for part in agreement.thresholds)

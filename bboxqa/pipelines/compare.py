@@ -1,0 +1,236 @@
+"""From two versions of a data set to what differs between them."""
+
+from collections.abc import Iterator
+from typing import Unpack
+
+import msgspec
+import numpy as np
+
+from bboxqa.core.text import count, one_line
+from bboxqa.core.types import AnyPath, Progress
+from bboxqa.core.version import __version__
+from bboxqa.model.annotations import Dataset
+from bboxqa.model.comparison import CHANGES, AgreementChange, ComparisonResult, Version
+from bboxqa.model.settings import AgreeKeywords, AgreeSettings
+from bboxqa.pipelines.agree import (
+    agree_with,
+    check_before_measuring,
+    check_dataset,
+    settings_of_keywords,
+)
+from bboxqa.pipelines.notes import FEW_CLUSTERS, shift_note
+from bboxqa.pipelines.read import read_for
+from bboxqa.pipelines.threshold_results import measure_name
+from bboxqa.pipelines.versions.agreement import agreement_changes
+from bboxqa.pipelines.versions.aligned import (
+    STATUS,
+    Aligned,
+    align_annotators,
+    align_categories,
+    align_images,
+)
+from bboxqa.pipelines.versions.matched import match_versions
+from bboxqa.pipelines.versions.tables import (
+    Names,
+    category_counts,
+    change_table,
+    changes_of,
+    counts_by,
+    movements,
+    rename_table,
+)
+
+_NAMED = 3
+
+
+def compare(
+    before: Dataset,
+    after: Dataset,
+    *,
+    memory: int | None = None,
+    progress: Progress | None = None,
+    **settings: Unpack[AgreeKeywords],
+) -> ComparisonResult:
+    """Compare two versions of a data set, or two data sets made by different guidelines.
+
+    Annotations are the same if they are by one annotator, of one image, and have one id and
+    overlap; where ids have changed, they are matched by similarity. Agreement is compared in the
+    images that both versions measure.
+
+    Parameters
+    ----------
+    before, after : Dataset
+        What `read_coco` returns; with its ``min_annotators=1`` also without two annotators.
+    memory : int, optional
+        Limits the bytes that comparing takes. The result is the same.
+    progress : callable, optional
+        Called as ``progress(stage, done, total)``.
+    **settings
+        As for `agree`. The similarity, its lowest threshold and the matcher also decide which
+        annotations are the same.
+
+    Returns
+    -------
+    ComparisonResult
+
+    Raises
+    ------
+    ConfigError
+        If a setting is not known, has a wrong type, or contradicts another.
+    DatasetError
+        If the annotations do not have what the similarity compares, or their boxes are in another
+        layout.
+    TypeError
+        If `before` or `after` is not a `Dataset`.
+
+    Examples
+    --------
+    >>> import bboxqa
+    >>> from bboxqa.examples import example_file
+    >>> data = bboxqa.read_coco(example_file("fruits"))
+    >>> result = bboxqa.compare(data, data)
+    >>> result.counts["unchanged"], result.thresholds[0].pooled.difference
+    (9, 0.0)
+    """
+    check_dataset(before, "before")
+    check_dataset(after, "after")
+    checked = settings_of_keywords(settings)
+    for data in (before, after):
+        check_before_measuring(data, checked)
+    return compare_with(before, after, checked, memory=memory, progress=progress)
+
+
+def compare_files(
+    before: AnyPath,
+    after: AnyPath,
+    settings: AgreeSettings,
+    *,
+    memory: int | None = None,
+    digest: bool = True,
+    progress: Progress | None = None,
+) -> ComparisonResult:
+    """Read two versions and compare them, with checked settings.
+
+    `before` and `after` are files or folders; the other parameters are those of `compare` and
+    `read_coco`.
+    """
+    first, second = (
+        read_for(path, settings, memory=memory, digest=digest, min_annotators=1, progress=progress)
+        for path in (before, after)
+    )
+    return compare_with(first, second, settings, memory=memory, progress=progress)
+
+
+def compare_with(
+    before: Dataset,
+    after: Dataset,
+    settings: AgreeSettings,
+    *,
+    memory: int | None = None,
+    progress: Progress | None = None,
+) -> ComparisonResult:
+    """Compare two versions, with checked settings; see `compare`."""
+    annotators = align_annotators(before, after)
+    images = align_images(before, after, annotators)
+    matched = match_versions(
+        before,
+        after,
+        images,
+        annotators,
+        align_categories(before, after),
+        settings,
+        memory=memory,
+        progress=progress,
+    )
+    categories = align_categories(
+        before,
+        after,
+        (
+            before.annotations.category[matched.before],
+            after.annotations.category[matched.after],
+        ),
+    )
+    names = Names(images, annotators, categories)
+    changes = changes_of(before, after, matched, names)
+    versions = [_version(data, settings, memory, progress) for data in (before, after)]
+    first, second = (version.agreement for version in versions)
+    thresholds: tuple[AgreementChange, ...] = ()
+    paired, n_images = False, (0, 0)
+    if first is not None and second is not None:
+        thresholds, paired, n_images = agreement_changes(first, second, names, settings, progress)
+    number = np.bincount(changes.kind, minlength=len(CHANGES)).tolist()
+    moved_px, moved_similarity = movements(matched, changes)
+    return ComparisonResult(
+        before=versions[0],
+        after=versions[1],
+        by_id=matched.by_id,
+        counts=dict(zip(CHANGES, number, strict=True)),
+        measure=measure_name(settings.similarity),
+        moved_px=moved_px,
+        moved_similarity=moved_similarity,
+        changes=change_table(before, after, matched, changes, names),
+        images=counts_by(images, "image", changes.image, changes.kind),
+        categories=category_counts(categories, changes),
+        annotators=counts_by(annotators, "annotator", changes.annotator, changes.kind),
+        renames=rename_table(names, changes),
+        thresholds=thresholds,
+        paired=paired,
+        n_measured_images=n_images,
+        settings=settings,
+        version=__version__,
+        notes=tuple(_notes(versions, annotators, thresholds, n_images, settings)),
+    )
+
+
+def _version(
+    data: Dataset, settings: AgreeSettings, memory: int | None, progress: Progress | None
+) -> Version:
+    """Return one version, with its agreement where there is some to measure."""
+    agreement = None
+    if (data.assigned.sum(1) >= 2).any():
+        # Intervals are drawn later, for both versions together.
+        plain = msgspec.structs.replace(settings, bootstrap=0)
+        agreement = agree_with(data, plain, memory=memory, progress=progress)
+    return Version(
+        n_images=len(data.image_names),
+        n_annotators=len(data.annotator_names),
+        n_annotations=len(data.annotations),
+        attribution=data.attribution,
+        sources=data.sources,
+        agreement=agreement,
+    )
+
+
+def _notes(
+    versions: list[Version],
+    annotators: Aligned,
+    thresholds: tuple[AgreementChange, ...],
+    n_images: tuple[int, int],
+    settings: AgreeSettings,
+) -> Iterator[str]:
+    """Yield what a reader of the numbers has to know."""
+    for name, version in zip(("before", "after"), versions, strict=True):
+        if version.agreement is None:
+            yield f"{name}: no image has two annotators, so agreement is not measured"
+        else:
+            yield from (f"{name}: {note}" for note in version.agreement.notes)
+    for status, where in (("removed", "before"), ("added", "after")):
+        missing = [name for name, each in _named(annotators) if each == status]
+        if missing:
+            shown = ", ".join(map(one_line, missing[:_NAMED]))
+            more = f" and {len(missing) - _NAMED:,} more" if len(missing) > _NAMED else ""
+            yield f"{count(len(missing), 'annotator')} {where} only: {shown}{more}"
+    if thresholds and settings.bootstrap and min(n_images) < FEW_CLUSTERS:
+        yield (
+            f"{count(min(n_images), 'image')}: intervals come from resampling images, and are "
+            + ("too narrow with so few" if min(n_images) > 1 else "not possible with one")
+        )
+    for part in thresholds:
+        if part.pooled.interval_shift:
+            what = f"the difference of alpha at {part.threshold_label}"
+            yield shift_note(what, part.pooled.interval_shift)
+
+
+def _named(annotators: Aligned) -> Iterator[tuple[str, str]]:
+    names, status = annotators.names, annotators.status.tolist()
+    return ((name, STATUS[code]) for name, code in zip(names, status, strict=True))

@@ -1,0 +1,246 @@
+"""Agreement in two versions of a data set, and by how much it differs."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bboxqa.agreement.alpha.nominal import alpha_per_category, pooled_alpha
+from bboxqa.agreement.alpha.nominal_estimator import image_estimators
+from bboxqa.agreement.counts.coincidences import coincidences
+from bboxqa.agreement.uncertainty.resampling import (
+    covering_intervals,
+    percentile_interval,
+    replicates_of_all,
+)
+from bboxqa.core.arrays import FloatArray, IndexArray, IntArray
+from bboxqa.core.types import Progress
+from bboxqa.model.comparison import AgreementChange, AlphaChange
+from bboxqa.model.reliability import Coincidences
+from bboxqa.model.results import AgreementResult, ThresholdResult
+from bboxqa.model.settings import AgreeSettings
+from bboxqa.model.table import Categorical, Table
+from bboxqa.pipelines.versions.aligned import Aligned
+from bboxqa.pipelines.versions.tables import Names
+
+_Drawn = dict[tuple[int, str], FloatArray]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Side:
+    """One version at all thresholds, numbered by the images and categories of both.
+
+    Attributes
+    ----------
+    counted : list of Coincidences
+        One per threshold.
+    alphas : list of (I,) float64
+        Alpha of each image, NaN where it has none; one per threshold.
+    images : (C,) int64
+        The images that are measured.
+    """
+
+    counted: list[Coincidences]
+    alphas: list[FloatArray]
+    images: IndexArray
+
+    def within(self, images: IndexArray) -> "_Side":
+        """Return the same in some of the images."""
+        inside = np.zeros(self.counted[0].n_groups, np.bool_)
+        inside[images] = True
+        return _Side(
+            [_rows(found, np.flatnonzero(inside[found.group])) for found in self.counted],
+            [np.where(inside, alpha, np.nan) for alpha in self.alphas],
+            images,
+        )
+
+
+def agreement_changes(
+    before: AgreementResult,
+    after: AgreementResult,
+    names: Names,
+    settings: AgreeSettings,
+    progress: Progress | None = None,
+) -> tuple[tuple[AgreementChange, ...], bool, tuple[int, int]]:
+    """Return agreement before and after with intervals, by drawing images with replacement [1]_.
+
+    Returns
+    -------
+    changes : tuple of AgreementChange
+        One per threshold.
+    paired : bool
+        Whether the versions share images that both measure: agreement is then that of these
+        images, which are drawn together.
+    n_images : (int, int)
+        The number of images before and after.
+
+    References
+    ----------
+    .. [1] B. Efron and R. J. Tibshirani (1993), An introduction to the bootstrap, Chapman and
+           Hall, ch. 8, doi:10.1201/9780429246593.
+    """
+    sides = (
+        _side(before, names, names.images.place_before, names.categories.place_before),
+        _side(after, names, names.images.place_after, names.categories.place_after),
+    )
+    shared = np.intersect1d(sides[0].images, sides[1].images)
+    paired = len(shared) > 0
+    if paired:
+        sides = sides[0].within(shared), sides[1].within(shared)
+    values = np.unique(np.concatenate([c.value for side in sides for c in side.counted]))
+    drawn = _draw(sides, values, paired=paired, settings=settings, progress=progress)
+    changes = tuple(
+        _change(part, index, sides, values, drawn, names)
+        for index, part in enumerate(after.thresholds)
+    )
+    return changes, paired, (len(sides[0].images), len(sides[1].images))
+
+
+def _side(result: AgreementResult, names: Names, image: IndexArray, category: IndexArray) -> _Side:
+    settings = result.settings
+    n_images, n_categories = len(names.images), len(names.categories)
+    # A missing annotation is the last value.
+    values = np.append(category, n_categories)
+    counted, alphas = [], []
+    for part in result.thresholds:
+        found = coincidences(part.reliability, settings.missing)
+        order = np.lexsort((values[found.value], image[found.group]))
+        counted.append(
+            replace(
+                _rows(found, order),
+                group=image[found.group][order].astype(np.int32),
+                value=values[found.value][order].astype(np.int32),
+                n_groups=n_images,
+                n_values=n_categories + 1,
+            )
+        )
+        alpha = np.full(n_images, np.nan)
+        alpha[image[_measured(part)]] = part.images["alpha"]
+        alphas.append(alpha)
+    images = image[_measured(result.thresholds[0])]
+    if settings.empty_images == "skip":
+        images = images[result.thresholds[0].images["n_annotations"] > 0]
+    return _Side(counted, alphas, np.sort(images))
+
+
+def _measured(part: ThresholdResult) -> IntArray:
+    column = part.images.columns["image"]
+    return column.code if isinstance(column, Categorical) else column
+
+
+def _rows(found: Coincidences, rows: IndexArray) -> Coincidences:
+    names = ("group", "value", "marginal", "diagonal")
+    return replace(found, **{name: getattr(found, name)[rows] for name in names})
+
+
+def _draw(
+    sides: tuple[_Side, _Side],
+    values: IntArray,
+    *,
+    paired: bool,
+    settings: AgreeSettings,
+    progress: Progress | None,
+) -> tuple[_Drawn, _Drawn] | None:
+    """Return replicates of the alphas of each side, (B,) or (V, B); None without draws."""
+    from threadpoolctl import threadpool_limits
+
+    if not settings.bootstrap or min(len(side.images) for side in sides) < 2:
+        return None
+    estimators = [
+        image_estimators(side.counted, side.alphas, side.images, values) for side in sides
+    ]
+    on_progress = None if progress is None else lambda *done: progress("resampling", *done)
+    # Draws that are independent have seeds of their own, whichever version comes first.
+    second = int(sides[0].images[0] > sides[1].images[0])
+    seeds = [settings.seed + (not paired) * (place != second) for place in (0, 1)]
+    # With several threads, the order of additions and so the last bit would vary.
+    with threadpool_limits(1, "blas"):
+        first, last = (
+            replicates_of_all(each, settings.bootstrap, seed, on_progress)
+            for each, seed in zip(estimators, seeds, strict=True)
+        )
+    return first, last
+
+
+def _change(
+    part: ThresholdResult,
+    index: int,
+    sides: tuple[_Side, _Side],
+    values: IntArray,
+    drawn: tuple[_Drawn, _Drawn] | None,
+    names: Names,
+) -> AgreementChange:
+    """Return the change at one threshold."""
+    found: dict[str, tuple[FloatArray, ...]] = {}
+    for kind in ("pooled", "mean", "categories"):
+        old, new = (_estimate(side, index, kind, values) for side in sides)
+        replicates = [] if drawn is None else [np.atleast_2d(d[index, kind]) for d in drawn]
+        found[kind] = (old, new, new - old, *_intervals(old, new, replicates))
+    return AgreementChange(
+        measure=part.measure,
+        iou_threshold=part.iou_threshold,
+        pooled=_alpha_change(found["pooled"]),
+        mean=_alpha_change(found["mean"]),
+        categories=_category_table(found["categories"], values, names.categories),
+        images=_image_table(sides[0].alphas[index], sides[1].alphas[index], names.images),
+    )
+
+
+def _estimate(side: _Side, index: int, kind: str, values: IntArray) -> FloatArray:
+    if kind == "mean":
+        alphas = side.alphas[index][side.images]
+        defined = alphas[~np.isnan(alphas)]
+        return np.array([defined.mean() if len(defined) else np.nan])
+    if kind == "categories":
+        return alpha_per_category(side.counted[index])[0][values]
+    return np.array([pooled_alpha(side.counted[index], len(side.images)).value])
+
+
+def _intervals(
+    old: FloatArray, new: FloatArray, replicates: list[FloatArray]
+) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+    """Return the intervals before and after and of the difference, and the shift of the last."""
+    if not replicates:
+        unknown = np.full((len(old), 2), np.nan)
+        return unknown, unknown, unknown, np.zeros(len(old))
+    left, right = replicates
+    before, _ = covering_intervals(old, left, percentile_interval(left))
+    after, _ = covering_intervals(new, right, percentile_interval(right))
+    apart = right - left
+    between, shift = covering_intervals(new - old, apart, percentile_interval(apart), 2.0)
+    # An interval of a difference that is undefined would say something.
+    between[np.isnan(new - old)] = np.nan
+    return before, after, between, shift
+
+
+def _alpha_change(found: tuple[FloatArray, ...]) -> AlphaChange:
+    old, new, difference, before, after, between, shift = (each[0].tolist() for each in found)
+    return AlphaChange(
+        old, new, difference, tuple(before), tuple(after), tuple(between), interval_shift=shift
+    )
+
+
+def _category_table(found: tuple[FloatArray, ...], values: IntArray, categories: Aligned) -> Table:
+    old, new, difference, _, _, between, _ = found
+    shown = np.flatnonzero(values < len(categories))
+    return Table(
+        {
+            "category": Categorical(values[shown], categories.names),
+            "alpha_before": old[shown],
+            "alpha_after": new[shown],
+            "difference": difference[shown],
+            "low": between[shown, 0],
+            "high": between[shown, 1],
+        }
+    )
+
+
+def _image_table(old: FloatArray, new: FloatArray, images: Aligned) -> Table:
+    shown = np.flatnonzero(~(np.isnan(old) & np.isnan(new)))
+    return Table(
+        {
+            "image": Categorical(shown.astype(np.int32), images.names),
+            "alpha_before": old[shown],
+            "alpha_after": new[shown],
+            "difference": new[shown] - old[shown],
+        }
+    )

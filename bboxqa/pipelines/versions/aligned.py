@@ -1,0 +1,218 @@
+"""Names of two versions side by side: of images, annotators and categories."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from bboxqa.core.arrays import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    IntArray,
+    frozen_arrays,
+    run_starts,
+)
+from bboxqa.model.annotations import Dataset
+from bboxqa.model.table import Categorical, Column
+
+STATUS = ("both", "renamed", "removed", "added")
+"""What became of a name."""
+
+
+@frozen_arrays
+class Aligned:
+    """N things that either version has, in an order that does not depend on which is first.
+
+    Attributes
+    ----------
+    before, after : (N,) int32
+        Indices into the names of each version; -1 where it does not have the thing.
+    before_names, after_names : tuple of str
+    """
+
+    before: IntArray
+    after: IntArray
+    before_names: tuple[str, ...]
+    after_names: tuple[str, ...]
+
+    def __len__(self) -> int:
+        return len(self.before)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name after, or before where it was removed."""
+        return tuple(
+            self.after_names[after] if after >= 0 else self.before_names[before]
+            for before, after in zip(self.before.tolist(), self.after.tolist(), strict=True)
+        )
+
+    @property
+    def place_before(self) -> IndexArray:
+        """The place of each name of the version before, (len(before_names),)."""
+        return _places(self.before, len(self.before_names))
+
+    @property
+    def place_after(self) -> IndexArray:
+        """The place of each name of the version after, (len(after_names),)."""
+        return _places(self.after, len(self.after_names))
+
+    @property
+    def status(self) -> IntArray:
+        """Indices into `STATUS`, (N,)."""
+        renamed = [
+            before >= 0 and after >= 0 and self.before_names[before] != self.after_names[after]
+            for before, after in zip(self.before.tolist(), self.after.tolist(), strict=True)
+        ]
+        codes = np.array(renamed, np.int32)
+        codes[self.after < 0] = STATUS.index("removed")
+        codes[self.before < 0] = STATUS.index("added")
+        return codes
+
+    def columns(self, noun: str) -> dict[str, Column]:
+        """Return the names before and after, and what became of them, as columns of a table."""
+        return {
+            f"{noun}_before": Categorical(self.before, self.before_names),
+            f"{noun}_after": Categorical(self.after, self.after_names),
+            "status": Categorical(self.status, STATUS),
+        }
+
+
+def _places(index: IntArray, size: int) -> IndexArray:
+    places = np.zeros(size, np.int64)
+    known = np.flatnonzero(index >= 0)
+    places[index[known]] = known
+    return places
+
+
+def align(
+    before: Sequence[str], after: Sequence[str], renamed: Iterable[tuple[int, int]] = ()
+) -> Aligned:
+    """Return names of two versions side by side.
+
+    Parameters
+    ----------
+    before, after : sequence of str
+        Each without repetitions.
+    renamed : iterable of (int, int)
+        Indices of things that have another name after.
+
+    Examples
+    --------
+    >>> aligned = align(["cat", "dog"], ["dog", "feline"], [(0, 1)])
+    >>> aligned.before, aligned.after, aligned.status
+    (array([0, 1], dtype=int32), array([1, 0], dtype=int32), array([1, 0], dtype=int32))
+    """
+    place = {name: index for index, name in enumerate(after)}
+    partner = dict(renamed)
+    rows = [(index, partner.get(index, place.get(name, -1))) for index, name in enumerate(before)]
+    taken = {index for _, index in rows}
+    rows += [(-1, index) for index in range(len(after)) if index not in taken]
+
+    def first_name(row: tuple[int, int]) -> str:
+        return min(names[i] for names, i in zip((before, after), row, strict=True) if i >= 0)
+
+    rows.sort(key=first_name)
+    codes = np.array(rows, np.int32).reshape(-1, 2)
+    return Aligned(codes[:, 0].copy(), codes[:, 1].copy(), tuple(before), tuple(after))
+
+
+def align_annotators(before: Dataset, after: Dataset) -> Aligned:
+    """Return the annotators of both; where each version has one, they are the same."""
+    names = before.annotator_names, after.annotator_names
+    return align(*names, [(0, 0)] if len(names[0]) == len(names[1]) == 1 else [])
+
+
+def align_images(before: Dataset, after: Dataset, annotators: Aligned) -> Aligned:
+    """Return the images of both, by name; others are the same if most of their boxes are.
+
+    Only boxes that occur once among those images tell them apart.
+    """
+    by_name = align(before.image_names, after.image_names)
+    removed = (by_name.after < 0)[by_name.place_before]
+    added = (by_name.before < 0)[by_name.place_after]
+    left = np.flatnonzero(removed[before.annotations.image])
+    right = np.flatnonzero(added[after.annotations.image])
+    if not (len(left) and len(right)):
+        return by_name
+    keys = np.concatenate(
+        [
+            _content(before, left, annotators.place_before),
+            _content(after, right, annotators.place_after),
+        ]
+    )
+    pairs = _distinctive(keys, len(left))
+    images = (before.annotations.image[left[pairs[0]]], after.annotations.image[right[pairs[1]]])
+    totals = [np.bincount(data.annotations.image) for data in (before, after)]
+    return align(before.image_names, after.image_names, _by_majority(images, totals))
+
+
+def _content(data: Dataset, rows: IndexArray, annotator: IndexArray) -> FloatArray:
+    """Return box, annotator and size of the image of annotations, (N, 7) float64."""
+    annotations = data.annotations
+    return np.column_stack(
+        [
+            annotations.bbox[rows],
+            annotator[annotations.annotator[rows]],
+            data.image_size[annotations.image[rows]],
+        ]
+    ).astype(np.float64)
+
+
+def _distinctive(keys: FloatArray, n_before: int) -> tuple[IndexArray, IndexArray]:
+    """Return the rows of both versions, the second numbered from 0, of keys that each has once."""
+    order = np.lexsort(keys.T)
+    new: BoolArray = np.append(True, (np.diff(keys[order], axis=0) != 0).any(1))
+    starts = np.flatnonzero(new)
+    twice = starts[np.diff(np.append(starts, len(keys))) == 2]
+    first, second = order[twice], order[twice + 1]
+    low, high = np.minimum(first, second), np.maximum(first, second)
+    apart = (low < n_before) & (high >= n_before)
+    return low[apart], high[apart] - n_before
+
+
+def _by_majority(
+    names: tuple[IntArray, IntArray], totals: Sequence[IndexArray]
+) -> list[tuple[int, int]]:
+    """Return the pairs of names that more than half of the annotations of both have in common.
+
+    Parameters
+    ----------
+    names : two (P,) int32
+        The name before and after of each of P annotations.
+    totals : two (N,) int64
+        How many annotations each name has.
+    """
+    left, right = names
+    order = np.lexsort((right, left))
+    key = left[order].astype(np.int64) * len(totals[1]) + right[order]
+    starts = run_starts(key)
+    number = np.diff(np.append(starts, len(key)))
+    left, right = left[order][starts], right[order][starts]
+    most = (2 * number > totals[0][left]) & (2 * number > totals[1][right])
+    return list(zip(left[most].tolist(), right[most].tolist(), strict=True))
+
+
+def align_categories(
+    before: Dataset, after: Dataset, names: tuple[IntArray, IntArray] | None = None
+) -> Aligned:
+    """Return the categories of both, by name; others are the same if most annotations say so.
+
+    Parameters
+    ----------
+    before, after : Dataset
+    names : two (P,) int32, optional
+        The categories before and after of the annotations that both versions have.
+    """
+    by_name = align(before.category_names, after.category_names)
+    if names is None:
+        return by_name
+    removed = (by_name.after < 0)[by_name.place_before]
+    added = (by_name.before < 0)[by_name.place_after]
+    totals = [
+        np.bincount(codes, minlength=size)
+        for codes, size in zip(names, (len(removed), len(added)), strict=True)
+    ]
+    left, right = names
+    gone = np.flatnonzero(removed[left] & added[right])
+    pairs = _by_majority((left[gone], right[gone]), totals)
+    return align(before.category_names, after.category_names, pairs)

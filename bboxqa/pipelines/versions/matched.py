@@ -1,0 +1,215 @@
+"""Which annotations of two versions of a data set are the same."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, compact, frozen_arrays
+from bboxqa.core.types import Progress
+from bboxqa.geometry.candidates import candidate_pairs, similarity_of_pairs
+from bboxqa.geometry.kernels.boxes import corners, overlap
+from bboxqa.geometry.similarities.registry import needs_outlines
+from bboxqa.matching.match import match
+from bboxqa.model.annotations import Annotations, Dataset
+from bboxqa.model.selection import join_outlines, select_annotations
+from bboxqa.model.settings import AgreeSettings
+from bboxqa.pipelines.versions.aligned import Aligned
+
+# The least share of annotations with one id that have to overlap, for ids to be trusted.
+_STABLE = 0.9
+
+
+@frozen_arrays
+class MatchedVersions:
+    """P annotations that both versions have.
+
+    Attributes
+    ----------
+    before, after : (P,) int64
+        Indices into the annotations of each version.
+    shift : (P,) float64
+        How far the edge of the box that moved most is from where it was, in pixels.
+    similarity : (P,) float64
+        How similar the two are, under the similarity of the settings.
+    by_id : bool
+        Whether ids were used.
+    """
+
+    before: IndexArray
+    after: IndexArray
+    shift: FloatArray
+    similarity: FloatArray
+    by_id: bool
+
+    def __len__(self) -> int:
+        return len(self.before)
+
+
+def match_versions(
+    before: Dataset,
+    after: Dataset,
+    images: Aligned,
+    annotators: Aligned,
+    categories: Aligned,
+    settings: AgreeSettings,
+    *,
+    memory: int | None = None,
+    progress: Progress | None = None,
+) -> MatchedVersions:
+    """Find the annotations that both versions have.
+
+    Two annotations with the same id are the same if they are by one annotator, of one image, and
+    overlap. Ids are used if this is true of nearly all annotations whose id both versions have in
+    that image. The others are matched by similarity.
+
+    Parameters
+    ----------
+    before, after : Dataset
+    images, annotators, categories : Aligned
+    settings : AgreeSettings
+        Its lowest threshold is used.
+    memory : int, optional
+        Limits memory, in bytes.
+    progress : callable, optional
+        Called as ``progress(stage, done, total)``.
+    """
+    both, order = _side_by_side(before, after, images, annotators, categories, memory)
+    annotations = both.annotations
+    left, right = _same_id(annotations)
+    edges = corners(annotations.bbox)
+    overlapping = (overlap(edges[left], edges[right]) > 0) | (edges[left] == edges[right]).all(1)
+    by_id = bool(len(left) and overlapping.mean() >= _STABLE)
+    kept = np.flatnonzero(overlapping) if by_id else np.zeros(0, np.int64)
+    left, right = left[kept], right[kept]
+    more = _similar(both, _open(annotations, left, right), settings, memory, progress)
+    left, right = np.concatenate([left, more[0]]), np.concatenate([right, more[1]])
+    rank = np.argsort(left)
+    left, right = left[rank], right[rank]
+    shift = np.abs(edges[left] - edges[right]).max(1, initial=0)
+    similarity = np.ones(len(left))
+    changed = np.arange(len(left)) if needs_outlines(settings.similarity) else np.flatnonzero(shift)
+    similarity[changed] = similarity_of_pairs(
+        both,
+        settings.similarity,
+        left[changed],
+        right[changed],
+        all_touched=settings.all_touched,
+    )
+    n_before = len(before.annotations)
+    return MatchedVersions(order[left], order[right] - n_before, shift, similarity, by_id)
+
+
+def _side_by_side(
+    before: Dataset,
+    after: Dataset,
+    images: Aligned,
+    annotators: Aligned,
+    categories: Aligned,
+    memory: int | None,
+) -> tuple[Dataset, IndexArray]:
+    """Return all annotations as those of two annotators, "before" and "after".
+
+    What one annotator drew in one image is an image of the data set.
+
+    Returns
+    -------
+    both : Dataset
+    order : (N,) int64
+        The index of each annotation among those before, and then those after.
+    """
+    old, new = before.annotations, after.annotations
+    n_annotators = len(annotators)
+    group = np.concatenate(
+        [
+            images.place_before[old.image] * n_annotators + annotators.place_before[old.annotator],
+            images.place_after[new.image] * n_annotators + annotators.place_after[new.annotator],
+        ]
+    )
+    side = np.repeat(np.array([0, 1], np.int32), [len(old), len(new)])
+    order = np.argsort(group * 2 + side, kind="stable")
+    groups, image = compact(group, len(images) * n_annotators)
+    category = [categories.place_before[old.category], categories.place_after[new.category]]
+    names = images.names
+    place = groups // max(n_annotators, 1)
+    outlines = None
+    if old.segmentation is not None and new.segmentation is not None:
+        parts = [old.segmentation, new.segmentation]
+        outlines = join_outlines(parts, [np.arange(len(old)), np.arange(len(new))], memory)
+    joined = Annotations(
+        id=np.concatenate([old.id, new.id]),
+        image=image.astype(np.int32),
+        annotator=side,
+        category=np.concatenate(category).astype(np.int32),
+        bbox=np.concatenate([old.bbox, new.bbox]),
+        iscrowd=np.concatenate([old.iscrowd, new.iscrowd]),
+        segmentation=outlines,
+    )
+    both = Dataset(
+        image_names=tuple(names[index] for index in place.tolist()),
+        image_size=_sizes(before, after, images)[place],
+        category_names=categories.names,
+        annotator_names=("before", "after"),
+        annotations=select_annotations(joined, order),
+        assigned=np.ones((len(groups), 2), np.bool_),
+    )
+    return both, order
+
+
+def _sizes(before: Dataset, after: Dataset, images: Aligned) -> IntArray:
+    """Return the size of each image, after if it is known."""
+    sizes = np.zeros((len(images), 2), np.int32)
+    for data, index in ((before, images.before), (after, images.after)):
+        known = np.flatnonzero(index >= 0)
+        known = known[data.image_size[index[known]].all(1)]
+        sizes[known] = data.image_size[index[known]]
+    return sizes
+
+
+def _same_id(annotations: Annotations) -> tuple[IndexArray, IndexArray]:
+    """Return the pairs of annotations of one image with one id, by `left`."""
+    order = np.lexsort((annotations.id, annotations.image))
+    same = np.diff(annotations.id[order]) == 0
+    same &= np.diff(annotations.image[order]) == 0
+    same &= np.diff(annotations.annotator[order]) == 1
+    place = np.flatnonzero(same)
+    return order[place], order[place + 1]
+
+
+def _open(annotations: Annotations, left: IndexArray, right: IndexArray) -> IndexArray:
+    """Return the annotations that are not matched, in images where both versions have some."""
+    is_open: BoolArray = np.ones(len(annotations), np.bool_)
+    is_open[left] = is_open[right] = False
+    image = annotations.image
+    size = int(image.max(initial=-1)) + 1
+    present = [
+        np.bincount(image[is_open & (annotations.annotator == side)], minlength=size) > 0
+        for side in (0, 1)
+    ]
+    return np.flatnonzero(is_open & (present[0] & present[1])[image])
+
+
+def _similar(
+    both: Dataset,
+    rows: IndexArray,
+    settings: AgreeSettings,
+    memory: int | None,
+    progress: Progress | None,
+) -> tuple[IndexArray, IndexArray]:
+    """Return the pairs that the matcher makes of some of the annotations."""
+    if not len(rows):
+        return rows, rows
+    part = replace(both, annotations=select_annotations(both.annotations, rows))
+    threshold = min(settings.iou_threshold)
+    pairs, _ = candidate_pairs(
+        part,
+        settings.similarity,
+        threshold,
+        all_touched=settings.all_touched,
+        memory=memory,
+        progress=None if progress is None else lambda *done: progress("matching", *done),
+    )
+    lenient = settings.category_lenient
+    units = match(part.annotations, pairs, settings.matcher, threshold, category_lenient=lenient)
+    order = np.argsort(units.unit, kind="stable")
+    first = np.flatnonzero(np.diff(units.unit[order]) == 0)
+    return rows[order[first]], rows[order[first + 1]]

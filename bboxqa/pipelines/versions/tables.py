@@ -1,0 +1,213 @@
+"""Tables of what became of the annotations of a data set, and of where."""
+
+from dataclasses import dataclass
+from math import nan
+
+import numpy as np
+
+from bboxqa.core.arrays import IndexArray, IntArray, frozen_arrays
+from bboxqa.geometry.candidates import TOLERANCE
+from bboxqa.model.annotations import Dataset
+from bboxqa.model.comparison import CHANGES
+from bboxqa.model.table import Categorical, Column, Table
+from bboxqa.pipelines.versions.aligned import Aligned
+from bboxqa.pipelines.versions.matched import MatchedVersions
+
+# In pixels. Coordinates that one export rounds to two decimals have not moved.
+_ROUNDED = 0.01 + 1e-9
+_UNCHANGED, _MOVED, _RENAMED, _BOTH, _REMOVED, _ADDED = range(len(CHANGES))
+
+
+@frozen_arrays
+class Changes:
+    """What became of N annotations: those of both versions, those removed, and those added.
+
+    Attributes
+    ----------
+    kind : (N,) int32
+        Indices into `CHANGES`.
+    before, after : (N,) int64
+        Indices into the annotations of each version; -1 where it does not have the annotation.
+    image, annotator : (N,) int64
+        Indices into what both versions have together.
+    category_before, category_after : (N,) int64
+        The same, of the category in each version; -1 where it does not have the annotation.
+    """
+
+    kind: IntArray
+    before: IndexArray
+    after: IndexArray
+    image: IndexArray
+    annotator: IndexArray
+    category_before: IndexArray
+    category_after: IndexArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Names:
+    """The images, annotators and categories of both versions."""
+
+    images: Aligned
+    annotators: Aligned
+    categories: Aligned
+
+
+def changes_of(before: Dataset, after: Dataset, matched: MatchedVersions, names: Names) -> Changes:
+    """Return what became of all annotations.
+
+    Annotations whose edges are where they were, up to 0.01 px, have not moved, unless outlines are
+    compared and differ.
+    """
+    old, new = before.annotations, after.annotations
+    removed = np.setdiff1d(np.arange(len(old)), matched.before)
+    added = np.setdiff1d(np.arange(len(new)), matched.after)
+    place_before, place_after = names.categories.place_before, names.categories.place_after
+    left = place_before[old.category[matched.before]]
+    right = place_after[new.category[matched.after]]
+    # Shapes without area have a similarity of 0, even to themselves.
+    redrawn = (matched.similarity > 0) & (matched.similarity < 1 - TOLERANCE)
+    moved = (matched.shift > _ROUNDED) | ((matched.shift == 0) & redrawn)
+    none = np.full(max(len(removed), len(added)), -1, np.int64)
+    first = np.concatenate([matched.before, removed])
+    last = added
+    return Changes(
+        kind=np.concatenate(
+            [
+                moved * _MOVED + (left != right) * _RENAMED,
+                np.full(len(removed), _REMOVED),
+                np.full(len(added), _ADDED),
+            ]
+        ).astype(np.int32),
+        before=np.concatenate([first, none[: len(added)]]),
+        after=np.concatenate([matched.after, none[: len(removed)], added]),
+        image=np.concatenate(
+            [names.images.place_before[old.image[first]], names.images.place_after[new.image[last]]]
+        ),
+        annotator=np.concatenate(
+            [
+                names.annotators.place_before[old.annotator[first]],
+                names.annotators.place_after[new.annotator[last]],
+            ]
+        ),
+        category_before=np.concatenate(
+            [left, place_before[old.category[removed]], none[: len(added)]]
+        ),
+        category_after=np.concatenate(
+            [right, none[: len(removed)], place_after[new.category[added]]]
+        ),
+    )
+
+
+def movements(
+    matched: MatchedVersions, changes: Changes
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return how far annotations moved, median and most, and how similar they still are."""
+    kind = changes.kind[: len(matched)]
+    moved = (kind == _MOVED) | (kind == _BOTH)
+    if not moved.any():
+        return (nan, nan), (nan, nan)
+    shift, similarity = matched.shift[moved], matched.similarity[moved]
+    return (
+        (float(np.median(shift)), float(shift.max())),
+        (float(np.median(similarity)), float(similarity.min())),
+    )
+
+
+def change_table(
+    before: Dataset, after: Dataset, matched: MatchedVersions, changes: Changes, names: Names
+) -> Table:
+    """Return a row for each annotation that is not unchanged, by image and annotator."""
+    found = np.flatnonzero(changes.kind != _UNCHANGED)
+    keys = (changes.after, changes.before, changes.annotator, changes.image)
+    found = found[np.lexsort([key[found] for key in keys])]
+    measured = np.append(np.arange(len(matched)), -1)[np.minimum(found, len(matched))]
+    names_of = names.categories.names
+    return Table(
+        {
+            "change": Categorical(changes.kind[found], CHANGES),
+            "image": Categorical(changes.image[found].astype(np.int32), names.images.names),
+            "annotator": Categorical(
+                changes.annotator[found].astype(np.int32), names.annotators.names
+            ),
+            "id_before": _ids(before.annotations.id, changes.before[found]),
+            "id_after": _ids(after.annotations.id, changes.after[found]),
+            "category_before": _category(names, changes.category_before[found], "before"),
+            "category_after": Categorical(changes.category_after[found].astype(np.int32), names_of),
+            "shift_px": np.append(matched.shift, np.nan)[measured],
+            "similarity": np.append(matched.similarity, np.nan)[measured],
+        }
+    )
+
+
+def _ids(ids: IndexArray, rows: IndexArray) -> "np.ma.MaskedArray[tuple[int], np.dtype[np.int64]]":
+    return np.ma.MaskedArray(np.append(ids, -1)[rows], rows < 0)
+
+
+def _category(names: Names, codes: IndexArray, which: str) -> Categorical:
+    """Return categories by the names that one version has for them."""
+    index = np.append(getattr(names.categories, which), -1)
+    return Categorical(index[codes].astype(np.int32), getattr(names.categories, f"{which}_names"))
+
+
+def counts_by(aligned: Aligned, noun: str, place: IndexArray, kind: IntArray) -> Table:
+    """Return how many annotations of each image or annotator there are of each of `CHANGES`."""
+    table = np.bincount(place * len(CHANGES) + kind, minlength=len(aligned) * len(CHANGES))
+    counts = table.reshape(-1, len(CHANGES))
+    columns: dict[str, Column] = {
+        **aligned.columns(noun),
+        "n_before": counts[:, : _REMOVED + 1].sum(1),
+        "n_after": counts[:, :_REMOVED].sum(1) + counts[:, _ADDED],
+    }
+    columns |= {_column(name): counts[:, code] for code, name in enumerate(CHANGES)}
+    return Table(columns)
+
+
+def _column(change: str) -> str:
+    return "n_" + change.replace(" ", "_")
+
+
+def category_counts(categories: Aligned, changes: Changes) -> Table:
+    """Return how many annotations of each category there are of each kind.
+
+    `n_moved` are those moved within the category; what was renamed is counted where it left and
+    where it came to.
+    """
+    size = len(categories)
+    left, right, kind = changes.category_before, changes.category_after, changes.kind
+    renamed = (left != right) & (left >= 0) & (right >= 0)
+
+    def number(codes: IndexArray, which: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> IndexArray:
+        return np.bincount(codes[which], minlength=size)
+
+    return Table(
+        {
+            **categories.columns("category"),
+            "n_before": number(left, left >= 0),
+            "n_after": number(right, right >= 0),
+            "n_unchanged": number(left, kind == _UNCHANGED),
+            "n_moved": number(left, kind == _MOVED),
+            "n_renamed_from": number(left, renamed),
+            "n_renamed_to": number(right, renamed),
+            "n_removed": number(left, kind == _REMOVED),
+            "n_added": number(right, kind == _ADDED),
+        }
+    )
+
+
+def rename_table(names: Names, changes: Changes) -> Table:
+    """Return how many annotations changed from which category to which, the most frequent first."""
+    size = len(names.categories)
+    renamed = (changes.kind == _RENAMED) | (changes.kind == _BOTH)
+    key, number = np.unique(
+        changes.category_before[renamed] * size + changes.category_after[renamed],
+        return_counts=True,
+    )
+    order = np.argsort(-number, kind="stable")
+    left, right = np.divmod(key[order], max(size, 1))
+    return Table(
+        {
+            "category_before": _category(names, left, "before"),
+            "category_after": _category(names, right, "after"),
+            "n_annotations": number[order],
+        }
+    )

@@ -1,0 +1,121 @@
+"""What differs between two versions as one plain object, and as a folder of files."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from bboxqa.model.comparison import AgreementChange, AlphaChange, ComparisonResult, Version
+from bboxqa.model.table import Table
+from bboxqa.report.json_text import json_text
+from bboxqa.report.numbers import json_interval, json_number
+from bboxqa.report.result_files import manifest, write_tables
+
+
+def summary(result: ComparisonResult) -> dict[str, Any]:
+    """Return a result as a plain object; None where a number is undefined.
+
+    Examples
+    --------
+    >>> import bboxqa
+    >>> from bboxqa.examples import example_file
+    >>> data = bboxqa.read_coco(example_file("fruits"))
+    >>> summary(bboxqa.compare(data, data))["changes"]["unchanged"]
+    9
+    """
+    settings = msgspec.to_builtins(result.settings)
+    return {
+        "before": _version(result.before),
+        "after": _version(result.after),
+        "matched_by": "id" if result.by_id else "similarity",
+        "changes": {name.replace(" ", "_"): number for name, number in result.counts.items()},
+        "moved_px": _median_and_extreme(result.moved_px, "largest"),
+        "moved_similarity": _median_and_extreme(result.moved_similarity, "smallest"),
+        "images": _things(result.images, "image"),
+        "categories": result.categories.records(),
+        "annotators": result.annotators.records(),
+        "renames": result.renames.records(),
+        "paired": result.paired,
+        "n_measured_images": dict(zip(("before", "after"), result.n_measured_images, strict=True)),
+        "thresholds": [_threshold(part) for part in result.thresholds],
+        **{
+            name: settings[name]
+            for name in ("similarity", "matcher", "missing", "empty_images", "bootstrap", "seed")
+        },
+        "version": result.version,
+        "notes": list(result.notes),
+    }
+
+
+def _version(version: Version) -> dict[str, Any]:
+    agreement = version.agreement
+    return {
+        "files": [source.name for source in version.sources],
+        "n_images": version.n_images,
+        "n_annotators": version.n_annotators,
+        "n_annotations": version.n_annotations,
+        "attribution": version.attribution,
+        "thresholds": []
+        if agreement is None
+        else [
+            {"iou_threshold": part.iou_threshold, "alpha": json_number(part.alpha)}
+            for part in agreement.thresholds
+        ],
+    }
+
+
+def _median_and_extreme(numbers: tuple[float, float], extreme: str) -> dict[str, float | None]:
+    return {"median": json_number(numbers[0]), extreme: json_number(numbers[1])}
+
+
+def _things(table: Table, noun: str) -> dict[str, Any]:
+    """Return the number of those in both versions, and the names of the others."""
+    found: dict[str, list[Any]] = {"both": [], "renamed": [], "removed": [], "added": []}
+    names = (table[f"{noun}_before"], table[f"{noun}_after"], table["status"])
+    for before, after, status in zip(*names, strict=True):
+        renamed = {"before": before, "after": after}
+        found[status].append(renamed if status == "renamed" else before or after)
+    return {"n_both": len(found.pop("both")) + len(found["renamed"]), **found}
+
+
+def _threshold(part: AgreementChange) -> dict[str, Any]:
+    return {
+        "iou_threshold": part.iou_threshold,
+        "pooled": _alphas(part.pooled),
+        "mean_over_images": _alphas(part.mean),
+        "categories": part.categories.records(),
+    }
+
+
+def _alphas(change: AlphaChange) -> dict[str, Any]:
+    return {
+        "before": json_number(change.before),
+        "before_interval": json_interval(change.before_interval),
+        "after": json_number(change.after),
+        "after_interval": json_interval(change.after_interval),
+        "difference": json_number(change.difference),
+        "interval": json_interval(change.interval),
+    }
+
+
+def json_lines(result: ComparisonResult) -> Iterator[str]:
+    """Yield a result as indented JSON, the form of `summary.json`."""
+    yield from json_text(summary(result)).rstrip("\n").split("\n")
+
+
+def write_comparison(
+    result: ComparisonResult, folder: Path, *, raw_csv: bool = False
+) -> list[Path]:
+    """Write summary.json, manifest.json and the tables as csv; return their paths."""
+    names = ("changes", "images", "categories", "annotators", "renames")
+    tables: dict[str, Sequence[tuple[float | None, Table]]] = {
+        name: [(None, getattr(result, name))] for name in names
+    }
+    for name in ("categories", "images") if result.thresholds else ():
+        parts = [(part.iou_threshold, getattr(part, name)) for part in result.thresholds]
+        tables[f"alpha_{name}"] = parts
+    sources = [*result.before.sources, *result.after.sources]
+    return write_tables(
+        folder, summary(result), manifest(result.settings, sources), tables, raw_csv=raw_csv
+    )

@@ -1,0 +1,192 @@
+"""What differs between two versions of a data set, as lines of text."""
+
+from collections.abc import Iterator
+from math import isnan
+
+import numpy as np
+
+from bboxqa.core.arrays import IndexArray
+from bboxqa.core.text import count, one_line
+from bboxqa.model.comparison import AlphaChange, ComparisonResult, Version
+from bboxqa.model.table import Categorical, Table
+from bboxqa.report.numbers import decimal, interval_text
+from bboxqa.report.table_excerpt import table_excerpt
+from bboxqa.report.text_table import table_lines
+
+_ROWS = 5
+_NAMED = 3
+
+
+def text_lines(result: ComparisonResult, *, width: int | None = None) -> Iterator[str]:
+    """Yield what changed, agreement before and after, and the rows that changed most.
+
+    Parameters
+    ----------
+    result : ComparisonResult
+    width : int, optional
+        Width of the terminal; longer names are folded.
+    """
+    yield from _compared(result)
+    yield ""
+    for noun in ("image", "category", "annotator"):
+        yield _things(getattr(result, _PLURALS[noun]), noun)
+    yield ""
+    yield from _changes(result)
+    if result.thresholds:
+        yield ""
+        yield from _agreement(result)
+    for note in result.notes:
+        yield f" Note: {note}"
+    yield from _tables(result, width)
+
+
+_PLURALS = {"image": "images", "category": "categories", "annotator": "annotators"}
+
+
+def _compared(result: ComparisonResult) -> Iterator[str]:
+    for name, version in (("before", result.before), ("after", result.after)):
+        yield f"{name + ':':7} {_version(version)}"
+    ways = dict.fromkeys((result.before.attribution, result.after.attribution))
+    yield f"annotators by {', and after by '.join(ways)}"
+    settings = result.settings
+    similar = (
+        f"similarity {settings.similarity} of {min(settings.iou_threshold):g} or more, "
+        f"{settings.matcher} matching"
+    )
+    if result.by_id:
+        yield f"annotations matched by id, others by {similar}"
+    else:
+        yield f"annotations matched by {similar}, since ids changed"
+
+
+def _version(version: Version) -> str:
+    sources = ", ".join(one_line(source.name) for source in version.sources[:_NAMED])
+    more = len(version.sources) - _NAMED
+    return (
+        f"{sources}{f' and {more:,} more' if more > 0 else ''}: "
+        f"{count(version.n_images, 'image')}, {count(version.n_annotators, 'annotator')}, "
+        f"{count(version.n_annotations, 'annotation')}"
+    )
+
+
+def _things(table: Table, noun: str) -> str:
+    """Return how many images, categories or annotators were removed, added and renamed."""
+    status = table["status"]
+    parts = [f"{int((status == 'both').sum() + (status == 'renamed').sum()):,} in both"]
+    for word in ("renamed", "removed", "added"):
+        rows = np.flatnonzero(status == word)
+        if len(rows):
+            parts.append(f"{len(rows):,} {word}: {_named(table.take(rows), noun, len(rows))}")
+    return f" {_PLURALS[noun].capitalize()}: {'; '.join(parts)}"
+
+
+def _named(table: Table, noun: str, number: int) -> str:
+    names = _short(table.take(np.arange(min(number, _NAMED))), noun)[noun]
+    more = f" and {number - _NAMED:,} more" if number > _NAMED else ""
+    return f"{', '.join(map(one_line, names))}{more}"
+
+
+def _changes(result: ComparisonResult) -> Iterator[str]:
+    """Yield how many annotations there are of each kind, with their share of a version."""
+    rows = []
+    for name, number in result.counts.items():
+        version, which = (result.after, "after") if name == "added" else (result.before, "before")
+        share = f"{100 * number / version.n_annotations:.1f} % of those {which}" if number else ""
+        if name == "moved" and number:
+            share += f"; {_movement(result)}"
+        rows.append([name, f"{number:,}", share])
+    for line in table_lines([["Annotations", "", ""], *rows], left=(0, 2)):
+        yield f" {line}"
+
+
+def _movement(result: ComparisonResult) -> str:
+    median, most = result.moved_px
+    typical, least = result.moved_similarity
+    return (
+        f"by {median:.4g} px (median; at most {most:.4g}), {result.measure} "
+        f"{typical:.2f} (median; at least {least:.2f})"
+    )
+
+
+def _agreement(result: ComparisonResult) -> Iterator[str]:
+    rows = [["Krippendorff's alpha", "before", "after", "difference", "95 % interval"]]
+    for part in result.thresholds:
+        for word, change in (("pooled", part.pooled), ("mean over images", part.mean)):
+            rows.append([f"{word}, {part.threshold_label}", *_numbers(change)])
+    for line in table_lines(rows, left=(0, 4)):
+        yield f" {line}"
+    before, after = result.n_measured_images
+    drawn = ""
+    if not all(isnan(part.pooled.interval[0]) for part in result.thresholds):
+        draws = f"{result.settings.bootstrap:,} draws"
+        drawn = f", drawn {'together' if result.paired else 'independently'} ({draws})"
+    if result.paired:
+        yield f" in the {count(after, 'image')} that both versions measure{drawn}"
+        yield from _all_images(result)
+    else:
+        yield (
+            f" in all images: {before:,} before and {after:,} after, none of which both "
+            f"measure{drawn}"
+        )
+
+
+def _numbers(change: AlphaChange) -> list[str]:
+    numbers = [decimal(value) or "–" for value in (change.before, change.after)]
+    difference = "–" if isnan(change.difference) else f"{round(change.difference, 4) + 0.0:+.4f}"
+    return [*numbers, difference, interval_text(change.interval)]
+
+
+def _all_images(result: ComparisonResult) -> Iterator[str]:
+    """Yield the pooled alphas of all images, where one version measures more of them."""
+    before, after = result.before.agreement, result.after.agreement
+    if before is None or after is None:
+        return
+    if (before.n_images, after.n_images) == result.n_measured_images:
+        return
+    for old, new in zip(before.thresholds, after.thresholds, strict=True):
+        yield (
+            f" in all images, pooled, {old.threshold_label}: {decimal(old.alpha) or '–'} in "
+            f"{before.n_images:,} before, {decimal(new.alpha) or '–'} in {after.n_images:,} after"
+        )
+
+
+def _tables(result: ComparisonResult, width: int | None) -> Iterator[str]:
+    """Yield the most frequent renames, and where most annotations changed."""
+    renames = np.arange(len(result.renames))
+    yield from table_excerpt("Renamed annotations", result.renames, renames, width, _ROWS)
+    for noun, plural in _PLURALS.items():
+        table = getattr(result, plural)
+        rows = _most_changed(table)
+        if len(table) > 1 and len(rows):
+            shown = _short(table.take(rows), noun)
+            order = np.arange(len(rows))
+            yield from table_excerpt(
+                f"{plural.capitalize()}, most changed", shown, order, width, _ROWS
+            )
+    for part in result.thresholds[:1]:
+        table = part.categories
+        rows = np.argsort(-np.abs(np.nan_to_num(table["difference"])), kind="stable")
+        rows = rows[np.nan_to_num(table["difference"])[rows] != 0]
+        title = f"Alpha by category, largest differences at {part.threshold_label}"
+        yield from table_excerpt(title, table.take(rows), np.arange(len(rows)), width, _ROWS)
+
+
+def _most_changed(table: Table) -> IndexArray:
+    """Return the rows with changes, those with most first."""
+    same = ("n_before", "n_after", "n_unchanged")
+    names = [name for name in table.columns if name.startswith("n_") and name not in same]
+    total = sum((table[name] for name in names), np.zeros(len(table), np.int64))
+    order = np.argsort(-total, kind="stable")
+    return order[total[order] > 0]
+
+
+def _short(table: Table, noun: str) -> Table:
+    """Return a table with one column of names, and only those counts that are not all 0."""
+    pairs = zip(table[f"{noun}_before"], table[f"{noun}_after"], strict=True)
+    names = tuple(" → ".join(dict.fromkeys(filter(None, pair))) for pair in pairs)
+    counts = {
+        name: column
+        for name, column in table.columns.items()
+        if name.startswith("n_") and table[name].any()
+    }
+    return Table({noun: Categorical(np.arange(len(table), dtype=np.int32), names), **counts})

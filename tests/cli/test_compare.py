@@ -1,0 +1,225 @@
+"""What a user of `bboxqa compare` reads, and what it writes."""
+
+import csv
+import json
+import re
+import shutil
+
+import pytest
+from support.cli import run
+from support.datasets import annotation, document, write
+from support.reference import data_file
+
+TABLES = {
+    "alpha_categories.csv", "alpha_images.csv", "annotators.csv", "categories.csv", "changes.csv",
+    "images.csv", "renames.csv",
+}  # fmt: skip
+GOLDEN = """\
+before: before.json: 60 images, 3 annotators, 264 annotations
+after:  after.json: 60 images, 3 annotators, 263 annotations
+annotators by the key 'annotator' on annotations
+annotations matched by id, others by similarity bbox of 0.5 or more, recursive matching
+
+ Images: 59 in both; 1 removed: street_60.jpg; 1 added: street_61.jpg
+ Categories: 3 in both; 1 renamed: person → pedestrian
+ Annotators: 3 in both
+
+ Annotations
+ unchanged          201  76.1 % of those before
+ moved               31  11.7 % of those before; by 2 px (median; at most 7), IoU 0.93 (median; at least 0.72)
+ renamed             16  6.1 % of those before
+ moved and renamed    0
+ removed             16  6.1 % of those before
+ added               15  5.7 % of those after
+
+ Krippendorff's alpha       before   after  difference  95 % interval
+ pooled, IoU 0.5            0.6281  0.6965     +0.0684  [0.0058, 0.1482]
+ mean over images, IoU 0.5  0.6935  0.7454     +0.0519  [-0.0215, 0.1362]
+ in the 59 images that both versions measure, drawn together (1,000 draws)
+ in all images, pooled, IoU 0.5: 0.6194 in 60 before, 0.6986 in 60 after
+ Note: before: at IoU 0.5, greedy matching, which does not depend on the order of annotators, gives alpha 0.5818 (-0.0376)
+ Note: after: at IoU 0.5, greedy matching, which does not depend on the order of annotators, gives alpha 0.6788 (-0.0198)
+
+Renamed annotations
+ category_before  category_after  n_annotations
+ person           car                         8
+ bicycle          car                         4
+ person           bicycle                     4
+
+Images, most changed
+ image          n_before  n_after  n_unchanged  n_moved  n_renamed  n_removed  n_added
+ street_60.jpg         9        0            0        0          0          9        0
+ street_44.jpg         7        8            4        0          1          2        3
+ street_57.jpg         7        6            2        1          3          1        0
+ street_23.jpg         4        5            2        1          0          1        2
+ street_12.jpg         6        6            3        2          1          0        0
+ … and 32 more (all of them with --out DIR)
+
+Categories, most changed
+ category             n_before  n_after  n_unchanged  n_moved  n_renamed_from  n_renamed_to  n_removed  n_added
+ bicycle                   102       99           77       14               4             4          7        4
+ car                        69       85           59        5               0            12          5        9
+ person → pedestrian        93       79           65       12              12             0          4        2
+
+Annotators, most changed
+ annotator  n_before  n_after  n_unchanged  n_moved  n_renamed  n_removed  n_added
+ cid              84       86           56       15          9          4        6
+ ann              92       90           70        9          6          7        5
+ bob              88       87           75        7          1          5        4
+
+Alpha by category, largest differences at IoU 0.5
+ category    alpha_before  alpha_after  difference      low    high
+ pedestrian        0.6935       0.7900      0.0965  -0.0150  0.2088
+ bicycle           0.7517       0.7987      0.0470  -0.0538  0.1726
+ car               0.6735       0.6772      0.0037  -0.0886  0.1209
+"""  # noqa: E501 - as it is printed
+
+
+@pytest.fixture
+def folder(tmp_path):
+    shutil.copy(data_file("simulated.json"), tmp_path / "before.json")
+    shutil.copy(data_file("simulated_reviewed.json"), tmp_path / "after.json")
+    return tmp_path
+
+
+def compared(folder, *options):
+    return run("compare", "before.json", "after.json", *options, cwd=folder)
+
+
+def test_text(folder):
+    done = compared(folder)
+    assert (done.returncode, done.stdout, done.stderr) == (0, GOLDEN, "")
+
+
+def test_text_of_two_equal_files(folder):
+    done = run("compare", "before.json", "before.json", "--bootstrap", 0, cwd=folder)
+    lines = done.stdout.splitlines()
+    assert " unchanged          264  100.0 % of those before" in lines
+    assert " added                0" in lines
+    assert " pooled, IoU 0.5            0.6194  0.6194     +0.0000" in lines
+    assert lines[-1].startswith(" Note: after:")
+    assert " in the 60 images that both versions measure" in lines
+
+
+def test_text_of_other_images(folder):
+    text = (folder / "after.json").read_text("utf-8").replace("street_", "road_")
+    (folder / "after.json").write_text(text.replace('"bbox": [', '"bbox": [1'), "utf-8")
+    lines = compared(folder).stdout.splitlines()
+    removed = "60 removed: street_01.jpg, street_02.jpg, street_03.jpg and 57 more"
+    added = "60 added: road_01.jpg, road_02.jpg, road_03.jpg and 57 more"
+    assert f" Images: 0 in both; {removed}; {added}" in lines
+    assert (
+        " in all images: 60 before and 60 after, none of which both measure, drawn independently "
+        "(1,000 draws)"
+    ) in lines
+
+
+def test_files_without_annotators(tmp_path):
+    for name, x in (("before", 10), ("after", 15)):
+        records = [annotation(1, bbox=(x, 10, 20, 20)), annotation(2, bbox=(90, 10, 20, 20))]
+        write(tmp_path / f"{name}.json", document(records))
+    done = compared(tmp_path)
+    assert done.returncode == 0
+    assert "annotators by no name in the files" in done.stdout
+    assert (
+        " moved              1  50.0 % of those before; by 5 px (median; at most 5), IoU 0.60 "
+        "(median; at least 0.60)\n"
+    ) in done.stdout
+    assert "Krippendorff" not in done.stdout
+    assert "Note: after: no image has two annotators, so agreement is not measured" in done.stdout
+
+
+def test_json_and_files_say_the_same(folder):
+    done = compared(folder, "--format", "json", "--out", "out")
+    assert done.stderr == "Written: out\n"
+    out = folder / "out"
+    assert {file.name for file in out.iterdir()} == TABLES | {"summary.json", "manifest.json"}
+    found = json.loads(done.stdout)
+    assert json.loads((out / "summary.json").read_text("utf-8")) == found
+    assert found["changes"] == {
+        "unchanged": 201, "moved": 31, "renamed": 16, "moved_and_renamed": 0, "removed": 16,
+        "added": 15,
+    }  # fmt: skip
+    assert found["images"] == {
+        "n_both": 59, "renamed": [], "removed": ["street_60.jpg"], "added": ["street_61.jpg"]
+    }  # fmt: skip
+    assert found["matched_by"] == "id"
+    (part,) = found["thresholds"]
+    pooled = part["pooled"]
+    assert pooled["difference"] == pytest.approx(pooled["after"] - pooled["before"])
+    low, high = pooled["interval"]
+    assert low < pooled["difference"] < high
+    with (out / "changes.csv").open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 31 + 16 + 16 + 15
+    assert {row["change"] for row in rows} == {"moved", "renamed", "removed", "added"}
+    with (out / "alpha_images.csv").open(newline="", encoding="utf-8") as file:
+        assert next(csv.reader(file))[:2] == ["iou_threshold", "image"]
+    manifest = json.loads((out / "manifest.json").read_text("utf-8"))
+    assert [source["name"] for source in manifest["inputs"]] == ["before.json", "after.json"]
+
+
+def test_a_folder_with_files_is_kept_without_force(folder):
+    (folder / "out").mkdir()
+    (folder / "out/notes.txt").write_text("mine")
+    done = compared(folder, "--out", "out")
+    assert done.returncode == 2
+    assert "out: is not empty; name another folder, or add --force" in done.stderr
+    assert compared(folder, "--out", "out", "--force").returncode == 0
+    assert (folder / "out/notes.txt").read_text() == "mine"
+
+
+def test_results_of_an_earlier_run_are_no_input(folder):
+    (folder / "one").mkdir()
+    (folder / "before.json").rename(folder / "one/before.json")
+    assert run("compare", "one", "after.json", "--out", "one/result", cwd=folder).returncode == 0
+    again = run("compare", "one", "after.json", cwd=folder)
+    assert again.stdout.startswith("before: one/before.json: 60 images")
+
+
+def test_tables_quote_cells_that_spreadsheets_run(tmp_path):
+    for name, more in (("before", []), ("after", [annotation(2, bbox=(90, 10, 20, 20))])):
+        images = [{"id": 1, "file_name": "=1+1.jpg", "width": 300, "height": 300}]
+        write(tmp_path / f"{name}.json", document([annotation(1), *more], images))
+    assert compared(tmp_path, "--out", "out").returncode == 0
+    assert "added,'=1+1.jpg," in (tmp_path / "out/changes.csv").read_text("utf-8")
+    assert compared(tmp_path, "--out", "raw", "--raw-csv").returncode == 0
+    assert "added,=1+1.jpg," in (tmp_path / "raw/changes.csv").read_text("utf-8")
+
+
+@pytest.mark.parametrize(("lowest", "code"), [(0.65, 0), (0.72, 1)])
+def test_the_gate_is_the_alpha_of_all_images_after(folder, lowest, code):
+    assert compared(folder, "--min-alpha", lowest, "--bootstrap", 0).returncode == code
+
+
+def test_the_gate_fails_where_nothing_is_measured(tmp_path):
+    for name in ("before", "after"):
+        write(tmp_path / f"{name}.json", document([annotation(1)]))
+    assert compared(tmp_path, "--min-alpha", 0).returncode == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["before.json"], "Missing argument 'AFTER'"),
+        (["before.json", "no.json"], "no.json"),
+        (["before.json", "after.json", "--iou", 2], "--iou is 2; expected more than 0"),
+        (["before.json", "after.json", "--similarity", "box"], "did you mean 'bbox'"),
+        (
+            ["before.json", "after.json", "--annotator-key", "who"],
+            "no annotation has the key 'who'",
+        ),
+    ],
+)
+def test_what_cannot_be_compared(folder, arguments, message):
+    done = run("compare", *arguments, cwd=folder)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert done.stdout == ""
+
+
+def test_agree_names_this_command_for_two_versions(folder):
+    done = run("agree", "before.json", "after.json", cwd=folder)
+    assert done.returncode == 2
+    (command,) = re.findall(r"^Two versions .* with: bboxqa (.*)$", done.stderr, re.MULTILINE)
+    assert run(*command.split(), cwd=folder).returncode == 0

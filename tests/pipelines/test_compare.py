@@ -1,0 +1,462 @@
+"""What two versions of a data set have in common, and by how much agreement differs."""
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support import brute
+from support.datasets import (
+    annotation,
+    boxes_as_outlines,
+    dataset,
+    document,
+    image,
+    object_rows,
+    random_rows,
+    write,
+)
+
+from bboxqa import agree, compare, read_coco
+from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.model.settings import AgreeSettings
+from bboxqa.model.table import Categorical
+from bboxqa.pipelines.compare import compare_files
+
+PLAIN = {"bootstrap": 0}
+CATEGORIES = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
+
+
+def box(number, x=10, *, image_id=1, category_id=1, by="ann", size=20):
+    return annotation(number, image_id, category_id, (x, 10, size, size), annotator=by)
+
+
+def versions(tmp_path, before, after, **more):
+    """Return both documents as data sets; lists are annotations."""
+    read = []
+    for name, content in (("before", before), ("after", after)):
+        path = write(
+            tmp_path / f"{name}.json",
+            content if isinstance(content, dict) else document(content, categories=CATEGORIES),
+        )
+        read.append(read_coco(path, min_annotators=1, **more))
+    return read
+
+
+def compared(tmp_path, before, after, **more):
+    return compare(*versions(tmp_path, before, after), **PLAIN, **more)
+
+
+def counts(result):
+    return {name: number for name, number in result.counts.items() if number}
+
+
+def renumbered(data, rng):
+    """Return the same annotations with other ids."""
+    ids = rng.permutation(len(data.annotations)) + 1000
+    return replace(data, annotations=replace(data.annotations, id=ids))
+
+
+def edited(rows, rng):
+    """Return rows of which some are removed, moved, of another category, or new."""
+    found = []
+    for place, annotator, category, (x, y, width, height) in rows:
+        chance = rng.random()
+        if chance >= 0.1:
+            moved = 1.5 if chance < 0.3 else 0
+            other = (category + 1) % 3 if 0.3 < chance < 0.4 else category
+            found.append((place, annotator, other, (x + moved, y, width, height)))
+    return [*found, (0, 0, 0, (200.0, 200.0, 9.0, 9.0))]
+
+
+def test_each_kind_of_change_by_id(tmp_path):
+    before = [box(1), box(2, 50), box(3, 100), box(4, 150), box(5, 200), box(6, 250)]
+    after = [
+        box(1),
+        box(2, 53),
+        box(3, 100, category_id=2),
+        box(4, 156, category_id=2),
+        # An id that overlaps is the same annotation, however little.
+        box(5, 218),
+        box(7, 300),
+    ]
+    result = compared(tmp_path, before, after)
+    assert result.by_id
+    assert counts(result) == {
+        "unchanged": 1, "moved": 2, "renamed": 1, "moved and renamed": 1, "removed": 1, "added": 1,
+    }  # fmt: skip
+    rows = {row["id_before"] or row["id_after"]: row for row in result.changes.records()}
+    assert rows.keys() == {2, 3, 4, 5, 6, 7}
+    assert rows[2]["change"] == "moved"
+    assert rows[2]["shift_px"] == 3
+    assert rows[2]["similarity"] == pytest.approx(17 / 23)
+    assert (rows[3]["category_before"], rows[3]["category_after"]) == ("cat", "dog")
+    assert rows[6] == {
+        "change": "removed", "image": "1.jpg", "annotator": "ann", "id_before": 6, "id_after": None,
+        "category_before": "cat", "category_after": "", "shift_px": None, "similarity": None,
+    }  # fmt: skip
+    assert result.moved_px == (6, 18)
+    assert result.moved_similarity == (pytest.approx(14 / 26), pytest.approx(2 / 38))
+
+
+def test_annotations_with_new_ids_are_matched_by_similarity(tmp_path):
+    before = [box(1), box(2, 50), box(3, 100), box(4, 200)]
+    # The ids have moved on by one, as if the first of all had been removed.
+    after = [box(11, 13), box(1, 50), box(2, 100, category_id=2), box(3, 218)]
+    result = compared(tmp_path, before, after)
+    assert not result.by_id
+    assert counts(result) == {"unchanged": 1, "moved": 1, "renamed": 1, "removed": 1, "added": 1}
+    pairs = {(row["id_before"], row["id_after"]) for row in result.changes.records()}
+    assert pairs == {(1, 11), (3, 2), (4, None), (None, 3)}
+
+
+def test_the_lowest_threshold_decides_what_is_the_same(tmp_path):
+    before, after = versions(tmp_path, [box(1)], [box(9, 15)])
+    assert counts(compare(before, after, iou_threshold=(0.7, 0.5), **PLAIN)) == {"moved": 1}
+    far = compare(before, after, iou_threshold=0.7, **PLAIN)
+    assert counts(far) == {"removed": 1, "added": 1}
+
+
+def test_an_id_in_another_image_or_by_another_annotator_is_another_annotation(tmp_path):
+    images = [image(1), image(2)]
+    many = [box(number, 50 * number) for number in range(10, 30)]
+    before = document([*many, box(1), box(2, by="bob")], images)
+    after = document([*many, box(1, image_id=2), box(2, by="cid")], images)
+    result = compared(tmp_path, before, after)
+    assert result.by_id
+    assert counts(result) == {"unchanged": 20, "removed": 2, "added": 2}
+
+
+def test_rounded_coordinates_have_not_moved(tmp_path):
+    result = compared(tmp_path, [box(1, 10.123456)], [box(1, 10.12)])
+    assert counts(result) == {"unchanged": 1}
+    assert counts(compared(tmp_path, [box(1, 10)], [box(1, 10.02)])) == {"moved": 1}
+
+
+def test_boxes_without_area_are_matched_by_id(tmp_path):
+    flat = [box(1, size=0)]
+    assert counts(compared(tmp_path, flat, flat)) == {"unchanged": 1}
+
+
+def test_a_category_with_another_name(tmp_path):
+    before = [box(1), box(2, 50), box(3, 100, category_id=2)]
+    after = [box(1), box(2, 50), box(3, 100)]
+    renamed = document(after, categories=[{"id": 1, "name": "feline"}, CATEGORIES[1]])
+    result = compared(tmp_path, document(before, categories=CATEGORIES), renamed)
+    assert counts(result) == {"unchanged": 2, "renamed": 1}
+    assert result.categories.records()[0] == {
+        "category_before": "cat", "category_after": "feline", "status": "renamed", "n_before": 2,
+        "n_after": 3, "n_unchanged": 2, "n_moved": 0, "n_renamed_from": 0, "n_renamed_to": 1,
+        "n_removed": 0, "n_added": 0,
+    }  # fmt: skip
+    assert result.renames.records() == [
+        {"category_before": "dog", "category_after": "feline", "n_annotations": 1}
+    ]
+
+
+def test_a_category_that_was_split_is_not_renamed(tmp_path):
+    categories = [{"id": 1, "name": "pet"}]
+    before = document([box(1), box(2, 50)], categories=categories)
+    after = document([box(1), box(2, 50, category_id=2)], categories=CATEGORIES)
+    result = compared(tmp_path, before, after)
+    assert result.categories["status"].tolist() == ["added", "added", "removed"]
+    assert counts(result) == {"renamed": 2}
+
+
+def test_an_image_with_another_name(tmp_path):
+    boxes = [box(1, 11), box(2, 57), box(3, 103)]
+    before = document(boxes, [image(1, "old.jpg")])
+    # One of the three boxes has moved as well.
+    after = document([*boxes[:2], box(3, 104)], [image(1, "new.jpg")])
+    result = compared(tmp_path, before, after)
+    assert counts(result) == {"unchanged": 2, "moved": 1}
+    (row,) = result.images.records()
+    assert (row["image_before"], row["image_after"], row["status"]) == (
+        "old.jpg",
+        "new.jpg",
+        "renamed",
+    )
+
+
+def test_images_with_boxes_that_others_have_as_well_are_not_renamed(tmp_path):
+    before = document([box(1), box(2, image_id=2)], [image(1, "a.jpg"), image(2, "b.jpg")])
+    after = document([box(1)], [image(1, "c.jpg")])
+    result = compared(tmp_path, before, after)
+    assert result.images["status"].tolist() == ["removed", "removed", "added"]
+    assert counts(result) == {"removed": 2, "added": 1}
+
+
+def test_images_without_annotations_are_counted(tmp_path):
+    before = document([box(1)], [image(1), image(2)])
+    after = document([box(1)], [image(1), image(3)])
+    result = compared(tmp_path, before, after)
+    assert result.images["status"].tolist() == ["both", "removed", "added"]
+    assert result.images["n_before"].tolist() == [1, 0, 0]
+
+
+@pytest.mark.parametrize("key", [None, "annotator"])
+def test_versions_of_one_annotator_are_compared_and_not_measured(tmp_path, key):
+    first = [annotation(1, **({key: "ann"} if key else {}))]
+    second = [annotation(1, **({key: "bob"} if key else {})), annotation(2, bbox=(90, 9, 9, 9))]
+    second[1] |= {key: "bob"} if key else {}
+    result = compared(tmp_path, first, second)
+    assert counts(result) == {"unchanged": 1, "added": 1}
+    assert result.thresholds == ()
+    assert result.before.agreement is None
+    assert "before: no image has two annotators, so agreement is not measured" in result.notes
+
+
+def test_a_version_without_annotations(tmp_path):
+    result = compared(tmp_path, document([], [image(1)]), [box(1)])
+    assert counts(result) == {"added": 1}
+    result = compared(tmp_path, document([], []), document([], []))
+    assert counts(result) == {}
+
+
+def test_annotators_of_one_version_only_are_named(tmp_path):
+    before = [box(1), box(2, by="bob")]
+    after = [box(1), box(2, by="cid")]
+    result = compared(tmp_path, before, after)
+    assert result.annotators["status"].tolist() == ["both", "removed", "added"]
+    assert {"1 annotator before only: bob", "1 annotator after only: cid"} <= set(result.notes)
+
+
+def test_an_outline_that_changes_in_its_box_has_moved():
+    rows = [(0, 0, 0, (0.0, 0.0, 10.0, 10.0)), (0, 1, 0, (0.0, 0.0, 10.0, 10.0))]
+    square = boxes_as_outlines(rows)
+    corner = [square[0], [[0, 0, 10, 0, 10, 10, 5, 10, 0, 5]]]
+    before, after = (dataset(rows, shapes, size=(20, 20)) for shapes in (square, corner))
+    assert counts(compare(before, after, **PLAIN)) == {"unchanged": 2}
+    for similarity in ("polygon", "mask"):
+        result = compare(before, after, similarity=similarity, **PLAIN)
+        assert counts(result) == {"unchanged": 1, "moved": 1}
+        assert result.moved_similarity[0] == pytest.approx(0.875, abs=0.03)
+
+
+def made(seed, **more):
+    rng = np.random.default_rng(seed)
+    rows = object_rows(rng, **more)
+    before, after = dataset(rows, n_images=12), dataset(edited(rows, rng), n_images=12)
+    return before, renumbered(after, rng), rng
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("similarity", ["bbox", "giou", "centroid", "polygon"])
+def test_a_version_is_equal_to_itself(seed, similarity):
+    rng = np.random.default_rng(seed)
+    rows = random_rows(rng)
+    data = dataset(rows, boxes_as_outlines(rows), size=(60, 60))
+    result = compare(data, data, similarity=similarity, iou_threshold=(0.3, 0.7), bootstrap=100)
+    assert counts(result) == ({"unchanged": len(rows)} if rows else {})
+    assert len(result.changes) == 0
+    for part in result.thresholds:
+        for change in (part.pooled, part.mean):
+            assert change.difference == 0
+            assert change.interval == (0, 0)
+            assert change.before_interval == change.after_interval
+        assert set(part.categories["difference"]) <= {0}
+    other = compare(data, renumbered(data, rng), similarity=similarity, bootstrap=0)
+    assert len(other.changes) == 0
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_comparing_backwards_mirrors(seed):
+    before, after, _ = made(seed)
+    there, back = (
+        compare(*pair, bootstrap=60, iou_threshold=0.4)
+        for pair in ((before, after), (after, before))
+    )
+    assert (
+        counts(there)
+        == Counter(
+            {**there.counts, "removed": back.counts["added"], "added": back.counts["removed"]}
+        )
+        - Counter()
+    )
+    for name in ("unchanged", "moved", "renamed", "moved and renamed"):
+        assert there.counts[name] == back.counts[name]
+    assert there.moved_px == back.moved_px
+    for kind in ("pooled", "mean"):
+        ours, theirs = (getattr(part.thresholds[0], kind) for part in (there, back))
+        assert (ours.before, ours.after) == (theirs.after, theirs.before)
+        assert ours.difference == -theirs.difference
+        assert ours.interval == pytest.approx([-end for end in reversed(theirs.interval)])
+        assert ours.before_interval == theirs.after_interval
+    assert there.images["n_before"].tolist() == back.images["n_after"].tolist()
+
+
+def renamed_images(data, prefix):
+    return replace(data, image_names=tuple(f"{prefix} {name}" for name in data.image_names))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_comparing_other_images_backwards_mirrors(seed):
+    ours, _, _ = made(seed)
+    theirs = renamed_images(made(seed + 50)[0], "b")
+    there, back = (compare(*pair, bootstrap=60) for pair in ((ours, theirs), (theirs, ours)))
+    assert not there.paired
+    assert there.n_measured_images == (12, 12)
+    assert there.thresholds[0].pooled.interval == pytest.approx(
+        [-end for end in reversed(back.thresholds[0].pooled.interval)]
+    )
+
+
+def units_of(data):
+    """Return the values of the units of each image, as `agree` joins them."""
+    result = agree(data, bootstrap=0)
+    units = {}
+    for row in result.units.records():
+        said = row["category"] if row["state"] == "drawn" else brute.MISSING
+        units.setdefault(row["image"], {}).setdefault(row["unit"], []).append(said)
+    return {name: list(own.values()) for name, own in units.items()}
+
+
+def drawn_alphas(units, names, n_draws, seed):
+    """Return the pooled alpha of each resample of the images."""
+    generator = np.random.default_rng(seed)
+    found = []
+    for _ in range(n_draws):
+        places = generator.integers(0, len(names), len(names))
+        drawn = [unit for place in places for unit in units.get(names[place], [])]
+        found.append(float(brute.alpha(drawn)))
+    return np.array(found)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_interval_is_that_of_drawing_the_same_images_of_both(seed):
+    before, after, _ = made(seed)
+    change = compare(before, after, bootstrap=80, seed=seed).thresholds[0].pooled
+    names = before.image_names
+    old, new = (drawn_alphas(units_of(data), names, 80, seed) for data in (before, after))
+    for found, drawn in (
+        (change.before_interval, old),
+        (change.after_interval, new),
+        (change.interval, new - old),
+    ):
+        assert found == pytest.approx(np.quantile(drawn, [0.025, 0.975]), abs=1e-12)
+    # Without pairing, what images have in common would make the interval wider.
+    apart = drawn_alphas(units_of(after), names, 80, seed + 99) - old
+    assert np.ptp(change.interval) < np.ptp(np.quantile(apart, [0.025, 0.975]))
+
+
+def test_the_interval_of_other_images_is_that_of_independent_draws():
+    before, after = made(1)[0], renamed_images(made(2)[0], "other")
+    change = compare(before, after, bootstrap=80, seed=7).thresholds[0].pooled
+    old = drawn_alphas(units_of(before), before.image_names, 80, 7)
+    new = drawn_alphas(units_of(after), after.image_names, 80, 8)
+    assert change.interval == pytest.approx(np.quantile(new - old, [0.025, 0.975]), abs=1e-12)
+    assert change.difference == pytest.approx(
+        agree(after, **PLAIN).alpha - agree(before, **PLAIN).alpha
+    )
+
+
+def only_images(data, first, last):
+    """Return the data set of some of the images."""
+    place = data.annotations.image
+    rows = np.flatnonzero((place >= first) & (place < last))
+    taken = data.annotations.take(rows)
+    return replace(
+        data,
+        image_names=data.image_names[first:last],
+        image_size=data.image_size[first:last],
+        assigned=data.assigned[first:last],
+        annotations=replace(taken, image=taken.image - np.int32(first)),
+    )
+
+
+def test_agreement_is_compared_in_the_images_of_both():
+    before, after, _ = made(4)
+    result = compare(only_images(before, 0, 9), only_images(after, 3, 12), bootstrap=60)
+    shared = compare(only_images(before, 3, 9), only_images(after, 3, 9), bootstrap=60)
+    assert result.paired
+    assert result.n_measured_images == (6, 6)
+    assert result.thresholds[0].pooled == shared.thresholds[0].pooled
+    assert result.thresholds[0].mean == shared.thresholds[0].mean
+    alone = agree(only_images(before, 0, 9), **PLAIN).alpha
+    assert result.before.agreement.alpha == alone != result.thresholds[0].pooled.before
+
+
+@pytest.mark.parametrize("empty_images", ["agree", "unit", "skip"])
+@pytest.mark.parametrize("missing", ["category", "ignore"])
+def test_alphas_are_those_of_agree(empty_images, missing):
+    if (empty_images, missing) == ("unit", "ignore"):
+        pytest.skip("the two contradict each other")
+    before, after, _ = made(6)
+    how = {"empty_images": empty_images, "missing": missing, "iou_threshold": (0.3, 0.6)}
+    result = compare(before, after, bootstrap=60, **how)
+    for data, when in ((before, "before"), (after, "after")):
+        measured = agree(data, bootstrap=60, **how)
+        for part, change in zip(measured.thresholds, result.thresholds, strict=True):
+            assert getattr(change.pooled, when) == pytest.approx(part.alpha)
+            assert getattr(change.pooled, f"{when}_interval") == pytest.approx(part.interval)
+            assert getattr(change.mean, when) == pytest.approx(part.mean_image_alpha)
+            assert getattr(change.mean, f"{when}_interval") == pytest.approx(
+                part.mean_image_interval
+            )
+            alphas = dict(zip(part.categories["category"], part.categories["alpha"], strict=True))
+            found = change.categories.records()
+            assert {row["category"]: row[f"alpha_{when}"] for row in found} == pytest.approx(alphas)
+
+
+def test_counts_by_image_category_and_annotator_add_up():
+    before, after, _ = made(3)
+    result = compare(before, after, **PLAIN)
+    for table in (result.images, result.annotators, result.categories):
+        assert table["n_before"].sum() == len(before.annotations)
+        assert table["n_after"].sum() == len(after.annotations)
+        assert table["n_unchanged"].sum() == result.counts["unchanged"]
+    changed = sum(number for name, number in result.counts.items() if name != "unchanged")
+    assert len(result.changes) == changed
+    n_renamed = result.counts["renamed"] + result.counts["moved and renamed"]
+    assert result.renames["n_annotations"].sum() == n_renamed
+    assert result.categories["n_renamed_from"].sum() == n_renamed
+    assert result.categories["n_renamed_to"].sum() == n_renamed
+
+
+def test_memory_and_names_of_other_categories_have_no_effect(tmp_path):
+    before, after, _ = made(5)
+    plain, limited = (
+        compare(before, after, memory=memory, bootstrap=50) for memory in (None, 10**6)
+    )
+    assert plain.changes.records() == limited.changes.records()
+    assert plain.thresholds[0].pooled == limited.thresholds[0].pooled
+    # A category that the version before does not have moves the codes of the others.
+    more = replace(
+        after,
+        category_names=("a", *after.category_names),
+        annotations=replace(after.annotations, category=after.annotations.category + np.int32(1)),
+    )
+    assert compare(before, more, **PLAIN).counts == plain.counts
+    assert compare(before, more, bootstrap=50).thresholds[0].pooled == plain.thresholds[0].pooled
+
+
+def test_settings_and_data_are_checked(tmp_path):
+    before, after = versions(tmp_path, [box(1)], [box(1)])
+    with pytest.raises(TypeError, match="after is a str; expected what"):
+        compare(before, "after.json")
+    with pytest.raises(ConfigError, match="unknown setting 'iou'"):
+        compare(before, after, iou=0.5)
+    with pytest.raises(ConfigError, match="join is for"):
+        compare(before, after, join="name")
+    with pytest.raises(DatasetError, match="has no segmentation"):
+        compare(before, after, similarity="polygon")
+
+
+def test_folders_of_one_file_per_annotator(tmp_path):
+    for version, x in (("before", 10), ("after", 12)):
+        (tmp_path / version).mkdir()
+        for name in ("ann", "bob"):
+            records = [annotation(1, bbox=(x, 10, 20, 20))]
+            write(tmp_path / version / f"{name}.json", document(records))
+    result = compare_files(tmp_path / "before", tmp_path / "after", AgreeSettings(bootstrap=0))
+    assert counts(result) == {"moved": 2}
+    assert result.annotators["annotator_after"].tolist() == ["ann", "bob"]
+    assert isinstance(result.images.columns["status"], Categorical)
+
+
+def test_one_annotator_is_refused_where_agreement_is_measured(tmp_path):
+    path = write(tmp_path / "a.json", document([annotation(1)]))
+    with pytest.raises(DatasetError, match="no annotator is named"):
+        read_coco(path)
+    with pytest.raises(DatasetError, match="no annotation has the key 'who'"):
+        read_coco(path, annotator_key="who", min_annotators=1)
