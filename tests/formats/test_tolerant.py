@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from bboxqa.core import parallel
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats import windows
+from bboxqa.formats.annotations.records import id_number
 from bboxqa.formats.document.annotation_columns import Form, Kind
 from bboxqa.formats.document.builder import AnnotationsBuilder
 from bboxqa.formats.document.positions import Locator
@@ -167,7 +168,7 @@ def test_what_stands_under_a_key(key, value, kind):
 def test_ids_as_whole_numbers(value, number):
     columns = read(json.dumps(document([{"image_id": value}]))).annotations
     assert columns.whole["image_id"].tolist() == [number is not None]
-    assert columns.image_id.tolist() == [number or 0]
+    assert columns.image_id.tolist() == [id_number(value) if number is None else number]
 
 
 @pytest.mark.parametrize(

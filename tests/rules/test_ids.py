@@ -71,8 +71,22 @@ def test_the_largest_id_stands_beside_one_that_is_no_number_here():
     assert [finding.count for finding in found if finding.code == "S003"] == [2]
 
 
-@pytest.mark.parametrize("value", [None, [], {}, "a", 1.5, True, ABSENT])
-def test_what_is_no_number_is_no_repeated_id(value):
+@pytest.mark.parametrize("value", ["a", "", 1.5])
+def test_ids_that_are_no_numbers_are_repeated_where_they_are_equal(value):
+    assert "I001" in codes(with_ids(value, value, 3))
+    assert "I001" not in codes(with_ids(value, "b", 3))
+    assert "I002" in codes({"images": [{"id": value}, {"id": value}]})
+
+
+def test_text_ids_link_records():
+    found = only(referring("im_1", "im_2", "im_9", images=("im_1", "im_2", "im_3")), "I004")
+    assert (found.found, found.pointer) == ("im_9", "/annotations/2/image_id")
+    unused = only(referring("im_1", "im_2", "im_2", images=("im_1", "im_2", "im_3")), "I007")
+    assert unused.examples == ("/images/2",)
+
+
+@pytest.mark.parametrize("value", [None, [], {}, True, ABSENT])
+def test_what_is_no_id_is_no_repeated_id(value):
     assert not codes(with_ids(value, value, 3)) & {"I001", "I003"}
     assert "I002" not in codes({"images": [{"id": value}, {"id": value}]})
 
@@ -243,5 +257,5 @@ def test_images_without_annotations_are_counted():
 
 
 def test_images_that_nobody_can_refer_to_are_not_counted():
-    assert "I007" not in codes({"images": [{}, {"id": "a"}, {"id": 1}]})
+    assert "I007" not in codes({"images": [{}, {"id": None}, {"id": 1}]})
     assert "I007" not in codes({"images": [{}, {}], "annotations": ABSENT})

@@ -1,5 +1,6 @@
 """Seeded corruption of clean files: every defect is found by its own rule, and nothing crashes."""
 
+import json
 import os
 from functools import lru_cache
 from itertools import product
@@ -81,3 +82,34 @@ def test_bytes_at_random_never_stop_it(seed):
     report = report_of(bytes(raw))
     assert report.files
     fix(document_of(bytes(raw)), ValidateSettings(), unsafe=True)
+
+
+# About numbers as ids.
+OF_NUMBERS = {"S003", "I003", "I005", "C005", "C006"}
+
+
+def with_text_ids(raw):
+    """Return a file whose ids of images and categories are texts, such as "im_1"."""
+    content = json.loads(raw)
+
+    def rename(record, key, prefix):
+        if isinstance(record, dict) and type(record.get(key)) is int:
+            record[key] = f"{prefix}_{record[key]}"
+
+    for name, prefix in (("images", "im"), ("categories", "cat")):
+        for record in content.get(name) or ():
+            rename(record, "id", prefix)
+    for record in content.get("annotations") or ():
+        rename(record, "image_id", "im")
+        rename(record, "category_id", "cat")
+    return json.dumps(content).encode()
+
+
+@pytest.mark.parametrize(
+    "code", [code for code in MUTATIONS if code[0] != "F" and code not in OF_NUMBERS]
+)
+def test_text_ids_hide_no_defect(code):
+    for seed in range(2):
+        raw = mutant(code, seed)
+        found = set(codes(with_text_ids(raw))) - OF_NUMBERS
+        assert found == set(codes(raw)) - OF_NUMBERS, seed

@@ -170,7 +170,8 @@ class AnnotationColumns:
     kind : dict of str to (N,) uint8
         By key: the `Kind` of its value.
     id, image_id, category_id : (N,) int64
-        As whole numbers, also where written as "7" or 7.0; 0 for other values.
+        As whole numbers, also where written as "7" or 7.0. Other texts and fractions have a large
+        number that no other value has; what is no id has 0.
     whole : dict of str to (N,) bool
         Whether each of the three is a whole number, however written.
     bbox : (N, 4) float64
@@ -223,3 +224,9 @@ class AnnotationColumns:
 
     def __len__(self) -> int:
         return len(self.record)
+
+    def named(self, key: str) -> BoolArray:
+        """Return (N,) bool: whether there is an id under one of the three keys, of any type."""
+        ids: IndexArray = getattr(self, key)
+        result: BoolArray = self.whole[key] | (ids != 0)
+        return result

@@ -8,7 +8,13 @@ import numpy as np
 
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.spool import SpooledColumn, column_limit, vertex_limit
-from bboxqa.formats.annotations.records import ANNOTATOR_KEYS, ID_KEYS, annotator_name, whole_number
+from bboxqa.formats.annotations.records import (
+    ANNOTATOR_KEYS,
+    ID_KEYS,
+    annotator_name,
+    id_number,
+    whole_number,
+)
 from bboxqa.formats.document.annotation_columns import (
     AnnotationColumns,
     Form,
@@ -121,9 +127,9 @@ class AnnotationsBuilder:
             else:
                 self._whole[key].add(np.ones(len(column), np.bool_))
                 return
-        whole = [whole_number(value) for value in column]
-        self._columns[key].add(np.array([value or 0 for value in whole], np.int64))
-        self._whole[key].add(np.array([value is not None for value in whole], np.bool_))
+        whole = [whole_number(value) is not None for value in column]
+        self._columns[key].add(np.array([id_number(value) for value in column], np.int64))
+        self._whole[key].add(np.array(whole, np.bool_))
 
     def _add_keypoints(self, columns: dict[str, list[Any]], types: dict[str, set[type]]) -> None:
         absent = {Missing}

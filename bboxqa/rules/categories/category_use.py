@@ -84,7 +84,7 @@ def _unused(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         return
     # Annotations belong to the first of two categories with one id; the second is C001.
     first = categories.find(categories.id)
-    unused = ~used & categories.whole & (first == np.arange(len(categories)))
+    unused = ~used & categories.named & (first == np.arange(len(categories)))
     if (root := root_category(document)) >= 0:
         unused[root] = False
     rows = np.flatnonzero(unused)

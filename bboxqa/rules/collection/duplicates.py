@@ -128,7 +128,7 @@ def _drawer(document: Document, exact: IndexArray) -> IndexArray:
     group = document.image * (len(authors.names) + 1) + 1 + authors.author
     shared = np.bincount(authors.asked[:, 0], minlength=len(document.images) + 1) > 1
     unknown = (authors.author < 0) & shared[document.image]
-    left_out = unknown | (columns.iscrowd == 1) | (exact >= 0) | ~columns.whole["category_id"]
+    left_out = unknown | (columns.iscrowd == 1) | (exact >= 0) | ~columns.named("category_id")
     # Boxes in another layout overlap by chance.
     left_out |= document.once(in_other_layout)
     return np.where(left_out | (document.image < 0), -1, group)

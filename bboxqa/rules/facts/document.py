@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, find, run_starts, sum_by
 from bboxqa.core.memory import release_pages
 from bboxqa.core.spool import column_limit, spilled
-from bboxqa.formats.annotations.records import ANNOTATOR_KEYS, whole_number
+from bboxqa.formats.annotations.records import ANNOTATOR_KEYS, id_number, whole_number
 from bboxqa.formats.document.annotation_columns import Form
 from bboxqa.formats.document.builder import AnnotationsBuilder
 from bboxqa.formats.document.content import RawDocument
@@ -32,19 +32,23 @@ class Records:
     values : sequence
         The records as they are in the file; of any type.
     id : (I,) int64
-        The id, also where it is written as "7" or 7.0; 0 where it is not a whole number.
+        The id, also where it is written as "7" or 7.0. Other texts and fractions have a large
+        number that no other value has; what is no id has 0.
     whole : (I,) bool
         Whether the id is a whole number, however written.
     exact : (I,) bool
         Whether the id is written as an integer.
+    named : (I,) bool
+        Whether there is an id, of whatever type.
     """
 
     def __init__(self, values: Sequence[Any]) -> None:
         self.values = values
         raw = [value.get("id") if isinstance(value, dict) else None for value in values]
-        numbers = [whole_number(value) for value in raw]
-        self.id: IndexArray = np.array([number or 0 for number in numbers], np.int64)
-        self.whole: BoolArray = np.array([number is not None for number in numbers], np.bool_)
+        whole = [whole_number(value) is not None for value in raw]
+        self.id: IndexArray = np.array([id_number(value) for value in raw], np.int64)
+        self.whole: BoolArray = np.array(whole, np.bool_)
+        self.named: BoolArray = self.whole | (self.id != 0)
         self.exact: BoolArray = self.whole & np.array([type(v) is int for v in raw], np.bool_)
 
     def __len__(self) -> int:
@@ -68,7 +72,7 @@ class Records:
 
     def find(self, ids: IndexArray) -> IndexArray:
         """Return (N,) int64: the first record with each id, however written; -1 for none."""
-        rows = np.flatnonzero(self.whole)
+        rows = np.flatnonzero(self.named)
         place = find(self.id[rows], ids)
         return np.where(place < 0, -1, rows[place]) if len(rows) else place
 
@@ -171,16 +175,14 @@ class Document:
     @cached_property
     def image(self) -> IndexArray:
         """(N,) int64: the image of each annotation, as a row of `images`; -1 for none."""
-        columns = self.annotations
-        image = np.where(columns.whole["image_id"], self.images.find(columns.image_id), -1)
-        return self.spilled(image)
+        image = self.images.find(self.annotations.image_id)
+        return self.spilled(np.where(self.annotations.named("image_id"), image, -1))
 
     @cached_property
     def category(self) -> IndexArray:
         """(N,) int64: the category of each annotation, as a row of `categories`; -1 for none."""
-        columns = self.annotations
-        category = self.categories.find(columns.category_id)
-        return self.spilled(np.where(columns.whole["category_id"], category, -1))
+        category = self.categories.find(self.annotations.category_id)
+        return self.spilled(np.where(self.annotations.named("category_id"), category, -1))
 
     @cached_property
     def image_size(self) -> FloatArray:

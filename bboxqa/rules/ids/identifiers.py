@@ -21,22 +21,22 @@ from bboxqa.rules.facts.document import Document
 from bboxqa.rules.ids.numbering import new_ids
 
 
-def _repeats(ids: IndexArray, whole: BoolArray) -> tuple[IndexArray, IndexArray]:
+def _repeats(ids: IndexArray, named: BoolArray) -> tuple[IndexArray, IndexArray]:
     """Return the records whose id an earlier one has, and the first with the id of each record."""
-    first = first_occurrence(ids, whole)
+    first = first_occurrence(ids, named)
     return np.flatnonzero((first >= 0) & (first != np.arange(len(first)))), first
 
 
 def _repeated_annotations(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     columns = document.annotations
-    rows, first = _repeats(columns.id, columns.whole["id"])
+    rows, first = _repeats(columns.id, columns.named("id"))
     if len(rows):
         yield from _repeated(document, "annotations", rows, first, new_ids(document))
 
 
 def _repeated_images(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     images = document.images
-    rows, first = _repeats(images.id, images.whole)
+    rows, first = _repeats(images.id, images.named)
     yield from _repeated(document, "images", rows, first, np.zeros(len(images), np.int64))
 
 

@@ -64,11 +64,11 @@ class Link:
     is_complete : bool
         Whether the list was read to its end; if not, references cannot be judged.
     ids : (N,) int64
-        The reference as a number; 0 where it is not one.
-    whole : (N,) bool
-        Whether it is a whole number, however written.
+        The number of the reference, as that of `Records.id`.
+    whole, named : (N,) bool
+        Whether it is a whole number, however written, and whether it is an id of any type.
     target : (N,) int64
-        The first record with that number, however written; -1 for none.
+        The first record with that id, however written; -1 for none.
     kind : (N,) uint8
         `Kind` of the reference.
     mixed : (N,) bool
@@ -84,6 +84,7 @@ class Link:
     is_complete: bool
     ids: IndexArray
     whole: BoolArray
+    named: BoolArray
     target: IndexArray
     kind: ByteArray
     mixed: BoolArray
@@ -107,13 +108,14 @@ def link(document: Document, key: str) -> Link:
             for kind_of in (Kind.INT, Kind.FLOAT, Kind.TEXT)
         }
         equal = [(kind == kind_of) & there for kind_of, there in within.items()]
-        mixed = found & ~np.logical_or.reduce(equal)
+        mixed = found & columns.whole[key] & ~np.logical_or.reduce(equal)
         ambiguous = within[Kind.TEXT] & (within[Kind.INT] | within[Kind.FLOAT])
         certain = np.append(gets_whole_id(records), False)
         fixable = found & certain[target] & ~ambiguous
     return Link(
         key=key, name=REFERENCES[key], records=records, is_complete=is_complete,
-        ids=ids, whole=columns.whole[key], target=target, kind=kind, mixed=mixed, fixable=fixable,
+        ids=ids, whole=columns.whole[key], named=columns.named(key), target=target, kind=kind,
+        mixed=mixed, fixable=fixable,
     )  # fmt: skip
 
 

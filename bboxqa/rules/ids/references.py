@@ -19,7 +19,7 @@ from bboxqa.rules.ids.numbering import REFERENCES, Link, link
 def _orphans(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     for key in REFERENCES:
         found = link(document, key)
-        rows = np.flatnonzero(found.whole & (found.target < 0))
+        rows = np.flatnonzero(found.named & (found.target < 0))
         if not found.is_complete or not len(rows):
             continue
         shift = _shift(found)
@@ -32,7 +32,7 @@ def _orphans(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 def _shift(found: Link) -> int:
     """Return by how much all references have to be raised to match; 0 where nothing helps."""
     ids, used = found.records.id[found.records.whole], found.ids[found.whole]
-    if not len(ids):
+    if not len(ids) or not found.whole.all():
         return 0
     from_zero, from_one = bool(used.min() == 0), bool(used.min() > 0)
     for shift, fits in ((1, ids.min() == 1 and from_zero), (-1, ids.min() == 0 and from_one)):
@@ -124,7 +124,7 @@ def _unannotated(document: Document, _settings: ValidateSettings) -> Iterator[Hi
     first = images.find(images.id)
     used = np.zeros(len(images), np.bool_)
     used[document.image[document.image >= 0]] = True
-    rows = np.flatnonzero(images.whole & ~used[first])
+    rows = np.flatnonzero(images.named & ~used[first])
     if len(rows):
         message = (
             f"no annotations on {len(rows):,} of {count(len(images), 'image')}; expected only on "
