@@ -54,6 +54,14 @@ _LISTED = {"text": 10, "html": 100}
     ("error", "warning", "info"),
     "Exit with 1 if findings have this severity or a higher one; default error.",
 )
+@choice_option(
+    "--min-severity",
+    ("error", "warning", "info"),
+    "List findings of this severity or a higher one; default info.",
+)
+@click.option(
+    "--show-consequences", is_flag=True, help="Also list what follows from other findings."
+)
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
 @click.option("--statistics", is_flag=True, help="Print the number of findings of each rule.")
 @click.option(
@@ -162,8 +170,11 @@ def _settings(config: str | None, options: dict[str, Any]) -> "ValidateSettings"
             values[name] = _codes(options[name])
             if not values[name]:
                 raise click.UsageError(f"--{name} names no rule")
-    if options["fail_on"] is not None:
-        values["fail_on"] = options["fail_on"]
+    for name in ("fail_on", "min_severity"):
+        if options[name] is not None:
+            values[name] = options[name]
+    if options["show_consequences"]:
+        values["show_consequences"] = True
     ignores: dict[str, list[str]] = {}
     for text in options["per_file_ignores"]:
         pattern, colon, codes = text.rpartition(":")

@@ -57,7 +57,7 @@ class SparseRows:
     rows: IndexArray
     values: NDArray[Any]
 
-    def __getitem__(self, row: int) -> Any:
+    def __getitem__(self, row: int | IndexArray) -> Any:
         return self.values[np.searchsorted(self.rows, row)]
 
     def where(self, kept: BoolArray) -> "SparseRows":

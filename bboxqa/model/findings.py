@@ -173,7 +173,7 @@ class FoundReport:
     findings : tuple of Finding
         Sorted by file, severity, code and place; at most `limit` of one rule and file.
     counts : mapping of str to int
-        Number of findings of each code, listed or not.
+        Number of findings of each code, listed or not, of those that `min_severity` admits.
     severities : mapping of Severity to int
         Number of findings of each severity, listed or not.
     rules : mapping of str to RuleText
@@ -181,6 +181,9 @@ class FoundReport:
     version : str
     fail_on : Severity
         The lowest severity that fails a run.
+    hidden : mapping of str to mapping of str to int
+        Code of a rule to the numbers of findings that follow from its own, by code; they are
+        neither listed nor counted.
     """
 
     files: tuple[FileReport, ...]
@@ -190,6 +193,7 @@ class FoundReport:
     rules: Mapping[str, RuleText]
     version: str
     fail_on: Severity = Severity.ERROR
+    hidden: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         numbers = ", ".join(f"{self.severities[each]:,} {each}" for each in Severity)

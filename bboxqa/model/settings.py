@@ -88,6 +88,8 @@ class ValidateSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, 
     ignore: tuple[str, ...] = ()
     per_file_ignores: dict[str, tuple[str, ...]] = {}
     fail_on: FailOn = "error"
+    min_severity: FailOn = "info"
+    show_consequences: bool = False
     overshoot_px: float = 1.0
     bounds_px: float = 2.0
     min_side_px: float = 2.0
@@ -154,6 +156,13 @@ def validate_settings_from(values: Mapping[str, Any], where: str = "") -> Valida
         number = getattr(settings, name)
         if not low <= number <= high:
             raise ConfigError(f"{shown(name)} is {number:g}; expected {low:g} to {high:g}")
+    order = get_args(FailOn)
+    if order.index(settings.min_severity) < order.index(settings.fail_on):
+        raise ConfigError(
+            f"{shown('min_severity')} {settings.min_severity!r} hides findings that "
+            f"{shown('fail_on')} {settings.fail_on!r} fails on; expected {settings.fail_on!r} or "
+            "a lower one"
+        )
     return settings
 
 

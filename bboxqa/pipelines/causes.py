@@ -11,7 +11,7 @@ _LISTED_OF_A_RULE = 3
 _DESCRIBED = 100
 STOPPING = (
     "F001", "F002", "F003", "F004", "F006",
-    "S001", "S002", "S003", "S005", "S006", "S007", "S008", "S009", "S010",
+    "S001", "S002", "S003", "S005", "S006", "S007", "S008", "S009", "S010", "S012",
     "I001", "I002", "I004", "B001", "P002", "P003", "R002", "R006", "C001", "C008", "A002",
 )  # fmt: skip
 """Rules about what can keep a file from being read; what others find is no reason to refuse it."""

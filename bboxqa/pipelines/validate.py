@@ -37,6 +37,8 @@ def validate(
     ignore: Sequence[str] = (),
     per_file_ignores: Mapping[str, Sequence[str]] | None = None,
     fail_on: FailOn = "error",
+    min_severity: FailOn = "info",
+    show_consequences: bool = False,
     overshoot_px: float = 1.0,
     bounds_px: float = 2.0,
     min_side_px: float = 2.0,
@@ -72,6 +74,10 @@ def validate(
         Glob of file names to the codes that are ignored in these files.
     fail_on : {"error", "warning", "info"}
         The least severity that fails the run.
+    min_severity : {"error", "warning", "info"}
+        The least severity that is listed; not above `fail_on`.
+    show_consequences : bool
+        Also report what follows from another finding, such as a wrong area of a box without area.
     overshoot_px : float
         A box that reaches further beyond its image breaks B003, one that reaches less far B004.
     bounds_px : float
@@ -114,6 +120,8 @@ def validate(
             "ignore": ignore,
             "per_file_ignores": per_file_ignores or {},
             "fail_on": fail_on,
+            "min_severity": min_severity,
+            "show_consequences": show_consequences,
             "overshoot_px": overshoot_px,
             "bounds_px": bounds_px,
             "min_side_px": min_side_px,

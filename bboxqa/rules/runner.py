@@ -8,22 +8,21 @@ import numpy as np
 
 from bboxqa.core.json_values import pointer_parts, pointer_to
 from bboxqa.core.memory import gc_paused
-from bboxqa.core.text import count
 from bboxqa.core.types import Progress
 from bboxqa.core.version import __version__
 from bboxqa.formats.document.content import RESULTS_LIST
 from bboxqa.formats.document.positions import spots
-from bboxqa.model.findings import Edit, FileReport, Finding, FoundReport, Severity
+from bboxqa.model.findings import FileReport, Finding, FoundReport, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.rule import Defect, Hits, LazyEdits, Rule
+from bboxqa.rules.base.rule import Defect, Rule
 from bboxqa.rules.base.selection import ignored_codes
+from bboxqa.rules.causes import Found, Hidden, grouped, without_consequences
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.exporters import QUIRKS, exporter
 from bboxqa.rules.facts.file_kinds import kind_of
 from bboxqa.rules.registry import known_rules, select
 
 _EXCERPT = 160
-_MANY = 10
 _SCOPES = {"record", "data set"}
 
 
@@ -37,8 +36,8 @@ def apply(
     document: Document,
     settings: ValidateSettings,
     progress: Progress | None = None,
-) -> list[tuple[Rule, Hits]]:
-    """Apply the rules that check one file, and return what each found.
+) -> list[Found]:
+    """Apply the rules that check one file, and return what each found, with what follows from it.
 
     Parameters
     ----------
@@ -52,7 +51,7 @@ def apply(
     for number, rule in enumerate(rules):
         if progress is not None:
             progress("checking", number, len(rules))
-        result += [(rule, _summarised(hits, document)) for hits in rule.check(document, settings)]
+        result += [(rule, hits) for hits in rule.check(document, settings)]
         document.release_pages()
     return result
 
@@ -68,35 +67,10 @@ def _rules_of(document: Document, settings: ValidateSettings) -> list[Rule]:
     ]
 
 
-def _summarised(hits: Hits, document: Document) -> Hits:
-    """Return hits as a single one where most annotations share the defect."""
-    total = len(document.annotations)
-    if len(hits) <= max(_MANY, total // 2):
-        return hits
-    first = hits.describe(0)
-    if first.count > 1 or not first.pointer.startswith("/annotations/"):
-        return hits
-
-    def edits() -> Iterator[Edit]:
-        return (edit for place in range(len(hits)) for edit in hits.describe(place).edits)
-
-    found = Defect(
-        f"{len(hits):,} times in {count(total, 'annotation')}; the first: {first.message}",
-        pointer="/annotations",
-        expected=first.expected,
-        edits=LazyEdits(edits) if first.edits else (),
-        count=len(hits),
-        examples=tuple(hits.describe(place).pointer for place in range(3)),
-    )
-    return Hits(hits.rows[:1], lambda _: found, hits.severity)
-
-
-def apply_together(
-    documents: Sequence[Document], settings: ValidateSettings
-) -> list[list[tuple[Rule, Hits]]]:
+def apply_together(documents: Sequence[Document], settings: ValidateSettings) -> list[list[Found]]:
     """Apply the rules that check several files together; return what they found in each."""
     places = {id(document): place for place, document in enumerate(documents)}
-    result: list[list[tuple[Rule, Hits]]] = [[] for _ in documents]
+    result: list[list[Found]] = [[] for _ in documents]
     chosen = [set(chosen_rules(settings, document.name)) for document in documents]
     for rule in known_rules().values():
         if rule.scope == "files" and len(documents) > 1 and any(rule in rules for rules in chosen):
@@ -107,7 +81,7 @@ def apply_together(
     return result
 
 
-def describe(document: Document, raw: Iterable[tuple[Rule, Hits]], limit: int) -> list[Finding]:
+def describe(document: Document, raw: Iterable[Found], limit: int) -> list[Finding]:
     """Return findings with their places in the file, sorted by place.
 
     Parameters
@@ -223,38 +197,54 @@ def validate_documents(
     progress: Progress | None = None,
 ) -> FoundReport:
     """Apply all rules and return what they found; see `bboxqa.validate`."""
-    files, findings, counted, kept = [], [], [], []
+    files, findings, kept, tally = [], [], [], _Tally(settings)
     rules: dict[str, Rule] = {}
     for document in documents:
         rules |= {rule.code: rule for rule in _rules_of(document, settings)}
-        raw = apply(document, settings, progress)
-        counted += _counted(raw)
+        found = tally.reported(document, apply(document, settings, progress))
         files.append(file_report(document))
-        findings.append(describe(document, raw, limit))
+        findings.append(describe(document, found, limit))
         kept.append(document.without_annotations())
     together = apply_together(kept, settings)
     if len(kept) > 1:
         together_rules = (r for document in kept for r in chosen_rules(settings, document.name))
         rules |= {rule.code: rule for rule in together_rules if rule.scope == "files"}
     for number, (document, raw) in enumerate(zip(kept, together, strict=True)):
-        counted += _counted(raw)
-        findings[number] += describe(document, raw, limit)
-    counts: Counter[str] = Counter()
-    severities: Counter[Severity] = Counter()
-    for code, severity, n_hits in counted:
-        counts[code] += n_hits
-        severities[severity] += n_hits
+        findings[number] += describe(document, tally.reported(document, raw), limit)
     return FoundReport(
         files=tuple(files),
         findings=tuple(finding for part in findings for finding in _ordered(part)),
-        counts=dict(sorted(counts.items())),
-        severities={severity: severities[severity] for severity in Severity},
+        counts=dict(sorted(tally.counts.items())),
+        severities={severity: tally.severities[severity] for severity in Severity},
         rules={code: rule.text() for code, rule in rules.items()},
         version=__version__,
         fail_on=Severity(settings.fail_on),
+        hidden={code: dict(sorted(tally.hidden[code].items())) for code in sorted(tally.hidden)},
     )
 
 
-def _counted(raw: Iterable[tuple[Rule, Hits]]) -> list[tuple[str, Severity, int]]:
-    """Return code, severity and number of hits, which hold no document in memory."""
-    return [(rule.code, hits.severity or rule.severity, len(hits)) for rule, hits in raw]
+class _Tally:
+    """Selects what is reported, and counts it."""
+
+    def __init__(self, settings: ValidateSettings) -> None:
+        self._settings = settings
+        self.counts: Counter[str] = Counter()
+        self.severities: Counter[Severity] = Counter()
+        self.hidden: Hidden = {}
+
+    def reported(self, document: Document, raw: list[Found]) -> list[Found]:
+        """Return what is listed of what rules found."""
+        found = raw
+        if not self._settings.show_consequences:
+            found, hidden = without_consequences(document, raw)
+            for code, numbers in hidden.items():
+                self.hidden.setdefault(code, Counter()).update(numbers)
+        listed, least = [], Severity(self._settings.min_severity)
+        for rule, hits in found:
+            one = grouped(document, rule, hits)
+            severity = hits.severity or rule.severity
+            self.severities[severity] += len(one)
+            if severity.rank >= least.rank:
+                self.counts[rule.code] += len(one)
+                listed.append((rule, one))
+        return listed

@@ -26,8 +26,8 @@ def pair(**more):
 
 def negative(n):
     records = [annotation(k, rater="ann", bbox=[k, 0, -1, 5]) for k in range(3, 3 + n)]
-    # Findings of most annotations would be folded into one.
-    rest = [annotation(k, rater="bob", bbox=[k, 9, 5, 5]) for k in range(3 + n, 6 + 3 * n)]
+    # Findings of a fifth of the annotations would be folded into one.
+    rest = [annotation(k, rater="bob", bbox=[k, 9, 5, 5]) for k in range(3 + n, 6 + 6 * n)]
     return document([*pair(), *records, *rest])
 
 

@@ -111,7 +111,7 @@ def test_where_most_are_missing_it_is_one_finding(tmp_path):
         save(tmp_path / "b" / f"{number}.jpg")
     (found,) = found_in(many(f"{n}.jpg" for n in range(12)), tmp_path, "M001")
     assert found.count == len(found.edits) == 12
-    assert found.message.startswith("12 of 12 image files are not in the image folder")
+    assert found.message.startswith("files of 12 of 12 images are not in the image folder")
     assert len(found.examples) == 3
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.validation import codes, document_of, exact, findings
+from support.validation import codes, document_of, exact, findings, whole_file
 
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
@@ -35,7 +35,7 @@ def mended(content, *select, unsafe=False):
 
 def test_there_are_all_rules():
     codes = [code for code in RULES if code.startswith("S")]
-    assert codes == [f"S{n:03}" for n in range(1, 12)]
+    assert codes == [f"S{n:03}" for n in range(1, 13)]
 
 
 @pytest.mark.parametrize("name", ["images", "annotations", "categories"])
@@ -72,10 +72,46 @@ def test_a_required_key_of_an_annotation_is_missed(key):
 
 
 def test_a_box_beside_an_outline_is_missed_less():
-    example = {"annotations": [{"bbox": ABSENT, "segmentation": SQUARE}]}
+    example = {"annotations": [{"bbox": ABSENT, "segmentation": SQUARE}, {}]}
     assert only(example, "S002").severity == Severity.WARNING
-    empty = {"annotations": [{"bbox": ABSENT, "segmentation": []}]}
+    empty = {"annotations": [{"bbox": ABSENT, "segmentation": []}, {}]}
     assert only(empty, "S002").severity == Severity.ERROR
+
+
+def test_boxes_that_are_missing_everywhere_are_an_error():
+    example = {"annotations": [{"bbox": ABSENT, "segmentation": SQUARE}] * 3}
+    found = only(example, "S002")
+    assert (found.severity, found.count) == (Severity.ERROR, 3)
+    assert found.message == "bbox is missing in 3 of 3 annotations; expected x, y, width, height"
+
+
+def test_several_missing_keys_of_a_record_are_one_finding():
+    found = only(annotations({}, {"id": ABSENT, "bbox": ABSENT}), "S002")
+    assert found.message == "id and bbox are missing; expected them in each record"
+    assert found.pointer == "/annotations/1"
+
+
+@pytest.mark.parametrize("name", ["images", "annotations", "categories"])
+def test_an_empty_record_is_one_finding_and_is_removed(name):
+    sound = json.loads(whole_file({}))
+    broken = {**sound, name: [*sound[name], {}]}
+    (found,) = [each for each in findings(exact(broken)) if each.severity is Severity.ERROR]
+    assert (found.code, found.pointer) == ("S012", f"/{name}/1")
+    fixed = fix(document_of(exact(broken)), ValidateSettings(select=("S012",)), unsafe=False)
+    assert json.loads(bytes(fixed.text)) == sound
+
+
+def test_a_record_with_other_keys_only_is_found_and_kept():
+    found = only(exact({**json.loads(whole_file({})), "images": [{"label": 1}]}), "S012")
+    assert found.message.startswith('record is {"label": 1}, with none of the keys that it needs')
+    assert not found.edits
+
+
+def test_lists_that_are_missing_are_one_finding():
+    found = only('{"images": []}', "S001")
+    assert found.message == (
+        'keys "annotations" and "categories" are missing; expected lists of records'
+    )
 
 
 def test_ids_of_images_and_categories_are_missed():

@@ -282,6 +282,7 @@ MUTATIONS = {
         {"segmentation": [{"x": 1}]},
     ),
     "S011": delete(one, "area"),
+    "S012": lambda d, rng: d[pick(rng, "images", "annotations", "categories")].append({}),
     "I001": lambda d, rng: d["annotations"][0].update(id=int(rng.integers(2, 40))),
     "I002": i002,
     "I003": update(one, {"id": 0}),

@@ -17,6 +17,7 @@ def json_lines(report: FoundReport) -> Iterator[str]:
         "files": [_file(file) for file in report.files],
         "counts": report.counts,
         "severities": {severity: report.severities.get(severity, 0) for severity in Severity},
+        "hidden": report.hidden,
     }
     yield "{"
     for key, value in head.items():

@@ -1,16 +1,15 @@
 """Defects as several families of rules report them: of one record, or of most records at once."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, IndexArray
-from bboxqa.core.json_values import pointer_parts, pointer_to, shortened
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
+from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.formats.document.annotation_columns import Kind
 from bboxqa.model.findings import Edit, Severity
-from bboxqa.rules.base.rule import Defect, Hits, LazyEdits, hits
+from bboxqa.rules.base.rule import Defect, Hits, LazyEdits, Summary, hits
 from bboxqa.rules.facts.document import Document, Records
 
 _EXAMPLES = 3
@@ -67,44 +66,28 @@ def row_edits(rows: IndexArray, edits: Callable[[int], Iterable[Edit]]) -> LazyE
     return LazyEdits(lambda: (edit for row in rows.tolist() for edit in edits(row)))
 
 
-def each_or_summary(
-    rows: IndexArray,
-    total: int,
-    describe: Callable[[int], Defect],
-    message: Callable[[], str],
-    *,
-    edits: Callable[[int], Iterable[Edit]] | None = None,
-    severity: Severity | None = None,
-) -> Iterator[Hits]:
-    """Yield one finding for each record, or a single one where more than half share the defect.
+def span_of(values: FloatArray) -> str:
+    """Return the least and the greatest of some numbers in words, or their one value.
+
+    Examples
+    --------
+    >>> span_of(np.array([12, 0.5, 3])), span_of(np.array([2.0, 2.0]))
+    ('0.5 to 12', '2')
+    """
+    low, high = f"{values.min():.4g}", f"{values.max():.4g}"
+    return low if low == high else f"{low} to {high}"
+
+
+def with_span(text: str, values: Callable[[IndexArray], FloatArray]) -> Summary:
+    """Return a `Hits.summary` of a text with "{share}" and "{span}", the range of some values.
 
     Parameters
     ----------
-    rows : (H,) int64
-        The records with the defect.
-    total : int
-        Number of records.
-    describe : callable
-        Takes the number of a record.
-    message : callable
-        Returns the message of the single finding.
-    edits : callable, optional
-        Takes the number of a record and returns the edits that fix it.
-    severity : Severity, optional
-        In place of the rule's own.
+    text : str
+    values : callable
+        Takes the numbers of records and returns a value for each.
     """
-    if len(rows) < 2 or 2 * len(rows) <= total:
-        yield from hits(rows, describe, severity)
-        return
-
-    def summary(_place: int) -> Defect:
-        first = describe(int(rows[0]))
-        name, _, *keys = pointer_parts(first.pointer)
-        every = () if edits is None else row_edits(rows, edits)
-        expected = first.expected
-        return summary_defect(message(), name, rows, *keys, expected=expected, edits=every)
-
-    yield Hits(np.zeros(1, np.int64), summary, severity)
+    return lambda rows, share: text.format(share=share, span=span_of(values(rows)))
 
 
 Edits = Callable[[int, Callable[[], Any]], tuple[Edit, ...]]
@@ -142,10 +125,6 @@ def value_hits(
     severity : Severity, optional
         In place of the rule's own.
     """
-    total = _n_records(document, name)
-
-    def value(row: int) -> Any:
-        return _record(document, name, row).get(key)
 
     def describe(row: int) -> Defect:
         record = _record(document, name, row)
@@ -158,17 +137,13 @@ def value_hits(
             edits=edits(row, lambda: record.get(key)),
         )
 
-    def message() -> str:
-        first = _what(_record(document, name, int(rows[0])), key)
-        share = f"{len(rows):,} of {total:,} {name}"
-        if first == "missing" and _all_missing(document, name, key, rows):
+    def summary(some: IndexArray, share: str) -> str:
+        first = _what(_record(document, name, int(some[0])), key)
+        if first == "missing" and _all_missing(document, name, key, some):
             return f"{key} is missing in {share}; expected {expected}"
         return f"{key} is wrong in {share} (the first is {first}); expected {expected}"
 
-    def edits_of(row: int) -> tuple[Edit, ...]:
-        return edits(row, partial(value, row))
-
-    yield from each_or_summary(rows, total, describe, message, edits=edits_of, severity=severity)
+    yield from hits(rows, describe, severity, name=name, key=key, summary=summary, few=1)
 
 
 def _what(record: Mapping[str, Any], key: str) -> str:
@@ -183,10 +158,6 @@ def _all_missing(document: Document, name: str, key: str, rows: IndexArray) -> b
 
 def _records(document: Document, name: str) -> Records:
     return document.images if name == "images" else document.categories
-
-
-def _n_records(document: Document, name: str) -> int:
-    return len(document.annotations if name == "annotations" else _records(document, name))
 
 
 def _record(document: Document, name: str, row: int) -> Mapping[str, Any]:

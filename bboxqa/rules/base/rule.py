@@ -1,7 +1,7 @@
 """The interface of rules: a check of documents, what it finds, and the text that explains it."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, Literal
 
@@ -77,6 +77,12 @@ class Defect:
     key: str = ""
 
 
+MANY = 10
+"""More records than this with one defect are one finding, where they are a fifth of all."""
+
+Summary = Callable[[IndexArray, str], str]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Hits:
     """Records that a rule found, each described when it is read.
@@ -89,39 +95,82 @@ class Hits:
         Takes a place in `rows` (0 to H - 1) and returns the `Defect`.
     severity : Severity or None
         In place of the rule's own, for example for a known habit of an exporter.
+    name : str
+        The list of the records; "" where a defect is not that of one record.
+    key : str
+        The key of the records that is wrong; "" for the record as a whole.
+    summary : callable or None
+        Takes places in `rows` and a text such as "7 of 9 images", and returns the message of a
+        single finding about all these records.
+    total : int
+        Number of records that were compared; 0 for all of the list.
+    few : int
+        Up to so many records are reported one by one, even if they are most of the list.
     """
 
     rows: IndexArray
     describe: Callable[[int], Defect]
     severity: Severity | None = None
+    name: str = "annotations"
+    key: str = ""
+    summary: Summary | None = None
+    total: int = 0
+    few: int = MANY
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def where(self, kept: BoolArray) -> "Hits":
+        """Return the hits at which `kept`, (H,) bool, is true."""
+        places, summary = np.flatnonzero(kept), self.summary
+        return replace(
+            self,
+            rows=self.rows[places],
+            describe=lambda place: self.describe(int(places[place])),
+            summary=summary and (lambda some, share: summary(places[some], share)),
+        )
 
 
 def hits(
     where: BoolArray | IndexArray,
     describe: Callable[[int], Defect],
     severity: Severity | None = None,
+    *,
+    name: str = "annotations",
+    key: str = "",
+    summary: Summary | None = None,
+    total: int = 0,
+    few: int = MANY,
 ) -> Iterator[Hits]:
-    """Yield the records of a mask or an index, if any; `describe` takes the number of a record.
+    """Yield the records of a mask or an index, if any, as `Hits`.
 
     Parameters
     ----------
     where : (N,) bool, or (H,) int64
-    describe : callable
-    severity : Severity, optional
-        In place of the rule's own.
+    describe, summary : callable
+        They take the numbers of records, not places among the hits.
+    severity, name, key, total, few
+        See `Hits`.
     """
     rows: IndexArray = np.flatnonzero(where) if where.dtype == bool else where.astype(np.int64)
     if len(rows):
-        yield Hits(rows, lambda place: describe(int(rows[place])), severity)
+        yield Hits(
+            rows,
+            lambda place: describe(int(rows[place])),
+            severity,
+            name,
+            key,
+            summary and (lambda places, share: summary(rows[places], share)),
+            total,
+            few,
+        )
 
 
 def described_hits(founds: Sequence[Defect], severity: Severity | None = None) -> Iterator[Hits]:
-    """Yield defects that are described already, if any."""
+    """Yield defects that are described already, if any; none of them is that of one record."""
     if founds:
-        yield Hits(np.zeros(len(founds), np.int64), lambda place: founds[place], severity)
+        none = np.full(len(founds), -1)
+        yield Hits(none, lambda place: founds[place], severity, name="")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,6 +198,9 @@ class Rule:
     scope : {"record", "data set", "files", "images"}
         Whether it checks single records, the whole file, several files together, or the images
         on disk.
+    consequences : tuple of str
+        Codes of rules whose findings follow from this one, in the same record and key, or in the
+        whole file if this finding is about it. They are hidden, unless they are more severe.
     """
 
     code: str
@@ -161,6 +213,7 @@ class Rule:
     check: Callable[..., Iterable[Any]]
     fix: Fix | None = None
     scope: Scope = "record"
+    consequences: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         # The texts are written as paragraphs, whose line breaks mean nothing.

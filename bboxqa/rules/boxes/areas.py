@@ -11,7 +11,7 @@ from bboxqa.core.json_values import pointer_to
 from bboxqa.formats.document.annotation_columns import Form
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import record_defect, row_edits, summary_defect
+from bboxqa.rules.base.reporting import record_defect, row_edits, span_of, summary_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.facts.box_layout import in_other_layout
 from bboxqa.rules.facts.document import Document
@@ -61,7 +61,15 @@ def _areas(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     def describe(row: int) -> Defect:
         return _found(document, row, expected(row), of_outline=bool(outlined[row]))
 
-    yield from hits(single, describe)
+    def summary(rows: IndexArray, share: str) -> str:
+        factor = np.array([given[row] / expected(row) for row in rows.tolist()])
+        factor = factor[np.isfinite(factor)]
+        if len(factor) == 0:
+            return f"area is 0 or less in {share}; expected more than 0"
+        times = span_of(factor)
+        return f"area is {times} times that of the outline or box in {share}; expected 1"
+
+    yield from hits(single, describe, key="area", summary=summary)
 
 
 def _visible(document: Document, suspects: IndexArray) -> tuple[FloatArray, FloatArray]:

@@ -9,7 +9,7 @@ from bboxqa.core.blocks import rows_where
 from bboxqa.core.json_values import pointer_to
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import record_defect
+from bboxqa.rules.base.reporting import record_defect, with_span
 from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
 from bboxqa.rules.facts.box_layout import diagnose, in_other_layout
 from bboxqa.rules.facts.document import Document
@@ -41,7 +41,11 @@ def _no_area(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
             edits=(_with_area(document, row),),
         )
 
-    yield from hits(wrong, describe)
+    summary = with_span(
+        "width or height of bbox is {span} in {share}; expected more than 0",
+        lambda rows: row_min(bbox[rows, 2:]),
+    )
+    yield from hits(wrong, describe, summary=summary)
 
 
 def _with_area(document: Document, row: int) -> Edit:
@@ -70,7 +74,11 @@ def _small(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
         message = f"bbox {side} is {figure(bbox[row, 2:].min())} px; expected {expected}"
         return _box_defect(document, row, message, expected)
 
-    yield from hits(small, describe)
+    summary = with_span(
+        f"side of bbox is {{span}} px in {{share}}; expected at least {settings.min_side_px:g} px",
+        lambda rows: row_min(bbox[rows, 2:]),
+    )
+    yield from hits(small, describe, summary=summary)
 
 
 def _long(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
@@ -88,7 +96,11 @@ def _long(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
         message = f"bbox of {size} is {figure(ratio, 3)} : 1; expected {expected}"
         return _box_defect(document, row, message, expected)
 
-    yield from hits(long, describe)
+    summary = with_span(
+        f"bbox is {{span}} : 1 in {{share}}; expected at most {settings.max_aspect_ratio:g} : 1",
+        lambda rows: row_max(sides[rows]) / row_min(sides[rows]),
+    )
+    yield from hits(long, describe, summary=summary)
 
 
 def _whole_image(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
@@ -109,7 +121,12 @@ def _whole_image(document: Document, settings: ValidateSettings) -> Iterator[Hit
             document, row, message, f"less than {settings.max_image_share:.4g} of it"
         )
 
-    yield from hits(whole, describe)
+    summary = with_span(
+        f"bbox covers {{span}} % of its image in {{share}}; expected less than "
+        f"{settings.max_image_share:.1%}",
+        lambda rows: 100 * sides[rows].prod(1) / size[rows].prod(1),
+    )
+    yield from hits(whole, describe, summary=summary)
 
 
 def _box_defect(document: Document, row: int, message: str, expected: str) -> Defect:
@@ -133,6 +150,7 @@ RULES = (
         good={"annotations": [{"bbox": [10, 10, 2, 2], "area": 4}]},
         check=_no_area,
         fix="unsafe",
+        consequences=("B011",),
     ),
     Rule(
         code="B008",
@@ -146,6 +164,7 @@ RULES = (
         bad={"annotations": [{"bbox": [10, 10, 1, 15]}]},
         good={"annotations": [{"bbox": [10, 10, 2, 15]}]},
         check=_small,
+        consequences=("B009", "Q002"),
     ),
     Rule(
         code="B009",
@@ -158,6 +177,7 @@ RULES = (
         bad={"annotations": [{"bbox": [10, 10, 63, 3]}]},
         good={"annotations": [{"bbox": [10, 10, 60, 3]}]},
         check=_long,
+        consequences=("Q002",),
     ),
     Rule(
         code="B010",
@@ -171,5 +191,6 @@ RULES = (
         bad={"annotations": [{"bbox": [0, 0, 100, 80]}]},
         good={"annotations": [{"bbox": [0, 0, 98, 80]}]},
         check=_whole_image,
+        consequences=("Q002",),
     ),
 )

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.core.blocks import SparseRows, blocks
 from bboxqa.core.json_values import pointer_to
 from bboxqa.geometry.kernels.boxes import corners
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import record_defect
+from bboxqa.rules.base.reporting import record_defect, with_span
 from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
 from bboxqa.rules.facts.box_layout import in_other_layout, swapped_images
 from bboxqa.rules.facts.document import Document
@@ -72,7 +72,10 @@ def _outside(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
             expected=_EXPECTED,
         )
 
-    yield from hits(off.rows, describe)
+    def summary(_rows: IndexArray, share: str) -> str:
+        return f"bbox lies outside its image in {share}; expected {_EXPECTED}"
+
+    yield from hits(off.rows, describe, summary=summary)
 
 
 def _far(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
@@ -112,7 +115,11 @@ def _crossing(
             else (Edit(pointer_to("annotations", row, "bbox"), "replace", box),),
         )
 
-    yield from hits(beyond.rows, describe)
+    summary = with_span(
+        f"bbox extends {{span}} px beyond its image in {{share}}; expected {_EXPECTED}",
+        lambda rows: np.nanmax(beyond[rows], axis=1),
+    )
+    yield from hits(beyond.rows, describe, summary=summary)
 
 
 def _clipped(document: Document, settings: ValidateSettings, row: int) -> list[float] | None:
@@ -149,6 +156,7 @@ RULES = (
         bad={"annotations": [{"bbox": [120, 10, 20, 30]}]},
         good={"annotations": [{"bbox": [80, 10, 20, 30]}]},
         check=_outside,
+        consequences=("P006", "Q002", "B003", "B004"),
     ),
     Rule(
         code="B003",

@@ -80,7 +80,7 @@ def _hits(document: Document, wrong: Mapping[int, str], *, is_related: bool) -> 
     if not rows:
         return
     if len(rows) <= _MANY and is_related:
-        yield from hits(np.array(rows, np.int64), describe)
+        yield from hits(np.array(rows, np.int64), describe, name="categories")
         return
     hint = "" if is_related else "; no name is in both: check that they are of one data set"
     found = summary_defect(

@@ -36,8 +36,8 @@ def _repeated_name(document: Document, _settings: ValidateSettings) -> Iterator[
 
     rows = np.arange(len(names))
     with_root = (root >= 0) & ((first == root) | (rows == root))
-    yield from hits(repeated & ~with_root, describe)
-    yield from hits(repeated & with_root, describe, Severity.INFO)
+    yield from hits(repeated & ~with_root, describe, name="categories")
+    yield from hits(repeated & with_root, describe, Severity.INFO, name="categories")
 
 
 def _folded(name: str) -> str:
@@ -72,7 +72,7 @@ def _nearly_repeated_name(document: Document, _settings: ValidateSettings) -> It
             edits=_merge(document, row, other),
         )
 
-    yield from hits(np.array(odd, np.int64), describe)
+    yield from hits(np.array(odd, np.int64), describe, name="categories")
 
 
 def _merge(document: Document, row: int, other: int) -> Sequence[Edit]:
@@ -113,7 +113,7 @@ def _empty_name(document: Document, _settings: ValidateSettings) -> Iterator[Hit
             expected="non-empty text",
         )
 
-    yield from hits(np.array(wrong, np.bool_), describe)
+    yield from hits(np.array(wrong, np.bool_), describe, name="categories")
 
 
 RULES = (

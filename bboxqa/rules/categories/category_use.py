@@ -8,7 +8,7 @@ from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import record_defect, row_edits, summary_defect
+from bboxqa.rules.base.reporting import record_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.facts.document import Document
 
@@ -72,7 +72,10 @@ def _repeated_id(document: Document, _settings: ValidateSettings) -> Iterator[Hi
             key=shortened(found),
         )
 
-    yield from hits(repeated, describe)
+    def summary(_rows: IndexArray, share: str) -> str:
+        return f"{share} have the id of an earlier one; expected unique ids"
+
+    yield from hits(repeated, describe, name="categories", summary=summary)
 
 
 def _unused(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -103,18 +106,11 @@ def _unused(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
             edits=removal(row),
         )
 
-    if len(rows) <= _MANY:
-        yield from hits(unused, describe)
-        return
-    examples = ", ".join(shortened(categories.get(row, "name")) for row in rows[:3].tolist())
-    found = summary_defect(
-        f"{len(rows):,} of {len(categories):,} categories have no annotations, such as {examples}",
-        "categories",
-        rows,
-        expected="at least one annotation for each",
-        edits=row_edits(rows, removal),
-    )
-    yield from described_hits([found])
+    def summary(some: IndexArray, share: str) -> str:
+        examples = ", ".join(shortened(categories.get(row, "name")) for row in some[:3].tolist())
+        return f"{share} have no annotations, such as {examples}"
+
+    yield from hits(rows, describe, name="categories", summary=summary)
 
 
 def _synthetic_root(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -174,6 +170,7 @@ RULES = (
         bad={"categories": [{"id": 1}, {"id": 1}]},
         good={"categories": [{"id": 1}, {"id": 2}], "annotations": [{}, {"category_id": 2}]},
         check=_repeated_id,
+        consequences=("C002",),
     ),
     Rule(
         code="C004",

@@ -123,7 +123,7 @@ def _numbers(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     odd = np.abs(score) > _FAR
     # Where most images have one number, the spread is 0, and many others are not unusual.
     if odd.sum() <= max(1, _RARE * len(rows)):
-        yield from hits(rows[odd], describe)
+        yield from hits(rows[odd], describe, name="images")
 
 
 RULES = (

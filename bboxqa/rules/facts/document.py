@@ -261,3 +261,9 @@ class Document:
         """(N,) bool: whether the box is four finite numbers with width and height above 0."""
         sound: BoolArray = self.annotations.bbox[:, 2:].min(axis=1) > 0
         return sound
+
+
+def n_records(document: Document, name: str) -> int:
+    """Return the length of a list of a document."""
+    lists = {"images": document.images, "categories": document.categories}
+    return len(lists.get(name, document.annotations))

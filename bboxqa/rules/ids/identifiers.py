@@ -10,13 +10,12 @@ from bboxqa.core.text import count
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import (
-    each_or_summary,
     first_occurrence,
     ids_of,
     record_defect,
     summary_defect,
 )
-from bboxqa.rules.base.rule import Defect, Hits, Rule
+from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.ids.numbering import new_ids
 
@@ -49,9 +48,6 @@ def _repeated(
 ) -> Iterator[Hits]:
     """Yield records whose id an earlier one has; `new` is 0 where no other id is known for it."""
 
-    def edits(row: int) -> tuple[Edit, ...]:
-        return _id_edits(name, row, new)
-
     def describe(row: int) -> Defect:
         value = ids_of(document, name, row).get("annotation" if name == "annotations" else "image")
         return record_defect(
@@ -62,14 +58,13 @@ def _repeated(
             found=value,
             expected="an id that no other record has",
             key=shortened(value),
-            edits=edits(row),
+            edits=_id_edits(name, row, new),
         )
 
-    def message() -> str:
-        share = f"{len(rows):,} of {len(first):,} {name}"
+    def summary(_some: IndexArray, share: str) -> str:
         return f"{share} have the id of an earlier one; expected unique ids"
 
-    yield from each_or_summary(rows, len(first), describe, message, edits=edits)
+    yield from hits(rows, describe, name=name, summary=summary, few=1)
 
 
 def _zero(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -80,9 +75,6 @@ def _zero(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     new = new_ids(document)
     why = "which COCOeval treats as no match; expected 1 or more"
 
-    def edits(row: int) -> tuple[Edit, ...]:
-        return _id_edits("annotations", row, new)
-
     def describe(row: int) -> Defect:
         return record_defect(
             document,
@@ -90,13 +82,13 @@ def _zero(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
             f"annotation id is 0, {why}",
             found=document.record(row).get("id"),
             expected="1 or more",
-            edits=edits(row),
+            edits=_id_edits("annotations", row, new),
         )
 
-    def message() -> str:
-        return f"id of {len(rows):,} of {len(columns):,} annotations is 0, {why}"
+    def summary(_some: IndexArray, share: str) -> str:
+        return f"id of {share} is 0, {why}"
 
-    yield from each_or_summary(rows, len(columns), describe, message, edits=edits)
+    yield from hits(rows, describe, summary=summary, few=1)
 
 
 def _files_of_several_images(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -137,7 +129,7 @@ def _files_of_several_images(document: Document, _settings: ValidateSettings) ->
 
     severity = Severity.INFO if is_named or is_regular else None
     if repeated:
-        yield Hits(np.zeros(len(repeated), np.int64), describe, severity)
+        yield Hits(np.zeros(len(repeated), np.int64), describe, severity, name="")
 
 
 RULES: tuple[Rule, ...] = (

@@ -10,8 +10,8 @@ from bboxqa.core.text import count
 from bboxqa.formats.document.annotation_columns import Kind
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import each_or_summary, record_defect, summary_defect
-from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits
+from bboxqa.rules.base.reporting import record_defect, summary_defect
+from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.ids.numbering import REFERENCES, Link, link
 
@@ -52,8 +52,10 @@ def _shifted(found: Link, rows: IndexArray, shift: int) -> Defect:
 
 
 def _without_target(document: Document, found: Link, rows: IndexArray) -> Iterator[Hits]:
-    key, total = found.key, len(document.annotations)
+    key = found.key
     expected = f"the id of one of the {found.name}"
+    # Then the records are missing, and not the annotations wrong.
+    is_most = len(rows) >= 2 and 2 * len(rows) > len(document.annotations)
 
     def describe(row: int) -> Defect:
         value = document.record(row).get(key)
@@ -63,14 +65,13 @@ def _without_target(document: Document, found: Link, rows: IndexArray) -> Iterat
             f"{key} is {shortened(value)}, which none of the {found.name} has; expected {expected}",
             found=value,
             expected=expected,
-            edits=(Edit(pointer_to("annotations", row), "remove"),),
+            edits=() if is_most else (Edit(pointer_to("annotations", row), "remove"),),
         )
 
-    def message() -> str:
-        share = f"{len(rows):,} of {total:,} annotations"
+    def summary(_some: IndexArray, share: str) -> str:
         return f"{key} of {share} matches none of the {found.name}; expected {expected}"
 
-    yield from each_or_summary(rows, total, describe, message)
+    yield from hits(rows, describe, key=key, summary=summary, few=1)
 
 
 def _mixed_types(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -82,7 +83,7 @@ def _mixed_types(document: Document, _settings: ValidateSettings) -> Iterator[Hi
 
 
 def _of_other_type(document: Document, found: Link, rows: IndexArray) -> Iterator[Hits]:
-    key, name, total = found.key, found.name, len(document.annotations)
+    key, name = found.key, found.name
     exact = found.kind == Kind.INT
 
     def edits(row: int) -> Iterator[Edit]:
@@ -106,14 +107,14 @@ def _of_other_type(document: Document, found: Link, rows: IndexArray) -> Iterato
             edits=tuple(edits(row)),
         )
 
-    def message() -> str:
-        first = shortened(document.record(int(rows[0])).get(key))
+    def summary(some: IndexArray, share: str) -> str:
+        first = shortened(document.record(int(some[0])).get(key))
         return (
-            f"{key} of {len(rows):,} of {total:,} annotations has another type than the ids in "
-            f"{name} (the first is {first}); expected the same type"
+            f"{key} of {share} has another type than the ids in {name} (the first is {first}); "
+            "expected the same type"
         )
 
-    yield from each_or_summary(rows, total, describe, message, edits=edits)
+    yield from hits(rows, describe, key=key, summary=summary, few=1)
 
 
 def _unannotated(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:

@@ -4,15 +4,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from bboxqa.core.arrays import IndexArray
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import record_defect, row_edits, summary_defect
+from bboxqa.rules.base.reporting import record_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_folder import ImageFolder, ImageState
-from bboxqa.rules.images.image_names import shared_by_most
 
 
 def _missing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -38,24 +38,13 @@ def _missing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
             edits=_rename(row, targets[row]),
         )
 
-    for rows in (np.flatnonzero(lost & has_target), np.flatnonzero(lost & ~has_target)):
-        if not shared_by_most(rows, document):
-            yield from hits(rows, describe)
-            continue
-        first, target = shortened(names[rows[0]]), targets[rows[0]]
+    def summary(some: IndexArray, share: str) -> str:
+        first, target = shortened(names[some[0]]), targets[some[0]]
         hint = f"; {first} may be {shortened(target)}" if target else ""
-        found = summary_defect(
-            f"{len(rows):,} of {len(names):,} image files are not in the image folder, such as "
-            f"{first}{hint}",
-            "images",
-            rows,
-            "file_name",
-            pointer=pointer_to("images", int(rows[0]), "file_name"),
-            found=names[rows[0]],
-            expected="files below the folder of the images",
-            edits=row_edits(rows, lambda row: _rename(row, targets[row])),
-        )
-        yield from described_hits([found])
+        return f"files of {share} are not in the image folder, such as {first}{hint}"
+
+    for rows in (np.flatnonzero(lost & has_target), np.flatnonzero(lost & ~has_target)):
+        yield from hits(rows, describe, name="images", summary=summary)
 
 
 def _rename(row: int, target: str) -> tuple[Edit, ...]:
@@ -89,7 +78,7 @@ def _undecodable(document: Document, _settings: ValidateSettings) -> Iterator[Hi
             expected="an image that can be decoded to its end",
         )
 
-    yield from hits(disk.state == ImageState.UNREADABLE, describe)
+    yield from hits(disk.state == ImageState.UNREADABLE, describe, name="images")
 
 
 def _unnamed(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:

@@ -10,18 +10,13 @@ from bboxqa.core.arrays import IndexArray
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import record_defect, row_edits, summary_defect
-from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
+from bboxqa.rules.base.reporting import record_defect
+from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_folder import is_foreign, normalised_name
 
 _FEW = 10
 _EXPECTED = "a path below the folder of the images, with slashes"
-
-
-def shared_by_most(rows: IndexArray, document: Document) -> bool:
-    """Return whether so many images share a defect that it is reported once."""
-    return len(rows) > _FEW and 2 * len(rows) > len(document.images)
 
 
 def _oddity(name: str) -> str:
@@ -57,22 +52,14 @@ def _bound_to_one_place(document: Document, _settings: ValidateSettings) -> Iter
             edits=edits(row),
         )
 
-    if not shared_by_most(rows, document):
-        yield from hits(rows, describe)
-        return
-    kinds = Counter(odd[row] for row in rows.tolist()).most_common(1)[0][0]
-    found = summary_defect(
-        f"{len(rows):,} of {len(names):,} file names are not plain paths, mostly {kinds}, such as "
-        f"{shortened(names[rows[0]])}; expected paths below the folder of the images",
-        "images",
-        rows,
-        "file_name",
-        pointer=pointer_to("images", int(rows[0]), "file_name"),
-        found=names[rows[0]],
-        expected="paths below the folder of the images, with slashes",
-        edits=row_edits(rows, edits),
-    )
-    yield from described_hits([found])
+    def summary(some: IndexArray, share: str) -> str:
+        kind = Counter(odd[row] for row in some.tolist()).most_common(1)[0][0]
+        return (
+            f"file names of {share} are not plain paths, mostly {kind}, such as "
+            f"{shortened(names[some[0]])}; expected paths below the folder of the images"
+        )
+
+    yield from hits(rows, describe, name="images", summary=summary)
 
 
 def _nearly_same(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -93,7 +80,7 @@ def _nearly_same(document: Document, _settings: ValidateSettings) -> Iterator[Hi
             key=_plain(names[row]),
         )
 
-    yield from hits(np.array(rows, np.int64), describe)
+    yield from hits(np.array(rows, np.int64), describe, name="images")
 
 
 def _plain(name: str) -> str:

@@ -8,11 +8,10 @@ from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import record_defect, row_edits, summary_defect
-from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
+from bboxqa.rules.base.reporting import record_defect
+from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_folder import ImageFolder
-from bboxqa.rules.images.image_names import shared_by_most
 
 
 def _differing(document: Document, disk: ImageFolder) -> tuple[BoolArray, BoolArray]:
@@ -61,21 +60,10 @@ def _sizes(document: Document, disk: ImageFolder, rows: IndexArray) -> Iterator[
             edits=edits(row),
         )
 
-    if not shared_by_most(rows, document):
-        yield from hits(rows, describe)
-        return
-    first = describe(int(rows[0]))
-    found = summary_defect(
-        f"{len(rows):,} of {len(names):,} sizes are not those of the files, such as: "
-        f"{first.message}",
-        "images",
-        rows,
-        pointer=first.pointer,
-        found=first.found,
-        expected="the sizes of the files",
-        edits=row_edits(rows, edits),
-    )
-    yield from described_hits([found])
+    def summary(some: IndexArray, share: str) -> str:
+        return f"sizes of {share} are not those of the files; {describe(int(some[0])).message}"
+
+    yield from hits(rows, describe, name="images", summary=summary)
 
 
 def _text(size: FloatArray, disk: ImageFolder, row: int, name: str) -> str:

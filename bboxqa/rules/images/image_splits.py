@@ -173,7 +173,7 @@ def _hits(earlier: Document, later: Document, twins: Sequence[_Twin]) -> Iterato
     larger = max(len(earlier.images), len(later.images))
     same_set, rows = len(twins) >= _SAME_SET * larger, [twin.row for twin in twins]
     if len(twins) <= _MANY and not same_set:
-        yield Hits(np.array(rows, np.int64), describe)
+        yield Hits(np.array(rows, np.int64), describe, name="images")
         return
     hint = "; check whether they are of several annotators, or copies" if same_set else ""
     found = summary_defect(

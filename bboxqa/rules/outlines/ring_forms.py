@@ -13,8 +13,8 @@ from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.formats.document.annotation_columns import Form
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import each_or_summary, record_defect
-from bboxqa.rules.base.rule import Defect, Hits, Rule
+from bboxqa.rules.base.reporting import record_defect
+from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
 from bboxqa.rules.facts.document import Document
 
 _RINGS = "a list of rings [[x, y, x, y, …], …]"
@@ -138,12 +138,12 @@ def _other_form(document: Document, _settings: ValidateSettings) -> Iterator[Hit
             edits=edits(row),
         )
 
-    def message() -> str:
-        most = _FORMS[Form(int(np.bincount(form[rows]).argmax()))]
-        share = f"{len(rows):,} of {written:,} outlines"
+    def summary(some: IndexArray, _share: str) -> str:
+        most = _FORMS[Form(int(np.bincount(form[some]).argmax()))]
+        share = f"{len(some):,} of {written:,} outlines"
         return f"{share} are not in COCO's form (most are {most}); expected {_RINGS}"
 
-    yield from each_or_summary(rows, written, describe, message, edits=edits)
+    yield from hits(rows, describe, key="segmentation", summary=summary, total=written, few=1)
 
 
 def _as_rings(value: Any) -> list[list[float]] | None:

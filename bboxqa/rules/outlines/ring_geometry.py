@@ -14,7 +14,7 @@ from bboxqa.geometry.kernels.boxes import corners
 from bboxqa.geometry.kernels.self_crossings import n_crossings
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import each_or_summary, record_defect, summary_defect
+from bboxqa.rules.base.reporting import record_defect, span_of, summary_defect, with_span
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.facts.box_layout import in_other_layout, swapped_images
 from bboxqa.rules.facts.document import Document
@@ -74,8 +74,11 @@ def _invalid(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
             edits=edits_of(row),
         )
 
+    def summary(_places: IndexArray, share: str) -> str:
+        return f"polygons cross or touch themselves in {share}; expected rings that do not"
+
     if len(wrong):
-        yield Hits(rings.row[wrong], describe)
+        yield Hits(rings.row[wrong], describe, summary=summary)
     if len(unchecked):
         yield from described_hits([_not_checked(unchecked)], Severity.INFO)
 
@@ -150,7 +153,11 @@ def _outside(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
             edits=_clipped(document, settings, row),
         )
 
-    yield from hits(beyond.rows, describe)
+    summary = with_span(
+        "outline extends {span} px beyond its image in {share}; expected it inside",
+        lambda rows: np.nanmax(beyond[rows], axis=1),
+    )
+    yield from hits(beyond.rows, describe, summary=summary)
 
 
 def _clipped(document: Document, settings: ValidateSettings, row: int) -> tuple[Edit, ...]:
@@ -222,13 +229,14 @@ def _not_bounds(document: Document, settings: ValidateSettings) -> Iterator[Hits
             edits=edits(row),
         )
 
-    def message() -> str:
+    def summary(some: IndexArray, _share: str) -> str:
+        apart = span_of(np.abs(corners(bbox[some]) - bounds[some]).max(axis=1))
         return (
-            f"{len(wrong):,} of {n_compared:,} boxes differ from the bounds of their outlines by "
-            f"more than {settings.bounds_px:g} px; expected the bounds"
+            f"{len(some):,} of {n_compared:,} boxes differ from the bounds of their outlines by "
+            f"{apart} px; expected at most {settings.bounds_px:g} px"
         )
 
-    yield from each_or_summary(wrong, max(n_compared, 2 * _FEW), describe, message, edits=edits)
+    yield from hits(wrong, describe, summary=summary, total=n_compared, few=_FEW)
 
 
 # With fewer outlines, each is reported on its own.
@@ -275,6 +283,7 @@ RULES = (
         ]},
         check=_outside,
         fix="unsafe",
+        consequences=("B003", "B004"),
     ),
     Rule(
         code="P007",

@@ -162,6 +162,7 @@ RULES = (
             {"segmentation": {"size": [80, 100], "counts": [810, 600, 6590]}},
         ]},
         check=_size,
+        consequences=("B011",),
     ),
     Rule(
         code="R002",
@@ -179,6 +180,7 @@ RULES = (
             {"segmentation": {"size": [80, 100], "counts": [810, 600, 6590]}},
         ]},
         check=_counts,
+        consequences=("P007", "B011"),
     ),
     Rule(
         code="R003",

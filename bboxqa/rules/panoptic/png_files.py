@@ -9,7 +9,7 @@ from bboxqa.core.json_values import shortened
 from bboxqa.core.text import count
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import each_or_summary, record_defect
+from bboxqa.rules.base.reporting import record_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import figure
@@ -29,11 +29,11 @@ def _unusable(document: Document, _settings: ValidateSettings) -> Iterator[Hits]
         place = ("annotations", row, "file_name")
         return record_defect(document, place, message, found=name, expected=expected)
 
-    def message() -> str:
-        first = describe(wrong[0]).message
-        return f"{len(wrong):,} of {len(contents):,} PNG files cannot be used; the first: {first}"
+    def summary(rows: IndexArray, share: str) -> str:
+        first = describe(int(rows[0])).message
+        return f"PNG files of {share} cannot be used; the first: {first}"
 
-    yield from each_or_summary(np.array(wrong, np.int64), len(contents), describe, message)
+    yield from hits(np.array(wrong, np.int64), describe, summary=summary, few=1)
 
 
 def _different(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:

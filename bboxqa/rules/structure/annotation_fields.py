@@ -152,6 +152,7 @@ RULES = (
         good={"annotations": [{"bbox": [10.0, 10, 2e1, 30]}]},
         check=_box,
         fix="unsafe",
+        consequences=("B011",),
     ),
     Rule(
         code="S010",
@@ -166,6 +167,7 @@ RULES = (
         bad={"annotations": [{"segmentation": 7}]},
         good={"annotations": [{"segmentation": [[10, 10, 30, 10, 30, 40, 10, 40]]}]},
         check=_outline,
+        consequences=("B011",),
     ),
     Rule(
         code="S011",

@@ -1,16 +1,19 @@
 """F: the file as text and as JSON."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
+from bboxqa.core.arrays import IndexArray
 from bboxqa.core.json_values import pointer_parts, pointer_to, shortened
+from bboxqa.formats.annotations.records import LISTS
 from bboxqa.formats.document.content import RawDocument
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.reporting import ids_of
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
-from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.document import Document, n_records
 
 _AROUND = 40
 _ENDS = "the file ends here"
@@ -92,29 +95,41 @@ def _decoded_whole(reading: RawDocument) -> bool:
     return reading.encoding.startswith("UTF-8") or reading.text.find(_REPLACEMENT) < 0
 
 
+_Numbers = list[tuple[str, str]]
+
+
 def _not_finite(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    numbers = document.reading.not_finite
+    in_records: dict[tuple[str, str], dict[int, _Numbers]] = {}
+    elsewhere: list[_Numbers] = []
+    sizes = {name: n_records(document, name) for name in LISTS}
+    for number in document.reading.not_finite:
+        name, row, key, *_ = *number[0].split("/", 4)[1:4], "", "", ""
+        # Where the file has a list twice, only the last one was read.
+        if row.isdecimal() and int(row) < sizes.get(name, 0):
+            in_records.setdefault((name, key), {}).setdefault(int(row), []).append(number)
+        else:
+            elsewhere.append([number])
+    yield from described_hits([_numbers(each) for each in elsewhere])
+    for (name, key), numbers in in_records.items():
 
-    def describe(place: int) -> Defect:
-        pointer, name = numbers[place]
-        return Defect(
-            f"number is {name}; expected a finite number",
-            pointer=pointer,
-            found=name,
-            expected="a finite number",
-            ids=_ids(document, pointer_parts(pointer)),
-        )
+        def describe(row: int, name: str = name, numbers: dict[int, _Numbers] = numbers) -> Defect:
+            return _numbers(numbers[row], ids=ids_of(document, name, row))
 
-    yield from hits(np.arange(len(numbers)), describe)
+        def summary(_some: IndexArray, share: str, key: str = key) -> str:
+            return f"{key or 'number'} is NaN or infinite in {share}; expected finite numbers"
+
+        rows = np.array(list(numbers))
+        yield from hits(rows, describe, name=name, key=pointer_parts(f"/{key}")[0], summary=summary)
 
 
-def _ids(document: Document, parts: list[str]) -> Mapping[str, Any]:
-    """Return the ids of the annotation that a pointer leads into."""
-    if len(parts) > 1 and parts[0] == "annotations" and parts[1].isdecimal():
-        row = int(parts[1])
-        # Where the file has the list twice, only the last one was read.
-        return document.ids(row) if row < len(document.annotations) else {}
-    return {}
+def _numbers(numbers: _Numbers, **more: Any) -> Defect:
+    """Return the defect of numbers in one value, given as pointers and names."""
+    (pointer, first), expected = numbers[0], "a finite number"
+    kinds = " and ".join(sorted({name for _, name in numbers}))
+    message = f"number is {first}; expected {expected}"
+    if len(numbers) > 1:
+        message = f"{len(numbers):,} numbers are {kinds}; expected finite numbers"
+    return Defect(message, pointer, found=first, expected=expected, **more)
 
 
 def _repeated(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -164,6 +179,7 @@ RULES = (
         bad='{"images": [], "categories": [], "annotations": [{"id": 1, "bbox": [1, 2',
         good=_PLAIN,
         check=_broken,
+        consequences=("S004",),
     ),
     Rule(
         code="F002",
@@ -210,6 +226,7 @@ RULES = (
         ),
         good={"annotations": [{"bbox": [0.0, 1e-300, 20, 30]}]},
         check=_not_finite,
+        consequences=("S006", "B011"),
     ),
     Rule(
         code="F005",

@@ -11,11 +11,17 @@ from bboxqa.formats.annotations.records import ID_KEYS, LISTS
 from bboxqa.formats.document.annotation_columns import Form, Kind
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import each_or_summary, value_hits
-from bboxqa.rules.base.rule import ABSENT, Defect, Hits, Rule, described_hits
+from bboxqa.rules.base.reporting import record_defect
+from bboxqa.rules.base.rule import ABSENT, Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.file_kinds import kind_of
 
+_KEYS = {
+    "images": ("id", "file_name", "width", "height"),
+    "annotations": (*ID_KEYS, "bbox"),
+    "categories": ("id", "name"),
+}
+_ANNOTATION = (*_KEYS["annotations"], "area", "iscrowd")
 _NAMES = {dict: "an object", list: "a list", str: "text", bool: "true or false"}
 
 
@@ -26,16 +32,22 @@ def _typed(value: Any) -> str:
 
 def _list_missing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     reading = document.reading
+    if not isinstance(reading.top, dict):
+        return
     founds = []
-    if isinstance(reading.top, dict):
-        for name in kind_of(document).lists:
-            value = reading.top.get(name)
-            if name not in reading.spans and not reading.stopped:
-                message = f'key "{name}" is missing; expected a list of {name}'
-                founds.append(Defect(message, expected="a list"))
-            elif name in reading.top and not isinstance(value, list):
-                message = f"{name} is {_typed(value)} ({shortened(value)}); expected a list"
-                founds.append(Defect(message, pointer_to(name), found=value, expected="a list"))
+    lists = kind_of(document).lists
+    missing = [name for name in lists if name not in reading.spans and not reading.stopped]
+    if missing:
+        names = " and ".join(f'"{name}"' for name in missing)
+        what = f"keys {names} are missing; expected lists of records"
+        if len(missing) == 1:
+            what = f"key {names} is missing; expected a list of {missing[0]}"
+        founds.append(Defect(what, expected="a list"))
+    for name in lists:
+        value = reading.top.get(name)
+        if name in reading.top and not isinstance(value, list) and name not in missing:
+            message = f"{name} is {_typed(value)} ({shortened(value)}); expected a list"
+            founds.append(Defect(message, pointer_to(name), found=value, expected="a list"))
     yield from described_hits(founds)
 
 
@@ -50,59 +62,109 @@ def _wrong_container(document: Document, _settings: ValidateSettings) -> Iterato
     ]
     yield from described_hits(containers, Severity.WARNING)
     kinds = document.annotations.record
-    yield from _not_objects(document, "annotations", np.flatnonzero(kinds != Kind.DICT), len(kinds))
+    yield from _not_objects(document, "annotations", np.flatnonzero(kinds != Kind.DICT))
     for name, records in document.lists:
         odd = [row for row, value in enumerate(records.values) if not isinstance(value, dict)]
-        yield from _not_objects(document, name, np.array(odd, np.int64), len(records))
+        yield from _not_objects(document, name, np.array(odd, np.int64))
 
 
-def _not_objects(document: Document, name: str, rows: IndexArray, total: int) -> Iterator[Hits]:
+def _not_objects(document: Document, name: str, rows: IndexArray) -> Iterator[Hits]:
     def describe(row: int) -> Defect:
         value = document.locator.value(name, row)
         message = f"record is {_typed(value)} ({shortened(value)}); expected an object"
         return Defect(message, pointer_to(name, row), found=value, expected="an object")
 
-    def message() -> str:
-        return f"{len(rows):,} of {total:,} {name} are not objects; expected objects"
+    def summary(_some: IndexArray, share: str) -> str:
+        return f"{share} are not objects; expected objects"
 
-    yield from each_or_summary(rows, total, describe, message)
+    yield from hits(rows, describe, name=name, summary=summary, few=1)
 
 
 def _required(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     columns = document.annotations
     objects = columns.record == Kind.DICT
     needed = kind_of(document).required
-    for key in ID_KEYS:
-        if key in needed:
-            missing = np.flatnonzero(objects & (columns.kind[key] == Kind.MISSING))
-            yield from value_hits(document, "annotations", key, missing, "a whole number")
-    if "category_id" in needed:
-        yield from _boxless(document, objects)
+    wanted = [*(key for key in ID_KEYS if key in needed), *(["bbox"] * ("category_id" in needed))]
+    lacks = np.zeros((len(wanted), len(columns)), np.bool_)
+    for place, key in enumerate(wanted):
+        lacks[place] = objects & (columns.kind[key] == Kind.MISSING)
+    mild = np.zeros(len(columns), np.bool_)
+    if "bbox" in wanted:
+        outlined = ~np.isin(columns.form, (Form.ABSENT, Form.EMPTY))
+        if document.reading.is_results:
+            # Detections are evaluated by their boxes, masks or keypoints.
+            lacks[-1] &= ~outlined
+            lacks[-1, columns.keypoints.row] = False
+        # Masks can still be evaluated; a file without any box is not one of boxes and masks.
+        mild = lacks[-1] & ~lacks[:-1].any(axis=0) & outlined & bool((objects & ~lacks[-1]).any())
+    yield from _missing(document, "annotations", ["bbox"], mild, Severity.WARNING)
+    number = np.where(mild, 0, (1 << np.arange(len(wanted))) @ lacks)
+    for each in np.unique(number[number > 0]).tolist():
+        keys = [key for place, key in enumerate(wanted) if each >> place & 1]
+        yield from _missing(document, "annotations", keys, number == each)
+    for name, records in document.lists:
+        without = [isinstance(value, dict) and "id" not in value for value in records.values]
+        yield from _missing(document, name, ["id"], np.array(without, np.bool_))
+
+
+def _missing(
+    document: Document,
+    name: str,
+    keys: list[str],
+    where: BoolArray,
+    severity: Severity | None = None,
+) -> Iterator[Hits]:
+    """Yield the records of a list that lack keys."""
+    what, expected = f"{keys[0]} is missing", "a whole number"
+    if len(keys) > 1:
+        what = f"{', '.join(keys[:-1])} and {keys[-1]} are missing"
+        expected = "them in each record"
+    elif keys == ["bbox"]:
+        expected = "x, y, width, height"
+    place = keys if len(keys) == 1 else []
+
+    def describe(row: int) -> Defect:
+        message = f"{what}; expected {expected}"
+        return record_defect(document, (name, row, *place), message, expected=expected)
+
+    def summary(_some: IndexArray, share: str) -> str:
+        return f"{what} in {share}; expected {expected}"
+
+    yield from hits(where, describe, severity, name=name, summary=summary, few=1)
+
+
+def _empty(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    columns = document.annotations
+    lacks = (columns.record == Kind.DICT) & (columns.form == Form.ABSENT)
+    for key in _KEYS["annotations"]:
+        lacks &= columns.kind[key] == Kind.MISSING
+    yield from _without_keys(document, "annotations", np.flatnonzero(lacks))
     for name, records in document.lists:
         without = [
             row for row, value in enumerate(records.values)
-            if isinstance(value, dict) and "id" not in value
+            if isinstance(value, dict) and value.keys().isdisjoint(_KEYS[name])
         ]  # fmt: skip
-        missing = np.array(without, np.int64)
-        yield from value_hits(document, name, "id", missing, "a whole number")
+        yield from _without_keys(document, name, np.array(without, np.int64))
 
 
-def _boxless(document: Document, objects: BoolArray) -> Iterator[Hits]:
-    """Yield the annotations of objects without a box."""
-    columns = document.annotations
-    no_box = objects & (columns.kind["bbox"] == Kind.MISSING)
-    outlined = ~np.isin(columns.form, (Form.ABSENT, Form.EMPTY))
-    if document.reading.is_results:
-        # Detections are evaluated by their boxes, masks or keypoints.
-        no_box &= ~outlined
-        no_box[columns.keypoints.row] = False
-    for missing, severity in (
-        (np.flatnonzero(no_box & ~outlined), None),
-        (np.flatnonzero(no_box & outlined), Severity.WARNING),
-    ):
-        yield from value_hits(
-            document, "annotations", "bbox", missing, "x, y, width, height", severity=severity
+def _without_keys(document: Document, name: str, rows: IndexArray) -> Iterator[Hits]:
+    expected = ", ".join(_KEYS[name])
+
+    def describe(row: int) -> Defect:
+        value = document.locator.value(name, row)
+        return Defect(
+            f"record is {shortened(value)}, with none of the keys that it needs; expected "
+            f"{expected}",
+            pointer_to(name, row),
+            found=value,
+            expected=expected,
+            edits=() if value else (Edit(pointer_to(name, row), "remove"),),
         )
+
+    def summary(_some: IndexArray, share: str) -> str:
+        return f"{share} have none of the keys that they need; expected {expected}"
+
+    yield from hits(rows, describe, name=name, summary=summary, few=1)
 
 
 def _info(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -144,6 +206,7 @@ RULES: tuple[Rule, ...] = (
         bad={"annotations": ABSENT},
         good={"annotations": []},
         check=_list_missing,
+        consequences=("S004",),
     ),
     Rule(
         code="S002",
@@ -151,8 +214,9 @@ RULES: tuple[Rule, ...] = (
         severity=Severity.ERROR,
         breaks="pycocotools stops with a KeyError at the first record without the key.",
         explanation="""Each record needs its id, and each annotation an image_id, a category_id and
-            a bbox. For an annotation that has an outline but no bbox, this is a warning: masks can
-            still be evaluated, boxes cannot. Other keys are checked by other rules.""",
+            a bbox. For an annotation that has an outline but no bbox, this is a warning where other
+            annotations have one: masks can still be evaluated, boxes cannot. Other keys are checked
+            by other rules.""",
         bad={"annotations": [{"category_id": ABSENT}]},
         good={"annotations": [{"segmentation": [[10, 10, 30, 10, 30, 40, 10, 40]]}]},
         check=_required,
@@ -183,5 +247,19 @@ RULES: tuple[Rule, ...] = (
         bad={"annotations": [{}, [1, 1, 1]]},
         good={"annotations": [{}, {"bbox": [40, 10, 20, 30]}]},
         check=_wrong_container,
+    ),
+    Rule(
+        code="S012",
+        title="record is empty, or has none of the keys that it needs",
+        severity=Severity.ERROR,
+        breaks="pycocotools stops with a KeyError while it builds its index.",
+        explanation="""An image, an annotation or a category is {}, or an object with other keys
+            than those of COCO, for example because a program wrote a record before it had anything
+            to write. The fix removes records that are {}.""",
+        bad={"annotations": [{}, dict.fromkeys(_ANNOTATION, ABSENT)]},
+        good={"annotations": [{}, {"bbox": [40, 10, 20, 30]}]},
+        check=_empty,
+        fix="safe",
+        consequences=("S002", "S005", "S007", "S008", "S010", "S011", "C008", "B011"),
     ),
 )

@@ -1,0 +1,97 @@
+"""What is reported of what rules found: causes without what follows from them, in few findings."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray
+from bboxqa.core.json_values import pointer_to
+from bboxqa.model.findings import Edit
+from bboxqa.rules.base.rule import MANY, Defect, Hits, LazyEdits, Rule
+from bboxqa.rules.facts.document import Document, n_records
+
+Found = tuple[Rule, Hits]
+Hidden = dict[str, Counter[str]]
+"""Code of a cause to the numbers of findings that it hides, by code."""
+
+_EXAMPLES = 3
+_SHARE = {"annotations": 0.2, "images": 0.2, "categories": 0}
+
+
+def without_consequences(document: Document, found: Sequence[Found]) -> tuple[list[Found], Hidden]:
+    """Return what does not follow from something else, and how much each cause hides.
+
+    Parameters
+    ----------
+    document : Document
+    found : sequence of (Rule, Hits)
+        What all rules found.
+    """
+    causes: dict[str, list[Found]] = {}
+    for rule, hits in found:
+        for code in rule.consequences:
+            causes.setdefault(code, []).append((rule, hits))
+    kept: list[Found] = []
+    hidden: Hidden = {}
+    for rule, hits in found:
+        left = hits
+        for cause in causes.get(rule.code, ()):
+            follows = _follows(document, cause, (rule, left))
+            if follows.any():
+                hidden.setdefault(cause[0].code, Counter())[rule.code] += int(follows.sum())
+                left = left.where(~follows)
+        if len(left):
+            kept.append((rule, left))
+    return kept, hidden
+
+
+def _follows(document: Document, cause: Found, other: Found) -> BoolArray:
+    """Return (H,) bool: which hits of another rule follow from a cause."""
+    by, hits = cause[1], other[1]
+    about_file, is_same = not by.name, by.name == hits.name and by.key in ("", hits.key)
+    # Nothing hides what is more severe, or a run could pass because of it.
+    if _rank(other) > _rank(cause) or not (about_file or is_same):
+        return np.zeros(len(hits), np.bool_)
+    if about_file:
+        return np.ones(len(hits), np.bool_)
+    concerned = np.zeros(n_records(document, hits.name), np.bool_)
+    concerned[by.rows] = True
+    follows: BoolArray = concerned[hits.rows]
+    return follows
+
+
+def _rank(found: Found) -> int:
+    rule, hits = found
+    return (hits.severity or rule.severity).rank
+
+
+def grouped(document: Document, rule: Rule, hits: Hits) -> Hits:
+    """Return hits as a single one where many records share the defect, else as they are."""
+    # A record with several wrong rings counts once.
+    n_hits, n_rows = len(hits), len(np.unique(hits.rows))
+    total = hits.total or n_records(document, hits.name)
+    is_most = n_rows > hits.few and 2 * n_rows > total
+    if not hits.name or not (is_most or (n_rows > MANY and n_rows >= _SHARE[hits.name] * total)):
+        return hits
+
+    def edits() -> Iterator[Edit]:
+        return (edit for place in range(n_hits) for edit in hits.describe(place).edits)
+
+    def describe(_place: int) -> Defect:
+        shown = [hits.describe(place) for place in range(min(_EXAMPLES, n_hits))]
+        share = f"{n_rows:,} of {total:,} {hits.name}"
+        if hits.summary is None:
+            message = f"{share}; the first: {shown[0].message}"
+        else:
+            message = hits.summary(np.arange(n_hits), share)
+        return Defect(
+            message,
+            pointer=pointer_to(hits.name),
+            expected=shown[0].expected,
+            edits=LazyEdits(edits) if rule.fix else (),
+            count=n_rows,
+            examples=tuple(each.pointer for each in shown),
+        )
+
+    return Hits(hits.rows[:1], describe, hits.severity, hits.name)

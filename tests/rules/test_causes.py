@@ -1,0 +1,141 @@
+"""Causes hide what follows from them, and defects of many records are one finding."""
+
+import json
+
+import pytest
+from support.mutants import clean
+from support.validation import codes, exact, findings, report_of, whole_file
+
+from bboxqa.model.findings import Severity
+from bboxqa.rules.registry import RULES
+
+INFINITE = [float("inf")] * 4
+MASK = {"size": [100, 80], "counts": [10, 20, 7970]}
+
+
+def changed(change):
+    document = clean(0)
+    change(document)
+    return exact(document)
+
+
+CAUSES = {
+    "a box of infinities": (
+        changed(lambda d: d["annotations"][5].update(bbox=INFINITE)),
+        "F004",
+        {"S006": 1},
+    ),
+    "an empty record": (
+        changed(lambda d: d["annotations"].append({})),
+        "S012",
+        {"S002": 1, "S005": 1, "S010": 1, "S011": 1},
+    ),
+    "a box without area": (
+        changed(lambda d: d["annotations"][0].update(bbox=[5, 5, 0, 9], area=0)),
+        "B001",
+        {"B011": 1},
+    ),
+    "a mask of another size": (
+        whole_file({"annotations": [{"segmentation": MASK}]}),
+        "R001",
+        {"B011": 1},
+    ),
+    "a repeated category": (
+        changed(lambda d: d["categories"].extend([d["categories"][-1]] * 49)),
+        "C001",
+        {"C002": 49},
+    ),
+    "all records twice": (
+        changed(lambda d: d["annotations"].extend(d["annotations"])),
+        "D001",
+        {"I001": 48},
+    ),
+    "an outline beyond its image": (
+        changed(
+            lambda d: d["annotations"][0].update(
+                segmentation=[[600, 10, 700, 10, 700, 60, 600, 60]], bbox=[600, 10, 100, 50],
+                area=2000,
+            )
+        ),
+        "P006",
+        {"B003": 1},
+    ),
+    "a file that ends early": (exact(clean(0))[:4000], "F001", {}),
+    "none of the lists": ('{"images": []}', "S001", {"S004": 2}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CAUSES)
+def test_a_cause_is_one_finding_and_says_what_it_hides(name):
+    content, code, hidden = CAUSES[name]
+    report = report_of(content)
+    loud = [each.code for each in report.findings if each.severity is not Severity.INFO]
+    assert loud == [code]
+    assert report.hidden == ({code: hidden} if hidden else {})
+
+
+@pytest.mark.parametrize("name", CAUSES)
+def test_consequences_are_shown_on_demand(name):
+    content, code, hidden = CAUSES[name]
+    report = report_of(content, show_consequences=True)
+    assert report.hidden == {}
+    assert {code, *hidden} <= set(report.counts)
+
+
+def test_what_is_wrong_in_another_record_is_not_hidden():
+    example = {"annotations": [{"bbox": [5, 5, 0, 9], "area": 0}, {"area": 9999}]}
+    report = report_of(example)
+    assert [f.pointer for f in report.findings if f.code == "B011"] == ["/annotations/1/area"]
+    assert report.hidden == {"B001": {"B011": 1}}
+
+
+def test_what_is_wrong_in_another_key_is_not_hidden():
+    text = whole_file({"annotations": [{"area": float("nan"), "bbox": [1, 2]}]})
+    assert {"F004", "S006"} <= codes(text)
+
+
+def test_a_cause_that_is_not_applied_hides_nothing():
+    content, _, _ = CAUSES["a mask of another size"]
+    assert "B011" in codes(content, ignore=("R001",))
+
+
+def test_a_cause_hides_nothing_that_is_more_severe():
+    # A box outside its image, and its outline, which only leaves it: an error and a warning.
+    outline = [[150, 10, 190, 10, 190, 40, 150, 40]]
+    example = {"annotations": [{"bbox": [150, 10, 40, 30], "segmentation": outline}]}
+    report = report_of(example, select=("B002", "B003", "P006"))
+    assert report.severities[Severity.ERROR] == 1
+    assert report.hidden == {"B002": {"P006": 1}}
+
+
+@pytest.mark.parametrize("code", [code for code, rule in RULES.items() if rule.consequences])
+def test_consequences_are_of_known_rules_and_complete(code):
+    for other in RULES[code].consequences:
+        assert other != code
+        # What follows from a consequence follows from the cause: it cannot hide once hidden.
+        assert set(RULES[other].consequences) <= set(RULES[code].consequences)
+
+
+def boxes(n_wrong, n_sound):
+    wrong = [{"bbox": [90, n % 50, 10.1 + n / 100, 20]} for n in range(n_wrong)]
+    return {"annotations": [*wrong, *({"bbox": [n % 70, 5, 20, 20]} for n in range(n_sound))]}
+
+
+def test_from_a_fifth_of_the_records_on_a_defect_is_one_finding_with_its_range():
+    (found,) = findings(boxes(20, 80), code="B004")
+    assert found.message == (
+        "bbox extends 0.1 to 0.29 px beyond its image in 20 of 100 annotations; "
+        "expected a box inside the image"
+    )
+    assert (found.count, found.pointer, found.fix) == (20, "/annotations", "safe")
+    assert len(found.examples) == 3
+    assert len(findings(boxes(19, 81), code="B004")) == 19
+    assert len(findings(boxes(10, 0), code="B004")) == 10
+
+
+def test_only_findings_of_a_severity_are_listed_and_all_are_counted():
+    example = boxes(3, 0) | {"categories": [{}, {"id": 1}]}
+    report = report_of(example, min_severity="error")
+    assert {each.code for each in report.findings} == set(report.counts) == {"C001"}
+    assert report.severities[Severity.INFO] == report_of(example).severities[Severity.INFO] > 0
+    json.dumps(report.hidden)
