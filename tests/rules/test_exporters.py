@@ -15,8 +15,14 @@ BLANK = dict.fromkeys(("contributor", "date_created", "description", "url", "ver
 NO_LICENCE = [{"name": "", "id": 0, "url": ""}]
 
 
-def test_cvat():
-    assert tool(info=BLANK, licenses=NO_LICENCE) == "CVAT"
+def test_cvat_and_datumaro():
+    def attributed(**attributes):
+        record = {"id": 1, "image_id": 1, "category_id": 1, "attributes": attributes}
+        return tool(info=BLANK, licenses=NO_LICENCE, annotations=[record])
+
+    assert attributed(occluded=False, severity="") == "CVAT"
+    assert attributed(occluded=False, truncated=False) == "Datumaro"
+    assert attributed() == tool(info=BLANK, licenses=NO_LICENCE) == "Datumaro"
     assert tool(info={**BLANK, "year": "2024"}, licenses=NO_LICENCE) is None
     assert tool(info=BLANK, licenses=[]) is None
 
@@ -25,6 +31,7 @@ def test_cvat():
     ("info", "expected"),
     [
         ({"contributor": "Label Studio"}, "Label Studio"),
+        ({"contributor": "Label Studio Converter"}, "Label Studio Converter"),
         ({"contributor": "Supervisely"}, "Supervisely"),
         ({"description": "Exported from roboflow.ai"}, "Roboflow"),
         ({"url": "https://public.roboflow.com/object-detection/undefined"}, "Roboflow"),
@@ -52,17 +59,50 @@ def test_the_script_of_labelme():
     assert tool(info=info) is None
 
 
-def test_labelme2coco_by_its_keys():
-    image = {"height": 80, "width": 100, "id": 1, "file_name": "a.jpg"}
-    category = {"id": 0, "name": "cat", "supercategory": "cat"}
-    annotation = {
-        "iscrowd": 0, "image_id": 1, "bbox": [1, 1, 9, 9], "segmentation": [], "category_id": 0,
-        "id": 1, "area": 81,
-    }  # fmt: skip
+BOX = {"bbox": [1, 1, 9, 9], "segmentation": [], "area": 81}
+IDS = {"id": 0, "image_id": 1, "category_id": 0, "iscrowd": 0}
+
+
+@pytest.mark.parametrize(
+    ("of_image", "of_annotation", "expected"),
+    [
+        (
+            "height width id file_name",
+            "iscrowd image_id bbox segmentation category_id id area",
+            "SAHI",
+        ),
+        (
+            "id width height file_name",
+            "id iscrowd image_id category_id segmentation bbox area",
+            "makesense.ai",
+        ),
+        (
+            "width height id file_name",
+            "id image_id category_id segmentation bbox ignore iscrowd area",
+            "Label Studio",
+        ),
+        (
+            "id file_name height width license coco_url",
+            "id image_id category_id bbox area iscrowd",
+            "FiftyOne",
+        ),
+        (
+            "id file_name height width",
+            "id image_id category_id bbox area iscrowd segmentation",
+            None,
+        ),
+    ],
+)
+def test_tools_by_the_order_of_their_keys(of_image, of_annotation, expected):
+    image = {"id": 1, "width": 100, "height": 80, "file_name": "a.jpg"}
+    image = {key: image.get(key) for key in of_image.split()}
+    annotation = {key: {**BOX, **IDS}.get(key, 0) for key in of_annotation.split()}
+    category = {"id": 0, "name": "cat", "supercategory": "pet"}
     lists = {"images": [image], "annotations": [annotation], "categories": [category]}
-    assert tool(**lists) == "labelme2coco"
-    assert tool(**lists, info={}) is None
-    assert tool(**{**lists, "categories": [{**category, "supercategory": "pet"}]}) is None
+    assert tool(**lists) == expected
+    assert tool(**lists, info={"description": "my project"}) == expected
+    mixed = {**lists, "images": [image, dict(reversed(image.items()))]}
+    assert tool(**mixed) is None
 
 
 @pytest.mark.parametrize("text", ["", "[]", "3", '{"images": [3, {"id": []}], "info": null}'])

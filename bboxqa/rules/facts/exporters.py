@@ -9,11 +9,19 @@ from bboxqa.rules.facts.document import Document
 QUIRKS: Mapping[str, str] = {
     "CVAT": (
         "CVAT writes all keys of `info` and its one licence as empty texts, also the year, and "
-        "numbers that licence 0. Datumaro, with which CVAT exports, leaves the same marks."
+        "numbers that licence 0."
+    ),
+    "Datumaro": (
+        "Datumaro writes all keys of `info` and its one licence as empty texts, also the year, and "
+        "numbers that licence 0. CVAT exports with it, and adds whether objects are occluded."
     ),
     "Label Studio": (
         "Label Studio writes no licences, numbers images, annotations and mostly categories from "
         "0, and gives an image one record for each of its annotators."
+    ),
+    "Label Studio Converter": (
+        "Label Studio's converter of brushes and polygons writes no licences, numbers images and "
+        "annotations from 0, and gives each contour of a mask an annotation of its own."
     ),
     "Roboflow": (
         "Roboflow puts a category before all others that is the supercategory of all of them and "
@@ -31,9 +39,13 @@ QUIRKS: Mapping[str, str] = {
         "FiftyOne writes empty texts for the year and the version in `info`, and numbers "
         "categories from 0."
     ),
-    "labelme2coco": (
-        "labelme2coco, which writes with SAHI, leaves `info` and `licenses` out, numbers "
-        "categories from 0 and repeats each category's name as its supercategory."
+    "SAHI": (
+        "SAHI, with which labelme2coco writes as well, leaves `info` and `licenses` out, and "
+        "mostly repeats each category's name as its supercategory."
+    ),
+    "makesense.ai": (
+        "makesense.ai writes only a description into `info`, neither licences nor supercategories, "
+        "and numbers annotations from 0."
     ),
     "LabelMe": (
         "The script labelme2coco.py of LabelMe writes null for everything in `info` but the year "
@@ -45,8 +57,22 @@ QUIRKS: Mapping[str, str] = {
 _BLANK_INFO = ("contributor", "date_created", "description", "url", "version", "year")
 _UNKNOWN_INFO = ("contributor", "description", "url", "version")
 _ROBOFLOW_NAME = re.compile(r"\.rf\.[0-9a-zA-Z]{20,}\.")
-_SAHI_IMAGE = ["height", "width", "id", "file_name"]
-_SAHI_ANNOTATION = {"iscrowd", "image_id", "bbox", "segmentation", "category_id", "id", "area"}
+# Tool to the keys of its images and annotations, in its order; None for annotations of any keys.
+_KEYS: Mapping[str, tuple[list[str], list[str] | None]] = {
+    "SAHI": (
+        ["height", "width", "id", "file_name"],
+        ["iscrowd", "image_id", "bbox", "segmentation", "category_id", "id", "area"],
+    ),
+    "makesense.ai": (
+        ["id", "width", "height", "file_name"],
+        ["id", "iscrowd", "image_id", "category_id", "segmentation", "bbox", "area"],
+    ),
+    "Label Studio": (
+        ["width", "height", "id", "file_name"],
+        ["id", "image_id", "category_id", "segmentation", "bbox", "ignore", "iscrowd", "area"],
+    ),
+    "FiftyOne": (["id", "file_name", "height", "width", "license", "coco_url"], None),
+}
 _MARKS = (
     (("vgg image annotator", "vgg/software/via"), "VIA"),
     (("exported from fiftyone", "voxel51.com/fiftyone"), "FiftyOne"),
@@ -72,7 +98,7 @@ def exporter(document: Document) -> str | None:
     info = info if isinstance(info, dict) else {}
     contributor = _text(info, "contributor").strip()
     described = f"{_text(info, 'description')} {_text(info, 'url')}".lower()
-    if contributor in ("Label Studio", "Supervisely"):
+    if contributor in ("Label Studio", "Label Studio Converter", "Supervisely"):
         return contributor
     for marks, tool in _MARKS:
         if any(mark in described for mark in marks):
@@ -82,10 +108,10 @@ def exporter(document: Document) -> str | None:
     if all(info.get(key) == "" for key in _BLANK_INFO) and _first_licence(document) == {
         "name": "", "id": 0, "url": "",
     }:  # fmt: skip
-        return "CVAT"
+        return "CVAT" if _tells_occlusion(document) else "Datumaro"
     if _is_labelme(document, info):
         return "LabelMe"
-    return "labelme2coco" if _is_sahi(document) else None
+    return next((tool for tool in _KEYS if _has_keys(document, *_KEYS[tool])), None)
 
 
 def _text(info: Mapping[str, Any], key: str) -> str:
@@ -109,22 +135,19 @@ def _is_labelme(document: Document, info: Mapping[str, Any]) -> bool:
     return unknown and document.top.get("type") == "instances"
 
 
-def _is_sahi(document: Document) -> bool:
-    """Return whether the keys, in their order, are those that the library SAHI writes."""
-    if set(document.top) != {"images", "annotations", "categories"}:
-        return False
-    images, categories = document.images.values[:_SAMPLE], document.categories
-    first = categories.id[0] if len(categories) else 0
+def _tells_occlusion(document: Document) -> bool:
+    """Return whether attributes are those of CVAT; Pascal VOC has `truncated` besides."""
+    attributes = document.record(0).get("attributes") if len(document.annotations) else None
     return (
-        len(images) > 0
-        and len(categories) > 0
-        and len(document.annotations) > 0
-        and all(isinstance(image, dict) and list(image) == _SAHI_IMAGE for image in images)
-        and all(
-            isinstance(categories.get(row, "name"), str)
-            and categories.get(row, "supercategory") == categories.get(row, "name")
-            and categories.get(row, "id") == first + row
-            for row in range(len(categories))
-        )
-        and set(document.record(0)) == _SAHI_ANNOTATION
+        isinstance(attributes, dict) and "occluded" in attributes and "truncated" not in attributes
+    )
+
+
+def _has_keys(document: Document, of_image: list[str], of_annotation: list[str] | None) -> bool:
+    """Return whether images, and the first annotation, have these keys in this order."""
+    images = document.images.values[:_SAMPLE]
+    if not images or not all(isinstance(i, dict) and list(i) == of_image for i in images):
+        return False
+    return of_annotation is None or (
+        len(document.annotations) > 0 and list(document.record(0)) == of_annotation
     )
