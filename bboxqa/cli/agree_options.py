@@ -79,6 +79,12 @@ _MEASURING = (
         "Join images of several files by all of file_name (path, default), without folders (name), "
         "or also without suffix and Roboflow's .rf.HASH (stem).",
     ),
+    choice_option(
+        "--asked",
+        ("authors", "all"),
+        "Who was asked about images that do not list it: those who annotated them (authors, "
+        "default), or all annotators, so that who drew nothing missed the objects (all).",
+    ),
     click.option(
         "--pattern",
         "--filter",

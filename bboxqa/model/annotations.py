@@ -80,6 +80,8 @@ class Dataset:
         All annotations, ordered by image, then annotator.
     assigned : (I, A) bool
         Who was asked to annotate what.
+    unlisted : (I,) bool, optional
+        The images that do not list who was asked; `assigned` has those who annotated them.
     attribution : str
         How it was found who annotated what.
     sources : tuple of Source
@@ -97,6 +99,7 @@ class Dataset:
     attribution: str = ""
     sources: tuple[Source, ...] = ()
     notes: tuple[str, ...] = ()
+    unlisted: BoolArray | None = None
 
     def __repr__(self) -> str:
         return (

@@ -43,6 +43,9 @@ class ThresholdResult:
     greedy_alpha : float
         The pooled alpha under greedy matching, which does not depend on the order of the
         annotators; NaN where there are fewer than three annotators or matching is not recursive.
+    all_asked_alpha : float
+        The pooled alpha if all annotators were asked about the images that do not list who was;
+        NaN where no such image was annotated by some of them only, or missing ones do not count.
     images, categories, pairs : Table
         Alpha by image, by category against the rest, and by pair of annotators.
     units : Table
@@ -64,6 +67,7 @@ class ThresholdResult:
     n_units: int
     n_complete_units: int
     greedy_alpha: float
+    all_asked_alpha: float
     images: Table
     categories: Table
     pairs: Table

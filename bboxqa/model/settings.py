@@ -24,6 +24,7 @@ EmptyImages = Literal["agree", "unit", "skip"]
 FailOn = Literal["error", "warning", "info"]
 Missing = Literal["category", "ignore"]
 JoinBy = Literal["path", "name", "stem"]
+Asked = Literal["authors", "all"]
 
 
 class AgreeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -43,6 +44,8 @@ class AgreeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     join : {"path", "name", "stem"}
         What of their file names joins images of several files: all of it, the part behind the
         last folder, or this part without its suffix and the mark of Roboflow.
+    asked : {"authors", "all"}
+        Who was asked about an image that does not say so: those who annotated it, or all.
     checks : bool
         Whether files are refused of which `validate` finds that boxes are in another layout, or
         many annotations twice.
@@ -62,6 +65,7 @@ class AgreeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     attribution: Attribution | None = None
     filter: str | None = None
     join: JoinBy = "path"
+    asked: Asked = "authors"
     checks: bool = True
 
 

@@ -1,6 +1,7 @@
 """From data sets and files to agreement; the parts are joined here."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, Never
 
@@ -15,6 +16,7 @@ from bboxqa.matching.match import check_matcher
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.results import AgreementResult
 from bboxqa.model.settings import AgreeSettings, EmptyImages, Missing
+from bboxqa.pipelines.all_asked import alphas_if_all_asked
 from bboxqa.pipelines.checks import check_boxes
 from bboxqa.pipelines.counting import (
     AgreementCounts,
@@ -22,13 +24,13 @@ from bboxqa.pipelines.counting import (
     compared_images,
     count_sequentially,
 )
-from bboxqa.pipelines.notes import image_notes
+from bboxqa.pipelines.notes import all_asked_notes, image_notes
 from bboxqa.pipelines.read import read_for
 from bboxqa.pipelines.settings import agree_settings_from
 from bboxqa.pipelines.threshold_results import threshold_results
 
 CountAll = Callable[..., AgreementCounts]
-_OF_READING = ("annotator_key", "attribution", "filter", "join")
+_OF_READING = ("annotator_key", "attribution", "filter", "join", "asked")
 
 
 def agree(
@@ -196,7 +198,14 @@ def agree_with(
     greedy = several and matchers.matcher(settings.matcher).by_order
     count = partial(count_sequentially, memory=memory) if count_all is None else count_all
     counted = count(part, settings, greedy=greedy, progress=progress)
-    thresholds = threshold_results(part, settings, counted, progress)
+    thresholds = tuple(
+        replace(result, all_asked_alpha=alpha)
+        for result, alpha in zip(
+            threshold_results(part, settings, counted, progress),
+            alphas_if_all_asked(data, counted, settings),
+            strict=True,
+        )
+    )
     n_crowd = int(data.annotations.iscrowd.sum())
     notes = image_notes(
         part.data, settings, counted.counts, n_crowd, _crowd_images(data, part), thresholds
@@ -212,7 +221,7 @@ def agree_with(
         version=__version__,
         attribution=data.attribution,
         sources=data.sources,
-        notes=(*data.notes, *notes),
+        notes=(*all_asked_notes(data, thresholds), *data.notes, *notes),
     )
 
 

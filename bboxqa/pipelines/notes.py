@@ -10,6 +10,7 @@ from bboxqa.core.text import count
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.results import ThresholdResult
 from bboxqa.model.settings import AgreeSettings
+from bboxqa.pipelines.all_asked import partly_annotated
 
 FEW_CLUSTERS = 20
 """With fewer clusters, intervals by resampling them are known to be too narrow."""
@@ -49,6 +50,21 @@ def image_notes(
                 f"at {part.threshold_label}, greedy matching, which does not depend on the "
                 f"order of annotators, gives alpha {part.greedy_alpha:.4f} "
                 f"({part.greedy_alpha - part.alpha:+.4f})"
+            )
+
+
+def all_asked_notes(data: Dataset, thresholds: Sequence[ThresholdResult]) -> Iterator[str]:
+    """Yield how many images do not say who was asked, and what alpha is if all were."""
+    n_partly = int(partly_annotated(data).sum())
+    for part in thresholds:
+        if not isnan(part.all_asked_alpha):
+            difference = part.all_asked_alpha - part.alpha
+            change = "" if isnan(difference) else f" ({difference:+.4f})"
+            yield (
+                f"{n_partly:,} of {count(len(data.image_names), 'image')} annotated by some "
+                "annotators only, without a list of who was asked: the others count as not asked. "
+                f"If all were asked, alpha at {part.threshold_label} is "
+                f"{part.all_asked_alpha:.4f}{change}: --asked all"
             )
 
 

@@ -12,7 +12,7 @@ from bboxqa.formats.document.tolerant import read_path
 from bboxqa.formats.registry import format_of
 from bboxqa.geometry.similarities.registry import needs_outlines
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.settings import AgreeSettings, JoinBy
+from bboxqa.model.settings import AgreeSettings, Asked, JoinBy
 from bboxqa.pipelines.causes import STOPPING, causes
 from bboxqa.pipelines.checks import check_files
 from bboxqa.rules.facts.document import Document
@@ -34,6 +34,7 @@ def read_coco(
     pattern: str | None = None,
     join: JoinBy = "path",
     min_annotators: int = 2,
+    asked: Asked = "authors",
     digest: bool = True,
     memory: int | None = None,
     progress: Progress | None = None,
@@ -58,6 +59,9 @@ def read_coco(
     min_annotators : int
         How many some image must have: 2 to measure agreement. 1 also reads files that name nobody,
         which `bboxqa.compare` can compare.
+    asked : {"authors", "all"}
+        Who was asked about an image that does not list it: those who annotated it, or all
+        annotators, so that who drew nothing there missed its objects.
     digest : bool
         Whether to compute the digest of a single file; of several it is always computed.
     memory : int, optional
@@ -94,6 +98,7 @@ def read_coco(
         pattern=pattern,
         join_by=join,
         min_annotators=min_annotators,
+        asked=asked,
         digest=digest,
         progress=progress,
     )
@@ -122,6 +127,7 @@ def read_for(
         segmentation=outlines,
         pattern=settings.filter,
         join_by=settings.join,
+        asked=settings.asked,
         min_annotators=min_annotators,
         digest=digest,
         progress=progress,

@@ -136,6 +136,7 @@ def _result(
         n_units=len(units),
         n_complete_units=complete,
         greedy_alpha=greedy,
+        all_asked_alpha=float("nan"),
         images=image_table(data, units, image_alpha, settings.min_alpha),
         categories=category_table(data, found, of_categories[:, :2]),
         pairs=pair_table(data, counted.pairs[index]),

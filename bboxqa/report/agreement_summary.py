@@ -55,6 +55,7 @@ def _threshold(part: ThresholdResult) -> dict[str, Any]:
         "mean_image_status": "undefined: no image" if isnan(part.mean_image_alpha) else "ok",
         "mean_image_interval": json_interval(part.mean_image_interval),
         "greedy_alpha": json_number(part.greedy_alpha),
+        "all_asked_alpha": json_number(part.all_asked_alpha),
         "n_units": part.n_units,
         "n_complete_units": part.n_complete_units,
         "categories": part.categories.records(),

@@ -67,6 +67,9 @@ def _agreement(part: ThresholdResult, similarity: str) -> Iterator[str]:
     yield f" Krippendorff's alpha (pooled) @[ {measure} ] = {pooled}"
     if part.status != "ok":
         yield f"   {part.status}"
+    if not isnan(part.all_asked_alpha):
+        alpha = decimal(part.all_asked_alpha)
+        yield f"   {alpha} if all annotators were asked about all images (see note)"
     yield f" Krippendorff's alpha   (mean) @[ {measure} ] = {mean}"
     share = f" ({100 * part.n_complete_units / part.n_units:.1f} %)" if part.n_units else ""
     yield f" Objects: {part.n_units:,}; drawn by everyone: {part.n_complete_units:,}{share}"

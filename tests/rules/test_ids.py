@@ -259,3 +259,12 @@ def test_images_without_annotations_are_counted():
 def test_images_that_nobody_can_refer_to_are_not_counted():
     assert "I007" not in codes({"images": [{}, {"id": None}, {"id": 1}]})
     assert "I007" not in codes({"images": [{}, {}], "annotations": ABSENT})
+
+
+def test_a_file_without_a_single_annotation_is_a_warning():
+    found = only({"images": [{}, {}, {}], "annotations": []}, "I007")
+    assert found.severity is Severity.WARNING
+    assert found.message == (
+        "no annotations on any of 3 images; expected only on images that show no objects"
+    )
+    assert only({"images": [{}, {}, {}]}, "I007").severity is Severity.INFO

@@ -23,6 +23,7 @@ from bboxqa.formats.dataset.wrong_values import (
     repeated_ids,
 )
 from bboxqa.model.annotations import Dataset
+from bboxqa.model.settings import Asked
 
 
 @dataclass(slots=True)
@@ -56,6 +57,7 @@ def join(
     attribution: Attribution,
     memory: int | None = None,
     min_annotators: int = 2,
+    asked: Asked = "authors",
 ) -> Dataset:
     """Return one data set from all files.
 
@@ -69,6 +71,8 @@ def join(
         Who annotated what in the files.
     min_annotators : int
         How many some image must have.
+    asked : {"authors", "all"}
+        Who was asked about an image that does not say so.
 
     Raises
     ------
@@ -95,9 +99,12 @@ def join(
         code[author[part.place]] for author, part in zip(attribution.author, indexed, strict=True)
     ]
     assigned = np.zeros((len(image_names), len(annotator_names)), np.bool_)
+    listed = np.zeros(len(image_names), np.bool_)
     parts = zip(files, indexed, authors, attribution.asked, strict=True)
-    for file, part, author, asked in parts:
-        _assign(joined, assigned, file, part, author, asked, number)
+    for file, part, author, names in parts:
+        listed |= _assign(joined, assigned, file, part, author, names, number)
+    if asked == "all":
+        assigned[~listed] = True
     if len(files) > 1 and not any(joined.origins):
         # Versions contradict each other in many places, of which this is the cause.
         refuse_versions(files, indexed, authors, image_names, annotator_names)
@@ -115,6 +122,7 @@ def join(
         attribution=attribution.way,
         sources=tuple(file.source for file in files),
         notes=_notes(files, attribution, assigned, min_annotators),
+        unlisted=~listed if asked == "authors" else None,
     )
 
 
@@ -128,7 +136,10 @@ def _nothing_shared(
         "but no image has two of them"
     )
     if len(files) == 1:
-        advice = "Images may list who was asked about them under the key `annotators`."
+        advice = (
+            "Images may list who was asked about them under the key `annotators`. If all were "
+            "asked about all images: --asked all"
+        )
         return NothingToCompareError([problem], advice)
     found = join_advice(files)
     advice = f": {found}" if found else "; check that the names are the same in all files."
@@ -218,8 +229,8 @@ def _assign(
     author: IntArray,
     asked: Sequence[tuple[str, ...] | None],
     number: dict[str, int],
-) -> None:
-    """Mark in `assigned` who was asked about which image of one file."""
+) -> BoolArray:
+    """Mark in `assigned` who was asked about which image of one file; return which list that."""
     ids = file.columns.id[part.place]
     joined.add_shared(
         file,
@@ -249,6 +260,7 @@ def _assign(
     )
     free = named & ~listed[part.image]
     assigned[part.image[free], author[free]] = True
+    return listed
 
 
 def _sizes(joined: _Joined, image_names: Sequence[str]) -> IntArray:
@@ -268,7 +280,9 @@ def _notes(
         other = by_digest.setdefault(file.source.blake2b or file.source.name, file.source.name)
         if other != file.source.name:
             notes.append(f"{other} and {file.source.name} are the same byte for byte")
-    single = int((assigned.sum(1) < 2).sum()) if min_annotators > 1 else 0
+    n_asked = assigned.sum(1)
+    single = int((n_asked < 2).sum()) if min_annotators > 1 else 0
+    bare = int((n_asked == 0).sum())
     few = len(files) > 1 and 2 * single > len(assigned)
     advice = join_advice(files) if few else ""
     if advice:
@@ -277,5 +291,6 @@ def _notes(
     if attribution.numbered:
         notes.append("annotators are numbered image by image, so results per annotator mix people")
     if single:
-        notes.append(f"{count(single, 'image')} with fewer than two annotators left out")
+        unknown = f", of which {bare:,} without annotations or a list of annotators" if bare else ""
+        notes.append(f"{count(single, 'image')} with fewer than two annotators left out{unknown}")
     return tuple(notes)

@@ -18,7 +18,7 @@ from bboxqa.formats.dataset.join import join
 from bboxqa.formats.inputs import list_files
 from bboxqa.formats.registry import format_of, suffixes
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.settings import JoinBy
+from bboxqa.model.settings import Asked, JoinBy
 
 Check = Callable[[Sequence[Path], Sequence[AnnotationFile], Attribution], None]
 
@@ -59,6 +59,7 @@ def read_dataset(
     pattern: str | None = None,
     join_by: JoinBy = "path",
     min_annotators: int = 2,
+    asked: Asked = "authors",
     digest: bool = True,
     memory: int | None = None,
     progress: Progress | None = None,
@@ -105,7 +106,7 @@ def read_dataset(
     )
     if check is not None:
         check(files, read, attributed)
-    data = join(read, files, attributed, memory, min_annotators)
+    data = join(read, files, attributed, memory, min_annotators, asked)
     del read
     trim_memory()
     return data

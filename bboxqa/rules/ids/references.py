@@ -127,11 +127,12 @@ def _unannotated(document: Document, _settings: ValidateSettings) -> Iterator[Hi
     used[document.image[document.image >= 0]] = True
     rows = np.flatnonzero(images.named & ~used[first])
     if len(rows):
-        message = (
-            f"no annotations on {len(rows):,} of {count(len(images), 'image')}; expected only on "
-            "images that show no objects"
-        )
-        yield from described_hits([summary_defect(message, "images", rows)])
+        which = f"{len(rows):,} of {count(len(images), 'image')}"
+        which = which if used.any() else f"any of {count(len(images), 'image')}"
+        message = f"no annotations on {which}; expected only on images that show no objects"
+        # A file without a single object is hardly what was to be exported.
+        severity = None if used.any() else Severity.WARNING
+        yield from described_hits([summary_defect(message, "images", rows)], severity)
 
 
 RULES = (
@@ -173,7 +174,8 @@ RULES = (
         breaks="""An image that was never finished is learned as background, and each correct
             detection on it counts as false.""",
         explanation="""No annotation refers to the image. That is right if it shows no objects, and
-            wrong if it has not been annotated yet; the file does not say which.""",
+            wrong if it has not been annotated yet; the file does not say which. It is a warning
+            if no image has annotations.""",
         bad={"images": [{}, {}]},
         good={"images": [{}, {}], "annotations": [{}, {"image_id": 2}]},
         check=_unannotated,

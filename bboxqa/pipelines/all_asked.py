@@ -1,0 +1,58 @@
+"""Alpha if every annotator was asked about every image that does not list who was."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from bboxqa.agreement.alpha.nominal import pooled_alpha
+from bboxqa.agreement.counts.coincidences import coincidences
+from bboxqa.core.arrays import BoolArray
+from bboxqa.model.annotations import Dataset
+from bboxqa.model.selection import select_annotations
+from bboxqa.model.settings import AgreeSettings
+from bboxqa.model.units import UnitTable
+from bboxqa.pipelines.counting import AgreementCounts, ImagePart, reliability_of
+
+# Cells of units and annotators per annotation; with more, most annotators were not asked.
+_MOST_CELLS = 100
+
+
+def partly_annotated(data: Dataset) -> BoolArray:
+    """Return (I,) bool: images that only some annotated, and that do not list who was asked."""
+    result = np.zeros(len(data.image_names), np.bool_)
+    if data.unlisted is not None:
+        result[data.annotations.image[~data.annotations.iscrowd]] = True
+        result &= data.unlisted & ~data.assigned.all(1)
+    return result
+
+
+def alphas_if_all_asked(
+    data: Dataset, counted: AgreementCounts, settings: AgreeSettings
+) -> Iterator[float]:
+    """Yield the pooled alpha at each threshold if all were asked; NaN where that changes nothing.
+
+    The units are those that were matched; in images of one annotator, each annotation is one.
+    """
+    annotations = replace(data.annotations, segmentation=None)
+    n_cells = len(annotations) * len(data.annotator_names)
+    is_open = partly_annotated(data).any() and n_cells <= _MOST_CELLS * len(annotations)
+    if data.unlisted is None or not is_open or settings.missing == "ignore":
+        yield from [float("nan")] * len(counted.units)
+        return
+    assigned = data.assigned | data.unlisted[:, None]
+    kept = np.flatnonzero(~annotations.iscrowd & (assigned.sum(1) >= 2)[annotations.image])
+    annotations = select_annotations(annotations, kept)
+    is_matched = (data.assigned.sum(1) >= 2)[annotations.image]
+    alone = annotations.image[~is_matched]
+    drawn = np.bincount(data.annotations.image, minlength=len(assigned)) > 0
+    empty = np.flatnonzero(~drawn & (assigned.sum(1) >= 2)).astype(np.int32)
+    whole = ImagePart(replace(data, annotations=annotations, assigned=assigned), empty)
+    for units in counted.units:
+        unit = np.zeros(len(annotations), np.int64)
+        unit[is_matched] = units.unit
+        unit[~is_matched] = len(units) + np.arange(len(alone))
+        table = UnitTable(unit, np.concatenate([units.image, alone]))
+        yield pooled_alpha(
+            coincidences(reliability_of(whole, table, settings), settings.missing)
+        ).value

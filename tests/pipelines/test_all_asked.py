@@ -1,0 +1,139 @@
+"""Images that do not list who was asked: alpha under both readings."""
+
+import json
+from math import isnan
+
+import numpy as np
+import pytest
+from support.cli import run
+from support.datasets import annotation, document, image, object_rows, write
+
+from bboxqa import ConfigError, DatasetError, agree, read_coco
+
+NOTE = "annotated by some annotators only, without a list of who was asked"
+
+
+def export(seed, *, listed=(), n_annotators=3):
+    """Return 12 images of which some list who was asked: all."""
+    names = [f"r{number}" for number in range(n_annotators)]
+    rows = object_rows(np.random.default_rng(seed), n_annotators=n_annotators)
+    images = [
+        image(i + 1, width=500, height=500, **({"annotators": names} if i in listed else {}))
+        for i in range(12)
+    ]
+    annotations = [
+        annotation(n, i + 1, c + 1, box, rater=f"r{a}") for n, (i, a, c, box) in enumerate(rows)
+    ]
+    return document(annotations, images, [{"id": c + 1, "name": f"c{c}"} for c in range(3)])
+
+
+@pytest.mark.parametrize("n_annotators", [2, 3])
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_the_other_alpha_is_that_of_asking_all(seed, n_annotators, tmp_path):
+    path = write(tmp_path / "a.json", export(seed, listed=(3, 5), n_annotators=n_annotators))
+    settings = {"bootstrap": 0, "iou_threshold": [0.3, 0.6]}
+    found = agree(read_coco(path), **settings)
+    other = agree(read_coco(path, asked="all"), **settings)
+    for part, expected in zip(found.thresholds, other.thresholds, strict=True):
+        assert part.all_asked_alpha == pytest.approx(expected.alpha, abs=1e-12, nan_ok=True)
+        assert isnan(expected.all_asked_alpha)
+    assert (found.n_images, other.n_images) == (12 - lonely(path), 12)
+    assert any(NOTE in note for note in found.notes)
+    assert not any(NOTE in note for note in other.notes)
+
+
+def test_where_missing_annotations_do_not_count_both_alphas_are_equal(tmp_path):
+    path = write(tmp_path / "a.json", export(1))
+    found, other = (
+        agree(read_coco(path, asked=asked), bootstrap=0, missing="ignore")
+        for asked in ("authors", "all")
+    )
+    assert found.alpha == other.alpha
+    assert isnan(found.thresholds[0].all_asked_alpha)
+    assert not any("--asked" in note for note in found.notes)
+
+
+def lonely(path):
+    """Return how many images without a list have fewer than two annotators."""
+    content = json.loads(path.read_text())
+    by_image = {each["id"]: set(each.get("annotators", ())) for each in content["images"]}
+    for each in content["annotations"]:
+        by_image[each["image_id"]].add(each["rater"])
+    return sum(len(names) < 2 for names in by_image.values())
+
+
+def test_units_of_empty_images_count_under_both_readings(tmp_path):
+    path = write(tmp_path / "a.json", export(1))
+    settings = {"bootstrap": 0, "empty_images": "unit"}
+    other = agree(read_coco(path, asked="all"), **settings).alpha
+    found = agree(read_coco(path), **settings).thresholds[0].all_asked_alpha
+    assert found == pytest.approx(other, abs=1e-12)
+
+
+@pytest.mark.parametrize("listed", [range(12), None])
+def test_nothing_is_said_where_it_is_known_who_was_asked(listed, tmp_path):
+    content = export(2, listed=listed or ())
+    if listed is None:
+        drawn = {(each["image_id"], each["rater"]) for each in content["annotations"]}
+        complete = {i for i in range(13) if {(i, f"r{a}") for a in range(3)} <= drawn}
+        content["images"] = [each for each in content["images"] if each["id"] in complete]
+        content["annotations"] = [
+            each for each in content["annotations"] if each["image_id"] in complete
+        ]
+    found = agree(read_coco(write(tmp_path / "a.json", content)), bootstrap=0)
+    assert isnan(found.thresholds[0].all_asked_alpha)
+    assert not any("--asked" in note for note in found.notes)
+
+
+def alone():
+    """Return two annotators who agree on 2 images; on 6 others only one of them drew something."""
+    drawn = [(1, "ann"), (1, "bob"), (2, "ann"), (2, "bob")]
+    drawn += [(number, ("ann", "bob")[number % 2]) for number in range(3, 9)]
+    annotations = [
+        annotation(n, where, 1 + where % 2, annotator=who)
+        for n, (where, who) in enumerate(drawn, 1)
+    ]
+    categories = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
+    return document(annotations, [image(number) for number in range(1, 11)], categories)
+
+
+def test_both_alphas_stand_at_the_top(tmp_path):
+    path = write(tmp_path / "a.json", alone())
+    lines = run("agree", path, "--bootstrap", "0").stdout.splitlines()
+    other = agree(read_coco(path, asked="all")).alpha
+    place = next(n for n, line in enumerate(lines) if "alpha (pooled)" in line)
+    assert lines[place].endswith("= 1.0000")
+    assert lines[place + 1] == (
+        f"   {other:.4f} if all annotators were asked about all images (see note)"
+    )
+    assert (
+        " Note: 6 of 10 images annotated by some annotators only, without a list of who was asked: "
+        "the others count as not asked. If all were asked, alpha at IoU 0.5 is "
+        f"{other:.4f} ({other - 1:+.4f}): --asked all"
+    ) in lines
+    assert (
+        " Note: 8 images with fewer than two annotators left out, of which 2 without annotations "
+        "or a list of annotators"
+    ) in lines
+    summary = json.loads(run("agree", path, "--format", "json").stdout)
+    assert summary["thresholds"][0]["all_asked_alpha"] == pytest.approx(other)
+
+
+def test_the_advised_option_gives_the_other_alpha(tmp_path):
+    path = write(tmp_path / "a.json", alone())
+    other = agree(read_coco(path, asked="all")).alpha
+    assert (
+        f"alpha (pooled) @[ IoU=0.50 | bbox ] = {other:.4f}"
+        in run("agree", path, "--asked", "all", "--bootstrap", "0").stdout
+    )
+    with pytest.raises(ConfigError, match="asked is for"):
+        agree(read_coco(path), asked="all")
+
+
+def test_annotators_without_a_common_image_are_measured_if_all_were_asked(tmp_path):
+    content = alone()
+    content["annotations"] = content["annotations"][4:]
+    path = write(tmp_path / "a.json", content)
+    with pytest.raises(DatasetError, match="--asked all"):
+        read_coco(path)
+    assert agree(read_coco(path, asked="all")).alpha < 0
