@@ -62,6 +62,8 @@ _LISTED = {"text": 10, "html": 100}
 @click.option(
     "--show-consequences", is_flag=True, help="Also list what follows from other findings."
 )
+@click.option("-q", "--quiet", is_flag=True, help="Print the numbers of findings only.")
+@click.option("-v", "--verbose", is_flag=True, help="Print all listed findings and excerpts.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
 @click.option("--statistics", is_flag=True, help="Print the number of findings of each rule.")
 @click.option(
@@ -140,6 +142,14 @@ def _check_options(paths: tuple[Path, ...], options: dict[str, Any]) -> None:
             "a baseline is of the file, not of its fixed copy; add --in-place",
         ),
         (
+            options["quiet"] and options["verbose"],
+            "give either --quiet or --verbose",
+        ),
+        (
+            (options["quiet"] or options["verbose"]) and (options["statistics"] or not text),
+            "--quiet and --verbose are about text; leave out --statistics and --format",
+        ),
+        (
             options["statistics"] and not text,
             "--statistics is a table of its own; leave out --output-format",
         ),
@@ -183,7 +193,8 @@ def _settings(config: str | None, options: dict[str, Any]) -> "ValidateSettings"
         ignores.setdefault(pattern, []).extend(_codes(codes))
     if ignores:
         values["per_file_ignores"] = ignores
-    settings = validate_settings_from(values)
+    names = {name: f"--{name.replace('_', '-')}" for name in values if options.get(name)}
+    settings = validate_settings_from(values, names=names)
     _check_codes("--select" if options["select"] else "select", settings.select)
     _check_codes("--ignore" if options["ignore"] else "ignore", settings.ignore)
     for ignored in settings.per_file_ignores.values():
@@ -247,11 +258,14 @@ def _show(report: "FoundReport", options: dict[str, Any]) -> None:
 
         lines = statistics_lines(report)
     elif options["output_format"] == "text":
-        from bboxqa.report.findings.as_text import text_lines
+        from bboxqa.report.findings.as_text import summary_lines, text_lines
 
         terminal = output is None and bool(sys.stdout and sys.stdout.isatty())
         colour = terminal and not environ.get("NO_COLOR")
-        lines = text_lines(report, colour=colour, options=_typed(options))
+        verbose = options["verbose"] or options["max_findings"] is not None
+        lines = text_lines(report, colour=colour, options=_typed(options), verbose=verbose)
+        if options["quiet"]:
+            lines = summary_lines(report)
     else:
         lines = view(FINDING_VIEWS, options["output_format"])(report)
     if output is None:

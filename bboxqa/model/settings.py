@@ -143,7 +143,9 @@ def settings_from(
     return settings
 
 
-def validate_settings_from(values: Mapping[str, Any], where: str = "") -> ValidateSettings:
+def validate_settings_from(
+    values: Mapping[str, Any], where: str = "", names: Mapping[str, str] | None = None
+) -> ValidateSettings:
     """Return checked settings of `validate`; the others keep their defaults.
 
     Parameters and errors are as those of `settings_from`.
@@ -153,7 +155,7 @@ def validate_settings_from(values: Mapping[str, Any], where: str = "") -> Valida
     >>> validate_settings_from({"select": ["B", "P005"]}).select
     ('B', 'P005')
     """
-    shown = setting_names(where, {})
+    shown = setting_names(where, names or {})
     values = {key: _plain(value) for key, value in values.items()}
     settings = _converted(values, ValidateSettings, shown)
     for name, low, high in _RANGES:

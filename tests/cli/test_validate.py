@@ -49,6 +49,38 @@ def test_what_is_found_is_told_with_its_place_and_the_next_step(export):
     assert f"Next: bboxqa validate {export} --fix" in result.stdout
 
 
+def test_the_text_is_as_long_as_wanted(export):
+    plain, verbose = run("validate", export).stdout, run("validate", export, "--verbose").stdout
+    assert '{"id": 8, ' not in plain
+    assert '    {"id": 8, ' in verbose
+    assert run("validate", export, "--max-findings", 10).stdout == verbose
+    quiet = run("validate", export, "-q")
+    assert (quiet.returncode, quiet.stdout) == (1, f"{plain.splitlines()[-3]}\n")
+    assert quiet.stdout.startswith("1 error, ")
+
+
+def test_only_findings_of_a_severity_are_listed(export):
+    whole = run("validate", export)
+    result = run("validate", export, "--min-severity", "error")
+    assert "B001 error" in result.stdout
+    assert "warning:" not in result.stdout
+    assert whole.stdout.splitlines()[-3] in result.stdout
+    listed = run("validate", export, "--min-severity", "error", "--format", "json")
+    assert set(found(listed)) == {"B001"}
+
+
+def test_what_follows_from_a_finding_is_listed_on_demand(export):
+    document = json.loads(export.read_bytes())
+    document["annotations"][7]["area"] = 0
+    export.write_bytes(text(document))
+    assert "Not listed, as it follows from this: B011 (1)" in run("validate", export).stdout
+    result = run("validate", export, "--format", "json")
+    assert json.loads(result.stdout)["hidden"] == {"B001": {"B011": 1}}
+    shown = run("validate", export, "--show-consequences", "--format", "json")
+    assert json.loads(shown.stdout)["hidden"] == {}
+    assert found(shown)["B011"] == found(result)["B011"] + 1
+
+
 def test_the_least_severity_that_fails(export):
     def code(*more):
         return run("validate", export, *more).returncode
@@ -92,6 +124,12 @@ def test_select_ignore_and_ignores_of_files(export):
         (["{}", "--select", "M001"], "Rules about images on disk need --images"),
         (["{}", "--statistics", "--output-format", "json"], "--statistics is a table of its own"),
         (["{}", "--diff", "--output", "x"], "--diff prints only changes"),
+        (["{}", "-q", "--verbose"], "give either --quiet or --verbose"),
+        (["{}", "-q", "--format", "json"], "--quiet and --verbose are about text"),
+        (
+            ["{}", "--min-severity", "error", "--fail-on", "warning"],
+            "--min-severity 'error' hides findings that --fail-on 'warning' fails on",
+        ),
         (["{}", "--fix", "--baseline", "x"], "a baseline is of the file, not of its fixed copy"),
     ],
 )

@@ -1,8 +1,10 @@
 """Findings for people: text, concise and statistics."""
 
 import re
+from dataclasses import replace
 
-from support.reports import finding, report
+import pytest
+from support.reports import RULES, finding, report
 
 from bboxqa.model.findings import Severity
 from bboxqa.report.findings.as_text import text_lines
@@ -11,7 +13,11 @@ from bboxqa.report.registry import FINDING_VIEWS, view
 
 
 def lines_of(*args, **more):
-    return list(text_lines(report(*args, **more)))
+    return list(text_lines(report(*args, **more), verbose=True))
+
+
+def brief_lines_of(*args, hidden=None, **more):
+    return list(text_lines(replace(report(*args, **more), hidden=hidden or {})))
 
 
 def test_each_file_has_a_line():
@@ -93,9 +99,63 @@ def test_nothing_found_is_said():
 
 def test_colour_changes_nothing_but_colour():
     found = report(finding(), finding("B004", fix="safe"))
-    coloured = list(text_lines(found, colour=True))
+    coloured = list(text_lines(found, colour=True, verbose=True))
     assert "\x1b[1;31mB001\x1b[0m" in "".join(coloured)
-    assert [re.sub(r"\x1b\[[\d;]*m", "", line) for line in coloured] == list(text_lines(found))
+    assert [re.sub(r"\x1b\[[\d;]*m", "", line) for line in coloured] == list(
+        text_lines(found, verbose=True)
+    )
+
+
+def test_without_verbose_a_rule_has_three_places_and_infos_share_a_line():
+    wrong = [finding(row=row) for row in range(5)]
+    lines = brief_lines_of(*wrong, finding("B004"), finding("B004", row=1), unlisted={"B001": 10})
+    start = lines.index("B001 error: box without area (15)")
+    assert lines[start + 1 : start + 8] == [
+        "  Losses become NaN.",
+        "  export.json:1:7  annotation 1 (image 5): bbox width is 0; expected more than 0",
+        "  export.json:2:7  annotation 2 (image 5): bbox width is 0; expected more than 0",
+        "  export.json:3:7  annotation 3 (image 5): bbox width is 0; expected more than 0",
+        "  … and 12 more; --verbose lists them",
+        "",
+        "Info: B004 (2); --verbose lists them",
+    ]
+
+
+def test_what_a_cause_hides_is_said():
+    lines = brief_lines_of(finding(), hidden={"B001": {"B011": 1204, "C002": 1}})
+    assert (
+        "  Not listed, as it follows from this: B011 (1,204), C002 (1); "
+        "--show-consequences lists it" in lines
+    )
+
+
+def test_infos_are_shown_where_there_is_nothing_worse():
+    lines = brief_lines_of(finding("B004"))
+    assert "B004 info: box over the edge (1)" in lines
+    assert not [line for line in lines if line.startswith("Info")]
+
+
+def rows_of_a_screen(lines):
+    return sum(max(1, -(-len(line) // 120)) for line in lines)
+
+
+@pytest.mark.parametrize("n_rules", [1, 4, 12, 30, 90])
+@pytest.mark.parametrize("n_files", [1, 40])
+def test_any_report_fits_on_a_screen(n_rules, n_files):
+    codes = [f"X{number:03}" for number in range(n_rules)]
+    found = report(
+        *(replace(finding(row=row, message="x" * 300), code=code)
+          for code in codes for row in range(9)),
+        files=[f"{number}.json" for number in range(n_files)],
+    )  # fmt: skip
+    rules = {code: replace(RULES["B001"], code=code) for code in codes}
+    lines = list(text_lines(replace(found, rules=rules)))
+    assert rows_of_a_screen(lines) <= 44
+    shown = [line[:4] for line in lines if re.match(r"X\d{3} error", line)]
+    assert shown == codes[: len(shown)]
+    rest = [line for line in lines if "more rule" in line]
+    assert len(shown) == n_rules or f"… and {n_rules - len(shown)} more rules: " in rest[0]
+    assert "… and 35 more files" in lines or n_files == 1
 
 
 def test_ids_as_the_file_writes_them():

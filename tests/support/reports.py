@@ -2,7 +2,7 @@
 
 from bboxqa.model.findings import FileReport, Finding, FoundReport, RuleText, Severity, Spot
 
-__all__ = ["HOSTILE", "finding", "report"]
+__all__ = ["HOSTILE", "RULES", "finding", "report"]
 
 HOSTILE = 'evil\x1b[31m\n<b>"&\u2028\ud800,:%name\x00.json'
 

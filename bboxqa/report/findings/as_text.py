@@ -18,6 +18,13 @@ from bboxqa.report.findings.phrases import (
 _WIDTH = 80
 _EXCERPT = 100
 _EXAMPLES = 3
+# What is written unless all is wanted: rows of a terminal and their width, files, places of
+# a rule, and codes of further rules.
+_SCREEN = 40
+_COLUMNS = 120
+_FILES = 5
+_PLACES = 3
+_CODES = 10
 _MARKS = {None: "", "safe": "[*] ", "unsafe": "[?] "}
 _BOLD, _DIM = "1", "2"
 _COLOURS = {Severity.ERROR: "31", Severity.WARNING: "33", Severity.INFO: "36"}
@@ -33,7 +40,9 @@ class _Painter:
         return f"\x1b[{';'.join(codes)}m{text}\x1b[0m" if self._colour and text else text
 
 
-def text_lines(report: FoundReport, *, colour: bool = False, options: str = "") -> Iterator[str]:
+def text_lines(
+    report: FoundReport, *, colour: bool = False, options: str = "", verbose: bool = False
+) -> Iterator[str]:
     """Yield the files, what each rule found and what that breaks, and the next command to type.
 
     Parameters
@@ -43,25 +52,109 @@ def text_lines(report: FoundReport, *, colour: bool = False, options: str = "") 
         Whether to write ANSI codes.
     options : str
         Options that the user typed and that the next command needs, too.
+    verbose : bool
+        Whether to write everything that is listed, rather than what fits on a screen.
     """
-    paint = _Painter(colour=colour)
-    yield from (_file(file, paint) for file in report.files)
+    paint, found = _Painter(colour=colour), groups(report)
+    end = [*summary_lines(report, paint), *_fixable(report), *_next(report, found, options)]
+    if verbose:
+        yield from (_file(file, paint) for file in report.files)
+        yield from _habits(report, paint)
+        for group in found:
+            yield ""
+            yield from _group(group, paint)
+    else:
+        head = [_file(file, paint) for file in report.files[:_FILES]]
+        if more := len(report.files) - len(head):
+            head.append(f"… and {count(more, 'more file')}")
+        yield from head
+        yield from _fitted(report, found, _SCREEN - len(head) - len(end) - 1, paint)
+    yield ""
+    yield from end
+
+
+def summary_lines(report: FoundReport, paint: _Painter | None = None) -> Iterator[str]:
+    """Yield how much was found, in one line."""
+    n_rules, n_files = count(len(report.rules), "rule"), count(len(report.files), "file")
+    if not any(report.severities.values()):
+        yield f"Nothing found: {n_rules}, {n_files}"
+    else:
+        yield (paint or _Painter(colour=False))(severity_counts(report), _BOLD)
+
+
+def _habits(report: FoundReport, paint: _Painter) -> Iterator[str]:
     for habits in dict.fromkeys(file.habits for file in report.files if file.habits):
         for line in wrap(habits, _WIDTH, initial_indent="  ", subsequent_indent="  "):
             yield paint(line, _DIM)
-    found = groups(report)
-    for group in found:
+
+
+def _fitted(
+    report: FoundReport, found: Sequence[Group], room: int, paint: _Painter
+) -> Iterator[str]:
+    """Yield as much of what each rule found as fits into some rows, the most of the worst.
+
+    A rule has what it breaks and some places, or one place, or its title only. Infos share a line,
+    unless there is nothing else.
+    """
+    plain, n_shown = _Painter(colour=False), 0
+    shown = [group for group in found if group.severity is not Severity.INFO] or found
+    infos = found[len(shown) :]
+    room -= 2 if infos else 0
+    for group in shown:
+        n_left = len(shown) - n_shown - 1
+        # The others need at least a line each, below a blank one.
+        free = room - n_left - (n_left > 0)
+        for n_places in (_PLACES, 1):
+            n_rows = 1 + sum(map(_n_rows, _brief(report, group, n_places, plain)))
+            if n_rows <= free:
+                break
+        else:
+            break
         yield ""
-        yield from _group(group, paint)
-    yield ""
-    if not found:
-        yield (
-            f"Nothing found: {count(len(report.rules), 'rule')}, {count(len(report.files), 'file')}"
-        )
-        return
-    yield paint(severity_counts(report), _BOLD)
-    yield from _fixable(report)
-    yield from _next(report, found, options)
+        yield from _brief(report, group, n_places, paint)
+        room, n_shown = room - n_rows, n_shown + 1
+    yield from _titles(shown[n_shown:], room - 1, paint)
+    if infos:
+        yield ""
+        yield f"Info: {_numbers(infos)}; --verbose lists them"
+
+
+def _titles(found: Sequence[Group], room: int, paint: _Painter) -> Iterator[str]:
+    """Yield a line for each of some rules, the last line for all that do not fit."""
+    if found:
+        yield ""
+    most = len(found) if len(found) <= room else max(room - 1, 0)
+    for group in found[:most]:
+        yield _title(group, paint)
+    if rest := found[most:]:
+        cut = ", …" if len(rest) > _CODES else ""
+        yield f"… and {count(len(rest), 'more rule')}: {_numbers(rest[:_CODES])}{cut}"
+
+
+def _n_rows(line: str) -> int:
+    """Return how many rows of a terminal a line takes."""
+    return max(1, -(-len(line) // _COLUMNS))
+
+
+def _brief(report: FoundReport, group: Group, n_places: int, paint: _Painter) -> Iterator[str]:
+    """Yield what one rule found, with its first places, and what it breaks if there are several."""
+    yield _title(group, paint)
+    if n_places > 1:
+        yield from _breaks(group, paint)
+    listed = group.listed[:n_places]
+    for finding in listed:
+        yield _line(finding, group, paint)
+    if more := group.total - len(listed):
+        yield f"  … and {more:,} more; --verbose lists them"
+    if hidden := report.hidden.get(group.rule.code):
+        numbers = ", ".join(f"{code} ({n:,})" for code, n in hidden.items())
+        yield f"  Not listed, as it follows from this: {numbers}; --show-consequences lists it"
+
+
+def _numbers(found: Sequence[Group]) -> str:
+    return ", ".join(
+        group.rule.code + (f" ({group.total:,})" if group.total > 1 else "") for group in found
+    )
 
 
 def _file(file: FileReport, paint: _Painter) -> str:
@@ -74,17 +167,30 @@ def _file(file: FileReport, paint: _Painter) -> str:
     )
 
 
-def _group(group: Group, paint: _Painter) -> Iterator[str]:
+def _title(group: Group, paint: _Painter) -> str:
     rule = group.rule
     code = paint(rule.code, _BOLD, _COLOURS[group.severity])
     severity = paint(group.severity, _COLOURS[group.severity])
-    yield f"{code} {severity}: {rule.title} ({group.total:,})"
-    for line in wrap(rule.breaks, _WIDTH, initial_indent="  ", subsequent_indent="  "):
+    return f"{code} {severity}: {rule.title} ({group.total:,})"
+
+
+def _breaks(group: Group, paint: _Painter) -> Iterator[str]:
+    for line in wrap(group.rule.breaks, _WIDTH, initial_indent="  ", subsequent_indent="  "):
         yield paint(line, _DIM)
+
+
+def _line(finding: Finding, group: Group, paint: _Painter) -> str:
+    other = "" if finding.severity is group.severity else f"{finding.severity}: "
+    mark = _MARKS[finding.fix]
+    return f"  {place(finding)}  {paint(mark, _BOLD)}{other}{content(finding)}"
+
+
+def _group(group: Group, paint: _Painter) -> Iterator[str]:
+    """Yield what one rule found, all that is listed."""
+    yield _title(group, paint)
+    yield from _breaks(group, paint)
     for number, finding in enumerate(group.listed):
-        other = "" if finding.severity is group.severity else f"{finding.severity}: "
-        mark = _MARKS[finding.fix]
-        yield f"  {place(finding)}  {paint(mark, _BOLD)}{other}{content(finding)}"
+        yield _line(finding, group, paint)
         below = _below(finding, first=number == 0)
         if below:
             yield "    " + paint(below, _DIM)
@@ -122,6 +228,8 @@ def _with_fix(report: FoundReport, fix: str) -> list[Finding]:
 def _next(report: FoundReport, found: Sequence[Group], options: str) -> Iterator[str]:
     """Yield the command that is most useful now."""
     safe, unsafe = _with_fix(report, "safe"), _with_fix(report, "unsafe")
+    if not found:
+        return
     if safe:
         yield f"Next: bboxqa validate {_names(safe)}{options} --fix"
     elif unsafe:
