@@ -301,7 +301,10 @@ def test_the_command_line_goes_over_the_settings_of_a_project(run, root):
 
 def test_splits_are_not_annotators(run, root):
     for split in ("train", "valid"):
-        write(root / "splits" / split / "x.json", two_annotators())
+        part = two_annotators()
+        for record in part["images"]:
+            record["file_name"] = f"{split}-{record['file_name']}"
+        write(root / "splits" / split / "x.json", part)
     _, _, err = run("root")
     (line,) = [line for line in err if " splits: " in line]
     assert "measured" in line
