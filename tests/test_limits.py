@@ -5,11 +5,13 @@
 
 import json
 import os
+import resource
 import subprocess
 import sys
 from random import Random
 
 import pytest
+from support.rings import slanted_comb
 
 SECONDS, BYTES = 10, 1 << 30
 SEEDS = int(os.environ.get("BBOXQA_FUZZ", "2"))
@@ -89,6 +91,72 @@ def random_document(seed):
     return document(result, values.choice([1, 2, 500]))
 
 
+def combs(n, n_vertices):
+    ring = slanted_comb(n_vertices).ravel()
+    return document([annotation("ab"[i % 2], [0, 0, 640, 480], ring) for i in range(n)])
+
+
+def with_list(name, records):
+    """Return the text of a document with the text of some records in one of its lists."""
+    lists = {"images": "", "categories": "", "annotations": "", name: records}
+    return "{" + ", ".join(f'"{key}": [{value}]' for key, value in lists.items()) + "}"
+
+
+def lists_repeated():
+    return '{"annotations": [], "categories": [], ' + '"images": [{}], ' * 50_000 + '"a": 1}'
+
+
+def keys_at_the_top():
+    return with_list("images", "")[:-1] + "".join(f', "a{i}": 1' for i in range(70_000)) + "}"
+
+
+def keys_repeated_in_pairs():
+    pairs = "".join(f'"a{i}": 1, "a{i}": 2, ' for i in range(35_000))
+    return with_list("annotations", "{" + pairs + '"id": 1}')
+
+
+def control_characters():
+    return with_list("annotations", '{"id": "\t"}, ' * 60_000 + "{}")
+
+
+def categories_of_one_name():
+    return with_list("categories", ", ".join(f'{{"id": {i}, "name": "a"}}' for i in range(35_000)))
+
+
+def boxes_of_one_annotator():
+    values = Random(2)
+    boxes = ([values.randint(0, 30), values.randint(0, 30), 300, 300] for _ in range(16_000))
+    records = (f'{{"image_id": 1, "category_id": 1, "bbox": {box}}}' for box in boxes)
+    image = '{"id": 1, "file_name": "a.jpg", "width": 640, "height": 480}'
+    return with_list("annotations", ",".join(records)).replace("[]", f"[{image}]", 1)
+
+
+PIECES = [
+    "{", "}", "[", "]", ",", ":", '"', '"a"', '"id": 1', '"bbox": [1, 2, 3, 4]', '"name": "a"',
+    '"segmentation": [[1, 2, 3, 4, 5, 6]]', '{"id": 1}', "{}", "[]", "null", "NaN", "1e999", "-1",
+    "9" * 30, "\\", "\\u0000", "\t", "\n", "/*", "\x00", "é", "'", " ",
+]  # fmt: skip
+
+
+def random_text(seed):
+    """Return a document in which random pieces of json are repeated very often."""
+    values = Random(seed)
+    piece = "".join(values.choice(PIECES) for _ in range(values.randint(1, 4)))
+    piece += values.choice(["", ",", ", "])
+    repeated = piece * (values.choice([30_000, 900_000]) // len(piece.encode()))
+    name = values.choice(["images", "annotations", "categories"])
+    return values.choice(
+        [
+            with_list(name, repeated),
+            with_list(name, "{" + repeated + '"a": 1}'),
+            with_list(name, '{"id": 1, "bbox": [' + repeated + "1]}"),
+            with_list(name, '{"id": "' + repeated + '"}'),
+            with_list(name, "")[:-1] + ", " + repeated + '"a": 1}',
+            repeated,
+        ]
+    )
+
+
 HOSTILE = {
     "identical boxes": identical_boxes,
     "boxes that overlap": boxes_that_overlap,
@@ -97,16 +165,32 @@ HOSTILE = {
     "a ring of 20,000 random points": lambda: one_scribble(20_000),
     "a line back and forth": a_line_back_and_forth,
     "150 rings of 30 random points": many_scribbles,
+    "2 combs of 20,000 points": lambda: combs(2, 20_000),
+    "40 combs of 1,400 points": lambda: combs(40, 1_400),
+    "a list 50,000 times": lists_repeated,
+    "70,000 keys": keys_at_the_top,
+    "35,000 keys twice": keys_repeated_in_pairs,
+    "60,000 control characters": control_characters,
+    "35,000 categories of one name": categories_of_one_name,
+    "16,000 boxes of one annotator": boxes_of_one_annotator,
 }
+
+
+def limited():
+    """End this process before it keeps the machine busy."""
+    resource.setrlimit(resource.RLIMIT_CPU, (3 * SECONDS, 3 * SECONDS + 1))
+    resource.setrlimit(resource.RLIMIT_DATA, (3 * BYTES, 3 * BYTES))
 
 
 def check(folder, content, *arguments):
     path = folder / "a.json"
-    text = json.dumps(content)
-    assert len(text) < 1_000_000
+    text = content if isinstance(content, str) else json.dumps(content)
+    assert len(text.encode()) < 1_000_000
     path.write_text(text)
     command = [sys.executable, "-c", MEASURED, arguments[0], str(path), *arguments[1:]]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    done = subprocess.run(
+        command, capture_output=True, text=True, timeout=300, check=False, preexec_fn=limited
+    )
     assert done.returncode in {0, 1, 2}, done.stderr[-2000:]
     assert "Traceback" not in done.stderr
     seconds, n_bytes = map(float, done.stderr.split()[-2:])
@@ -123,7 +207,7 @@ def test_small_hostile_files_are_validated_quickly(name, tmp_path):
 def test_small_hostile_files_are_measured_quickly(name, tmp_path):
     content = HOSTILE[name]()
     check(tmp_path, content, "agree")
-    if "segmentation" in content["annotations"][0]:
+    if "segmentation" in json.dumps(content):
         check(tmp_path, content, "agree", "--similarity", "polygon")
 
 
@@ -133,3 +217,10 @@ def test_random_files_are_read_quickly(seed, tmp_path):
     check(tmp_path, content, "validate")
     check(tmp_path, content, "agree")
     check(tmp_path, content, "agree", "--similarity", "polygon")
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_repeated_pieces_of_json_are_read_quickly(seed, tmp_path):
+    content = random_text(seed)
+    check(tmp_path, content, "validate")
+    check(tmp_path, content, "agree")

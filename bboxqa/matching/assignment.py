@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, IndexArray, run_starts
+from bboxqa.core.arrays import BoolArray, IndexArray, compact, run_starts
 
 # For components of so few pairs, trying all matchings is faster than a solver.
 _FEW = 6
@@ -25,7 +25,8 @@ def connected_components(left: IndexArray, right: IndexArray) -> IndexArray:
     >>> connected_components(np.array([0, 1, 5]), np.array([3, 3, 6]))
     array([0, 0, 5])
     """
-    nodes, ends = np.unique(np.concatenate([left, right]), return_inverse=True)
+    both = np.concatenate([left, right])
+    nodes, ends = compact(both, int(both.max(initial=-1)) + 1)
     a, b = ends[: len(left)], ends[len(left) :]
     label = np.arange(len(nodes))
     while True:

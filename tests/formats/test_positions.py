@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from bboxqa.core.json_values import pointer_to
 from bboxqa.formats import windows
-from bboxqa.formats.document import positions
+from bboxqa.formats.document import chunk, positions
 from bboxqa.formats.document.positions import Locator, spots
 from bboxqa.formats.document.tolerant import read_bytes
 from bboxqa.model.findings import Spot
@@ -61,6 +61,7 @@ RECORDS = {
 def test_records_are_found_in_any_order_and_any_window(window, indent, records, monkeypatch):
     monkeypatch.setattr(windows, "WINDOW", window)
     monkeypatch.setattr(positions, "_SIZE", window)
+    monkeypatch.setattr(chunk, "_FIRST_CHUNK", window)
     document = {"annotations": records, "images": records}
     text = json.dumps(document, ensure_ascii=False, indent=indent).encode()
     locator = Locator(read_bytes(text, "a"))

@@ -13,6 +13,7 @@ from bboxqa.core import parallel
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats import windows
 from bboxqa.formats.annotations.records import id_number
+from bboxqa.formats.document import chunk
 from bboxqa.formats.document.annotation_columns import Form, Kind
 from bboxqa.formats.document.builder import AnnotationsBuilder
 from bboxqa.formats.document.positions import Locator
@@ -108,6 +109,7 @@ def test_windows_change_nothing(window, indent, monkeypatch):
     text = json.dumps(document(records), indent=indent, ensure_ascii=False)
     whole = read(text)
     monkeypatch.setattr(windows, "WINDOW", window)
+    monkeypatch.setattr(chunk, "_FIRST_CHUNK", window)
     cut = read(text)
     assert len(cut.annotations) == len(records)
     for name in ("id", "image_id", "record", "form"):
@@ -120,6 +122,7 @@ def test_windows_change_nothing(window, indent, monkeypatch):
 @pytest.mark.parametrize("window", [1, 50, 1 << 20])
 def test_repeated_keys_are_found_in_every_window(window, monkeypatch):
     monkeypatch.setattr(windows, "WINDOW", window)
+    monkeypatch.setattr(chunk, "_FIRST_CHUNK", window)
     records = ", ".join('{"id": 1, "x": 2, "x": 3}' if n % 7 == 0 else "{}" for n in range(30))
     repeated = read(f'{{"annotations": [{records}]}}').repeated
     assert repeated == [(f"/annotations/{n}", "x") for n in range(0, 30, 7)]
@@ -286,6 +289,7 @@ def mixed(n, extra):
 def test_a_second_process_changes_nothing(text, window, monkeypatch):
     whole = read(text)
     monkeypatch.setattr(windows, "WINDOW", window)
+    monkeypatch.setattr(chunk, "_FIRST_CHUNK", window)
     monkeypatch.setattr(windows, "LONG", 0)
     monkeypatch.setattr(parallel, "cores", lambda: 2)
     cut = read(text)

@@ -12,6 +12,7 @@ from bboxqa.geometry import candidates
 from bboxqa.geometry.candidates import candidate_pairs
 from bboxqa.geometry.kernels.boxes import bbox_centroid, bbox_giou, corners
 from bboxqa.geometry.kernels.rasters import burn, draw_inclusive
+from bboxqa.geometry.similarities import polygon
 from bboxqa.geometry.similarities.registry import names
 
 SIZE = (48, 50)
@@ -243,6 +244,23 @@ def test_counts():
     counts = candidate_pairs(data, "polygon", 0.5)[1]
     assert (counts["flat"], counts["short"]) == (1, 1)
     assert counts["repaired"] >= 1
+
+
+def test_images_of_too_many_edges_are_compared_in_pixels(monkeypatch):
+    data = dataset(*made(5), size=SIZE)
+    exact, counts = candidate_pairs(data, "polygon", 0.01)
+    monkeypatch.setattr(polygon, "_MOST_EDGE_PAIRS", 0)
+    in_pixels, counts_in_pixels = candidate_pairs(data, "polygon", 0.01)
+    assert counts["tangled"] == 0
+    assert counts_in_pixels["tangled"] > 0
+    one, other = (
+        dict(zip(zip(found.left.tolist(), found.right.tolist(), strict=True), found.similarity,
+                 strict=True))
+        for found in (exact, in_pixels)
+    )  # fmt: skip
+    shared = one.keys() & other.keys()
+    assert len(shared) > 5
+    assert [one[pair] for pair in shared] == pytest.approx([other[p] for p in shared], abs=0.02)
 
 
 def test_a_hair_below_the_threshold_still_counts():

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, IndexArray, frozen_arrays, rows, sum_by
+from bboxqa.core.arrays import BoolArray, IndexArray, find, frozen_arrays, rows
 from bboxqa.model.reliability import Cell, ReliabilityData
 
 
@@ -73,22 +73,24 @@ class _Tally:
         self._counts: IndexArray = np.zeros(0, np.int64)
 
     def add(self, keys: IndexArray, counts: IndexArray | None = None) -> None:
-        """Add keys that occur once each, or as often as `counts` says."""
+        """Add keys; or different ones, sorted, that occur as often as `counts` says."""
         new = keys
         if counts is None:
             new, counts = np.unique(keys, return_counts=True)
-        all_keys = np.concatenate([self._keys, new])
-        self._keys, place = np.unique(all_keys, return_inverse=True)
-        amount = np.concatenate([self._counts, counts])
-        self._counts = sum_by(place, amount, len(self._keys)).astype(np.int64)
+        known = find(self._keys, new)
+        self._counts[known[known >= 0]] += counts[known >= 0]
+        new, counts = new[known < 0], counts[known < 0]
+        place = np.searchsorted(self._keys, new)
+        self._keys = np.insert(self._keys, place, new)
+        self._counts = np.insert(self._counts, place, counts)
 
     def done(self) -> tuple[IndexArray, IndexArray]:
         """Return the keys, sorted, and their counts."""
         return self._keys, self._counts
 
 
-# Pairs of cells yielded at a time.
-_CHUNK = 1 << 22
+# Pairs of cells yielded at a time; tables of them take hundreds of bytes per pair.
+_CHUNK = 1 << 19
 
 
 def cell_pairs(

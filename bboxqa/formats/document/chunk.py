@@ -5,13 +5,14 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-from bboxqa.formats import windows
 from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.windows import Text
 
 AGAIN = object()
 """Returned where a value may continue after the end of a chunk."""
 
+# Most values are short; decoding much more than one takes longer than reading it.
+_FIRST_CHUNK, _GROWTH = 1 << 10, 8
 # An error within so many characters of the end may be due to the end of the chunk.
 _NEAR = 64
 
@@ -30,7 +31,8 @@ class ValueReader:
 
     def __init__(self, out: RawDocument) -> None:
         self._out = out
-        self._repeated: list[str] = []
+        self._repeated: dict[str, None] = {}
+        self._has_controls = False
         hooks: dict[str, Any] = {"object_pairs_hook": self._object, "parse_constant": float}
         self._strict = json.JSONDecoder(**hooks)
         self._loose = json.JSONDecoder(strict=False, **hooks)
@@ -52,13 +54,13 @@ class ValueReader:
         raise AssertionError
 
     def chunks(self, place: int) -> "Iterator[Chunk]":
-        """Yield chunks of the text from a place on, each twice as long as the one before."""
-        size = 2 * windows.WINDOW
+        """Yield chunks of the text from a place on, each longer than the one before."""
+        size = _FIRST_CHUNK
         while True:
             chunk = Chunk(self._out.text, place, size, self._out)
             yield chunk
             self._repeated.clear()
-            place, size = chunk.place, 2 * size
+            place, size = chunk.place, _GROWTH * size
 
     def note(self, value: Any, pointer: str) -> None:
         """Record the repeated keys and infinite numbers of a value that was just decoded."""
@@ -71,23 +73,29 @@ class ValueReader:
 
         Control characters in its strings are recorded.
         """
+        if not self._has_controls:
+            try:
+                return self._strict.raw_decode(text, start)
+            except json.JSONDecodeError as error:
+                if not error.msg.startswith("Invalid control character"):
+                    raise
+            self._has_controls = True
+            self._repeated.clear()
+        value, end = self._loose.raw_decode(text, start)
         try:
-            return self._strict.raw_decode(text, start)
-        except json.JSONDecodeError as error:
-            if not error.msg.startswith("Invalid control character"):
-                raise
-        self._repeated.clear()
-        result = self._loose.raw_decode(text, start)
-        self._out.broken.append((offset, "a control character in a text"))
-        return result
+            # An error counts the lines of its text, so that it is raised in a short one.
+            self._strict.raw_decode(text[start:end])
+        except json.JSONDecodeError:
+            self._out.broken.append((offset, "a control character in a text"))
+        return value, end
 
     def _object(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         result = dict(pairs)
         if len(result) < len(pairs):
             seen: set[str] = set()
             for key, _ in pairs:
-                if key in seen and key not in self._repeated:
-                    self._repeated.append(key)
+                if key in seen:
+                    self._repeated[key] = None
                 seen.add(key)
         return result
 

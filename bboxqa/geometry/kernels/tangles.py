@@ -1,27 +1,40 @@
-"""Polygons that cross themselves too often to be repaired, compared in pixels."""
+"""Polygons that would take too long to compare exactly, compared in pixels."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, IntArray
+from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, IntArray, run_starts
 from bboxqa.geometry.kernels.edges import PreparedPolygons
 from bboxqa.model.outlines import Segmentations
 
-# Pixels on the longer side of the tangled polygons of an image.
-_SIDE = 512
+# Pixels on the longer side of the polygons of an image, and the fewest where there are many rings.
+_SIDE, _LEAST_SIDE = 512, 64
+# Rings that are drawn in full resolution; with more, pixels are larger.
+_RINGS = 256
 # Numbers per temporary array.
 _CHUNK = 1 << 20
 _BITS = np.array([byte.bit_count() for byte in range(256)], np.uint8)
 
 
-def tangle_iou(
-    segmentations: Segmentations, outlines: PreparedPolygons, image: IntArray
-) -> Callable[[IndexArray, IndexArray], FloatArray]:
-    """Return the IoU of pairs of polygons of one image of which one or both are tangled.
+@dataclass(frozen=True, slots=True)
+class _Grid:
+    """The pixels of one image: their left and top end, side, and numbers (width, height)."""
 
-    Each image has 512 pixels on the longer side of the bounds of its tangled polygons. The
-    intersection is in these bounds, so that areas of other polygons are exact.
+    origin: FloatArray
+    pixel: float
+    size: IndexArray
+
+
+def pixel_iou(
+    segmentations: Segmentations, outlines: PreparedPolygons, image: IntArray, drawn: BoolArray
+) -> Callable[[IndexArray, IndexArray], FloatArray]:
+    """Return the IoU of pairs of polygons of one image of which one or both are `drawn`.
+
+    Each image has 512 pixels on the longer side of the bounds of its drawn polygons, fewer where
+    they have many rings. The intersection is in these bounds; areas are exact, but those of tangled
+    polygons.
 
     Parameters
     ----------
@@ -31,48 +44,58 @@ def tangle_iou(
         The same.
     image : (N,) int32
         Sorted.
+    drawn : (N,) bool
 
     Returns
     -------
     callable
-        (left, right), each (P,) int64, → (P,) float64.
+        (left, right), each (P,) int64 and sorted by left, → (P,) float64.
     """
-    grids: dict[int, tuple[FloatArray, float, IndexArray]] = {}
-    drawn: dict[int, ByteArray] = {}
+    n_rings = segmentations.part_stop - segmentations.part_start
 
-    def grid(number: int) -> tuple[FloatArray, float, IndexArray]:
-        if number not in grids:
-            start, stop = np.searchsorted(image, [number, number + 1])
-            bounds = outlines.bounds[start:stop][outlines.tangled[start:stop]]
-            low, extent = bounds[:, :2].min(0), bounds[:, 2:].max(0) - bounds[:, :2].min(0)
-            pixel = max(float(extent.max()) / _SIDE, np.finfo(float).tiny)
-            grids[number] = low, pixel, np.ceil(extent / pixel).astype(np.int64)
-        return grids[number]
+    def grid_of(number: int) -> _Grid:
+        start, stop = np.searchsorted(image, [number, number + 1])
+        bounds = outlines.bounds[start:stop][drawn[start:stop]]
+        total = int(n_rings[start:stop][drawn[start:stop]].sum())
+        side = max(_SIDE * min(_RINGS / max(total, 1), 1.0) ** 0.5, _LEAST_SIDE)
+        low, extent = bounds[:, :2].min(0), bounds[:, 2:].max(0) - bounds[:, :2].min(0)
+        pixel = max(float(extent.max()) / side, np.finfo(float).tiny)
+        return _Grid(low, pixel, np.ceil(extent / pixel).astype(np.int64))
 
-    def pixels(place: int) -> ByteArray:
-        if place not in drawn:
-            origin, pixel, size = grid(int(image[place]))
-            canvas = np.zeros(size[::-1], np.bool_)
-            for ring in segmentations.rings(place):
-                canvas |= even_odd_pixels(ring, origin, pixel, size)
-            drawn[place] = np.packbits(canvas)
-        return drawn[place]
+    def pixels(place: int, grid: _Grid) -> ByteArray:
+        canvas = np.zeros(grid.size[::-1], np.bool_)
+        for ring in segmentations.rings(place):
+            canvas |= even_odd_pixels(ring, grid.origin, grid.pixel, grid.size)
+        return np.packbits(canvas)
 
-    def area(place: int) -> float:
-        if not outlines.tangled[place]:
-            return float(outlines.area[place])
-        return float(_BITS[pixels(place)].sum(dtype=np.int64) * grid(int(image[place]))[1] ** 2)
+    def of_image(left: IndexArray, right: IndexArray) -> FloatArray:
+        grid = grid_of(int(image[left[0]]))
+        nodes, ends = np.unique(np.concatenate([left, right]), return_inverse=True)
+        rasters = np.stack([pixels(place, grid) for place in nodes.tolist()])
+        in_pixels = _n_pixels(rasters) * grid.pixel**2
+        area = np.where(outlines.tangled[nodes], in_pixels, outlines.area[nodes])
+        a, b = ends[: len(left)], ends[len(left) :]
+        shared, step = np.zeros(len(left)), max(_CHUNK // max(rasters.shape[1], 1), 1)
+        for first in range(0, len(left), step):
+            part = slice(first, first + step)
+            shared[part] = _n_pixels(rasters[a[part]] & rasters[b[part]]) * grid.pixel**2
+        union = area[a] + area[b] - shared
+        iou = np.zeros(len(left))
+        np.divide(shared, union, out=iou, where=union > 0)
+        return np.minimum(iou, 1.0)
 
     def compare(left: IndexArray, right: IndexArray) -> FloatArray:
-        result = np.zeros(len(left))
-        for pair, (a, b) in enumerate(zip(left.tolist(), right.tolist(), strict=True)):
-            common = int(_BITS[pixels(a) & pixels(b)].sum(dtype=np.int64))
-            shared = common * grid(int(image[a]))[1] ** 2
-            union = area(a) + area(b) - shared
-            result[pair] = min(shared / union, 1.0) if union > 0 else 0.0
-        return result
+        starts = run_starts(image[left])
+        parts = zip(np.split(left, starts[1:]), np.split(right, starts[1:]), strict=True)
+        return np.concatenate([np.zeros(0), *(of_image(*part) for part in parts if len(part[0]))])
 
     return compare
+
+
+def _n_pixels(rasters: ByteArray) -> IndexArray:
+    """Return the number of pixels of each packed raster."""
+    counts: IndexArray = _BITS[rasters].sum(axis=1, dtype=np.int64)
+    return counts
 
 
 def even_odd_pixels(

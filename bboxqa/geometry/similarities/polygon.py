@@ -1,14 +1,15 @@
 """Similarity of polygons: the IoU of their areas, or of pixels where one is a mask or tangled."""
 
+from collections import Counter
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, sum_by
 from bboxqa.geometry.kernels import masks, polygons
-from bboxqa.geometry.kernels.edges import polygon_outlines
-from bboxqa.geometry.kernels.tangles import tangle_iou
+from bboxqa.geometry.kernels.edges import PreparedPolygons, polygon_outlines
+from bboxqa.geometry.kernels.tangles import pixel_iou
 from bboxqa.geometry.similarities.base import (
     ONE_PIXEL,
     Compare,
@@ -18,7 +19,10 @@ from bboxqa.geometry.similarities.base import (
     packed_outlines,
 )
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.outlines import SegmentationKind
+from bboxqa.model.outlines import SegmentationKind, Segmentations
+
+# Pairs of edges of the polygons of an image that are compared exactly, in a few seconds.
+_MOST_EDGE_PAIRS = 1 << 25
 
 
 def _polygon(dataset: Dataset, _: Options) -> Comparison:
@@ -30,13 +34,14 @@ def _polygon(dataset: Dataset, _: Options) -> Comparison:
     counts["flat"] = int(((outlines.area <= 0) & ~is_mask & ~outlines.tangled).sum())
     exact: Compare = partial(polygons.polygon_iou, outlines)
     limit: Compare = partial(polygons.polygon_iou_limit, outlines)
+    image = dataset.annotations.image
     if outlines.tangled.any():
-        in_pixels = tangle_iou(segmentation, outlines, dataset.annotations.image)
+        in_pixels = pixel_iou(segmentation, outlines, image, outlines.tangled)
         exact = _split(outlines.tangled, exact, in_pixels)
         limit = _split(outlines.tangled, limit, _one)
+    exact = _bounded(exact, segmentation, outlines, image, counts)
     if not is_mask.any():
         return Comparison(exact, outlines.bounds, limit, counts)
-    image = dataset.annotations.image
     drawn = np.flatnonzero(np.isin(image, image[is_mask]))
     size = dataset.image_size[image[drawn]].astype(np.int64)
     rles: list[dict[str, Any]] = [{} for _ in range(len(segmentation))]
@@ -50,6 +55,30 @@ def _polygon(dataset: Dataset, _: Options) -> Comparison:
         limit=_split(is_mask, limit, _one),
         counts=counts,
     )
+
+
+def _bounded(
+    exact: Compare,
+    segmentation: Segmentations,
+    outlines: PreparedPolygons,
+    image: IntArray,
+    counts: Counter[str],
+) -> Compare:
+    """Return a comparison in pixels of the images in which exact areas would take too long.
+
+    Their polygons are then counted as "tangled".
+    """
+
+    def compare(left: IndexArray, right: IndexArray) -> FloatArray:
+        work = sum_by(image[left], polygons.edge_pairs(outlines, left, right), int(image[-1]) + 1)
+        drawn = (work > _MOST_EDGE_PAIRS)[image]
+        if not drawn[left].any():
+            return exact(left, right)
+        nodes = np.unique(np.concatenate([left, right]))
+        counts["tangled"] += int((drawn & ~outlines.tangled)[nodes].sum())
+        return _split(drawn, exact, pixel_iou(segmentation, outlines, image, drawn))(left, right)
+
+    return compare
 
 
 def _one(left: IndexArray, _: IndexArray) -> FloatArray:

@@ -14,7 +14,7 @@ from bboxqa.geometry.kernels.boxes import bbox_iou, corners
 # Boxes per chunk, unless one group has more.
 _ROWS = 1 << 18
 # So many comparisons take a few seconds; only thousands of boxes in one place need more.
-_MAX_WORK = 200_000_000
+_MAX_WORK = 50_000_000
 # Coordinates are rounded: the search must not miss pairs exactly at the bound. It decides only
 # which pairs are compared; `geometry.candidates.TOLERANCE` decides which of them match.
 _SLACK = 1e-9
@@ -137,7 +137,7 @@ def overlapping(
     Yields
     ------
     Overlaps
-        After hundreds of millions of comparisons the search stops; every box has then been
+        After 50 million comparisons the search stops; every box has then been
         compared with its nearest neighbours, and groups with pairs left are unfinished.
 
     Examples
