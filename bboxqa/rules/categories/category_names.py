@@ -11,7 +11,7 @@ from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect
 from bboxqa.rules.base.rule import Defect, Hits, LazyEdits, Rule, hits
-from bboxqa.rules.categories.category_use import repeats, root_category, used_categories
+from bboxqa.rules.categories.category_use import repeats, root_category
 from bboxqa.rules.facts.document import Document
 
 
@@ -47,15 +47,14 @@ def _folded(name: str) -> str:
 def _nearly_repeated_name(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """C003: names that differ from another one only in case or blanks."""
     names, root = document.categories.texts("name"), root_category(document)
-    used = used_categories(document)
     groups: dict[str, list[int]] = {}
     for row, name in enumerate(names):
         if name and row != root:
             groups.setdefault(_folded(name), []).append(row)
     kept = np.full(len(names), -1, np.int64)
     for group in groups.values():
-        # The category that is kept must have annotations, or C004 might remove it.
-        kept[group] = next((row for row in group if used[row]), group[0])
+        # Files of one data set use other categories, but all of them have to keep the same one.
+        kept[group] = group[0]
     odd = [row for row, other in enumerate(kept) if other >= 0 and names[row] != names[other]]
 
     def describe(row: int) -> Defect:
@@ -144,7 +143,8 @@ RULES = (
             each with a part of the samples.""",
         explanation="""Two names differ only in upper and lower case, blanks, or the Unicode form of
             their letters, often because annotators type names. The unsafe fix moves the annotations
-            of one category to the other and removes it; where categories share an id, or ids are
+            of the later category to the first and removes it, which files of one data set all need;
+            where categories share an id, or ids are
             not whole numbers, fix that first.""",
         bad={"categories": [{"name": "cat"}, {"name": "Cat "}]},
         good={

@@ -92,9 +92,6 @@ def _unused(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         unused[root] = False
     rows = np.flatnonzero(unused)
 
-    def removal(row: int) -> tuple[Edit, ...]:
-        return (Edit(pointer_to("categories", row), "remove"),)
-
     def describe(row: int) -> Defect:
         name = categories.get(row, "name")
         return record_defect(
@@ -103,7 +100,6 @@ def _unused(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
             f"category {shortened(name)} has no annotations",
             found=name,
             expected="at least one annotation",
-            edits=removal(row),
         )
 
     def summary(some: IndexArray, share: str) -> str:
@@ -180,16 +176,15 @@ RULES = (
         breaks="""Trainers that count categories add an output that the model never learns; COCOeval
             has no AP for the class and leaves it out of the mean.""",
         explanation="""A category is listed, but no annotation has it. In one file of several this
-            can be right, since all files list the same categories. More than ten such categories
-            are one finding. The unsafe fix removes the category; keep it if another file of the
-            data set uses it.""",
+            is right, since all files of a data set list the same categories. Remove a category from
+            all of them or from none: otherwise classes have other numbers from file to file. More
+            than ten such categories are one finding.""",
         bad={"categories": [{}, {}]},
         good={
             "categories": [{}, {}],
             "annotations": [{}, {"category_id": 2, "bbox": [50, 10, 20, 30]}],
         },
         check=_unused,
-        fix="unsafe",
     ),
     Rule(
         code="C005",
