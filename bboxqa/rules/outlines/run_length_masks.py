@@ -12,7 +12,7 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect, row_edits, summary_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.slashed_masks import slashed_masks, with_backslashes
+from bboxqa.rules.facts.misread_masks import slashed_masks, with_backslashes
 
 
 def _not_crowd(row: int) -> tuple[Edit, ...]:
