@@ -91,6 +91,28 @@ def run_bounds(runs: IndexArray, height: int) -> tuple[float, float, float, floa
     )
 
 
+def transposed_runs(runs: IndexArray, height: int, width: int) -> IndexArray:
+    """Return the run lengths column by column of a mask whose run lengths go row by row.
+
+    Parameters
+    ----------
+    runs : (R,) int64
+        Lengths of runs in pixels, row by row, beginning with a run outside the mask.
+    height, width : int
+        Of the mask in pixels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> transposed_runs(np.array([1, 2, 3]), 2, 3)
+    array([2, 1, 1, 1, 1])
+    """
+    pixels = np.repeat(np.arange(len(runs)) % 2 == 1, runs).reshape(height, width).T.ravel()
+    stops = np.append(np.flatnonzero(pixels[1:] != pixels[:-1]) + 1, len(pixels))
+    columnwise: IndexArray = np.diff(stops, prepend=0)
+    return np.insert(columnwise, 0, 0) if pixels[0] else columnwise
+
+
 def compress_counts(runs: IndexArray, height: int, width: int) -> bytes:
     """Return COCO's compressed form of run lengths.
 

@@ -15,7 +15,13 @@ from bboxqa.rules.categories import category_maps, category_names, category_use
 from bboxqa.rules.collection import duplicates, statistics
 from bboxqa.rules.ids import id_types, identifiers, references
 from bboxqa.rules.images import image_files, image_names, image_sizes, image_splits
-from bboxqa.rules.outlines import keypoints, ring_forms, ring_geometry, run_length_masks
+from bboxqa.rules.outlines import (
+    keypoints,
+    mask_contents,
+    ring_forms,
+    ring_geometry,
+    run_length_masks,
+)
 from bboxqa.rules.panoptic import png_files, segments
 from bboxqa.rules.results import scores
 from bboxqa.rules.structure import annotation_fields, image_fields, json_text, top_level
@@ -25,7 +31,7 @@ _MODULES = (
     id_types, identifiers, references,
     image_files, image_names, image_sizes, image_splits,
     extents, image_edges, layouts, areas,
-    ring_forms, ring_geometry, run_length_masks, keypoints,
+    ring_forms, ring_geometry, run_length_masks, mask_contents, keypoints,
     category_maps, category_names, category_use,
     attendance, habits, naming,
     duplicates, statistics,

@@ -206,7 +206,7 @@ def test_rings_of_an_odd_length_keep_the_others_in_place():
         ({"size": [2, 2], "counts": [1, 3]}, 4, 3, ""),
         ({"size": [2, 2], "counts": "04"}, 4, 4, ""),
         ({"size": [2, 2], "counts": [1, -3]}, -1, -1, "counts has a run of -3; expected 0 or more"),
-        ({"size": [2, 2], "counts": "é"}, -1, -1, "counts cannot be read: "),
+        ({"size": [2, 2], "counts": "é"}, -1, -1, "counts is not valid: "),
         ({"size": [2, 2], "counts": 5}, -1, -1, "counts is 5; expected text, or a list"),
         ({"size": [2]}, -1, -1, "size is [2]; expected [height, width]"),
         ({"size": [10**9, 10**9], "counts": [4]}, 4, 0, "size is [1000000000, 1000000000]"),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support.validation import codes, findings
 
-from bboxqa.model.run_lengths import run_bounds
+from bboxqa.model.run_lengths import compress_counts, decode_counts, run_bounds, transposed_runs
 
 MASK = {"size": [80, 100], "counts": [810, 100, 7090]}
 RING = [[10, 10, 30, 10, 30, 40, 10, 40]]
@@ -47,7 +47,24 @@ def test_run_lengths_have_to_fill_the_mask():
 )  # fmt: skip
 def test_masks_that_cannot_be_read_are_found(mask):
     (found,) = findings(masks(mask), code="R002")
-    assert "expected" in found.message or "cannot be read" in found.message
+    assert "expected" in found.message or "pycocotools" in found.message
+
+
+@pytest.mark.parametrize(
+    ("counts", "defect"),
+    [
+        ("~~", "a character outside of '0' to 'o'"), ("P", "the last number is cut off"),
+        ("O5", "a run of negative length"),
+    ],
+)  # fmt: skip
+def test_what_pycocotools_does_with_invalid_counts_is_said(counts, defect):
+    rle = {"size": [80, 100], "counts": counts}
+    mask = pytest.importorskip("pycocotools.mask")
+    assert mask.area(rle) >= 0, "pycocotools noticed"
+    (found,) = findings(masks(rle), code="R002")
+    assert found.message == (
+        f"counts is not valid: {defect}; pycocotools does not notice, and takes another mask"
+    )
 
 
 def test_masks_that_are_all_crowds_become_objects():
@@ -139,3 +156,79 @@ def test_the_bounds_of_a_mask_are_those_of_its_pixels(seed):
     if len(rows):
         expected = (columns.min(), rows.min(), columns.max() + 1, rows.max() + 1)
     assert np.array_equal(run_bounds(runs, height), expected, equal_nan=True)
+
+
+def row_major(pixels, *, compressed=False):
+    """Return pixels as run lengths along the rows, as a mistaken exporter writes them."""
+    height, width = pixels.shape
+    changes = np.flatnonzero(np.diff(np.concatenate([[0], pixels.ravel(), [1 - pixels[-1, -1]]])))
+    runs = np.diff(np.append(changes, height * width), prepend=0)
+    runs = runs[: -1 if runs[-1] == 0 else None]
+    counts = compress_counts(runs, height, width).decode() if compressed else runs.tolist()
+    return {"size": [height, width], "counts": counts}
+
+
+def ellipse(height=80, width=100):
+    y, x = np.mgrid[:height, :width]
+    return ((x - 40.5) ** 2 / 300 + (y - 30.5) ** 2 / 100 < 1).astype(int)
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_masks_along_the_rows_are_one_finding_and_a_fix_that_their_boxes_prove(compressed):
+    pixels = ellipse()
+    drawn = {"segmentation": row_major(pixels, compressed=compressed), "area": int(pixels.sum())}
+    columns, rows = (np.flatnonzero(pixels.any(axis=axis)) for axis in (0, 1))
+    box = [columns[0], rows[0], len(columns), len(rows)]
+    drawn["bbox"] = [int(number) for number in box]
+    (found,) = findings({"annotations": [drawn, drawn]}, select=("B", "P", "R"))
+    assert found.code == "R007"
+    assert found.message == (
+        "2 of 2 masks fit their boxes if their run lengths go row by row, and do not as they are; "
+        "expected run lengths column by column"
+    )
+    counts = found.edits[0].value
+    runs = decode_counts(counts.encode()) if compressed else counts
+    assert np.array_equal(np.repeat(np.arange(len(runs)) % 2, runs), pixels.T.ravel())
+
+
+def test_a_box_that_fits_in_neither_order_proves_nothing():
+    pixels = ellipse()
+    drawn = {"segmentation": row_major(pixels), "area": int(pixels.sum()), "bbox": [0, 21, 100, 20]}
+    assert codes({"annotations": [drawn]}, select=("P", "R")) == {"P007"}
+    sound = {"segmentation": row_major(pixels.T), "area": int(pixels.sum())}
+    sound["segmentation"]["size"] = [100, 80]
+    assert "R007" not in codes({"annotations": [{**sound, "bbox": [50, 21, 12, 20]}]})
+
+
+def test_masks_of_square_images_may_have_transposed_boxes_and_are_not_changed():
+    pixels = ellipse(90, 90)
+    drawn = {"segmentation": row_major(pixels), "area": int(pixels.sum()), "bbox": [24, 21, 34, 20]}
+    content = {"images": [{"width": 90, "height": 90}], "annotations": [drawn]}
+    (found,) = findings(content, code="R007")
+    assert not found.edits
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({}, "mask has no pixels, but its bbox is 20 x 30 px and its area is 600 px²"),
+        ({"bbox": [10, 10, 0, 0], "area": 0}, "mask has no pixels"),
+        ({"bbox": None, "area": 7}, "mask has no pixels, but its area is 7 px²"),
+    ],
+)
+def test_an_empty_mask_is_found(fields, message):
+    content = {"annotations": [{"segmentation": {"size": [80, 100], "counts": [8000]}, **fields}]}
+    (found,) = findings(content, code="R008")
+    assert found.message == f"{message}; expected the pixels of the object"
+    assert codes(content, select=("B001", "B011", "P", "R")) == {"R008"}
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_transposed_runs_are_those_of_the_pixels(seed):
+    rng = np.random.default_rng(seed)
+    pixels = rng.integers(0, 2, rng.integers(1, 8, 2))
+    height, width = pixels.shape
+    runs = transposed_runs(np.array(row_major(pixels)["counts"]), height, width)
+    assert runs.sum() == pixels.size
+    assert np.array_equal(np.repeat(np.arange(len(runs)) % 2, runs), pixels.T.ravel())
+    assert (runs[1:] > 0).all()

@@ -204,6 +204,17 @@ def r006(document, rng):
     annotation.update(bbox=[x, y, 4, 44], area=4 * 44)
 
 
+def r007(document, rng):
+    annotation = one(document, rng)
+    x, y, width, height = annotation["bbox"]
+    runs, at = [], 0
+    for start in range(y * 640 + x, (y + height) * 640, 640):
+        runs += [start - at, width]
+        at = start + width
+    annotation["segmentation"] = {"size": [480, 640], "counts": [*runs, 640 * 480 - at]}
+    annotation["area"] = width * height
+
+
 def keypoints(document, rng):
     for record in document["categories"]:
         record.update(keypoints=["a", "b"], skeleton=[])
@@ -331,6 +342,8 @@ MUTATIONS = {
     "R004": update(one, {"iscrowd": 1}),
     "R005": r005,
     "R006": r006,
+    "R007": r007,
+    "R008": update(one, {"segmentation": {"size": [480, 640], "counts": [640 * 480]}}),
     "K001": keypoints,
     "C001": lambda d, rng: d["categories"][0].update(id=2),
     "C002": lambda d, rng: d["categories"][0].update(name="dog"),

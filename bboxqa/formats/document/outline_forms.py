@@ -78,4 +78,5 @@ def _runs(counts: str) -> tuple[list[int], str]:
     try:
         return decode_counts(counts.encode()).tolist(), ""
     except (ValueError, OverflowError) as error:
-        return [], f"counts cannot be read: {error}"
+        said = "pycocotools does not notice, and takes another mask"
+        return [], f"counts is not valid: {error}; {said}"

@@ -1,11 +1,13 @@
-"""Compressed masks whose backslashes were written as slashes."""
+"""Masks that programs misread: with slashes for backslashes, or written row by row."""
 
 from dataclasses import dataclass
 
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, IndexArray
-from bboxqa.model.run_lengths import decode_counts
+from bboxqa.geometry.kernels.boxes import corners
+from bboxqa.model.run_lengths import decode_counts, run_bounds
+from bboxqa.rules.facts.box_layout import in_other_layout
 from bboxqa.rules.facts.document import Document
 
 
@@ -52,3 +54,38 @@ def with_backslashes(counts: str) -> str:
     m:\k
     """
     return counts.replace("/", "\\")
+
+
+def row_major_masks(document: Document, tolerance: float) -> IndexArray:
+    """Return the annotations whose masks have their box row by row, but not column by column.
+
+    Parameters
+    ----------
+    document : Document
+    tolerance : float
+        Greatest distance of equal edges in pixels.
+
+    Returns
+    -------
+    (H,) int64
+    """
+    rles, bounds = document.annotations.rles, document.outline_bounds
+    box, found = corners(document.annotations.bbox), []
+    with np.errstate(invalid="ignore"):
+        off = (np.abs(box - bounds) > tolerance).any(axis=1)
+    off &= document.has_box & ~document.once(in_other_layout)
+    for mask in np.flatnonzero(off[rles.row]).tolist():
+        row, (height, width) = int(rles.row[mask]), rles.size[mask].tolist()
+        # Read in the wrong order, most masks reach from side to side: such a box proves nothing.
+        if height != width and box[row, 0] <= tolerance and box[row, 2] >= width - tolerance:
+            continue
+        top, left, bottom, right = run_bounds(runs_of(document, row), width)
+        if (np.abs(box[row] - [left, top, right, bottom]) <= tolerance).all():
+            found.append(row)
+    return np.array(found, np.int64)
+
+
+def runs_of(document: Document, row: int) -> IndexArray:
+    """Return the run lengths of a mask that can be read."""
+    counts = document.record(row)["segmentation"]["counts"]
+    return decode_counts(counts.encode()) if isinstance(counts, str) else np.array(counts, np.int64)

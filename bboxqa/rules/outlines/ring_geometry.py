@@ -27,6 +27,7 @@ from bboxqa.rules.facts.image_bounds import (
     row_max,
     size_text,
 )
+from bboxqa.rules.facts.misread_masks import row_major_masks
 from bboxqa.rules.facts.ring_shapes import (
     RingState,
     flat,
@@ -198,7 +199,8 @@ def _off_bounds(document: Document, settings: ValidateSettings) -> tuple[IndexAr
             compared = document.has_box[rows] & np.isfinite(apart) & ~other[rows]
             n_compared += int(compared.sum())
             parts.append(rows.start + np.flatnonzero(compared & (apart > settings.bounds_px)))
-    return np.concatenate(parts), n_compared
+    misread = document.once(row_major_masks, settings.bounds_px)
+    return np.setdiff1d(np.concatenate(parts), misread), n_compared
 
 
 def _not_bounds(document: Document, settings: ValidateSettings) -> Iterator[Hits]:

@@ -168,11 +168,13 @@ RULES = (
         code="R002",
         title="run lengths do not fill the mask",
         severity=Severity.ERROR,
-        breaks="""pycocotools leaves missing pixels uninitialised, and stops with 'Invalid RLE mask
-            representation' where there are too many.""",
+        breaks="""pycocotools measures area, box and IoU of another mask without noticing. Only its
+            decode() may stop, with 'Invalid RLE mask representation'; pixels that are missing it
+            leaves uninitialised.""",
         explanation="""Run lengths count all pixels of a mask, column by column, so they add up to
-            height times width. Here they do not, or they cannot be decoded. The export was cut off,
-            or its runs are those of a crop rather than of the image. Export the mask again.""",
+            height times width. Here they do not, or they are not of the form that COCO has for
+            them. The export was cut off, its text was changed, or its runs are those of a crop
+            rather than of the image. Export the mask again.""",
         bad={"annotations": [
             {"segmentation": {"size": [80, 100], "counts": [810, 600, 6500]}},
         ]},

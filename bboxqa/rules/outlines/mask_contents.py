@@ -1,0 +1,110 @@
+"""R: masks that can be read, but not as what was drawn: row by row, or without pixels."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from bboxqa.core.json_values import pointer_to
+from bboxqa.core.text import count
+from bboxqa.model.findings import Edit, Severity
+from bboxqa.model.run_lengths import compress_counts, transposed_runs
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.reporting import record_defect, row_edits, summary_defect
+from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
+from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.image_bounds import figure
+from bboxqa.rules.facts.misread_masks import row_major_masks, runs_of
+
+
+def _row_major(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
+    rows = document.once(row_major_masks, settings.bounds_px)
+    if len(rows) == 0:
+        return
+    rles = document.annotations.rles
+    height, width = rles.size[np.searchsorted(rles.row, rows)].T
+    found = summary_defect(
+        f"{len(rows):,} of {count(len(rles.row), 'mask')} fit their boxes if their run lengths go "
+        "row by row, and do not as they are; expected run lengths column by column",
+        "annotations",
+        rows,
+        "segmentation",
+        "counts",
+        expected="run lengths column by column",
+        # In a square image, it may as well be the box that is transposed.
+        edits=row_edits(rows[height != width], lambda row: _columnwise(document, row)),
+    )
+    yield from described_hits([found])
+
+
+def _columnwise(document: Document, row: int) -> tuple[Edit, ...]:
+    """Return the edit that writes the counts of a mask column by column."""
+    mask = document.record(row)["segmentation"]
+    height, width = mask["size"]
+    runs = transposed_runs(runs_of(document, row), height, width)
+    is_text = isinstance(mask["counts"], str)
+    counts = compress_counts(runs, height, width).decode() if is_text else runs.tolist()
+    return (Edit(pointer_to("annotations", row, "segmentation", "counts"), "replace", counts),)
+
+
+def _empty(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    columns, rles = document.annotations, document.annotations.rles
+    whole = (rles.problem == 0) & (rles.total == rles.size.prod(axis=1))
+
+    def describe(row: int) -> Defect:
+        width, height = columns.bbox[row, 2:].tolist()
+        area = columns.area[row]
+        found = [f"its bbox is {figure(width)} x {figure(height)} px"] if width > 0 else []
+        found += [f"its area is {figure(area)} px²"] if area > 0 else []
+        but = f", but {' and '.join(found)}" if found else ""
+        return record_defect(
+            document,
+            ("annotations", row, "segmentation"),
+            f"mask has no pixels{but}; expected the pixels of the object",
+            found=0,
+            expected="the pixels of the object",
+        )
+
+    yield from hits(rles.row[whole & (rles.area == 0)], describe)
+
+
+_FIELDS = {"bbox": [10, 10, 20, 30], "area": 600}
+_COLUMNWISE = [810, *[30, 50] * 19, 30, 5660]
+_ROWWISE = [1010, *[20, 80] * 29, 20, 4070]
+
+RULES = (
+    Rule(
+        code="R007",
+        title="masks are written row by row",
+        severity=Severity.ERROR,
+        scope="data set",
+        breaks="""Every program reads another mask: stripes across the image, where nobody drew
+            anything. Training and IoU use them without an error.""",
+        explanation="""Run lengths go down the columns of the image, one after the other. Here they
+            fit the boxes only if they go along its rows, as where a numpy array was flattened in
+            C order instead of Fortran order. Masks whose box does not tell are left out. The fix
+            writes the runs column by column; in square images, where the box can be the one that
+            is transposed, nothing is changed.""",
+        bad={"annotations": [{**_FIELDS, "segmentation": {"size": [80, 100], "counts": _ROWWISE}}]},
+        good={
+            "annotations": [{**_FIELDS, "segmentation": {"size": [80, 100], "counts": _COLUMNWISE}}]
+        },
+        check=_row_major,
+        fix="safe",
+    ),
+    Rule(
+        code="R008",
+        title="mask is empty",
+        severity=Severity.ERROR,
+        breaks="""The object has an IoU of 0 with every detection, so it always counts as missed,
+            and losses that divide by the area of the mask become NaN.""",
+        explanation="""All run lengths of the mask are outside of the object. The mask was lost when
+            it was resized, cropped or converted, if there is a box; else nothing was drawn. Draw
+            the mask again, or remove the annotation.""",
+        bad={"annotations": [{**_FIELDS, "segmentation": {"size": [80, 100], "counts": [8000]}}]},
+        good={
+            "annotations": [{**_FIELDS, "segmentation": {"size": [80, 100], "counts": _COLUMNWISE}}]
+        },
+        check=_empty,
+        consequences=("B001", "B011"),
+    ),
+)
