@@ -24,7 +24,7 @@ MOST_VALUES = 5000
 
 @dataclass_transform(frozen_default=True, eq_default=False)
 def frozen_arrays(cls: type[_Holder]) -> type[_Holder]:
-    """Make a class a frozen, slotted dataclass whose arrays are read-only.
+    """Make a class a frozen, slotted dataclass with read-only arrays and a short `repr`.
 
     `frozen` alone allows to write the elements of an array.
 
@@ -36,8 +36,12 @@ def frozen_arrays(cls: type[_Holder]) -> type[_Holder]:
     ...     x: FloatArray
     >>> Places(np.zeros(2)).x.flags.writeable
     False
+    >>> Places(np.zeros(2))
+    <Places: x (2,)>
     """
     cls.__post_init__ = _freeze  # type: ignore[attr-defined]
+    if "__repr__" not in vars(cls):
+        cls.__repr__ = _shapes  # type: ignore[method-assign]
     return dataclass(frozen=True, slots=True, eq=False)(cls)
 
 
@@ -46,6 +50,13 @@ def _freeze(holder: Any) -> None:
         value = getattr(holder, field.name)
         if isinstance(value, np.ndarray):
             value.setflags(write=False)
+
+
+def _shapes(holder: Any) -> str:
+    """Return the name of a class and the shapes of its arrays."""
+    values = ((field.name, getattr(holder, field.name)) for field in fields(holder))
+    shapes = (f"{name} {value.shape}" for name, value in values if isinstance(value, np.ndarray))
+    return f"<{type(holder).__name__}: {', '.join(shapes)}>"
 
 
 def rows(start: IndexArray, stop: IndexArray) -> tuple[IndexArray, IndexArray]:

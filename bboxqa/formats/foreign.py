@@ -12,6 +12,18 @@ _IMAGES = re.compile(
     rb"\x89PNG\r\n|\xff\xd8\xff|GIF8[79]a|II\*\0|MM\0\*|RIFF....WEBP|BM.{4}\0\0\0\0", re.DOTALL
 )
 _ARCHIVES = (b"PK\x03\x04", b"\x1f\x8b", b"7z\xbc\xaf", b"Rar!", b"BZh", b"\xfd7zXZ")
+_OFFICE = re.compile(rb"PK\x03\x04.*(?:\[Content_Types\]\.xml|opendocument)", re.DOTALL)
+_OTHERS = (
+    (b"PAR1", "Parquet"),
+    (b"SQLite format 3\0", "SQLite"),
+    (b"%PDF-", "PDF"),
+    (b"version https://git-lfs", "pointer"),
+)
+# Marks of encodings, and the first sign of json in each of them.
+_TEXT = re.compile(rb"\xef\xbb\xbf|\xff\xfe|\xfe\xff|\0{0,3}[\s\0]*[\[{]")
+_CONTROL = bytes(code for code in range(32) if code not in b"\t\n\v\f\r\x1b")
+# Text hardly has a control character, other content as many as other signs.
+_MOST_CONTROL = 0.02
 _XML = re.compile(rb"(?:\xef\xbb\xbf)?\s*<(?:\?xml|!--|[A-Za-z])")
 # What the first element of a file says; the first that fits.
 _ELEMENTS = (
@@ -29,6 +41,26 @@ _YOLO = re.compile(rb"\d+(?: (?:0?\.\d+(?:e-\d+)?|[01](?:\.0*)?)){4,} *\r?(?:\n|
 _CONVERT = "or convert its folder, such as with datum convert -if {0} -i FOLDER -f coco -o OUT"
 _WHAT = {
     "archive": ("a compressed archive", "Unpack it, and name the json file inside."),
+    "office": (
+        "an office document",
+        "Name the json file with the annotations; `bboxqa stats` measures tables saved as CSV.",
+    ),
+    "table": (
+        "a table",
+        "Name the json file with the annotations; `bboxqa stats` measures tables of labels.",
+    ),
+    "Parquet": (
+        "a Parquet table",
+        "Name the json file with the annotations; `bboxqa stats` measures tables of labels.",
+    ),
+    "SQLite": ("an SQLite database", "Export COCO json from the tool that wrote it."),
+    "PDF": ("a PDF", "Name the json file that holds the annotations."),
+    "pointer": ("a Git LFS pointer", "Fetch its content first: git lfs pull"),
+    "zeros": ("zero bytes only, so its content is lost", "Download or export the file again."),
+    "binary": (
+        "not text",
+        "Look at it with the tool that wrote it, and export COCO json from there.",
+    ),
     "image": ("an image", "Name the json file that holds its annotations."),
     "CVAT": ("XML of CVAT", "Export the task from CVAT as COCO 1.0, and name the json file."),
     "VOC": (
@@ -50,9 +82,10 @@ _WHAT = {
         f"Export COCO json from the tool that wrote them, {_CONVERT.format('yolo')}",
     ),
 }
+_TABLES = {".csv", ".tsv"}
 _TABLE = "Save the table as CSV in utf-8."
 # Archives are tables of office programs here, and lists of numbers are tables.
-_READ_AS_TABLES = {"archive", "YOLO"}
+_READ_AS_TABLES = {"archive", "office", "table", "Parquet", "binary", "zeros", "YOLO"}
 
 
 def refuse_foreign(path: Path, *, table: bool = False) -> None:
@@ -90,13 +123,42 @@ def foreign_kind(path: Path) -> str | None:
     head = _head(path)
     if path.suffix.lower() == ".json":
         return "Label Studio" if _LABEL_STUDIO.match(head) else None
+    kind = _kind(head)
+    if kind is None and path.suffix.lower() in _TABLES and not _TEXT.match(head):
+        return "table"
+    return "YOLO" if path.suffix.lower() == ".txt" and _YOLO.match(head) else kind
+
+
+def content_words(head: bytes) -> str:
+    """Return what the beginning of a file shows it to be; empty if it may be json.
+
+    Examples
+    --------
+    >>> content_words(b"%PDF-1.7"), content_words(b'{"images": []}')
+    ('a PDF', '')
+    """
+    kind = _kind(head[:_HEAD])
+    return _WHAT[kind][0] if kind else ""
+
+
+def _kind(head: bytes) -> str | None:
     if _IMAGES.match(head):
         return "image"
     if head.startswith(_ARCHIVES):
-        return "archive"
+        return "office" if _OFFICE.match(head) else "archive"
     if _XML.match(head):
         return next((name for element, name in _ELEMENTS if element.search(head)), "XML")
-    return "YOLO" if path.suffix.lower() == ".txt" and _YOLO.match(head) else None
+    if _TEXT.match(head):
+        return None
+    return next((name for mark, name in _OTHERS if head.startswith(mark)), None) or _binary(head)
+
+
+def _binary(head: bytes) -> str | None:
+    """Return how content is no text; None if it is."""
+    if head and not head.strip(b"\0"):
+        return "zeros"
+    n_control = len(head) - len(head.translate(None, _CONTROL))
+    return "binary" if n_control > _MOST_CONTROL * len(head) else None
 
 
 def _head(path: Path) -> bytes:

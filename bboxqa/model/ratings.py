@@ -1,6 +1,7 @@
 """Ratings of units of any kind, with the names of their codes."""
 
 from bboxqa.core.arrays import FloatArray, IndexArray, frozen_arrays
+from bboxqa.core.text import count
 from bboxqa.model.reliability import ReliabilityData
 
 
@@ -38,3 +39,10 @@ class Ratings:
     n_options: IndexArray | None = None
     cluster_names: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        return (
+            f"<Ratings: {count(len(self.data.group), 'unit')}, "
+            f"{count(len(self.annotator_names), 'annotator')}, "
+            f"{count(len(self.data.counted), 'rating')}, values: {len(self.value_names):,}>"
+        )

@@ -3,6 +3,8 @@
 import pytest
 from support.cli import run
 
+from bboxqa.formats.foreign import content_words, foreign_kind
+
 VOC = "<annotation>\n<folder>x</folder><filename>1.jpg</filename><object/></annotation>"
 CVAT = '<?xml version="1.0"?>\n<annotations><version>1.1</version><image/></annotations>'
 ELAN = '<?xml version="1.0"?>\n<ANNOTATION_DOCUMENT AUTHOR="">'
@@ -17,6 +19,17 @@ FILES = [
     ("a.png", b"\x89PNG\r\n\x1a\n", "is an image; expected COCO json"),
     ("a.jpg", b"\xff\xd8\xff\xe0", "is an image; expected COCO json"),
     ("a.txt", "0 0.5 0.5 0.25 1\n17 .5 0.1 0.2 0.3\n", "is labels of YOLO; expected COCO json"),
+    (
+        "a.xlsx",
+        b"PK\x03\x04....[Content_Types].xml",
+        "is an office document; expected COCO",
+    ),
+    ("a.parquet", b"PAR1\x15\x04", "is a Parquet table; expected COCO json"),
+    ("a.csv", "unit,annotator,value\n", "is a table; expected COCO json"),
+    ("a.db", b"SQLite format 3\0", "is an SQLite database; expected COCO json"),
+    ("a.pdf", b"%PDF-1.7", "is a PDF; expected COCO json"),
+    ("a.dat", bytes(range(256)) * 9, "is not text; expected COCO json"),
+    ("a.dat", bytes(900), "is zero bytes only, so its content is lost; expected COCO json"),
     ("a.json", STUDIO, "is Label Studio's own json; expected COCO json"),
 ]
 
@@ -33,7 +46,7 @@ def test_it_is_named_with_what_to_do(tmp_path, command, name, content, words):
     done = run(*command, name, cwd=tmp_path)
     assert done.returncode == 2
     first, *advice = done.stderr.splitlines()
-    assert first == f"Error: {name}: {words}"
+    assert first.startswith(f"Error: {name}: {words}")
     assert len(advice) == 1
 
 
@@ -62,6 +75,31 @@ def test_what_calls_itself_json_has_findings(tmp_path):
     done = run("validate", "a.json", cwd=tmp_path)
     assert done.returncode == 1
     assert "F001" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (bytes(range(256)) * 9, "not text"),
+        (bytes(900), "zero bytes only, so its content is lost"),
+        (b"\x89PNG\r\n\x1a\n\0\0\0", "an image"),
+        (b"PK\x03\x04....[Content_Types].xml", "an office document"),
+        (b"version https://git-lfs.github.com/spec/v1\n", "a Git LFS pointer"),
+    ],
+)
+def test_binary_content_under_the_name_of_json_is_named(tmp_path, content, words):
+    written(tmp_path / "a.json", content)
+    done = run("agree", "a.json", cwd=tmp_path)
+    assert done.returncode == 2
+    assert f"F001 error the file is {words}; expected a JSON object" in done.stderr
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-be", "utf-32"])
+@pytest.mark.parametrize("text", ['{"images": [', '\n [{"image_id": 1}]', '{"a": "\x01\x02\x03"}'])
+def test_json_in_any_encoding_is_text(tmp_path, encoding, text):
+    path = written(tmp_path / "a.txt", text.encode(encoding))
+    assert foreign_kind(path) is None
+    assert content_words(text.encode(encoding)) == ""
 
 
 def test_a_table_of_numbers_in_txt_is_a_table(tmp_path):

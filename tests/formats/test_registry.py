@@ -157,7 +157,7 @@ def test_what_the_reader_refuses_is_not_looked_at_by_rules(site, tmp_path):
 
 def test_a_file_that_nobody_recognises_is_taken_for_coco(site, tmp_path):
     add(site, "acme_other")
-    path = write(tmp_path / "other.csv", "a,b\n1,2\n")
+    path = write(tmp_path / "other.txt", "a,b\n1,2\n")
     assert registry.format_of(path) is COCO
     with pytest.raises(DatasetError, match="F001 error"):
         bboxqa.read_coco(path)

@@ -19,3 +19,17 @@ def test_a_table_says_its_size_and_its_columns():
     table = Table({"image": column, "alpha": np.zeros(5000)})
     assert repr(column) == "<Categorical: 5,000 rows, 5,000 names>"
     assert repr(table) == "<Table: 5,000 rows of image, alpha>"
+
+
+def test_ratings_say_their_counts(tmp_path):
+    path = tmp_path / "labels.csv"
+    path.write_text("unit,annotator,value\n1,ann,yes\n1,bob,no\n2,ann,NA\n")
+    (ratings,) = bboxqa.stats.read_ratings(path).values()
+    assert repr(ratings) == "<Ratings: 2 units, 2 annotators, 2 ratings, values: 2>"
+
+
+def test_other_holders_of_arrays_say_their_shapes():
+    data = bboxqa.read_coco(example_file("fruits"))
+    outlines = repr(data.annotations.segmentation)
+    assert outlines.startswith("<Segmentations: ")
+    assert len(outlines) < 300

@@ -185,8 +185,13 @@ def test_the_package_reads_alike(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", ["<!DOCTYPE html><html><body>Log in", "  <html>", "<?xml version='1.0'?>"]
+    ("text", "what"),
+    [
+        ("<!DOCTYPE html><html><body>Log in", "a web page"),
+        ("  <html>", "a web page"),
+        ("<?xml version='1.0'?>", "XML"),
+    ],
 )
-def test_a_page_in_place_of_json_is_named(text, tmp_path):
+def test_a_page_in_place_of_json_is_named(text, what, tmp_path):
     (problem,) = refused(write(tmp_path / "a.json", text)).problems
-    assert problem.endswith("F001 error the file looks like HTML or XML; expected a JSON object")
+    assert problem.endswith(f"F001 error the file is {what}; expected a JSON object")

@@ -22,6 +22,7 @@ _MARKS = (
     (b"\xff\xfe", "utf-16", "UTF-16"),
     (b"\xfe\xff", "utf-16", "UTF-16"),
 )
+_FIRST = b' \t\r\n{["-0123456789ntf'
 
 
 class _HeldRecords(list[Any]):
@@ -111,8 +112,9 @@ def _decode(reading: RawDocument) -> int:
                 return len(mark)
             reading.text = reading.text[:].decode(encoding, "replace").encode()
             return 0
-    # Json begins with an ASCII character, so zero bytes show the width of characters.
-    if len(head) > 1 and 0 in head[:2] and any(head[:2]):
+    # Json begins with one of few ASCII characters, so a zero byte shows their width.
+    first = head[:2].replace(b"\0", b"")
+    if len(head) > 1 and len(first) == 1 and first in _FIRST:
         encoding = "utf-16-le" if head[1] == 0 else "utf-16-be"
         reading.encoding = encoding.upper()
         reading.text = reading.text[:].decode(encoding, "replace").encode()

@@ -9,6 +9,7 @@ from bboxqa.core.arrays import IndexArray
 from bboxqa.core.json_values import pointer_parts, pointer_to, shortened
 from bboxqa.formats.annotations.records import LISTS
 from bboxqa.formats.document.content import RawDocument
+from bboxqa.formats.foreign import content_words
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import ids_of
@@ -17,11 +18,7 @@ from bboxqa.rules.facts.document import Document, n_records
 
 _AROUND = 40
 _ENDS = "the file ends here"
-_OTHERS = (
-    (b"<", "HTML or XML"), (b"\x1f\x8b", "gzip"), (b"PK", "a zip archive"),
-    (b"\x89PNG", "an image"), (b"\xff\xd8", "an image"), (b"version", "a Git LFS pointer"),
-)  # fmt: skip
-_HEAD = 2000
+_HEAD = 1 << 16
 _REPLACEMENT = "\ufffd".encode()
 _PLAIN = '{"images": [], "annotations": [], "categories": []}'
 
@@ -47,9 +44,9 @@ def _break(reading: RawDocument, offset: int, why: str, *, is_end: bool) -> str:
     """Return the message about a place that is not JSON; `is_end` if the rest was not read."""
     if not reading.size:
         return "the file is empty; expected a JSON object"
-    for mark, what in _OTHERS:
-        if reading.text[:_HEAD].lstrip().startswith(mark):
-            return f"the file looks like {what}; expected a JSON object"
+    what = content_words(reading.text[:_HEAD].lstrip())
+    if what:
+        return f"the file is {what}; expected a JSON object"
     if offset >= len(reading.text):
         return f"the file ends at byte {offset:,}, before the document does"
     if why == _ENDS:
