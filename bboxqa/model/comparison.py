@@ -48,6 +48,8 @@ class AlphaChange:
         The 95 % intervals of the three; NaN where there is none.
     interval_shift : float
         By how much the interval of the difference was moved, since it did not contain it; else 0.
+    status : str
+        "ok", or in which version alpha is undefined, and why.
     """
 
     before: float
@@ -57,6 +59,7 @@ class AlphaChange:
     after_interval: tuple[float, float]
     interval: tuple[float, float]
     interval_shift: float = 0.0
+    status: str = "ok"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

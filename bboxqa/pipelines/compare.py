@@ -1,6 +1,7 @@
 """From two versions of a data set to what differs between them."""
 
 from collections.abc import Iterator
+from itertools import chain
 from typing import Unpack
 
 import msgspec
@@ -9,6 +10,7 @@ import numpy as np
 from bboxqa.core.text import count, one_line
 from bboxqa.core.types import AnyPath, Progress
 from bboxqa.core.version import __version__
+from bboxqa.formats.dataset.image_names import join_advice
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.comparison import CHANGES, AgreementChange, ComparisonResult, Version
 from bboxqa.model.settings import AgreeKeywords, AgreeSettings
@@ -178,7 +180,12 @@ def compare_with(
         n_measured_images=n_images,
         settings=settings,
         version=__version__,
-        notes=tuple(_notes(versions, annotators, thresholds, n_images, settings)),
+        notes=tuple(
+            chain(
+                _name_notes(images, annotators),
+                _agreement_notes(versions, thresholds, n_images, settings),
+            )
+        ),
     )
 
 
@@ -201,25 +208,37 @@ def _version(
     )
 
 
-def _notes(
+def _name_notes(images: Aligned, annotators: Aligned) -> Iterator[str]:
+    """Yield which names one version only has."""
+    if (images.before < 0).any() and (images.after < 0).any():
+        advice = join_advice([set(images.before_names), set(images.after_names)])
+        if advice:
+            yield f"images are compared by file name: {advice}"
+    for status, where in (("removed", "before"), ("added", "after")):
+        names = [name for name, each in _named(annotators) if each == status]
+        if names:
+            shown = ", ".join(map(one_line, names[:_NAMED]))
+            more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+            yield f"{count(len(names), 'annotator')} {where} only: {shown}{more}"
+
+
+def _named(annotators: Aligned) -> Iterator[tuple[str, str]]:
+    names, status = annotators.names, annotators.status.tolist()
+    return ((name, STATUS[code]) for name, code in zip(names, status, strict=True))
+
+
+def _agreement_notes(
     versions: list[Version],
-    annotators: Aligned,
     thresholds: tuple[AgreementChange, ...],
     n_images: tuple[int, int],
     settings: AgreeSettings,
 ) -> Iterator[str]:
-    """Yield what a reader of the numbers has to know."""
+    """Yield what a reader of alpha before and after has to know."""
     for name, version in zip(("before", "after"), versions, strict=True):
         if version.agreement is None:
             yield f"{name}: no image has two annotators, so agreement is not measured"
         else:
             yield from (f"{name}: {note}" for note in version.agreement.notes)
-    for status, where in (("removed", "before"), ("added", "after")):
-        missing = [name for name, each in _named(annotators) if each == status]
-        if missing:
-            shown = ", ".join(map(one_line, missing[:_NAMED]))
-            more = f" and {len(missing) - _NAMED:,} more" if len(missing) > _NAMED else ""
-            yield f"{count(len(missing), 'annotator')} {where} only: {shown}{more}"
     if thresholds and settings.bootstrap and min(n_images) < FEW_CLUSTERS:
         yield (
             f"{count(min(n_images), 'image')}: intervals come from resampling images, and are "
@@ -229,8 +248,3 @@ def _notes(
         if part.pooled.interval_shift:
             what = f"the difference of alpha at {part.threshold_label}"
             yield shift_note(what, part.pooled.interval_shift)
-
-
-def _named(annotators: Aligned) -> Iterator[tuple[str, str]]:
-    names, status = annotators.names, annotators.status.tolist()
-    return ((name, STATUS[code]) for name, code in zip(names, status, strict=True))

@@ -90,6 +90,7 @@ def _threshold(part: AgreementChange) -> dict[str, Any]:
 
 def _alphas(change: AlphaChange) -> dict[str, Any]:
     return {
+        "status": change.status,
         "before": json_number(change.before),
         "before_interval": json_interval(change.before_interval),
         "after": json_number(change.after),

@@ -53,6 +53,8 @@ def _compared(result: ComparisonResult) -> Iterator[str]:
         f"similarity {settings.similarity} of {min(settings.iou_threshold):g} or more, "
         f"{settings.matcher} matching"
     )
+    if not np.isin(result.images["status"], ("both", "renamed")).any():
+        return
     if result.by_id:
         yield f"annotations matched by id, others by {similar}"
     else:
@@ -115,6 +117,9 @@ def _agreement(result: ComparisonResult) -> Iterator[str]:
             rows.append([f"{word}, {part.threshold_label}", *_numbers(change)])
     for line in table_lines(rows, left=(0, 4)):
         yield f" {line}"
+    for part in result.thresholds:
+        if part.pooled.status != "ok":
+            yield f" {part.threshold_label}: {part.pooled.status}"
     before, after = result.n_measured_images
     drawn = ""
     if not all(isnan(part.pooled.interval[0]) for part in result.thresholds):
@@ -156,6 +161,8 @@ def _tables(result: ComparisonResult, width: int | None) -> Iterator[str]:
     yield from table_excerpt("Renamed annotations", result.renames, renames, width, _ROWS)
     for noun, plural in _PLURALS.items():
         table = getattr(result, plural)
+        if noun == "image":
+            table = table.take(np.flatnonzero(np.isin(table["status"], ("both", "renamed"))))
         rows = _most_changed(table)
         if len(table) > 1 and len(rows):
             shown = _short(table.take(rows), noun)

@@ -48,12 +48,12 @@ Renamed annotations
 
 Images, most changed
  image          n_before  n_after  n_unchanged  n_moved  n_renamed  n_removed  n_added
- street_60.jpg         9        0            0        0          0          9        0
  street_44.jpg         7        8            4        0          1          2        3
  street_57.jpg         7        6            2        1          3          1        0
  street_23.jpg         4        5            2        1          0          1        2
  street_12.jpg         6        6            3        2          1          0        0
- … and 32 more (all of them with --out DIR)
+ street_20.jpg         4        4            2        1          0          1        1
+ … and 30 more (all of them with --out DIR)
 
 Categories, most changed
  category             n_before  n_after  n_unchanged  n_moved  n_renamed_from  n_renamed_to  n_removed  n_added

@@ -81,9 +81,14 @@ def _ambiguous(file: AnnotationFile, by: JoinBy) -> list[str]:
     return problems
 
 
-def join_advice(files: Sequence[AnnotationFile]) -> str:
-    """Return how more images would be joined, with examples; empty if they would not."""
-    names = [{image.file_name for image in file.images if image.file_name} for file in files]
+def join_advice(names: Sequence[set[str]]) -> str:
+    """Return how more images would be joined, with examples; empty if they would not.
+
+    Examples
+    --------
+    >>> join_advice([{"a.jpg", "b.jpg"}, {"train/a.jpg"}])
+    "--join name would join 1 more image, such as 'a.jpg' = 'train/a.jpg'"
+    """
     n_joined = _n_shared(names)
     ways: tuple[JoinBy, ...] = ("name", "stem")
     for by in ways:

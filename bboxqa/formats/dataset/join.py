@@ -141,9 +141,13 @@ def _nothing_shared(
             "asked about all images: --asked all"
         )
         return NothingToCompareError([problem], advice)
-    found = join_advice(files)
+    found = join_advice(_file_names(files))
     advice = f": {found}" if found else "; check that the names are the same in all files."
     return NothingToCompareError([problem], f"Images are joined by file_name{advice}")
+
+
+def _file_names(files: Sequence[AnnotationFile]) -> list[set[str]]:
+    return [{image.file_name for image in file.images if image.file_name} for file in files]
 
 
 def _sort_annotators(names: Sequence[str]) -> tuple[str, ...]:
@@ -284,7 +288,7 @@ def _notes(
     single = int((n_asked < 2).sum()) if min_annotators > 1 else 0
     bare = int((n_asked == 0).sum())
     few = len(files) > 1 and 2 * single > len(assigned)
-    advice = join_advice(files) if few else ""
+    advice = join_advice(_file_names(files)) if few else ""
     if advice:
         n_joined = count(len(assigned) - single, "image")
         notes.append(f"only {n_joined} of {len(assigned):,} joined: {advice}")

@@ -1,12 +1,14 @@
 """Agreement in two versions of a data set, and by how much it differs."""
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from bboxqa.agreement.alpha.nominal import alpha_per_category, pooled_alpha
 from bboxqa.agreement.alpha.nominal_estimator import image_estimators
 from bboxqa.agreement.counts.coincidences import coincidences
+from bboxqa.agreement.uncertainty.estimator import OK
 from bboxqa.agreement.uncertainty.resampling import (
     covering_intervals,
     percentile_interval,
@@ -22,7 +24,8 @@ from bboxqa.model.table import Categorical, Table
 from bboxqa.pipelines.versions.aligned import Aligned
 from bboxqa.pipelines.versions.tables import Names
 
-_Drawn = dict[tuple[int, str], FloatArray]
+_Drawn = dict[tuple[int, int, str], FloatArray]
+"""By side, index of the threshold, and "pooled", "mean" or "categories"."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,26 +142,34 @@ def _draw(
     paired: bool,
     settings: AgreeSettings,
     progress: Progress | None,
-) -> tuple[_Drawn, _Drawn] | None:
-    """Return replicates of the alphas of each side, (B,) or (V, B); None without draws."""
+) -> _Drawn:
+    """Return replicates of the alphas of each side, (B,) or (V, B); empty without draws."""
     from threadpoolctl import threadpool_limits
 
     if not settings.bootstrap or min(len(side.images) for side in sides) < 2:
-        return None
+        return {}
     estimators = [
-        image_estimators(side.counted, side.alphas, side.images, values) for side in sides
+        {
+            (place, *name): estimator
+            for name, estimator in image_estimators(
+                side.counted, side.alphas, side.images, values
+            ).items()
+        }
+        for place, side in enumerate(sides)
     ]
-    on_progress = None if progress is None else lambda *done: progress("resampling", *done)
-    # Draws that are independent have seeds of their own, whichever version comes first.
-    second = int(sides[0].images[0] > sides[1].images[0])
-    seeds = [settings.seed + (not paired) * (place != second) for place in (0, 1)]
+    if paired:
+        estimators = [estimators[0] | estimators[1]]
+    elif sides[0].images[0] > sides[1].images[0]:
+        # Draws that are independent have the same seeds, whichever version comes first.
+        estimators.reverse()
+    on_progress = None if progress is None else partial(progress, "resampling")
+    drawn: _Drawn = {}
     # With several threads, the order of additions and so the last bit would vary.
     with threadpool_limits(1, "blas"):
-        first, last = (
-            replicates_of_all(each, settings.bootstrap, seed, on_progress)
-            for each, seed in zip(estimators, seeds, strict=True)
-        )
-    return first, last
+        for more, each in enumerate(estimators):
+            seed = settings.seed + more
+            drawn |= replicates_of_all(each, settings.bootstrap, seed, on_progress)
+    return drawn
 
 
 def _change(
@@ -166,19 +177,19 @@ def _change(
     index: int,
     sides: tuple[_Side, _Side],
     values: IntArray,
-    drawn: tuple[_Drawn, _Drawn] | None,
+    drawn: _Drawn,
     names: Names,
 ) -> AgreementChange:
     """Return the change at one threshold."""
     found: dict[str, tuple[FloatArray, ...]] = {}
     for kind in ("pooled", "mean", "categories"):
         old, new = (_estimate(side, index, kind, values) for side in sides)
-        replicates = [] if drawn is None else [np.atleast_2d(d[index, kind]) for d in drawn]
+        replicates = [np.atleast_2d(drawn[side, index, kind]) for side in (0, 1) if drawn]
         found[kind] = (old, new, new - old, *_intervals(old, new, replicates))
     return AgreementChange(
         measure=part.measure,
         iou_threshold=part.iou_threshold,
-        pooled=_alpha_change(found["pooled"]),
+        pooled=_alpha_change(found["pooled"], _status(sides, index)),
         mean=_alpha_change(found["mean"]),
         categories=_category_table(found["categories"], values, names.categories),
         images=_image_table(sides[0].alphas[index], sides[1].alphas[index], names.images),
@@ -212,10 +223,23 @@ def _intervals(
     return before, after, between, shift
 
 
-def _alpha_change(found: tuple[FloatArray, ...]) -> AlphaChange:
+def _status(sides: tuple[_Side, _Side], index: int) -> str:
+    """Return why the pooled alpha of a version is undefined, or "ok"."""
+    alphas = [pooled_alpha(side.counted[index], len(side.images)) for side in sides]
+    return (
+        "; ".join(
+            f"{name}: {alpha.status}"
+            for name, alpha in zip(("before", "after"), alphas, strict=True)
+            if np.isnan(alpha.value)
+        )
+        or OK
+    )
+
+
+def _alpha_change(found: tuple[FloatArray, ...], status: str = OK) -> AlphaChange:
     old, new, difference, before, after, between, shift = (each[0].tolist() for each in found)
     return AlphaChange(
-        old, new, difference, tuple(before), tuple(after), tuple(between), interval_shift=shift
+        old, new, difference, tuple(before), tuple(after), tuple(between), shift, status
     )
 
 

@@ -1,22 +1,35 @@
 """Which annotations of two versions of a data set are the same."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, compact, frozen_arrays
+from bboxqa.core.arrays import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    IntArray,
+    compact,
+    frozen_arrays,
+)
 from bboxqa.core.types import Progress
-from bboxqa.geometry.candidates import candidate_pairs, similarity_of_pairs
+from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, similarity_of_pairs
 from bboxqa.geometry.kernels.boxes import corners, overlap
 from bboxqa.geometry.similarities.registry import needs_outlines
 from bboxqa.matching.match import match
 from bboxqa.model.annotations import Annotations, Dataset
+from bboxqa.model.outlines import Segmentations
 from bboxqa.model.selection import join_outlines, select_annotations
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.versions.aligned import Aligned
 
 # The least share of annotations with one id that have to overlap, for ids to be trusted.
 _STABLE = 0.9
+# An odd number without pattern, as hashes are made with.
+_MIX = np.uint64(0x9E3779B97F4A7C15)
+
+_Pairs = tuple[IndexArray, IndexArray]
 
 
 @frozen_arrays
@@ -31,6 +44,8 @@ class MatchedVersions:
         How far the edge of the box that moved most is from where it was, in pixels.
     similarity : (P,) float64
         How similar the two are, under the similarity of the settings.
+    redrawn : (P,) bool
+        Whether the outline differs, if outlines are compared.
     by_id : bool
         Whether ids were used.
     """
@@ -39,6 +54,7 @@ class MatchedVersions:
     after: IndexArray
     shift: FloatArray
     similarity: FloatArray
+    redrawn: BoolArray
     by_id: bool
 
     def __len__(self) -> int:
@@ -60,7 +76,7 @@ def match_versions(
 
     Two annotations with the same id are the same if they are by one annotator, of one image, and
     overlap. Ids are used if this is true of nearly all annotations whose id both versions have in
-    that image. The others are matched by similarity.
+    that image. Of the others, equal ones are the same, and what is left is matched by similarity.
 
     Parameters
     ----------
@@ -81,13 +97,15 @@ def match_versions(
     by_id = bool(len(left) and overlapping.mean() >= _STABLE)
     kept = np.flatnonzero(overlapping) if by_id else np.zeros(0, np.int64)
     left, right = left[kept], right[kept]
+    outlines = needs_outlines(settings.similarity)
+    if not outlines:
+        # Equal boxes need not be compared with all that overlap.
+        left, right = _joined((left, right), _equal(annotations, _open(annotations, left, right)))
     more = _similar(both, _open(annotations, left, right), settings, memory, progress)
-    left, right = np.concatenate([left, more[0]]), np.concatenate([right, more[1]])
-    rank = np.argsort(left)
-    left, right = left[rank], right[rank]
+    left, right = _joined((left, right), more)
     shift = np.abs(edges[left] - edges[right]).max(1, initial=0)
     similarity = np.ones(len(left))
-    changed = np.arange(len(left)) if needs_outlines(settings.similarity) else np.flatnonzero(shift)
+    changed = np.arange(len(left)) if outlines else np.flatnonzero(shift)
     similarity[changed] = similarity_of_pairs(
         both,
         settings.similarity,
@@ -95,8 +113,14 @@ def match_versions(
         right[changed],
         all_touched=settings.all_touched,
     )
-    n_before = len(before.annotations)
-    return MatchedVersions(order[left], order[right] - n_before, shift, similarity, by_id)
+    return MatchedVersions(
+        before=order[left],
+        after=order[right] - len(before.annotations),
+        shift=shift,
+        similarity=similarity,
+        redrawn=_redrawn(annotations, left, right, similarity),
+        by_id=by_id,
+    )
 
 
 def _side_by_side(
@@ -165,7 +189,7 @@ def _sizes(before: Dataset, after: Dataset, images: Aligned) -> IntArray:
     return sizes
 
 
-def _same_id(annotations: Annotations) -> tuple[IndexArray, IndexArray]:
+def _same_id(annotations: Annotations) -> _Pairs:
     """Return the pairs of annotations of one image with one id, by `left`."""
     order = np.lexsort((annotations.id, annotations.image))
     same = np.diff(annotations.id[order]) == 0
@@ -188,13 +212,64 @@ def _open(annotations: Annotations, left: IndexArray, right: IndexArray) -> Inde
     return np.flatnonzero(is_open & (present[0] & present[1])[image])
 
 
+def _equal(annotations: Annotations, rows: IndexArray) -> _Pairs:
+    """Return the pairs among `rows` with one image, box and category, those of low ids first."""
+    if not len(rows):
+        return rows, rows
+    content = np.column_stack(
+        [annotations.bbox[rows] + 0.0, annotations.category[rows], annotations.image[rows]]
+    )
+    key = np.zeros(len(rows), np.uint64)
+    for column in content.view(np.uint64).T:
+        key = (key ^ column) * _MIX
+        key ^= key >> np.uint64(32)
+    # Rows of one key stay in order: those before come first.
+    order = np.argsort(key, kind="stable")
+    starts = np.flatnonzero(np.diff(key[order], prepend=~key[order[:1]]))
+    side = annotations.annotator[rows[order]]
+    n_before = np.add.reduceat(1 - side, starts)
+    run = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(rows))))
+    first = np.flatnonzero(side == 0)
+    partner = first + n_before[run[first]]
+    inside = partner < np.append(starts, len(rows))[run[first] + 1]
+    left, right = order[first[inside]], order[partner[inside]]
+    # Different contents have one key very rarely, but then they are not equal.
+    same = (content[left] == content[right]).all(1)
+    return rows[left[same]], rows[right[same]]
+
+
+def _redrawn(
+    annotations: Annotations, left: IndexArray, right: IndexArray, similarity: FloatArray
+) -> BoolArray:
+    """Return which outlines differ; shapes without area have a similarity of 0 to themselves."""
+    redrawn: BoolArray = similarity < 1 - TOLERANCE
+    outlines = annotations.segmentation
+    if outlines is not None:
+        for place in np.flatnonzero(similarity == 0).tolist():
+            first, last = (_outline(outlines, int(side[place])) for side in (left, right))
+            redrawn[place] = first != last
+    return redrawn
+
+
+def _outline(outlines: Segmentations, index: int) -> tuple[Any, ...]:
+    rings = [ring.tolist() for ring in outlines.rings(index)]
+    return int(outlines.kind[index]), rings, outlines.rle(index)
+
+
+def _joined(pairs: _Pairs, more: _Pairs) -> _Pairs:
+    """Return both pairs, by `left`."""
+    left, right = (np.concatenate(each) for each in zip(pairs, more, strict=True))
+    order = np.argsort(left)
+    return left[order], right[order]
+
+
 def _similar(
     both: Dataset,
     rows: IndexArray,
     settings: AgreeSettings,
     memory: int | None,
     progress: Progress | None,
-) -> tuple[IndexArray, IndexArray]:
+) -> _Pairs:
     """Return the pairs that the matcher makes of some of the annotations."""
     if not len(rows):
         return rows, rows

@@ -6,7 +6,6 @@ from math import nan
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray, IntArray, frozen_arrays
-from bboxqa.geometry.candidates import TOLERANCE
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.comparison import CHANGES
 from bboxqa.model.table import Categorical, Column, Table
@@ -59,14 +58,12 @@ def changes_of(before: Dataset, after: Dataset, matched: MatchedVersions, names:
     compared and differ.
     """
     old, new = before.annotations, after.annotations
-    removed = np.setdiff1d(np.arange(len(old)), matched.before)
-    added = np.setdiff1d(np.arange(len(new)), matched.after)
+    removed = _others(matched.before, len(old))
+    added = _others(matched.after, len(new))
     place_before, place_after = names.categories.place_before, names.categories.place_after
     left = place_before[old.category[matched.before]]
     right = place_after[new.category[matched.after]]
-    # Shapes without area have a similarity of 0, even to themselves.
-    redrawn = (matched.similarity > 0) & (matched.similarity < 1 - TOLERANCE)
-    moved = (matched.shift > _ROUNDED) | ((matched.shift == 0) & redrawn)
+    moved = (matched.shift > _ROUNDED) | ((matched.shift == 0) & matched.redrawn)
     none = np.full(max(len(removed), len(added)), -1, np.int64)
     first = np.concatenate([matched.before, removed])
     last = added
@@ -96,6 +93,13 @@ def changes_of(before: Dataset, after: Dataset, matched: MatchedVersions, names:
             [right, none[: len(removed)], place_after[new.category[added]]]
         ),
     )
+
+
+def _others(rows: IndexArray, size: int) -> IndexArray:
+    """Return the numbers below `size` that are not among `rows`."""
+    is_other = np.ones(size, np.bool_)
+    is_other[rows] = False
+    return np.flatnonzero(is_other)
 
 
 def movements(
