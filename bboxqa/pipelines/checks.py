@@ -20,12 +20,12 @@ from bboxqa.formats.registry import format_of
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.outlines import SegmentationKind
 from bboxqa.pipelines.causes import Causes, causes
-from bboxqa.rules.facts.box_layout import Diagnosis, layout_of
+from bboxqa.rules.facts.box_layout import Diagnosis, diagnose, layout_of, lie_elsewhere
 from bboxqa.rules.facts.box_overlaps import BoxColumn, are_many, first_equal
 from bboxqa.rules.facts.boxes import Boxes, boxes_of
 from bboxqa.rules.facts.document import Document
 
-LAYOUTS = ("B005", "B006", "B007", "B013")
+LAYOUTS = ("B005", "B006", "B007", "B013", "P007")
 DOUBLED = ("D001",)
 # Annotations among which repeated ones are looked for.
 _SAMPLE = 100_000
@@ -71,7 +71,7 @@ def check_files(
         columns = _columns(file, author, attribution.names)
         layout = layout_of(columns) if boxes else None
         if format_of(path) is COCO:
-            suspect = boxes and (layout or _sampled_layout(path, file))
+            suspect = boxes and (layout or _is_sample_suspect(path, file))
             codes = (
                 *(LAYOUTS if suspect else ()),
                 *(DOUBLED if _are_doubled(columns, file) else ()),
@@ -132,8 +132,8 @@ def _of_image(sizes: FloatArray, image: IndexArray | IntArray) -> FloatArray:
     return known[image]
 
 
-def _sampled_layout(path: Path, file: AnnotationFile) -> Diagnosis | None:
-    """Return the layout that outlines and areas of a sample show."""
+def _is_sample_suspect(path: Path, file: AnnotationFile) -> bool:
+    """Return whether outlines and areas of a sample show another layout, or other places."""
     annotations = sample_annotations(path)
     wanted = set(annotations.image_id.tolist())
     images = [
@@ -142,7 +142,8 @@ def _sampled_layout(path: Path, file: AnnotationFile) -> Diagnosis | None:
         if image.id in wanted
     ]
     reading = RawDocument(str(path), b"", 0, images=images, annotations=annotations)
-    return layout_of(boxes_of(Document(reading)))
+    document = Document(reading)
+    return diagnose(document) is not None or lie_elsewhere(document)
 
 
 def _are_doubled(columns: Boxes, file: AnnotationFile) -> bool:

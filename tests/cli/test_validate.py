@@ -344,7 +344,7 @@ def test_explain():
     [
         ("roboflow.json", {"I003": 1, "C005": 1, "Q001": 1}),
         ("simulated.json", {"A003": 1, "I007": 1, "D001": 0, "D002": 0}),
-        ("exports/cvat_boxes.json", {"B006": 1, "B001": 1}),
+        ("exports/cvat_boxes.json", {"P007": 1, "B001": 1, "B006": 0}),
         ("exports/cvat_polygons.json", {"P005": 20, "S004": 1}),
         ("exports/roboflow_boxes.json", {"I003": 1, "C005": 1}),
         ("exports/taco.json", {"I001": 2, "P005": 84}),

@@ -199,3 +199,13 @@ def test_outlines_in_memory_show_that_boxes_are_right(tmp_path):
 def test_outlines_in_memory_are_compared_whatever_the_boxes_are(tmp_path):
     data = bboxqa.read_coco(write(tmp_path / "a.json", twice(document(XYXY)[0])))
     assert bboxqa.agree(data, bootstrap=0, similarity="polygon").n_images == 60
+
+
+def test_boxes_elsewhere_than_their_outlines_stop(tmp_path):
+    content = twice(document(plainly)[0])
+    for each in content["annotations"]:
+        each["bbox"][:2] = [0, 0]
+    path = write(tmp_path / "a.json", content)
+    outcome = run("agree", path)
+    assert outcome.returncode == 2
+    assert ": P007 error " in outcome.stderr

@@ -151,3 +151,40 @@ def test_the_layout_of_two_of_three_annotators_is_found():
     _, write = WRITTEN["x1, y1, x2, y2"]
     found, _ = the_layout(json.dumps(by_annotators(write, outlines=True, normal=("cid",))))
     assert found.message.startswith("boxes by 2 of 3 annotators look like x1, y1, x2, y2: ")
+
+
+def of_first_points():
+    """Return boxes made of the first two points of their outlines, taken for centre and sides."""
+    content = json.loads(document(lambda *box: box[:4])[0])
+    for each in content["annotations"]:
+        x, y, width, height = each["bbox"]
+        ring = [x + width, y, x + width, y + height, x, y + height, x, y]
+        each["segmentation"] = [ring]
+        each["bbox"] = [ring[0] - ring[2] / 2, ring[1] - ring[3] / 2, *ring[2:4]]
+    return json.dumps(content)
+
+
+def test_boxes_elsewhere_than_their_outlines_have_no_other_layout():
+    """A converter of outlines did this; half of the width of each box is its x."""
+    report = report_of(of_first_points())
+    assert LAYOUT_CODES.isdisjoint(report.counts)
+    (found,) = [finding for finding in report.findings if finding.code == "P007"]
+    assert found.severity == "error"
+
+
+def test_boxes_that_differ_from_their_outlines_by_a_little_are_a_warning():
+    content = json.loads(document(lambda *box: box[:4])[0])
+    for each in content["annotations"]:
+        each["bbox"][2] += 5
+    found = [each for each in report_of(json.dumps(content)).findings if each.code == "P007"]
+    assert [each.severity for each in found] == ["warning"]
+
+
+def test_the_centre_of_boxes_drawn_apart_from_their_outlines_is_found_by_images():
+    def write(x, y, w, h, *_):
+        return (x + w / 2 + 3, y + h / 2 + 3, w + 6, h - 6)
+
+    content = json.loads(document(write, areas=False)[0])
+    found, _ = the_layout(json.dumps(content))
+    assert found.code == "B006"
+    assert "extend beyond their image" in found.message

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 import numpy as np
 
@@ -9,7 +10,7 @@ from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from bboxqa.core.blocks import rows_where
 from bboxqa.core.json_values import shortened
 from bboxqa.core.text import count
-from bboxqa.rules.facts.box_readings import Layout, Numbers
+from bboxqa.rules.facts.box_readings import COCO, Layout, Numbers
 from bboxqa.rules.facts.boxes import Boxes, boxes_of
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import row_min
@@ -23,6 +24,7 @@ from bboxqa.rules.facts.layout_evidence import (
     of_areas,
     of_outlines,
     outlines_agree,
+    outlines_contradict,
 )
 
 # Shares of boxes or images that may contradict a layout, or must support it.
@@ -113,10 +115,20 @@ def _diagnoses(boxes: Boxes) -> Iterator[Diagnosis]:
         yield from _judged(boxes, of_outlines(boxes, apart))
         if outlines_agree(apart):
             return
-    yield from _judged(boxes, of_areas(boxes))
-    yield from _of_range(boxes, 100.0)
-    yield from _of_range(boxes, 1000.0)
-    yield from _judged(boxes, of_images(boxes))
+    for found in chain(
+        _judged(boxes, of_areas(boxes)),
+        _of_range(boxes, 100.0),
+        _of_range(boxes, 1000.0),
+        _judged(boxes, of_images(boxes)),
+    ):
+        if not outlines_contradict(boxes, found.layout, found.concerned):
+            yield found
+
+
+def lie_elsewhere(document: Document) -> bool:
+    """Return whether most boxes lie elsewhere than their outlines, in no layout that is known."""
+    plain = ~document.once(in_other_layout)
+    return outlines_contradict(document.once(boxes_of), COCO, plain)
 
 
 def in_other_layout(document: Document) -> BoolArray:

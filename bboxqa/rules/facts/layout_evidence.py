@@ -7,7 +7,7 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray
 from bboxqa.core.blocks import blocks
-from bboxqa.geometry.kernels.boxes import corners
+from bboxqa.geometry.kernels.boxes import bbox_iou, corners
 from bboxqa.rules.facts.box_readings import COCO, PIXEL_LAYOUTS, Layout, Numbers, scaled_layout
 from bboxqa.rules.facts.boxes import Boxes
 from bboxqa.rules.facts.image_bounds import row_max, row_min
@@ -21,6 +21,8 @@ MOST, NEARLY_ALL, FEW = 0.5, 0.95, 0.1
 
 # How far boxes drawn by hand may differ from their outline.
 _PIXELS = 2.0
+# IoU of a box, drawn apart from its outline, with the bounds of that.
+_SAME_PLACE = 0.5
 # Boxes in which the best layout is searched for.
 _SAMPLE = 2000
 # Relative to its area: how far the product of the sides may be from it.
@@ -89,6 +91,18 @@ def distances(boxes: Boxes) -> FloatArray | None:
 def outlines_agree(apart: FloatArray) -> bool:
     """Return whether most boxes are the bounds of their outlines, as x, y, width, height."""
     return 2 * int((apart <= _PIXELS).sum()) > max(int(np.isfinite(apart).sum()), 1)
+
+
+def outlines_contradict(boxes: Boxes, layout: Layout, concerned: BoolArray) -> bool:
+    """Return whether boxes, read in a layout, lie elsewhere than their outlines."""
+    if boxes.bounds is None:
+        return False
+    rows = np.flatnonzero(concerned & ~np.isnan(boxes.bounds[:, 0]))
+    rows = rows[:: max(1, len(rows) // _SAMPLE)]
+    if len(rows) < ENOUGH:
+        return False
+    read = layout.sound(boxes.bbox[rows], boxes.size[rows])
+    return bool(np.median(bbox_iou(corners(read), boxes.bounds[rows])) < _SAME_PLACE)
 
 
 def _fits(apart: FloatArray, before: FloatArray, layout: Layout) -> BoolArray:

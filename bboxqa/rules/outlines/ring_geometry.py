@@ -16,7 +16,7 @@ from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect, span_of, summary_defect, with_span
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
-from bboxqa.rules.facts.box_layout import in_other_layout, swapped_images
+from bboxqa.rules.facts.box_layout import in_other_layout, lie_elsewhere, swapped_images
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import (
     EDGES,
@@ -238,7 +238,8 @@ def _not_bounds(document: Document, settings: ValidateSettings) -> Iterator[Hits
             f"{apart} px; expected at most {settings.bounds_px:g} px"
         )
 
-    yield from hits(wrong, describe, summary=summary, total=n_compared, few=_FEW)
+    severity = Severity.ERROR if document.once(lie_elsewhere) else None
+    yield from hits(wrong, describe, severity, summary=summary, total=n_compared, few=_FEW)
 
 
 # With fewer outlines, each is reported on its own.
@@ -295,7 +296,8 @@ RULES = (
             and Mask R-CNN crops the mask by the box.""",
         explanation="""An edge of the box is more than `bounds_px` away from that edge of the
             outline. One of the two was changed without the other, or was exported wrongly. Check
-            which is right. The unsafe fix writes the bounds of the outline.""",
+            which is right. It is an error if most boxes lie elsewhere, with an IoU below 0.5. The
+            unsafe fix writes the bounds of the outline.""",
         bad={"annotations": [
             {"bbox": [10, 10, 20, 40], "segmentation": [[10, 10, 30, 10, 30, 40, 10, 40]],
              "area": 600},
