@@ -49,7 +49,8 @@ def without_consequences(document: Document, found: Sequence[Found]) -> tuple[li
 def _follows(document: Document, cause: Found, other: Found) -> BoolArray:
     """Return (H,) bool: which hits of another rule follow from a cause."""
     by, hits = cause[1], other[1]
-    about_file, is_same = not by.name, by.name == hits.name and by.key in ("", hits.key)
+    about_file = not by.name
+    is_same = by.name == hits.name and (by.key == hits.key or not (by.key and hits.key))
     # Nothing hides what is more severe, or a run could pass because of it.
     if _rank(other) > _rank(cause) or not (about_file or is_same):
         return np.zeros(len(hits), np.bool_)

@@ -30,6 +30,11 @@ CAUSES = {
         "S012",
         {"S002": 1, "S005": 1, "S010": 1, "S011": 1},
     ),
+    "a box that is no box": (
+        changed(lambda d: d["annotations"][0].update(bbox=[], area=0)),
+        "S006",
+        {"B011": 1},
+    ),
     "a box without area": (
         changed(lambda d: d["annotations"][0].update(bbox=[5, 5, 0, 9], area=0)),
         "B001",

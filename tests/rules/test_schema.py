@@ -332,7 +332,7 @@ def test_an_area_is_computed():
     example = annotations({"area": ABSENT, "segmentation": triangle}, {}, {})
     found = only(example, "S011")
     assert found.edits == (Edit("/annotations/0/area", "add", 50),)
-    assert found.severity == Severity.INFO
+    assert found.severity == Severity.WARNING
 
 
 def test_areas_that_most_miss_are_said_once_and_added_to_all():

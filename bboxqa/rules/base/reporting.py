@@ -11,6 +11,7 @@ from bboxqa.formats.document.annotation_columns import Kind
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.rules.base.rule import Defect, Hits, LazyEdits, Summary, hits
 from bboxqa.rules.facts.document import Document, Records
+from bboxqa.rules.facts.image_bounds import figure
 
 _EXAMPLES = 3
 
@@ -74,7 +75,7 @@ def span_of(values: FloatArray) -> str:
     >>> span_of(np.array([12, 0.5, 3])), span_of(np.array([2.0, 2.0]))
     ('0.5 to 12', '2')
     """
-    low, high = f"{values.min():.4g}", f"{values.max():.4g}"
+    low, high = figure(values.min()), figure(values.max())
     return low if low == high else f"{low} to {high}"
 
 

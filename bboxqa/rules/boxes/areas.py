@@ -69,7 +69,7 @@ def _areas(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
         times = span_of(factor)
         return f"area is {times} times that of the outline or box in {share}; expected 1"
 
-    yield from hits(single, describe, key="area", summary=summary)
+    yield from hits(single, describe, summary=summary)
 
 
 def _visible(document: Document, suspects: IndexArray) -> tuple[FloatArray, FloatArray]:

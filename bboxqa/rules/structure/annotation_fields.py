@@ -117,9 +117,9 @@ def _area(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         action: Literal["add", "replace"] = "add" if missing[row] else "replace"
         return () if math.isnan(area) else (Edit(_at(row, "area"), action, _plain(area)),)
 
-    for rows, severity in ((absent, None), (wrong, Severity.WARNING)):
+    for rows in (absent, wrong):
         expected = "a number of square pixels"
-        yield from value_hits(document, "annotations", "area", rows, expected, edits, severity)
+        yield from value_hits(document, "annotations", "area", rows, expected, edits)
 
 
 RULES = (
@@ -172,11 +172,11 @@ RULES = (
     Rule(
         code="S011",
         title="area is missing",
-        severity=Severity.INFO,
+        severity=Severity.WARNING,
         breaks="COCOeval stops with KeyError 'area': it sorts objects by size.",
         explanation="""Each annotation has an area in square pixels, that of its outline. Here it is
-            missing; it is a warning if it is not a number. The fix computes it from the outline, or
-            from the box where there is none.""",
+            missing or not a number. The fix computes it from the outline, or from the box where
+            there is none.""",
         bad={"annotations": [{"area": ABSENT}]},
         good={"annotations": [{"area": 600.0}]},
         check=_area,

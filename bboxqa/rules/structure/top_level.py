@@ -98,10 +98,11 @@ def _required(document: Document, _settings: ValidateSettings) -> Iterator[Hits]
         # Masks can still be evaluated; a file without any box is not one of boxes and masks.
         mild = lacks[-1] & ~lacks[:-1].any(axis=0) & outlined & bool((objects & ~lacks[-1]).any())
     yield from _missing(document, "annotations", ["bbox"], mild, Severity.WARNING)
-    number = np.where(mild, 0, (1 << np.arange(len(wanted))) @ lacks)
-    for each in np.unique(number[number > 0]).tolist():
+    rows = np.flatnonzero(lacks.any(axis=0) & ~mild)
+    number = (1 << np.arange(len(wanted))) @ lacks[:, rows]
+    for each in np.unique(number).tolist():
         keys = [key for place, key in enumerate(wanted) if each >> place & 1]
-        yield from _missing(document, "annotations", keys, number == each)
+        yield from _missing(document, "annotations", keys, rows[number == each])
     for name, records in document.lists:
         without = [isinstance(value, dict) and "id" not in value for value in records.values]
         yield from _missing(document, name, ["id"], np.array(without, np.bool_))
@@ -111,7 +112,7 @@ def _missing(
     document: Document,
     name: str,
     keys: list[str],
-    where: BoolArray,
+    where: BoolArray | IndexArray,
     severity: Severity | None = None,
 ) -> Iterator[Hits]:
     """Yield the records of a list that lack keys."""
