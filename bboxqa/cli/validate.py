@@ -32,7 +32,7 @@ _LISTED = {"text": 10, "html": 100}
     help="Folder of the images, also looked for beside PATH: they are opened and compared with the "
     "file. Can be given several times.",
 )
-@path_option("--ground-truth", "The COCO file that lists of results refer to.", "FILE")
+@path_option("--ground-truth", "The COCO file that results belong to.", "FILE")
 @click.option("--select", metavar="CODES", help="Only these rules, such as P,R0; default all.")
 @click.option("--ignore", metavar="CODES", help="Not these rules, such as I007.")
 @click.option(

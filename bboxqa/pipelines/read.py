@@ -181,7 +181,7 @@ def _refuse_unmeasured(document: Document, path: "Path") -> None:
     kind = kind_of(document)
     if kind.name and not kind.is_measured:
         command = f"bboxqa validate {shlex.quote(str(path))}"
-        truth = " --ground-truth ANNOTATIONS" if document.reading.is_results else ""
+        truth = " --ground-truth ANNOTATIONS" if kind.is_of_truth else ""
         raise DatasetError(
             [f"{path}: holds {kind.name}; expected objects with boxes, polygons or masks"],
             f"What can be checked of it: {command}{truth}",

@@ -20,6 +20,7 @@ from bboxqa.model.findings import FoundReport
 from bboxqa.model.settings import FailOn, ValidateSettings, validate_settings_from
 from bboxqa.report.findings.report import Report
 from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.file_kinds import kind_of
 from bboxqa.rules.facts.image_folder import scan_images
 from bboxqa.rules.fixes import Fixed, fix
 from bboxqa.rules.runner import validate_documents
@@ -59,7 +60,7 @@ def validate(
         Folders of the images, which are also looked for beside the file; without it the images
         are not read.
     ground_truth : path, optional
-        The file whose images and categories lists of results refer to; without it these
+        The file whose images and categories results refer to; without it these
         references are not checked.
     max_findings : int
         List at most so many findings of one rule and file; 0 for all of them.
@@ -234,16 +235,14 @@ def _document(
     named: Sequence[tuple[Path, Sequence[Any]]],
     reading: RawDocument,
 ) -> Document:
-    """Return a document with its images on disk, or a list of results with its ground truth."""
-    if reading.is_results:
-        return Document(reading, truth=truth)
-    if truth is not None:
+    """Return a document with its images on disk, or with its ground truth if it is of results."""
+    if truth is not None and not kind_of(Document(reading)).is_of_truth:
         raise DatasetError(
-            [f"{reading.name}: is no list of results, to be compared with {truth.name}"],
+            [f"{reading.name}: holds no results, to be compared with {truth.name}"],
             "Leave out --ground-truth, or name files of results only.",
         )
     if images is None:
-        return Document(reading)
+        return Document(reading, truth=truth)
     folders = list(map(Path, [images] if isinstance(images, str | PathLike) else images))
     if absent := [folder for folder in folders if not folder.is_dir()]:
         raise DatasetError([f"{folder}: no such folder of images" for folder in absent])
@@ -251,7 +250,7 @@ def _document(
     file = Path(reading.name)
     beside = file.parent if file.is_file() else None
     disk = scan_images(reading.images, *folders, beside=beside, others=named, progress=on_step)
-    return Document(reading, disk)
+    return Document(reading, disk, truth)
 
 
 def fix_file(

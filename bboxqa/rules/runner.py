@@ -182,9 +182,9 @@ def file_report(document: Document) -> FileReport:
         kind=kind_of(document).name,
         exporter=tool,
         habits=QUIRKS.get(tool or "", ""),
-        n_images=len(document.images),
+        n_images=len(document.reading.images),
         n_annotations=len(document.annotations),
-        n_categories=len(document.categories),
+        n_categories=len(document.reading.categories),
     )
 
 

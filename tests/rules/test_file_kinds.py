@@ -70,6 +70,8 @@ def results(*changes, n=6, **more):
     return json.dumps(records)
 
 
+LABELS = [{"id": n, "image_id": n, "category_id": 1} for n in (1, 2, 3)]
+PANOPTIC_RESULTS = json.dumps({"annotations": json.loads(panoptic_example())["annotations"]})
 CAPTION_RESULTS = json.dumps([{"image_id": 1, "caption": "a cat"}])
 
 
@@ -84,6 +86,9 @@ CAPTION_RESULTS = json.dumps([{"image_id": 1, "caption": "a cat"}])
         (videos(), "YouTube-VIS"),
         (results(), "COCO results"),
         (CAPTION_RESULTS, "results of COCO captions"),
+        (PANOPTIC_RESULTS, "results of panoptic COCO"),
+        (objects(annotations=LABELS), "COCO image labels"),
+        (objects(annotations=[{**LABELS[0], "area": 9}]), ""),
         (objects(), ""),
         (objects(annotations=[]), ""),
         (objects(annotations=[{"id": 1, "image_id": 1, "caption": "a cat", **BOX}]), ""),
@@ -110,6 +115,14 @@ def test_references_of_captions_are_checked():
 def test_nothing_is_written_into_captions():
     document = Document(read_bytes(captions().encode(), "captions.json"))
     assert fix(document, ValidateSettings(), unsafe=True).changes == ()
+
+
+def test_nothing_is_written_into_image_labels():
+    document = document_of(objects(annotations=LABELS))
+    assert fix(document, ValidateSettings(), unsafe=False).changes == ()
+    text = objects(annotations=[*LABELS, {**LABELS[0], "id": 4, "category_id": 9}])
+    [found] = [each for each in findings(text) if each.severity != "info"]
+    assert (found.code, found.pointer) == ("I004", "/annotations/3/category_id")
 
 
 def test_images_without_a_list_of_exhaustive_categories_are_not_lvis():
@@ -189,9 +202,23 @@ def test_defects_of_the_ground_truth_are_not_those_of_the_results(tmp_path):
     assert {found.code for found in report.findings} <= {"I005"}
 
 
+def test_panoptic_results_are_compared_with_their_ground_truth(tmp_path):
+    records = json.loads(PANOPTIC_RESULTS)
+    first, second = records["annotations"][0]["segments_info"]
+    for key in ("area", "iscrowd", "bbox"):
+        del first[key], second[key]
+    second["category_id"] = 4
+    results_file, truth = written(tmp_path, json.dumps(records), panoptic_example())
+    painted(tmp_path / "a.png", 7, 9)
+    report = validate(results_file, ground_truth=truth, images=tmp_path)
+    assert [found.code for found in report.findings] == ["G003", "G006"]
+    assert "wrong area" not in report.findings[1].message
+    assert [found.code for found in validate(results_file).findings] == []
+
+
 def test_ground_truth_needs_results_and_lists(tmp_path):
     detections, truth = written(tmp_path, results(), objects())
-    with pytest.raises(DatasetError, match="no list of results"):
+    with pytest.raises(DatasetError, match="holds no results"):
         validate(truth, ground_truth=truth)
     with pytest.raises(DatasetError, match="has no list of images"):
         validate(detections, ground_truth=detections)
@@ -203,7 +230,7 @@ def test_the_command_says_the_kind_and_takes_ground_truth(tmp_path):
     detections, truth = written(tmp_path, results({"category_id": 3}), objects())
     shown = run("validate", detections, "--ground-truth", truth)
     assert shown.returncode == 1
-    assert ": COCO results, " in shown.stdout.splitlines()[0]
+    assert shown.stdout.splitlines()[0].endswith(": COCO results, 6 annotations")
     assert "category_id is 3" in shown.stdout
     assert f"--ground-truth {truth}" in shown.stdout.splitlines()[-1]
     page = json.loads(run("validate", detections, "--format", "json").stdout)

@@ -159,12 +159,16 @@ def _numbers(found: Sequence[Group]) -> str:
 
 def _file(file: FileReport, paint: _Painter) -> str:
     exporter = f" ({one_line(file.exporter)})" if file.exporter else ""
-    kind = f"{one_line(file.kind)}, " if file.kind else ""
     ending = "y" if file.n_categories == 1 else "ies"
-    return (
-        f"{paint(one_line(file.name), _BOLD)}{exporter}: {kind}{count(file.n_images, 'image')}, "
-        f"{count(file.n_annotations, 'annotation')}, {file.n_categories:,} categor{ending}"
+    parts = (
+        (file.n_images, count(file.n_images, "image")),
+        (file.n_annotations, count(file.n_annotations, "annotation")),
+        (file.n_categories, f"{file.n_categories:,} categor{ending}"),
     )
+    # Other kinds of file lack some of the lists.
+    counts = [text for number, text in parts if number or not file.kind]
+    kind = [one_line(file.kind)] if file.kind else []
+    return f"{paint(one_line(file.name), _BOLD)}{exporter}: {', '.join([*kind, *counts])}"
 
 
 def _title(group: Group, paint: _Painter) -> str:

@@ -29,14 +29,17 @@ class FileKind:
         The lists that the file needs.
     is_measured : bool
         Whether agreement can be measured: whether annotations have boxes and categories.
+    is_of_truth : bool
+        Whether the images and categories are in another file, the ground truth of these results.
     """
 
     name: str
     rules: tuple[str, ...]
     left_out: tuple[str, ...] = ()
-    required: tuple[str, ...] = ("id", "image_id", "category_id")
+    required: tuple[str, ...] = ("id", "image_id", "category_id", "bbox")
     lists: tuple[str, ...] = ("images", "annotations", "categories")
     is_measured: bool = False
+    is_of_truth: bool = False
 
     def has_rule(self, code: str) -> bool:
         """Return whether a rule applies to files of this kind."""
@@ -45,6 +48,7 @@ class FileKind:
 
 _OTHER_KINDS = ("E", "G")
 """Families of rules about kinds other than objects."""
+_OF_OBJECTS = {"bbox", "segmentation", "keypoints", "area", "iscrowd"}
 _TEXT = ("F", "S001", "S002", "S003", "S004", "S009")
 _IMAGES = ("S007", "S008", "I002", "I004", "I005", "I006", "M")
 _RESULTS = ("F", "S002", "S003", "S009", "I004", "I005")
@@ -60,16 +64,25 @@ PANOPTIC = FileKind(
     "panoptic COCO", (*_TEXT, *_IMAGES, "C", "G"), ("C004", "M007"),
     required=("image_id", "file_name", "segments_info"),
 )  # fmt: skip
+LABELS = FileKind(
+    "COCO image labels", (*_TEXT, *_IMAGES, "I001", "C"),
+    required=("id", "image_id", "category_id"),
+)  # fmt: skip
 VIDEOS = FileKind("YouTube-VIS", ("F", "S004", "C"), ("C004",), lists=("annotations", "categories"))
 RESULTS = FileKind(
     "COCO results",
     (*_RESULTS, "S006", "S010", "B001", "B002", "B005", "B006", "B007", "P", "R", "E"),
     ("F006", "R003", "R004", "R005"),
-    required=("image_id", "category_id"), lists=(),
+    required=("image_id", "category_id", "bbox"), lists=(), is_of_truth=True,
 )  # fmt: skip
 CAPTION_RESULTS = FileKind(
-    "results of COCO captions", _RESULTS, ("F006",), required=("image_id", "caption"), lists=()
-)
+    "results of COCO captions", _RESULTS, ("F006",),
+    required=("image_id", "caption"), lists=(), is_of_truth=True,
+)  # fmt: skip
+PANOPTIC_RESULTS = FileKind(
+    "results of panoptic COCO", (*_RESULTS, "G"),
+    required=("image_id", "file_name", "segments_info"), lists=("annotations",), is_of_truth=True,
+)  # fmt: skip
 _LIST = FileKind("", ("F",))
 
 
@@ -93,9 +106,12 @@ def _kind(document: Document) -> FileKind:
     if {"tracks", "videos"} <= document.reading.spans.keys() and _have(keys, "track_id"):
         return TAO
     if not any("bbox" in each or "segmentation" in each for each in keys):
-        for key, kind in (("caption", CAPTIONS), ("segments_info", PANOPTIC), ("bboxes", VIDEOS)):
+        panoptic = PANOPTIC if "images" in document.reading.spans else PANOPTIC_RESULTS
+        for key, kind in (("caption", CAPTIONS), ("segments_info", panoptic), ("bboxes", VIDEOS)):
             if _have(keys, key):
                 return kind
+        if _have(keys, "category_id") and not any(each & _OF_OBJECTS for each in keys):
+            return LABELS
     images = document.images.values[:_SAMPLE]
     marks = {"neg_category_ids", "not_exhaustive_category_ids"}
     if len(images) and all(isinstance(image, dict) and marks <= image.keys() for image in images):

@@ -65,7 +65,8 @@ def _difference(ids: IndexArray, areas: FloatArray, png: PngSegments) -> str:
     areas = areas[first]
     lacking, unlisted = np.setdiff1d(ids, png.id), np.setdiff1d(png.id, ids)
     _, ours, theirs = np.intersect1d(ids, png.id, return_indices=True)
-    differ = np.flatnonzero(areas[ours] != png.area[theirs])
+    # Results may leave areas out.
+    differ = np.flatnonzero(~np.isnan(areas[ours]) & (areas[ours] != png.area[theirs]))
     parts = []
     if len(lacking):
         parts.append(

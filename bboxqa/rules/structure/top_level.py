@@ -84,7 +84,7 @@ def _required(document: Document, _settings: ValidateSettings) -> Iterator[Hits]
     columns = document.annotations
     objects = columns.record == Kind.DICT
     needed = kind_of(document).required
-    wanted = [*(key for key in ID_KEYS if key in needed), *(["bbox"] * ("category_id" in needed))]
+    wanted = [key for key in (*ID_KEYS, "bbox") if key in needed]
     lacks = np.zeros((len(wanted), len(columns)), np.bool_)
     for place, key in enumerate(wanted):
         lacks[place] = objects & (columns.kind[key] == Kind.MISSING)
