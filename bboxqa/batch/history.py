@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from operator import attrgetter
 from pathlib import Path
 
+import msgspec
+
 from bboxqa.batch.rows import FAILED, Row
 from bboxqa.core.errors import OutputError
 from bboxqa.core.text import clean
@@ -32,6 +34,8 @@ LEFT JOIN projects AS counted ON counted.project = last.project AND counted.run 
     SELECT max(run) FROM projects WHERE project = last.project AND n_errors IS NOT NULL)
 WHERE last.run = (SELECT max(run) FROM projects WHERE project = last.project)
 """
+# Status of a row with a value of a wrong type.
+_ODD = "odd"
 _recorded_values = attrgetter("status", "alpha", "low", "high", "n_errors", "n_warnings")
 # Alphas of two runs that differ by less are equal: their sums may be in another order.
 _TIE = 1e-12
@@ -63,25 +67,24 @@ def _opened(out: Path) -> Iterator[sqlite3.Connection]:
 def last_rows(out: Path) -> dict[str, Row]:
     """Return the last row of each project; empty before the first run.
 
-    Its alpha is that of the last run in which it had one: a failed run must not hide a fall.
+    Its alpha is that of the last run in which it had one: a failed run must not hide a fall. A row
+    with a value of a wrong type has no numbers.
     """
     if not (out / FILE).exists():
         return {}
     with _opened(out) as connection:
         found = connection.execute(_LAST).fetchall()
-    for name, status, *numbers in found:
-        texts = isinstance(name, str) and isinstance(status, str)
-        if not texts or any(isinstance(number, str | bytes) for number in numbers):
-            raise OutputError(
-                f"{out / FILE}: the row of project {name!r} holds a value of a wrong type; move it "
-                "away to begin a new history"
-            )
-    return {
-        name: Row(
-            name, status, 0, alpha=alpha, low=low, high=high, n_errors=errors, n_warnings=warnings
-        )
-        for name, status, alpha, low, high, errors, warnings in found
-    }
+    names = ("status", "alpha", "low", "high", "n_errors", "n_warnings")
+    rows = {}
+    for name, *values in found:
+        # SQLite keeps values of any type, which another program may have written.
+        if isinstance(name, str):
+            fields = {"project": name, "n_files": 0, **dict(zip(names, values, strict=True))}
+            try:
+                rows[name] = msgspec.convert(fields, Row)
+            except msgspec.ValidationError:
+                rows[name] = Row(name, _ODD, 0)
+    return rows
 
 
 def names_of_last_run(out: Path) -> list[str]:
@@ -92,7 +95,7 @@ def names_of_last_run(out: Path) -> list[str]:
         found = connection.execute(
             "SELECT project FROM projects WHERE run = (SELECT max(run) FROM runs) ORDER BY project"
         )
-        return [name for (name,) in found]
+        return [name for (name,) in found if isinstance(name, str)]
 
 
 def put_aside(out: Path) -> None:
@@ -131,6 +134,9 @@ def regressions(before: Mapping[str, Row], rows: Sequence[Row]) -> list[Regressi
 
 
 def _worse(last: Row, row: Row) -> Iterator[str]:
+    if last.status == _ODD:
+        yield f"cannot be compared with the last run: a value in {FILE} is of a wrong type"
+        return
     if row.status == FAILED and last.status != FAILED:
         yield "failed, but not in the last run"
     if last.alpha is not None and row.alpha is None and row.status != FAILED:

@@ -50,8 +50,8 @@ def recorded(out: Path, project: str) -> tuple[str, Row] | None:
         record = json.loads((folder / RECORD).read_bytes())
         # A result of which files were removed is made again.
         complete = set(record["files"]) <= {file.name for file in folder.iterdir()}
-        return (str(record["key"]), Row(**record["row"])) if complete else None
-    except (OSError, ValueError, KeyError, TypeError):
+        return (str(record["key"]), msgspec.convert(record["row"], Row)) if complete else None
+    except (OSError, ValueError, KeyError, TypeError, RecursionError, msgspec.ValidationError):
         return None
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from bboxqa.core.files import Identity
     from bboxqa.model.settings import ValidateSettings
     from bboxqa.rules.fixes import Fixed
 
@@ -18,7 +19,7 @@ def show_changes(
     from bboxqa.report.findings.changes import change_lines
 
     changed = False
-    for file, fixed in _fixed(paths, settings, options):
+    for file, fixed, _ in _fixed(paths, settings, options):
         changed = changed or bool(fixed.changes)
         for line in change_lines(str(file), fixed.changes):
             click.echo(line)
@@ -29,13 +30,17 @@ def show_changes(
 
 def _fixed(
     paths: tuple[Path, ...], settings: "ValidateSettings", options: dict[str, Any]
-) -> Iterator[tuple[Path, "Fixed"]]:
+) -> Iterator[tuple[Path, "Fixed", "Identity | None"]]:
+    """Yield files, what fixing them gives, and their identity before they were read."""
+    from bboxqa.core.files import identity_of
     from bboxqa.formats.inputs import list_files
     from bboxqa.pipelines.validate import fix_file
 
     unsafe, images, truth = (options[name] for name in ("unsafe_fixes", "images", "ground_truth"))
     for file in list_files(paths):
-        yield file, fix_file(file, settings, unsafe=unsafe, images=images, ground_truth=truth)
+        identity = identity_of(file) if file.is_file() else None
+        fixed = fix_file(file, settings, unsafe=unsafe, images=images, ground_truth=truth)
+        yield file, fixed, identity
 
 
 def write_fixed_files(
@@ -46,13 +51,13 @@ def write_fixed_files(
     from bboxqa.report.findings.changes import change_summary
 
     in_place, result = options["in_place"], []
-    for file, fixed in _fixed(paths, settings, options):
+    for file, fixed, identity in _fixed(paths, settings, options):
         if not fixed.changes:
             result.append(file)
             click.echo(f"{file}: nothing to fix", err=True)
             continue
         check_fixed(file, in_place=in_place, force=options["force"])
-        target = write_fixed(file, fixed.text, in_place=in_place)
+        target = write_fixed(file, fixed.text, in_place=in_place, fixed=identity)
         result.append(target)
         click.echo(f"{file}: {change_summary(fixed.changes)} → {target}", err=True)
     return tuple(result)

@@ -62,7 +62,19 @@ def check_fixed(source: Path, *, in_place: bool, force: bool) -> None:
         raise OutputError(f"{_fixed_path(source)}: already exists; move it away, or give --force")
 
 
-def write_fixed(source: Path, text: bytes | mmap.mmap, *, in_place: bool) -> Path:
+Identity = tuple[int, ...]
+"""What tells a file from one that has replaced it, or from itself before a change."""
+
+
+def identity_of(path: Path) -> Identity:
+    """Return the identity of a file."""
+    status = path.stat()
+    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
+
+
+def write_fixed(
+    source: Path, text: bytes | mmap.mmap, *, in_place: bool, fixed: Identity | None = None
+) -> Path:
     """Write a fixed file next to its source, or in its place with a copy of the source.
 
     Parameters
@@ -73,6 +85,8 @@ def write_fixed(source: Path, text: bytes | mmap.mmap, *, in_place: bool) -> Pat
         What it should be.
     in_place : bool
         Write ``NAME.json`` and keep ``NAME.json.bak``; otherwise write ``NAME.fixed.json``.
+    fixed : tuple of int, optional
+        The `identity_of` the source when it was read; a source that has changed stays.
 
     Returns
     -------
@@ -82,7 +96,7 @@ def write_fixed(source: Path, text: bytes | mmap.mmap, *, in_place: bool) -> Pat
     Raises
     ------
     OutputError
-        If it cannot be written.
+        If it cannot be written, or the source has changed.
     """
     if not in_place:
         write_atomically(_fixed_path(source), text)
@@ -91,9 +105,9 @@ def write_fixed(source: Path, text: bytes | mmap.mmap, *, in_place: bool) -> Pat
     rights = target.stat().st_mode
     write_atomically(_copy_of(source), target.read_bytes())
     try:
-        write_atomically(target, text)
+        write_atomically(target, text, replaces=fixed)
     except OutputError:
-        # The file is as it was; its copy would only keep the next run from writing one.
+        # The file is not replaced; its copy would only keep the next run from writing one.
         _copy_of(source).unlink(missing_ok=True)
         raise
     for path in (_copy_of(source), target):
@@ -110,7 +124,9 @@ def _fixed_path(source: Path) -> Path:
     return source.with_name(source.stem + ".fixed" + source.suffix)
 
 
-def write_atomically(path: Path, data: bytes | mmap.mmap) -> None:
+def write_atomically(
+    path: Path, data: bytes | mmap.mmap, *, replaces: Identity | None = None
+) -> None:
     """Write a file under a temporary name, then move it to its place.
 
     Parameters
@@ -120,11 +136,14 @@ def write_atomically(path: Path, data: bytes | mmap.mmap) -> None:
         rights; of a link, what it leads to. A pipe or a device is written to.
     data : bytes-like
         What it holds.
+    replaces : tuple of int, optional
+        The `identity_of` the file to replace; another one stays.
 
     Raises
     ------
     OutputError
-        If it cannot be written; nothing is left behind, and what was there stays.
+        If it cannot be written, or is another file than `replaces`; nothing is left behind, and
+        what was there stays.
     """
     if path.is_dir():
         raise OutputError(f"{path}: cannot be written: is a folder; name a file")
@@ -142,6 +161,7 @@ def write_atomically(path: Path, data: bytes | mmap.mmap) -> None:
             file.write(data)
         if path.exists():
             temporary.chmod(stat.S_IMODE(path.stat().st_mode))
+        _check_unchanged(path, replaces)
         with placing(path):
             temporary.replace(path)
     except OSError as error:
@@ -150,6 +170,14 @@ def write_atomically(path: Path, data: bytes | mmap.mmap) -> None:
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
+
+
+def _check_unchanged(path: Path, before: Identity | None) -> None:
+    if before is not None and identity_of(path) != before:
+        raise OutputError(
+            f"{path}: was changed meanwhile by another program, and is left as it is; run the same "
+            "again"
+        )
 
 
 @contextmanager

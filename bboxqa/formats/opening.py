@@ -15,6 +15,7 @@ _MARKS = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
+_MOST_STREAMED = 256_000_000
 _SAVE = "Save the table as CSV in utf-8."
 
 
@@ -36,6 +37,28 @@ def named_errors(path: Path, expected: str) -> Iterator[None]:
         raise no_such_file([path]) from None
     except OSError as error:
         raise DatasetError([f"{path}: cannot be read: {error.strerror}"]) from None
+
+
+def read_whole(path: Path) -> bytes:
+    """Return the content of a file, or of a pipe or device that ends.
+
+    Raises
+    ------
+    DatasetError
+        If a pipe or device has more than 256 MB; it may have no end.
+    OSError
+        If it cannot be read.
+    """
+    if path.is_file():
+        return path.read_bytes()
+    with path.open("rb") as stream:
+        data = stream.read(_MOST_STREAMED + 1)
+    if len(data) > _MOST_STREAMED:
+        raise DatasetError(
+            [f"{path}: is a pipe or a device of more than {_MOST_STREAMED // 10**6} MB"],
+            "Write it to a file first.",
+        )
+    return data
 
 
 def no_such_file(paths: list[Path]) -> DatasetError:

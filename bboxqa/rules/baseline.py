@@ -11,6 +11,7 @@ from typing import Any
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.files import write_atomically
 from bboxqa.core.json_values import json_line
+from bboxqa.formats.opening import read_whole
 from bboxqa.model.findings import Finding, FoundReport, Severity, identity
 
 
@@ -65,7 +66,7 @@ def read(path: Path) -> Baseline:
         If the file cannot be read, or is not a baseline.
     """
     try:
-        document = json.loads(path.read_bytes())
+        document = json.loads(read_whole(path))
         if document["bboxqa_baseline"] != _VERSION:
             raise ConfigError(
                 f"{path}: baseline has version {document['bboxqa_baseline']!r}; expected "

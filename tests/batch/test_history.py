@@ -8,7 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bboxqa.batch.history import FILE, Regression, append, last_rows, regressions
+from bboxqa.batch.history import (
+    FILE,
+    Regression,
+    append,
+    last_rows,
+    names_of_last_run,
+    regressions,
+)
 from bboxqa.batch.rows import FAILED, MEASURED, NOT_MEASURED, Row
 from bboxqa.core.errors import OutputError
 
@@ -141,12 +148,34 @@ def test_names_the_project():
     ]
 
 
-def test_a_history_with_a_text_for_a_number_is_refused(tmp_path):
-    append(tmp_path, "2026-01-01", "1", [Row("a", "measured", 1, alpha=0.5)])
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE projects SET alpha = 'high' WHERE project = 'a'",
+        "UPDATE projects SET status = x'00ff' WHERE project = 'a'",
+        "UPDATE projects SET n_errors = 0.5 WHERE project = 'a'",
+    ],
+)
+def test_a_value_of_a_wrong_type_in_the_history_concerns_its_project_only(change, tmp_path):
+    rows = [Row(name, "measured", 1, alpha=0.5, n_errors=0) for name in "ab"]
+    append(tmp_path, "2026-01-01", "1", rows)
     with closing(sqlite3.connect(tmp_path / FILE)) as connection, connection:
-        connection.execute("UPDATE projects SET alpha = 'high'")
-    with pytest.raises(OutputError, match="project 'a' holds a value of a wrong type"):
-        last_rows(tmp_path)
+        connection.execute(change)
+    worse = [replace(row, alpha=0.4) for row in rows]
+    what = "cannot be compared with the last run: a value in history.sqlite is of a wrong type"
+    assert regressions(last_rows(tmp_path), worse) == [
+        Regression("a", what),
+        Regression("b", "alpha fell from 0.5000 to 0.4000"),
+    ]
+    append(tmp_path, "2026-01-02", "1", rows)
+    assert regressions(last_rows(tmp_path), rows) == []
+
+
+def test_a_name_that_is_no_text_is_left_out_of_the_history(tmp_path):
+    append(tmp_path, "2026-01-01", "1", [Row(name, "measured", 1, alpha=0.5) for name in "ab"])
+    with closing(sqlite3.connect(tmp_path / FILE)) as connection, connection:
+        connection.execute("UPDATE projects SET project = x'00ff' WHERE project = 'a'")
+    assert [*last_rows(tmp_path)] == names_of_last_run(tmp_path) == ["b"]
 
 
 def test_a_history_in_use_is_not_to_be_moved_away(tmp_path):

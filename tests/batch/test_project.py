@@ -224,7 +224,10 @@ class TestRecord:
     @pytest.mark.parametrize(
         "text",
         ["", "{", "[]", "3", "{}", '{"key": "k"}', '{"key": "k", "row": {}}', '{"key":"k","row":3}',
-         '{"key": "k", "row": {"project": "p", "status": "failed", "n_files": 1, "later": 1}}'],
+         '{"key": "k", "row": {"project": "p", "status": "failed", "n_files": 1, "later": 1}}',
+         '{"key": "k", "files": [], "row": {"project": "p", "status": "failed", "n_files": "1"}}',
+         '{"key": "k", "files": [], "row": {"project": "p", "status": 1, "n_files": 1}}',
+         '{"key": "k", "files": [], "row": ' + "[" * 5000],
     )  # fmt: skip
     def test_broken_is_none(self, tmp_path, text):
         write(folder_of(tmp_path, "p") / "record.json", text)

@@ -10,6 +10,7 @@ from support.datasets import write
 from support.mutants import clean, text
 from support.reference import data_file
 
+from bboxqa.pipelines import validate
 from bboxqa.rules.registry import RULES
 
 CLEAN = text(clean(0))
@@ -203,6 +204,25 @@ def test_fix_in_place_follows_links_keeps_rights_and_never_the_first_copy(export
     assert again.returncode == 2
     assert "export.json.bak: already exists; move it away" in again.stderr
     assert copy.read_bytes() == before
+
+
+def test_fix_in_place_leaves_a_file_that_was_replaced_meanwhile(export, monkeypatch):
+    newer = b'{"images": [], "annotations": [], "categories": []}'
+    fix_file = validate.fix_file
+
+    def slow(file, *given, **more):
+        fixed = fix_file(file, *given, **more)
+        other = file.with_name("other")
+        other.write_bytes(newer)
+        other.replace(file)
+        return fixed
+
+    monkeypatch.setattr(validate, "fix_file", slow)
+    result = run("validate", export, "--fix", "--in-place")
+    assert result.returncode == 2
+    assert "export.json: was changed meanwhile by another program" in result.stderr
+    assert export.read_bytes() == newer
+    assert not export.with_name("export.json.bak").exists()
 
 
 def test_a_folder_can_be_mended_twice(export):

@@ -13,6 +13,7 @@ from bboxqa.core.errors import OutputError
 from bboxqa.core.files import (
     UNFINISHED_FOLDERS,
     filled_folder,
+    identity_of,
     unfinished,
     write_atomically,
     write_fixed,
@@ -224,3 +225,18 @@ def test_room_for_the_copy_only_leaves_no_copy(tmp_path):
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert [file.name for file in tmp_path.iterdir()] == ["a.json"]
     assert path.read_bytes() == b"old"
+
+
+@pytest.mark.parametrize("content", [b"newer", b"OLD"])
+def test_a_file_that_was_replaced_meanwhile_stays(content, tmp_path):
+    path, other = tmp_path / "a.json", tmp_path / "b.json"
+    path.write_bytes(b"old")
+    read = identity_of(path)
+    other.write_bytes(content)
+    other.replace(path)
+    with pytest.raises(OutputError, match=r"a\.json: was changed meanwhile by another program"):
+        write_fixed(path, b"fixed", in_place=True, fixed=read)
+    assert path.read_bytes() == content
+    assert [file.name for file in tmp_path.iterdir()] == ["a.json"]
+    write_fixed(path, b"fixed", in_place=True, fixed=identity_of(path))
+    assert path.read_bytes() == b"fixed"

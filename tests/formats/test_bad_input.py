@@ -1,11 +1,16 @@
 """What a user reads when a file would falsify the result."""
 
 import json
+import os
+from pathlib import Path
+from threading import Thread
 
 import pytest
+from support.cli import process
 from support.datasets import annotation, document, image, two_annotators, write
 
 from bboxqa.core.errors import DatasetError
+from bboxqa.formats import opening
 from bboxqa.formats.dataset.reader import read_dataset
 
 SQUARE = [10, 10, 30, 10, 30, 30, 10, 30]
@@ -456,3 +461,27 @@ def test_the_error_names_the_file(tmp_path):
     assert str(refused(path)) == (
         f"{path}: annotation 3: image_id is 77; expected the id of an image"
     )
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="has no such device")
+@pytest.mark.parametrize("command", ["validate", "agree", "stats", "segments"])
+def test_a_device_without_end_is_refused(command):
+    result = process(command, "/dev/zero", *["/dev/zero"] * (command == "segments"))
+    assert result.returncode == 2
+    assert "/dev/zero: is a pipe or a device" in result.stderr
+    assert "Write it to a file first." in result.stderr
+
+
+def test_a_pipe_is_read_up_to_a_limit(tmp_path, monkeypatch):
+    monkeypatch.setattr(opening, "_MOST_STREAMED", 1000)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for size, refused in ((1000, False), (1001, True)):
+        writer = Thread(target=pipe.write_bytes, args=(b" " * size,))
+        writer.start()
+        if refused:
+            with pytest.raises(DatasetError, match="is a pipe or a device of more than"):
+                opening.read_whole(pipe)
+        else:
+            assert len(opening.read_whole(pipe)) == size
+        writer.join()

@@ -12,7 +12,7 @@ from bboxqa.formats.document.builder import AnnotationsBuilder
 from bboxqa.formats.document.content import BYTE_ORDER_MARK, RawDocument
 from bboxqa.formats.document.record_list import RecordList
 from bboxqa.formats.document.scanner import Scanner, Sink
-from bboxqa.formats.opening import named_errors
+from bboxqa.formats.opening import named_errors, read_whole
 from bboxqa.formats.windows import Text
 
 _MARKS = (
@@ -53,11 +53,12 @@ def read_path(
     OutputError
         If there is no room for temporary files, or so many annotations need more memory.
     """
-    with named_errors(path, "a COCO json file"), path.open("rb") as file:
+    with named_errors(path, "a COCO json file"):
         # A pipe has no size and cannot be mapped.
         if not path.is_file() or path.stat().st_size == 0:
-            return read_bytes(file.read(), str(path))
-        text = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+            return read_bytes(read_whole(path), str(path))
+        with path.open("rb") as file:
+            text = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         return read_bytes(text, str(path), progress, memory)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean, count
 from bboxqa.formats.foreign import refuse_foreign
-from bboxqa.formats.opening import decoded, named_errors
+from bboxqa.formats.opening import decoded, named_errors, read_whole
 from bboxqa.formats.recordings.segment_layouts import (
     Layout,
     elan_layout,
@@ -82,7 +82,7 @@ def read_table(path: Path) -> Table:
 def _read(path: Path) -> bytes:
     refuse_foreign(path, table=True)
     with named_errors(path, "a table of segments"):
-        return path.read_bytes()
+        return read_whole(path)
 
 
 def _rows(name: str, text: str) -> list[Row]:

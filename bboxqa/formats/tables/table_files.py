@@ -7,7 +7,7 @@ from typing import Protocol
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.foreign import refuse_foreign
-from bboxqa.formats.opening import decoded, named_errors
+from bboxqa.formats.opening import decoded, named_errors, read_whole
 from bboxqa.formats.tables.delimited import Delimited
 from bboxqa.formats.tables.typed import JsonLines, Parquet
 from bboxqa.model.labels import LabelColumn
@@ -61,7 +61,7 @@ def open_table(path: str | Path) -> TableFile:
     name = str(path)
     refuse_foreign(path, table=True)
     with named_errors(path, "one table"):
-        data = path.read_bytes()
+        data = read_whole(path)
     if data[:4] == _PARQUET:
         return Parquet(name, data)
     if path.suffix.lower() in {".parquet", ".pq"}:
