@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bboxqa.model.settings import AgreeSettings, ValidateSettings
     from bboxqa.pipelines.agree import agree
     from bboxqa.pipelines.compare import compare
+    from bboxqa.pipelines.plan import ImagePlan, plan
     from bboxqa.pipelines.read import read_coco
     from bboxqa.pipelines.validate import validate
     from bboxqa.report.findings.report import Report
@@ -33,12 +34,14 @@ __all__ = [
     "Dataset",
     "DatasetError",
     "Finding",
+    "ImagePlan",
     "OutputError",
     "Report",
     "ValidateSettings",
     "__version__",
     "agree",
     "compare",
+    "plan",
     "read_coco",
     "stats",
     "validate",
@@ -53,12 +56,14 @@ _HOME = {
     "Dataset": "bboxqa.model.annotations",
     "DatasetError": "bboxqa.core.errors",
     "Finding": "bboxqa.model.findings",
+    "ImagePlan": "bboxqa.pipelines.plan",
     "OutputError": "bboxqa.core.errors",
     "Report": "bboxqa.report.findings.report",
     "ValidateSettings": "bboxqa.model.settings",
     "__version__": "bboxqa.core.version",
     "agree": "bboxqa.pipelines.agree",
     "compare": "bboxqa.pipelines.compare",
+    "plan": "bboxqa.pipelines.plan",
     "read_coco": "bboxqa.pipelines.read",
     "validate": "bboxqa.pipelines.validate",
 }

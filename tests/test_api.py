@@ -1,17 +1,25 @@
 """The public functions have the settings as typed keywords."""
 
 import inspect
+import json
+import re
+from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
-from support.datasets import dataset
+from support.cli import run
+from support.datasets import dataset, two_annotators
 
 import bboxqa
-from bboxqa.core.errors import ConfigError
+from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.model.table import Table
 from bboxqa.pipelines import counting
 from bboxqa.report.agreement_summary import summary
 
-OF_READING = {"annotator_key", "attribution", "filter", "join"}
+SIMULATED = Path(__file__).parent / "data/simulated.json"
+OF_READING = {"annotator_key", "attribution", "filter", "join", "asked"}
 OF_VALIDATE = {"source", "images", "ground_truth", "max_findings", "memory", "progress"}
 
 
@@ -60,6 +68,79 @@ def test_a_keyword_that_is_not_known(call, message):
 def test_settings_of_reading_may_be_none():
     result = bboxqa.agree(DATA, annotator_key=None, attribution=None, filter=None, bootstrap=0)
     assert result.settings == bboxqa.AgreeSettings(bootstrap=0)
+
+
+def test_a_plan_is_that_of_the_command(tmp_path):
+    data = bboxqa.read_coco(SIMULATED)
+    result = run("plan", SIMULATED, "--target-width", "0.1", "--seed", 7, "--format", "json")
+    planned = asdict(bboxqa.plan(data, 0.1, seed=7))
+    shown = json.loads(result.stdout)
+    assert {name: shown[name] for name in planned} == planned
+    assert planned["n_more"] > 0
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: bboxqa.plan("a.json", 0.1), TypeError, "expected what `bboxqa.read_coco` returns"),
+        (lambda: bboxqa.plan(DATA, 0), ConfigError, "expected"),
+        (lambda: bboxqa.plan(DATA, 0.1, iou_threshold=[0.5, 0.7]), ConfigError, "one threshold"),
+        (lambda: bboxqa.plan(DATA, 0.1, matchers="greedy"), ConfigError, "did you mean 'matcher'?"),
+    ],
+)
+def test_what_cannot_be_planned_says_why(call, error, message):
+    with pytest.raises(error, match=re.escape(message)):
+        call()
+
+
+def test_a_document_is_read_like_its_file(tmp_path):
+    document = two_annotators()
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(document))
+    of_file, of_document = bboxqa.read_coco(path), bboxqa.read_coco(document)
+    assert [source.name for source in of_document.sources] == ["document"]
+    assert of_document.annotator_names == of_file.annotator_names
+    assert np.array_equal(of_document.annotations.bbox, of_file.annotations.bbox)
+    assert bboxqa.agree(of_document, bootstrap=0).alpha == bboxqa.agree(of_file, bootstrap=0).alpha
+
+
+def test_arrays_in_a_document_are_numbers():
+    document = two_annotators()
+    for each in document["annotations"]:
+        each["bbox"] = np.array(each["bbox"])
+    assert len(bboxqa.read_coco(document).annotations) == len(document["annotations"])
+
+
+def test_a_document_that_cannot_be_read_says_what_is_wrong_with_it():
+    document = two_annotators()
+    document["annotations"][0]["bbox"] = [1, 2]
+    with pytest.raises(DatasetError) as caught:
+        bboxqa.read_coco(document)
+    (problem,) = caught.value.problems
+    assert problem.startswith("document:1:")
+    assert "S006 error" in problem
+    assert caught.value.advice == "For all findings: bboxqa.validate(document)"
+    with pytest.raises(DatasetError, match="cannot be written as json"):
+        bboxqa.read_coco({"annotations": [object()]})
+
+
+def test_findings_are_rows_of_a_data_frame():
+    pytest.importorskip("pandas")
+    document = {"images": [], "annotations": [{"id": 3, "bbox": [1, 2]}], "categories": []}
+    report = bboxqa.validate(document, select=["S002", "S006"])
+    frame = report.to_pandas()
+    assert frame["code"].tolist() == [finding.code for finding in report.findings]
+    assert frame["annotation"].tolist() == [3, 3]
+    assert frame["line"].tolist() == [1, 1]
+    none = bboxqa.validate(document, select=["C"]).to_pandas()
+    assert (len(none), list(none.columns)) == (0, list(frame.columns))
+
+
+@pytest.mark.parametrize(("n", "length"), [(1, 1), (5, 2), (0, 0), (-3, 0)])
+def test_the_head_of_a_table(n, length):
+    table = Table({"alpha": np.array([0.5, 0.25])})
+    assert list(table.head(n)["alpha"]) == [0.5, 0.25][:length]
+    assert len(table.head()) == 2
 
 
 def test_memory_does_not_change_the_result(monkeypatch):

@@ -5,6 +5,7 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean
 
 # Deeper than this no reader looks, and Python's own limit is not far.
@@ -114,3 +115,23 @@ def pointer_parts(pointer: str) -> list[str]:
     ['annotations', '7', 'odd/key']
     """
     return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+
+
+def document_bytes(document: Mapping[str, Any]) -> bytes:
+    """Return a document as the bytes of a file; numbers and arrays of numpy are accepted.
+
+    Raises
+    ------
+    DatasetError
+        If it holds something else that json cannot hold.
+    """
+
+    def plain(value: Any) -> Any:
+        if hasattr(value, "tolist"):
+            return value.tolist()
+        raise TypeError(f"a value is of type {type(value).__name__}; expected what json can hold")
+
+    try:
+        return json.dumps(dict(document), default=plain).encode()
+    except (TypeError, ValueError) as error:
+        raise DatasetError([f"document: cannot be written as json: {error}"]) from None

@@ -64,6 +64,8 @@ class Table:
     [(0.25,), (None,)]
     >>> table
     <Table: 2 rows of alpha>
+    >>> table.head(1).records()
+    [{'alpha': 0.25}]
     """
 
     columns: Mapping[str, Column]
@@ -91,6 +93,10 @@ class Table:
                 for name, column in self.columns.items()
             }
         )
+
+    def head(self, n: int = 5) -> "Table":
+        """Return the first `n` rows."""
+        return self.take(np.arange(min(max(n, 0), len(self))))
 
     def parts(self) -> Iterator[list[list[Any]]]:
         """Yield chunks of rows as columns of Python values, None for undefined."""
@@ -135,7 +141,6 @@ def html_table(table: Table, most: int) -> str:
         return f"<td>{escape(text)}</td>"
 
     head = "".join(f"<th>{escape(name)}</th>" for name in table.columns)
-    shown = table.take(np.arange(min(most, len(table))))
-    body = "".join(f"<tr>{''.join(map(cell, row))}</tr>" for row in shown.rows())
+    body = "".join(f"<tr>{''.join(map(cell, row))}</tr>" for row in table.head(most).rows())
     more = f"<p>… and {len(table) - most:,} more rows</p>" if len(table) > most else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"

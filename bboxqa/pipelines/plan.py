@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from math import isnan
+from typing import Unpack
 
 import msgspec
 import numpy as np
@@ -12,8 +13,13 @@ from bboxqa.agreement.uncertainty.sample_size import TOO_FEW, plan_clusters
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.types import Progress
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.settings import AgreeSettings
-from bboxqa.pipelines.agree import agree_with
+from bboxqa.model.settings import AgreeKeywords, AgreeSettings
+from bboxqa.pipelines.agree import (
+    agree_with,
+    check_before_measuring,
+    check_dataset,
+    settings_of_keywords,
+)
 
 _FEW_IMAGES = "too few images annotated by two or more annotators"
 
@@ -45,6 +51,56 @@ class ImagePlan:
     n_needed: int | None
     n_more: int | None
     status: str
+
+
+def plan(
+    data: Dataset,
+    target_width: float,
+    *,
+    progress: Progress | None = None,
+    **settings: Unpack[AgreeKeywords],
+) -> ImagePlan:
+    """Return how many more images must be annotated twice for an interval of a given width.
+
+    New images are expected to be like those in hand.
+
+    Parameters
+    ----------
+    data : Dataset
+        What `read_coco` returns.
+    target_width : float
+        From end to end of the 95 % interval of alpha, such as 0.05.
+    progress : callable, optional
+        Called as ``progress(stage, done, total)``.
+    **settings
+        As for `agree`, with one threshold; `bootstrap` and `seed` are those of the resampling.
+
+    Returns
+    -------
+    ImagePlan
+
+    Raises
+    ------
+    ConfigError
+        If there are several thresholds, the target is not above 0, or a setting is not known or
+        has a wrong type.
+    DatasetError
+        If the annotations do not have what the similarity compares, or their boxes are in another
+        layout.
+    TypeError
+        If `data` is not a `Dataset`.
+
+    Examples
+    --------
+    >>> import bboxqa
+    >>> from bboxqa.examples import example_file
+    >>> bboxqa.plan(bboxqa.read_coco(example_file("fruits")), 0.1).status
+    'too few images annotated by two or more annotators'
+    """
+    check_dataset(data, "data")
+    checked = settings_of_keywords(settings)
+    check_before_measuring(data, checked)
+    return plan_images(data, target_width, checked, progress)
 
 
 def plan_images(

@@ -1,10 +1,15 @@
 """Reading data sets; a file that is refused is refused with the findings of the rules."""
 
 import shlex
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.json_values import document_bytes
 from bboxqa.core.types import Files, Progress
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.dataset.reader import read_dataset
@@ -18,15 +23,12 @@ from bboxqa.pipelines.checks import check_files
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.file_kinds import kind_of
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
 _LISTED = 10
 _FILES_NAMED = 3
 
 
 def read_coco(
-    source: Files,
+    source: Files | Mapping[str, Any],
     *,
     annotator_key: str | None = None,
     attribution: str | None = None,
@@ -43,8 +45,8 @@ def read_coco(
 
     Parameters
     ----------
-    source : path, sequence of paths, or mapping of annotator to path
-        COCO json files, or folders of them.
+    source : path, sequence of paths, mapping of annotator to path, or COCO document
+        COCO json files, or folders of them; or the content of one such file.
     annotator_key : str, optional
         The key of annotations that names the annotator; ``"a.b"`` means b inside of a.
     attribution : {"annotator-key", "image-records", "files"}, optional
@@ -89,19 +91,34 @@ def read_coco(
     >>> data.annotator_names, len(data.annotations)
     (('Ann1', 'Ann2', 'Ann3'), 9)
     """
-    return _read(
-        source,
-        memory,
-        annotator_key=annotator_key,
-        attribution=attribution,
-        segmentation=segmentation,
-        pattern=pattern,
-        join_by=join,
-        min_annotators=min_annotators,
-        asked=asked,
-        digest=digest,
-        progress=progress,
-    )
+    options: dict[str, Any] = {
+        "annotator_key": annotator_key,
+        "attribution": attribution,
+        "segmentation": segmentation,
+        "pattern": pattern,
+        "join_by": join,
+        "min_annotators": min_annotators,
+        "asked": asked,
+        "digest": digest,
+        "progress": progress,
+    }
+    if isinstance(source, Mapping) and isinstance(source.get("annotations"), list | tuple):
+        return _read_document(source, memory, **options)
+    return _read(source, memory, **options)
+
+
+def _read_document(document: Mapping[str, Any], memory: int | None, **options: Any) -> Dataset:
+    """Return the data set of a COCO document, which messages call "document"."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder, "document.json")
+        path.write_bytes(document_bytes(document))
+        try:
+            data = _read(path, memory, **options)
+        except DatasetError as error:
+            problems = [problem.replace(str(path), "document") for problem in error.problems]
+            advice = "For all findings: bboxqa.validate(document)" if error.advice else ""
+            raise DatasetError(problems, advice, total=error.total) from None
+    return replace(data, sources=tuple(replace(each, name="document") for each in data.sources))
 
 
 def read_for(
@@ -176,7 +193,7 @@ def _with_findings(error: DatasetError, memory: int | None) -> DatasetError:
     return DatasetError(lines[:_LISTED], advice, total=len(lines) + n_left_out)
 
 
-def _refuse_unmeasured(document: Document, path: "Path") -> None:
+def _refuse_unmeasured(document: Document, path: Path) -> None:
     """Refuse a kind of file whose annotations have no boxes and categories."""
     kind = kind_of(document)
     if kind.name and not kind.is_measured:

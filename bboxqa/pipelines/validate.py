@@ -1,6 +1,5 @@
 """Validation: files → documents → rules → report, and fixes → files."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
@@ -9,6 +8,7 @@ from pathlib import Path
 from typing import Any, Never
 
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.json_values import document_bytes
 from bboxqa.core.types import AnyPath, Progress
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.document.content import RawDocument
@@ -135,26 +135,12 @@ def validate(
         }
     )
     if isinstance(source, Mapping):
-        reading = read_bytes(_encoded(source), "document")
+        reading = read_bytes(document_bytes(source), "document")
         truth = _read_truth(ground_truth)
         documents = [_document(images, truth, progress, (), reading)]
         return _report(validate_documents(documents, settings, max_findings))
     paths = [source] if isinstance(source, str | PathLike) else list(source)
     return validate_with(paths, settings, images, ground_truth, max_findings, memory, progress)
-
-
-def _encoded(document: Mapping[str, Any]) -> bytes:
-    """Return a document as the bytes of a file; numbers and arrays of numpy are accepted."""
-
-    def plain(value: Any) -> Any:
-        if hasattr(value, "tolist"):
-            return value.tolist()
-        raise TypeError(f"a value is of type {type(value).__name__}; expected what json can hold")
-
-    try:
-        return json.dumps(dict(document), default=plain).encode()
-    except (TypeError, ValueError) as error:
-        raise DatasetError([f"document: cannot be written as json: {error}"]) from None
 
 
 def validate_with(

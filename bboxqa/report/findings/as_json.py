@@ -72,6 +72,11 @@ def _finding(finding: Finding) -> dict[str, Any]:
     }
 
 
+def finding_keys() -> tuple[str, ...]:
+    """Return the keys of a finding, in their order."""
+    return tuple(findings_schema()["$defs"]["finding"]["required"])
+
+
 def findings_schema() -> dict[str, Any]:
     """Return the JSON schema (2020-12) of `json_lines`."""
     text = files("bboxqa.report.findings").joinpath("findings.schema.json").read_bytes()

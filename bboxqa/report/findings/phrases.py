@@ -9,7 +9,7 @@ from bboxqa.core.text import count, one_line
 from bboxqa.model.findings import Finding, FoundReport, RuleText, Severity
 
 _ID_LENGTH = 40
-_LEADING = ("annotation", "image", "category", "annotator")
+ID_NAMES = ("annotation", "image", "category", "annotator")
 
 
 def place(finding: Finding) -> str:
@@ -28,7 +28,7 @@ def subject(ids: Mapping[str, Any]) -> str:
     >>> subject({"category": "7"}), subject({})
     ('category "7"', '')
     """
-    leading = next((name for name in _LEADING if name in ids), None)
+    leading = next((name for name in ID_NAMES if name in ids), None)
     if leading is None:
         return ""
     rest = [name for name in ("image", "annotator") if name in ids and name != leading]

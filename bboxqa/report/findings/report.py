@@ -2,10 +2,15 @@
 
 import json
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bboxqa.model.findings import FoundReport
+from bboxqa.report.findings.as_json import finding_keys
+from bboxqa.report.findings.phrases import ID_NAMES
 from bboxqa.report.registry import FINDING_VIEWS, view
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class Report(FoundReport):
@@ -31,11 +36,23 @@ class Report(FoundReport):
         Examples
         --------
         >>> import bboxqa
-        >>> report = bboxqa.validate({"images": [{}], "annotations": [], "categories": []})
+        >>> report = bboxqa.validate({"images": [{"id": 1}], "annotations": [], "categories": []})
         >>> report.render("concise").splitlines()[0]
-        'document:1:13: S002 error id is missing; expected a whole number'
+        'document:1:13: S007 error image 1: height is missing; expected a whole number above 0'
         """
         return "".join(f"{line}\n" for line in view(FINDING_VIEWS, name)(self))
+
+    def to_pandas(self) -> "pd.DataFrame":
+        """Return a row for each finding as a pandas data frame; needs pandas.
+
+        The columns are the keys of a finding in json, with those of `ids` in place of `ids`.
+        """
+        import pandas as pd
+
+        rows = [json.loads(line) for line in self.render("jsonl").splitlines()]
+        values = {name: [row[name] for row in rows] for name in finding_keys() if name != "ids"}
+        ids = {name: [row["ids"].get(name) for row in rows] for name in ID_NAMES}
+        return pd.DataFrame({**values, **ids})
 
     def to_sarif(self) -> dict[str, Any]:
         """Return the report as SARIF 2.1.0, the format of code scanning services."""
