@@ -1,0 +1,62 @@
+"""Each defect of the corpus is found, named by its cause, and nothing else is."""
+
+import json
+
+import pytest
+from support.one_defect import DEFECTS
+from support.originals import ORIGINALS, first_images
+from support.reference import data_file
+from support.validation import report_of
+
+MOST_CODES = 3
+# Real exports that are not in the repository, and how many of their images are taken.
+REAL = {
+    "polygons": (("exports/cvat_polygons.json", 16), ("exports/taco.json", 40)),
+    "boxes": (("exports/roboflow_boxes.json", 10),),
+    "three annotators": (("lvis_double_100.json", 20),),
+}
+
+
+def report(document):
+    return report_of(json.dumps(document))
+
+
+@pytest.mark.parametrize("name", ORIGINALS)
+def test_nothing_is_found_in_the_sound_original(name):
+    assert report(ORIGINALS[name]()).findings == ()
+
+
+def test_the_corpus_is_large():
+    assert len(DEFECTS) >= 60
+
+
+@pytest.mark.parametrize("name", DEFECTS)
+def test_a_defect_is_one_cause(name):
+    defect = DEFECTS[name]
+    document = ORIGINALS[defect.original]()
+    n_records = defect.change(document)
+    found = report(document)
+    assert set(found.counts) == {defect.code}
+    assert all(defect.words in finding.message for finding in found.findings)
+    assert sum(finding.count for finding in found.findings) == n_records
+
+
+@pytest.mark.parametrize(
+    ("name", "file", "n_images"),
+    [
+        (name, *real)
+        for name, defect in DEFECTS.items()
+        for real in REAL.get(defect.original, ())
+    ],
+)  # fmt: skip
+def test_a_defect_is_found_among_those_of_a_real_export(name, file, n_images):
+    text = data_file(file).read_text("utf-8").replace('"rater_id"', '"annotator"')
+    document = first_images(json.loads(text), n_images)
+    before = report(document).counts
+    n_records = DEFECTS[name].change(document)
+    if n_records == 0:
+        pytest.skip("the export cannot have this defect")
+    after = report(document).counts
+    new = {code for code in after if after[code] > before.get(code, 0)}
+    assert DEFECTS[name].code in new
+    assert len(new) <= MOST_CODES

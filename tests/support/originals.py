@@ -1,0 +1,213 @@
+"""Small sound exports such as tools write them, for a corpus of files with one defect each.
+
+Each function returns a new document. Nothing in it is wrong: validation finds nothing at all.
+"""
+
+import numpy as np
+
+from support.masks import encode
+
+__all__ = ["ORIGINALS", "first_images", "run_lengths"]
+
+SIZES = ((640, 480), (480, 640), (800, 600), (1920, 1080), (1280, 720))
+N_IMAGES = 48
+CATEGORIES = ("car", "bicycle", "person")
+
+
+def document(images, annotations, categories=CATEGORIES):
+    """Return a document of images and annotations, which are numbered here."""
+    if isinstance(categories[0], str):
+        categories = [{"name": name, "supercategory": "street"} for name in categories]
+    for records in (images, annotations, categories):
+        for number, record in enumerate(records, 1):
+            record["id"] = number
+    return {
+        "info": {"description": "street", "year": 2026, "date_created": "2026-03-02"},
+        "licenses": [{"id": 1, "name": "CC BY 4.0", "url": "https://creativecommons.org"}],
+        "images": images,
+        "categories": categories,
+        "annotations": annotations,
+    }
+
+
+def pictures(rng, sizes=SIZES):
+    """Return images of different sizes, without ids."""
+    result = []
+    for number in range(N_IMAGES):
+        width, height = sizes[rng.integers(len(sizes))]
+        name = f"street_{number:03}_{rng.integers(16**6):06x}.jpg"
+        result.append({"file_name": name, "width": width, "height": height, "license": 1})
+    return result
+
+
+def places(rng, width, height):
+    """Yield the boxes of a few objects: one in each of some cells of an image."""
+    for cell in rng.permutation(9)[: rng.integers(3, 7)].tolist():
+        across, down = width / 3, height / 3
+        w, h = rng.uniform(0.5, 0.9, 2) * (across, down)
+        x, y = rng.uniform(0, 1, 2) * (across - w, down - h) + (cell % 3 * across, cell // 3 * down)
+        yield np.round([x, y, w, h], 1)
+
+
+def outline(rng, x, y, w, h):
+    """Return a polygon in a box that it need not fill, and its area."""
+    n_points = int(rng.integers(9, 15))
+    angles = np.sort(rng.uniform(0, 2 * np.pi, n_points) / 3 + np.arange(n_points) * 2 * np.pi)
+    angles = (angles / n_points) % (2 * np.pi)
+    reach = rng.uniform(0.7, 1, n_points)
+    xy = np.stack(
+        [x + w / 2 * (1 + reach * np.cos(angles)), y + h / 2 * (1 + reach * np.sin(angles))]
+    )
+    xy = np.round(xy, 2)
+    after = np.roll(xy, -1, axis=1)
+    return xy.T.ravel().tolist(), float(abs((xy[0] * after[1] - after[0] * xy[1]).sum()) / 2)
+
+
+def drawn(rng, box):
+    """Return an annotation with a polygon in a box."""
+    ring, area = outline(rng, *box)
+    xs, ys = ring[::2], ring[1::2]
+    sides = min(xs), min(ys), max(xs) - min(xs), max(ys) - min(ys)
+    return {"bbox": [round(n, 2) for n in sides], "segmentation": [ring], "area": round(area, 2)}
+
+
+def annotated(rng, images, draw):
+    """Return annotations of images, each as `draw` makes it of a box."""
+    return [
+        {"image_id": number, "category_id": int(rng.integers(1, 4)), "iscrowd": 0, **draw(rng, box)}
+        for number, image in enumerate(images, 1)
+        for box in places(rng, image["width"], image["height"])
+    ]
+
+
+def polygons(seed=15):
+    """Return polygons, as CVAT and others export them."""
+    rng = np.random.default_rng(seed)
+    images = pictures(rng)
+    annotations = annotated(rng, images, drawn)
+    for annotation in annotations:
+        annotation["attributes"] = {"occluded": False}
+    return document(images, annotations)
+
+
+def boxes(seed=16):
+    """Return boxes without outlines, as Roboflow exports them."""
+    rng = np.random.default_rng(seed)
+
+    def draw(_rng, box):
+        return {"bbox": box.tolist(), "area": round(float(box[2] * box[3]), 2), "segmentation": []}
+
+    images = pictures(rng)
+    annotations = annotated(rng, images, draw)
+    for image in images:
+        stem = image["file_name"].removesuffix(".jpg")
+        image["file_name"] = f"{stem}_jpg.rf.{rng.bytes(16).hex()}.jpg"
+    return document(images, annotations)
+
+
+def masks(seed=17, *, compressed=True):
+    """Return masks as run lengths, as brushes and models draw them."""
+    rng = np.random.default_rng(seed)
+    images = pictures(rng, ((96, 72), (128, 96), (80, 120)))
+    annotations = annotated(rng, images, lambda _rng, box: {"bbox": box.tolist()})
+    for annotation in annotations:
+        image = images[annotation["image_id"] - 1]
+        pixels = blob(*annotation["bbox"], image["height"], image["width"])
+        annotation.update(of_pixels(pixels, compressed=compressed))
+    return document(images, annotations)
+
+
+def blob(x, y, w, h, height, width):
+    """Return (height, width) bool: the pixels of an ellipse without a corner."""
+    rows, columns = np.mgrid[:height, :width] + 0.5
+    across, down = (columns - x) / w * 2 - 1, (rows - y) / h * 2 - 1
+    return (across**2 + down**2 < 1) & (across + down < 1)
+
+
+def of_pixels(pixels, *, compressed=True):
+    """Return the mask of pixels, its area and its box."""
+    columns, rows = (np.flatnonzero(pixels.any(axis=axis)) for axis in (0, 1))
+    box = [columns[0], rows[0], len(columns), len(rows)]
+    counts = encode(pixels)["counts"].decode() if compressed else run_lengths(pixels.T.ravel())
+    return {
+        "bbox": [int(number) for number in box], "area": int(pixels.sum()),
+        "segmentation": {"size": list(pixels.shape), "counts": counts},
+    }  # fmt: skip
+
+
+def run_lengths(values):
+    """Return how many values are false, true, false, … in turn."""
+    changes = np.flatnonzero(np.diff(np.concatenate([[0], values]).astype(int)))
+    return np.diff(np.concatenate([[0], changes, [len(values)]])).tolist()
+
+
+POINTS = ("head", "left_hand", "right_hand", "left_foot", "right_foot")
+# Where in a box, from 0 to 1.
+POSE = np.array([[0.5, 0.1], [0.9, 0.4], [0.1, 0.4], [0.7, 0.9], [0.3, 0.9]])
+
+
+def people(seed=18):
+    """Return people with keypoints, outlines and boxes."""
+    rng = np.random.default_rng(seed)
+
+    def draw(rng, box):
+        return {**drawn(rng, box), **keypoints(rng, box)}
+
+    images = pictures(rng)
+    annotations = annotated(rng, images, draw)
+    for annotation in annotations:
+        annotation["category_id"] = 1
+        annotation.update(keypoints(rng, np.array(annotation["bbox"])))
+    skeleton = [[1, 2], [1, 3], [1, 4], [1, 5]]
+    person = {"name": "person", "supercategory": "", "keypoints": list(POINTS)}
+    return document(images, annotations, [{**person, "skeleton": skeleton}])
+
+
+def keypoints(rng, box):
+    """Return keypoints in a box: most are visible, some hidden or not labelled."""
+    xy = np.round(box[:2] + POSE * box[2:] + rng.uniform(-0.05, 0.05, (5, 2)) * box[2:], 1)
+    visibility = rng.choice([2, 2, 2, 1, 0], 5)
+    values = [
+        number
+        for (x, y), seen in zip(xy.tolist(), visibility.tolist(), strict=True)
+        for number in ((x, y, seen) if seen else (0, 0, 0))
+    ]
+    return {"keypoints": values, "num_keypoints": int((visibility > 0).sum())}
+
+
+def annotated_by_three(seed=19):
+    """Return polygons that three annotators drew on the same images."""
+    rng = np.random.default_rng(seed)
+    images = pictures(rng)[:30]
+    annotations = []
+    for number, image in enumerate(images, 1):
+        image["annotators"] = ["ann", "bob", "cid"]
+        for box in places(rng, image["width"], image["height"]):
+            category = int(rng.integers(1, 4))
+            for who in image["annotators"]:
+                shift = np.round(box + np.append(rng.uniform(-2, 2, 2), [0, 0]), 1)
+                shape = drawn(rng, shift.clip(0))
+                annotations.append(
+                    {"image_id": number, "category_id": category, "iscrowd": 0, "annotator": who,
+                     **shape}
+                )  # fmt: skip
+    return document(images, annotations)
+
+
+ORIGINALS = {
+    "polygons": polygons,
+    "boxes": boxes,
+    "compressed masks": masks,
+    "plain masks": lambda: masks(compressed=False),
+    "people": people,
+    "three annotators": annotated_by_three,
+}
+"""What is in a sound export to a function that makes it."""
+
+
+def first_images(document, n_images):
+    """Return a document of the first images only."""
+    images = document["images"][:n_images]
+    ids = {image["id"] for image in images}
+    kept = [each for each in document["annotations"] if each["image_id"] in ids]
+    return {**document, "images": images, "annotations": kept}
