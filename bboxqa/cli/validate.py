@@ -29,8 +29,8 @@ _LISTED = {"text": 10, "html": 100}
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Folder of the images, also looked for beside PATH: they are opened and compared with the "
-    "file. Can be given several times.",
+    help="Folder of the images, or a folder above them and the file: they are opened and compared "
+    "with the file. Can be given several times.",
 )
 @path_option("--ground-truth", "The COCO file that results belong to.", "FILE")
 @click.option("--select", metavar="CODES", help="Only these rules, such as P,R0; default all.")

@@ -57,8 +57,8 @@ def validate(
     source : path, sequence of paths, or mapping
         Files, folders of them, or a COCO document.
     images : path or sequence of paths, optional
-        Folders of the images, which are also looked for beside the file; without it the images
-        are not read.
+        Folders of the images, which are also looked for beside a file in one of them; without it
+        the images are not read.
     ground_truth : path, optional
         The file whose images and categories results refer to; without it these
         references are not checked.

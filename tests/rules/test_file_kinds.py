@@ -112,6 +112,11 @@ def test_references_of_captions_are_checked():
     assert (found.code, found.pointer) == ("I004", "/annotations/2/image_id")
 
 
+def test_categories_of_captions_refer_to_nothing():
+    text = json.loads(captions(category_id="x"))
+    assert {found.code for found in findings(exact({**text, "categories": []}))} == set()
+
+
 def test_nothing_is_written_into_captions():
     document = Document(read_bytes(captions().encode(), "captions.json"))
     assert fix(document, ValidateSettings(), unsafe=True).changes == ()

@@ -331,6 +331,13 @@ def test_images_are_looked_for_beside_the_file(tmp_path):
     assert (found.code, found.found) == ("M007", ["valid/1.jpg"])
 
 
+def test_nothing_is_looked_for_beside_a_file_outside_of_the_folders(tmp_path):
+    (file,) = splits(tmp_path, "train")
+    (tmp_path / "other").mkdir()
+    (found,) = validate(file, images=tmp_path / "other", select=["M"]).findings
+    assert (found.code, found.found) == ("M001", "1.jpg")
+
+
 def test_images_are_looked_for_in_several_folders(tmp_path):
     for folder, name in (("x", "a.jpg"), ("y", "b.jpg"), ("y", "c.jpg")):
         (tmp_path / folder).mkdir(exist_ok=True)

@@ -158,7 +158,8 @@ def scan_images(
         File names are relative to one of them, nothing outside them is opened. Of several files
         of a name, that in the folder with more of the files counts.
     beside : Path, optional
-        The folder of the document, where images are looked for as well.
+        The folder of the document. If it is below one of the folders, images are looked for there
+        first.
     others : iterable of (Path or None, sequence)
         The folder and image records of other documents; files that they name are not unnamed.
     progress : callable, optional
@@ -206,15 +207,14 @@ def scan_images(
 
 
 def search_order(roots: Sequence[Path], beside: Path | None) -> list[Path]:
-    """Return folders and the folder of a document, resolved, in the order of the search.
+    """Return resolved folders in the order of the search.
 
-    A document that is itself in one of the folders has its images beside it, if anywhere.
+    The folder of a document comes first if it is below one of them, as in exports of Roboflow;
+    else nothing is looked for there.
     """
-    if beside is None:
-        return list(roots)
-    own = beside.resolve()
-    first = any(own.is_relative_to(root) for root in roots)
-    return list(dict.fromkeys([own, *roots] if first else [*roots, own]))
+    own = [beside.resolve()] if beside is not None else []
+    inside = [folder for folder in own if any(folder.is_relative_to(root) for root in roots)]
+    return list(dict.fromkeys([*inside, *roots]))
 
 
 def find_files(names: Sequence[str | None], roots: Sequence[Path]) -> list[Place]:

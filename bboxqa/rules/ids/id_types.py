@@ -12,7 +12,7 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import value_hits
 from bboxqa.rules.base.rule import Hits, Rule
 from bboxqa.rules.facts.document import Document, Records
-from bboxqa.rules.ids.numbering import REFERENCES, gets_whole_id, is_unique, link, new_ids
+from bboxqa.rules.ids.numbering import gets_whole_id, is_unique, link, new_ids, references
 
 _EXPECTED = "a whole number, 0 or more"
 
@@ -21,7 +21,7 @@ def _ids(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     yield from _of_annotations(document)
     for name, records in document.lists:
         yield from _of_records(document, name, records)
-    for key in REFERENCES:
+    for key in references(document):
         yield from _references(document, key)
 
 

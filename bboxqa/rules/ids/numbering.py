@@ -8,11 +8,19 @@ from bboxqa.core.arrays import BoolArray, ByteArray, IndexArray, find
 from bboxqa.formats.document.annotation_columns import Kind
 from bboxqa.rules.base.reporting import first_occurrence
 from bboxqa.rules.facts.document import Document, Records
+from bboxqa.rules.facts.file_kinds import kind_of
 
-REFERENCES = {"image_id": "images", "category_id": "categories"}
-"""The keys of an annotation that refer to another record, and the list where it stands."""
+_LISTS = {"image_id": "images", "category_id": "categories"}
 
 _LARGEST = 2**63 - 1
+
+
+def references(document: Document) -> list[str]:
+    """Return the keys of annotations that refer to images or categories, as its kind has them.
+
+    Captions may have a category_id, but it refers to nothing.
+    """
+    return [key for key in _LISTS if key in kind_of(document).required]
 
 
 def new_ids(document: Document) -> IndexArray:
@@ -99,7 +107,7 @@ def link(document: Document, key: str) -> Link:
     target = document.image if images else document.category
     ids = columns.image_id if images else columns.category_id
     kind = columns.kind[key]
-    is_complete = document.complete(REFERENCES[key])
+    is_complete = document.complete(_LISTS[key])
     mixed = fixable = np.zeros(len(columns), np.bool_)
     if is_complete and not (records.exact.all() and (kind == Kind.INT).all()):
         found = target >= 0
@@ -113,7 +121,7 @@ def link(document: Document, key: str) -> Link:
         certain = np.append(gets_whole_id(records), False)
         fixable = found & certain[target] & ~ambiguous
     return Link(
-        key=key, name=REFERENCES[key], records=records, is_complete=is_complete,
+        key=key, name=_LISTS[key], records=records, is_complete=is_complete,
         ids=ids, whole=columns.whole[key], named=columns.named(key), target=target, kind=kind,
         mixed=mixed, fixable=fixable,
     )  # fmt: skip

@@ -13,11 +13,11 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect, summary_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.ids.numbering import REFERENCES, Link, link
+from bboxqa.rules.ids.numbering import Link, link, references
 
 
 def _orphans(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    for key in REFERENCES:
+    for key in references(document):
         found = link(document, key)
         rows = np.flatnonzero(found.named & (found.target < 0))
         if not found.is_complete or not len(rows):
@@ -75,7 +75,7 @@ def _without_target(document: Document, found: Link, rows: IndexArray) -> Iterat
 
 
 def _mixed_types(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    for key in REFERENCES:
+    for key in references(document):
         found = link(document, key)
         rows = np.flatnonzero(found.mixed)
         if len(rows):

@@ -107,11 +107,11 @@ RULES = (
         scope="images",
         breaks="""Pillow stops training with a FileNotFoundError; OpenCV returns None instead of the
             image.""",
-        explanation="""There is no file of that name below the image folders or beside the COCO
-            file, or the name or a link leads out of these folders; such a file is never opened.
-            Files whose names differ only in folder, case, slashes or Unicode form are suggested.
-            The unsafe fix writes the suggested name where there is exactly one, and no other record
-            may mean it.""",
+        explanation="""There is no file of that name below the image folders or, if the COCO file is
+            in one of them, beside it; or the name or a link leads out of the folders; such a file
+            is never opened. Files whose names differ only in folder, case, slashes or Unicode form
+            are suggested. The unsafe fix writes the suggested name where there is exactly one, and
+            no other record may mean it.""",
         bad={"images": [{"file_name": "C:\\photos\\A.JPG"}]},
         good={"images": [{"file_name": "photos/a.jpg"}]},
         check=_missing,

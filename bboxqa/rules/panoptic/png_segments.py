@@ -51,9 +51,12 @@ def _read_all(document: Document) -> list[PngSegments | None]:
         return [None] * len(document.annotations)
     found = [document.record(row).get("file_name") for row in range(len(document.annotations))]
     names = [name if isinstance(name, str) and name.strip() else None for name in found]
-    stem = Path(document.name).stem
-    roots = [folder for root in document.disk.roots for folder in (root / stem, root)]
-    places = find_files(names, [root for root in roots if root.is_dir()])
+    file = Path(document.name)
+    beside = [file.resolve().parent] if file.is_file() else []
+    roots = [
+        folder for root in (*document.disk.roots, *beside) for folder in (root / file.stem, root)
+    ]
+    places = find_files(names, [root for root in dict.fromkeys(roots) if root.is_dir()])
     with ThreadPoolExecutor(threads()) as pool:
         return list(pool.map(_of_place, places, document.size))
 
