@@ -16,6 +16,7 @@ from bboxqa.rules.collection import duplicates, statistics
 from bboxqa.rules.ids import id_types, identifiers, references
 from bboxqa.rules.images import image_files, image_names, image_sizes, image_splits
 from bboxqa.rules.outlines import (
+    keypoint_places,
     keypoints,
     mask_contents,
     ring_forms,
@@ -31,7 +32,7 @@ _MODULES = (
     id_types, identifiers, references,
     image_files, image_names, image_sizes, image_splits,
     extents, image_edges, layouts, areas,
-    ring_forms, ring_geometry, run_length_masks, mask_contents, keypoints,
+    ring_forms, ring_geometry, run_length_masks, mask_contents, keypoints, keypoint_places,
     category_maps, category_names, category_use,
     attendance, habits, naming,
     duplicates, statistics,

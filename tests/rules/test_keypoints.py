@@ -54,3 +54,112 @@ def test_annotations_without_keypoints_have_none_to_count():
 def test_odd_categories_do_not_stop_it(names):
     content = {"categories": [{"keypoints": names}], "annotations": [{"keypoints": POINTS}]}
     assert "K001" in codes(content)
+
+
+INSIDE = [20, 20, 2, 15, 30, 1, 0, 0, 0]
+
+
+def placed(keypoints, **more):
+    """Return the findings about an annotation whose box is x 10 to 30, y 10 to 40."""
+    content = pose(keypoints=keypoints, num_keypoints=2)
+    content["images"] = [{"width": 400, "height": 300}]
+    return findings(content, select=("K",), **more)
+
+
+def test_sound_points_are_left_alone():
+    assert placed(INSIDE) == []
+    assert placed([*INSIDE[:6], -5, -5, 0]) == []
+
+
+@pytest.mark.parametrize("seen", [3, -1, 0.5])
+def test_a_visibility_that_coco_does_not_have(seen):
+    found = placed([*INSIDE[:5], seen, *INSIDE[6:]])[-1]
+    assert found.code == "K002"
+    assert found.message == (
+        f'visibility of keypoint 2 ("b") is {seen}; expected 0 (not labelled), 1 (hidden) or 2 '
+        "(visible)"
+    )
+    assert found.pointer == "/annotations/0/keypoints/5"
+
+
+def test_a_labelled_point_in_the_corner():
+    (found,) = placed([*INSIDE[:3], 0, 0, 2, 0, 0, 0])
+    assert (found.code, found.pointer) == ("K003", "/annotations/0/keypoints/3")
+    assert found.message == (
+        'keypoint 2 ("b") is at (0, 0) with visibility 2; expected visibility 0, or where the '
+        "point is"
+    )
+
+
+@pytest.mark.parametrize(
+    ("point", "message"),
+    [
+        ((405, 20), "5 px beyond the right edge of its image"),
+        ((20, -4), "4 px beyond the top edge of its image"),
+        ((70, 20), "40 px beyond the right edge of its bbox, whose longer side is 30 px"),
+    ],
+)
+def test_a_point_outside_of_its_image_or_far_from_its_box(point, message):
+    (found,) = placed([*INSIDE[:3], *point, 2, 0, 0, 0])
+    assert found.code == "K004"
+    expected = "in the image" if "image" in message else "in or near the bbox"
+    assert found.message == f"a labelled keypoint is {message}; expected it {expected}"
+
+
+def test_a_point_near_its_box_is_left_alone():
+    assert placed([*INSIDE[:3], 55, 20, 2, 0, 0, 0]) == []
+
+
+def rows_of(*places):
+    """Return annotations at places along the upper edge, with three points in each box."""
+    return [
+        {"bbox": [x, 10, 20, 30], "keypoints": [x + 5, 15, 2, x + 15, 35, 1, 0, 0, 0],
+         "num_keypoints": 2}
+        for x in places
+    ]  # fmt: skip
+
+
+def test_swapped_points_in_part_of_a_file_are_one_finding():
+    annotations = rows_of(50, 80, 110, 140, 170, 200, 230)
+    for annotation in annotations[2:6]:
+        x, y, seen, *rest = annotation["keypoints"]
+        annotation["keypoints"] = [y, x, seen, rest[1], rest[0], *rest[2:]]
+    content = {**pose(), "annotations": annotations, "images": [{"width": 400, "height": 300}]}
+    (found,) = findings(content, select=("K",))
+    assert (found.code, found.count) == ("K005", 4)
+    assert found.message == (
+        "keypoints of 4 of 7 annotations lie outside of their boxes, and inside with x and y "
+        "swapped; expected x, y, visibility"
+    )
+    assert found.edits[0].value == [115, 15, 2, 125, 35, 1, 0, 0, 0]
+
+
+def test_points_that_fit_their_boxes_in_no_order_are_not_called_swapped():
+    annotations = rows_of(50, 80, 110)
+    for annotation in annotations:
+        annotation["bbox"] = [300, 200, 20, 30]
+    content = {**pose(), "annotations": annotations, "images": [{"width": 400, "height": 300}]}
+    assert {found.code for found in findings(content, select=("K",))} == {"K004"}
+
+
+@pytest.mark.parametrize(
+    ("skeleton", "message"),
+    [
+        ([[0, 1], [1, 2]], "skeleton counts keypoints from 0"),
+        ([[1, 2], [3, 4]], "skeleton joins keypoint 4"),
+        ([[1, -2]], "skeleton joins keypoint -2"),
+    ],
+)
+def test_a_skeleton_joins_points_that_exist(skeleton, message):
+    content = pose(keypoints=INSIDE, num_keypoints=2)
+    content["categories"][0]["skeleton"] = skeleton
+    (found,) = findings(content, select=("K",))
+    assert found.code == "K006"
+    assert found.message == f"{message}; expected numbers from 1 to 3, the number of keypoints"
+
+
+@pytest.mark.parametrize("skeleton", [None, [], "1-2", [1, 2], [["a", "b"]], [[1, 3]], {}])
+def test_skeletons_without_wrong_numbers(skeleton):
+    content = pose(keypoints=INSIDE, num_keypoints=2)
+    content["categories"][0]["skeleton"] = skeleton
+    assert findings(content, select=("K",)) == []

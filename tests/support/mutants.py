@@ -224,6 +224,27 @@ def keypoints(document, rng):
     wrong.update(pick(rng, {"num_keypoints": 2}, {"keypoints": [1, 2]}, {"keypoints": [1] * 9}))
 
 
+def posed(change):
+    """Return a mutation that gives all annotations sound keypoints, and then changes one."""
+
+    def mutate(document, rng):
+        for record in document["categories"]:
+            record.update(keypoints=["a", "b"], skeleton=[[1, 2]])
+        for annotation in document["annotations"]:
+            x, y, width, height = annotation["bbox"]
+            points = [x, y + height, 2, x + width // 2, y + height // 2, 1]
+            annotation.update(keypoints=points, num_keypoints=2)
+        change(document, rng)
+
+    return mutate
+
+
+def swap_points(document, rng):
+    for annotation in document["annotations"]:
+        x, y, seen, *other = annotation["keypoints"]
+        annotation["keypoints"] = [y, x, seen, other[1], other[0], other[2]]
+
+
 def c005(document, rng):
     document["categories"].insert(0, {"id": 0, "name": "pets", "supercategory": "none"})
     for record in document["categories"][1:]:
@@ -345,6 +366,11 @@ MUTATIONS = {
     "R007": r007,
     "R008": update(one, {"segmentation": {"size": [480, 640], "counts": [640 * 480]}}),
     "K001": keypoints,
+    "K002": posed(lambda d, rng: one(d, rng)["keypoints"].__setitem__(2, pick(rng, 3, -1, 0.9))),
+    "K003": posed(lambda d, rng: one(d, rng)["keypoints"].__setitem__(slice(0, 2), [0, 0])),
+    "K004": posed(lambda d, rng: one(d, rng)["keypoints"].__setitem__(pick(rng, 0, 1), 700)),
+    "K005": posed(swap_points),
+    "K006": posed(lambda d, rng: category(d, rng).update(skeleton=pick(rng, [[0, 1]], [[1, 3]]))),
     "C001": lambda d, rng: d["categories"][0].update(id=2),
     "C002": lambda d, rng: d["categories"][0].update(name="dog"),
     "C003": lambda d, rng: d["categories"][0].update(name=pick(rng, "Dog", "dog ", " DOG")),

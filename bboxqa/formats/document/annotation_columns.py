@@ -107,12 +107,22 @@ class Keypoints:
     n_numbers : (K,) int64
         The length of the list; -1 where the value is not a list of numbers.
     n_visible : (K,) int64
-        Points whose third number is above 0.
+        Points whose third number, the visibility, is above 0; here, they are called labelled.
+    n_odd : (K,) int64
+        Points whose visibility is not 0, 1 or 2.
+    n_origin : (K,) int64
+        Labelled points at (0, 0).
+    bounds : (K, 4) float64
+        Left, top, right and bottom of the other labelled points in pixels; NaN where there are
+        none.
     """
 
     row: IndexArray
     n_numbers: IndexArray
     n_visible: IndexArray
+    n_odd: IndexArray
+    n_origin: IndexArray
+    bounds: FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -24,9 +24,9 @@ from bboxqa.formats.document.annotation_columns import (
     Scores,
     Segments,
 )
+from bboxqa.formats.document.keypoint_columns import keypoints_of
 from bboxqa.formats.document.outline_forms import form_of, rle_of
 from bboxqa.formats.document.raw_values import (
-    MISSING,
     Missing,
     are_numbers,
     boxes_of,
@@ -48,6 +48,10 @@ _COLUMNS: dict[str, tuple[type, int]] = {
 _OF_RLES: dict[str, tuple[type, int]] = {
     "row": (np.int64, 0), "size": (np.int64, 2), "total": (np.int64, 0), "area": (np.int64, 0),
     "bounds": (np.float64, 4), "compressed": (np.bool_, 0), "problem": (np.int32, 0),
+}  # fmt: skip
+_OF_KEYPOINTS: dict[str, tuple[type, int]] = {
+    "row": (np.int64, 0), "n_numbers": (np.int64, 0), "n_visible": (np.int64, 0),
+    "n_odd": (np.int64, 0), "n_origin": (np.int64, 0), "bounds": (np.float64, 4),
 }  # fmt: skip
 _OF_SCORES: dict[str, tuple[type, int]] = {"row": (np.int64, 0), "value": (np.float64, 0)}
 _OF_SEGMENTS: dict[str, tuple[type, int]] = {
@@ -81,7 +85,7 @@ class AnnotationsBuilder:
         self._xy = SpooledColumn(np.float64, 2, vertex_limit(memory))
         self._rles = {name: column(*shape) for name, shape in _OF_RLES.items()}
         self._problems: dict[str, int] = {"": 0}
-        self._keypoints = {name: column(np.int64) for name in ("row", "n_numbers", "n_visible")}
+        self._keypoints = {name: column(*shape) for name, shape in _OF_KEYPOINTS.items()}
         self._scores = {name: column(*shape) for name, shape in _OF_SCORES.items()}
         self._segments = {name: column(*shape) for name, shape in _OF_SEGMENTS.items()}
         self._annotator = {key: column(np.int32) for key in ANNOTATOR_KEYS}
@@ -143,16 +147,8 @@ class AnnotationsBuilder:
             )
         if types["keypoints"] == absent:
             return
-        found = []
-        for row, value in enumerate(columns["keypoints"], self.n):
-            if type(value) is list and are_numbers(value):
-                visible = sum(number > 0 for number in value[2::3])
-                found.append((row, len(value), visible))
-            elif value is not MISSING and value is not None:
-                found.append((row, -1, 0))
-        parts = np.array(found, np.int64).reshape(-1, 3).T
-        for grower, part in zip(self._keypoints.values(), parts, strict=True):
-            grower.add(part)
+        for name, part in keypoints_of(columns["keypoints"]).items():
+            self._keypoints[name].add(part + self.n if name == "row" else part)
 
     def _add_outlines(self, column: list[Any], types: set[type]) -> None:
         if types <= {Missing}:

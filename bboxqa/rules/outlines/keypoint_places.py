@@ -1,0 +1,273 @@
+"""K: where keypoints are, whether they are visible, and which of them a skeleton joins."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
+from bboxqa.core.json_values import pointer_to, shortened
+from bboxqa.core.text import count
+from bboxqa.geometry.kernels.boxes import corners
+from bboxqa.model.findings import Edit, Severity
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.reporting import record_defect, row_edits, summary_defect
+from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
+from bboxqa.rules.facts.box_layout import in_other_layout
+from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.image_bounds import EDGES, figure, overshoot
+
+# Points of sound files were seen 0.6 longer sides outside of their boxes.
+_FAR = 1.0
+# Points further outside may be swapped, if nearly all of them fit the box then.
+_NEAR = 0.1
+_NEARLY_ALL = 0.8
+_FEW = 3
+
+
+def _points(document: Document, row: int) -> list[list[Any]]:
+    """Return x, y and visibility of the keypoints of an annotation."""
+    value = document.record(row)["keypoints"]
+    return [value[place : place + 3] for place in range(0, len(value), 3)]
+
+
+def _name(document: Document, row: int, place: int) -> str:
+    """Return which keypoint it is, with its name if its category gives one."""
+    names = document.categories.get(int(document.category[row]), "keypoints")
+    named = isinstance(names, list) and place < len(names) and isinstance(names[place], str)
+    return f"keypoint {place + 1}" + (f" ({shortened(names[place])})" if named else "")
+
+
+def _odd_visibility(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    points = document.annotations.keypoints
+
+    def describe(row: int) -> Defect:
+        values = [point[2] for point in _points(document, row)]
+        place = next(place for place, value in enumerate(values) if value not in (0, 1, 2))
+        return record_defect(
+            document,
+            ("annotations", row, "keypoints", 3 * place + 2),
+            f"visibility of {_name(document, row, place)} is {shortened(values[place])}; expected "
+            "0 (not labelled), 1 (hidden) or 2 (visible)",
+            found=values[place],
+            expected="0, 1 or 2",
+        )
+
+    yield from hits(points.row[points.n_odd > 0], describe, key="keypoints")
+
+
+def _at_origin(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    points = document.annotations.keypoints
+
+    def describe(row: int) -> Defect:
+        values = _points(document, row)
+        place = next(p for p, (x, y, seen) in enumerate(values) if x == y == 0 < seen)
+        return record_defect(
+            document,
+            ("annotations", row, "keypoints", 3 * place),
+            f"{_name(document, row, place)} is at (0, 0) with visibility "
+            f"{shortened(values[place][2])}; expected visibility 0, or where the point is",
+            found=values[place],
+            expected="visibility 0, or where the point is",
+        )
+
+    yield from hits(points.row[points.n_origin > 0], describe, key="keypoints")
+
+
+def _sides(bounds: FloatArray) -> FloatArray:
+    return np.hstack([bounds[:, :2], bounds[:, 2:] - bounds[:, :2]])
+
+
+def _beyond_box(document: Document, bounds: FloatArray) -> FloatArray:
+    """Return (K, 4) how far points extend beyond each edge of their boxes, in longer sides.
+
+    NaN where there is no box in COCO's layout.
+    """
+    rows = document.annotations.keypoints.row
+    bbox = document.annotations.bbox[rows].copy()
+    bbox[~document.has_box[rows] | document.once(in_other_layout)[rows]] = np.nan
+    box = corners(bbox)
+    beyond = np.hstack([box[:, :2] - bounds[:, :2], bounds[:, 2:] - box[:, 2:]])
+    result: FloatArray = beyond / bbox[:, 2:].max(axis=1, keepdims=True)
+    return result
+
+
+def swapped_points(document: Document) -> BoolArray:
+    """Return (K,) bool: which lists of keypoints fit their boxes only with x and y swapped.
+
+    All False where most of the points that do not fit their boxes do not fit them then, either.
+    """
+    bounds = document.annotations.keypoints.bounds
+    off = np.any(_beyond_box(document, bounds) > _NEAR, axis=1)
+    swapped = _beyond_box(document, bounds[:, [1, 0, 3, 2]])
+    fits: BoolArray = off & np.all(swapped <= _NEAR, axis=1)
+    if fits.sum() < max(_FEW, _NEARLY_ALL * off.sum()):
+        fits[:] = False
+    return fits
+
+
+def _outside(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
+    points = document.annotations.keypoints
+    beyond_image = overshoot(_sides(points.bounds), document.size[points.row])
+    beyond_box = _beyond_box(document, points.bounds)
+    of_image: BoolArray = np.any(beyond_image > settings.overshoot_px, axis=1)
+    of_box: BoolArray = np.any(beyond_box > _FAR, axis=1) & ~of_image
+    wrong = np.flatnonzero((of_image | of_box) & ~document.once(swapped_points))
+
+    def describe(place: int) -> Defect:
+        which = int(wrong[place])
+        row, in_image = int(points.row[which]), bool(of_image[which])
+        beyond = (beyond_image if in_image else beyond_box)[which]
+        edge = int(np.nanargmax(beyond))
+        longer = 1 if in_image else document.annotations.bbox[row, 2:].max()
+        what = "image" if in_image else f"bbox, whose longer side is {figure(longer)} px"
+        near = "the image" if in_image else "or near the bbox"
+        return record_defect(
+            document,
+            ("annotations", row, "keypoints"),
+            f"a labelled keypoint is {figure(beyond[edge] * longer)} px beyond the {EDGES[edge]} "
+            f"edge of its {what}; expected it in {near}",
+            found=points.bounds[which].tolist(),
+            expected=f"keypoints in {near}",
+        )
+
+    if len(wrong):
+        yield Hits(points.row[wrong], describe, key="keypoints")
+
+
+def _swapped(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    points = document.annotations.keypoints
+    rows = points.row[document.once(swapped_points)]
+
+    def edits(row: int) -> tuple[Edit, ...]:
+        value = [number for x, y, seen in _points(document, row) for number in (y, x, seen)]
+        return (Edit(pointer_to("annotations", row, "keypoints"), "replace", value),)
+
+    if len(rows):
+        found = summary_defect(
+            f"keypoints of {len(rows):,} of {count(len(points.row), 'annotation')} lie outside of "
+            "their boxes, and inside with x and y swapped; expected x, y, visibility",
+            "annotations",
+            rows,
+            "keypoints",
+            expected="x, y, visibility",
+            edits=row_edits(rows, edits),
+        )
+        yield from described_hits([found])
+
+
+def _skeletons(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    categories = document.categories
+    joined: list[tuple[IndexArray, int]] = []
+    for row in range(len(categories)):
+        names, edges = (categories.get(row, key) for key in ("keypoints", "skeleton"))
+        ends = _ends(edges) if isinstance(edges, list) else []
+        joined.append((np.array(ends, np.int64), len(names) if isinstance(names, list) else 0))
+    wrong = [n > 0 and bool(((ends < 1) | (ends > n)).any()) for ends, n in joined]
+
+    def describe(row: int) -> Defect:
+        ends, n_points = joined[row]
+        outside = int(ends[(ends < 1) | (ends > n_points)][0])
+        from_zero = ends.min() == 0 and ends.max() < n_points
+        found = "counts keypoints from 0" if from_zero else f"joins keypoint {outside}"
+        return record_defect(
+            document,
+            ("categories", row, "skeleton"),
+            f"skeleton {found}; expected numbers from 1 to {n_points}, the number of keypoints",
+            found=outside,
+            expected=f"numbers from 1 to {n_points}",
+        )
+
+    yield from hits(np.array(wrong, np.bool_), describe, name="categories", key="skeleton")
+
+
+def _ends(edges: list[Any]) -> list[int]:
+    """Return the numbers of the keypoints that are joined, of edges that are pairs of them."""
+    lists = [edge for edge in edges if isinstance(edge, list)]
+    return [end for edge in lists for end in edge if type(end) is int and abs(end) < 1 << 62]
+
+
+_CATEGORY = {"keypoints": ["nose", "tail"], "skeleton": [[1, 2]]}
+
+
+def _pose(*keypoints: list[int], **category: Any) -> dict[str, Any]:
+    """Return an example with one annotation for each list of keypoints, in a box of its own."""
+    return {
+        "categories": [{**_CATEGORY, **category}],
+        "annotations": [
+            {"keypoints": value, "num_keypoints": 2, "bbox": [50, 10 * place, 20 + place, 30]}
+            for place, value in enumerate(keypoints)
+        ],
+    }
+
+
+RULES = (
+    Rule(
+        code="K002",
+        title="visibility of a keypoint is not 0, 1 or 2",
+        severity=Severity.WARNING,
+        breaks="""COCOeval counts every number above 0 as labelled, other programs only 2 or only 1:
+            they train and evaluate with different points.""",
+        explanation="""The visibility of a keypoint is 0 (not labelled), 1 (labelled, but hidden) or
+            2 (visible). Here it is another number, for example the score of a detector or a fourth
+            state of an annotation tool. Map it to the three.""",
+        bad=_pose([52, 12, 2, 60, 20, 3]),
+        good=_pose([52, 12, 2, 60, 20, 1]),
+        check=_odd_visibility,
+    ),
+    Rule(
+        code="K003",
+        title="labelled keypoint at (0, 0)",
+        severity=Severity.WARNING,
+        breaks="""A model learns to place the point in the corner of the image, and evaluation
+            expects it there.""",
+        explanation="""A keypoint has visibility 1 or 2 and lies at (0, 0), which is how points that
+            are not labelled are written. An exporter wrote the same visibility for all points.
+            Write 0 as the visibility, or where the point is.""",
+        bad=_pose([52, 12, 2, 0, 0, 2]),
+        good=_pose([52, 12, 2, 0, 1, 2]),
+        check=_at_origin,
+    ),
+    Rule(
+        code="K004",
+        title="keypoint outside of its image, or far from its box",
+        severity=Severity.WARNING,
+        breaks="""Crops of the object do not hold the point, so training leaves it out or learns a
+            wrong place; OKS compares it with a scale that belongs to another object.""",
+        explanation="""A labelled keypoint lies outside of its image by more than `overshoot_px`, or
+            further from its box than the box is long. The points belong to another object, to a
+            resized image, or the box was changed without them. Points at (0, 0) are reported by
+            K003.""",
+        bad=_pose([52, 12, 2, 160, 20, 2]),
+        good=_pose([52, 12, 2, 80, 20, 2]),
+        check=_outside,
+    ),
+    Rule(
+        code="K005",
+        title="x and y of keypoints are swapped",
+        severity=Severity.ERROR,
+        scope="data set",
+        breaks="""The points lie mirrored at the diagonal of the image: a model learns noise, and
+            OKS is near 0.""",
+        explanation="""Keypoints lie outside of their boxes, and nearly all of these lie inside with
+            x and y swapped, in at least 3 annotations. They were written as row, column. The
+            unsafe fix swaps them; check first that it is not the boxes that are swapped.""",
+        bad=_pose(*([12 + 9 * n, 52, 2, 20 + 9 * n, 60, 2] for n in range(3))),
+        good=_pose(*([52, 12 + 9 * n, 2, 60, 20 + 9 * n, 2] for n in range(3))),
+        check=_swapped,
+        fix="unsafe",
+    ),
+    Rule(
+        code="K006",
+        title="skeleton joins keypoints that its category does not have",
+        severity=Severity.WARNING,
+        breaks="""Drawing stops with an IndexError or joins the wrong points, and losses that use
+            the edges learn a body that nobody has.""",
+        explanation="""A skeleton is a list of pairs of keypoints, numbered from 1 in the order of
+            the category. Here a number is 0 or above the number of keypoints: the pairs count from
+            0, or belong to another list of points. Number them again.""",
+        bad=_pose([52, 12, 2, 60, 20, 2], skeleton=[[0, 1]]),
+        good=_pose([52, 12, 2, 60, 20, 2], skeleton=[[2, 1]]),
+        check=_skeletons,
+    ),
+)
