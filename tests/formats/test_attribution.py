@@ -419,6 +419,13 @@ def test_two_versions_of_one_file_are_refused(tmp_path):
     )
 
 
+def test_errors_inside_of_versions_come_first(tmp_path):
+    before = document(keyed("rater", "ann", "bob"))
+    after = document([*keyed("rater", "ann", "bob"), annotation(3, 99, rater="ann")])
+    with pytest.raises(DatasetError, match="annotation 3: image_id is 99"):
+        read_dataset(files(tmp_path, before=before, after=after))
+
+
 def test_one_annotator_in_two_files_of_other_images_is_read(tmp_path):
     both = document(keyed("rater", "ann", "bob"))
     more = document([annotation(1, 2, rater="ann")], [image(2)])

@@ -139,8 +139,8 @@ def test_boxes_without_area_are_matched_by_id(tmp_path):
 
 
 def test_equal_annotations_are_paired_one_by_one(tmp_path):
-    before = [box(1, 0.0), box(2, 50), box(3, 50), box(4, 50, category_id=2), box(5, 100)]
-    after = [box(15, -0.0), box(14, 50), box(13, 52), box(12, 100), box(11, 100)]
+    before = [box(1, 0), box(2, 50), box(3, 50), box(4, 50, category_id=2), box(5, 100)]
+    after = [box(15, 0), box(14, 50), box(13, 52), box(12, 100), box(11, 100)]
     result = compared(tmp_path, before, after)
     assert not result.by_id
     assert counts(result) == {"unchanged": 3, "moved": 1, "removed": 1, "added": 1}
@@ -176,6 +176,31 @@ def test_a_category_that_was_split_is_not_renamed(tmp_path):
     result = compared(tmp_path, before, after)
     assert result.categories["status"].tolist() == ["added", "added", "removed"]
     assert counts(result) == {"renamed": 2}
+
+
+def test_of_categories_that_were_joined_only_that_of_most_annotations_is_renamed(tmp_path):
+    before = [box(1), box(2, 50), box(3, 90), box(4, 130, category_id=2)]
+    after = [{**each, "category_id": 1} for each in before]
+    result = compared(
+        tmp_path,
+        document(before, categories=CATEGORIES),
+        document(after, categories=[{"id": 1, "name": "pet"}]),
+    )
+    assert result.categories["status"].tolist() == ["renamed", "removed"]
+    assert counts(result) == {"unchanged": 3, "renamed": 1}
+
+
+def test_ids_that_occur_twice_in_a_version():
+    rows = [(0, 0, 0, (x, 0.0, 10.0, 10.0)) for x in (0.0, 1.0)]
+    data = dataset(rows)
+    same = replace(data, annotations=replace(data.annotations, id=np.zeros(2, np.int64)))
+    assert counts(compare(same, same, **PLAIN)) == {"unchanged": 2}
+
+
+def test_an_image_of_another_size_is_another_image(tmp_path):
+    before = document([box(1)], [image(1, "old.jpg", width=300, height=300)])
+    after = document([box(1)], [image(1, "new.jpg", width=600, height=300)])
+    assert counts(compared(tmp_path, before, after)) == {"removed": 1, "added": 1}
 
 
 def test_an_image_with_another_name(tmp_path):

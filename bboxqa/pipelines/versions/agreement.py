@@ -218,8 +218,6 @@ def _intervals(
     after, _ = covering_intervals(new, right, percentile_interval(right))
     apart = right - left
     between, shift = covering_intervals(new - old, apart, percentile_interval(apart), 2.0)
-    # An interval of a difference that is undefined would say something.
-    between[np.isnan(new - old)] = np.nan
     return before, after, between, shift
 
 

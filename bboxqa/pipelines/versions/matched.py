@@ -190,13 +190,15 @@ def _sizes(before: Dataset, after: Dataset, images: Aligned) -> IntArray:
 
 
 def _same_id(annotations: Annotations) -> _Pairs:
-    """Return the pairs of annotations of one image with one id, by `left`."""
+    """Return the pairs of annotations with an id that each version has once in their image."""
     order = np.lexsort((annotations.id, annotations.image))
-    same = np.diff(annotations.id[order]) == 0
-    same &= np.diff(annotations.image[order]) == 0
-    same &= np.diff(annotations.annotator[order]) == 1
-    place = np.flatnonzero(same)
-    return order[place], order[place + 1]
+    new = np.diff(annotations.id[order], prepend=0) != 0
+    new |= np.diff(annotations.image[order], prepend=-1) != 0
+    starts = np.flatnonzero(new)
+    twice = starts[np.diff(np.append(starts, len(order))) == 2]
+    left, right = order[twice], order[twice + 1]
+    apart = annotations.annotator[left] < annotations.annotator[right]
+    return left[apart], right[apart]
 
 
 def _open(annotations: Annotations, left: IndexArray, right: IndexArray) -> IndexArray:
@@ -217,7 +219,7 @@ def _equal(annotations: Annotations, rows: IndexArray) -> _Pairs:
     if not len(rows):
         return rows, rows
     content = np.column_stack(
-        [annotations.bbox[rows] + 0.0, annotations.category[rows], annotations.image[rows]]
+        [annotations.bbox[rows], annotations.category[rows], annotations.image[rows]]
     )
     key = np.zeros(len(rows), np.uint64)
     for column in content.view(np.uint64).T:
