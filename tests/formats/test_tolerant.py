@@ -254,7 +254,8 @@ def same(one, other):
     for part in ("rings", "rles", "keypoints"):
         for name in getattr(a, part).__slots__:
             left, right = getattr(getattr(a, part), name), getattr(getattr(b, part), name)
-            assert np.array_equal(left, right), (part, name)
+            is_float = np.asarray(left).dtype.kind == "f"
+            assert np.array_equal(left, right, equal_nan=is_float), (part, name)
     for key, codes in a.annotator.items():
         named = [[names[c] if c >= 0 else None for c in column.tolist()] for names, column in (
             (a.annotator_names, codes), (b.annotator_names, b.annotator[key]))]  # fmt: skip
