@@ -7,6 +7,7 @@ import pytest
 from PIL import Image
 from support.pictures import picture, save
 
+from bboxqa.rules.facts import image_content
 from bboxqa.rules.facts.image_content import read_picture
 from bboxqa.rules.facts.image_folder import ImageState, is_foreign, normalised_name, scan_images
 
@@ -73,11 +74,45 @@ def test_what_is_no_image(tmp_path, content):
 def test_a_decompression_bomb_is_not_decoded(tmp_path, monkeypatch):
     save(tmp_path / "a.png")
     for allowed in (2399, 1000):
-        monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", allowed)
+        monkeypatch.setattr(image_content, "_MOST_PIXELS", allowed)
         disk = scan_images(records("a.png"), tmp_path)
         assert disk.state.tolist() == [ImageState.UNREADABLE]
         assert "decompression bomb" in disk.problem[0]
         assert not disk.has_look[0]
+
+
+@pytest.mark.parametrize("suffix", ["jpg", "png", "tif", "bmp"])
+def test_a_large_image_is_examined_in_part(suffix, tmp_path, monkeypatch):
+    monkeypatch.setattr(image_content, "_MOST_WHOLE", 1000)
+    # Pillow itself refuses images of twice as many pixels.
+    monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1000)
+    path = tmp_path / f"a.{suffix}"
+    picture().save(path)
+    disk = scan_images(records(path.name), tmp_path)
+    assert disk.problem == ("",)
+    assert disk.stored.tolist() == [[60, 40]]
+    assert Image.MAX_IMAGE_PIXELS == 1000
+    if suffix in {"jpg", "png"}:
+        path.write_bytes(path.read_bytes()[:-200])
+        disk = scan_images(records(path.name), tmp_path)
+        assert disk.stored.tolist() == [[60, 40]]
+        assert disk.truncated.tolist() == [True]
+        assert "truncated" in disk.problem[0].lower()
+
+
+def test_messages_of_libtiff_are_part_of_the_finding(tmp_path, capfd):
+    path = tmp_path / "a.tif"
+    picture().save(path, compression="tiff_deflate")
+    content = bytearray(path.read_bytes())
+    content[200] ^= 255
+    path.write_bytes(content)
+    found = read_picture(path)
+    assert found.stored == (60, 40)
+    assert "Decoding error" in found.problem
+    assert capfd.readouterr().err == ""
+    with pytest.raises(OSError, match="decoder error"), Image.open(path) as image:
+        image.load()
+    assert "Decoding error" in capfd.readouterr().err
 
 
 def test_programs_are_not_started_and_other_files_not_opened(tmp_path):

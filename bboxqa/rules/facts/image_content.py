@@ -8,6 +8,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from bboxqa.core.libtiff import caught_errors
 from bboxqa.core.text import clean
 
 # Formats that are decoded in this process: some other formats of Pillow start programs.
@@ -34,7 +35,10 @@ _MIN_BITS = 5
 _raster_lock = Lock()
 
 
+# Larger images are decoded in part, and still larger ones not at all.
+_MOST_WHOLE, _MOST_PIXELS = 89_478_485, 10**9
 _NOT_DECODED = "not decoded, it may be a decompression bomb"
+_bomb_lock = Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +73,7 @@ class ImageContent:
 def read_picture(path: Path) -> ImageContent:
     """Return the content of a regular file, with its problem if it cannot be decoded.
 
-    Images with more than `PIL.Image.MAX_IMAGE_PIXELS` pixels are not decoded.
+    Images with more than 89 megapixels are decoded in part, those with more than a gigapixel not.
     """
     try:
         with path.open("rb") as file:
@@ -79,11 +83,12 @@ def read_picture(path: Path) -> ImageContent:
             file.seek(0)
             driver = _RASTERS.get(file.read(4))
             file.seek(0)
-            picture = _with_pillow(file)
-        # Aerial images can exceed Pillow's limit; rasterio reads a small part of them.
-        refused = picture is None or picture.problem.startswith(_NOT_DECODED)
-        if refused and driver is not None:
-            picture = _with_rasterio(path, driver) or picture
+            with caught_errors() as errors:
+                picture = _with_pillow(file, in_parts=driver is not None)
+        if picture is None and driver is not None:
+            picture = _with_rasterio(path, driver)
+        elif picture is not None and errors:
+            picture = replace(picture, problem=clean(errors[0]))
         unknown = ImageContent("it is not an image of a known format, or its header is broken")
         return replace(picture or unknown, digest=digest)
     except OSError as error:
@@ -97,32 +102,64 @@ def _reason(error: BaseException) -> str:
     return clean(lines[0])
 
 
-def _with_pillow(file: BinaryIO) -> ImageContent | None:
-    """Return the content as Pillow reads it; None where it does not know the format."""
-    from PIL import Image, UnidentifiedImageError
+def _with_pillow(file: BinaryIO, *, in_parts: bool) -> ImageContent | None:
+    """Return the content as Pillow reads it.
 
-    Image.init()
+    None where it does not know the format, and for a large image that rasterio can read `in_parts`.
+    """
+    from PIL import UnidentifiedImageError
+
     try:
-        with Image.open(file, formats=[name for name in _FORMATS if name in Image.OPEN]) as image:
+        with _opened(file) as image:
             picture = _header(image)
             n_pixels = picture.stored[0] * picture.stored[1]
-            if Image.MAX_IMAGE_PIXELS is not None and n_pixels > Image.MAX_IMAGE_PIXELS:
-                return replace(picture, problem=_too_large(f"{n_pixels:,} pixels"))
-            return _decoded(image, picture)
+            if n_pixels > _MOST_PIXELS:
+                allowed = f"at most {_MOST_PIXELS:,} are allowed"
+                problem = f"{_NOT_DECODED}: {n_pixels:,} pixels; {allowed}"
+                return replace(picture, problem=problem)
+            if n_pixels <= _MOST_WHOLE:
+                return _decoded(image, picture)
+            return None if in_parts else _partly_decoded(image, picture)
     except UnidentifiedImageError:
         return None
-    except Image.DecompressionBombError as error:
-        return ImageContent(_too_large(_reason(error)))
     # Decoders raise any exception for broken files.
     except Exception as error:  # noqa: BLE001
         return ImageContent(f"its header cannot be read: {_reason(error)}")
 
 
-def _too_large(what: str) -> str:
+def _opened(file: BinaryIO) -> Any:
+    """Return an image that is open but not decoded, however large it is."""
     from PIL import Image
 
-    allowed = f"{Image.MAX_IMAGE_PIXELS:,}"
-    return f"{_NOT_DECODED}: {what}; at most {allowed} are allowed"
+    Image.init()
+    formats = [name for name in _FORMATS if name in Image.OPEN]
+    try:
+        return Image.open(file, formats=formats)
+    except Image.DecompressionBombError:
+        file.seek(0)
+        # The limit belongs to the whole process.
+        with _bomb_lock:
+            limit, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, None
+            try:
+                return Image.open(file, formats=formats)
+            finally:
+                Image.MAX_IMAGE_PIXELS = limit
+
+
+def _partly_decoded(image: Any, picture: ImageContent) -> ImageContent:
+    """Return the content of a large image, as far as it can be read in little memory.
+
+    JPEG is decoded at an eighth of its size, unless it is progressive. The checksums of PNG are
+    compared. Of other formats, only the header is read.
+    """
+    if image.format in ("JPEG", "MPO") and not image.info.get("progressive"):
+        return _decoded(image, picture)
+    if image.format == "PNG":
+        try:
+            image.verify()
+        except Exception as error:  # noqa: BLE001
+            return replace(picture, problem=_reason(error), truncated=True)
+    return picture
 
 
 def _header(image: Any) -> ImageContent:

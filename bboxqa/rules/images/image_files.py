@@ -124,9 +124,10 @@ RULES = (
         scope="images",
         breaks="""Pillow stops training with an OSError in the middle of an epoch; OpenCV returns
             None, or an image whose lower part is grey.""",
-        explanation="""The file is empty, truncated, not an image, or has more pixels than Pillow's
-            limit for decompression bombs and is not decoded. Copy or download it again. Ignore this
-            rule if such large images are intended.""",
+        explanation="""The file is empty, truncated, not an image, or has more than a gigapixel and
+            is not decoded. Copy or download it again. Images of more than 89 megapixels are decoded
+            in part: JPEG at an eighth of its size, TIFF and JPEG 2000 at one end; of PNG the
+            checksums are compared, of progressive JPEG and other formats the header is read.""",
         bad={"images": [{"file_name": "half-downloaded.jpg"}]},
         good={"images": [{"file_name": "whole.jpg"}]},
         check=_undecodable,
