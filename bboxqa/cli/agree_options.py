@@ -8,9 +8,11 @@ import click
 from bboxqa.cli.options import (
     checks_option,
     choice_option,
+    completed,
     memory_option,
     path_option,
     raw_csv_option,
+    threshold_options,
 )
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
@@ -20,21 +22,15 @@ _COMPARING = (
     click.option(
         "--similarity",
         metavar="NAME",
+        shell_complete=completed("bboxqa.geometry.similarities.registry:names"),
         help="How two annotations are compared: bbox (default), giou, centroid, polygon, mask, "
         "pixel or raster.",
     ),
-    click.option(
-        "--iou",
-        "iou_threshold",
-        multiple=True,
-        type=float,
-        metavar="NUMBER",
-        help="Least similarity of two annotations of one object; default 0.5. Can be given several "
-        "times.",
-    ),
+    threshold_options(multiple=True),
     click.option(
         "--matcher",
         metavar="NAME",
+        shell_complete=completed("bboxqa.matching.registry:names"),
         help="How annotations are grouped into objects: recursive (default), hungarian (two "
         "annotators) or greedy (does not depend on the order of annotators).",
     ),
@@ -47,12 +43,14 @@ _COMPARING = (
     click.option(
         "--missing",
         metavar="NAME",
+        shell_complete=completed("bboxqa.model.settings:Missing"),
         help="A missing annotation counts as a category of its own (category, default) or not at "
         "all (ignore).",
     ),
     click.option(
         "--empty-images",
         metavar="NAME",
+        shell_complete=completed("bboxqa.model.settings:EmptyImages"),
         help="Images without annotations count as agreement in the mean over images (agree, "
         "default), as an object on which all agree as well (unit), or not at all (skip).",
     ),
@@ -70,6 +68,7 @@ _MEASURING = (
     click.option(
         "--attribution",
         metavar="NAME",
+        shell_complete=completed("bboxqa.model.settings:Attribution"),
         help="How annotators are found: annotator-key, image-records or files; default the first "
         "that finds two.",
     ),

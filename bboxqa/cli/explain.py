@@ -2,9 +2,16 @@
 
 import click
 
+from bboxqa.cli.options import completed
+
 
 @click.command()
-@click.argument("codes", nargs=-1, metavar="[CODE…]")
+@click.argument(
+    "codes",
+    nargs=-1,
+    metavar="[CODE…]",
+    shell_complete=completed("bboxqa.rules.registry:known_rules"),
+)
 def explain(codes: tuple[str, ...]) -> int:
     """Explain the rules of validate.
 

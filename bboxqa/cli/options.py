@@ -3,7 +3,8 @@
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from pkgutil import resolve_name
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import click
 
@@ -49,6 +50,43 @@ class Size(click.ParamType):  # type: ignore[type-arg]
         if size == 0:
             self.fail(f"{value!r} is a size of 0; expected more than 0", param, ctx)
         return size
+
+
+def completed(source: str) -> Callable[..., list[str]]:
+    """Return what completes an option on TAB: names that begin like its value.
+
+    Parameters
+    ----------
+    source : str
+        A type `Literal` of names, or a function that returns names, as "module:name". It is
+        imported on TAB only.
+    """
+
+    def complete(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[str]:
+        found = resolve_name(source)
+        before, comma, last = incomplete.rpartition(",")
+        names = get_args(found) or found()
+        return [before + comma + name for name in names if name.startswith(last)]
+
+    return complete
+
+
+def threshold_options(*, multiple: bool = False) -> Callable[[_Command], _Command]:
+    """Return the options of the threshold of a similarity, for IoU and for others."""
+    more = " Can be given several times." if multiple else ""
+    texts = {
+        "--threshold": f"The same for a similarity that is not IoU, such as centroid.{more}",
+        "--iou": f"Least similarity of two annotations of one object; default 0.5.{more}",
+    }
+
+    def decorate(command: _Command) -> _Command:
+        # Options are shown in the reverse order.
+        for name, text in texts.items():
+            option = click.option(name, type=float, multiple=multiple, metavar="NUMBER", help=text)
+            command = option(command)
+        return command
+
+    return decorate
 
 
 def files_argument(metavar: str = "FILE…|DIR") -> Callable[[_Command], _Command]:
@@ -134,7 +172,12 @@ def agree_settings(config: str | None, options: dict[str, Any]) -> "AgreeSetting
     from bboxqa.pipelines.settings import agree_settings_from, read_agree_settings
 
     given = {key: value for key, value in options.items() if value not in (None, ())}
-    names = {key: f"--{key.replace('_', '-')}" for key in given} | {"iou_threshold": "--iou"}
+    names = {key: f"--{key.replace('_', '-')}" for key in given}
+    if {"iou", "threshold"} <= given.keys():
+        raise click.UsageError("--threshold is another name of --iou; give one of them")
+    for name in ("iou", "threshold"):
+        if name in given:
+            given["iou_threshold"], names["iou_threshold"] = given.pop(name), names[name]
     return agree_settings_from(
         {**(read_agree_settings(config) if config else {}), **given},
         names={key: names[key] for key in given},

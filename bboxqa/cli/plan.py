@@ -5,7 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.options import agree_settings, checks_option, files_argument, format_option
+from bboxqa.cli.options import (
+    agree_settings,
+    checks_option,
+    completed,
+    files_argument,
+    format_option,
+    threshold_options,
+)
 
 if TYPE_CHECKING:
     from bboxqa.pipelines.plan import ImagePlan
@@ -22,16 +29,18 @@ _FEW = 20
     metavar="NUMBER",
     help="Width of the 95 % confidence interval of alpha to reach, such as 0.05.",
 )
-@click.option("--similarity", metavar="NAME", help="How annotations are compared; default bbox.")
 @click.option(
-    "--iou",
-    "iou_threshold",
-    type=float,
-    metavar="NUMBER",
-    help="Least similarity of one object; default 0.5.",
+    "--similarity",
+    metavar="NAME",
+    shell_complete=completed("bboxqa.geometry.similarities.registry:names"),
+    help="How annotations are compared; default bbox.",
 )
+@threshold_options()
 @click.option(
-    "--missing", metavar="NAME", help="Missing annotations: category (default) or ignore."
+    "--missing",
+    metavar="NAME",
+    shell_complete=completed("bboxqa.model.settings:Missing"),
+    help="Missing annotations: category (default) or ignore.",
 )
 @click.option("--annotator-key", metavar="KEY", help="Key on annotations that names the annotator.")
 @click.option("--bootstrap", type=int, metavar="NUMBER", help="Replicates; default 1000.")

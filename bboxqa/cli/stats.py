@@ -9,6 +9,7 @@ from bboxqa.cli.failures import write_output
 from bboxqa.cli.options import (
     check_bootstrap,
     choice_option,
+    completed,
     format_option,
     path_option,
     raw_csv_option,
@@ -62,6 +63,7 @@ if TYPE_CHECKING:
     "coefficients",
     multiple=True,
     metavar="NAME",
+    shell_complete=completed("bboxqa.agreement.registry:names"),
     help="Such as krippendorff_alpha, or all; default those that suit the table. Can be given "
     "several times.",
 )

@@ -11,7 +11,7 @@ import click
 
 from bboxqa.cli.failures import write_output
 from bboxqa.cli.fixing import show_changes, write_fixed_files
-from bboxqa.cli.options import choice_option, files_argument, memory_option, path_option
+from bboxqa.cli.options import choice_option, completed, files_argument, memory_option, path_option
 from bboxqa.report.registry import FINDING_VIEWS, view
 
 if TYPE_CHECKING:
@@ -33,8 +33,18 @@ _LISTED = {"text": 10, "html": 100}
     "with the file. Can be given several times.",
 )
 @path_option("--ground-truth", "The COCO file that results belong to.", "FILE")
-@click.option("--select", metavar="CODES", help="Only these rules, such as P,R0; default all.")
-@click.option("--ignore", metavar="CODES", help="Not these rules, such as I007.")
+@click.option(
+    "--select",
+    metavar="CODES",
+    shell_complete=completed("bboxqa.rules.registry:known_rules"),
+    help="Only these rules, such as P,R0; default all.",
+)
+@click.option(
+    "--ignore",
+    metavar="CODES",
+    shell_complete=completed("bboxqa.rules.registry:known_rules"),
+    help="Not these rules, such as I007.",
+)
 @click.option(
     "--per-file-ignores",
     multiple=True,

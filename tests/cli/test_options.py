@@ -1,9 +1,10 @@
 """Options that have one name in all commands."""
 
 import json
+import os
 
 import pytest
-from support.cli import run
+from support.cli import python, run
 from support.datasets import two_annotators, write
 
 
@@ -39,3 +40,48 @@ def test_names_in_folders_have_one_option(tmp_path, option):
     write(tmp_path / "in/x.json", two_annotators())
     write(tmp_path / "in/y.json", "broken")
     assert run("agree", "in", option, "x*", cwd=tmp_path).returncode == 0
+
+
+def test_the_threshold_has_a_name_for_what_is_not_iou(tmp_path):
+    write(tmp_path / "x.json", two_annotators())
+    one, other = (
+        run("agree", "x.json", "--similarity", "centroid", name, 0.7, cwd=tmp_path).stdout
+        for name in ("--iou", "--threshold")
+    )
+    assert one == other
+    assert "centroid=0.70" in one
+    both = run("agree", "x.json", "--threshold", "0.5", "--iou", "0.5", cwd=tmp_path)
+    assert both.returncode == 2
+    assert "--threshold is another name of --iou; give one of them" in both.stderr
+    for command in (["agree", "x.json"], ["plan", "x.json", "--target-width", "0.1"]):
+        wrong = run(*command, "--threshold", "7", cwd=tmp_path)
+        assert wrong.returncode == 2
+        assert "--threshold" in wrong.stderr
+        assert "--iou" not in wrong.stderr
+
+
+@pytest.mark.parametrize(
+    ("typed", "completed"),
+    [
+        ("agree --similarity p", ["polygon", "pixel"]),
+        ("agree --matcher ", ["hungarian", "recursive", "greedy"]),
+        ("agree --missing i", ["ignore"]),
+        ("agree --empty-images s", ["skip"]),
+        ("agree --attribution f", ["files"]),
+        ("plan --similarity gi", ["giou"]),
+        ("stats --coefficient gwet", ["gwet_ac1", "gwet_ac2"]),
+        ("validate --ignore B,S01", ["B,S010", "B,S011", "B,S012"]),
+        ("validate --min-severity w", ["warning"]),
+        ("explain F00", [f"F00{number}" for number in range(1, 8)]),
+    ],
+)
+def test_names_are_completed_on_tab(typed, completed):
+    words = f"bboxqa {typed}"
+    shell = {
+        "_BBOXQA_COMPLETE": "bash_complete",
+        "COMP_WORDS": words,
+        "COMP_CWORD": str(words.count(" ")),
+    }
+    program = "import sys; sys.argv = ['bboxqa']; from bboxqa.cli import main; main()"
+    done = python(program, env={**os.environ, **shell})
+    assert done.stdout.split() == [f"plain,{name}" for name in completed]
