@@ -8,8 +8,9 @@ import numpy as np
 from bboxqa.rules.base.selection import is_selected
 from bboxqa.rules.facts.document import Document
 
-# Number of records that are looked at.
+# Number of records that are looked at, and of parts of a list from which on it is long.
 _SAMPLE = 20
+_LONG = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,10 +128,14 @@ def _kind_of_results(keys: list[set[str]]) -> FileKind:
 
 def _keys_of_annotations(document: Document) -> Iterator[set[str]]:
     """Yield the keys of some annotations, from all parts of the file."""
-    n_annotations = len(document.annotations)
-    for row in np.unique(np.linspace(0, n_annotations - 1, _SAMPLE).astype(int)).tolist():
-        if 0 <= row < n_annotations:
-            yield set(document.record(row))
+    section = document.reading.sections.get("annotations")
+    if section is None or not section.n:
+        return
+    # In a long list, finding a record takes time but for those whose places are known.
+    rows = section.rows if len(section.rows) > _LONG else range(section.n)
+    n_looked_at = _LONG if len(section.rows) > _LONG else _SAMPLE
+    for place in np.unique(np.linspace(0, len(rows) - 1, n_looked_at).astype(int)).tolist():
+        yield set(document.record(rows[place]))
 
 
 def _have(keys: list[set[str]], key: str) -> bool:
