@@ -57,7 +57,7 @@ def _loss(folder: Path, pattern: str | None) -> str | None:
     if pattern is not None:
         return None
     try:
-        found = discover(folder)
+        found = discover(folder, follow_links=True)
     except DatasetError:
         return None
     is_empty = not found.projects and not found.unreadable

@@ -85,6 +85,7 @@ def run_batch(
     fresh: bool = False,
     fail_fast: bool = False,
     force: bool = False,
+    follow_links: bool = False,
     project_timeout: float | None = None,
     scheduler: str | None = None,
     part_size: int | None = None,
@@ -107,6 +108,8 @@ def run_batch(
         Run unchanged projects again; stop at the first project that fails or misses a gate.
     force : bool
         Replace the results of another root.
+    follow_links : bool
+        Follow links that lead out of the root.
     project_timeout : float, optional
         Seconds after which a project fails; on this machine only.
     scheduler : str, optional
@@ -117,7 +120,7 @@ def run_batch(
         Called with a `Step` after each project.
     """
     _check_out(out, root)
-    found = find_projects(root, pattern, skip=out)
+    found = find_projects(root, pattern, skip=out, follow_links=follow_links)
     if not found.projects:
         # A folder that is not mounted must not replace the results.
         return BatchResult(found, (), 0, 0, ())

@@ -52,6 +52,7 @@ _SHOWN = 20
     help="Keep results of projects that are unchanged since the last run (default), or run all.",
 )
 @click.option("--force", is_flag=True, help="Replace the results of another ROOT in --out.")
+@click.option("--follow-symlinks", is_flag=True, help="Follow links that lead out of ROOT.")
 @click.option("--images", is_flag=True, help="Examine the image files in images/ as well.")
 @click.option(
     "--min-alpha", type=float, metavar="NUMBER", help="Fail projects with a lower pooled alpha."
@@ -78,6 +79,7 @@ def batch(
     scheduler: str | None,
     resume: bool,
     force: bool,
+    follow_symlinks: bool,
     dry_run: bool,
     fail_fast: bool,
     log_format: str,
@@ -112,7 +114,7 @@ def batch(
         raise click.UsageError("ROOT is empty; name a folder or a URL")
     settings = _settings(**options)
     if dry_run:
-        _show_plan(find_projects(root, pattern, skip=out))
+        _show_plan(find_projects(root, pattern, skip=out, follow_links=follow_symlinks))
         return 0
     with _reporting(log_format) as on_project, _interruptible():
         result = run_batch(
@@ -124,6 +126,7 @@ def batch(
             fresh=not resume,
             fail_fast=fail_fast,
             force=force,
+            follow_links=follow_symlinks,
             project_timeout=project_timeout,
             scheduler=scheduler,
             on_project=on_project,

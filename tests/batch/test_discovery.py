@@ -175,7 +175,7 @@ def test_links(tmp_path):
     (root / "nowhere.json").symlink_to("gone.json")
     (root / "twice").symlink_to(tmp_path / "elsewhere")
     (root / "two").symlink_to(tmp_path / "elsewhere")
-    found = discover(root)
+    found = discover(root, follow_links=True)
     assert sorted(file for files in shown(found).values() for file in files) == [
         "x.json", "y.json", "y.json",
     ]  # fmt: skip
@@ -184,6 +184,26 @@ def test_links(tmp_path):
     assert {path for path, _ in found.unreadable} <= {
         "self", "self.json", "nowhere.json",
     }  # fmt: skip
+
+
+def test_links_out_of_the_root_are_not_followed(tmp_path):
+    made(tmp_path, "other/x.json", "other/images/1.jpg", "root/p/x.json", "root/q/x.json")
+    root = tmp_path / "root"
+    (root / "away").symlink_to(tmp_path / "other")
+    (root / "p/y.json").symlink_to(tmp_path / "other/x.json")
+    (root / "p/images").symlink_to(tmp_path / "other/images")
+    (root / "q/z.json").symlink_to("../p/x.json")
+    (tmp_path / "link").symlink_to(root)
+    reason = "is a link that leads out of the folder; --follow-symlinks follows it"
+    for start in (root, tmp_path / "link"):
+        found = discover(start)
+        assert shown(found) == {"p": ["x.json"], "q": ["x.json", "z.json"]}
+        assert found.unreadable == tuple((n, reason) for n in ("away", "p/images", "p/y.json"))
+        assert found.projects[0].images is None
+    followed = discover(root, follow_links=True)
+    assert shown(followed).keys() == {"away", "p", "q"}
+    assert followed.unreadable == ()
+    assert followed.projects[1].images == root / "p/images"
 
 
 @pytest.mark.parametrize("link", ["a", "z"])

@@ -24,6 +24,7 @@ _LISTS = re.compile(rb'"(?:images|annotations)"\s*:\s*\[|"categories"\s*:\s*\[\s
 SPLITS = frozenset({"train", "valid", "val", "test"})
 _PARTS = SPLITS | {"annotations"}
 _IMAGES = "images"
+_LEADS_OUT = "is a link that leads out of the folder; --follow-symlinks follows it"
 # Names in a folder of results of a batch.
 _RESULTS = {"history.sqlite", "projects"}
 
@@ -74,24 +75,37 @@ class Discovered:
     unreadable: tuple[Unreadable, ...]
 
 
-def discover(root: Path, pattern: str | None = None, skip: Path | None = None) -> Discovered:
+def discover(
+    root: Path,
+    pattern: str | None = None,
+    skip: Path | None = None,
+    *,
+    follow_links: bool = False,
+) -> Discovered:
     """Find every project below a folder.
 
     A project is a folder that holds COCO files, or has them in ``annotations/`` or in the splits
     ``train/``, ``valid/``, ``val/`` and ``test/``. Hidden files and folders, the folder `skip`
     and results of ``bboxqa`` are left out, as are files whose names do not match the glob
-    `pattern`. A folder to which several links lead is read once.
+    `pattern`. A folder to which several links lead is read once. Links that lead out of the root
+    are unreadable, unless `follow_links`.
     """
     if not root.is_dir():
         what = "is a file; expected a folder" if root.is_file() else "no such folder"
         raise DatasetError([f"{root}: {what}"])
     unreadable: list[Unreadable] = []
+    real = os.path.realpath(root)
+
+    def is_followed(path: Path) -> bool:
+        leads_to = Path(os.path.realpath(path)) if path.is_symlink() else path
+        return follow_links or leads_to is path or leads_to.is_relative_to(real)
+
     files = (
         (_below(root, file), file, _is_coco(file))
-        for file in _json_files(root, skip, unreadable)
+        for file in _json_files(root, skip, unreadable, is_followed)
         if pattern is None or file.match(pattern)
     )
-    return sort_files(files, unreadable, partial(_project, root))
+    return sort_files(files, unreadable, partial(_project, root, is_followed))
 
 
 def sort_files(
@@ -128,7 +142,12 @@ def sort_files(
     )
 
 
-def _json_files(root: Path, skip: Path | None, unreadable: list[Unreadable]) -> Iterator[Path]:
+def _json_files(
+    root: Path,
+    skip: Path | None,
+    unreadable: list[Unreadable],
+    is_followed: Callable[[Path], bool],
+) -> Iterator[Path]:
     """Yield json files below a folder; a folder with links to it is read once, by its own name."""
     seen: set[tuple[int, int]] = set()
     skipped = None if skip is None else skip.resolve()
@@ -154,9 +173,12 @@ def _json_files(root: Path, skip: Path | None, unreadable: list[Unreadable]) -> 
             if entry.name.startswith(".") or entry.name in written:
                 continue
             try:
-                if entry.is_dir():
+                is_folder, is_json = entry.is_dir(), entry.name.lower().endswith(".json")
+                if (is_folder or is_json) and not is_followed(Path(entry.path)):
+                    unreadable.append(Unreadable(_below(root, Path(entry.path)), _LEADS_OUT))
+                elif is_folder:
                     (links if entry.is_symlink() else waiting).append(Path(entry.path))
-                elif entry.name.lower().endswith(".json"):
+                elif is_json:
                     if entry.is_file():
                         yield Path(entry.path)
                     else:
@@ -205,14 +227,16 @@ def home_of(file: Path) -> Path:
     return folder
 
 
-def _project(root: Path, below: Path, files: list[Path]) -> Project:
+def _project(
+    root: Path, is_followed: Callable[[Path], bool], below: Path, files: list[Path]
+) -> Project:
     folder = root / below
     images, settings = folder / _IMAGES, folder / SETTINGS_FILE
     return Project(
         name=below.as_posix(),
         folder=folder,
         files=tuple(sorted(files)),
-        images=images if images.is_dir() else None,
+        images=images if images.is_dir() and is_followed(images) else None,
         settings=settings if settings.is_file() else None,
         size=sum(file.stat().st_size for file in files),
     )

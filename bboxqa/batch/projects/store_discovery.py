@@ -29,11 +29,13 @@ _IMAGES = "images"
 _HERE = Path()
 
 
-def find_projects(root: str | Path, pattern: str | None, skip: Path | None) -> Discovered:
+def find_projects(
+    root: str | Path, pattern: str | None, skip: Path | None, *, follow_links: bool = False
+) -> Discovered:
     """Find every project below a folder or a URL; see `discover`."""
     if isinstance(root, str) and is_url(root):
         return _discover_stored(root.rstrip("/"), pattern)
-    return discover(Path(root), pattern, skip)
+    return discover(Path(root), pattern, skip, follow_links=follow_links)
 
 
 def _discover_stored(url: str, pattern: str | None) -> Discovered:
