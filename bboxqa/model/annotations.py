@@ -83,7 +83,7 @@ class Dataset:
     unlisted : (I,) bool, optional
         The images that do not list who was asked; `assigned` has those who annotated them.
     attribution : str
-        How it was found who annotated what.
+        How it was found who annotated what; empty where the files name nobody.
     sources : tuple of Source
         The files that were read.
     notes : tuple of str

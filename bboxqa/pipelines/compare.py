@@ -234,11 +234,15 @@ def _agreement_notes(
     settings: AgreeSettings,
 ) -> Iterator[str]:
     """Yield what a reader of alpha before and after has to know."""
+    alone = []
     for name, version in zip(("before", "after"), versions, strict=True):
         if version.agreement is None:
-            yield f"{name}: no image has two annotators, so agreement is not measured"
+            alone.append(name)
         else:
             yield from (f"{name}: {note}" for note in version.agreement.notes)
+    if alone:
+        which = f"{alone[0]}, " if len(alone) == 1 else ""
+        yield f"{which}no image has two annotators, so agreement is not compared"
     if thresholds and settings.bootstrap and min(n_images) < FEW_CLUSTERS:
         yield (
             f"{count(min(n_images), 'image')}: intervals come from resampling images, and are "

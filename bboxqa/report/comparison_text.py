@@ -46,8 +46,11 @@ _PLURALS = {"image": "images", "category": "categories", "annotator": "annotator
 def _compared(result: ComparisonResult) -> Iterator[str]:
     for name, version in (("before", result.before), ("after", result.after)):
         yield f"{name + ':':7} {_version(version)}"
-    ways = dict.fromkeys((result.before.attribution, result.after.attribution))
-    yield f"annotators by {', and after by '.join(ways)}"
+    ways = [
+        f"by {version.attribution}" if version.attribution else "not named"
+        for version in (result.before, result.after)
+    ]
+    yield f"annotators {' before, and after '.join(dict.fromkeys(ways))}"
     settings = result.settings
     similar = (
         f"similarity {settings.similarity} of {min(settings.iou_threshold):g} or more, "

@@ -243,7 +243,15 @@ def test_versions_of_one_annotator_are_compared_and_not_measured(tmp_path, key):
     assert counts(result) == {"unchanged": 1, "added": 1}
     assert result.thresholds == ()
     assert result.before.agreement is None
-    assert "before: no image has two annotators, so agreement is not measured" in result.notes
+    assert result.notes == ("no image has two annotators, so agreement is not compared",)
+
+
+def test_one_version_without_two_annotators_is_named(tmp_path):
+    result = compared(tmp_path, [box(1)], [box(1), box(2, by="bob")])
+    assert result.thresholds == ()
+    assert result.before.agreement is None
+    assert "before, no image has two annotators, so agreement is not compared" in result.notes
+    assert result.after.agreement.n_images == 1
 
 
 def test_a_version_without_annotations(tmp_path):

@@ -37,7 +37,7 @@ class Attribution:
     Attributes
     ----------
     way : str
-        A description for the user.
+        A description for the user; empty where the files name nobody.
     author : list of (N,) int32
         By file: for each annotation an index into `names`, -1 where none is named.
     asked : list of list of (tuple of str or None)
@@ -230,7 +230,7 @@ def _unnamed(files: Sequence[AnnotationFile]) -> Attribution:
     """Return one annotator of everything."""
     authors = [np.zeros(len(file.columns.id), np.int32) for file in files]
     asked: list[list[tuple[str, ...] | None]] = [[(UNNAMED,)] * len(f.images) for f in files]
-    return Attribution("no name in the files", authors, asked, (UNNAMED,))
+    return Attribution("", authors, asked, (UNNAMED,))
 
 
 def _by_file(files: Sequence[AnnotationFile], file_names: Sequence[str]) -> list[Attribution]:
