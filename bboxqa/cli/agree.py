@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.agree_options import comparing_options, measuring_options
+from bboxqa.cli.agree_options import comparing_options, measuring_options, reading_options
 from bboxqa.cli.options import agree_settings, files_argument, format_option
 from bboxqa.report.registry import AGREEMENT_VIEWS
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     metavar="NAME=FILE",
     help="File of one annotator; give one for each annotator.",
 )
+@reading_options
 @measuring_options
 @format_option(*AGREEMENT_VIEWS)
 def agree(

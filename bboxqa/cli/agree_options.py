@@ -61,7 +61,21 @@ _COMPARING = (
         help="With --similarity raster: fill every pixel that a polygon touches.",
     ),
 )
-_MEASURING = (
+
+
+def _mapped(_ctx: Any, _param: Any, pairs: Sequence[str]) -> dict[str, str] | None:
+    """Return pairs OLD=NEW as a dictionary; None if there are none."""
+    result: dict[str, str] = {}
+    for pair in pairs:
+        old, equals, new = pair.partition("=")
+        if not (old and equals and new):
+            raise click.UsageError(f"--map is {pair!r}; expected OLD=NEW")
+        if result.setdefault(old, new) != new:
+            raise click.UsageError(f"--map names {old!r} twice")
+    return result or None
+
+
+_READING = (
     click.option(
         "--annotator-key", metavar="KEY", help="Key on annotations that names the annotator."
     ),
@@ -78,6 +92,14 @@ _MEASURING = (
         "Join images of several files by all of file_name (path, default), without folders (name), "
         "or also without suffix and Roboflow's .rf.HASH (stem).",
     ),
+    click.option(
+        "--map",
+        "category_map",
+        multiple=True,
+        metavar="OLD=NEW",
+        callback=_mapped,
+        help="Rename a category, such as Cat=cat. Can be given several times.",
+    ),
     choice_option(
         "--asked",
         ("authors", "all"),
@@ -91,6 +113,8 @@ _MEASURING = (
         metavar="GLOB",
         help="In a folder, read only files whose names match.",
     ),
+)
+_MEASURING = (
     click.option(
         "--min-alpha",
         type=float,
@@ -125,8 +149,13 @@ def comparing_options(command: _Command) -> _Command:
     return _with(_COMPARING, command)
 
 
+def reading_options(command: _Command) -> _Command:
+    """Add the options of `agree` that say what is read, and how it is joined."""
+    return _with(_READING, command)
+
+
 def measuring_options(command: _Command) -> _Command:
-    """Add the options of `agree` that say what is read, measured and written."""
+    """Add the options of `agree` that say what is measured and written."""
     return _with(_MEASURING, command)
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.agree_options import comparing_options, measuring_options
+from bboxqa.cli.agree_options import comparing_options, measuring_options, reading_options
 from bboxqa.cli.options import agree_settings, format_option
 from bboxqa.report.registry import COMPARISON_VIEWS
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 @click.argument("before", metavar="BEFORE", type=click.Path(path_type=Path))
 @click.argument("after", metavar="AFTER", type=click.Path(path_type=Path))
 @comparing_options
+@reading_options
 @measuring_options
 @format_option(*COMPARISON_VIEWS)
 def compare(

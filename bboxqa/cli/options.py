@@ -173,6 +173,7 @@ def agree_settings(config: str | None, options: dict[str, Any]) -> "AgreeSetting
 
     given = {key: value for key, value in options.items() if value not in (None, ())}
     names = {key: f"--{key.replace('_', '-')}" for key in given}
+    names["category_map"] = "--map"
     if {"iou", "threshold"} <= given.keys():
         raise click.UsageError("--threshold is another name of --iou; give one of them")
     for name in ("iou", "threshold"):

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bboxqa.cli.agree_options import reading_options
 from bboxqa.cli.options import (
     agree_settings,
     checks_option,
@@ -42,7 +43,7 @@ _FEW = 20
     shell_complete=completed("bboxqa.model.settings:Missing"),
     help="Missing annotations: category (default) or ignore.",
 )
-@click.option("--annotator-key", metavar="KEY", help="Key on annotations that names the annotator.")
+@reading_options
 @click.option("--bootstrap", type=int, metavar="NUMBER", help="Replicates; default 1000.")
 @click.option("--seed", type=int, metavar="NUMBER", help="Seed of the replicates; default 0.")
 @checks_option()

@@ -88,6 +88,8 @@ class Dataset:
         The files that were read.
     notes : tuple of str
         Notes on the data for the reader of a result.
+    headlines : tuple of str
+        What is to be known before reading a result, which it may make useless.
     """
 
     image_names: tuple[str, ...]
@@ -99,6 +101,7 @@ class Dataset:
     attribution: str = ""
     sources: tuple[Source, ...] = ()
     notes: tuple[str, ...] = ()
+    headlines: tuple[str, ...] = ()
     unlisted: BoolArray | None = None
 
     def __repr__(self) -> str:

@@ -125,6 +125,8 @@ class AgreementResult:
         The files that were read.
     notes : tuple of str
         Remarks that are needed to read the numbers.
+    headlines : tuple of str
+        The first of `notes`: what is to be known before the numbers, which it may make useless.
     """
 
     thresholds: tuple[ThresholdResult, ...]
@@ -138,6 +140,7 @@ class AgreementResult:
     attribution: str
     sources: tuple[Source, ...]
     notes: tuple[str, ...]
+    headlines: tuple[str, ...] = ()
 
     def _only(self) -> ThresholdResult:
         if len(self.thresholds) != 1:

@@ -44,6 +44,8 @@ class AgreeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     join : {"path", "name", "stem"}
         What of their file names joins images of several files: all of it, the part behind the
         last folder, or this part without its suffix and the mark of Roboflow.
+    category_map : dict of str to str
+        The names that categories get instead of their own.
     asked : {"authors", "all"}
         Who was asked about an image that does not say so: those who annotated it, or all.
     checks : bool
@@ -65,6 +67,7 @@ class AgreeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     attribution: Attribution | None = None
     filter: str | None = None
     join: JoinBy = "path"
+    category_map: dict[str, str] = {}
     asked: Asked = "authors"
     checks: bool = True
 

@@ -30,7 +30,7 @@ from bboxqa.pipelines.settings import agree_settings_from
 from bboxqa.pipelines.threshold_results import threshold_results
 
 CountAll = Callable[..., AgreementCounts]
-_OF_READING = ("annotator_key", "attribution", "filter", "join", "asked")
+_OF_READING = ("annotator_key", "attribution", "filter", "join", "asked", "category_map")
 
 
 def agree(
@@ -221,7 +221,8 @@ def agree_with(
         version=__version__,
         attribution=data.attribution,
         sources=data.sources,
-        notes=(*all_asked_notes(data, thresholds), *data.notes, *notes),
+        notes=(*data.headlines, *all_asked_notes(data, thresholds), *data.notes, *notes),
+        headlines=data.headlines,
     )
 
 

@@ -35,6 +35,7 @@ def read_coco(
     segmentation: bool = True,
     pattern: str | None = None,
     join: JoinBy = "path",
+    category_map: Mapping[str, str] | None = None,
     min_annotators: int = 2,
     asked: Asked = "authors",
     digest: bool = True,
@@ -58,6 +59,8 @@ def read_coco(
     join : {"path", "name", "stem"}
         What of their file names joins images of several files: all of it, the part behind the
         last folder, or this part without its suffix and the mark of Roboflow.
+    category_map : mapping of str to str, optional
+        The names that categories get instead of their own, such as ``{"Cat": "cat"}``.
     min_annotators : int
         How many some image must have: 2 to measure agreement. 1 also reads files that name nobody,
         which `bboxqa.compare` can compare.
@@ -97,6 +100,7 @@ def read_coco(
         "segmentation": segmentation,
         "pattern": pattern,
         "join_by": join,
+        "category_map": category_map,
         "min_annotators": min_annotators,
         "asked": asked,
         "digest": digest,
@@ -144,6 +148,7 @@ def read_for(
         segmentation=outlines,
         pattern=settings.filter,
         join_by=settings.join,
+        category_map=settings.category_map,
         asked=settings.asked,
         min_annotators=min_annotators,
         digest=digest,

@@ -31,6 +31,7 @@ def text_lines(result: AgreementResult, *, width: int | None = None) -> Iterator
         Width of the terminal; longer names are folded.
     """
     yield from _measured(result)
+    yield from (f"Warning: {line}" for line in result.headlines)
     yield ""
     for part in result.thresholds:
         yield from _agreement(part, result.settings.similarity)
@@ -87,7 +88,7 @@ def _legend(result: AgreementResult) -> Iterator[str]:
     ):
         legend += f"; in brackets: 95 % interval, {result.settings.bootstrap:,} draws"
     yield legend
-    for note in result.notes:
+    for note in result.notes[len(result.headlines) :]:
         yield f" Note: {note}"
 
 

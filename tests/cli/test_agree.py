@@ -253,7 +253,7 @@ def test_wrong_use_is_explained(arguments, message, tmp_path):
         (b'{"images": [], "annot', "F001 error not JSON at byte 15"),
         (b"<!DOCTYPE html><html>Sign in</html>", "F001 error the file is a web page"),
         (b"[]", "F006 error "),
-        (b"\xff\xfe{\x00}\x00", 'S001 error key "annotations" is missing'),
+        (b"\xff\xfe{\x00}\x00", 'S001 error keys "images"'),
         (
             b'{"images": [], "annotations": [], "categories": []}',
             "no annotations; nothing to measure",

@@ -65,14 +65,46 @@ def test_ambiguous_names_are_refused_with_examples(tmp_path):
     assert lines[-1] == "Images cannot be joined by name; use --join path."
 
 
-def test_few_joined_images_are_told_first_with_what_helps(tmp_path):
+def test_few_joined_images_are_a_headline_with_what_helps(tmp_path):
     both = files(tmp_path, ann=["a.jpg", "x/b.jpg", "x/c.jpg"], bob=["a.jpg", "b.jpg", "c.jpg"])
-    notes = read_coco(both).notes
-    assert notes[0] == (
+    headline = (
         "only 1 image of 5 joined: --join name would join 2 more images, such as "
         "'x/b.jpg' = 'b.jpg', 'x/c.jpg' = 'c.jpg'"
     )
-    assert not [note for note in read_coco(both, join="name").notes if "joined" in note]
+    assert read_coco(both).headlines == (headline,)
+    assert read_coco(both, join="name").headlines == ()
+    lines = run("agree", *both).stdout.splitlines()
+    assert lines.index(f"Warning: {headline}") < lines.index("")
+    assert not any(line.startswith(" Note: only 1 image") for line in lines)
+    values = json.loads(run("agree", *both, "--format", "json").stdout)
+    assert values["notes"][0] == headline
+
+
+def test_a_file_that_shares_few_images_is_named(tmp_path):
+    names = [f"{number}.jpg" for number in range(9)]
+    three = files(tmp_path, ann=names, bob=names, cid=["0.jpg", "a.jpg", "b.jpg", "c.jpg"])
+    (headline,) = read_coco(three).headlines
+    assert headline == (
+        "only 9 images of 12 joined: few images of cid are in other files. Images are joined by "
+        "file_name"
+    )
+
+
+def test_a_part_that_is_annotated_twice_is_no_headline(tmp_path):
+    names = [f"{number}.jpg" for number in range(40)]
+    assert read_coco(files(tmp_path, ann=names, bob=names[:3])).headlines == ()
+    chain = files(tmp_path, **{f"r{n}": names[4 * n : 4 * n + 8] for n in range(9)})
+    assert read_coco(chain).headlines == ()
+
+
+def test_where_the_join_that_would_help_is_ambiguous_examples_say_so(tmp_path):
+    ann = [f"{folder}/{n}.jpg" for folder in ("x", "y") for n in range(5)]
+    with pytest.raises(NothingToCompareError) as caught:
+        read_coco(files(tmp_path, ann=ann, bob=[f"{n}.jpg" for n in range(5)]))
+    assert str(caught.value).splitlines()[-1] == (
+        "Images are joined by file_name: --join name is ambiguous, since some images would share a "
+        "name: 'x/0.jpg' and 'y/0.jpg', 'x/1.jpg' and 'y/1.jpg', 'x/2.jpg' and 'y/2.jpg'"
+    )
 
 
 def test_the_option(tmp_path):

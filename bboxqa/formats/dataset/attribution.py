@@ -46,6 +46,8 @@ class Attribution:
         The annotators.
     numbered : bool
         Whether the names are numbers given image by image, since the file does not name anybody.
+    of_files : bool
+        Whether each file is by one annotator.
     """
 
     way: str
@@ -53,6 +55,7 @@ class Attribution:
     asked: list[list[tuple[str, ...] | None]]
     names: tuple[str, ...]
     numbered: bool = False
+    of_files: bool = False
 
 
 def attribute(
@@ -243,4 +246,4 @@ def _by_file(files: Sequence[AnnotationFile], file_names: Sequence[str]) -> list
     asked: list[list[tuple[str, ...] | None]] = [
         [(name,)] * len(file.images) for file, name in zip(files, file_names, strict=True)
     ]
-    return [Attribution("one file per annotator", authors, asked, names)]
+    return [Attribution("one file per annotator", authors, asked, names, of_files=True)]

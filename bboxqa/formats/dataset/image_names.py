@@ -81,6 +81,11 @@ def _ambiguous(file: AnnotationFile, by: JoinBy) -> list[str]:
     return problems
 
 
+def names_of_images(files: Sequence[AnnotationFile]) -> list[set[str]]:
+    """Return the file names of the images of each file."""
+    return [{image.file_name for image in file.images if image.file_name} for file in files]
+
+
 def join_advice(names: Sequence[set[str]]) -> str:
     """Return how more images would be joined, with examples; empty if they would not.
 
@@ -90,17 +95,36 @@ def join_advice(names: Sequence[set[str]]) -> str:
     "--join name would join 1 more image, such as 'a.jpg' = 'train/a.jpg'"
     """
     n_joined = _n_shared(names)
+    unclear = ""
     ways: tuple[JoinBy, ...] = ("name", "stem")
     for by in ways:
-        found = [{join_name(name, by): name for name in each} for each in names]
-        if any(len(each) < len(own) for each, own in zip(found, names, strict=True)):
-            continue
+        found = [{join_name(name, by): name for name in sorted(each)} for each in names]
         n_more = _n_shared([set(each) for each in found]) - n_joined
-        if n_more > 0:
+        if n_more <= 0:
+            continue
+        ambiguous = _ambiguous_names(names, found, by)
+        if not ambiguous:
             return f"--join {by} would join {count(n_more, 'more image')}, such as " + ", ".join(
                 _examples(found)
             )
-    return ""
+        unclear = unclear or f"--join {by} is ambiguous, since some images would share a {by}: " + (
+            ", ".join(ambiguous)
+        )
+    return unclear
+
+
+def _ambiguous_names(
+    names: Sequence[set[str]], found: Sequence[dict[str, str]], by: JoinBy
+) -> list[str]:
+    """Return the first images of one file that would get one name."""
+    pairs = (
+        f"{one_line(name)!r} and {one_line(kept[join_name(name, by)])!r}"
+        for own, kept in zip(names, found, strict=True)
+        if len(kept) < len(own)
+        for name in sorted(own)
+        if kept[join_name(name, by)] != name
+    )
+    return [pair for pair, _ in zip(pairs, range(_SHOWN), strict=False)]
 
 
 def _n_shared(names: Sequence[set[str]]) -> int:

@@ -1,25 +1,26 @@
 """Joining files into one data set: images by file name, categories by name."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, find
 from bboxqa.core.errors import DatasetError, NothingToCompareError
-from bboxqa.core.text import clean, count
+from bboxqa.core.text import clean
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import Image, whole_number
 from bboxqa.formats.dataset.attribution import Attribution
-from bboxqa.formats.dataset.image_names import join_advice
+from bboxqa.formats.dataset.category_names import map_options, renamed_categories
+from bboxqa.formats.dataset.image_names import join_advice, names_of_images
 from bboxqa.formats.dataset.merge import IndexedAnnotations, merge
+from bboxqa.formats.dataset.remarks import headlines_of, notes_of
 from bboxqa.formats.dataset.versions import refuse_versions
 from bboxqa.formats.dataset.wrong_values import (
     bad_boxes,
     bad_outlines,
     bad_sizes,
-    renamed_categories,
     repeated_ids,
 )
 from bboxqa.model.annotations import Dataset
@@ -85,8 +86,10 @@ def join(
     labels = [[_label(image) for image in file.images] for file in files]
     for file, image_labels in zip(files, labels, strict=True):
         _add_tables(joined, file, image_labels, several=len(files) > 1)
-    for file, problems in renamed_categories(files):
+    renamed: dict[str, str] = {}
+    for file, other_names, problems in renamed_categories(files):
         joined.add_shared(file, problems)
+        renamed |= other_names
     image_names = sorted(joined.images)
     category_names = sorted(joined.categories)
     annotator_names = _sort_annotators(attribution.names)
@@ -109,10 +112,11 @@ def join(
         # Versions contradict each other in many places, of which this is the cause.
         refuse_versions(files, indexed, authors, image_names, annotator_names)
     if joined.problems:
-        raise DatasetError(joined.problems, files=joined.origins)
+        advice = f"Where they are one category: {map_options(renamed)}" if renamed else ""
+        raise DatasetError(joined.problems, advice, files=joined.origins)
     if assigned.sum(1).max(initial=0) < 2 <= min_annotators:
         raise _nothing_shared(files, attribution)
-    return Dataset(
+    data = Dataset(
         image_names=tuple(image_names),
         image_size=_sizes(joined, image_names),
         category_names=tuple(category_names),
@@ -121,9 +125,12 @@ def join(
         assigned=assigned,
         attribution=attribution.way,
         sources=tuple(file.source for file in files),
-        notes=_notes(files, attribution, assigned, min_annotators),
+        notes=notes_of(files, attribution, assigned, min_annotators),
         unlisted=~listed if asked == "authors" else None,
     )
+    if min_annotators < 2:
+        return data
+    return replace(data, headlines=headlines_of(data, files, attribution))
 
 
 def _nothing_shared(
@@ -141,13 +148,9 @@ def _nothing_shared(
             "asked about all images: --asked all"
         )
         return NothingToCompareError([problem], advice)
-    found = join_advice(_file_names(files))
+    found = join_advice(names_of_images(files))
     advice = f": {found}" if found else "; check that the names are the same in all files."
     return NothingToCompareError([problem], f"Images are joined by file_name{advice}")
-
-
-def _file_names(files: Sequence[AnnotationFile]) -> list[set[str]]:
-    return [{image.file_name for image in file.images if image.file_name} for file in files]
 
 
 def _sort_annotators(names: Sequence[str]) -> tuple[str, ...]:
@@ -270,31 +273,3 @@ def _assign(
 def _sizes(joined: _Joined, image_names: Sequence[str]) -> IntArray:
     sizes = [joined.sizes.get(name, (0, 0)) for name in image_names]
     return np.array(sizes, np.int32).reshape(-1, 2)
-
-
-def _notes(
-    files: Sequence[AnnotationFile],
-    attribution: Attribution,
-    assigned: BoolArray,
-    min_annotators: int,
-) -> tuple[str, ...]:
-    notes = []
-    by_digest: dict[str, str] = {}
-    for file in files:
-        other = by_digest.setdefault(file.source.blake2b or file.source.name, file.source.name)
-        if other != file.source.name:
-            notes.append(f"{other} and {file.source.name} are the same byte for byte")
-    n_asked = assigned.sum(1)
-    single = int((n_asked < 2).sum()) if min_annotators > 1 else 0
-    bare = int((n_asked == 0).sum())
-    few = len(files) > 1 and 2 * single > len(assigned)
-    advice = join_advice(_file_names(files)) if few else ""
-    if advice:
-        n_joined = count(len(assigned) - single, "image")
-        notes.append(f"only {n_joined} of {len(assigned):,} joined: {advice}")
-    if attribution.numbered:
-        notes.append("annotators are numbered image by image, so results per annotator mix people")
-    if single:
-        unknown = f", of which {bare:,} without annotations or a list of annotators" if bare else ""
-        notes.append(f"{count(single, 'image')} with fewer than two annotators left out{unknown}")
-    return tuple(notes)

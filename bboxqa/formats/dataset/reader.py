@@ -13,6 +13,7 @@ from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.dataset.attribution import Attribution, attribute
+from bboxqa.formats.dataset.category_names import with_category_map
 from bboxqa.formats.dataset.image_names import with_join_names
 from bboxqa.formats.dataset.join import join
 from bboxqa.formats.inputs import list_files
@@ -58,6 +59,7 @@ def read_dataset(
     segmentation: bool = True,
     pattern: str | None = None,
     join_by: JoinBy = "path",
+    category_map: Mapping[str, str] | None = None,
     min_annotators: int = 2,
     asked: Asked = "authors",
     digest: bool = True,
@@ -100,6 +102,7 @@ def read_dataset(
         )
 
     read = with_join_names(_read_all(files, read_one), join_by)
+    read = with_category_map(read, category_map or {})
     check_memory(str(files[0]), sum(len(each.columns.id) for each in read), memory)
     attributed = attribute(
         read, names, annotator_key=annotator_key, way=attribution, min_annotators=min_annotators

@@ -6,8 +6,6 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.core.memory import release_pages
-from bboxqa.core.text import clean
-from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import Image
 from bboxqa.model.outlines import Segmentations
 
@@ -32,29 +30,6 @@ def bad_sizes(images: Sequence[Image]) -> Iterator[str]:
                     f"image {image.id}: {key} is {side:g}; "
                     f"expected 0 or more, and at most {_MAX_COORDINATE:g} px"
                 )
-
-
-def renamed_categories(
-    files: Sequence[AnnotationFile],
-) -> Iterator[tuple[AnnotationFile, list[str]]]:
-    """Yield files with ids whose names differ in another file, where neither has both names."""
-    tables: list[tuple[str, dict[int | str, str]]] = []
-    for file in files:
-        table = {category.id: clean(category.name) for category in file.categories}
-        for name, before in tables:
-            names, names_before = set(table.values()), set(before.values())
-            yield (
-                file,
-                [
-                    f"category {number} is {label!r}; in {name} it is {before[number]!r}, and "
-                    "neither file has both names"
-                    for number, label in table.items()
-                    if label not in names_before
-                    and before.get(number, label) not in names | {label}
-                ],
-            )
-        if all(table != before for _, before in tables):
-            tables.append((file.source.name, table))
 
 
 def bad_boxes(ids: IndexArray, bbox: FloatArray) -> Iterator[str]:

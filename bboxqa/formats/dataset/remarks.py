@@ -1,0 +1,82 @@
+"""What a reader has to know of a data set: before its numbers, or when reading them."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, IndexArray
+from bboxqa.core.text import count, one_line
+from bboxqa.formats.annotations.columns import AnnotationFile
+from bboxqa.formats.dataset.attribution import Attribution
+from bboxqa.formats.dataset.category_names import variant_remark
+from bboxqa.formats.dataset.image_names import join_advice, names_of_images
+from bboxqa.model.annotations import Dataset
+
+_NAMED = 3
+
+
+def headlines_of(
+    data: Dataset, files: Sequence[AnnotationFile], attribution: Attribution
+) -> tuple[str, ...]:
+    """Return what may make the numbers useless: files that share few images, names in variants."""
+    result = []
+    apart = _apart(data.assigned) if attribution.of_files else np.zeros(0, np.int64)
+    if len(apart):
+        n_joined = count(int((data.assigned.sum(1) >= 2).sum()), "image")
+        names = [one_line(data.annotator_names[place]) for place in apart[:_NAMED]]
+        who = " and ".join(names) if len(apart) <= _NAMED else f"{', '.join(names)} and others"
+        advice = join_advice(names_of_images(files)) or (
+            f"few images of {who} are in other files. Images are joined by file_name"
+        )
+        result.append(f"only {n_joined} of {len(data.assigned):,} joined: {advice}")
+    return tuple(filter(None, [*result, variant_remark(_users(data))]))
+
+
+def _users(data: Dataset) -> dict[str, set[int]]:
+    """Return the annotators who used each category, by its name."""
+    n_annotators = len(data.annotator_names)
+    pairs = data.annotations.category.astype(np.int64) * n_annotators + data.annotations.annotator
+    used = np.unique(pairs).tolist()
+    users: dict[str, set[int]] = {}
+    for category, annotator in (divmod(pair, n_annotators) for pair in used):
+        users.setdefault(data.category_names[category], set()).add(annotator)
+    return users
+
+
+def _apart(assigned: BoolArray) -> IndexArray:
+    """Return annotators who share less than half of their images, and half of no other's."""
+    several = assigned.sum(1) >= 2
+    total, shared = assigned.sum(0), assigned[several].sum(0)
+    found = np.flatnonzero(2 * shared < total)
+    return found[[not _holds_another(assigned, place, total) for place in found.tolist()]]
+
+
+def _holds_another(assigned: BoolArray, place: int, total: IndexArray) -> bool:
+    """Return whether an annotator has half of the images of some other."""
+    common = assigned[assigned[:, place]].sum(0)
+    common[place] = -1
+    return bool((2 * common >= np.maximum(total, 1)).any())
+
+
+def notes_of(
+    files: Sequence[AnnotationFile],
+    attribution: Attribution,
+    assigned: BoolArray,
+    min_annotators: int,
+) -> tuple[str, ...]:
+    """Return notes on the data for the reader of a result."""
+    notes = []
+    by_digest: dict[str, str] = {}
+    for file in files:
+        other = by_digest.setdefault(file.source.blake2b or file.source.name, file.source.name)
+        if other != file.source.name:
+            notes.append(f"{other} and {file.source.name} are the same byte for byte")
+    n_asked = assigned.sum(1)
+    single = int((n_asked < 2).sum()) if min_annotators > 1 else 0
+    bare = int((n_asked == 0).sum())
+    if attribution.numbered:
+        notes.append("annotators are numbered image by image, so results per annotator mix people")
+    if single:
+        unknown = f", of which {bare:,} without annotations or a list of annotators" if bare else ""
+        notes.append(f"{count(single, 'image')} with fewer than two annotators left out{unknown}")
+    return tuple(notes)

@@ -1,0 +1,86 @@
+"""Categories of several files whose names differ."""
+
+import json
+
+import pytest
+from support.cli import run
+from support.datasets import annotation, document, image, write
+
+from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.pipelines.agree import agree
+from bboxqa.pipelines.read import read_coco
+
+
+def files(tmp_path, **names):
+    """Return files with a box of each category on each of six images."""
+    for first, (who, own) in enumerate(names.items()):
+        categories = [{"id": n, "name": name} for n, name in enumerate(own, 10 * first)]
+        images = [image(number) for number in range(1, 7)]
+        boxes = [
+            annotation(8 * number + place, number, each["id"], bbox=[30 * place, 0, 9, 9])
+            for number in range(1, 7)
+            for place, each in enumerate(categories)
+        ]
+        write(tmp_path / f"{who}.json", document(boxes, images, categories))
+    return [tmp_path / f"{who}.json" for who in names]
+
+
+def test_names_that_differ_by_case_are_a_headline_with_the_options_that_join_them(tmp_path):
+    both = files(tmp_path, ann=["cat", "dog"], bob=["Cat", "dog "])
+    data = read_coco(both)
+    (headline,) = data.headlines
+    assert headline == (
+        "categories 'Cat' and 'cat', 'dog' and 'dog ' differ by case or blanks only, and count as "
+        "different; as one: --map cat=Cat --map 'dog =dog'"
+    )
+    assert agree(data, bootstrap=0).alpha < 0.2
+    options = ("--map", "cat=Cat", "--map", "dog =dog")
+    values = json.loads(run("agree", *both, *options, "--format", "json").stdout)
+    assert values["thresholds"][0]["alpha"] == 1
+    assert values["notes"] == [note for note in values["notes"] if "differ by case" not in note]
+    mapped = read_coco(both, category_map={"cat": "Cat", "dog ": "dog"})
+    assert mapped.category_names == ("Cat", "dog")
+
+
+def test_one_annotator_who_uses_both_means_two_things(tmp_path):
+    assert read_coco(files(tmp_path, ann=["a", "A"], bob=["A"])).headlines == ()
+
+
+def test_renamed_categories_are_refused_with_the_options_that_join_them(tmp_path):
+    both = files(tmp_path, ann=["cat"], bob=["cat"])
+    content = json.loads(both[1].read_bytes())
+    content["categories"] = [{"id": 0, "name": "feline pet"}]
+    content["annotations"] = [each | {"category_id": 0} for each in content["annotations"]]
+    write(both[1], content)
+    with pytest.raises(DatasetError) as caught:
+        read_coco(both)
+    assert str(caught.value).splitlines()[-1] == (
+        "Where they are one category: --map 'feline pet=cat'"
+    )
+    assert run("agree", *both, "--map", "feline pet=cat", "--bootstrap", "0").returncode == 0
+
+
+def test_an_unknown_category_is_named_with_the_nearest(tmp_path):
+    both = files(tmp_path, ann=["cat"], bob=["cat"])
+    with pytest.raises(ConfigError, match="--map names 'catt', which is no category; did you mean"):
+        read_coco(both, category_map={"catt": "dog"})
+    assert read_coco(both, category_map={"Cat": "cat"}).category_names == ("cat",)
+
+
+@pytest.mark.parametrize("pair", ["cat", "=cat", "cat="])
+def test_a_pair_without_both_names_is_refused(tmp_path, pair):
+    done = run("agree", "x.json", "--map", pair, cwd=tmp_path)
+    assert done.returncode == 2
+    assert f"--map is {pair!r}; expected OLD=NEW" in done.stderr
+
+
+def test_plan_reads_as_agree_does(tmp_path):
+    both = files(tmp_path, ann=["cat", "dog"], bob=["Cat", "dog"])
+    content = json.loads(both[0].read_bytes())
+    content["images"] = [each | {"file_name": f"x/{each['id']}.jpg"} for each in content["images"]]
+    content["annotations"] = content["annotations"][:-3]
+    write(both[0], content)
+    options = ("--target-width", "0.5", "--join", "name", "--map", "Cat=cat", "--format", "json")
+    values = json.loads(run("plan", *both, *options).stdout)
+    data = read_coco(both, join="name", category_map={"Cat": "cat"})
+    assert values["alpha"] == pytest.approx(agree(data).alpha)
