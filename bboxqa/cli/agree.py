@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bboxqa.cli.agree_options import comparing_options, measuring_options, reading_options
-from bboxqa.cli.options import agree_settings, files_argument, format_option
+from bboxqa.cli.options import agree_settings, files_argument, format_option, quiet_option
 from bboxqa.report.registry import AGREEMENT_VIEWS
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 )
 @reading_options
 @measuring_options
+@quiet_option("Print alpha and the number of objects only.")
 @format_option(*AGREEMENT_VIEWS)
 def agree(
     *,
@@ -36,6 +37,7 @@ def agree(
     out: Path | None,
     force: bool,
     raw_csv: bool,
+    quiet: bool,
     output_format: str,
     **options: Any,
 ) -> int:
@@ -50,6 +52,8 @@ def agree(
     from bboxqa.cli.console import show, tracking
     from bboxqa.pipelines.agree import agree_files
 
+    if quiet and output_format != "text":
+        raise click.UsageError("--quiet is about text; leave out --format")
     settings = agree_settings(config, options)
     source = _source(paths, named)
     if out is not None:
@@ -66,7 +70,7 @@ def agree(
         from bboxqa.report.result_files import write_folder
 
         written = write_folder(result, summary(result), out, raw_csv=raw_csv)
-    show(AGREEMENT_VIEWS, result, output_format, written)
+    show(AGREEMENT_VIEWS, result, output_format, written, quiet=quiet)
     return 1 if _below(result, settings) else 0
 
 

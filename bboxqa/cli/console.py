@@ -49,12 +49,21 @@ def tracking(*, counted: bool = False) -> Iterator[Progress | None]:
         yield show_progress
 
 
-def show(views: Mapping[str, str], result: object, output_format: str, written: list[Path]) -> None:
-    """Print a view of a result, and where the result was written."""
+def show(
+    views: Mapping[str, str],
+    result: object,
+    output_format: str,
+    written: list[Path],
+    *,
+    quiet: bool = False,
+) -> None:
+    """Print a view of a result, and where the result was written; only its headline if `quiet`."""
     from bboxqa.report.registry import view
 
     in_terminal = output_format == "text" and sys.stdout and sys.stdout.isatty()
-    options = {"width": get_terminal_size().columns} if in_terminal else {}
+    options: dict[str, int] = {"width": get_terminal_size().columns} if in_terminal else {}
+    if quiet:
+        options["quiet"] = True
     for line in view(views, output_format)(result, **options):
         click.echo(line)
     if written:

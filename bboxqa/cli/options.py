@@ -124,6 +124,11 @@ def checks_option() -> Callable[[_Command], _Command]:
     return click.option("--checks/--no-checks", default=None, help=help_text)
 
 
+def quiet_option(text: str) -> Callable[[_Command], _Command]:
+    """Return the option that shortens text to what `text` says."""
+    return click.option("-q", "--quiet", is_flag=True, help=text)
+
+
 def raw_csv_option() -> Callable[[_Command], _Command]:
     """Return the option that keeps cells of CSV as they are."""
     help_text = (

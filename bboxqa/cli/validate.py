@@ -11,7 +11,14 @@ import click
 
 from bboxqa.cli.failures import write_output
 from bboxqa.cli.fixing import show_changes, write_fixed_files
-from bboxqa.cli.options import choice_option, completed, files_argument, memory_option, path_option
+from bboxqa.cli.options import (
+    choice_option,
+    completed,
+    files_argument,
+    memory_option,
+    path_option,
+    quiet_option,
+)
 from bboxqa.report.registry import FINDING_VIEWS, view
 
 if TYPE_CHECKING:
@@ -72,7 +79,7 @@ _LISTED = {"text": 10, "html": 100}
 @click.option(
     "--show-consequences", is_flag=True, help="Also list what follows from other findings."
 )
-@click.option("-q", "--quiet", is_flag=True, help="Print the numbers of findings only.")
+@quiet_option("Print the numbers of findings only.")
 @click.option("-v", "--verbose", is_flag=True, help="Print all listed findings and excerpts.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
 @click.option("--statistics", is_flag=True, help="Print the number of findings of each rule.")

@@ -20,7 +20,9 @@ _EMPTY = {
 }
 
 
-def text_lines(result: AgreementResult, *, width: int | None = None) -> Iterator[str]:
+def text_lines(
+    result: AgreementResult, *, width: int | None = None, quiet: bool = False
+) -> Iterator[str]:
     """Yield what was measured, the headline numbers, and the most telling rows of the tables.
 
     Parameters
@@ -29,14 +31,19 @@ def text_lines(result: AgreementResult, *, width: int | None = None) -> Iterator
         The tables are those of its first threshold.
     width : int, optional
         Width of the terminal; longer names are folded.
+    quiet : bool
+        Whether to yield warnings and the headline numbers only.
     """
-    yield from _measured(result)
+    if not quiet:
+        yield from _measured(result)
     yield from (f"Warning: {line}" for line in result.headlines)
-    yield ""
+    if not quiet:
+        yield ""
     for part in result.thresholds:
         yield from _agreement(part, result.settings.similarity)
-    yield from _legend(result)
-    yield from _tables(result.thresholds[0], width)
+    if not quiet:
+        yield from _legend(result)
+        yield from _tables(result.thresholds[0], width)
     yield from _verdicts(result)
 
 

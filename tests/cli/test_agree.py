@@ -8,6 +8,7 @@ from pathlib import Path
 import jsonschema
 import pytest
 from support.cli import python, run, shell
+from support.datasets import two_annotators, write
 
 import bboxqa
 from bboxqa.cli.agree import agree
@@ -353,3 +354,16 @@ def test_every_public_name_can_be_loaded():
     assert all(getattr(bboxqa, name) is not None for name in bboxqa.__all__)
     with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
         _ = bboxqa.nothing
+
+
+def test_quiet_prints_alpha_and_the_verdict_only(tmp_path):
+    path = write(tmp_path / "a.json", two_annotators())
+    whole, quiet = (run("agree", path, "--min-alpha", 1, *more) for more in ([], ["-q"]))
+    assert quiet.returncode == whole.returncode
+    lines = quiet.stdout.splitlines()
+    assert set(lines) <= set(whole.stdout.splitlines())
+    assert lines[0].startswith(" Krippendorff's alpha (pooled)")
+    assert not [line for line in lines if line.startswith(("Note", "Categories", "Images"))]
+    refused = run("agree", path, "-q", "--format", "json")
+    assert refused.returncode == 2
+    assert "--quiet is about text; leave out --format" in refused.stderr
