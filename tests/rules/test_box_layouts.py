@@ -20,10 +20,7 @@ NEED_OUTLINES = {
     "y1, x1, y2, x2 in thousandths of the image (0 to 1000)",
 }
 NEED_AREAS = {"x, y, width, height, scaled by 0.5"}
-NEED_AREAS_IN_PART = {
-    "thousandths of the image (0 to 1000)", "percent of the image (0 to 100)",
-    "x, y, width, height, scaled by 2",
-}  # fmt: skip
+NEED_AREAS_IN_PART = {"thousandths of the image (0 to 1000)", "x, y, width, height, scaled by 2"}
 NEED_OUTLINES_IN_PART = {"centre-x, centre-y, width, height"}
 
 
@@ -188,3 +185,126 @@ def test_the_centre_of_boxes_drawn_apart_from_their_outlines_is_found_by_images(
     found, _ = the_layout(json.dumps(content))
     assert found.code == "B006"
     assert "extend beyond their image" in found.message
+
+
+def crowded(write, seed=1, n_images=60):
+    """Return images with many small boxes, without areas and outlines to tell a layout by."""
+    rng = np.random.default_rng(seed)
+    images, annotations = [], []
+    for number in range(n_images):
+        width, height = (1280, 720) if number % 2 else (720, 1280)
+        images.append(
+            {"id": number, "file_name": f"{number}.jpg", "width": width, "height": height}
+        )
+        for _ in range(30):
+            w, h = (rng.uniform(0.04, 0.12, 2) * (width, height)).tolist()
+            x, y = (rng.uniform(0, 1, 2) * (width - w, height - h)).tolist()
+            box = write(x, y, w, h, width, height)
+            annotations.append(
+                {"id": len(annotations) + 1, "image_id": number, "category_id": 1, "bbox": box,
+                 "area": box[2] * box[3], "iscrowd": 0}
+            )  # fmt: skip
+    categories = [{"id": 1, "name": "cat"}]
+    return json.dumps({"images": images, "annotations": annotations, "categories": categories})
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_centres_of_small_boxes_are_told_by_two_edges(seed):
+    found, _ = the_layout(crowded(WRITTEN["centre-x, centre-y, width, height"][1], seed))
+    assert (found.code, found.count) == ("B006", 1800)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_boxes_beyond_one_edge_are_not_centres(seed):
+    """A camera above a belt: boxes leave the image at the bottom, and begin well inside of it."""
+
+    def belt(x, y, w, h, width, height):
+        return (x / 2 + width / 4, y / 2 + height / 2, w, h + 0.1 * height)
+
+    report = report_of(crowded(belt, seed))
+    assert LAYOUT_CODES.isdisjoint(report.counts)
+    assert "B003" in report.counts
+
+
+def test_height_before_width_is_told_where_boxes_are_long():
+    rng = np.random.default_rng(0)
+
+    def wide(x, y, w, h, width, height):
+        long = float(rng.uniform(0.5, 0.9)) * width
+        return (x / width * (width - long), y, h, long)
+
+    content = json.loads(crowded(wide))
+    for image in content["images"]:
+        image["width"], image["height"] = 1280, 720
+    found, _ = the_layout(crowded(wide))
+    assert found.code == "B005"
+    assert found.message.startswith("boxes look like x, y, height, width: ")
+
+
+@pytest.mark.parametrize("unit", [100, 1000])
+@pytest.mark.parametrize("size", [1300, 2000])
+def test_boxes_in_a_corner_of_some_images_are_in_pixels(unit, size):
+    """In many images with one box each, some have theirs where percent would be."""
+    rng = np.random.default_rng(unit + size)
+    images, annotations = [], []
+    for number in range(3000):
+        images.append({"id": number, "file_name": f"{number}.jpg", "width": size, "height": size})
+        side = rng.uniform(10, 60, 2)
+        box = [*(rng.uniform(0, 1, 2) * (size - side)).tolist(), *side.tolist()]
+        annotations.append(
+            {"id": number + 1, "image_id": number, "category_id": 1, "bbox": box, "iscrowd": 0}
+        )
+    content = {"images": images, "annotations": annotations, "categories": [{"id": 1, "name": "a"}]}
+    assert LAYOUT_CODES.isdisjoint(report_of(json.dumps(content)).counts)
+
+
+@pytest.mark.parametrize(
+    ("layout", "code"),
+    [("centre-x, centre-y, width, height", "B006"), ("percent of the image (0 to 100)", "B007")],
+)
+def test_images_tell_these_layouts_of_one_annotator(layout, code):
+    _, write = WRITTEN[layout]
+    content = json.dumps(by_annotators(write, outlines=False))
+    found, _ = the_layout(content)
+    assert found.code == code
+    assert found.message.startswith(f'boxes by annotator "bob" look like {layout}: ')
+
+
+def test_an_object_in_the_corner_of_a_video_is_in_pixels():
+    content = json.loads(crowded(lambda *box: list(box[:4])))
+    rng = np.random.default_rng(0)
+    for number in range(20, 50):
+        corner = [5 + rng.normal(), 8 + rng.normal(), 88.5, 87.5]
+        content["annotations"] = [
+            each for each in content["annotations"] if each["image_id"] != number
+        ]
+        content["annotations"] += [
+            {"id": 5000 + 2 * number + n, "image_id": number, "category_id": 1, "bbox": corner,
+             "iscrowd": 0}
+            for n in range(2)
+        ]  # fmt: skip
+    assert LAYOUT_CODES.isdisjoint(report_of(json.dumps(content)).counts)
+
+
+def test_boxes_of_another_clip_that_leave_the_image_are_not_centres():
+    """Two annotators of different videos; boxes of one extend beyond two edges."""
+
+    def truncated(x, y, w, h, width, height):
+        return (x / 2 + width / 2 - w / 2, y / 2 + height / 2 - h / 2, 1.6 * w, 1.6 * h)
+
+    content = json.loads(crowded(lambda *box: list(box[:4])))
+    other = json.loads(crowded(truncated, seed=2, n_images=10))
+    for each in content["annotations"]:
+        each["annotator"] = "ann"
+    for each in other["annotations"]:
+        each["image_id"] += 60
+        each["id"] += 2000
+        each["annotator"] = "bob"
+    for each in other["images"]:
+        each["id"] += 60
+        each["file_name"] = "b" + each["file_name"]
+    content["images"] += other["images"]
+    content["annotations"] += other["annotations"]
+    report = report_of(json.dumps(content))
+    assert LAYOUT_CODES.isdisjoint(report.counts)
+    assert "B003" in report.counts

@@ -14,9 +14,9 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect, row_edits, span_of, summary_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.facts.box_layout import in_other_layout
+from bboxqa.rules.facts.boxes import are_doubtful
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import rounded_number
-from bboxqa.rules.facts.image_extents import are_doubtful
 from bboxqa.rules.facts.ring_measures import ring_lengths
 from bboxqa.rules.facts.ring_shapes import RingState, ring_states
 from bboxqa.rules.facts.visible_areas import visible_ring_areas

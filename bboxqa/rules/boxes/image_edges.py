@@ -13,6 +13,7 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect, with_span
 from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
 from bboxqa.rules.facts.box_layout import in_other_layout, swapped_images
+from bboxqa.rules.facts.boxes import are_doubtful
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import (
     EDGES,
@@ -24,7 +25,6 @@ from bboxqa.rules.facts.image_bounds import (
     row_max,
     size_text,
 )
-from bboxqa.rules.facts.image_extents import are_doubtful
 
 # In pixels: less than this is rounding of the program that wrote the file.
 _ROUNDING = 1e-3

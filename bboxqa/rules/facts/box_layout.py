@@ -6,19 +6,15 @@ from itertools import chain
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.core.blocks import rows_where
-from bboxqa.core.json_values import shortened
-from bboxqa.core.text import count
 from bboxqa.rules.facts.box_readings import COCO, Layout, Numbers
-from bboxqa.rules.facts.boxes import Boxes, boxes_of
+from bboxqa.rules.facts.boxes import Boxes, boxes_of, inside, sized_boxes
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import row_min
 from bboxqa.rules.facts.image_evidence import of_images
-from bboxqa.rules.facts.image_extents import inside, sized_boxes
 from bboxqa.rules.facts.layout_evidence import (
     ENOUGH,
-    FEW,
     Evidence,
     distances,
     of_areas,
@@ -26,18 +22,20 @@ from bboxqa.rules.facts.layout_evidence import (
     outlines_agree,
     outlines_contradict,
 )
+from bboxqa.rules.facts.layout_parts import ENOUGH_IMAGES, groupings, improbable_run, parts_of
 
 # Shares of boxes or images that may contradict a layout, or must support it.
 _MANY = 0.2
 _NEARLY_ALL = 0.95
-# A layout in part of the images is not judged from fewer of them.
-_ENOUGH_IMAGES = 3
 # Images with shorter sides, in pixels, may have boxes that small.
 _LARGER_THAN = {1.0: 4.0, 100.0: 250.0, 1000.0: 1250.0}
 _SLACK = 0.01
 # Numbers from 0 to 100 or 1000 may be pixels, unless they fill that range in many images.
 _FILLED = 0.9
+# Read as pixels, such boxes lie in the upper left of larger images.
+_ABOVE_LEFT = 0.42
 _MANY_BOXES = 30
+_SPREAD = 0.1
 
 EXPECTED_LAYOUT = "x, y, width, height in pixels"
 
@@ -144,82 +142,8 @@ def _judged(boxes: Boxes, found: Iterable[Evidence]) -> Iterator[Diagnosis]:
     for evidence in found:
         if evidence.is_enough:
             yield _diagnosis(boxes, evidence, np.ones(len(boxes), np.bool_))
-        elif evidence.may_be_part:
-            for grouping in _groupings(boxes):
-                part = _part(grouping, evidence)
-                if part is not None:
-                    yield _diagnosis(boxes, evidence, grouping.rows(part), grouping.where(part))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Grouping:
-    """Boxes by annotator, or by image.
-
-    Attributes
-    ----------
-    of : (N,) integers
-        The group of each box; -1 for none.
-    n : int
-    names : tuple of str or None
-        Of the annotators; None for images.
-    """
-
-    of: IndexArray | IntArray
-    n: int
-    names: tuple[str, ...] | None = None
-
-    def number(self, rows: BoolArray) -> IndexArray:
-        """Return (n,) int64: how many of these boxes each group has."""
-        return np.bincount(self.of[rows & (self.of >= 0)], minlength=self.n)
-
-    def rows(self, groups: BoolArray) -> BoolArray:
-        """Return (N,) bool: the boxes of some groups."""
-        result: BoolArray = np.append(groups, False)[self.of]
-        return result
-
-    def where(self, groups: BoolArray) -> str:
-        """Return some groups in words."""
-        n_groups = int(groups.sum())
-        if self.names is None:
-            return f"in {n_groups:,} of {count(self.n, 'image')}"
-        if n_groups == 1:
-            return f"by annotator {shortened(self.names[int(groups.argmax())])}"
-        return f"by {n_groups:,} of {count(len(np.unique(self.of[self.of >= 0])), 'annotator')}"
-
-
-def _groupings(boxes: Boxes) -> Iterator[_Grouping]:
-    if len(boxes.names) > 1:
-        yield _Grouping(boxes.author, len(boxes.names), boxes.names)
-    yield _Grouping(boxes.image, boxes.n_images)
-
-
-def _part(grouping: _Grouping, evidence: Evidence) -> BoolArray | None:
-    """Return (n,) bool: the groups whose boxes support the layout; None if these are few.
-
-    Groups that most boxes support and, of images, none contradicts. Where images are the evidence,
-    the ones between them in the file are included unless they contradict it.
-    """
-    speaks, against = grouping.number(evidence.speaks), grouping.number(evidence.against)
-    known = grouping.number(evidence.known)
-    if grouping.names is None:
-        groups: BoolArray = (speaks > 0) & (against == 0)
-        if groups.sum() < _ENOUGH_IMAGES:
-            return None
-    else:
-        groups = (2 * speaks > known) & (against <= FEW * speaks)
-        if (groups | (known == 0)).all():
-            return None
-    n_speaks = int(speaks[groups].sum())
-    if n_speaks < evidence.least or 2 * n_speaks <= int(known[groups].sum()):
-        return None
-    if n_speaks < (1 - _MANY) * speaks.sum():
-        return None
-    if evidence.fills_gaps and grouping.names is None:
-        first, last = np.flatnonzero(groups)[[0, -1]]
-        between = slice(first, last + 1)
-        if groups[between].mean() > 1 - _MANY and not against[between].any():
-            groups[between] = True
-    return groups
+        for grouping, part in parts_of(boxes, evidence):
+            yield _diagnosis(boxes, evidence, grouping.rows(part), grouping.where(part))
 
 
 def _diagnosis(
@@ -248,10 +172,10 @@ def _of_range(boxes: Boxes, unit: float) -> Iterator[Diagnosis]:
             text = f"{len(rows):,} of {total:,} lie between 0 and {unit:g}, "
             text += "and their images are larger"
             yield _in_units(boxes, rows, unit, text, np.ones(len(boxes), np.bool_))
-    elif unit == 1.0:
+    else:
         within[:] = False
         within[rows] = True
-        yield from _unit_parts(boxes, sized, within)
+        yield from _unit_parts(boxes, unit, sized, within)
 
 
 def _is_unit(boxes: Boxes, rows: IndexArray, unit: float) -> bool:
@@ -268,21 +192,36 @@ def _is_unit(boxes: Boxes, rows: IndexArray, unit: float) -> bool:
         return False
     stop = bbox[:, :2] + bbox[:, 2:]
     filled = (stop.max(axis=0) >= _FILLED * unit).all()
+    centre = (bbox[:, :2] + stop) / 2 / boxes.size[rows]
+    filled &= (centre.mean(axis=0) <= _ABOVE_LEFT).all()
     return bool(filled and (stop <= unit * (1 + _SLACK)).mean() >= _NEARLY_ALL)
 
 
-def _unit_parts(boxes: Boxes, sized: BoolArray, within: BoolArray) -> Iterator[Diagnosis]:
-    """Yield the diagnosis of annotators or images whose boxes all lie between 0 and 1."""
-    for grouping in _groupings(boxes):
-        groups = (grouping.number(within) > 0) & (grouping.number(sized & ~within) == 0)
-        if grouping.names is None and groups.sum() < _ENOUGH_IMAGES:
+def _unit_parts(
+    boxes: Boxes, unit: float, sized: BoolArray, within: BoolArray
+) -> Iterator[Diagnosis]:
+    """Yield the diagnosis of annotators or images whose boxes all lie between 0 and `unit`."""
+    for grouping in groupings(boxes):
+        drawn = grouping.number(sized) > 0
+        groups = drawn & (grouping.number(sized & ~within) == 0)
+        if grouping.names is None and unit > 1:
+            groups = improbable_run(groups, drawn)
+        if grouping.names is None and groups.sum() < ENOUGH_IMAGES:
             continue
         concerned = grouping.rows(groups)
         rows = np.flatnonzero(concerned & within)
+        if len(rows) < ENOUGH:
+            continue
         fractions = (boxes.bbox[rows] % 1 != 0).any(axis=1)
-        if len(rows) >= ENOUGH and 2 * fractions.sum() > len(rows):
-            text = f"{len(rows):,} of them lie between 0 and 1, and their images are larger"
-            yield _in_units(boxes, rows, 1.0, text, concerned, grouping.where(groups))
+        if unit == 1:
+            is_unit = 2 * int(fractions.sum()) > len(rows)
+        else:
+            # An object that stands still in a video is at one place in all of its images.
+            spread = boxes.bbox[rows, :2].std(axis=0) >= _SPREAD * unit
+            is_unit = bool(spread.all()) and _is_unit(boxes, rows, unit)
+        if is_unit:
+            text = f"{len(rows):,} of them lie between 0 and {unit:g}, and their images are larger"
+            yield _in_units(boxes, rows, unit, text, concerned, grouping.where(groups))
 
 
 def _in_units(

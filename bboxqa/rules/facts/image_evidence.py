@@ -7,9 +7,8 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, FloatArray
 from bboxqa.core.blocks import rows_where
 from bboxqa.rules.facts.box_readings import COCO, PIXEL_LAYOUTS, Layout, Numbers
-from bboxqa.rules.facts.boxes import Boxes
-from bboxqa.rules.facts.image_bounds import row_min
-from bboxqa.rules.facts.image_extents import has_size, inside
+from bboxqa.rules.facts.boxes import Boxes, has_size, inside
+from bboxqa.rules.facts.image_bounds import row_max, row_min
 from bboxqa.rules.facts.layout_evidence import (
     ENOUGH,
     FEW,
@@ -23,12 +22,19 @@ from bboxqa.rules.facts.layout_evidence import (
 _MANY = 0.2
 # Boxes that have to speak for a layout in part of the images.
 _OF_PART = 2 * ENOUGH
+# Share of the side by which half of the boxes in another layout extend beyond their images.
+_FAR = 0.2
+# Boxes beyond each of two edges that prove even where they are a small share, and that share.
+_AT_EACH_EDGE, _FEW_OF_ALL = 2 * ENOUGH, 0.005
 # A layout that shrinks boxes cures every overshoot; the images have to be filled, too.
 _FILLED = 0.95
 
+_CENTRE = Layout(Numbers.CENTRE)
+_TURNED = Layout(Numbers.SIDES, (0, 1, 3, 2))
 _WITHIN_IMAGES = (
     *(layout for layout in PIXEL_LAYOUTS[:5]),
-    Layout(Numbers.CENTRE),
+    _CENTRE,
+    _TURNED,
     *(Layout(layout.numbers, layout.order, 1000.0) for layout in PIXEL_LAYOUTS[:3]),
     Layout(Numbers.SIDES, unit=1000.0),
     Layout(Numbers.SIDES, scale=(2.0, 2.0)),
@@ -70,13 +76,14 @@ def _is_possible(boxes: Boxes, layout: Layout, sized: BoolArray, wrong: BoolArra
     n_empty = int((~good & (row_min(bbox[:, 2:]) == 0)).sum())
     n_wrong, total = len(good) - n_empty, int(sized.sum()) - n_empty
     explains_all = n_wrong > _least(layout) * total and good.sum() >= NEARLY_ALL * n_wrong
-    return bool(explains_all or (_may_be_part(layout) and good.sum() >= _OF_PART))
+    is_open = layout == _CENTRE or _may_be_part(layout)
+    return bool(explains_all or (is_open and good.sum() >= _OF_PART))
 
 
 def _least(layout: Layout) -> float:
     """Return the share of boxes that have to be wrong as they are."""
-    # Few boxes leave their images where they start in their centre.
-    return _MANY if layout.unit or layout.numbers is Numbers.CENTRE else MOST
+    # Few boxes leave their images where they start in their centre, or height stands before width.
+    return _MANY if layout.unit or layout in (_CENTRE, _TURNED) else MOST
 
 
 def _shrinks(layout: Layout) -> bool:
@@ -100,7 +107,10 @@ def _of_image(boxes: Boxes, layout: Layout, sized: BoolArray, wrong: BoolArray) 
         n_wrong > _least(layout) * total
         and n_speaks >= NEARLY_ALL * n_wrong
         and int(against.sum()) <= min((1 - NEARLY_ALL) * total, FEW * n_wrong)
+        and (layout != _TURNED or not against.any())
     )
+    if layout == _CENTRE and not against.any():
+        proof = proof or _leave_two_edges(bbox[wrong], size[wrong], total)
     proof = proof and (
         not _shrinks(layout) or _fill(layout.read(bbox[good], size[good]), size[good])
     )
@@ -114,11 +124,23 @@ def _of_image(boxes: Boxes, layout: Layout, sized: BoolArray, wrong: BoolArray) 
         )
 
     none = np.zeros(len(bbox), np.bool_)
+    may_be_part = _may_be_part(layout) and _leave_far(bbox[speaks], size[speaks])
     return Evidence(
-        layout, speaks, against, sized, none, proof, text,
-        least=_OF_PART, may_be_part=_may_be_part(layout), fills_gaps=True,
-        is_certain=tells_x_from_y(layout),
+        layout, speaks, against, sized, none, proof, text, n_wrong - n_speaks,
+        least=_OF_PART, may_be_part=may_be_part, fills_gaps=True, may_be_of_authors=layout == _CENTRE, is_certain=tells_x_from_y(layout),
     )  # fmt: skip
+
+
+def _leave_far(bbox: FloatArray, size: FloatArray) -> bool:
+    """Return whether boxes extend further beyond their images than people draw."""
+    beyond = (bbox[:, :2] + bbox[:, 2:]) / size - 1
+    return len(beyond) > 0 and bool(np.median(row_max(beyond)) >= _FAR)
+
+
+def _leave_two_edges(bbox: FloatArray, size: FloatArray, total: int) -> bool:
+    """Return whether boxes extend beyond the right and the lower edge, and not by an accident."""
+    beyond = bbox[:, :2] + bbox[:, 2:] > size
+    return bool((beyond.sum(axis=0) >= max(_AT_EACH_EDGE, _FEW_OF_ALL * total)).all())
 
 
 def _fill(bbox: FloatArray, size: FloatArray) -> bool:

@@ -9,9 +9,8 @@ from bboxqa.core.arrays import BoolArray, FloatArray
 from bboxqa.core.blocks import blocks
 from bboxqa.geometry.kernels.boxes import bbox_iou, corners
 from bboxqa.rules.facts.box_readings import COCO, PIXEL_LAYOUTS, Layout, Numbers, scaled_layout
-from bboxqa.rules.facts.boxes import Boxes
+from bboxqa.rules.facts.boxes import Boxes, inside
 from bboxqa.rules.facts.image_bounds import row_max, row_min
-from bboxqa.rules.facts.image_extents import inside
 
 ENOUGH = 5
 """Boxes needed for a diagnosis, unless the file has fewer."""
@@ -47,10 +46,14 @@ class Evidence:
         Whether it proves the layout of all boxes.
     text : callable
         Takes the annotations of the images concerned, and returns the numbers in words.
+    n_unexplained : int
+        Boxes that are wrong as x, y, width, height and in this layout.
     least : int
         Boxes that have to speak for the layout in part of the images.
     may_be_part : bool
         Whether the evidence is strong enough for part of the images.
+    may_be_of_authors : bool
+        Whether it is strong enough where others drew boxes in the same images that contradict it.
     fills_gaps : bool
         Whether boxes that can be right in both layouts are common.
     is_certain : bool
@@ -64,8 +67,10 @@ class Evidence:
     sound: BoolArray
     is_enough: bool
     text: Callable[[BoolArray], str]
+    n_unexplained: int = 0
     least: int = ENOUGH
     may_be_part: bool = True
+    may_be_of_authors: bool = False
     fills_gaps: bool = False
     is_certain: bool = True
 
