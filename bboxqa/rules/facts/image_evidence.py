@@ -127,7 +127,8 @@ def _of_image(boxes: Boxes, layout: Layout, sized: BoolArray, wrong: BoolArray) 
     may_be_part = _may_be_part(layout) and _leave_far(bbox[speaks], size[speaks])
     return Evidence(
         layout, speaks, against, sized, none, proof, text, n_wrong - n_speaks,
-        least=_OF_PART, may_be_part=may_be_part, fills_gaps=True, may_be_of_authors=layout == _CENTRE, is_certain=tells_x_from_y(layout),
+        least=_OF_PART, may_be_part=may_be_part, fills_gaps=True,
+        may_be_of_authors=layout == _CENTRE, is_certain=tells_x_from_y(layout),
     )  # fmt: skip
 
 
