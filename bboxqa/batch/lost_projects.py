@@ -13,7 +13,7 @@ from bboxqa.core.text import clean
 
 def unusable_projects(found: Discovered, before: Mapping[str, Row]) -> list[Row]:
     """Return failed rows of projects whose files are no longer COCO, or cannot be read."""
-    names = {clean(project.name) for project in found.projects}
+    names = {clean(project.name): project.name for project in found.projects}
     rows: dict[str, Row] = {}
     for file in found.left_alone:
         name = home_of(Path(file)).as_posix()
@@ -26,6 +26,9 @@ def unusable_projects(found: Discovered, before: Mapping[str, Row]) -> list[Row]
         # A folder is that of the project, or a part of it.
         name = home_of(path if is_json else path / "_").as_posix()
         # A name that leads out of a store is not an export; what a folder holds is not known.
+        if names.get(clean(name), name) != name:
+            # Shown as another project, which has the place in the results.
+            continue
         is_export = is_json and ".." not in path.parts
         if is_export or clean(name) in before or clean(name) in names:
             rows[name] = Row(name, FAILED, 0, passed=False, message=str(unreadable))

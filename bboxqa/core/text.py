@@ -1,7 +1,7 @@
 """Words for numbers and names that a user reads."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 # Control characters, marks of the direction of text, and invisible characters.
 _CONTROL = re.compile(
@@ -44,6 +44,22 @@ def one_line(text: str) -> str:
     two\nlines
     """
     return clean(text).translate(_LINE_ENDS)
+
+
+def alike(names: Iterable[str]) -> Iterator[str]:
+    r"""Yield a problem for each two names that differ, but not as `clean` shows them.
+
+    Examples
+    --------
+    >>> print(*alike(["a\t", "b", "a\\t", "a\\x09"]))
+    'a\t' and 'a\\x09' differ only in escaped characters; rename one of them
+    """
+    first: dict[str, str] = {}
+    for name in names:
+        shown = clean(name)
+        # What is escaped has a backslash.
+        if "\\" in shown and (before := first.setdefault(shown, name)) != name:
+            yield f"{before!r} and {name!r} differ only in escaped characters; rename one of them"
 
 
 def nearest(name: str, names: Iterable[str]) -> str:

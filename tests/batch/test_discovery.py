@@ -292,3 +292,12 @@ def test_wrong_root(tmp_path, name, told):
     made(tmp_path, "file.json")
     with pytest.raises(DatasetError, match=told):
         discover(tmp_path / name)
+
+
+def test_a_project_that_is_shown_as_another_one_is_told(tmp_path):
+    made(tmp_path, "a\x07/x.json", "a\\x07/x.json", "b\x07/x.json")
+    found = discover(tmp_path)
+    assert set(shown(found)) == {"a\\x07", "b\x07"}
+    ((name, reason),) = found.unreadable
+    assert name == "a\x07"
+    assert reason.startswith("has the name of another project but for escaped characters")

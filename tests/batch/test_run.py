@@ -547,3 +547,12 @@ def test_nobody_else_is_let_in(root):
 
 def _summary(root):
     return json.loads((root.parent / "out/summary.json").read_text())
+
+
+def test_a_project_that_is_shown_as_another_one_ends_nothing(root):
+    shutil.copytree(root / "a", root / "d\x07")
+    shutil.copytree(root / "a", root / "d\\x07")
+    for _ in range(2):
+        result = run(root)
+        assert statuses(result) == dict.fromkeys(["a", "b", "c", "d\\x07"], "measured")
+        assert [part.path for part in result.found.unreadable] == ["d\x07"]

@@ -485,3 +485,21 @@ def test_a_pipe_is_read_up_to_a_limit(tmp_path, monkeypatch):
         else:
             assert len(opening.read_whole(pipe)) == size
         writer.join()
+
+
+@pytest.mark.parametrize("kind", ["images", "categories", "annotators"])
+def test_names_that_differ_only_in_escapes_are_not_joined(kind, tmp_path):
+    content = two_annotators()
+    odd, plain = "a\u200b", "a\\u200b"
+    if kind == "annotators":
+        for record, rater in zip(content["annotations"], (odd, plain), strict=False):
+            record["rater"] = rater
+    else:
+        key = "file_name" if kind == "images" else "name"
+        content[kind] = [{**content[kind][0], "id": n + 1, key: (odd, plain)[n]} for n in (0, 1)]
+    pair_of_names = " and ".join(
+        sorted(map(repr, (odd, plain))) if kind == "annotators" else map(repr, (odd, plain))
+    )
+    assert problems(tmp_path, content) == [
+        f"{kind} {pair_of_names} differ only in escaped characters; rename one of them"
+    ]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import clean
 from bboxqa.formats.inputs import RESULT_FILES
 
 _File = TypeVar("_File")
@@ -135,8 +136,14 @@ def sort_files(
         except OSError as error:
             # A file was removed since the folder was listed.
             unreadable.append(Unreadable(folder.as_posix(), str(error.strerror)))
+    # Results and history know a project by its name as it is shown.
+    shown: dict[str, Project] = {}
+    for one in sorted(projects, key=lambda each: (clean(each.name) != each.name, each.name)):
+        if shown.setdefault(clean(one.name), one) is not one:
+            reason = "has the name of another project but for escaped characters; rename one"
+            unreadable.append(Unreadable(one.name, reason))
     return Discovered(
-        tuple(sorted(projects, key=lambda project: project.name)),
+        tuple(sorted(shown.values(), key=lambda project: project.name)),
         tuple(sorted(left_alone)),
         tuple(sorted(unreadable, key=str)),
     )

@@ -1,6 +1,6 @@
 """From decoded records to columns, window by window."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from operator import attrgetter
@@ -9,6 +9,7 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from bboxqa.core.spool import SpooledColumn, column_limit
+from bboxqa.core.text import alike
 from bboxqa.formats.annotations.outline_columns import OutlinesBuilder
 from bboxqa.formats.annotations.records import (
     ANNOTATOR_KEYS,
@@ -99,6 +100,10 @@ class _AuthorsBuilder:
         numbers = [self._numbers.setdefault(name, len(self._numbers)) for name in authors.names]
         self._codes.add(np.array([*numbers, -1], np.int32)[authors.code])
 
+    def problems(self) -> Iterator[str]:
+        """Yield a problem for each two names that would become one."""
+        return alike(sorted(value for value in self._known if isinstance(value, str)))
+
     def done(self) -> Authors:
         return Authors(self._codes.done(), tuple(self._numbers))
 
@@ -178,6 +183,11 @@ class ColumnsBuilder:
         if self.outlines is not None and columns.segmentation is not None:
             self.outlines.absorb(columns.segmentation)
         self.problems += problems
+
+    def author_problems(self) -> Iterator[str]:
+        """Yield problems of the names of annotators."""
+        for author in self._authors.values():
+            yield from (f"{self.name}: annotators {problem}" for problem in author.problems())
 
     def done(self) -> Columns:
         """Return the collected columns."""

@@ -82,6 +82,7 @@ def read_file(
 
             images, categories = read_fallback(*read_records(text, name), builder, path)
         builder.problems += [
+            *builder.author_problems(),
             *_number("images", name, images),
             *_number("categories", name, categories),
         ]

@@ -21,6 +21,7 @@ from bboxqa.formats.dataset.wrong_values import (
     bad_boxes,
     bad_outlines,
     bad_sizes,
+    names_alike,
     repeated_ids,
 )
 from bboxqa.model.annotations import Dataset
@@ -90,6 +91,7 @@ def join(
     for file, other_names, problems in renamed_categories(files):
         joined.add_shared(file, problems)
         renamed |= other_names
+    joined.add_shared(files[0], names_alike(files))
     image_names = sorted(joined.images)
     category_names = sorted(joined.categories)
     annotator_names = _sort_annotators(attribution.names)

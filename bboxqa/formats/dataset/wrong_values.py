@@ -6,6 +6,8 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.core.memory import release_pages
+from bboxqa.core.text import alike
+from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import Image
 from bboxqa.model.outlines import Segmentations
 
@@ -30,6 +32,14 @@ def bad_sizes(images: Sequence[Image]) -> Iterator[str]:
                     f"image {image.id}: {key} is {side:g}; "
                     f"expected 0 or more, and at most {_MAX_COORDINATE:g} px"
                 )
+
+
+def names_alike(files: Sequence[AnnotationFile]) -> Iterator[str]:
+    """Yield a problem for each two images, or categories, that would become one."""
+    for problem in alike(image.file_name or "" for file in files for image in file.images):
+        yield f"images {problem}"
+    for problem in alike(category.name for file in files for category in file.categories):
+        yield f"categories {problem}"
 
 
 def bad_boxes(ids: IndexArray, bbox: FloatArray) -> Iterator[str]:
