@@ -10,7 +10,7 @@ from bboxqa.core.text import nearest
 from bboxqa.rules.annotators import attendance, habits, naming
 from bboxqa.rules.base.rule import Rule
 from bboxqa.rules.base.selection import is_selected, prefixes
-from bboxqa.rules.boxes import areas, extents, image_edges, layouts
+from bboxqa.rules.boxes import areas, copies, extents, image_edges, layouts
 from bboxqa.rules.categories import category_maps, category_names, category_use
 from bboxqa.rules.collection import duplicates, statistics
 from bboxqa.rules.ids import id_types, identifiers, references
@@ -31,7 +31,7 @@ _MODULES = (
     json_text, top_level, annotation_fields, image_fields,
     id_types, identifiers, references,
     image_files, image_names, image_sizes, image_splits,
-    extents, image_edges, layouts, areas,
+    extents, image_edges, layouts, areas, copies,
     ring_forms, ring_geometry, run_length_masks, mask_contents, keypoints, keypoint_places,
     category_maps, category_names, category_use,
     attendance, habits, naming,

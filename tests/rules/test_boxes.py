@@ -321,3 +321,50 @@ def test_the_visible_area_is_that_of_the_intersection(points):
         expected = polygon.intersection(shapely.box(0, 0, 100, 80)).area
         area = clipped_area(np.array(points, float), np.array([100.0, 80]))
         assert area == pytest.approx(expected)
+
+
+def scattered(*boxes, n_images=4):
+    """Return a file with an image of its own size, and a sound box, for each of some boxes."""
+    images = [{"width": 300 + number, "height": 200} for number in range(n_images)]
+    annotations = [
+        {"image_id": number + 1, "bbox": [number, 3, 20, 30]} for number in range(n_images)
+    ]
+    annotations += [{"image_id": number, "bbox": list(box)} for number, box in boxes]
+    return {"images": images, "annotations": annotations}
+
+
+BOX = (40.5, 50, 60, 70)
+
+
+def test_boxes_copied_to_images_of_other_sizes_are_one_finding():
+    other = (100, 100, 50, 50)
+    content = scattered((1, BOX), (2, BOX), (3, BOX), (4, BOX), (2, other), (3, other), (4, other))
+    (found,) = findings(content, code="B014")
+    assert found.count == 7
+    assert found.message == (
+        "7 boxes have the same four numbers as others on images of 3 or more sizes, such as "
+        "[40.5, 50, 60, 70] on 4 images of 4 sizes; expected boxes drawn on each image"
+    )
+    assert found.examples[0] == "/annotations/4/bbox"
+
+
+def test_boxes_on_images_of_one_size_or_two_may_be_equal():
+    alike = scattered((1, BOX), (2, BOX), (3, BOX), (4, BOX))
+    for image in alike["images"]:
+        image["width"] = 300
+    assert "B014" not in codes(alike)
+    assert "B014" not in codes(scattered((1, BOX), (2, BOX), (2, BOX)))
+
+
+def test_boxes_that_are_equal_by_chance_are_left_alone():
+    pairs = [(image, (10 * n, 90, 9, 9)) for n in range(1, 3) for image in (1, 2)]
+    three = [(image, BOX) for image in (1, 2, 3)]
+    assert "B014" not in codes(scattered(*pairs, *three))
+    assert "B014" in codes(scattered(*pairs, *three, (4, BOX)))
+    rng = np.random.default_rng(4)
+    boxes = rng.integers(1, 9, (2000, 4)).tolist()
+    many = [(place % 40 + 1, box) for place, box in enumerate(boxes)]
+    assert "B014" not in codes(scattered(*many, n_images=40))
+    copied = [(place + 1, BOX) for place in range(40)]
+    (found,) = findings(scattered(*many, *copied, n_images=40), code="B014")
+    assert found.count == 40

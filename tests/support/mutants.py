@@ -160,6 +160,13 @@ def b012(document, rng):
         annotation["area"] = 20000
 
 
+def b014(document, rng):
+    for number, record in enumerate(document["images"]):
+        record["width"] += 2 * number
+    for number in rng.permutation(len(document["images"]))[:5].tolist():
+        again(document, rng, image_id=number + 1, bbox=[5, 7, 3, 9], segmentation=[], area=27)
+
+
 def p003(document, rng):
     annotation = one(document, rng)
     (ring,) = annotation["segmentation"]
@@ -350,6 +357,7 @@ MUTATIONS = {
     "B011": update(one, {"area": 0}, {"area": -5}, {"area": 99999.0}, {"area": 10}),
     "B012": b012,
     "B013": lambda d, rng: boxes(d, lambda x, y, w, h: [x / 2, y / 2, w / 2, h / 2]),
+    "B014": b014,
     "P001": update(one, {"segmentation": [[10, 10, 20, 20]]}, {"segmentation": [[10, 10]]}),
     "P002": update(one, {"segmentation": [[10, 10, 20, 20, 30, 30, 5]]}),
     "P003": p003,
