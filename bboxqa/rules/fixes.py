@@ -162,7 +162,9 @@ def edited(reading: RawDocument, asked: Sequence[tuple[str, Edit]]) -> tuple[Tex
             splices.append(_Splice(span.start, span.stop, after))
         before = b"" if span is None else text[span.start : span.stop]
         changes.append(
-            Change(code, edit.pointer, before.decode("utf-8", "replace"), after.decode())
+            Change(
+                code, reading.shown(edit.pointer), before.decode("utf-8", "replace"), after.decode()
+            )
         )
     splices += _removals(text, sorted(removed))
     return (b"".join(_spliced(text, splices)), changes) if splices else (text, [])

@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from bboxqa.core.json_values import pointer_parts, pointer_to
+from bboxqa.core.json_values import pointer_parts
 from bboxqa.core.memory import gc_paused
 from bboxqa.core.types import Progress
 from bboxqa.core.version import __version__
-from bboxqa.formats.document.content import RESULTS_LIST
 from bboxqa.formats.document.positions import spots
 from bboxqa.model.findings import FileReport, Finding, FoundReport, Severity
 from bboxqa.model.settings import ValidateSettings
@@ -99,17 +98,14 @@ def describe(document: Document, raw: Iterable[Found], limit: int) -> list[Findi
         for found in map(hits.describe, range(wanted)):
             findings.append(_finding(rule, hits.severity, found, document.name))
             offsets.append(found.offset)
-    placed = _locate(document, findings, offsets)
-    return list(map(_in_list, placed) if document.reading.is_results else placed)
-
-
-def _in_list(finding: Finding) -> Finding:
-    """Return a finding with pointers into a list at the top level, which has no name."""
-    name = pointer_to(RESULTS_LIST)
-    pointer, *examples = (
-        pointer.removeprefix(name) for pointer in (finding.pointer, *finding.examples)
-    )
-    return replace(finding, pointer=pointer, examples=tuple(examples))
+    placed = list(_locate(document, findings, offsets))
+    if not document.reading.is_results:
+        return placed
+    shown = document.reading.shown
+    return [
+        replace(each, pointer=shown(each.pointer), examples=tuple(map(shown, each.examples)))
+        for each in placed
+    ]
 
 
 def _ordered(findings: Iterable[Finding]) -> list[Finding]:

@@ -11,6 +11,7 @@ from support.validation import codes, document_of, exact, findings
 from bboxqa import validate
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.document.tolerant import read_bytes
+from bboxqa.model.findings import identity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.file_kinds import kind_of
@@ -178,6 +179,18 @@ def test_most_results_with_one_defect_are_one_finding():
     [found] = findings(results(n=30, score=90))
     assert (found.code, found.pointer, found.count) == ("E002", "", 30)
     assert found.examples == ("/0/score", "/1/score", "/2/score")
+
+
+def test_a_result_is_known_again_at_another_place():
+    first, second = findings(results({"score": 9}))[0], findings(results({}, {"score": 9}))[0]
+    assert identity(first) != identity(second)
+    moved = json.dumps(json.loads(results({"score": 9}))[::-1])
+    assert identity(findings(moved)[0]) == identity(first)
+
+
+def test_a_fix_of_results_names_their_places_in_the_list():
+    fixed = fix(document_of(results({"bbox": [1, 2, 0, 4]})), ValidateSettings(), unsafe=True)
+    assert [change.pointer for change in fixed.changes] == ["/0"]
 
 
 def written(folder, *texts):

@@ -107,6 +107,10 @@ class RawDocument:
         """Whether the document is a list of results, as detectors write them."""
         return isinstance(self.top, list) and RESULTS_LIST in self.sections
 
+    def shown(self, pointer: str) -> str:
+        """Return a pointer as it leads through the file, where a list of results has no name."""
+        return pointer.removeprefix(f"/{RESULTS_LIST}") if self.is_results else pointer
+
     def are_objects(self, name: str, start: int, stop: int) -> bool:
         """Return whether the records start:stop of a list are all objects."""
         if name == "annotations":

@@ -50,23 +50,23 @@ class FileKind:
 _OTHER_KINDS = ("E", "G")
 """Families of rules about kinds other than objects."""
 _OF_OBJECTS = {"bbox", "segmentation", "keypoints", "area", "iscrowd"}
-_TEXT = ("F", "S001", "S002", "S003", "S004", "S009")
-_IMAGES = ("S007", "S008", "I002", "I004", "I005", "I006", "M")
+_IMAGES = ("F", "S", "I002", "I004", "I005", "I006", "M")
+_OBJECTS_ONLY = ("S005", "S006", "S010", "S011", "S012")
 _RESULTS = ("F", "S002", "S003", "S009", "I004", "I005")
 
 OBJECTS = FileKind("", ("",), _OTHER_KINDS, is_measured=True)
 LVIS = FileKind("LVIS", ("",), (*_OTHER_KINDS, "S005"), is_measured=True)
 TAO = FileKind("TAO", ("",), _OTHER_KINDS, is_measured=True)
 CAPTIONS = FileKind(
-    "COCO captions", (*_TEXT, *_IMAGES, "I001"),
+    "COCO captions", (*_IMAGES, "I001"), _OBJECTS_ONLY,
     required=("id", "image_id", "caption"), lists=("images", "annotations"),
 )  # fmt: skip
 PANOPTIC = FileKind(
-    "panoptic COCO", (*_TEXT, *_IMAGES, "C", "G"), ("C004", "M007"),
+    "panoptic COCO", (*_IMAGES, "C", "G"), (*_OBJECTS_ONLY, "C004", "M007"),
     required=("image_id", "file_name", "segments_info"),
 )  # fmt: skip
 LABELS = FileKind(
-    "COCO image labels", (*_TEXT, *_IMAGES, "I001", "C"),
+    "COCO image labels", (*_IMAGES, "I001", "C"), _OBJECTS_ONLY,
     required=("id", "image_id", "category_id"),
 )  # fmt: skip
 VIDEOS = FileKind("YouTube-VIS", ("F", "S004", "C"), ("C004",), lists=("annotations", "categories"))
