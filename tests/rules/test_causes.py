@@ -3,11 +3,15 @@
 import json
 
 import pytest
-from support.mutants import clean
-from support.validation import codes, exact, findings, report_of, whole_file
+from support.mutants import MUTATIONS, clean, mutant
+from support.validation import codes, document_of, exact, findings, report_of, whole_file
 
 from bboxqa.model.findings import Severity
+from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.registry import RULES
+from bboxqa.rules.runner import apply
+
+SETTINGS = ValidateSettings()
 
 INFINITE = [float("inf")] * 4
 MASK = {"size": [100, 80], "counts": [10, 20, 7970]}
@@ -119,6 +123,26 @@ def test_consequences_are_of_known_rules_and_complete(code):
         assert other != code
         # What follows from a consequence follows from the cause: it cannot hide once hidden.
         assert set(RULES[other].consequences) <= set(RULES[code].consequences)
+
+
+OF_ONE_FILE = [code for code, rule in RULES.items() if rule.scope != "files"]
+
+
+@pytest.mark.parametrize("code", OF_ONE_FILE)
+def test_hits_name_the_records_that_they_are_about(code):
+    """Otherwise a wrong record could be hidden, or counted in a summary."""
+    texts = [RULES[code].bad, *([mutant(code, seed=0)] if code in MUTATIONS else [])]
+    for rule, hits in (each for text in texts for each in apply(document_of(text), SETTINGS)):
+        for place in range(len(hits) if hits.name else 0):
+            pointer = hits.describe(place).pointer
+            assert f"{pointer}/".startswith(f"/{hits.name}/{hits.rows[place]}/"), rule.code
+
+
+def test_a_record_with_several_wrong_parts_counts_once():
+    short = [[1, 1, 2, 2]] * 40
+    sound = [{"segmentation": [[n, 5, n + 9, 5, n + 9, 9]]} for n in range(60)]
+    (found,) = findings({"annotations": [{"segmentation": short}] * 20 + sound}, code="P001")
+    assert (found.count, found.message.split(";")[0]) == (20, "20 of 80 annotations")
 
 
 def boxes(n_wrong, n_sound):

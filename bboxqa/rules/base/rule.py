@@ -166,6 +166,24 @@ def hits(
         )
 
 
+def part_hits(
+    row: IndexArray, where: BoolArray | IndexArray, describe: Callable[[int], Defect]
+) -> Iterator[Hits]:
+    """Yield the parts of annotations in a mask or an index, such as rings, if any.
+
+    Parameters
+    ----------
+    row : (S,) int64
+        The annotation of each part.
+    where : (S,) bool, or (H,) int64
+    describe : callable
+        Takes the number of a part.
+    """
+    which = np.flatnonzero(where) if where.dtype == bool else where
+    if len(which):
+        yield Hits(row[which], lambda place: describe(int(which[place])))
+
+
 def described_hits(founds: Sequence[Defect], severity: Severity | None = None) -> Iterator[Hits]:
     """Yield defects that are described already, if any; none of them is that of one record."""
     if founds:

@@ -14,7 +14,7 @@ from bboxqa.formats.document.annotation_columns import Form
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect
-from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
+from bboxqa.rules.base.rule import Defect, Hits, Rule, hits, part_hits
 from bboxqa.rules.facts.document import Document
 
 _RINGS = "a list of rings [[x, y, x, y, …], …]"
@@ -25,13 +25,6 @@ _FORMS = {
     Form.TEXT: "text",
 }
 _MAX_NUMBER = 1e15
-
-
-def _ring_hits(document: Document, which: IndexArray, describe: Any) -> Iterator[Hits]:
-    """Yield rings as records."""
-    if len(which):
-        rows = document.annotations.rings.row[which]
-        yield Hits(rows, lambda place: describe(int(which[place])))
 
 
 def _place(document: Document, ring: int) -> tuple[str, int, str, int]:
@@ -57,7 +50,7 @@ def _too_short(document: Document, _settings: ValidateSettings) -> Iterator[Hits
             edits=drop.edits(ring),
         )
 
-    yield from _ring_hits(document, np.flatnonzero(short_ones), describe)
+    yield from part_hits(rings.row, short_ones, describe)
 
 
 class _Dropping:
@@ -96,7 +89,7 @@ def _odd(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
             expected="an even number of numbers",
         )
 
-    yield from _ring_hits(document, np.flatnonzero(rings.n_numbers % 2 == 1), describe)
+    yield from part_hits(rings.row, rings.n_numbers % 2 == 1, describe)
 
 
 def _empty(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -114,7 +107,7 @@ def _empty(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
             edits=drop.edits(ring),
         )
 
-    yield from _ring_hits(document, np.flatnonzero(empty), describe)
+    yield from part_hits(document.annotations.rings.row, empty, describe)
 
 
 def _other_form(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:

@@ -11,7 +11,7 @@ from bboxqa.formats.document.annotation_columns import Kind
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import Place, record_defect
-from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
+from bboxqa.rules.base.rule import Defect, Hits, Rule, hits, part_hits
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.file_kinds import kind_of
 from bboxqa.rules.facts.image_bounds import figure
@@ -45,7 +45,7 @@ def _of_segments(document: Document, where: BoolArray, key: str, expected: str) 
             expected=expected,
         )
 
-    yield from hits(where, describe)
+    yield from part_hits(document.annotations.segments.row, where, describe)
 
 
 def _name(segment: dict[str, Any]) -> str:
@@ -93,7 +93,7 @@ def _lacking(document: Document) -> Iterator[Hits]:
         message = f"segment is {shortened(found)}; expected {expected}"
         return record_defect(document, place, message, found=found, expected=expected)
 
-    yield from hits(empty, describe)
+    yield from part_hits(segments.row, empty, describe)
     left &= ~empty
     for (key, expected), lacking in lacks.items():
         yield from _of_segments(document, left & lacking, key, expected)
@@ -143,7 +143,7 @@ def _impossible_area(document: Document, _settings: ValidateSettings) -> Iterato
             expected="no more pixels than its bbox holds",
         )
 
-    yield from hits(too_large, describe)
+    yield from part_hits(segments.row, too_large, describe)
     yield from _crowded_images(document)
 
 
