@@ -11,7 +11,7 @@ from bboxqa.batch.history import Regression
 from bboxqa.batch.project import recorded
 from bboxqa.batch.projects.discovery import Discovered
 from bboxqa.batch.result_folders import FAILURE, WRITTEN, folder_of
-from bboxqa.batch.rows import FAILED, MEASURED, NOT_MEASURED, Row
+from bboxqa.batch.rows import FAILED, MEASURED, NOT_MEASURED, Row, Settings, gates
 from bboxqa.core.files import write_atomically
 from bboxqa.core.text import clean, count
 from bboxqa.core.version import __version__
@@ -35,11 +35,15 @@ def write_outputs(
     found: Discovered,
     rows: Sequence[Row],
     worse: Sequence[Regression],
-    *,
-    raw_csv: bool = False,
+    settings: Settings,
+    started: str,
 ) -> None:
-    """Write projects.csv, summary.json and index.html, each completely or not at all."""
-    texts = (_table(rows, raw_csv), _summary(found, rows, worse), _page(out, rows, worse))
+    """Write projects.csv, summary.json and index.html, each completely or not at all.
+
+    `started` is when the run began, in UTC and ISO 8601.
+    """
+    page = _page(out, rows, worse, gates(settings), started)
+    texts = (_table(rows, settings.raw_csv), _summary(found, rows, worse), page)
     for name, text in zip(WRITTEN, texts, strict=True):
         write_atomically(out / name, text.encode("utf-8", "surrogateescape"))
 
@@ -68,10 +72,23 @@ def _summary(found: Discovered, rows: Sequence[Row], worse: Sequence[Regression]
     return json_text(value)
 
 
-def _page(out: Path, rows: Sequence[Row], worse: Sequence[Regression]) -> str:
+def _page(
+    out: Path, rows: Sequence[Row], worse: Sequence[Regression], gates: str, started: str
+) -> str:
     """Return a page with a row for each project, the most urgent first, and links to its files."""
     ordered = sorted(rows, key=_urgency)
-    body = [f'<p class="lead"><strong>{count(len(rows), "project")}</strong></p>']
+    n_bad = sum(not row.passed for row in rows)
+    n_projects = count(len(rows), "project")
+    verdict = f"{n_bad:,} did not pass" if n_bad else "all passed"
+    statuses = ", ".join(
+        f"{sum(row.status == status for row in rows):,} {status}"
+        for status in (MEASURED, NOT_MEASURED, FAILED)
+    )
+    moment = f"{started[:16].replace('T', ' ')} UTC"
+    body = [
+        f'<p class="lead"><strong>{n_projects}</strong>: {statuses}; {verdict}</p>',
+        f"<p>Gates: {escaped(gates)}. Run of <time>{escaped(moment)}</time>.</p>",
+    ]
     if worse:
         fell = (f"<li>{escaped(part.project)}: {escaped(part.what)}</li>" for part in worse)
         body += ["<h2>Worse than in the last run</h2>", f"<ul>{''.join(fell)}</ul>"]
@@ -81,13 +98,14 @@ def _page(out: Path, rows: Sequence[Row], worse: Sequence[Regression]) -> str:
         kinds=_KINDS,
         marked=[place for place, row in enumerate(ordered) if not row.passed],
     )
-    lines = page_lines("bboxqa batch", body, f"bboxqa {__version__}")
+    lines = page_lines("bboxqa batch", body, f"bboxqa {__version__}", sortable=True)
     return "".join(f"{line}\n" for line in lines)
 
 
-def _urgency(row: Row) -> tuple[bool, float, str]:
+def _urgency(row: Row) -> tuple[bool, bool, float, str]:
     """Return a key that sorts projects to be examined first before the others."""
-    return row.passed, 2.0 if row.alpha is None else row.alpha, row.project
+    alpha = 2.0 if row.alpha is None else row.alpha
+    return row.passed, row.status != FAILED, alpha, row.project
 
 
 def _links(out: Path, row: Row) -> tuple[tuple[str, str], ...]:

@@ -213,6 +213,7 @@ def _measured_into(
     except Exception as error:  # noqa: BLE001 - raised where the findings are written
         return error
     first = values["thresholds"][0]
+    status = first["status"]
     low, high = first["interval"] or (None, None)
     return {
         "n_images": values["n_images"],
@@ -223,7 +224,7 @@ def _measured_into(
         "high": high,
         "mean_image_alpha": first["mean_image_alpha"],
         "passed": agree.min_alpha is None or result.thresholds[0].reaches(agree.min_alpha),
-        "message": "" if first["status"] == "ok" else first["status"],
+        "message": "; ".join([*result.headlines, *([] if status == "ok" else [status])]),
     }
 
 

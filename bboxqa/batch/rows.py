@@ -63,7 +63,8 @@ class Row:
     passed : bool
         Whether all gates were passed.
     message : str
-        Why the project was not measured or failed, and the gates that it missed.
+        Why the project was not measured or failed, what may make its numbers useless, and the
+        gates that it missed.
     """
 
     project: str
@@ -101,6 +102,15 @@ def settings_of(project: Project, settings: Settings) -> tuple[AgreeSettings, Va
         agree_settings_from({**agree, **settings.agree_over}),
         validate_settings_from({**validate, **settings.validate_over}),
     )
+
+
+def gates(settings: Settings) -> str:
+    """Return in words what fails a project, if its own settings do not say otherwise."""
+    lowest = agree_settings_from({**settings.agree, **settings.agree_over}).min_alpha
+    severity = validate_settings_from({**settings.validate, **settings.validate_over}).fail_on
+    higher = "" if severity == "error" else " or above"
+    findings = f"no finding of severity {severity}{higher}"
+    return findings if lowest is None else f"alpha at least {lowest:g}, {findings}"
 
 
 def _check_codes(values: dict[str, Any], where: str) -> None:

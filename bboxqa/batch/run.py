@@ -142,7 +142,7 @@ def run_batch(
             remove_unfinished(out)
         n_left = len(projects) + len(unusable) - len(rows)
         worse = (*regressions(before, rows), *missing_projects(root, out, rows, pattern))
-        write_outputs(out, found, rows, worse, raw_csv=settings.raw_csv)
+        write_outputs(out, found, rows, worse, settings, started)
         if not n_left:
             append(out, started, __version__, rows)
     return BatchResult(found, rows, n_reused, n_left, worse)

@@ -1,11 +1,14 @@
 """What every page of html shares: head, style, escaping and tables."""
 
+from base64 import b64encode
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from html import escape
+from importlib.resources import files
 
 from bboxqa.core.text import one_line
 
-# Nothing is loaded and nothing runs, whatever the names in a file say.
+# Nothing is loaded, and nothing runs but a script of our own, whatever the names in a file say.
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 _STYLE = """
 :root {
@@ -34,6 +37,10 @@ code { font: 0.9em ui-monospace, monospace; }
 .error, .warning, .info { font-weight: 600; }
 .error { color: var(--error); } .warning { color: var(--warning); } .info { color: var(--info); }
 table { border-collapse: collapse; margin: 0.75rem 0 1rem; width: 100%; }
+th button { all: unset; cursor: pointer; }
+th button:focus-visible { outline: 2px solid var(--link); }
+th[aria-sort="ascending"] button::after { content: " ▲"; }
+th[aria-sort="descending"] button::after { content: " ▼"; }
 th {
   background: var(--raised); border-bottom: 1px solid var(--line); color: var(--dim);
   font-size: 0.85rem; font-weight: 600; padding: 0.45rem 0.75rem; position: sticky;
@@ -73,7 +80,9 @@ def escaped(text: str) -> str:
     return escape(one_line(text))
 
 
-def page_lines(title: str, body: Iterable[str], footer: str) -> Iterator[str]:
+def page_lines(
+    title: str, body: Iterable[str], footer: str, *, sortable: bool = False
+) -> Iterator[str]:
     """Yield a whole page.
 
     Parameters
@@ -82,14 +91,22 @@ def page_lines(title: str, body: Iterable[str], footer: str) -> Iterator[str]:
         Plain text.
     body : iterable of str
         Lines of html, which follow the heading.
+    sortable : bool
+        Whether a script sorts tables by the column whose title is clicked.
     """
+    script = files("bboxqa.report").joinpath("sort_tables.js").read_text("utf-8")
+    policy = _POLICY
+    if sortable:
+        digest = b64encode(sha256(script.encode()).digest()).decode()
+        policy += f"; script-src 'sha256-{digest}'"
     yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
     yield f"<title>{escaped(title)}</title>\n<style>{_STYLE}</style>\n</head>\n<body>\n<main>"
     yield f"<h1>{escaped(title)}</h1>"
     yield from body
-    yield f'</main>\n<footer class="dim">{escaped(footer)}</footer>\n</body>\n</html>'
+    script_lines = f"<script>{script}</script>\n" if sortable else ""
+    yield f'</main>\n<footer class="dim">{escaped(footer)}</footer>\n{script_lines}</body>\n</html>'
 
 
 def table_lines(

@@ -3,6 +3,7 @@ import json
 import logging
 import os
 import random
+import re
 import socket
 import subprocess
 import sys
@@ -106,9 +107,11 @@ def root(tmp_path_factory):
 
 
 def contents(out, there="", here=""):
-    """Return every file of a run but its history, the names of its root replaced."""
+    """Return each file of a run but its history, without the time, names of its root replaced."""
     return {
-        file.relative_to(out).as_posix(): file.read_bytes().replace(there.encode(), here.encode())
+        file.relative_to(out).as_posix(): re.sub(rb"<time>[^<]*", b"", file.read_bytes()).replace(
+            there.encode(), here.encode()
+        )
         for file in sorted(out.rglob("*"))
         if file.is_file() and not file.name.startswith((".lock", ".root", "history."))
     }

@@ -3,8 +3,12 @@
 import csv
 import json
 import os
+import re
+from base64 import b64decode
 from dataclasses import asdict, fields
+from hashlib import sha256
 from html.parser import HTMLParser
+from importlib.resources import files
 from urllib.parse import unquote
 
 import pytest
@@ -14,10 +18,12 @@ from bboxqa.batch.history import Regression
 from bboxqa.batch.outputs import write_outputs
 from bboxqa.batch.projects.discovery import Discovered
 from bboxqa.batch.result_folders import folder_of
-from bboxqa.batch.rows import FAILED, MEASURED, NOT_MEASURED, Row
+from bboxqa.batch.rows import FAILED, MEASURED, NOT_MEASURED, Row, Settings, gates
 from bboxqa.core.errors import OutputError
 from bboxqa.core.text import one_line
+from bboxqa.core.version import __version__
 
+SETTINGS = Settings({"min_alpha": 0.6}, {})
 NOTHING = Discovered((), (), ())
 NASTY = "<script>alert('x')</script> & \"?#%2e\n日本"
 ROWS = [
@@ -33,7 +39,7 @@ class Page(HTMLParser):
     def __init__(self, text):
         super().__init__()
         self.tags, self.links, self.cells, self.items = [], [], [], []
-        self.within = []
+        self.within, self.scripts = [], []
         self.feed(text)
         self.close()
         assert self.within == []
@@ -56,14 +62,21 @@ class Page(HTMLParser):
         assert self.within.pop() == tag
 
     def handle_data(self, data):
+        if "script" in self.within:
+            self.scripts.append(data)
         if "td" in self.within and "small" not in self.within:
             self.cells[-1][-1] += data
         if "li" in self.within:
             self.items[-1] += data
 
 
+def script(name):
+    """Return a script of the package."""
+    return files("bboxqa.report").joinpath(f"{name}.js").read_text("utf-8")
+
+
 def written(out, rows=ROWS, found=NOTHING, worse=()):
-    write_outputs(out, found, rows, worse)
+    write_outputs(out, found, rows, worse, SETTINGS, "2026-11-22T17:21:23+00:00")
     return Page((out / "index.html").read_text("utf-8"))
 
 
@@ -107,7 +120,8 @@ def test_no_projects(tmp_path):
 def test_page_escapes(tmp_path):
     write(folder_of(tmp_path, NASTY) / "log.txt", "log")
     page = written(tmp_path, worse=[Regression(NASTY, "<i>fell")])
-    assert not {"script", "b", "i", "img"} & set(page.tags)
+    assert not {"b", "i", "img"} & set(page.tags)
+    assert page.scripts == [script("sort_tables")]
     failed = page.cells[1]
     assert failed[0] == one_line(NASTY)
     assert failed[-1] == "<b>bad</b>\\x1b[31m"
@@ -166,8 +180,38 @@ def test_what_has_to_be_looked_at_comes_first(tmp_path):
         Row("bad", FAILED, 1, passed=False),
     ]
     cells = written(tmp_path, rows).cells[1:]
-    assert [line[0] for line in cells] == ["gate", "bad", "low", "fine", "no"]
+    assert [line[0] for line in cells] == ["bad", "gate", "low", "fine", "no"]
     assert {len(line) for line in cells} == {8}
+
+
+def test_the_page_says_when_and_with_which_gates_it_was_made(tmp_path):
+    written(tmp_path)
+    text = (tmp_path / "index.html").read_text("utf-8")
+    assert "<strong>3 projects</strong>: 1 measured, 1 not measured, 1 failed; 1 did not" in text
+    assert "Gates: alpha at least 0.6, no finding of severity error." in text
+    assert "<time>2026-11-22 17:21 UTC</time>" in text
+    assert f"bboxqa {__version__}" in text
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        (Settings({}, {}), "no finding of severity error"),
+        (
+            Settings({"min_alpha": 0.2}, {"fail_on": "info"}, agree_over={"min_alpha": 0.5}),
+            "alpha at least 0.5, no finding of severity info or above",
+        ),
+    ],
+)
+def test_gates_in_words(settings, words):
+    assert gates(settings) == words
+
+
+def test_only_the_script_that_sorts_may_run(tmp_path):
+    written(tmp_path)
+    text = (tmp_path / "index.html").read_text("utf-8")
+    (allowed,) = re.findall(r"script-src 'sha256-([^']+)'", text)
+    assert b64decode(allowed) == sha256(script("sort_tables").encode()).digest()
 
 
 def test_numbers_on_the_page(tmp_path):

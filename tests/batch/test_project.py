@@ -282,7 +282,7 @@ class TestStatus:
         ("content", "message"),
         [
             ('{"images": [', "x.json:1:13: F001 error "),
-            ({"images": []}, 'S001 error key "annotations" is missing'),
+            ({"images": []}, 'S001 error keys "annotations"'),
             (two_annotators() | {"categories": []}, "category_id"),
             (document([annotation("\x1b[31m", annotator="a")]), "id is"),
         ],

@@ -108,10 +108,10 @@ def changed(before, after):
 
 
 def files(root, out="out"):
-    """Return what a run left behind, without its history and lock."""
+    """Return what a run left behind, without its history, lock and time."""
     top = root.parent / out
     return {
-        path.relative_to(top).as_posix(): path.read_bytes()
+        path.relative_to(top).as_posix(): re.sub(rb"<time>[^<]*", b"", path.read_bytes())
         for path in top.rglob("*")
         if path.is_file() and path.name not in {".lock", ".root.json", "history.sqlite"}
     }

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shlex
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -10,6 +11,7 @@ from typing import NamedTuple, TypeVar
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean
+from bboxqa.formats.foreign import foreign_kind
 from bboxqa.formats.inputs import RESULT_FILES
 
 _File = TypeVar("_File")
@@ -92,8 +94,11 @@ def discover(
     are unreadable, unless `follow_links`.
     """
     if not root.is_dir():
-        what = "is a file; expected a folder" if root.is_file() else "no such folder"
-        raise DatasetError([f"{root}: {what}"])
+        if root.is_file():
+            raise DatasetError(
+                [f"{root}: is a file; expected a folder of projects"], _advice_for(root)
+            )
+        raise DatasetError([f"{root}: no such folder"])
     unreadable: list[Unreadable] = []
     real = os.path.realpath(root)
 
@@ -107,6 +112,13 @@ def discover(
         if pattern is None or file.match(pattern)
     )
     return sort_files(files, unreadable, partial(_project, root, is_followed))
+
+
+def _advice_for(file: Path) -> str:
+    """Return what to do with a file in place of a folder."""
+    if foreign_kind(file) == "archive":
+        return "Unpack it, and name the folder."
+    return f"To measure one export: bboxqa agree {shlex.quote(str(file))}"
 
 
 def sort_files(

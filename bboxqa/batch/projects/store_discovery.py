@@ -44,10 +44,11 @@ def _discover_stored(url: str, pattern: str | None) -> Discovered:
         system.invalidate_cache()
         listed = system.find(base, detail=True)
     except Exception as error:  # noqa: BLE001 - each store has errors of its own
-        raise DatasetError([f"{url}: cannot be listed: {error_text(error)}"]) from None
+        problem = f"{url}: cannot be listed: {error_text(error)}"
+        raise DatasetError([problem], _advice_for(url)) from None
     contents, unreadable = contents_of(listed, base)
     if not contents:
-        raise DatasetError([f"{url}: no such folder, or it is empty"])
+        raise DatasetError([f"{url}: no such folder, or it is empty"], _advice_for(url))
     files = [
         content
         for content in contents.values()
@@ -60,6 +61,12 @@ def _discover_stored(url: str, pattern: str | None) -> Discovered:
         unreadable,
         partial(_project, url, contents),
     )
+
+
+def _advice_for(url: str) -> str:
+    """Return what to do where a web page was named, which seldom lists files."""
+    is_web = url.lower().startswith(("http:", "https:"))
+    return "Web pages seldom list files: download the projects first." if is_web else ""
 
 
 def _is_result(name: str, contents: dict[str, Content]) -> bool:
