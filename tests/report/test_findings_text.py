@@ -16,8 +16,8 @@ def lines_of(*args, **more):
     return list(text_lines(report(*args, **more), verbose=True))
 
 
-def brief_lines_of(*args, hidden=None, **more):
-    return list(text_lines(replace(report(*args, **more), hidden=hidden or {})))
+def brief_lines_of(*args, **more):
+    return list(text_lines(report(*args, **more)))
 
 
 def test_each_file_has_a_line():
@@ -121,12 +121,12 @@ def test_without_verbose_a_rule_has_three_places_and_infos_share_a_line():
     ]
 
 
-def test_what_a_cause_hides_is_said():
-    lines = brief_lines_of(finding(), hidden={"B001": {"B011": 1204, "C002": 1}})
-    assert (
-        "  Not listed, as it follows from this: B011 (1,204), C002 (1); "
-        "--show-consequences lists it" in lines
-    )
+@pytest.mark.parametrize("verbose", [False, True])
+def test_what_a_cause_hides_is_said(verbose):
+    found = replace(report(finding()), hidden={"B001": {"B011": 1204, "C002": 1}})
+    said = "Not listed, as it follows from this: B011 (1,204), C002 (1)"
+    assert f"  {said}; --show-consequences lists it" in text_lines(found, verbose=verbose)
+    assert said in "".join(view(FINDING_VIEWS, "html")(found))
 
 
 def test_infos_are_shown_where_there_is_nothing_worse():

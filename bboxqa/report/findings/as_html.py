@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from bboxqa.model.findings import FileReport, Finding, FoundReport
-from bboxqa.report.findings.phrases import Group, groups, place, severity_counts, subject
+from bboxqa.report.findings.phrases import Group, groups, hidden_by, place, severity_counts, subject
 from bboxqa.report.page import escaped, page_lines, table_lines
 
 _FILES = {"Images": "number", "Annotations": "number", "Categories": "number"}
@@ -26,7 +26,7 @@ def _body(report: FoundReport) -> Iterator[str]:
     titles = ("Code", "Severity", "Title", "Findings", "Fix")
     yield from table_lines(titles, map(_rule, found), kinds=_RULES)
     for group in found:
-        yield from _section(group)
+        yield from _section(group, hidden_by(report, group.rule.code))
 
 
 def _file(file: FileReport) -> Sequence[str]:
@@ -53,7 +53,7 @@ def _severity(group: Group) -> str:
     return f'<span class="{group.severity}">{group.severity}</span>'
 
 
-def _section(group: Group) -> Iterator[str]:
+def _section(group: Group, hidden: str) -> Iterator[str]:
     """Yield what one rule found."""
     code = escaped(group.rule.code)
     yield f'<section id="{code}">'
@@ -64,6 +64,8 @@ def _section(group: Group) -> Iterator[str]:
     more = group.total - len(group.listed)
     if more:
         yield f"<p>… and {more:,} more (<code>--max-findings 0</code> shows all)</p>"
+    if hidden:
+        yield f"<p>{escaped(hidden)} (<code>--show-consequences</code> lists it)</p>"
     yield "</section>"
 
 

@@ -10,6 +10,7 @@ from bboxqa.report.findings.phrases import (
     Group,
     content,
     groups,
+    hidden_by,
     missing,
     place,
     severity_counts,
@@ -63,6 +64,7 @@ def text_lines(
         for group in found:
             yield ""
             yield from _group(group, paint)
+            yield from _hidden(report, group)
     else:
         head = [_file(file, paint) for file in report.files[:_FILES]]
         if more := len(report.files) - len(head):
@@ -146,9 +148,12 @@ def _brief(report: FoundReport, group: Group, n_places: int, paint: _Painter) ->
         yield _line(finding, group, paint)
     if more := group.total - len(listed):
         yield f"  … and {more:,} more; --verbose lists them"
-    if hidden := report.hidden.get(group.rule.code):
-        numbers = ", ".join(f"{code} ({n:,})" for code, n in hidden.items())
-        yield f"  Not listed, as it follows from this: {numbers}; --show-consequences lists it"
+    yield from _hidden(report, group)
+
+
+def _hidden(report: FoundReport, group: Group) -> Iterator[str]:
+    if hidden := hidden_by(report, group.rule.code):
+        yield f"  {hidden}; --show-consequences lists it"
 
 
 def _numbers(found: Sequence[Group]) -> str:

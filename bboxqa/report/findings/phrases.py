@@ -103,6 +103,13 @@ def missing(report: FoundReport) -> int:
     return max(sum(report.counts.values()) - len(report.findings), 0)
 
 
+def hidden_by(report: FoundReport, code: str) -> str:
+    """Return what follows from the findings of a rule and is not listed; "" if nothing does."""
+    hidden = report.hidden.get(code, {})
+    numbers = ", ".join(f"{other} ({number:,})" for other, number in hidden.items())
+    return f"Not listed, as it follows from this: {numbers}" if numbers else ""
+
+
 def severity_counts(report: FoundReport) -> str:
     """Return the number of findings of each severity, in words."""
     numbers = {severity: report.severities.get(severity, 0) for severity in Severity}
