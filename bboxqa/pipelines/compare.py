@@ -210,16 +210,17 @@ def _version(
 
 def _name_notes(images: Aligned, annotators: Aligned) -> Iterator[str]:
     """Yield which names one version only has."""
-    if (images.before < 0).any() and (images.after < 0).any():
-        advice = join_advice([set(images.before_names), set(images.after_names)])
+    names = set(images.before_names), set(images.after_names)
+    if 2 * len(names[0] & names[1]) < min(map(len, names)):
+        advice = join_advice(names)
         if advice:
             yield f"images are compared by file name: {advice}"
     for status, where in (("removed", "before"), ("added", "after")):
-        names = [name for name, each in _named(annotators) if each == status]
-        if names:
-            shown = ", ".join(map(one_line, names[:_NAMED]))
-            more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
-            yield f"{count(len(names), 'annotator')} {where} only: {shown}{more}"
+        found = [name for name, each in _named(annotators) if each == status]
+        if found:
+            shown = ", ".join(map(one_line, found[:_NAMED]))
+            more = f" and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
+            yield f"{count(len(found), 'annotator')} {where} only: {shown}{more}"
 
 
 def _named(annotators: Aligned) -> Iterator[tuple[str, str]]:

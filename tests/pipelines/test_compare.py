@@ -315,6 +315,9 @@ def test_names_that_another_join_would_compare_are_noted(tmp_path):
         "images are compared by file name: --join name would join 2 more images, such as "
         "'a.jpg' = 'val/a.jpg', 'b.jpg' = 'val/b.jpg'"
     ) in compared(tmp_path, before, after).notes
+    # One of two names is the same: the other image was renamed, and not all of them.
+    after = document([box(1)], [image(1, "a.jpg"), image(2, "val/b.jpg")])
+    assert not any("--join" in note for note in compared(tmp_path, before, after).notes)
     joined = compared(tmp_path, before, after, join="name")
     assert joined.images["status"].tolist() == ["both", "both"]
 
