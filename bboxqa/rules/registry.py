@@ -14,7 +14,14 @@ from bboxqa.rules.boxes import areas, copies, extents, image_edges, layouts
 from bboxqa.rules.categories import category_maps, category_names, category_use
 from bboxqa.rules.collection import duplicates, statistics
 from bboxqa.rules.ids import id_types, identifiers, references
-from bboxqa.rules.images import image_files, image_names, image_sizes, image_splits
+from bboxqa.rules.images import (
+    image_bytes,
+    image_files,
+    image_names,
+    image_sizes,
+    image_splits,
+    related_images,
+)
 from bboxqa.rules.outlines import (
     keypoint_places,
     keypoints,
@@ -30,7 +37,7 @@ from bboxqa.rules.structure import annotation_fields, image_fields, json_text, t
 _MODULES = (
     json_text, top_level, annotation_fields, image_fields,
     id_types, identifiers, references,
-    image_files, image_names, image_sizes, image_splits,
+    image_files, image_names, image_sizes, image_splits, image_bytes, related_images,
     extents, image_edges, layouts, areas, copies,
     ring_forms, ring_geometry, run_length_masks, mask_contents, keypoints, keypoint_places,
     category_maps, category_names, category_use,

@@ -363,6 +363,138 @@ def test_the_folder_with_more_of_the_images_is_meant(tmp_path):
     assert disk.file == tuple(str((tmp_path / "y" / name).resolve()) for name in ("a.jpg", "b.jpg"))
 
 
+def test_an_image_twice_in_one_file(tmp_path):
+    save(tmp_path / "a.jpg")
+    save(tmp_path / "b.jpg", seed=2)
+    (tmp_path / "copy.jpg").write_bytes((tmp_path / "a.jpg").read_bytes())
+    content = many(["a.jpg", "b.jpg", "copy.jpg", "./copy.jpg", "a.jpg", "lost.jpg", "lost2.jpg"])
+    assert [found.message for found in found_in(content, tmp_path, "M009")] == [
+        'image "copy.jpg" has the bytes of "a.jpg"; expected each image once',
+        'image "./copy.jpg" has the bytes of "a.jpg"; expected each image once',
+    ]
+
+
+def test_one_file_under_two_names(tmp_path):
+    save(tmp_path / "a.jpg")
+    (found,) = found_in(many(["a.jpg", "./a.jpg"]), tmp_path, "M009")
+    assert found.message == 'image "./a.jpg" is the same file as "a.jpg"; expected each image once'
+
+
+def test_a_file_of_another_format_than_its_name_says(tmp_path):
+    save(tmp_path / "a.png")
+    (tmp_path / "a.png").rename(tmp_path / "a.jpg")
+    for name in ("b.jpeg", "c.png", "d.webp", "e.gif", "f.tif", "g.bmp", "h.JPG"):
+        save(tmp_path / name)
+    (tmp_path / "i.jpg").write_bytes(b"no image")
+    names = sorted(path.name for path in tmp_path.iterdir())
+    (found,) = found_in(many(names), tmp_path, "M011")
+    assert found.message == ('image file "a.jpg" is a PNG file; expected JPEG, as its name says')
+
+
+@pytest.mark.parametrize(
+    ("name", "plain"),
+    [("my%20cat.jpg", "my cat.jpg"), ("a/caf%C3%A9.jpg", "a/café.jpg"), ("a%28.jpg", "a(.jpg")],
+)
+def test_names_with_escapes_of_urls(name, plain):
+    (found,) = findings(images(name), code="M012")
+    assert found.message == (
+        f'file name "{name}" has escapes of a URL; expected "{plain}", unless the file has that '
+        "name"
+    )
+    assert found.edits == (Edit("/images/0/file_name", "replace", plain),)
+
+
+@pytest.mark.parametrize("name", ["100%.jpg", "a%.jpg", "50%ab.jpg", "a%00.jpg", "http://a/b%20"])
+def test_signs_that_are_no_escapes(name):
+    assert "M012" not in codes(images(name))
+
+
+def test_escapes_that_would_give_two_images_one_name_are_not_replaced():
+    (found,) = findings(images("a%20b.jpg", "a b.jpg"), code="M012")
+    assert not found.edits
+
+
+def test_a_file_is_suggested_for_a_name_with_escapes(tmp_path):
+    save(tmp_path / "my cat.jpg")
+    content = images("my%20cat.jpg")
+    (found,) = findings(content, disk=seen(content, tmp_path).disk, select=("M",), ignore=("M007",))
+    assert found.code == "M001"
+    assert found.message.endswith('; did you mean "my cat.jpg"?')
+
+
+def related(*lists):
+    documents = [
+        document_of(many(names), f"{letter}.json")
+        for letter, names in zip("ab", lists, strict=True)
+    ]
+    report = validate_documents(documents, ValidateSettings(select=("M010",)), 0)
+    return report.findings
+
+
+def exported(name, number):
+    return f"{name}_jpg.rf.{number:032x}.jpg"
+
+
+def test_augmented_copies_in_two_files():
+    train = [exported("cat", 1), exported("cat", 2), exported("dog", 3)]
+    (found,) = related(train, [exported("cat", 4), exported("cow", 5), exported("dog", 3)])
+    assert found.file == "b.json"
+    assert " has the original name of " in found.message
+    assert found.message.endswith(
+        " in a.json; expected all copies of an image, and all frames of a video, in one split"
+    )
+    assert found.found == exported("cat", 4)
+    assert found.pointer == "/images/0"
+
+
+def frames(*numbers, name="trip_mp4-{:04}_jpg.rf.{:032x}.jpg"):
+    return [name.format(number, number) for number in numbers]
+
+
+def test_frames_that_were_split_at_random():
+    (found,) = related(frames(*range(0, 60, 2)), frames(*range(1, 60, 2)))
+    assert found.count == 30
+    assert "is a frame next to" in found.message
+    few = related(frames(0, 10, 20, 30, name="v/frame_{}.png"), frames(15, name="v/frame_{}.png"))
+    assert len(few) == 1
+
+
+def test_a_video_that_was_cut_into_parts_is_left_alone():
+    assert related(frames(*range(80)), frames(*range(80, 100))) == ()
+    assert related(frames(*range(40), *range(60, 99)), frames(*range(40, 60))) == ()
+
+
+@pytest.mark.parametrize(
+    ("train", "test"),
+    [
+        ("photo_{}.jpg", "photo_{}.jpg"), ("a/frame_{}.jpg", "b/frame_{}.jpg"),
+        ("clip1_{}.jpg", "clip2_{}.jpg"), ("frame_{}_a.jpg", "frame_{}_b.jpg"),
+    ],
+)  # fmt: skip
+def test_numbers_of_other_things_than_frames_of_one_video(train, test):
+    assert related(frames(*range(0, 40, 2), name=train), frames(*range(1, 40, 2), name=test)) == ()
+
+
+@pytest.mark.parametrize("code", ["M009", "M011"])
+def test_the_examples_of_image_bytes(tmp_path, code):
+    bad, good = RULES[code].bad, RULES[code].good
+    save(tmp_path / "a.png")
+    if code == "M009":
+        (tmp_path / "a.png").rename(tmp_path / "a.jpg")
+        (tmp_path / "copy of a.jpg").write_bytes((tmp_path / "a.jpg").read_bytes())
+    else:
+        (tmp_path / "a.jpg").write_bytes((tmp_path / "a.png").read_bytes())
+    assert found_in(bad, tmp_path, code)
+    assert not found_in(good, tmp_path, code)
+
+
+def test_the_examples_of_related_images():
+    earlier = many(["a_jpg.rf.0123456789abcdef.jpg"])
+    rule = RULES["M010"]
+    assert "M010" in codes(earlier, rule.bad)
+    assert "M010" not in codes(earlier, rule.good)
+
+
 def test_the_examples_of_shared_images():
     earlier = {"images": [{"file_name": "a.jpg"}]}
     assert "M008" in codes(earlier, RULES["M008"].bad)

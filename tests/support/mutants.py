@@ -340,6 +340,7 @@ MUTATIONS = {
         {"file_name": "a\\x.jpg"},
     ),
     "M006": lambda d, rng: d["images"][0].update(file_name=d["images"][1]["file_name"].upper()),
+    "M012": lambda d, rng: image(d, rng).update(file_name="a%20photo.jpg"),
     "B001": lambda d, rng: alone(
         d, rng, pick(rng, [10, 10, 0, 5], [10, 10, 5, -3], [10, 10, -5, -5])
     ),

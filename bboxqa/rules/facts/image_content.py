@@ -24,6 +24,10 @@ _RASTERS = {
     b"MM\0+": "GTiff",
     b"\0\0\0\x0c": "JP2OpenJPEG",
 }
+_STARTS = {
+    b"\xff\xd8\xff": "JPEG", b"\x89PNG\r\n\x1a\n": "PNG", b"GIF87a": "GIF", b"GIF89a": "GIF",
+    b"II*\0": "TIFF", b"MM\0*": "TIFF", b"BM": "BMP",
+}  # fmt: skip
 _MAX_BLOCK_BYTES = 1 << 26
 _WINDOW = 16
 _ORIENTATION, _WIDTH, _HEIGHT = 0x0112, 256, 257
@@ -60,6 +64,8 @@ class ImageContent:
     look : int or None
         Difference hash: which of 64 pairs of neighbours in a small grey copy has the brighter
         right one; None for unknown, and for an image with too little structure.
+    format : str
+        "JPEG", "PNG", "GIF", "WebP", "BMP" or "TIFF", by the first bytes; "" for others.
     """
 
     problem: str = ""
@@ -68,6 +74,7 @@ class ImageContent:
     shown: tuple[int, int] = (-1, -1)
     digest: bytes = b""
     look: int | None = None
+    format: str = ""
 
 
 def read_picture(path: Path) -> ImageContent:
@@ -81,7 +88,8 @@ def read_picture(path: Path) -> ImageContent:
             if not file.tell():
                 return ImageContent("the file is empty", digest=digest)
             file.seek(0)
-            driver = _RASTERS.get(file.read(4))
+            head = file.read(12)
+            driver = _RASTERS.get(head[:4])
             file.seek(0)
             with caught_errors() as errors:
                 picture = _with_pillow(file, in_parts=driver is not None)
@@ -90,9 +98,16 @@ def read_picture(path: Path) -> ImageContent:
         elif picture is not None and errors:
             picture = replace(picture, problem=clean(errors[0]))
         unknown = ImageContent("it is not an image of a known format, or its header is broken")
-        return replace(picture or unknown, digest=digest)
+        return replace(picture or unknown, digest=digest, format=_format(head))
     except OSError as error:
         return ImageContent(f"the file cannot be read: {_reason(error)}")
+
+
+def _format(head: bytes) -> str:
+    """Return the format of a file that begins with some bytes; "" where it is not a common one."""
+    if head[:4] == b"RIFF" and head[8:] == b"WEBP":
+        return "WebP"
+    return next((name for start, name in _STARTS.items() if head.startswith(start)), "")
 
 
 def _reason(error: BaseException) -> str:

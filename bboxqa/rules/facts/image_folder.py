@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from enum import IntEnum
 from pathlib import Path, PurePosixPath
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +69,8 @@ class ImageFolder:
     look : (I,) uint64
         Perceptual hash of each image, see `ImageContent`.
     has_look : (I,) bool
+    format : tuple of str
+        The format of each by its first bytes, see `ImageContent`; "" for unknown.
     file : tuple of str
         Absolute path of each file that was read, without links; "" for others.
     path : tuple of str
@@ -87,6 +90,7 @@ class ImageFolder:
     digest: tuple[bytes, ...]
     look: NDArray[np.uint64]
     has_look: BoolArray
+    format: tuple[str, ...]
     file: tuple[str, ...]
     path: tuple[str, ...]
     suggestions: tuple[tuple[str, ...], ...]
@@ -199,6 +203,7 @@ def scan_images(
         digest=tuple(each.digest for each in seen),
         look=np.array([each.look or 0 for each in seen], np.uint64),
         has_look=np.array([each.look is not None for each in seen], np.bool_),
+        format=tuple(each.format for each in seen),
         file=tuple(place.file for place in places),
         path=tuple(place.path for place in places),
         suggestions=suggestions,
@@ -298,6 +303,9 @@ def _index(paths: Iterable[str]) -> dict[str, list[str]]:
 
 def _suggest(index: dict[str, list[str]], name: str) -> tuple[str, ...]:
     """Return the files a name may mean: of the same path, else last part, else its normal form."""
+    # Names that were part of a URL have escapes, such as %20 for a blank.
+    if normalised_name(unquote(name)) in index:
+        name = unquote(name)
     key = normalised_name(name)
     base = name.replace("\\", "/").rpartition("/")[2]
     alike = index.get("/" + PurePosixPath(key).name, [])

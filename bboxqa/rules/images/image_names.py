@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import PurePosixPath
+from urllib.parse import unquote
 
 import numpy as np
 
@@ -62,6 +63,34 @@ def _bound_to_one_place(document: Document, _settings: ValidateSettings) -> Iter
     yield from hits(rows, describe, name="images", summary=summary)
 
 
+def _escaped(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """M012: names with escapes of URLs."""
+    # Where files are looked for, M001 says which are missing and what they may be.
+    if document.disk is not None:
+        return
+    names = document.images.texts("file_name")
+    plain = [name if is_foreign(name) else unquote(name) for name in names]
+    taken = Counter(plain)
+    rows = [
+        row for row, (name, text) in enumerate(zip(names, plain, strict=True))
+        if text != name and text.isprintable() and "\ufffd" not in text
+    ]  # fmt: skip
+
+    def describe(row: int) -> Defect:
+        edit = Edit(pointer_to("images", row, "file_name"), "replace", plain[row])
+        return record_defect(
+            document,
+            ("images", row, "file_name"),
+            f"file name {shortened(names[row])} has escapes of a URL; expected "
+            f"{shortened(plain[row])}, unless the file has that name",
+            found=names[row],
+            expected=plain[row],
+            edits=(edit,) if taken[plain[row]] == 1 else (),
+        )
+
+    yield from hits(np.array(rows, np.int64), describe, name="images", key="file_name")
+
+
 def _nearly_same(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """M006: names that differ from another one only in case, slashes or Unicode form."""
     names = document.images.texts("file_name")
@@ -119,5 +148,19 @@ RULES = (
             "annotations": [{}, {"image_id": 2}],
         },
         check=_nearly_same,
+    ),
+    Rule(
+        code="M012",
+        title="file name with escapes of a URL",
+        severity=Severity.WARNING,
+        breaks="No loader finds the image: the file has a blank in its name, not %20.",
+        explanation="""The file name has escapes such as %20 for a blank, as the path of a URL has.
+            Some annotation tools take the name from the address of the image. The unsafe fix writes
+            the characters, unless another image has that name. With --images, M001 reports the
+            names that no file has.""",
+        bad={"images": [{"file_name": "my%20cat.jpg"}]},
+        good={"images": [{"file_name": "my cat 100%.jpg"}]},
+        check=_escaped,
+        fix="unsafe",
     ),
 )

@@ -1,0 +1,107 @@
+"""M: image files whose bytes are those of another image, or of another format."""
+
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+import numpy as np
+
+from bboxqa.core.json_values import shortened
+from bboxqa.model.findings import Severity
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.reporting import record_defect
+from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
+from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.image_folder import ImageState
+
+_FORMATS = {
+    ".jpg": "JPEG", ".jpeg": "JPEG", ".jpe": "JPEG", ".jfif": "JPEG", ".png": "PNG",
+    ".gif": "GIF", ".webp": "WebP", ".bmp": "BMP", ".tif": "TIFF", ".tiff": "TIFF",
+}  # fmt: skip
+
+
+def _twice(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """M009: images with the bytes of an earlier one that has another name."""
+    disk = document.disk
+    if disk is None:
+        return
+    names = document.images.texts("file_name")
+    first: dict[bytes, int] = {}
+    rows = [
+        row for row, digest in enumerate(disk.digest)
+        if disk.state[row] == ImageState.FOUND
+        and names[first.setdefault(digest, row)] != names[row]
+    ]  # fmt: skip
+
+    def describe(row: int) -> Defect:
+        other = first[disk.digest[row]]
+        how = "is the same file as" if disk.file[row] == disk.file[other] else "has the bytes of"
+        return record_defect(
+            document,
+            ("images", row),
+            f"image {shortened(names[row])} {how} {shortened(names[other])}; expected each image "
+            "once",
+            found=names[row],
+            expected="an image that is not in the file yet",
+            key=" ".join(sorted((names[row], names[other]))),
+        )
+
+    yield from hits(np.array(rows, np.int64), describe, name="images")
+
+
+def _other_format(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """M011: files whose first bytes are of another format than their name says."""
+    disk = document.disk
+    if disk is None:
+        return
+    suffixes = [PurePosixPath(path).suffix.lower() for path in disk.path]
+    rows = [
+        row for row, (suffix, found) in enumerate(zip(suffixes, disk.format, strict=True))
+        if found and _FORMATS.get(suffix, found) != found
+    ]  # fmt: skip
+
+    def describe(row: int) -> Defect:
+        names = document.images.texts("file_name")
+        return record_defect(
+            document,
+            ("images", row, "file_name"),
+            f"image file {shortened(names[row])} is a {disk.format[row]} file; expected "
+            f"{_FORMATS[suffixes[row]]}, as its name says",
+            found=disk.format[row],
+            expected=_FORMATS[suffixes[row]],
+        )
+
+    yield from hits(np.array(rows, np.int64), describe, name="images", key="file_name")
+
+
+RULES = (
+    Rule(
+        code="M009",
+        title="image twice in one file",
+        severity=Severity.WARNING,
+        scope="images",
+        breaks="""The image weighs twice in training and in scores, its two records may be annotated
+            differently, and a random split puts one into each part.""",
+        explanation="""Two records with different names have image files of equal bytes, or one and
+            the same file. Images are usually imported twice. Remove one record and move its
+            annotations, if only one was annotated. Copies that were saved again have other bytes
+            and are not found. In the example, both files hold the same image.""",
+        bad={"images": [{"file_name": "a.jpg"}, {"file_name": "copy of a.jpg"}]},
+        good={"images": [{"file_name": "a.jpg"}]},
+        check=_twice,
+    ),
+    Rule(
+        code="M011",
+        title="image file of another format than its name says",
+        severity=Severity.WARNING,
+        scope="images",
+        breaks="""Decoders that are chosen by the name stop at the file, such as torchvision's
+            decode_jpeg and libjpeg-turbo with 'Not a JPEG file: starts with 0x89 0x50'.""",
+        explanation="""The first bytes of an image file are those of another format than its name
+            says, such as a PNG file called a.jpg. It was renamed instead of converted, or
+            downloaded under the wrong name. Convert it, or rename the file and its record. In the
+            example, a.jpg is a PNG file.""",
+        bad={"images": [{"file_name": "a.jpg"}]},
+        good={"images": [{"file_name": "a.png"}]},
+        check=_other_format,
+    ),
+)

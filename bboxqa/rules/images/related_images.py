@@ -1,0 +1,168 @@
+"""M: images of one file that have relatives in another: augmented copies, frames of one video."""
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bboxqa.core.json_values import pointer_to, shortened
+from bboxqa.model.findings import Severity
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.reporting import record_defect, summary_defect
+from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits
+from bboxqa.rules.facts.document import Document
+
+_ROBOFLOW = re.compile(r"(.+)\.rf\.[0-9a-zA-Z]{16,}\.\w+")
+_SUFFIX = re.compile(r"[._](?:jpe?g|png|bmp|tiff?|webp)$", re.IGNORECASE)
+_FRAME = re.compile(r"(.*?)(\d{1,12})")
+_VIDEO = re.compile(r"frame|video|clip|mp4|avi|mov|mkv|webm", re.IGNORECASE)
+_SPLITS = {"train", "training", "val", "valid", "validation", "test", "testing", "images", ""}
+_MANY = 10
+# Where a video is cut into parts, few of its frames are next to one of another part.
+_ENOUGH = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class _Relative:
+    row: int
+    earlier: int
+    how: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Origins:
+    """What the names of images say about their origin.
+
+    Attributes
+    ----------
+    originals : dict of str to list of int
+        Name before Roboflow's hash to the images that have it.
+    videos : dict of (str, str) to list of (int, int)
+        Folder and beginning of the name to numbers of frames and their images, sorted.
+    """
+
+    originals: dict[str, list[int]]
+    videos: dict[tuple[str, str], list[tuple[int, int]]]
+
+
+def _origins(document: Document) -> _Origins:
+    found = _Origins({}, {})
+    for row, name in enumerate(document.images.texts("file_name")):
+        *folders, last = name.replace("\\", "/").split("/")
+        exported = _ROBOFLOW.fullmatch(last)
+        stem = exported[1] if exported else last
+        if exported:
+            found.originals.setdefault(stem, []).append(row)
+        frame = _FRAME.fullmatch(_SUFFIX.sub("", stem))
+        folder = folders[-1] if folders and folders[-1].lower() not in _SPLITS else ""
+        if frame and _VIDEO.search(f"{folder}/{frame[1]}"):
+            found.videos.setdefault((folder, frame[1]), []).append((int(frame[2]), row))
+    for frames in found.videos.values():
+        frames.sort()
+    return found
+
+
+def _related(
+    documents: Sequence[Document], _settings: ValidateSettings
+) -> Iterator[tuple[Document, Hits]]:
+    """M010: images with a relative in an earlier file."""
+    for place, document in enumerate(documents):
+        for earlier in documents[:place]:
+            shared = set(earlier.images.texts("file_name"))
+            names = document.images.texts("file_name")
+            found = [
+                relative for relative in _relatives(earlier, document)
+                # M008 reports images that are in both files.
+                if names[relative.row] not in shared
+            ]  # fmt: skip
+            for hits in _hits(earlier, document, found):
+                yield document, hits
+
+
+def _relatives(earlier: Document, later: Document) -> list[_Relative]:
+    """Return the images of a file that have a relative in an earlier one, each once, in order."""
+    before, after = earlier.once(_origins), later.once(_origins)
+    found = {
+        row: _Relative(row, before.originals[name][0], "has the original name of")
+        for name, rows in after.originals.items()
+        if name in before.originals
+        for row in rows
+    }
+    for video, frames in after.videos.items():
+        if video in before.videos:
+            for relative in _neighbours(before.videos[video], frames):
+                found.setdefault(relative.row, relative)
+    return [found[row] for row in sorted(found)]
+
+
+def _neighbours(
+    before: Sequence[tuple[int, int]], after: Sequence[tuple[int, int]]
+) -> list[_Relative]:
+    """Return the frames next to one of an earlier file; none where these are few."""
+    numbers = [number for number, _ in before]
+    own = sorted({number for number, _ in after})
+    found = []
+    for number, row in after:
+        place, own_place = bisect_left(numbers, number), bisect_left(own, number)
+        around = own[max(own_place - 1, 0) : own_place + 2]
+        for other in before[max(place - 1, 0) : place + 1]:
+            low, high = sorted((number, other[0]))
+            if not any(low < n < high for n in around):
+                found.append(_Relative(row, other[1], "is a frame next to"))
+                break
+    return found if len(found) >= _ENOUGH * len(after) else []
+
+
+def _hits(earlier: Document, later: Document, found: Sequence[_Relative]) -> Iterator[Hits]:
+    names = earlier.images.texts("file_name"), later.images.texts("file_name")
+    expected = "all copies of an image, and all frames of a video, in one split"
+
+    def text(relative: _Relative) -> str:
+        other = shortened(names[0][relative.earlier])
+        return f"image {shortened(names[1][relative.row])} {relative.how} {other} in {earlier.name}"
+
+    def describe(place: int) -> Defect:
+        row = found[place].row
+        message = f"{text(found[place])}; expected {expected}"
+        return record_defect(
+            later, ("images", row), message, found=names[1][row], expected=expected
+        )
+
+    rows = [relative.row for relative in found]
+    if 0 < len(rows) <= _MANY:
+        yield Hits(np.array(rows, np.int64), describe, name="images")
+    elif rows:
+        summary = summary_defect(
+            f"{len(rows):,} of {len(later.images):,} images are related to images of "
+            f"{earlier.name}, such as: {text(found[0])}; expected {expected}",
+            "images",
+            rows,
+            pointer=pointer_to("images", rows[0]),
+            found=names[1][rows[0]],
+            expected=expected,
+        )
+        yield from described_hits([summary])
+
+
+RULES = (
+    Rule(
+        code="M010",
+        title="copy of an image, or frame of a video, in several files",
+        severity=Severity.WARNING,
+        scope="files",
+        breaks="""If the files are splits, the model is tested on scenes that it was trained on, and
+            its scores are too good.""",
+        explanation="""The name of an image says that it is related to one of an earlier file. It
+            has the same name before the hash that Roboflow adds, as augmented copies of one image
+            have; or it is the next frame of the same video ("frame", "clip", "mp4" and the like in
+            the name, and a number at its end), as at least half of the frames are. Split by
+            original image and by video. Names that are the same by accident, such as download.jpg,
+            are reported as well; ignore M010 then. In the example, the earlier file has
+            a_jpg.rf.0123456789abcdef.jpg.""",
+        bad={"images": [{"file_name": "a_jpg.rf.fedcba9876543210.jpg"}]},
+        good={"images": [{"file_name": "b_jpg.rf.fedcba9876543210.jpg"}]},
+        check=_related,
+    ),
+)
