@@ -121,6 +121,13 @@ def test_without_verbose_a_rule_has_three_places_and_infos_share_a_line():
     ]
 
 
+def test_without_verbose_the_worst_places_come_first():
+    mild = [finding(row=row, severity=Severity.INFO) for row in range(3)]
+    lines = brief_lines_of(*mild, finding(row=9))
+    places = [line.split()[0] for line in lines if line.startswith("  export.json")]
+    assert places == ["export.json:10:7", "export.json:1:7", "export.json:2:7"]
+
+
 @pytest.mark.parametrize("verbose", [False, True])
 def test_what_a_cause_hides_is_said(verbose):
     found = replace(report(finding()), hidden={"B001": {"B011": 1204, "C002": 1}})

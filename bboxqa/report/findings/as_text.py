@@ -143,7 +143,7 @@ def _brief(report: FoundReport, group: Group, n_places: int, paint: _Painter) ->
     yield _title(group, paint)
     if n_places > 1:
         yield from _breaks(group, paint)
-    listed = group.listed[:n_places]
+    listed = sorted(group.listed, key=lambda each: -each.severity.rank)[:n_places]
     for finding in listed:
         yield _line(finding, group, paint)
     if more := group.total - len(listed):
