@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bboxqa.cli.agree_options import comparing_options, measuring_options, reading_options
-from bboxqa.cli.options import agree_settings, format_option
+from bboxqa.cli.options import agree_settings, format_option, quiet_option
 from bboxqa.report.registry import COMPARISON_VIEWS
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 @comparing_options
 @reading_options
 @measuring_options
+@quiet_option("Print the numbers of annotations and alpha only.")
 @format_option(*COMPARISON_VIEWS)
 def compare(
     *,
@@ -29,6 +30,7 @@ def compare(
     out: Path | None,
     force: bool,
     raw_csv: bool,
+    quiet: bool,
     output_format: str,
     **options: Any,
 ) -> int:
@@ -49,6 +51,8 @@ def compare(
     from bboxqa.cli.console import show, tracking
     from bboxqa.pipelines.compare import compare_files
 
+    if quiet and output_format != "text":
+        raise click.UsageError("--quiet is about text; leave out --format")
     settings = agree_settings(config, options)
     if out is not None:
         from bboxqa.report.result_files import check_folder
@@ -63,7 +67,7 @@ def compare(
         from bboxqa.report.comparison_summary import write_comparison
 
         written = write_comparison(result, out, raw_csv=raw_csv)
-    show(COMPARISON_VIEWS, result, output_format, written)
+    show(COMPARISON_VIEWS, result, output_format, written, quiet=quiet)
     return 1 if _below(result, settings.min_alpha) else 0
 
 

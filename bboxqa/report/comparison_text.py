@@ -17,7 +17,9 @@ _ROWS = 5
 _NAMED = 3
 
 
-def text_lines(result: ComparisonResult, *, width: int | None = None) -> Iterator[str]:
+def text_lines(
+    result: ComparisonResult, *, width: int | None = None, quiet: bool = False
+) -> Iterator[str]:
     """Yield what changed, agreement before and after, and the rows that changed most.
 
     Parameters
@@ -25,7 +27,13 @@ def text_lines(result: ComparisonResult, *, width: int | None = None) -> Iterato
     result : ComparisonResult
     width : int, optional
         Width of the terminal; longer names are folded.
+    quiet : bool
+        Whether to yield the numbers of annotations and alpha only.
     """
+    if quiet:
+        yield from _changes(result)
+        yield from _agreement(result)
+        return
     yield from _compared(result)
     yield ""
     for noun in ("image", "category", "annotator"):
@@ -34,7 +42,7 @@ def text_lines(result: ComparisonResult, *, width: int | None = None) -> Iterato
     yield from _changes(result)
     if result.thresholds:
         yield ""
-        yield from _agreement(result)
+    yield from _agreement(result)
     for note in result.notes:
         yield f" Note: {note}"
     yield from _tables(result, width)
@@ -114,6 +122,9 @@ def _movement(result: ComparisonResult) -> str:
 
 
 def _agreement(result: ComparisonResult) -> Iterator[str]:
+    """Yield alpha before and after, if both versions have one."""
+    if not result.thresholds:
+        return
     rows = [["Krippendorff's alpha", "before", "after", "difference", "95 % interval"]]
     for part in result.thresholds:
         for word, change in (("pooled", part.pooled), ("mean over images", part.mean)):

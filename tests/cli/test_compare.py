@@ -91,6 +91,13 @@ def test_text(folder):
     assert (done.returncode, done.stdout, done.stderr) == (0, GOLDEN, "")
 
 
+def test_quiet_text_is_numbers_only(folder):
+    lines = compared(folder, "--quiet").stdout.splitlines()
+    shown = GOLDEN.splitlines()
+    assert lines == [*shown[9:16], *shown[17:22]]
+    assert compared(folder, "-q", "--format", "json").returncode == 2
+
+
 def test_text_of_two_equal_files(folder):
     done = run("compare", "before.json", "before.json", "--bootstrap", 0, cwd=folder)
     lines = done.stdout.splitlines()

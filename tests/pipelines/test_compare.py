@@ -308,6 +308,15 @@ def test_an_undefined_alpha_says_in_which_version_and_why(tmp_path):
     assert not np.isnan(change.after)
 
 
+def test_notes_on_the_agreement_of_a_version_name_it(tmp_path):
+    before = [box(1), box(2, by="bob"), box(3, image_id=2), box(4, image_id=2, by="bob")]
+    images = [image(1), image(2)]
+    result = compared(tmp_path, document(before, images), document(before[:3], images))
+    notes = result.after.agreement.notes
+    assert any("without a list of who was asked" in note for note in notes)
+    assert {f"after: {note}" for note in notes} <= set(result.notes)
+
+
 def test_names_that_another_join_would_compare_are_noted(tmp_path):
     before = document([box(1)], [image(1, "a.jpg"), image(2, "b.jpg")])
     after = document([box(1)], [image(1, "val/a.jpg"), image(2, "val/b.jpg")])
