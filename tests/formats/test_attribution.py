@@ -127,7 +127,10 @@ def test_without_a_list_whoever_drew_was_asked(tmp_path):
     records = [*keyed("rater", "ann", "bob"), annotation(9, image_id=2, rater="bob")]
     data = read(tmp_path, document(records, [image(1), image(2), image(3)]))
     assert asked(data) == {"1.jpg": ["ann", "bob"], "2.jpg": ["bob"], "3.jpg": []}
-    assert "2 images with fewer than two annotators left out" in data.notes
+    assert (
+        "2 images with fewer than two annotators left out, of which 1 without annotations or a "
+        "list of annotators"
+    ) in data.notes
 
 
 def test_an_annotation_by_somebody_who_was_not_asked(tmp_path):
