@@ -1,8 +1,6 @@
 """The command line: one module per command."""
 
-import io
 import sys
-from typing import Any
 
 import click
 
@@ -11,27 +9,17 @@ from bboxqa.cli.batch import batch
 from bboxqa.cli.compare import compare
 from bboxqa.cli.example import example
 from bboxqa.cli.explain import explain
-from bboxqa.cli.failures import ReaderGone, exit_code_of
+from bboxqa.cli.failures import exit_code_of
 from bboxqa.cli.plan import plan
 from bboxqa.cli.segments import segments
 from bboxqa.cli.stats import stats
+from bboxqa.cli.streams import robust
 from bboxqa.cli.validate import validate
 from bboxqa.core.interrupts import PLACED, raising_signals
 from bboxqa.core.version import __version__
 
 
-class _Group(click.Group):
-    def invoke(self, ctx: click.Context) -> Any:
-        try:
-            return super().invoke(ctx)
-        except BrokenPipeError as error:
-            # click would exit with 1, which says that findings were made.
-            raise ReaderGone from error
-
-
-@click.group(
-    cls=_Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
-)
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, "-V", "--version", prog_name="bboxqa")
 def cli() -> None:
     """Validate image annotations, and measure how far annotators agree.
@@ -65,10 +53,7 @@ cli.add_command(explain)
 
 def main() -> None:
     """Run the command line; errors are one line, their traceback is shown with BBOXQA_DEBUG=1."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            # A character that the encoding of the terminal lacks is shown as its number.
-            stream.reconfigure(errors="backslashreplace")
+    sys.stdout, sys.stderr = robust(sys.stdout), robust(sys.stderr)
     PLACED.clear()
     try:
         with raising_signals():

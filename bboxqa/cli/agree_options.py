@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 import click
 
 from bboxqa.cli.options import (
+    RenamedOption,
     checks_option,
     choice_option,
     completed,
@@ -108,8 +109,8 @@ _READING = (
     ),
     click.option(
         "--pattern",
-        "--filter",
         "filter",
+        cls=RenamedOption,
         metavar="GLOB",
         help="In a folder, read only files whose names match.",
     ),

@@ -1,7 +1,6 @@
 """Files that commands write, and the messages and exit codes of commands that end early."""
 
 import os
-import sys
 import traceback
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,10 +17,6 @@ _PACKAGE = Path(__file__).parents[1]
 _MOST_NAMES = 10
 
 
-class ReaderGone(Exception):  # noqa: N818 - no error of the command
-    """The program that read standard output has ended, such as `head`."""
-
-
 def write_output(path: Path, text: str) -> None:
     """Write the output of a command to a file, and say so."""
     from bboxqa.core.files import write_atomically
@@ -35,10 +30,6 @@ def exit_code_of(error: BaseException, written: Sequence[Path]) -> int:
 
     With ``BBOXQA_DEBUG=1`` in the environment the traceback comes first.
     """
-    if isinstance(error, BrokenPipeError | ReaderGone):
-        # The reader has closed the pipe; Python must not complain when it flushes the rest.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
     if isinstance(error, click.ClickException):
         error.show()
         return _FAILED

@@ -11,11 +11,9 @@ import click
 if TYPE_CHECKING:
     from bboxqa.model.settings import AgreeSettings
 
-# One name in all commands, beside that of earlier versions; the last is that of the parameter.
-_OUTPUTS = {
-    "--out": ("-o", "--out", "--output", "out"),
-    "--output": ("-o", "--out", "--output", "output"),
-}
+# Names of earlier versions, which are understood, but not shown.
+_EARLIER = {"--out": "--output", "--format": "--output-format", "--pattern": "--filter"}
+
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 _UNITS = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12}
@@ -50,6 +48,17 @@ class Size(click.ParamType):  # type: ignore[type-arg]
         if size == 0:
             self.fail(f"{value!r} is a size of 0; expected more than 0", param, ctx)
         return size
+
+
+class RenamedOption(click.Option):
+    """An option that is also understood under the name that it had before."""
+
+    def add_to_parser(self, parser: Any, ctx: click.Context) -> None:
+        """Add the option to a parser, under all its names."""
+        shown = self.opts
+        self.opts = [*shown, *(_EARLIER[name] for name in shown if name in _EARLIER)]
+        super().add_to_parser(parser, ctx)
+        self.opts = shown
 
 
 def completed(source: str) -> Callable[..., list[str]]:
@@ -94,10 +103,16 @@ def files_argument(metavar: str = "FILE…|DIR") -> Callable[[_Command], _Comman
     return click.argument("paths", nargs=-1, metavar=metavar, type=click.Path(path_type=Path))
 
 
-def path_option(name: str, text: str, metavar: str = "FILE") -> Callable[[_Command], _Command]:
-    """Return an option that takes the path of a file or folder; what is written has ``-o``."""
-    names = _OUTPUTS.get(name, (name,))
-    return click.option(*names, type=click.Path(path_type=Path), metavar=metavar, help=text)
+def path_option(
+    name: str, text: str, metavar: str = "FILE", *, to: str = "out"
+) -> Callable[[_Command], _Command]:
+    """Return an option that takes a path; that of what is written is also ``-o``.
+
+    `to` is the parameter of the latter.
+    """
+    names = ("-o", name, to) if name == "--out" else (name,)
+    kind = click.Path(path_type=Path)
+    return click.option(*names, cls=RenamedOption, type=kind, metavar=metavar, help=text)
 
 
 def choice_option(
@@ -112,7 +127,9 @@ def format_option(*choices: str) -> Callable[[_Command], _Command]:
     """Return the option that chooses what is printed: by default text."""
     kind = click.Choice(choices)
     help_text = "What is printed; default text."
-    return click.option("--format", "output_format", type=kind, default="text", help=help_text)
+    return click.option(
+        "--format", "output_format", cls=RenamedOption, type=kind, default="text", help=help_text
+    )
 
 
 def checks_option() -> Callable[[_Command], _Command]:

@@ -82,7 +82,7 @@ if TYPE_CHECKING:
 @resampling_options()
 @format_option("text", "json", "csv")
 @raw_csv_option()
-@path_option("--output", "Write to this file instead of printing.")
+@path_option("--out", "Write to this file instead of printing.", to="output")
 def stats(
     *, table: Path, output_format: str, output: Path | None, raw_csv: bool, **options: Any
 ) -> int:

@@ -15,6 +15,7 @@ from bboxqa.cli.options import (
     choice_option,
     completed,
     files_argument,
+    format_option,
     memory_option,
     path_option,
     quiet_option,
@@ -58,14 +59,7 @@ _LISTED = {"text": 10, "html": 100}
     metavar="GLOB:CODES",
     help="Not these rules in files whose names match. Can be given several times.",
 )
-@click.option(
-    "--format",
-    "--output-format",
-    "output_format",
-    type=click.Choice(tuple(FINDING_VIEWS)),
-    default="text",
-    help="What is printed; default text.",
-)
+@format_option(*FINDING_VIEWS)
 @choice_option(
     "--fail-on",
     ("error", "warning", "info"),
@@ -112,7 +106,7 @@ _LISTED = {"text": 10, "html": 100}
     help="Settings in TOML, in its table [validate]; default [tool.bboxqa.validate] in the "
     "nearest pyproject.toml. Options on the command line replace them.",
 )
-@path_option("--output", "Write to this file instead of printing.")
+@path_option("--out", "Write to this file instead of printing.", to="output")
 def validate(
     *, paths: tuple[Path, ...], config: str | None, exit_zero: bool, **options: Any
 ) -> int:
@@ -168,11 +162,11 @@ def _check_options(paths: tuple[Path, ...], options: dict[str, Any]) -> None:
         ),
         (
             options["statistics"] and not text,
-            "--statistics is a table of its own; leave out --output-format",
+            "--statistics is a table of its own; leave out --format",
         ),
         (
             diff and (options["statistics"] or options["output"] or not text),
-            "--diff prints only changes; leave out --statistics, --output and --output-format",
+            "--diff prints only changes; leave out --statistics, --out and --format",
         ),
     )
     for wrong, message in refused:

@@ -1,13 +1,19 @@
 """What is said when a command ends early, and how it is traced."""
 
 import json
+import shlex
+import sys
+from pathlib import Path
 
 import pytest
 from support.cli import python, run, shell
+from support.datasets import write
 from support.mutants import clean, text
 
 from bboxqa.cli.failures import exit_code_of
 from bboxqa.core.text import count
+
+SIMULATED = Path(__file__).parents[1] / "data/simulated.json"
 
 # Ends the run when the first mended file has been announced.
 _INTERRUPTED = """
@@ -111,16 +117,6 @@ def test_signals_that_are_ignored_stay_ignored(tmp_path):
     assert python(script, cwd=tmp_path).returncode == 7
 
 
-def test_a_reader_that_has_seen_enough_is_no_failure(tmp_path):
-    document = clean(0)
-    for record in document["annotations"]:
-        record["bbox"][2] = -1
-    (tmp_path / "a.json").write_bytes(text(document))
-    command = f"$BBOXQA validate {tmp_path}/a.json --output-format json"
-    done = shell(f"( {command}; echo $? >&2 ) | true")
-    assert done.stderr.split() == ["0"]
-
-
 def test_many_written_files_are_counted(capsys, tmp_path):
     assert exit_code_of(KeyboardInterrupt(), [tmp_path / f"{n}.json" for n in range(12)]) == 130
     line = capsys.readouterr().err.strip()
@@ -176,3 +172,34 @@ def test_the_debug_switch_shows_the_error_behind_the_one_for_users(monkeypatch, 
 def test_the_debug_switch_shows_nothing_for_wrong_usage(monkeypatch):
     monkeypatch.setenv("BBOXQA_DEBUG", "1")
     assert "Traceback" not in run("agree", "--nope").stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a shell's pipe")
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [
+        ("--help", 0), ("--version", 0), ("explain", 0), ("example krippendorff", 0),
+        ("validate {good}", 0), ("validate {bad}", 1), ("agree {good} --bootstrap 0", 0),
+        ("agree {good} --min-alpha 0.99", 1), ("plan {good} --target-width 0.1", 0),
+        ("compare {good} {good} --bootstrap 0", 0), ("stats {table}", 0), ("batch {folder}", 1),
+        ("agree", 2),
+    ],
+)  # fmt: skip
+def test_a_reader_that_ends_early_does_not_change_the_exit_code(tmp_path, arguments, code):
+    bad = write(tmp_path / "root/x.json", '{"images": [')
+    table = write(
+        tmp_path / "labels.csv", "unit,annotator,value\n1,ann,a\n1,bob,b\n2,ann,a\n2,bob,a\n"
+    )
+    paths = {"good": SIMULATED, "bad": bad, "table": table, "folder": bad.parent}
+    line = arguments.format(**{name: shlex.quote(str(path)) for name, path in paths.items()})
+    done = shell(f"cd {tmp_path} && ($BBOXQA {line} 2>&1; echo $? > code) | true")
+    assert (tmp_path / "code").read_text() == f"{code}\n"
+    assert done.stderr == ""
+    if "batch" in line:
+        assert (tmp_path / "bboxqa-batch/index.html").is_file()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is of Linux")
+def test_a_full_disk_behind_standard_output_is_named():
+    done = shell("$BBOXQA --help > /dev/full; echo $?")
+    assert (done.stdout, done.stderr) == ("2\n", "Error: output: No space left on device\n")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 
 import pytest
 from support.cli import python, run
@@ -33,6 +34,22 @@ def test_what_is_written_has_one_option(tmp_path, option):
 def test_what_is_printed_has_one_option(tmp_path, option):
     write(tmp_path / "x.json", two_annotators())
     assert "files" in json.loads(run("validate", "x.json", option, "json", cwd=tmp_path).stdout)
+
+
+@pytest.mark.parametrize(
+    ("command", "earlier"),
+    [
+        ("agree", {"--output", "--filter"}),
+        ("batch", {"--output"}),
+        ("compare", {"--output", "--filter"}),
+        ("stats", {"--output", "--output-format"}),
+        ("validate", {"--output", "--output-format"}),
+    ],
+)
+def test_names_of_earlier_versions_are_not_shown(command, earlier):
+    shown = set(re.findall(r"--[a-z-]+", run(command, "--help").stdout))
+    assert "--out" in shown
+    assert not shown & earlier
 
 
 @pytest.mark.parametrize("option", ["--pattern", "--filter"])

@@ -89,5 +89,5 @@ def test_what_is_wrong_is_said_without_a_traceback(table, arguments, message):
 def test_the_help_begins_with_examples():
     shown = run("stats", "--help").stdout
     assert "bboxqa stats labels.csv --by task" in shown
-    for option in ("--layout", "--cluster", "--coefficient", "--interval", "--output"):
+    for option in ("--layout", "--cluster", "--coefficient", "--interval", "--out"):
         assert option in shown

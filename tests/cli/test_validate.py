@@ -401,7 +401,7 @@ def test_ids_of_the_duplicates_in_taco():
 
 def test_the_help_names_every_option():
     shown = run("validate", "--help").stdout
-    for option in ("--images", "--select", "--fix", "--baseline", "--output-format", "--diff"):
+    for option in ("--images", "--select", "--fix", "--baseline", "--format", "--diff"):
         assert option in shown
 
 

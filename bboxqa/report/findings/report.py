@@ -22,7 +22,7 @@ class Report(FoundReport):
         return f"<pre>{escape(self.render('text'))}</pre>"
 
     def render(self, name: str) -> str:
-        """Return the report in a format of `bboxqa validate --output-format`.
+        """Return the report in a format of `bboxqa validate --format`.
 
         Parameters
         ----------
