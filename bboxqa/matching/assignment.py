@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, IndexArray, compact, run_starts
+from bboxqa.core.arrays import BoolArray, IndexArray, run_starts
 
 # For components of so few pairs, trying all matchings is faster than a solver.
 _FEW = 6
@@ -12,6 +12,8 @@ _FEW = 6
 _ROUNDS = 10
 # Components with larger tables are solved as sparse ones, unless the table is nearly full.
 _DENSE = 1 << 22
+# A table of at most so many cells per pair is faster than sorting the nodes.
+_SPARSE = 4
 
 
 def connected_components(left: IndexArray, right: IndexArray) -> IndexArray:
@@ -25,9 +27,7 @@ def connected_components(left: IndexArray, right: IndexArray) -> IndexArray:
     >>> connected_components(np.array([0, 1, 5]), np.array([3, 3, 6]))
     array([0, 0, 5])
     """
-    both = np.concatenate([left, right])
-    nodes, ends = compact(both, int(both.max(initial=-1)) + 1)
-    a, b = ends[: len(left)], ends[len(left) :]
+    nodes, a, b = _numbered(left, right)
     label = np.arange(len(nodes))
     while True:
         low = np.minimum(label[a], label[b])
@@ -41,26 +41,35 @@ def connected_components(left: IndexArray, right: IndexArray) -> IndexArray:
         label = changed
 
 
+def _numbered(left: IndexArray, right: IndexArray) -> tuple[IndexArray, IndexArray, IndexArray]:
+    """Return the nodes that occur, sorted, and the two ends of each pair as places among them."""
+    size = max(int(left.max(initial=-1)), int(right.max(initial=-1))) + 1
+    if size > _SPARSE * len(left):
+        nodes, ends = np.unique(np.concatenate([left, right]), return_inverse=True)
+        return nodes, ends[: len(left)], ends[len(left) :]
+    # Takes less memory than sorting, and less time.
+    occurs = np.zeros(size, np.bool_)
+    occurs[left] = True
+    occurs[right] = True
+    number = np.cumsum(occurs) - 1
+    return np.flatnonzero(occurs), number[left], number[right]
+
+
 def best_other(node: IndexArray, weight: IndexArray) -> IndexArray:
     """Return for each pair the largest weight among the other pairs at its node; 0 if none.
 
     `node` is one end of each pair; weights are positive.
     """
-    order = np.argsort(node, kind="stable")
-    starts = run_starts(node[order])
-    counts = np.diff(np.append(starts, len(node)))
-    falling = weight[order]
-    best = np.repeat(np.maximum.reduceat(falling, starts), counts)
-    others = best.copy()
-    # The best pair of a node competes with the second best one.
-    tops = np.flatnonzero(falling == best)
-    group = np.repeat(np.arange(len(starts)), counts)
-    tops = tops[run_starts(group[tops])]
-    falling[tops] = 0
-    others[tops] = np.maximum.reduceat(falling, starts)
-    result = np.empty_like(others)
-    result[order] = others
-    return result
+    n_nodes = int(node.max(initial=-1)) + 1
+    best, second = np.zeros((2, n_nodes), np.int64)
+    np.maximum.at(best, node, weight)
+    others: IndexArray = best[node]
+    top = others == weight
+    # The only best pair of a node competes with the second best one.
+    np.maximum.at(second, node[~top], weight[~top])
+    top &= np.bincount(node[top], minlength=n_nodes)[node] == 1
+    others[top] = second[node[top]]
+    return others
 
 
 def _settled(left: IndexArray, right: IndexArray, weight: IndexArray) -> BoolArray:
@@ -121,16 +130,18 @@ def assign(
     alone = (np.bincount(left)[left] == 1) & (np.bincount(right)[right] == 1)
     chosen = [np.flatnonzero(alone)]
     open_pairs = np.flatnonzero(~alone)
+    _, a, b = _numbered(left[open_pairs], right[open_pairs])
+    w = weight[open_pairs]
     for _ in range(_ROUNDS):
         if len(open_pairs) == 0:
             break
-        a, b, w = left[open_pairs], right[open_pairs], weight[open_pairs]
         settled = _settled(a, b, w)
         if not settled.any():
             break
         chosen.append(open_pairs[settled])
         taken = np.isin(a, a[settled]) | np.isin(b, b[settled])
-        open_pairs = open_pairs[~taken]
+        open_pairs, a, b, w = (each[~taken] for each in (open_pairs, a, b, w))
+    del a, b, w
     if len(open_pairs):
         chosen.append(_solve(left, right, weight, open_pairs, ranks))
     return np.sort(np.concatenate(chosen))
@@ -146,9 +157,7 @@ def _solve(
     """Return the chosen ones of `pairs`, component by component."""
     left, right, weight = left[pairs], right[pairs], weight[pairs]
     component = connected_components(left, right)
-    nodes, ends = np.unique(np.concatenate([left, right]), return_inverse=True)
-    rank = (nodes if ranks is None else ranks(nodes))[ends]
-    left, right = _oriented(component, rank[: len(pairs)], rank[len(pairs) :])
+    left, right = _ranked(component, left, right, ranks)
     order = np.lexsort((right, left, component))
     chosen = []
     for part in np.split(order, run_starts(component[order])[1:]):
@@ -165,13 +174,32 @@ def _solve(
     return pairs[np.concatenate(chosen)]
 
 
-def _oriented(
-    component: IndexArray, left: IndexArray, right: IndexArray
+def _ranked(
+    component: IndexArray,
+    left: IndexArray,
+    right: IndexArray,
+    ranks: Callable[[IndexArray], IndexArray] | None,
 ) -> tuple[IndexArray, IndexArray]:
-    """Return the ends of pairs, sides changed so that the least rank of one side only is left."""
-    n = len(component)
-    component, rank = np.tile(component, 2), np.concatenate([left, right])
-    is_right = np.arange(2 * n) >= n
+    """Return the ranks of the ends of pairs, sides changed in some components.
+
+    There, the least rank that only one side has is then on the left.
+    """
+    nodes, left, right = _numbered(left, right)
+    rank = nodes if ranks is None else ranks(nodes)
+    is_right = np.zeros(len(nodes), np.bool_)
+    is_right[right] = True
+    home = np.zeros(len(nodes), np.int64)
+    home[left] = component
+    home[right] = component
+    swapped = np.isin(component, _swapped(home, rank, is_right))
+    left, right = rank[left], rank[right]
+    if not swapped.any():
+        return left, right
+    return np.where(swapped, right, left), np.where(swapped, left, right)
+
+
+def _swapped(component: IndexArray, rank: IndexArray, is_right: BoolArray) -> IndexArray:
+    """Return the components in which the least rank that only one side has is on the right."""
     order = np.lexsort((is_right, rank, component))
     new = (np.diff(component[order], prepend=-1) != 0) | (np.diff(rank[order], prepend=-1) != 0)
     last = np.append(new[1:], True)
@@ -179,8 +207,8 @@ def _oriented(
     # Where a rank occurs on both sides, the first row of it is left and the last one is right.
     single = starts[is_right[starts] == is_right[stops]]
     first = single[run_starts(component[single])]
-    swapped = np.isin(component[:n], component[first[is_right[first]]])
-    return np.where(swapped, right, left), np.where(swapped, left, right)
+    swapped: IndexArray = component[first[is_right[first]]]
+    return swapped
 
 
 def _try_out(
