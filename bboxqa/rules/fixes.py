@@ -15,6 +15,7 @@ from bboxqa.formats.document.tolerant import read_bytes
 from bboxqa.formats.windows import Text
 from bboxqa.model.findings import Edit
 from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.causes import without_consequences
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.runner import apply
 
@@ -118,9 +119,13 @@ def fix(
 def _asked(
     document: Document, settings: ValidateSettings, *, unsafe: bool
 ) -> Iterator[tuple[str, Edit]]:
-    """Yield the edits that fix what the rules find, each with the code of its rule."""
+    """Yield the edits that fix what the rules find, each with the code of its rule.
+
+    What follows from another defect waits until that is fixed: its fix would rest on wrong values.
+    """
     wanted = ("safe", "unsafe") if unsafe else ("safe",)
-    for rule, hits in apply(document, settings):
+    found, _ = without_consequences(document, apply(document, settings))
+    for rule, hits in found:
         if rule.fix in wanted:
             for place in range(len(hits)):
                 for edit in hits.describe(place).edits:
