@@ -13,8 +13,11 @@ from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect, row_edits, span_of, summary_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
-from bboxqa.rules.facts.box_layout import in_other_layout
-from bboxqa.rules.facts.boxes import are_doubtful
+from bboxqa.rules.facts.box_layout import (
+    doubtful_boxes,
+    in_doubtful_pixels,
+    in_other_layout,
+)
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import rounded_number
 from bboxqa.rules.facts.ring_measures import ring_lengths
@@ -56,7 +59,9 @@ def _areas(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
         return float(sides[row].prod()) if boxed[row] else nan
 
     if habit:
-        yield from described_hits([_of_boxes(expected, np.flatnonzero(of_box), n_comparable)])
+        yield from described_hits(
+            [_of_boxes(document, expected, np.flatnonzero(of_box), n_comparable)]
+        )
 
     def describe(row: int) -> Defect:
         return _found(document, row, expected(row), of_outline=bool(outlined[row]))
@@ -162,7 +167,6 @@ def _explained(
 
 
 def _found(document: Document, row: int, expected: float, *, of_outline: bool) -> Defect:
-    is_sure = not document.once(are_doubtful)
     area = document.annotations.area[row]
     is_known = expected > 0 and np.isfinite(expected)
     where = "its outline" if of_outline else "its box"
@@ -173,11 +177,13 @@ def _found(document: Document, row: int, expected: float, *, of_outline: bool) -
         f"area is {area:.6g}; expected {should}",
         found=float(area),
         expected=should,
-        edits=_area_edits(row, expected) if is_known and (of_outline or is_sure) else (),
+        edits=_area_edits(document, row, expected, of_outline=of_outline) if is_known else (),
     )
 
 
-def _of_boxes(expected: Callable[[int], float], wrong: IndexArray, total: int) -> Defect:
+def _of_boxes(
+    document: Document, expected: Callable[[int], float], wrong: IndexArray, total: int
+) -> Defect:
     return summary_defect(
         f"area is width x height of the box in {len(wrong):,} of {total:,} annotations whose "
         "outlines have another area; expected the area of the outline",
@@ -185,11 +191,15 @@ def _of_boxes(expected: Callable[[int], float], wrong: IndexArray, total: int) -
         wrong,
         "area",
         expected="the area of the outline",
-        edits=row_edits(wrong, lambda row: _area_edits(row, expected(row))),
+        edits=row_edits(
+            wrong, lambda row: _area_edits(document, row, expected(row), of_outline=True)
+        ),
     )
 
 
-def _area_edits(row: int, area: float) -> tuple[Edit, ...]:
+def _area_edits(document: Document, row: int, area: float, *, of_outline: bool) -> tuple[Edit, ...]:
+    if document.once(in_doubtful_pixels if of_outline else doubtful_boxes)[row]:
+        return ()
     return (Edit(pointer_to("annotations", row, "area"), "replace", rounded_number(area)),)
 
 
@@ -205,7 +215,8 @@ RULES = (
             polygon and its pixels, and holes, are allowed. Of an outline that extends beyond its
             image, the part inside counts, as in pycocotools. Some exporters write width times
             height although there are polygons; that is one finding. The fix recomputes the
-            area.""",
+            area, unless the boxes or the size of the image are in doubt (B003 to B007, B012,
+            B013).""",
         bad={"annotations": [
             {"segmentation": [[10, 10, 30, 10, 10, 40]], "area": 600},
         ]},

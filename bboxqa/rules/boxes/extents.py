@@ -11,7 +11,7 @@ from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect, with_span
 from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
-from bboxqa.rules.facts.box_layout import diagnose, in_other_layout
+from bboxqa.rules.facts.box_layout import diagnose, doubtful_boxes, in_other_layout
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import figure, rounded_values, row_max, row_min, size_text
 
@@ -38,7 +38,7 @@ def _no_area(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
             f"bbox {side} is {value:g}; expected more than 0",
             found=bbox[row].tolist(),
             expected="a width and a height above 0 px",
-            edits=(_with_area(document, row),),
+            edits=() if document.once(doubtful_boxes)[row] else (_with_area(document, row),),
         )
 
     summary = with_span(

@@ -12,8 +12,11 @@ from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect, with_span
 from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
-from bboxqa.rules.facts.box_layout import in_other_layout, swapped_images
-from bboxqa.rules.facts.boxes import are_doubtful
+from bboxqa.rules.facts.box_layout import (
+    doubtful_boxes,
+    in_other_layout,
+    swapped_images,
+)
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import (
     EDGES,
@@ -89,20 +92,13 @@ def _near(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     near = np.any(beyond.values > _ROUNDING, axis=1)
     near &= ~np.any(beyond.values > settings.overshoot_px, axis=1)
     near &= ~_off(document, beyond)
-    yield from _crossing(document, settings, beyond.where(near), is_fixed=_is_sure(document))
+    yield from _crossing(document, settings, beyond.where(near))
 
 
-def _is_sure(document: Document) -> bool:
-    """Return whether boxes may be changed without a look: not where many are in a wrong place."""
-    return not document.once(are_doubtful)
-
-
-def _crossing(
-    document: Document, settings: ValidateSettings, beyond: SparseRows, *, is_fixed: bool = True
-) -> Iterator[Hits]:
+def _crossing(document: Document, settings: ValidateSettings, beyond: SparseRows) -> Iterator[Hits]:
     def describe(row: int) -> Defect:
         edge = int(np.nanargmax(beyond[row]))
-        box = _clipped(document, settings, row) if is_fixed else None
+        box = _clipped(document, settings, row)
         return record_defect(
             document,
             ("annotations", row, "bbox"),
@@ -125,7 +121,7 @@ def _crossing(
 def _clipped(document: Document, settings: ValidateSettings, row: int) -> list[float] | None:
     """Return the part of a box inside its image; None where that would be another defect."""
     bbox, size = document.annotations.bbox[row].tolist(), document.size[row]
-    if np.isnan(size).any():
+    if np.isnan(size).any() or document.once(doubtful_boxes)[row]:
         return None
     box = rounded_values(clipped(bbox, size.tolist()))
     if becomes_degenerate(bbox, box, settings):
@@ -166,8 +162,9 @@ RULES = (
             so that the same box has another IoU there.""",
         explanation="""The box extends beyond its image by more than `overshoot_px`. It was drawn
             past the border, or the image has another size than the file says. The unsafe fix clips
-            the box to the image, where enough of it is left. Where the outline extends beyond the
-            image as well, fix P006 first.""",
+            the box to the image, where enough of it is left. There is none where a fifth of the
+            boxes extend beyond their images, or of those of some images: then all their numbers are
+            in doubt. Where the outline extends beyond the image as well, fix P006 first.""",
         bad={"annotations": [{"bbox": [85, 10, 20, 30]}]},
         good={"annotations": [{"bbox": [80, 10, 20, 30]}]},
         check=_far,
@@ -180,7 +177,8 @@ RULES = (
         breaks="Strict checks stop at a fraction of a pixel (Albumentations raises ValueError).",
         explanation="""The box extends beyond its image by at most `overshoot_px`, as a result of
             rounding, resizing or counting pixels from 1. The fix clips the box to the image. There
-            is none where a fifth of the boxes extend farther: then all numbers are in doubt.""",
+            is none where a fifth of the boxes extend farther, or of those of some images: then all
+            their numbers are in doubt.""",
         bad={"annotations": [{"bbox": [80.5, 10, 20, 30]}]},
         good={"annotations": [{"bbox": [80.00001, 10, 20, 30]}]},
         check=_near,

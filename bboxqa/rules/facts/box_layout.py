@@ -251,3 +251,37 @@ def swapped_images(document: Document) -> BoolArray:
     cured = leaves & (np.bincount(document.image[still], minlength=n_images) == 0)
     enough = cured[image].sum() >= ENOUGH
     return cured if enough and cured.sum() >= (1 - _MANY) * leaves.sum() else none
+
+
+def doubtful_boxes(document: Document) -> BoolArray:
+    """Return (N,) bool: the annotations whose boxes may all be wrong.
+
+    No number is computed from such boxes, or fitted to them.
+    """
+    doubtful: BoolArray = document.once(in_other_layout) | document.once(in_doubtful_pixels)
+    return doubtful
+
+
+def in_doubtful_pixels(document: Document) -> BoolArray:
+    """Return (N,) bool: the annotations whose numbers may not be pixels of their image.
+
+    Boxes are in another unit or scale, image sizes look swapped, or so many boxes extend beyond
+    images, all or some, that one of the two is likely. Outlines are in doubt as well.
+    """
+    image, n_images = document.image, len(document.images)
+    bbox, size = document.annotations.bbox, document.size
+    diagnosis, other = document.once(diagnose), document.once(in_other_layout)
+    doubtful: BoolArray = np.append(document.once(swapped_images), False)[image]
+    if diagnosis is not None and (diagnosis.layout.unit or diagnosis.layout.scale != (1, 1)):
+        doubtful |= other
+    sized = document.once(sized_boxes) & ~other
+    outside = sized & ~rows_where(len(bbox), lambda rows: inside(bbox[rows], size[rows]))
+    if outside.sum() < ENOUGH:
+        return doubtful
+    if outside.sum() >= _MANY * sized.sum():
+        return np.ones(len(bbox), np.bool_)
+    n_outside = np.bincount(image[outside], minlength=n_images)
+    images = (n_outside > 0) & (n_outside >= _MANY * np.bincount(image[sized], minlength=n_images))
+    if images.sum() >= ENOUGH_IMAGES and n_outside[images].sum() >= ENOUGH:
+        doubtful |= np.append(images, False)[image]
+    return doubtful

@@ -13,9 +13,6 @@ from bboxqa.rules.facts.image_bounds import row_max, row_min
 # How far boxes drawn by hand may extend beyond their image.
 _PART_OF_SIDE = 0.02
 _PIXELS = 2.0
-# More boxes than this beyond their images are no accidents of drawing.
-_ENOUGH = 5
-_MANY = 0.2
 
 
 class Boxes:
@@ -118,11 +115,3 @@ def inside(bbox: FloatArray, size: FloatArray) -> BoolArray:
     slack = _PART_OF_SIDE * size + _PIXELS
     result = (bbox[:, :2] >= -slack) & (bbox[:, :2] + bbox[:, 2:] - size <= slack)
     return result[:, 0] & result[:, 1]
-
-
-def are_doubtful(document: Document) -> bool:
-    """Return whether so many boxes extend beyond their images that no number can be trusted."""
-    bbox, size = document.annotations.bbox, document.size
-    sized = document.once(sized_boxes)
-    outside = sized & ~rows_where(len(bbox), lambda rows: inside(bbox[rows], size[rows]))
-    return int(outside.sum()) >= max(_ENOUGH, _MANY * int(sized.sum()))

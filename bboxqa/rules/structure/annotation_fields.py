@@ -13,6 +13,7 @@ from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import value_hits
 from bboxqa.rules.base.rule import ABSENT, Hits, Rule
+from bboxqa.rules.facts.box_layout import doubtful_boxes, in_doubtful_pixels
 from bboxqa.rules.facts.document import Document
 
 _CROWD = {"0": 0, "1": 1}
@@ -92,12 +93,14 @@ def _outline(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 
 
 def _areas(document: Document) -> FloatArray:
-    """Return the area of each outline, or else of the box; NaN where there is neither."""
+    """Return the area of each outline, or else of the box; NaN where neither is known for sure."""
     box = document.annotations.bbox
     # Products of large numbers can be infinite.
     with np.errstate(all="ignore"):
-        of_box = np.where(document.has_box, box[:, 2] * box[:, 3], np.nan)
-        outline = document.outline_area
+        sure = document.has_box & ~document.once(doubtful_boxes)
+        of_box = np.where(sure, box[:, 2] * box[:, 3], np.nan)
+        sure = ~document.once(in_doubtful_pixels)
+        outline = np.where(sure, document.outline_area, np.nan)
     areas: FloatArray = np.where(np.isnan(outline), of_box, outline)
     return np.where(np.isfinite(areas) & (areas > 0), areas, np.nan)
 

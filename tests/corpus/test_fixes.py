@@ -1,0 +1,147 @@
+"""Fixes lose nothing, and change no number that was right or cannot be known."""
+
+import copy
+import json
+
+import pytest
+from pycocotools import mask as coco
+from support.kept import MARK, fixed, lost, marked, mask_of, records
+from support.layouts import WRITTEN
+from support.one_defect import DEFECTS, EVERY, FOURTH, of_some, written
+from support.originals import ORIGINALS
+from support.reference import data_file
+from support.validation import document_of
+
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.runner import apply
+
+LISTS = ("images", "categories", "annotations")
+REAL = [
+    *(f"exports/{name}.json" for name in ("cvat_boxes", "cvat_polygons", "roboflow_boxes", "taco")),
+    *(f"several/{name}.json" for name in ("asthma_round1", "crowd_boxes", "pedestrians")),
+    "lvis_double_100.json",
+]
+COMMITTED = ["roboflow.json", "simulated.json", "simulated_reviewed.json"]
+
+
+def close(found, expected):
+    """Return whether values are equal up to the rounding of a layout."""
+    if isinstance(found, list) and isinstance(expected, list):
+        return len(found) == len(expected) and all(map(close, found, expected))
+    if isinstance(found, (int, float)) and isinstance(expected, (int, float)):
+        return abs(found - expected) <= 0.2 + 1e-3 * abs(expected)
+    return found == expected
+
+
+@pytest.mark.parametrize("unsafe", [False, True])
+@pytest.mark.parametrize("name", DEFECTS)
+def test_a_fix_restores_what_was_right_and_changes_nothing_else(name, unsafe):
+    defect = DEFECTS[name]
+    right = ORIGINALS[defect.original]()
+    wrong = copy.deepcopy(right)
+    defect.change(wrong)
+    mended = fixed(wrong, unsafe=unsafe)
+    for part in LISTS:
+        for before, now, truth in zip(wrong[part], mended[part], right[part], strict=True):
+            changed = {key for key in now if now[key] != before.get(key)}
+            assert all(close(now[key], truth[key]) for key in changed)
+
+
+@pytest.mark.parametrize("areas", ["of the boxes as written", "missing"])
+@pytest.mark.parametrize("step", [EVERY, FOURTH])
+@pytest.mark.parametrize("layout", WRITTEN)
+def test_no_safe_fix_makes_a_wrong_number_of_boxes_in_another_layout(layout, step, areas):
+    right = ORIGINALS["boxes"]()
+    wrong = copy.deepcopy(right)
+    of_some(written(WRITTEN[layout][1]), step)(wrong)
+    for annotation in wrong["annotations"]:
+        _, _, width, height = annotation["bbox"]
+        annotation.update(area=width * height)
+        if areas == "missing":
+            del annotation["area"]
+    mended = fixed(wrong)
+    for before, now, truth in zip(
+        wrong["annotations"], mended["annotations"], right["annotations"], strict=True
+    ):
+        assert now["bbox"] == before["bbox"]
+        # Where no box extends beyond its image, nothing shows the layout.
+        if now.get("area") != before.get("area") and layout not in UNSEEN:
+            assert close(now["area"], truth["area"])
+
+
+# Without outlines and areas, boxes in these layouts look like others in all or part of the images.
+UNSEEN = {
+    "width, height, x, y",
+    "x, y, width, height, scaled by 0.5",
+    "percent of the image (0 to 100)",
+    "thousandths of the image (0 to 1000)",
+}
+
+
+def normalised(annotation, image):
+    """Write a box and its outline as parts of the image, and leave the area in pixels."""
+    size = image["width"], image["height"]
+    annotation["bbox"] = [round(n / size[at % 2], 5) for at, n in enumerate(annotation["bbox"])]
+    annotation["segmentation"] = [
+        [round(n / size[at % 2], 5) for at, n in enumerate(ring)]
+        for ring in annotation["segmentation"]
+    ]
+
+
+def doubled(annotation, _image):
+    """Scale a box and its outline, so that many leave their images."""
+    annotation["bbox"] = [2 * number for number in annotation["bbox"]]
+    annotation["segmentation"] = [
+        [2 * number for number in ring] for ring in annotation["segmentation"]
+    ]
+
+
+@pytest.mark.parametrize("step", [EVERY, FOURTH])
+@pytest.mark.parametrize("change", [normalised, doubled])
+def test_areas_stay_where_outlines_and_boxes_are_not_those_of_the_image(change, step):
+    document = ORIGINALS["polygons"]()
+    of_some(change, step)(document)
+    assert fixed(document) == document
+
+
+@pytest.mark.parametrize("name", COMMITTED + REAL)
+def test_no_record_is_lost_and_safe_fixes_keep_masks_that_were_right(name):
+    document = marked(json.loads(data_file(name).read_bytes()))
+    mended = fixed(document)
+    # The only record that a safe fix removes is no class: the root of a Roboflow export.
+    assert [part for part, record in lost(document, mended) if record.get("id") != 0] == []
+    images = {str(image["id"]): image for image in document["images"]}
+    now = {record[MARK]: record for record in records(mended, "annotations")}
+    for before in records(document, "annotations"):
+        after, image = now[before[MARK]], images[str(before["image_id"])]
+        if before.get("segmentation") != after.get("segmentation"):
+            assert mask_of(before, image) == mask_of(after, image)
+        if before.get("area") != after.get("area"):
+            mask = mask_of(after, image)
+            true = after["bbox"][2] * after["bbox"][3] if mask is None else coco.area(mask)
+            assert after["area"] == pytest.approx(true, rel=0.03, abs=2)
+
+
+@pytest.mark.parametrize("name", COMMITTED + REAL)
+def test_unsafe_fixes_change_only_records_with_findings(name):
+    document = marked(json.loads(data_file(name).read_bytes()))
+    mended = fixed(document, unsafe=True)
+    now = {record[MARK]: record for record in records(mended, "annotations")}
+    named = rows_of_fixable_findings(document)
+    for row, before in enumerate(records(document, "annotations")):
+        if row not in named:
+            kept = now[before[MARK]]
+            assert {**kept, "category_id": 0} == {**before, "category_id": 0}
+    assert len(document["annotations"]) - len(now) <= len(named)
+
+
+def rows_of_fixable_findings(document):
+    """Return the annotations that rules with a fix find something in."""
+    result = set()
+    for rule, hits in apply(document_of(json.dumps(document)), ValidateSettings()):
+        if rule.fix and hits.name == "annotations":
+            result.update(hits.rows.tolist())
+        for place in range(len(hits) if rule.fix else 0):
+            edited = [edit.pointer.split("/") for edit in hits.describe(place).edits]
+            result.update(int(parts[2]) for parts in edited if parts[1] == "annotations")
+    return result
