@@ -77,7 +77,7 @@ def grouped(document: Document, rule: Rule, hits: Hits) -> Hits:
         return hits
 
     def edits() -> Iterator[Edit]:
-        return (edit for place in range(n_hits) for edit in hits.describe(place).edits)
+        return (edit for place in range(n_hits) for edit in hits.edits_of(place))
 
     def describe(_place: int) -> Defect:
         shown = [hits.describe(place) for place in range(min(_EXAMPLES, n_hits))]

@@ -128,7 +128,7 @@ def _asked(
     for rule, hits in found:
         if rule.fix in wanted:
             for place in range(len(hits)):
-                for edit in hits.describe(place).edits:
+                for edit in hits.edits_of(place):
                     yield rule.code, edit
 
 

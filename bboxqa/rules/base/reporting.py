@@ -135,7 +135,7 @@ def value_hits(
             f"{key} is {_what(record, key)}; expected {expected}",
             found=record.get(key),
             expected=expected,
-            edits=edits(row, lambda: record.get(key)),
+            edits=edits_of(row),
         )
 
     def summary(some: IndexArray, share: str) -> str:
@@ -144,7 +144,12 @@ def value_hits(
             return f"{key} is missing in {share}; expected {expected}"
         return f"{key} is wrong in {share} (the first is {first}); expected {expected}"
 
-    yield from hits(rows, describe, severity, name=name, key=key, summary=summary, few=1)
+    def edits_of(row: int) -> tuple[Edit, ...]:
+        return edits(row, lambda: _record(document, name, row).get(key))
+
+    yield from hits(
+        rows, describe, severity, name=name, key=key, summary=summary, few=1, edits=edits_of
+    )
 
 
 def _what(record: Mapping[str, Any], key: str) -> str:

@@ -106,6 +106,8 @@ class Hits:
         Number of records that were compared; 0 for all of the list.
     few : int
         Up to so many records are reported one by one, even if they are most of the list.
+    edits : callable or None
+        Takes a place in `rows` and returns the edits, where these are made without a description.
     """
 
     rows: IndexArray
@@ -116,18 +118,24 @@ class Hits:
     summary: Summary | None = None
     total: int = 0
     few: int = MANY
+    edits: Callable[[int], Iterable[Edit]] | None = None
+
+    def edits_of(self, place: int) -> Iterable[Edit]:
+        """Return the edits that fix the record at a place in `rows`."""
+        return self.describe(place).edits if self.edits is None else self.edits(place)
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def where(self, kept: BoolArray) -> "Hits":
         """Return the hits at which `kept`, (H,) bool, is true."""
-        places, summary = np.flatnonzero(kept), self.summary
+        places, summary, edits = np.flatnonzero(kept), self.summary, self.edits
         return replace(
             self,
             rows=self.rows[places],
             describe=lambda place: self.describe(int(places[place])),
             summary=summary and (lambda some, share: summary(places[some], share)),
+            edits=edits and (lambda place: edits(int(places[place]))),
         )
 
 
@@ -141,13 +149,14 @@ def hits(
     summary: Summary | None = None,
     total: int = 0,
     few: int = MANY,
+    edits: Callable[[int], Iterable[Edit]] | None = None,
 ) -> Iterator[Hits]:
     """Yield the records of a mask or an index, if any, as `Hits`.
 
     Parameters
     ----------
     where : (N,) bool, or (H,) int64
-    describe, summary : callable
+    describe, summary, edits : callable
         They take the numbers of records, not places among the hits.
     severity, name, key, total, few
         See `Hits`.
@@ -163,6 +172,7 @@ def hits(
             summary and (lambda places, share: summary(rows[places], share)),
             total,
             few,
+            edits and (lambda place: edits(int(rows[place]))),
         )
 
 
