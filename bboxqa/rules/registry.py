@@ -13,7 +13,7 @@ from bboxqa.rules.base.selection import is_selected, prefixes
 from bboxqa.rules.boxes import areas, copies, extents, image_edges, layouts
 from bboxqa.rules.categories import category_maps, category_names, category_use
 from bboxqa.rules.collection import duplicates, statistics
-from bboxqa.rules.ids import id_types, identifiers, references
+from bboxqa.rules.ids import id_types, identifiers, licences, references
 from bboxqa.rules.images import (
     image_bytes,
     image_files,
@@ -26,20 +26,22 @@ from bboxqa.rules.outlines import (
     keypoint_places,
     keypoints,
     mask_contents,
+    repeated_rings,
     ring_forms,
     ring_geometry,
     run_length_masks,
 )
 from bboxqa.rules.panoptic import png_files, segments
 from bboxqa.rules.results import scores
-from bboxqa.rules.structure import annotation_fields, image_fields, json_text, top_level
+from bboxqa.rules.structure import annotation_fields, dates, image_fields, json_text, top_level
 
 _MODULES = (
-    json_text, top_level, annotation_fields, image_fields,
-    id_types, identifiers, references,
+    json_text, top_level, annotation_fields, image_fields, dates,
+    id_types, identifiers, references, licences,
     image_files, image_names, image_sizes, image_splits, image_bytes, related_images,
     extents, image_edges, layouts, areas, copies,
-    ring_forms, ring_geometry, run_length_masks, mask_contents, keypoints, keypoint_places,
+    ring_forms, ring_geometry, repeated_rings, run_length_masks, mask_contents,
+    keypoints, keypoint_places,
     category_maps, category_names, category_use,
     attendance, habits, naming,
     duplicates, statistics,

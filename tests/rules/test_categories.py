@@ -244,3 +244,22 @@ def test_whatever_stands_there_nothing_crashes(categories, used):
         part, _, row = finding.pointer.removeprefix("/").partition("/")
         assert part in n_records
         assert not row or int(row.split("/")[0]) < n_records[part]
+
+
+@pytest.mark.parametrize(
+    ("name", "other", "signs"),
+    [
+        ("cat", "cat\u200b", "U+200B"), ("cat", "\ufeffcat", "U+FEFF"),
+        ("cat", "c\u0430t", "U+0430"), ("T-shirt", "\u03a4\u2010shirt", "U+03A4, U+2010"),
+    ],
+)  # fmt: skip
+def test_names_that_look_the_same(name, other, signs):
+    (found,) = findings({"categories": [{"name": name}, {"name": other}]}, code="C003")
+    assert f"differs only in signs that look alike or are not seen ({signs}) from" in found.message
+    assert found.edits
+
+
+@pytest.mark.parametrize("names", [("cat", "car"), ("кот", "кит"), ("a-b", "ab"), ("m²", "m2")])
+def test_names_that_look_different(names):
+    content = {"categories": [{"name": name} for name in names]}
+    assert "C003" not in codes(content)

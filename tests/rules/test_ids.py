@@ -268,3 +268,23 @@ def test_a_file_without_a_single_annotation_is_a_warning():
         "no annotations on any of 3 images; expected only on images that show no objects"
     )
     assert only({"images": [{}, {}, {}]}, "I007").severity is Severity.INFO
+
+
+def licensed(*used, listed=(1, 2)):
+    return {
+        "licenses": [{"id": each} for each in listed],
+        "images": [{"license": each} for each in used],
+    }
+
+
+def test_a_licence_that_is_not_listed():
+    (found,) = findings(licensed(1, 7, None, "2"), code="I008")
+    assert found.pointer == "/images/1/license"
+    assert found.message == (
+        "license is 7, which is not in licenses; expected the id of one of the 2 licenses"
+    )
+
+
+def test_images_without_a_list_of_licences_say_nothing():
+    assert "I008" not in codes(licensed(1, 7, listed=()))
+    assert "I008" not in codes({**licensed(7), "licenses": None})

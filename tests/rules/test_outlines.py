@@ -206,3 +206,35 @@ def test_any_outlines_can_be_looked_at_and_what_can_be_mended_stays_mended(many)
     text = fix(document_of(content), chosen, unsafe=True).text
     left = findings(bytes(text).decode(), select=("B", "P"))
     assert [finding.message for finding in left if finding.fix] == []
+
+
+BLOCK = [10, 10, 30, 10, 30, 30, 10, 30]
+
+
+@pytest.mark.parametrize(
+    "again",
+    [BLOCK, [*BLOCK[4:], *BLOCK[:4]], [10, 30, 30, 30, 30, 10, 10, 10], [*BLOCK[:7], 30.0]],
+)  # fmt: skip
+def test_a_ring_that_is_there_twice(again):
+    other = [40, 10, 60, 10, 60, 30, 40, 30]
+    drawn = {"segmentation": [other, BLOCK, again], "bbox": [10, 10, 50, 20], "area": 800}
+    (found,) = findings({"annotations": [drawn]}, select=("B", "P"))
+    assert (found.code, found.pointer) == ("P008", "/annotations/0/segmentation/2")
+    assert found.message == (
+        "polygon has the same points as polygon 1 of its outline; expected each once"
+    )
+    assert [(edit.action, edit.pointer) for edit in found.edits] == [("remove", found.pointer)]
+
+
+def test_rings_of_other_points_or_other_annotations_are_left_alone():
+    moved = [number + 1 for number in BLOCK]
+    crossed = [10, 10, 30, 30, 30, 10, 10, 30]
+    for rings in ([BLOCK, moved], [BLOCK, crossed], [BLOCK, BLOCK[:6]], [BLOCK]):
+        drawn = {"segmentation": rings, "bbox": [10, 10, 21, 21]}
+        assert "P008" not in codes({"annotations": [drawn, {**drawn, "category_id": 1}]})
+
+
+def test_all_repeats_of_a_ring_are_removed():
+    content = {"annotations": [{"segmentation": [BLOCK] * 4, "bbox": [10, 10, 20, 20]}]}
+    fixed = fix(document_of(content), ValidateSettings(select=("P008",)), unsafe=False)
+    assert json.loads(bytes(fixed.text))["annotations"][0]["segmentation"] == [BLOCK]

@@ -381,3 +381,34 @@ def test_no_document_is_too_odd_and_safe_fixes_come_to_an_end(document):
     fixed = fix(document_of(exact(document)), chosen, unsafe=False)
     left = findings(bytes(fixed.text).decode(), select=("F", "S", "I"))
     assert not [finding for finding in left if finding.fix == "safe"]
+
+
+@pytest.mark.parametrize(
+    ("year", "number"), [("2021", 2021), ("21", None), (2021.0, None), (7, None)]
+)
+def test_a_year_that_is_no_number(year, number):
+    (found,) = findings({"info": {"year": year}}, code="S013")
+    assert found.message == f"year is {json.dumps(year)}; expected a number such as 2026"
+    assert [edit.value for edit in found.edits] == ([number] if number else [])
+
+
+@pytest.mark.parametrize(
+    "value", ["2024-02-30", "2024-13-01", "today", "0000-00-00", ["2024-01-01"], "x"]
+)
+def test_dates_that_are_none(value):
+    (found,) = findings({"info": {"year": 2026, "date_created": value}}, code="S013")
+    assert found.pointer == "/info/date_created"
+    (found,) = findings({"images": [{"date_captured": value}]}, code="S013")
+    assert found.pointer == "/images/0/date_captured"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "2013-11-14 17:02:52", "2021-08-28T12:48:28+00:00", "2019/12/19", "06/09/2022", "", None, 0,
+        1662465626782, "Mon Jan 15 2024", "12.05.21", "2022-09-05T08:10:35.653Z", "2017",
+    ],
+)  # fmt: skip
+def test_forms_of_dates(value):
+    content = {"info": {"year": 2026, "date_created": value}, "images": [{"date_captured": value}]}
+    assert "S013" not in codes(content)

@@ -321,6 +321,9 @@ MUTATIONS = {
         {"segmentation": [{"x": 1}]},
     ),
     "S011": delete(one, "area"),
+    "S013": lambda d, rng: pick(rng, d["info"], image(d, rng)).update(
+        year="2026", date_captured="2026-02-30"
+    ),
     "S012": lambda d, rng: d[pick(rng, "images", "annotations", "categories")].append({}),
     "I001": lambda d, rng: d["annotations"][0].update(id=int(rng.integers(2, 40))),
     "I002": i002,
@@ -331,6 +334,7 @@ MUTATIONS = {
     "I007": lambda d, rng: d["images"].append(
         {"id": 99, "file_name": "z.jpg", "width": 9, "height": 9}
     ),
+    "I008": lambda d, rng: [d.update(licenses=[{"id": 1}]), image(d, rng).update(license=3)],
     "M005": update(
         image,
         {"file_name": "../x.jpg"},
@@ -366,6 +370,7 @@ MUTATIONS = {
     "P005": p005,
     "P006": p006,
     "P007": update(one, {"bbox": [300, 200, 40, 40]}),
+    "P008": lambda d, rng: one(d, rng)["segmentation"].__imul__(2),
     "R001": lambda d, rng: mask(d, one(d, rng), swapped=True),
     "R002": lambda d, rng: mask(d, one(d, rng), total=int(rng.integers(1, 99))),
     "R003": crowds,

@@ -40,17 +40,38 @@ def _repeated_name(document: Document, _settings: ValidateSettings) -> Iterator[
     yield from hits(repeated & with_root, describe, Severity.INFO, name="categories")
 
 
+# Letters of other alphabets, dashes and quotation marks that look like these signs.
+_LOOK_ALIKES = str.maketrans(
+    "АВЕЅІЈКМНОРСТУХаеорсухѕіјһԁΑΒΕΖΗΙΚΜΝΟΡΤΥΧο‐‑‒–—−’‘",
+    "ABESIJKMHOPCTYXaeopcyxsijhdABEZHIKMNOPTYXo------''",
+)
+
+
 def _folded(name: str) -> str:
     return " ".join(unicodedata.normalize("NFC", name).split()).casefold()
 
 
+def _appearance(name: str) -> str:
+    """Return a name without signs that have no width, with Latin letters for those like them."""
+    text = unicodedata.normalize("NFC", name).translate(_LOOK_ALIKES)
+    return _folded("".join(sign for sign in text if unicodedata.category(sign) != "Cf"))
+
+
+def _difference(name: str, other: str) -> str:
+    """Return in words what two names of one appearance differ in."""
+    if _folded(name) == _folded(other):
+        return "case or blanks"
+    odd = sorted({sign for sign in name + other if not sign.isascii()} - (set(name) & set(other)))
+    return f"signs that look alike or are not seen ({', '.join(f'U+{ord(s):04X}' for s in odd)})"
+
+
 def _nearly_repeated_name(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """C003: names that differ from another one only in case or blanks."""
+    """C003: names that differ from another one only in what is hardly seen."""
     names, root = document.categories.texts("name"), root_category(document)
     groups: dict[str, list[int]] = {}
     for row, name in enumerate(names):
         if name and row != root:
-            groups.setdefault(_folded(name), []).append(row)
+            groups.setdefault(_appearance(name), []).append(row)
     kept = np.full(len(names), -1, np.int64)
     for group in groups.values():
         # Files of one data set use other categories, but all of them have to keep the same one.
@@ -62,7 +83,8 @@ def _nearly_repeated_name(document: Document, _settings: ValidateSettings) -> It
         return record_defect(
             document,
             ("categories", row, "name"),
-            f"category name {shortened(names[row])} differs only in case or blanks from "
+            f"category name {shortened(names[row])} differs only in "
+            f"{_difference(names[row], names[other])} from "
             f"{shortened(names[other])} of id {shortened(document.categories.get(other, 'id'))}; "
             "expected one category",
             found=names[row],
@@ -136,13 +158,14 @@ RULES = (
     ),
     Rule(
         code="C003",
-        title="category names that differ only in case or blanks",
+        title="category names that differ only in case, blanks or look-alike signs",
         severity=Severity.WARNING,
         scope="data set",
         breaks="""A model learns to tell apart two classes that are one, and both get a poor AP,
             each with a part of the samples.""",
-        explanation="""Two names differ only in upper and lower case, blanks, or the Unicode form of
-            their letters, often because annotators type names. The unsafe fix moves the annotations
+        explanation="""Two names differ only in upper and lower case, blanks, the Unicode form of
+            their letters, signs without width, or letters of other alphabets that look the same,
+            often because annotators type or paste names. The unsafe fix moves the annotations
             of the later category to the first and removes it, which files of one data set all need;
             where categories share an id, or ids are
             not whole numbers, fix that first.""",

@@ -50,7 +50,7 @@ class FileKind:
 _OTHER_KINDS = ("E", "G")
 """Families of rules about kinds other than objects."""
 _OF_OBJECTS = {"bbox", "segmentation", "keypoints", "area", "iscrowd"}
-_IMAGES = ("F", "S", "I002", "I004", "I005", "I006", "M")
+_IMAGES = ("F", "S", "I002", "I004", "I005", "I006", "I008", "M")
 _OBJECTS_ONLY = ("S005", "S006", "S010", "S011", "S012")
 _RESULTS = ("F", "S002", "S003", "S009", "I004", "I005")
 
