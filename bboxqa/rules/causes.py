@@ -36,7 +36,8 @@ def without_consequences(document: Document, found: Sequence[Found]) -> tuple[li
     hidden: Hidden = {}
     for rule, hits in found:
         left = hits
-        for cause in causes.get(rule.code, ()):
+        # The worst of several causes says what it hides.
+        for cause in sorted(causes.get(rule.code, ()), key=_rank, reverse=True):
             follows = _follows(document, cause, (rule, left))
             if follows.any():
                 hidden.setdefault(cause[0].code, Counter())[rule.code] += int(follows.sum())
