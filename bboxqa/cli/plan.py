@@ -18,7 +18,7 @@ from bboxqa.cli.options import (
 if TYPE_CHECKING:
     from bboxqa.pipelines.plan import ImagePlan
 
-_FEW = 20
+_FEW = 50
 
 
 @click.command()
@@ -95,7 +95,7 @@ def _lines(planned: "ImagePlan") -> list[str]:
     from bboxqa.core.text import count
 
     images = count(planned.n_images, "image") + " annotated by two or more"
-    if planned.n_more is None or planned.n_needed is None:
+    if planned.n_more is None or planned.n_needed is None or planned.needed_range is None:
         return [f"{images}; cannot plan: {planned.status}"]
     lines = [
         f"{images}: alpha {planned.alpha:.4f}, 95 % interval {planned.width:.4f} wide",
@@ -105,6 +105,11 @@ def _lines(planned: "ImagePlan") -> list[str]:
         lines.append(
             f"annotate {count(planned.n_more, 'more image')} {_times(planned.n_annotators)} "
             f"({planned.n_needed:,} in all), if they are like these"
+        )
+        low, high = planned.needed_range
+        lines.append(
+            f"95 % range: {low:,} to {high:,} in all; half of the samples of {planned.n_needed:,} "
+            "miss the target"
         )
     else:
         lines.append(f"reached; {count(planned.n_needed, 'image')} would have been enough")

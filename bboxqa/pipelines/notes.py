@@ -16,6 +16,9 @@ FEW_CLUSTERS = 20
 """With fewer clusters, intervals by resampling them are known to be too narrow."""
 
 
+_FEWER_IMAGES = 50
+
+
 def image_notes(
     data: Dataset,
     settings: AgreeSettings,
@@ -31,10 +34,11 @@ def image_notes(
     """
     yield from _annotation_notes(counts, n_crowd, n_crowd_images)
     n_images = int((data.assigned.sum(1) >= 2).sum())
-    if settings.bootstrap and n_images < FEW_CLUSTERS:
+    if settings.bootstrap and n_images < _FEWER_IMAGES:
+        few = "too narrow" if n_images < FEW_CLUSTERS else "somewhat too narrow"
         yield (
             f"{count(n_images, 'image')}: intervals come from resampling images, and are "
-            + ("too narrow with so few" if n_images > 1 else "not possible with one")
+            + (f"{few} with so few" if n_images > 1 else "not possible with one")
         )
     for part in thresholds:
         if part.interval_shift:

@@ -38,7 +38,10 @@ class ImagePlan:
     n_annotators : int
         How many annotators most of these have, and new images need.
     n_needed, n_more : int or None
-        Images in all, and beyond those in hand.
+        Images in all, and beyond those in hand. With these, half of such samples have a wider
+        interval, and half a narrower one.
+    needed_range : tuple of int, or None
+        The 95 % range of `n_needed`, which the images in hand tell only roughly.
     status : str
         "ok", or why nothing can be planned.
     """
@@ -50,6 +53,7 @@ class ImagePlan:
     n_annotators: int
     n_needed: int | None
     n_more: int | None
+    needed_range: tuple[int, int] | None
     status: str
 
 
@@ -139,7 +143,12 @@ def plan_images(
     plan = plan_clusters(alpha(counts), target_width, settings.bootstrap, settings.seed)
     measured = plan.status == "ok"
     asked = data.assigned.sum(1)
-    needed = -(-plan.n_needed * result.n_images // max(plan.n_clusters, 1))
+
+    def with_empty(number: int) -> int:
+        return -(-number * result.n_images // max(plan.n_clusters, 1))
+
+    needed = with_empty(plan.n_needed)
+    low, high = map(with_empty, plan.needed_range)
     return ImagePlan(
         alpha=None if isnan(plan.value) else plan.value,
         width=None if isnan(plan.width) else plan.width,
@@ -148,5 +157,6 @@ def plan_images(
         n_annotators=int(np.bincount(asked[asked >= 2], minlength=3).argmax()),
         n_needed=needed if measured else None,
         n_more=max(0, needed - result.n_images) if measured else None,
+        needed_range=(low, high) if measured else None,
         status=_FEW_IMAGES if plan.status == TOO_FEW else plan.status,
     )

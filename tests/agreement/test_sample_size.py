@@ -50,6 +50,23 @@ def test_as_many_as_planned_give_the_width():
     )
 
 
+@pytest.mark.parametrize("n_units", [20, 60, 150])
+def test_the_range_holds_what_is_needed_in_most_samples(n_units):
+    """Compare with what the standard error in large samples of the population asks for."""
+    errors = [estimator(4000, seed=1000 + seed).standard_error for seed in range(5)]
+    needed = 4000 * (2 * 1.96 * np.mean(errors) / 0.05) ** 2
+    ranges = [plan_clusters(estimator(n_units, seed), 0.05, 200).needed_range for seed in range(60)]
+    assert np.mean([low <= needed <= high for low, high in ranges]) >= 0.9
+    assert np.median([high / low for low, high in ranges]) < 3
+
+
+def test_half_of_the_samples_of_the_planned_size_miss_the_target():
+    errors = [estimator(4000, seed=1000 + seed).standard_error for seed in range(5)]
+    needed = round(4000 * (2 * 1.96 * np.mean(errors) / 0.1) ** 2)
+    widths = [plan_clusters(estimator(needed, seed), 0.1).width for seed in range(60)]
+    assert 0.3 < np.mean([width > 0.1 for width in widths]) < 0.7
+
+
 def test_nothing_to_plan_by():
     plan = plan_clusters(undefined("undefined: no ratings"), 0.1)
     assert (plan.status, plan.n_needed) == ("undefined: no ratings", 0)

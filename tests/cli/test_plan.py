@@ -1,6 +1,7 @@
 """`bboxqa plan` as a user meets it."""
 
 import json
+import re
 
 import numpy as np
 import pytest
@@ -35,14 +36,23 @@ def file(tmp_path):
     return write(tmp_path / "export.json", document(annotations, images, categories))
 
 
+def as_number(text):
+    return int(text.replace(",", ""))
+
+
 def test_says_how_many_more(file):
     found = run("plan", file, "--target-width", 0.1)
     assert found.returncode == 0
-    first, second, third = found.output.splitlines()
+    first, second, third, fourth, fifth = found.output.splitlines()
     assert first.startswith("40 images annotated by two or more: alpha ")
     assert second == "target: 0.1 wide"
     assert third.startswith("annotate ")
     assert third.endswith(" in all), if they are like these")
+    needed = re.search(r"\(([\d,]+) in all\)", third)[1]
+    low, high = re.match(r"95 % range: ([\d,]+) to ([\d,]+) in all; ", fourth).groups()
+    assert as_number(low) < as_number(needed) < as_number(high)
+    assert fourth.endswith(f"; half of the samples of {needed} miss the target")
+    assert fifth == "note: with 40 images the width itself is uncertain"
 
 
 def test_empty_images_come_on_top(file):
@@ -54,7 +64,7 @@ def test_empty_images_come_on_top(file):
 
 
 def test_says_that_it_is_reached(file):
-    assert run("plan", file, "--target-width", 1.9).output.splitlines()[-1].startswith("reached; ")
+    assert run("plan", file, "--target-width", 1.9).output.splitlines()[2].startswith("reached; ")
 
 
 def test_nothing_to_plan_by(tmp_path):
@@ -106,7 +116,7 @@ def test_no_plan_without_an_interval(file):
     assert str(error.value) == "bootstrap is 0; expected 40 or more: a plan needs an interval"
 
 
-@pytest.mark.parametrize("n_images", [19, 20])
+@pytest.mark.parametrize("n_images", [49, 50])
 def test_few_images_are_said_to_be_few(tmp_path, n_images):
     rng = np.random.default_rng(1)
     images = [image(number, rater_list=["a", "b", "c"]) for number in range(1, n_images + 1)]
@@ -120,8 +130,8 @@ def test_few_images_are_said_to_be_few(tmp_path, n_images):
     path = write(tmp_path / "few.json", document(annotations, images, categories))
     lines = run("plan", path, "--target-width", 0.1).output.splitlines()
     assert " by 3 annotators, as now (" in lines[2]
-    said = ["note: with 19 images the width itself is uncertain"] if n_images == 19 else []
-    assert lines[3:] == said
+    said = ["note: with 49 images the width itself is uncertain"] if n_images == 49 else []
+    assert lines[4:] == said
     values = json.loads(run("plan", path, "--target-width", 0.1, "--format", "json").output)
     assert values["n_annotators"] == 3
 

@@ -1,7 +1,7 @@
 """How many more clusters are needed for an interval of a given width."""
 
 from dataclasses import dataclass
-from math import ceil, nan
+from math import ceil, exp, floor, hypot, nan, sqrt
 
 import numpy as np
 
@@ -10,6 +10,13 @@ from bboxqa.agreement.uncertainty.resampling import percentile_interval, replica
 from bboxqa.core.errors import ConfigError
 
 TOO_FEW = "too few clusters for an interval"
+
+# The 97.5 % quantile of the normal distribution.
+_NORMAL = 1.96
+# The relative error of the squared width between two quantiles of as many draws is this, divided by
+# the root of their number: of each of them sqrt(0.025 * 0.975) / density (David and Nagaraja 2003).
+_OF_DRAWS = 1.93
+_CHUNK = 1 << 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +36,8 @@ class Plan:
         How many clusters give that width; 0 where this is unknown.
     n_more : int
         How many more than at present.
+    needed_range : tuple of int
+        The 95 % range of `n_needed`, since the spread of few clusters is uncertain itself.
     status : str
         "ok", or why nothing can be planned.
     """
@@ -39,6 +48,7 @@ class Plan:
     target_width: float
     n_needed: int
     n_more: int
+    needed_range: tuple[int, int]
     status: str
 
 
@@ -57,7 +67,7 @@ def plan_clusters(
 
     def nothing(status: str, width: float = nan) -> Plan:
         value = estimator.value
-        return Plan(value, n_clusters, width, target_width, 0, 0, status)
+        return Plan(value, n_clusters, width, target_width, 0, 0, (0, 0), status)
 
     if np.isnan(estimator.value):
         return nothing(estimator.status)
@@ -73,4 +83,27 @@ def plan_clusters(
     # The factor keeps rounding from adding a cluster where the target is met exactly.
     needed = max(2, ceil(n_clusters * (width / target_width) ** 2 * (1 - ROUNDING)))
     more = max(0, needed - n_clusters)
-    return Plan(estimator.value, n_clusters, width, target_width, needed, more, OK)
+    error = hypot(_error_of_spread(estimator), _OF_DRAWS / sqrt(replicates))
+    factor = exp(_NORMAL * error)
+    between = max(2, floor(needed / factor)), ceil(needed * factor)
+    return Plan(estimator.value, n_clusters, width, target_width, needed, more, between, OK)
+
+
+def _error_of_spread(estimator: Estimator) -> float:
+    """Return the relative standard error of the variance of a coefficient.
+
+    The variance is a mean over clusters: of the squared change of the coefficient when the cluster
+    is left out (the jackknife: Efron and Tibshirani 1993, ch. 11). So its error is that of a mean.
+    """
+    without = estimator.without
+    if without is None:
+        sums = estimator.drawn_sums()
+        total = np.asarray(sums.sum(axis=1)).reshape(-1, 1)
+        parts = (sums[:, at : at + _CHUNK] for at in range(0, sums.shape[1], _CHUNK))
+        dense = (part.toarray() if hasattr(part, "toarray") else part for part in parts)
+        without = np.concatenate([estimator.evaluate(total - part) for part in dense])
+    known = without[~np.isnan(without)]
+    squares = (known - known.mean()) ** 2 if len(known) else np.zeros(1)
+    if not squares.any():
+        return 0.0
+    return float(squares.std() / squares.mean() / np.sqrt(len(squares)))
