@@ -38,7 +38,7 @@ def test_a_defect_is_one_cause(name):
     found = report(document)
     assert set(found.counts) == {defect.code}
     assert all(defect.words in finding.message for finding in found.findings)
-    assert sum(finding.count for finding in found.findings) == n_records
+    assert n_records in (None, sum(finding.count for finding in found.findings))
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import numpy as np
 from support.layouts import WRITTEN
 from support.masks import decode, encode
 from support.originals import run_lengths
+from support.record_defects import RECORD_DEFECTS
 
 __all__ = ["DEFECTS", "Defect"]
 
@@ -27,7 +28,7 @@ class Defect:
     original : str
         The name of a sound export; see `originals.ORIGINALS`.
     change : callable
-        Puts the defect into a document, and returns how many records have it.
+        Puts the defect into a document, and returns how many records have it; None for unknown.
     code : str
         The rule that has to find it.
     words : str
@@ -35,7 +36,7 @@ class Defect:
     """
 
     original: str
-    change: Callable[[Document], int]
+    change: Callable[[Document], int | None]
     code: str
     words: str
 
@@ -268,4 +269,5 @@ def _masks():
 
 
 DEFECTS = dict([*_layouts(), *_masks()])
+DEFECTS |= {name: Defect(*parts) for name, parts in RECORD_DEFECTS.items()}
 """Words for a defect to the defect."""
