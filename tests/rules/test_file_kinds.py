@@ -71,6 +71,7 @@ def results(*changes, n=6, **more):
     return json.dumps(records)
 
 
+RECORDS = json.loads(results())
 LABELS = [{"id": n, "image_id": n, "category_id": 1} for n in (1, 2, 3)]
 PANOPTIC_RESULTS = json.dumps({"annotations": json.loads(panoptic_example())["annotations"]})
 CAPTION_RESULTS = json.dumps([{"image_id": 1, "caption": "a cat"}])
@@ -179,6 +180,13 @@ def test_most_results_with_one_defect_are_one_finding():
     [found] = findings(results(n=30, score=90))
     assert (found.code, found.pointer, found.count) == ("E002", "", 30)
     assert found.examples == ("/0/score", "/1/score", "/2/score")
+
+
+def test_scores_that_most_results_lack_are_one_finding():
+    records = [{key: v for key, v in each.items() if key != "score"} for each in RECORDS]
+    [found] = findings(json.dumps([*records, RECORDS[0]]))
+    assert (found.code, found.count) == ("E001", 6)
+    assert found.message.startswith("score is missing in 6 of 7 annotations")
 
 
 def test_a_result_is_known_again_at_another_place():

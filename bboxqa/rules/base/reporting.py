@@ -157,7 +157,7 @@ def _what(record: Mapping[str, Any], key: str) -> str:
 
 
 def _all_missing(document: Document, name: str, key: str, rows: IndexArray) -> bool:
-    if name == "annotations":
+    if name == "annotations" and key in document.annotations.kind:
         return bool((document.annotations.kind[key][rows] == Kind.MISSING).all())
     return all(key not in _record(document, name, row) for row in rows.tolist())
 
