@@ -22,17 +22,14 @@ def example(name: str, out: Path | None, force: bool) -> int:
 
     From boxes to alpha, every number is computed and compared with its expected value.
     """
-    from bboxqa.examples.write_example import EXAMPLES, is_written, write_example
-    from bboxqa.report.result_files import check_folder
+    from bboxqa.examples.write_example import EXAMPLES, write_example
 
     folder = out or Path(f"bboxqa-example-{name}")
     walk = EXAMPLES[name]()
-    if not force and is_written(name, folder):
-        click.echo(walk.text())
-        click.echo(f"Already there: {folder}")
-        return 0 if walk.agrees else 1
-    check_folder(folder, force=force)
     click.echo(walk.text())
-    for path in write_example(name, folder):
+    written = write_example(name, folder, force=force)
+    for path in written:
         click.echo(f"Written: {path}")
+    if not written:
+        click.echo(f"Already there: {folder}")
     return 0 if walk.agrees else 1

@@ -29,27 +29,37 @@ _PICTURES = {
 }
 
 
-def write_example(name: str, folder: Path) -> list[Path]:
-    """Write an example: its annotations where it has any, its pictures, and its walk-through."""
+def write_example(name: str, folder: Path, *, force: bool = False) -> list[Path]:
+    """Write an example: its annotations where it has any, its pictures, and its walk-through.
+
+    Returns what was written: not the files that are there already.
+
+    Raises
+    ------
+    OutputError
+        If a file of that name has another content, unless `force`.
+    """
     if name not in EXAMPLES:
         raise ValueError(f"no example is called {name!r}; choose one of {', '.join(EXAMPLES)}")
     contents = _contents(name)
+    files = {file: folder / file for file in contents}
+    new = [file for file, path in files.items() if not _holds(path, contents[file])]
+    for file in new:
+        if files[file].exists() and not force:
+            raise OutputError(
+                f"{files[file]}: is another file; name another folder with --out, or add --force"
+            )
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise OutputError(f"{folder}: cannot be made: {error.strerror or error}") from None
-    for file_name, content in contents.items():
-        write_atomically(folder / file_name, content)
-    return [folder / file_name for file_name in contents]
+    for file in new:
+        write_atomically(files[file], contents[file])
+    return [files[file] for file in new]
 
 
-def is_written(name: str, folder: Path) -> bool:
-    """Return whether a folder holds all files of an example, unchanged."""
-    contents = _contents(name).items()
-    return all(
-        (folder / file).is_file() and (folder / file).read_bytes() == content
-        for file, content in contents
-    )
+def _holds(path: Path, content: bytes) -> bool:
+    return path.is_file() and path.read_bytes() == content
 
 
 def _contents(name: str) -> dict[str, bytes]:

@@ -24,7 +24,22 @@ def test_an_example_is_walked_through_and_written(name, tmp_path):
     (folder / f"{name}.txt").write_text("mine")
     third = run("example", name, cwd=tmp_path)
     assert third.returncode == 2
-    assert "is not empty; name another folder, or add --force" in third.stderr
+    assert third.stderr == (
+        f"Error: {folder.name}/{name}.txt: is another file; name another folder with --out, or "
+        "add --force\n"
+    )
+    assert third.stdout == "".join(f"{line}\n" for line in shown)
+    assert run("example", name, "--force", cwd=tmp_path).returncode == 0
+    assert (folder / f"{name}.txt").read_text() in done.stdout + "\n"
+
+
+def test_files_that_are_not_of_the_example_stay(tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    assert run("example", "fruits", "--out", tmp_path).returncode == 0
+    (tmp_path / "fruits.json").unlink()
+    again = run("example", "fruits", "--out", tmp_path)
+    assert again.stdout.splitlines()[-1] == f"Written: {tmp_path / 'fruits.json'}"
+    assert (tmp_path / "notes.txt").read_text() == "mine"
 
 
 def test_help_names_all_examples():

@@ -191,8 +191,8 @@ class TestWriteExample:
     )
     def test_the_files_are_there_and_nothing_else(self, name, files, tmp_path):
         folder = tmp_path / "für Ann" / name
-        for _ in range(2):
-            assert write_example(name, folder) == [folder / file for file in files]
+        for new in (files, []):
+            assert write_example(name, folder) == [folder / file for file in new]
             assert names_in(folder) == sorted(files)
         assert (folder / f"{name}.txt").read_text("utf-8") == EXAMPLES[name]().text()
         for picture in folder.glob("*.png"):
