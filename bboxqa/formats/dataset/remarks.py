@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, IndexArray
+from bboxqa.core.arrays import BoolArray, IndexArray, compact
 from bboxqa.core.text import count, one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.dataset.attribution import Attribution
@@ -36,7 +36,7 @@ def _users(data: Dataset) -> dict[str, set[int]]:
     """Return the annotators who used each category, by its name."""
     n_annotators = len(data.annotator_names)
     pairs = data.annotations.category.astype(np.int64) * n_annotators + data.annotations.annotator
-    used = np.unique(pairs).tolist()
+    used = compact(pairs, len(data.category_names) * n_annotators)[0].tolist()
     users: dict[str, set[int]] = {}
     for category, annotator in (divmod(pair, n_annotators) for pair in used):
         users.setdefault(data.category_names[category], set()).add(annotator)
