@@ -328,7 +328,7 @@ def test_with_images(tmp_path):
     folder = tmp_path / "images"
     folder.mkdir()
     for number in range(7):
-        Image.new("RGB", (640, 480), (number, 9, 9)).save(folder / f"photo_{number:03}.jpg")
+        Image.new("RGB", (640, 480), (30 * number, 9, 9)).save(folder / f"photo_{number:03}.jpg")
     (tmp_path / "a.json").write_bytes(CLEAN)
     result = run("validate", tmp_path / "a.json", "--images", folder, "--output-format", "json")
     findings = json.loads(result.stdout)["findings"]
