@@ -10,7 +10,7 @@ from support.layouts import WRITTEN
 from support.one_defect import DEFECTS, EVERY, FOURTH, of_some, written
 from support.originals import ORIGINALS
 from support.reference import data_file
-from support.validation import document_of
+from support.validation import document_of, report_of
 
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.runner import apply
@@ -145,3 +145,34 @@ def rows_of_fixable_findings(document):
             edited = [edit.pointer.split("/") for edit in hits.describe(place).edits]
             result.update(int(parts[2]) for parts in edited if parts[1] == "annotations")
     return result
+
+
+def doubled_outline(annotation, _image):
+    rings = annotation["segmentation"]
+    annotation["segmentation"] = [[2 * number for number in ring] for ring in rings]
+
+
+def swapped_outline(annotation, _image):
+    for ring in annotation["segmentation"]:
+        ring[::2], ring[1::2] = ring[1::2], ring[::2]
+
+
+def normalised_outline(annotation, image):
+    bbox = annotation["bbox"]
+    normalised(annotation, image)
+    annotation["bbox"] = bbox
+
+
+@pytest.mark.parametrize("step", [EVERY, FOURTH])
+@pytest.mark.parametrize("change", [doubled_outline, swapped_outline, normalised_outline])
+def test_boxes_are_not_fitted_to_outlines_that_leave_the_image(change, step):
+    document = ORIGINALS["polygons"]()
+    of_some(change, step)(document)
+    (found,) = [
+        finding for finding in report_of(json.dumps(document)).findings
+        if finding.code in ("B005", "B013")
+    ]  # fmt: skip
+    assert ", unless their outlines are wrong: " in found.message
+    boxes = [annotation["bbox"] for annotation in document["annotations"]]
+    mended = fixed(document, unsafe=True)["annotations"]
+    assert [annotation["bbox"] for annotation in mended] == boxes

@@ -42,7 +42,7 @@ def _layout(code: str) -> Check:
             diagnosis.rows,
             "bbox",
             expected=EXPECTED_LAYOUT,
-            edits=LazyEdits(edits) if diagnosis.is_certain else (),
+            edits=() if diagnosis.doubt else LazyEdits(edits),
         )
         yield from described_hits([found])
 
@@ -207,7 +207,8 @@ RULES = (
             number, boxes are the bounds of their outlines, have the areas that the file gives, or
             lie inside and fill images that they would otherwise extend beyond. Where neither
             outlines nor areas show it, only boxes of twice the size are found. Look at an image.
-            The unsafe fix scales the boxes.""",
+            The unsafe fix scales the boxes, unless the outlines are the ones that leave their
+            images.""",
         bad={"annotations": [
             {"bbox": [20 * n, 10, 24, 40], "segmentation": _ring(10 * n, 5, 12, 20), "area": 240}
             for n in range(5)

@@ -57,8 +57,8 @@ class Diagnosis:
         The annotations of the images whose boxes are in this layout.
     where : str
         These images in words; "" for all.
-    is_certain : bool
-        False where x and y may be swapped.
+    doubt : str
+        What else may be the cause, as the message adds it; "" where this is certain.
     """
 
     layout: Layout
@@ -67,7 +67,7 @@ class Diagnosis:
     evidence: str
     concerned: BoolArray
     where: str = ""
-    is_certain: bool = True
+    doubt: str = ""
 
     @property
     def code(self) -> str:
@@ -83,9 +83,8 @@ class Diagnosis:
     def message(self) -> str:
         """What was found and what was expected, in one line."""
         where = f" {self.where}" if self.where else ""
-        order = "" if self.is_certain else ", or with y before x"
         return (
-            f"boxes{where} look like {self.layout}{order}: {self.evidence}; "
+            f"boxes{where} look like {self.layout}{self.doubt}: {self.evidence}; "
             f"expected {EXPECTED_LAYOUT}"
         )
 
@@ -154,8 +153,17 @@ def _diagnosis(
     read = layout.sound(boxes.bbox, boxes.size)
     valid = (row_min(read[:, 2:]) > 0) & np.isfinite(read.sum(axis=1))
     rows = np.flatnonzero(valid & concerned & ~evidence.sound)
+    doubt = "" if evidence.is_certain else ", or with y before x"
+    if _leave(read[rows], boxes.size[rows]) and not _leave(boxes.bbox[rows], boxes.size[rows]):
+        doubt = ", unless their outlines are wrong"
     text = evidence.text(concerned)
-    return Diagnosis(layout, rows, read[rows], text, concerned, where, evidence.is_certain)
+    return Diagnosis(layout, rows, read[rows], text, concerned, where, doubt)
+
+
+def _leave(bbox: FloatArray, size: FloatArray) -> bool:
+    """Return whether more than a few boxes leave their images, or are smaller than a pixel."""
+    wrong = ~inside(bbox, size) | (row_min(bbox[:, 2:]) < 1)
+    return bool(wrong.sum() > (1 - _NEARLY_ALL) * len(bbox))
 
 
 def _of_range(boxes: Boxes, unit: float) -> Iterator[Diagnosis]:
