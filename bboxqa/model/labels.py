@@ -127,8 +127,9 @@ def column_of(values: Any, name: str) -> LabelColumn:
 
     Examples
     --------
-    >>> column_of([3, None, 3], "value")
-    LabelColumn(codes=array([0, 1, 0]), labels=('3', None))
+    >>> column = column_of([3, None, 3], "value")
+    >>> column.codes, column.labels
+    (array([0, 1, 0]), ('3', None))
     """
     cells = values if isinstance(values, list | tuple) else np.asarray(values)
     if isinstance(cells, np.ndarray):
