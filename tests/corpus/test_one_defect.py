@@ -60,3 +60,18 @@ def test_a_defect_is_found_among_those_of_a_real_export(name, file, n_images):
     new = {code for code in after if after[code] > before.get(code, 0)}
     assert DEFECTS[name].code in new
     assert len(new) <= MOST_CODES
+
+
+@pytest.mark.parametrize("name", ["car\u200b", "c\u0430r"])
+def test_a_second_category_with_nearly_the_same_name_is_one_cause(name):
+    document = ORIGINALS["boxes"]()
+    document["categories"].append({"id": 4, "name": name, "supercategory": "street"})
+    for annotation in document["annotations"][::4]:
+        annotation["category_id"] = 4
+    assert set(report(document).counts) == {"C003"}
+
+
+def test_a_year_as_text_is_one_cause():
+    document = ORIGINALS["boxes"]()
+    document["info"]["year"] = "2026"
+    assert set(report(document).counts) == {"S013"}
