@@ -155,6 +155,29 @@ def test_what_the_reader_refuses_is_not_looked_at_by_rules(site, tmp_path):
     assert "annotation 3: bbox width is -2; expected 0 or more" in problem
 
 
+@pytest.mark.parametrize(
+    ("coordinates", "problem"),
+    [
+        ("nan,1,2,2", "annotation 3: bbox begins at nan, 1; expected at most 1e+09 px from 0"),
+        ("1,1,2,NaN", "annotation 3: bbox height is nan; expected 0 or more, and at most 1e+09 px"),
+    ],
+)
+def test_a_coordinate_that_is_not_a_number_is_refused(coordinates, problem, site, tmp_path):
+    add(site, "acme_not_numbers")
+    path = write(tmp_path / "boxes.csv", f"{TABLE}a.jpg,ann,cat,{coordinates}\n")
+    with pytest.raises(DatasetError) as caught:
+        bboxqa.read_coco(path)
+    assert caught.value.problems == (f"{path}: {problem}",)
+
+
+def test_an_outline_that_is_not_of_numbers_is_refused(site, tmp_path):
+    given = "segmentation=[[10.0, 10.0, 30.0, 10.0, 30.0, float(row['x'])]],"
+    add(site, "acme_outlines", FORMAT.replace("bbox=", f"{given} bbox="))
+    path = write(tmp_path / "boxes.csv", TABLE.replace("bob,cat,10", "bob,cat,nan"))
+    with pytest.raises(DatasetError, match="annotation 2: a polygon has a point that is NaN"):
+        bboxqa.read_coco(path, segmentation=True)
+
+
 def test_a_file_that_nobody_recognises_is_taken_for_coco(site, tmp_path):
     add(site, "acme_other")
     path = write(tmp_path / "other.txt", "a,b\n1,2\n")

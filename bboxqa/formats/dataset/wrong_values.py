@@ -43,9 +43,10 @@ def names_alike(files: Sequence[AnnotationFile]) -> Iterator[str]:
 
 
 def bad_boxes(ids: IndexArray, bbox: FloatArray) -> Iterator[str]:
-    """Yield problems of boxes with negative sides, or too far away to be exact."""
-    wrong: BoolArray = (bbox[:, 2:] < 0) | (np.abs(bbox[:, 2:]) > _MAX_COORDINATE)
-    far = (np.abs(bbox[:, :2]) > _MAX_COORDINATE).any(1)
+    """Yield problems of boxes with negative sides, NaN, or too far away to be exact."""
+    # What is not right, rather than what is wrong: no comparison with NaN holds.
+    wrong: BoolArray = ~((bbox[:, 2:] >= 0) & (bbox[:, 2:] <= _MAX_COORDINATE))
+    far = ~(np.abs(bbox[:, :2]) <= _MAX_COORDINATE).all(1)
     for row, side in np.argwhere(wrong).tolist():
         yield (
             f"annotation {ids[row]}: bbox {('width', 'height')[side]} is "
@@ -59,19 +60,19 @@ def bad_boxes(ids: IndexArray, bbox: FloatArray) -> Iterator[str]:
 
 
 def bad_outlines(ids: IndexArray, segmentation: Segmentations) -> Iterator[str]:
-    """Yield problems of outlines with points too far away to be exact."""
+    """Yield problems of outlines with points too far away to be exact, or NaN."""
     far = np.concatenate([np.zeros(0, np.int64), *_far(segmentation.xy)])
     ring = np.searchsorted(segmentation.ring_offsets, far, side="right") - 1
     owner = np.searchsorted(segmentation.part_stop, ring, side="right")
+    nowhere = set(owner[np.isnan(segmentation.xy[far]).any(1)].tolist())
     for row in np.unique(owner).tolist():
-        yield (
-            f"annotation {ids[row]}: a polygon has a point more than {_MAX_COORDINATE:g} px from 0"
-        )
+        point = "that is NaN" if row in nowhere else f"more than {_MAX_COORDINATE:g} px from 0"
+        yield f"annotation {ids[row]}: a polygon has a point {point}"
 
 
 def _far(xy: FloatArray) -> Iterator[IndexArray]:
     """Yield the rows of points that are too far away, in chunks to save memory."""
     for start in range(0, len(xy), _CHUNK):
         part = xy[start : start + _CHUNK]
-        yield start + np.flatnonzero((np.abs(part) > _MAX_COORDINATE).any(1))
+        yield start + np.flatnonzero(~(np.abs(part) <= _MAX_COORDINATE).all(1))
         release_pages(part)
