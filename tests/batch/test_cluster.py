@@ -291,7 +291,7 @@ def test_a_project_that_kills_its_workers_is_one_that_failed(address, root, loca
     (more / DEADLY / "export.json").write_text(json.dumps(coco(9, 3)), "utf-8")
     for name in ("boxes", "three"):
         (more / name).symlink_to(root / name)
-    result = run_batch(more, tmp_path / "out", SETTINGS, scheduler=address)
+    result = run_batch(more, tmp_path / "out", SETTINGS, scheduler=address, follow_links=True)
     rows = {row.project: row for row in result.rows}
     assert rows[DEADLY].status == "failed"
     assert "its workers died 2 times" in rows[DEADLY].message
