@@ -1,10 +1,13 @@
 """What holds for every rule: its own examples, and a clean file."""
 
 import json
+from importlib import import_module
+from pkgutil import walk_packages
 
 import pytest
 from support.validation import codes, findings, report_of
 
+import bboxqa.rules
 from bboxqa.model.findings import Severity
 from bboxqa.rules.registry import RULES
 
@@ -49,6 +52,13 @@ def test_rules_are_sorted_by_letter_and_number():
     letters = "FSIMBPRKCADQGE"
     assert "".join(dict.fromkeys(code[0] for code in RULES)) == letters
     assert list(RULES) == sorted(RULES, key=lambda code: (letters.index(code[0]), code))
+
+
+def test_every_module_with_rules_is_in_the_registry():
+    names = [each.name for each in walk_packages(bboxqa.rules.__path__, "bboxqa.rules.")]
+    found = [getattr(import_module(name), "RULES", None) for name in names]
+    rules = [rule for each in found if isinstance(each, tuple) for rule in each]
+    assert sorted(rule.code for rule in rules) == sorted(RULES)
 
 
 def test_a_clean_file_gives_nothing_above_info():
