@@ -24,8 +24,8 @@ def agree_settings_from(
     >>> agree_settings_from({"similarity": "poligon"})  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    bboxqa.core.errors.ConfigError: similarity is 'poligon'; expected one of bbox, giou, \
-...; did you mean 'polygon'?
+    bboxqa.core.errors.ConfigError: similarity is 'poligon'; expected one of ...; \
+did you mean 'polygon'?
     """
     settings = settings_from(values, where, names)
     shown = setting_names(where, names or {})

@@ -23,6 +23,8 @@ from support.reference import WORKED, data_file
 
 from bboxqa import BboxqaError, ConfigError, agree, read_coco
 from bboxqa.agreement.uncertainty.estimator import ALL_AGREE, NO_PAIR, NO_VARIATION, ONE_IMAGE
+from bboxqa.geometry.similarities import registry as similarities
+from bboxqa.matching import registry as matchers
 
 BOX = (10.0, 10.0, 20.0, 20.0)
 FIELDS = ("alpha", "status", "interval", "observed", "expected", "mean_image_alpha",
@@ -630,9 +632,9 @@ def test_progress():
     [
         ({"matchers": "greedy"}, "unknown setting 'matchers'; did you mean 'matcher'?"),
         ({"zzz": 1}, "unknown setting 'zzz'"),
-        ({"similarity": "iou"}, ("similarity is 'iou'; expected one of "
-         "bbox, giou, centroid, polygon, mask, pixel, raster")),
-        ({"matcher": "best"}, "expected one of hungarian, recursive, greedy"),
+        ({"similarity": "iou"},
+         f"similarity is 'iou'; expected one of {', '.join(similarities.names())}"),
+        ({"matcher": "best"}, f"expected one of {', '.join(matchers.names())}"),
         ({"missing": None}, "missing is None; expected one of category, ignore"),
         ({"empty_images": "keep"}, "expected one of agree, unit, skip"),
         ({"iou_threshold": "0.5"}, "iou_threshold is '0.5': "),

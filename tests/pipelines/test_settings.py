@@ -1,10 +1,20 @@
 """Settings of `agree` with the similarity and the matcher that they name."""
 
+import re
+from pathlib import Path
+
 import pytest
 
+import bboxqa
+from bboxqa.cli.agree import agree as agree_command
 from bboxqa.core.errors import ConfigError
+from bboxqa.geometry.similarities import registry as similarities
+from bboxqa.matching import registry as matchers
 from bboxqa.model.settings_files import bundled_configs
 from bboxqa.pipelines.settings import agree_settings_from, read_agree_settings
+
+SIMILARITIES = ", ".join(similarities.names())
+MATCHERS = ", ".join(matchers.names())
 
 
 @pytest.mark.parametrize("name", bundled_configs())
@@ -19,14 +29,11 @@ def test_bundled_files_name_what_there_is(name):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('similarity = "boxes"', "similarity is 'boxes'; expected one of bbox, giou, centroid"),
-        ('similarity = "poligon"', "pixel, raster; did you mean 'polygon'?"),
+        ('similarity = "boxes"', f"similarity is 'boxes'; expected one of {SIMILARITIES}"),
+        ('similarity = "poligon"', f"one of {SIMILARITIES}; did you mean 'polygon'?"),
         (
             'matcher = "hungaria"',
-            (
-                "matcher is 'hungaria'; expected one of hungarian, recursive, greedy; "
-                "did you mean 'hungarian'?"
-            ),
+            (f"matcher is 'hungaria'; expected one of {MATCHERS}; did you mean 'hungarian'?"),
         ),
         ("iou_threshold = 0.0", "iou_threshold is 0; expected more than 0 and at most 1 for"),
         ("iou_threshold = 1.5", "iou_threshold is 1.5; expected more than 0 and at most 1 for"),
@@ -44,6 +51,17 @@ def test_a_wrong_file_is_named_with_its_key(text, message, tmp_path):
 def test_an_option_is_named_as_it_is_typed():
     with pytest.raises(ConfigError, match=r"^--matcher is 'best'; expected one of hungarian"):
         agree_settings_from({"matcher": "best"}, names={"matcher": "--matcher"})
+
+
+@pytest.mark.parametrize("name", similarities.SIMILARITIES)
+def test_each_similarity_is_documented(name):
+    (option,) = (each for each in agree_command.params if each.name == "similarity")
+    page = Path(__file__).parents[2] / "docs" / "agreement.md"
+    assert re.search(rf"\b{name}\b", option.help)
+    assert f'"{name}"' in bboxqa.agree.__doc__
+    assert re.search(
+        rf"`(--similarity )?{name}`|^similarity {name}\b", page.read_text("utf-8"), re.MULTILINE
+    )
 
 
 def test_negative_thresholds_are_for_similarities_that_can_be_negative():
