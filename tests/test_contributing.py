@@ -29,7 +29,8 @@ def apply(diff, path):
             start += len(waiting) + 1
             waiting = []
         elif removed:
-            replace(lines, removed, shown, path)
+            assert lines.count(removed) == 1, f"{path.name} does not have once: {removed}"
+            lines[lines.index(removed)] = shown
             removed = ""
         elif start is None:
             waiting.append(shown)
@@ -51,28 +52,20 @@ def stable_part(line):
     return line.partition(" import ")[0] if line.startswith("from ") else line
 
 
-def replace(lines, old, new, path):
-    """Add what `new` has more than `old` to the end of the text that a line gives a name."""
-    end = '"' + old.rpartition('"')[2]
-    inserted = new.removesuffix(end).removeprefix(old.removesuffix(end))
-    name = old.split()[0]
-    (number,) = (place for place, line in enumerate(lines) if line.split()[:1] == [name])
-    assert lines[number].endswith(end), f"{path.name}: {name} does not end with {end}"
-    lines[number] = lines[number].removesuffix(end) + inserted + end
-
-
 def test_a_diff_can_be_applied_beside_other_additions(tmp_path):
     path = tmp_path / "registry.py"
-    path.write_text('from a import x, y, z\nLETTERS = "ABZ"\nPARTS = {\n  1: z,\n  2: x,\n}\n')
+    path.write_text('from a import x, y, z\nLETTERS = "AB"\nPARTS = {\n  1: z,\n  2: x,\n}\n')
     apply("+from a.b import w\n from a import x, y\n", path)
     apply('-LETTERS = "AB"\n+LETTERS = "ABC"\n', path)
     apply("   2: x,\n+  3: w,\n", path)
     assert path.read_text() == (
         "from a.b import w\nfrom a import x, y, z\n"
-        'LETTERS = "ABZC"\nPARTS = {\n  1: z,\n  2: x,\n  3: w,\n}\n'
+        'LETTERS = "ABC"\nPARTS = {\n  1: z,\n  2: x,\n  3: w,\n}\n'
     )
     with pytest.raises(AssertionError, match="does not have once"):
         apply("   7: x,\n+  3: w,\n", path)
+    with pytest.raises(AssertionError, match="does not have once"):
+        apply('-LETTERS = "AB"\n+LETTERS = "ABD"\n', path)
 
 
 @pytest.fixture(scope="module")
@@ -103,12 +96,12 @@ def install_package(folder):
         group: "\n".join(f"{name} = {place}" for name, place in entries.items())
         for group, entries in tomllib.loads(project)["project"]["entry-points"].items()
     }
-    licences = (folder / "bboxqa/rules/licences/image_licences.py").read_text("utf-8")
+    links = (folder / "bboxqa/rules/links/image_links.py").read_text("utf-8")
     overlap = (folder / "bboxqa/geometry/similarities/overlap.py").read_text("utf-8")
     table = (folder / "bboxqa/formats/box_table.py").read_text("utf-8")
     modules = {
         "bboxqa_yard/box_table": table.replace("width,height", "width,height,hour"),
-        "bboxqa_yard/licences": licences.replace("L001", "Y001"),
+        "bboxqa_yard/links": links.replace("L001", "Y001"),
         "bboxqa_yard/overlap": overlap,
     }
     install(folder, "bboxqa-yard", points, modules)
@@ -136,3 +129,20 @@ def test_recipes_return_what_is_shown(block, changed):
     program = "import doctest; print(doctest.testfile('block.txt', module_relative=False))"
     found = python(program, cwd=changed / "work", env={**os.environ, "PYTHONPATH": str(changed)})
     assert found.stdout.startswith("TestResults(failed=0, attempted="), found.stdout + found.stderr
+
+
+@pytest.mark.parametrize(
+    ("encoding", "code", "shown"),
+    [
+        ("utf-8-sig", 0, "2 images, 2 annotators, 4 annotations"),
+        ("latin-1", 2, "café.csv: line 2: is not utf-8"),
+    ],
+)
+def test_the_format_decodes_as_others_do(encoding, code, shown, changed):
+    path = changed / "work" / "café.csv"
+    path.write_text(dict(blocks(TEXT, "csv"))["boxes.csv"].replace(",cat,", ",é,"), encoding)
+    env = {**os.environ, "PYTHONPATH": str(changed)}
+    found = process("agree", path.name, cwd=path.parent, env=env)
+    assert found.returncode == code, found.stderr
+    assert shown in found.stdout + found.stderr
+    assert "internal error" not in found.stderr
