@@ -47,7 +47,7 @@ def test_what_is_found_is_told_with_its_place_and_the_next_step(export):
     assert "B001 error: box without area (1)" in result.stdout
     assert "annotation 8 (image 2): bbox width is 0; expected more than 0" in result.stdout
     assert f"{export}:1:" in result.stdout
-    assert f"Next: bboxqa validate {export} --fix" in result.stdout
+    assert f"Next: bboxqa validate {export} --unsafe-fixes --diff" in result.stdout
 
 
 def test_the_text_is_as_long_as_wanted(export):

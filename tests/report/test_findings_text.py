@@ -75,11 +75,25 @@ def test_the_end_counts_and_says_how_to_go_on():
     assert lines[-3:] == [
         "1 error, 1 warning, 1 info",
         "[*] 1 fixable with --fix, [?] 1 fixable with --fix --unsafe-fixes",
-        "Next: bboxqa validate export.json --fix",
+        "Next: bboxqa validate export.json --unsafe-fixes --diff",
     ]
 
 
-def test_without_safe_fixes_the_next_command_shows_the_others():
+def test_the_next_command_serves_the_worst_rather_than_what_has_a_safe_fix():
+    safe = finding("D001", row=1, fix="safe")
+    assert lines_of(finding(), safe)[-1] == "Next: bboxqa explain B001"
+    assert lines_of(finding("B004"), safe)[-1] == "Next: bboxqa validate export.json --fix"
+    mild = finding(row=2, severity=Severity.INFO, fix="safe")
+    assert lines_of(finding(), mild)[-1] == "Next: bboxqa explain B001"
+
+
+def test_of_equal_severity_what_concerns_the_whole_file_comes_first():
+    lines = lines_of(finding("C002"), finding("D001", row=1, ids={}, count=77), finding("B001"))
+    codes = [line[:4] for line in lines if re.match(r"[A-Z]\d{3} ", line)]
+    assert codes == ["B001", "D001", "C002"]
+
+
+def test_unsafe_fixes_are_shown_first():
     lines = lines_of(finding(fix="unsafe", file="my file.json"))
     assert lines[-1] == "Next: bboxqa validate 'my file.json' --unsafe-fixes --diff"
 

@@ -57,7 +57,7 @@ def text_lines(
         Whether to write everything that is listed, rather than what fits on a screen.
     """
     paint, found = _Painter(colour=colour), groups(report)
-    end = [*summary_lines(report, paint), *_fixable(report), *_next(report, found, options)]
+    end = [*summary_lines(report, paint), *_fixable(report), *_next(found, options)]
     if verbose:
         yield from (_file(file, paint) for file in report.files)
         yield from _habits(report, paint)
@@ -234,17 +234,15 @@ def _with_fix(report: FoundReport, fix: str) -> list[Finding]:
     return [finding for finding in report.findings if finding.fix == fix]
 
 
-def _next(report: FoundReport, found: Sequence[Group], options: str) -> Iterator[str]:
-    """Yield the command that is most useful now."""
-    safe, unsafe = _with_fix(report, "safe"), _with_fix(report, "unsafe")
+def _next(found: Sequence[Group], options: str) -> Iterator[str]:
+    """Yield the command for the rule that is listed first: a milder one may wait."""
     if not found:
         return
-    if safe:
-        yield f"Next: bboxqa validate {_names(safe)}{options} --fix"
-    elif unsafe:
-        yield f"Next: bboxqa validate {_names(unsafe)}{options} --unsafe-fixes --diff"
-    else:
-        yield f"Next: bboxqa explain {found[0].rule.code}"
+    for fix, how in (("safe", "--fix"), ("unsafe", "--unsafe-fixes --diff")):
+        if fixable := [each for each in found[0].worst if each.fix == fix]:
+            yield f"Next: bboxqa validate {_names(fixable)}{options} {how}"
+            return
+    yield f"Next: bboxqa explain {found[0].rule.code}"
 
 
 def _names(findings: Sequence[Finding]) -> str:

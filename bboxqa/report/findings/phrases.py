@@ -83,9 +83,14 @@ class Group:
     total: int
     listed: tuple[Finding, ...]
 
+    @property
+    def worst(self) -> list[Finding]:
+        """The listed findings of the severity of the group."""
+        return [finding for finding in self.listed if finding.severity is self.severity]
+
 
 def groups(report: FoundReport) -> list[Group]:
-    """Return what each rule found, the worst first."""
+    """Return what each rule found, the worst first; of equal ones, what concerns whole files."""
     listed: dict[str, list[Finding]] = {code: [] for code, n in report.counts.items() if n}
     for finding in report.findings:
         listed.setdefault(finding.code, []).append(finding)
@@ -95,7 +100,9 @@ def groups(report: FoundReport) -> list[Group]:
         worst = max((each.severity for each in found), key=lambda s: s.rank, default=rule.severity)
         total = max(report.counts.get(code, 0), len(found))
         result.append(Group(rule, worst, total, tuple(found)))
-    return sorted(result, key=lambda group: (-group.severity.rank, group.rule.code))
+    return sorted(
+        result, key=lambda g: (-g.severity.rank, all(each.ids for each in g.worst), g.rule.code)
+    )
 
 
 def missing(report: FoundReport) -> int:
