@@ -217,6 +217,19 @@ def test_an_area_without_an_outline_is_that_of_the_box():
     assert "B011" not in codes(boxes([10, 10, 20, 30], area=629))
 
 
+@pytest.mark.parametrize(
+    ("box", "area"),
+    [
+        ([10, 20, 40, 70], 1500),  # x1, y1, x2, y2
+        ([10, 40, 20, 70], 1500),  # x1, x2, y1, y2
+        ([70, 20, 40, 30], 200),  # extends beyond the image
+    ],
+)
+def test_an_area_is_not_replaced_by_that_of_a_doubtful_box(box, area):
+    (found,) = findings(boxes(box, area=area), code="B011")
+    assert not found.edits
+
+
 def test_areas_of_outlines_that_were_left_out_are_no_alarm():
     assert "B011" not in codes(boxes(*PLAIN, area=70))
     assert len(findings(boxes(*PLAIN, area=7000), code="B011")) == 5

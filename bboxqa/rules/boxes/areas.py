@@ -19,13 +19,15 @@ from bboxqa.rules.facts.box_layout import (
     in_other_layout,
 )
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.image_bounds import rounded_number
+from bboxqa.rules.facts.image_bounds import overshoot, rounded_number
 from bboxqa.rules.facts.ring_measures import ring_lengths
 from bboxqa.rules.facts.ring_shapes import RingState, ring_states
 from bboxqa.rules.facts.visible_areas import visible_ring_areas
 
 # Fewer cases than this are not taken for a habit of a program.
 _ENOUGH = 5
+# In pixels: a box that extends less beyond its image is rounded.
+_ROUNDING = 1e-3
 
 
 def _areas(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
@@ -200,7 +202,19 @@ def _of_boxes(
 def _area_edits(document: Document, row: int, area: float, *, of_outline: bool) -> tuple[Edit, ...]:
     if document.once(in_doubtful_pixels if of_outline else doubtful_boxes)[row]:
         return ()
+    if not of_outline and _is_box_in_doubt(document, row):
+        return ()
     return (Edit(pointer_to("annotations", row, "area"), "replace", rounded_number(area)),)
+
+
+def _is_box_in_doubt(document: Document, row: int) -> bool:
+    """Return whether a box extends beyond its image, or has the written area if read as corners."""
+    bbox, size = document.annotations.bbox[[row]], document.size[[row]]
+    first, second = bbox[0, [0, 0, 0]], bbox[0, [2, 1, 3]]
+    third, fourth = bbox[0, [1, 2, 1]], bbox[0, [3, 3, 2]]
+    as_corners = np.abs(first - second) * np.abs(third - fourth)
+    fits = (as_corners > 1) & _is_box(document.annotations.area[[row]], as_corners)
+    return bool(np.any(overshoot(bbox, size) > _ROUNDING) or fits.any())
 
 
 RULES = (
@@ -216,7 +230,7 @@ RULES = (
             image, the part inside counts, as in pycocotools. Some exporters write width times
             height although there are polygons; that is one finding. The fix recomputes the
             area, unless the boxes or the size of the image are in doubt (B003 to B007, B012,
-            B013).""",
+            B013), or the area is that of the box read as two corners.""",
         bad={"annotations": [
             {"segmentation": [[10, 10, 30, 10, 10, 40]], "area": 600},
         ]},
