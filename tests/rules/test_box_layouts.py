@@ -65,6 +65,32 @@ def test_areas_tell_layouts_where_there_are_no_outlines(layout, part):
     assert np.allclose(boxes_after(content), truth, atol=0.2)
 
 
+CORNERS = sorted(layout for layout in WRITTEN if "x2" in layout and " in " not in layout)
+# The third image has six boxes, and the first has four.
+SIX, FOUR = slice(2, 3), slice(0, 1)
+
+
+@pytest.mark.parametrize("outlines", [True, False])
+@pytest.mark.parametrize("layout", CORNERS)
+def test_corners_in_a_single_image_are_found(layout, outlines):
+    content, truth = document(WRITTEN[layout][1], outlines=outlines, part=SIX)
+    found, others = the_layout(content)
+    assert found.message.startswith(f"boxes in 1 of 60 images look like {layout}: ")
+    assert SYMPTOMS.isdisjoint(others)
+    assert np.allclose(boxes_after(content), truth, atol=0.2)
+
+
+@pytest.mark.parametrize("outlines", [True, False])
+def test_corners_in_a_single_image_are_found_only_in_five_boxes_that_all_fit(outlines):
+    write = WRITTEN["x1, y1, x2, y2"][1]
+    few, _ = document(write, outlines=outlines, part=FOUR)
+    assert "B005" not in report_of(few).counts
+    content = json.loads(document(write, outlines=outlines, part=SIX)[0])
+    box = next(each["bbox"] for each in content["annotations"] if each["image_id"] == 3)
+    box[2] -= 9
+    assert "B005" not in report_of(json.dumps(content)).counts
+
+
 @pytest.mark.parametrize("layout", sorted(WRITTEN.keys() - NEED_OUTLINES - NEED_AREAS))
 def test_images_tell_layouts_where_areas_follow_the_boxes(layout):
     code, write = WRITTEN[layout]

@@ -116,8 +116,8 @@ RULES = (
         explanation="""COCO's boxes are x, y, width, height. These look like two corners, as in
             Pascal VOC and torchvision: read this way, they are the bounds of their outlines, or lie
             inside images that they would otherwise extend beyond. At least five boxes must support
-            this, or all boxes of a smaller file. The unsafe fix converts all of them to x, y,
-            width, height.""",
+            this, or all boxes of a smaller file; of a single image, all boxes, by their areas or
+            outlines. The unsafe fix converts all of them to x, y, width, height.""",
         bad={"annotations": [
             _box(60, 50, 80, 60), _box(50, 60, 70, 70), _box(70, 30, 90, 40), _box(20, 60, 40, 70),
             _box(75, 65, 95, 75),

@@ -280,7 +280,7 @@ def in_doubtful_pixels(document: Document) -> BoolArray:
     bbox, size = document.annotations.bbox, document.size
     diagnosis, other = document.once(diagnose), document.once(in_other_layout)
     doubtful: BoolArray = np.append(document.once(swapped_images), False)[image]
-    if diagnosis is not None and (diagnosis.layout.unit or diagnosis.layout.scale != (1, 1)):
+    if diagnosis is not None and diagnosis.layout.is_scaled:
         doubtful |= other
     sized = document.once(sized_boxes) & ~other
     outside = sized & ~rows_where(len(bbox), lambda rows: inside(bbox[rows], size[rows]))

@@ -63,6 +63,16 @@ class Layout:
         unit = _UNITS[self.unit]
         return unit if self.numbers is Numbers.SIDES else f"{names} in {unit}"
 
+    @property
+    def is_scaled(self) -> bool:
+        """Whether the numbers are not pixels of the image."""
+        return bool(self.unit) or self.scale != (1, 1)
+
+    @property
+    def is_of_corners(self) -> bool:
+        """Whether the numbers are two corners in pixels."""
+        return self.numbers is Numbers.CORNERS and not self.is_scaled
+
     def read(self, bbox: FloatArray, size: FloatArray) -> FloatArray:
         """Return boxes of this layout as x, y, width, height in pixels.
 

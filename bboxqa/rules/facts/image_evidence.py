@@ -76,7 +76,7 @@ def _is_possible(boxes: Boxes, layout: Layout, sized: BoolArray, wrong: BoolArra
     n_empty = int((~good & (row_min(bbox[:, 2:]) == 0)).sum())
     n_wrong, total = len(good) - n_empty, int(sized.sum()) - n_empty
     explains_all = n_wrong > _least(layout) * total and good.sum() >= NEARLY_ALL * n_wrong
-    is_open = layout == _CENTRE or _may_be_part(layout)
+    is_open = layout == _CENTRE or layout.is_of_corners
     return bool(explains_all or (is_open and good.sum() >= _OF_PART))
 
 
@@ -84,15 +84,6 @@ def _least(layout: Layout) -> float:
     """Return the share of boxes that have to be wrong as they are."""
     # Few boxes leave their images where they start in their centre, or height stands before width.
     return _MANY if layout.unit or layout in (_CENTRE, _TURNED) else MOST
-
-
-def _shrinks(layout: Layout) -> bool:
-    return bool(layout.unit) or layout.scale != (1, 1)
-
-
-def _may_be_part(layout: Layout) -> bool:
-    """Return whether images can show a layout of some of them."""
-    return layout.numbers is Numbers.CORNERS and not _shrinks(layout)
 
 
 def _of_image(boxes: Boxes, layout: Layout, sized: BoolArray, wrong: BoolArray) -> Evidence:
@@ -112,7 +103,7 @@ def _of_image(boxes: Boxes, layout: Layout, sized: BoolArray, wrong: BoolArray) 
     if layout == _CENTRE and not against.any():
         proof = proof or _leave_two_edges(bbox[wrong], size[wrong], total)
     proof = proof and (
-        not _shrinks(layout) or _fill(layout.read(bbox[good], size[good]), size[good])
+        not layout.is_scaled or _fill(layout.read(bbox[good], size[good]), size[good])
     )
 
     def text(concerned: BoolArray) -> str:
@@ -124,7 +115,7 @@ def _of_image(boxes: Boxes, layout: Layout, sized: BoolArray, wrong: BoolArray) 
         )
 
     none = np.zeros(len(bbox), np.bool_)
-    may_be_part = _may_be_part(layout) and _leave_far(bbox[speaks], size[speaks])
+    may_be_part = layout.is_of_corners and _leave_far(bbox[speaks], size[speaks])
     return Evidence(
         layout, speaks, against, sized, none, proof, text, n_wrong - n_speaks,
         least=_OF_PART, may_be_part=may_be_part, fills_gaps=True,

@@ -58,6 +58,8 @@ class Evidence:
         Whether boxes that can be right in both layouts are common.
     is_certain : bool
         Whether it tells x from y.
+    is_exact : bool
+        Whether boxes fit it to the pixel, so that all boxes of a single image prove it.
     """
 
     layout: Layout
@@ -73,6 +75,7 @@ class Evidence:
     may_be_of_authors: bool = False
     fills_gaps: bool = False
     is_certain: bool = True
+    is_exact: bool = False
 
 
 def _distance(bbox: FloatArray, bounds: FloatArray) -> FloatArray:
@@ -150,7 +153,7 @@ def of_outlines(boxes: Boxes, apart: FloatArray) -> Iterator[Evidence]:
         )
 
     proof = enough and n_speaks > MOST * n_known and sound.sum() <= FEW * n_speaks
-    yield Evidence(layout, speaks, sound, known, sound, proof, text)
+    yield Evidence(layout, speaks, sound, known, sound, proof, text, is_exact=layout.is_of_corners)
 
 
 def _best(
@@ -241,8 +244,9 @@ def _of_area(
 
     proof = n_speaks > MOST * n_known and sound.sum() <= FEW * n_speaks
     return Evidence(
-        layout, speaks, sound, bare, sound, bool(proof), text, is_certain=tells_x_from_y(layout)
-    )
+        layout, speaks, sound, bare, sound, bool(proof), text,
+        is_certain=tells_x_from_y(layout), is_exact=layout.is_of_corners,
+    )  # fmt: skip
 
 
 def tells_x_from_y(layout: Layout) -> bool:

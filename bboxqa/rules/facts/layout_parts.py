@@ -9,10 +9,10 @@ from bboxqa.core.arrays import BoolArray, IndexArray, IntArray
 from bboxqa.core.json_values import shortened
 from bboxqa.core.text import count
 from bboxqa.rules.facts.boxes import Boxes
-from bboxqa.rules.facts.layout_evidence import FEW, Evidence
+from bboxqa.rules.facts.layout_evidence import ENOUGH, FEW, Evidence
 
 ENOUGH_IMAGES = 3
-"""A layout in part of the images is not judged from fewer of them."""
+"""A layout in part of the images is not judged from fewer of them, unless boxes fit it exactly."""
 
 # Share of the boxes that speak for a layout which may be elsewhere.
 _MANY = 0.2
@@ -81,7 +81,8 @@ def parts_of(boxes: Boxes, evidence: Evidence) -> Iterator[tuple[Grouping, BoolA
 def _part(grouping: Grouping, evidence: Evidence) -> BoolArray | None:
     """Return (n,) bool: the groups whose boxes support the layout; None if these are few.
 
-    Groups that most boxes support and, of images, none contradicts. Where images are the evidence,
+    Groups that most boxes support and, of images, none contradicts; all boxes of one or two images,
+    if they fit the layout exactly. Where images are the evidence,
     the ones between them in the file are included unless they contradict it.
     """
     speaks, against = grouping.number(evidence.speaks), grouping.number(evidence.against)
@@ -89,7 +90,9 @@ def _part(grouping: Grouping, evidence: Evidence) -> BoolArray | None:
     if grouping.names is None:
         groups: BoolArray = (speaks > 0) & (against == 0)
         if groups.sum() < ENOUGH_IMAGES:
-            return None
+            groups &= (speaks == known) & (speaks >= ENOUGH)
+            if not (evidence.is_exact and groups.any()):
+                return None
     else:
         groups = (2 * speaks > known) & (against <= FEW * speaks)
         if (groups | (known == 0)).all():
