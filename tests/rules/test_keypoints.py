@@ -39,6 +39,31 @@ def test_a_missing_number_is_added():
     ]
 
 
+def poses(n, **more):
+    """Return objects with the same keypoints and a wrong number of them, in different places."""
+    many = [
+        {"keypoints": POINTS, "num_keypoints": 3, "bbox": [place, 10, 20, 30], **more}
+        for place in range(n)
+    ]
+    return {"categories": [{"keypoints": ["a", "b", "c"]}], "annotations": many}
+
+
+def test_no_number_is_computed_from_keypoints_that_were_copied():
+    found = findings(poses(5), code="K001")
+    assert found[0].message == (
+        "num_keypoints is 3 and 2 points have a visibility above 0, but 5 objects with different "
+        "boxes have the same keypoints; expected its own"
+    )
+    assert len(found) == 5
+    assert not any(each.edits for each in found)
+
+
+@pytest.mark.parametrize("content", [poses(4), poses(9, bbox=[5, 10, 20, 30]), poses(9, bbox=None)])
+def test_equal_keypoints_of_few_boxes_are_counted(content):
+    found = findings(content, code="K001")
+    assert all(each.edits[0].value == 2 for each in found)
+
+
 @pytest.mark.parametrize("odd", ["text", {}, 7, ["a", 1, 2], [[1, 2, 2]]])
 def test_what_is_no_list_of_numbers(odd):
     (found,) = findings(pose(keypoints=odd, num_keypoints=1), code="K001")
