@@ -1,6 +1,7 @@
 """What a reader has to know of a data set: before its numbers, or when reading them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import combinations
 
 import numpy as np
 
@@ -13,12 +14,14 @@ from bboxqa.formats.dataset.image_names import join_advice, names_of_images
 from bboxqa.model.annotations import Dataset
 
 _NAMED = 3
+# Fewer annotations may be equal by chance, or on purpose.
+_MANY = 20
 
 
 def headlines_of(
     data: Dataset, files: Sequence[AnnotationFile], attribution: Attribution
 ) -> tuple[str, ...]:
-    """Return what may make the numbers useless: files that share few images, names in variants."""
+    """Return what may make the numbers useless: few common images, copies, variants of names."""
     result = []
     apart = _apart(data.assigned) if attribution.of_files else np.zeros(0, np.int64)
     if len(apart):
@@ -29,7 +32,35 @@ def headlines_of(
             f"few images of {who} are in other files. Images are joined by file_name"
         )
         result.append(f"only {n_joined} of {len(data.assigned):,} joined: {advice}")
+    if attribution.of_files:
+        copies = list(_copies(data))
+        more = f" ({len(copies) - _NAMED:,} more such pairs)" if len(copies) > _NAMED else ""
+        result += [*copies[: _NAMED - 1], *(each + more for each in copies[_NAMED - 1 : _NAMED])]
     return tuple(filter(None, [*result, variant_remark(_users(data))]))
+
+
+def _copies(data: Dataset) -> Iterator[str]:
+    """Yield which two annotators have equal annotations on all images that both have."""
+    each, n_annotators = data.annotations, len(data.annotator_names)
+    place = each.image.astype(np.int64) * n_annotators + each.annotator
+    number = np.bincount(place, minlength=data.assigned.size).reshape(data.assigned.shape)
+    for pair in combinations(range(n_annotators), 2):
+        both = data.assigned[:, pair[0]] & data.assigned[:, pair[1]]
+        of_first, of_second = number[both][:, pair].T
+        n_equal = int(of_first.sum())
+        if n_equal < _MANY or (of_first != of_second).any():
+            continue
+        first, second = (np.flatnonzero((each.annotator == who) & both[each.image]) for who in pair)
+        # Annotations of an image and annotator are ordered by box and category.
+        if (each.category[first] == each.category[second]).all() and (
+            each.bbox[first] == each.bbox[second]
+        ).all():
+            names = " and ".join(one_line(data.annotator_names[who]) for who in pair)
+            yield (
+                f"{names} have the same {n_equal:,} annotations on the "
+                f"{count(int(both.sum()), 'image')} that both have: copies or splits of one data "
+                "set, not two annotators?"
+            )
 
 
 def _users(data: Dataset) -> dict[str, set[int]]:
