@@ -303,6 +303,7 @@ def test_records_that_are_mostly_no_objects_are_said_once():
 
 def test_info_of_a_wrong_type_is_a_warning():
     assert only({"info": []}, "S009").severity == Severity.WARNING
+    assert only({"licenses": "MIT"}, "S009").severity == Severity.WARNING
     assert only({"licenses": {}}, "S009").message == "licenses is an object; expected a list"
     assert "S009" not in codes({"info": None})
 

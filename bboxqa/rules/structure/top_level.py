@@ -239,9 +239,11 @@ RULES: tuple[Rule, ...] = (
     ),
     Rule(
         code="S009",
-        title="record is not an object",
+        title="record or info is not an object, or licenses is not a list",
         severity=Severity.ERROR,
-        breaks="pycocotools stops with a TypeError while it builds its index.",
+        breaks="""pycocotools stops with a TypeError while it builds its index if an image, an
+            annotation or a category is not an object, and with an AttributeError in COCO.info() if
+            info is not. It does not read licenses; readers with a strict schema refuse it.""",
         explanation="""An image, an annotation or a category is a list, text, a number or null. Each
             has to be an object with keys, such as {"id": 1, "name": "cat"}. It is a warning if info
             is not an object, or licenses is not a list.""",
