@@ -139,6 +139,16 @@ def test_images_without_a_list_of_exhaustive_categories_are_not_lvis():
     assert "S005" in codes(exact(bare))
 
 
+def test_an_object_of_lvis_may_have_two_categories():
+    content = json.loads(lvis())
+    (record,) = content["annotations"]
+    content["annotations"].append({**record, "id": 2, "category_id": 2})
+    assert "D003" not in codes(exact(content))
+    for image in content["images"]:
+        del image["neg_category_ids"]
+    assert "D003" in codes(exact(content))
+
+
 @pytest.mark.parametrize(
     ("change", "code", "key"),
     [

@@ -269,8 +269,8 @@ RULES = (
         explanation="""Two boxes of one image, one annotator and different categories have an IoU of
             at least 0.9 (duplicate_iou). Usually the category was corrected by drawing a new box
             without deleting the first. If objects may have several categories, or hide each other,
-            ignore D003. Crowds are left out. Where thousands of boxes overlap, the search stops
-            early, and an info finding says so.""",
+            ignore D003; in LVIS, where they may, it is not applied. Crowds are left out. Where
+            thousands of boxes overlap, the search stops early, and an info finding says so.""",
         bad={**_DOG, "annotations": [{}, {"category_id": 2, "bbox": [10, 10, 20, 31]}]},
         good={**_DOG, "annotations": [{}, {"category_id": 2, "bbox": [10, 10, 20, 36]}]},
         check=partial(_near, same=False),

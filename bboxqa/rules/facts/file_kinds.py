@@ -55,7 +55,7 @@ _OBJECTS_ONLY = ("S005", "S006", "S010", "S011", "S012")
 _RESULTS = ("F", "S002", "S003", "S009", "I004", "I005")
 
 OBJECTS = FileKind("", ("",), _OTHER_KINDS, is_measured=True)
-LVIS = FileKind("LVIS", ("",), (*_OTHER_KINDS, "S005"), is_measured=True)
+LVIS = FileKind("LVIS", ("",), (*_OTHER_KINDS, "S005", "D003"), is_measured=True)
 TAO = FileKind("TAO", ("",), _OTHER_KINDS, is_measured=True)
 CAPTIONS = FileKind(
     "COCO captions", (*_IMAGES, "I001"), _OBJECTS_ONLY,
