@@ -22,6 +22,13 @@ _MAX_COORDINATE = 1e9
 _DUST = 1e-6
 
 
+def ring_rows(document: Document, row: int) -> IndexArray:
+    """Return the places of the rings of one annotation."""
+    owner = document.annotations.rings.row
+    start, stop = np.searchsorted(owner, [row, row + 1])
+    return np.arange(start, stop)
+
+
 def shapes(rings: Rings, which: IndexArray) -> Any:
     """Return some rings of at least 3 finite points as shapely polygons."""
     import shapely

@@ -1,4 +1,4 @@
-"""P: how polygons are written. Their geometry is in `bboxqa.rules.outlines.ring_geometry`."""
+"""P: how polygons are written. Their geometry is in `ring_crossings` and `ring_geometry`."""
 
 import json
 import re

@@ -1,21 +1,17 @@
-"""P: polygons that cross themselves, extend beyond their image, or do not fit their box."""
+"""P: polygons that extend beyond their image, or do not fit their box."""
 
 from collections.abc import Iterator
-from functools import lru_cache, partial
-from typing import Any
 
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.blocks import SparseRows, blocks
 from bboxqa.core.json_values import pointer_to
-from bboxqa.core.text import count
 from bboxqa.geometry.kernels.boxes import corners
-from bboxqa.geometry.kernels.self_crossings import n_crossings
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import record_defect, span_of, summary_defect, with_span
-from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
+from bboxqa.rules.base.reporting import record_defect, span_of, with_span
+from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
 from bboxqa.rules.facts.box_layout import in_other_layout, lie_elsewhere, swapped_images
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import (
@@ -29,98 +25,13 @@ from bboxqa.rules.facts.image_bounds import (
 )
 from bboxqa.rules.facts.misread_masks import row_major_masks
 from bboxqa.rules.facts.ring_shapes import (
-    RingState,
     flat,
-    invalid_reason,
     polygons_of,
-    reason_in_words,
+    ring_rows,
     ring_states,
-    ring_xy,
     shapes,
     usable,
 )
-
-# A ring that crosses itself more often is not split: nobody could tell whether the parts are right.
-# Outlines that people drew were seen to do so 28 times.
-_MOST_CROSSINGS = 30
-
-
-def _ring_rows(document: Document, row: int) -> IndexArray:
-    """Return the places of the rings of one annotation."""
-    owner = document.annotations.rings.row
-    start, stop = np.searchsorted(owner, [row, row + 1])
-    return np.arange(start, stop)
-
-
-def _invalid(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    rings = document.annotations.rings
-    whole = np.flatnonzero(rings.n_numbers % 2 == 0)
-    states = document.once(ring_states)[whole]
-    wrong = whole[states == RingState.INVALID]
-    unchecked = np.unique(rings.row[whole[states == RingState.UNCHECKED]])
-    # All wrong rings of an annotation are fixed by the same edit.
-    edits_of = lru_cache(1)(partial(_ring_edits, document))
-
-    def describe(place: int) -> Defect:
-        ring = int(wrong[place])
-        row, number = int(rings.row[ring]), int(rings.place[ring])
-        reason = invalid_reason(rings, ring)
-        return record_defect(
-            document,
-            ("annotations", row, "segmentation", number),
-            f"polygon {reason_in_words(reason)}; expected a ring that does not cross or touch "
-            "itself",
-            found=reason,
-            expected="a ring that does not cross or touch itself",
-            edits=edits_of(row),
-        )
-
-    def summary(_places: IndexArray, share: str) -> str:
-        return f"polygons cross or touch themselves in {share}; expected rings that do not"
-
-    if len(wrong):
-        yield Hits(rings.row[wrong], describe, summary=summary)
-    if len(unchecked):
-        yield from described_hits([_not_checked(unchecked)], Severity.INFO)
-
-
-def _not_checked(rows: IndexArray) -> Defect:
-    """Return the finding about outlines that are too intricate to check."""
-    return summary_defect(
-        f"{count(len(rows), 'outline')} not checked for crossings: a ring has more than a million "
-        "pairs of edges side by side; expected fewer points",
-        "annotations",
-        rows,
-        "segmentation",
-        expected="an outline of fewer points",
-    )
-
-
-def _ring_edits(document: Document, row: int) -> tuple[Edit, ...]:
-    """Return the edit that makes all rings of an annotation valid.
-
-    None if that needs a hole, or a ring crosses itself too often.
-    """
-    import shapely
-
-    rings = document.annotations.rings
-    of_row = _ring_rows(document, row)
-    states = document.once(ring_states)[of_row]
-    wrong = dict(zip(of_row.tolist(), (states == RingState.INVALID).tolist(), strict=True))
-    value = document.record(row).get("segmentation")
-    crossed = [ring_xy(rings, ring) for ring in wrong if wrong[ring]]
-    if not isinstance(value, list) or any(n_crossings(xy) > _MOST_CROSSINGS for xy in crossed):
-        return ()
-    result: list[Any] = []
-    for ring, raw in zip(of_row, value, strict=True):
-        if not wrong[int(ring)]:
-            result.append(raw)
-            continue
-        parts = polygons_of(shapely.make_valid(shapes(rings, np.array([ring]))[0]))
-        if not parts:
-            return ()
-        result += map(flat, parts)
-    return (Edit(pointer_to("annotations", row, "segmentation"), "replace", result),)
 
 
 def _beyond(document: Document, least: float) -> SparseRows:
@@ -165,7 +76,7 @@ def _clipped(document: Document, settings: ValidateSettings, row: int) -> tuple[
     """Return the edit that clips an outline to its image; none if too little of it is left."""
     import shapely
 
-    rings, of_row = document.annotations.rings, _ring_rows(document, row)
+    rings, of_row = document.annotations.rings, ring_rows(document, row)
     width, height = document.size[row].tolist()
     unsound = len(usable(rings, of_row)) < len(of_row) or document.once(ring_states)[of_row].any()
     if unsound or np.isnan(width + height):
@@ -246,26 +157,6 @@ def _not_bounds(document: Document, settings: ValidateSettings) -> Iterator[Hits
 _FEW = 4
 
 RULES = (
-    Rule(
-        code="P005",
-        title="polygon crosses or touches itself",
-        severity=Severity.WARNING,
-        breaks="""shapely raises TopologicalError or GEOSException on it, as tools that slice images
-            do (sahi drops the object or stops); area and IoU are wrong.""",
-        explanation="""The edges of a ring cross or touch each other, or its points lie on one line.
-            The cause is a slip of the hand, or vertices in the wrong order; the message says where.
-            The unsafe fix splits the ring into rings that do not cross themselves, unless that
-            needs a hole or a ring crosses itself more than 30 times; edges without area are
-            lost. Rings with more than a million pairs of edges side by side are not checked.""",
-        bad={"annotations": [
-            {"segmentation": [[10, 10, 30, 40, 30, 10, 10, 40]], "area": 300},
-        ]},
-        good={"annotations": [
-            {"segmentation": [[10, 10, 30, 10, 30, 40, 10, 40]]},
-        ]},
-        check=_invalid,
-        fix="unsafe",
-    ),
     Rule(
         code="P006",
         title="outline extends beyond its image",
