@@ -2,7 +2,6 @@
 
 import shlex
 import sys
-from collections.abc import Sequence
 from os import environ
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +19,7 @@ from bboxqa.cli.options import (
     path_option,
     quiet_option,
 )
+from bboxqa.cli.validate_settings import validate_settings
 from bboxqa.report.registry import FINDING_VIEWS, view
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def validate(
     """  # noqa: D301 - click reads the sign
     _check_options(paths, options)
     options["images"] = options["images"] or None
-    settings = _settings(config, options)
+    settings = validate_settings(config, options)
     if options["diff"]:
         changed = show_changes(paths, settings, options)
         return 1 if changed and not exit_zero else 0
@@ -178,54 +178,6 @@ def _check_options(paths: tuple[Path, ...], options: dict[str, Any]) -> None:
 
             if any(target.samefile(file) for file in list_files(paths) if file.exists()):
                 raise click.UsageError(f"{target} is one of the files to validate")
-
-
-def _settings(config: str | None, options: dict[str, Any]) -> "ValidateSettings":
-    """Return the settings of a file, replaced by those of the command line."""
-    from bboxqa.model.settings import validate_settings_from
-    from bboxqa.model.settings_files import project_settings, read_validate_settings
-
-    values = dict(read_validate_settings(config) if config else project_settings(Path.cwd()))
-    for name in ("select", "ignore"):
-        if options[name] is not None:
-            values[name] = _codes(options[name])
-            if not values[name]:
-                raise click.UsageError(f"--{name} names no rule")
-    for name in ("fail_on", "min_severity"):
-        if options[name] is not None:
-            values[name] = options[name]
-    if options["show_consequences"]:
-        values["show_consequences"] = True
-    ignores: dict[str, list[str]] = {}
-    for text in options["per_file_ignores"]:
-        pattern, colon, codes = text.rpartition(":")
-        if not (pattern and colon and codes):
-            raise click.UsageError(f"--per-file-ignores is {text!r}; expected GLOB:CODES")
-        ignores.setdefault(pattern, []).extend(_codes(codes))
-    if ignores:
-        values["per_file_ignores"] = ignores
-    names = {name: f"--{name.replace('_', '-')}" for name in values if options.get(name)}
-    settings = validate_settings_from(values, names=names)
-    _check_codes("--select" if options["select"] else "select", settings.select)
-    _check_codes("--ignore" if options["ignore"] else "ignore", settings.ignore)
-    for ignored in settings.per_file_ignores.values():
-        _check_codes("--per-file-ignores" if ignores else "per_file_ignores", ignored)
-    return settings
-
-
-def _codes(text: str) -> list[str]:
-    return [code.strip() for code in text.split(",") if code.strip()]
-
-
-def _check_codes(name: str, codes: Sequence[str]) -> None:
-    """Refuse codes that fit no rule, before files are read."""
-    from bboxqa.core.errors import ConfigError
-    from bboxqa.rules.registry import select
-
-    try:
-        select(codes, ())
-    except ConfigError as error:
-        raise ConfigError(f"{name}: {error}") from None
 
 
 def _report(

@@ -4,7 +4,7 @@ import pytest
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.ratings.rating_files import read_ratings
-from bboxqa.formats.recordings.segment_layouts import elan_layout
+from bboxqa.formats.recordings.elan_layout import elan_layout
 from bboxqa.formats.tables.table_files import open_table
 
 

@@ -7,9 +7,10 @@ import pytest
 from PIL import Image
 from support.pictures import picture, save
 
+from bboxqa.core.file_names import is_foreign, normalised_name
 from bboxqa.rules.facts import image_content
 from bboxqa.rules.facts.image_content import read_picture
-from bboxqa.rules.facts.image_folder import ImageState, is_foreign, normalised_name, scan_images
+from bboxqa.rules.facts.image_folder import ImageState, scan_images
 
 
 def records(*names):

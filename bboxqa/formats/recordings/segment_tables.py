@@ -10,9 +10,9 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean, count
 from bboxqa.formats.foreign import refuse_foreign
 from bboxqa.formats.opening import decoded, named_errors, read_whole
+from bboxqa.formats.recordings.elan_layout import elan_layout
 from bboxqa.formats.recordings.segment_layouts import (
     Layout,
-    elan_layout,
     headed_layout,
     is_elan_header,
 )

@@ -1,8 +1,6 @@
 """The image files of a data set, read once for all rules."""
 
 import os
-import re
-import unicodedata
 import warnings
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bboxqa.core.arrays import BoolArray, ByteArray, IndexArray, frozen_arrays
+from bboxqa.core.file_names import is_foreign, normalised_name
 from bboxqa.core.parallel import threads
 from bboxqa.core.types import Steps
 from bboxqa.rules.facts.image_content import ImageContent, read_picture
@@ -23,8 +22,6 @@ _SUFFIXES = {
     ".jpg", ".jpeg", ".jpe", ".jfif", ".png", ".bmp", ".gif", ".tif", ".tiff", ".webp", ".jp2",
     ".avif", ".heic", ".heif", ".ppm", ".pgm", ".tga",
 }  # fmt: skip
-_DRIVE = re.compile(r"[a-z]:", re.IGNORECASE)
-_URL = re.compile(r"(?:[a-z][a-z0-9+.-]*:/|data:)", re.IGNORECASE)
 _MAX_WORKERS = 8
 _MAX_SUGGESTIONS = 3
 
@@ -120,28 +117,6 @@ class Place(NamedTuple):
     def file(self) -> str:
         """The absolute path; "" for none."""
         return "" if self.root is None else str(self.root / self.path)
-
-
-def normalised_name(name: str) -> str:
-    r"""Return a file name without the differences that some systems ignore.
-
-    Examples
-    --------
-    >>> normalised_name("Photos\\A.JPG")
-    'photos/a.jpg'
-    """
-    return unicodedata.normalize("NFC", name.replace("\\", "/")).casefold()
-
-
-def is_foreign(name: str) -> bool:
-    r"""Return whether a name is absolute, of a drive, or a URL.
-
-    Examples
-    --------
-    >>> [is_foreign(name) for name in ("/a.jpg", "C:\\a.jpg", "https://b.org/a.jpg", "a/b.jpg")]
-    [True, True, True, False]
-    """
-    return name[:1] in ("/", "\\") or bool(_DRIVE.match(name) or _URL.match(name))
 
 
 def scan_images(

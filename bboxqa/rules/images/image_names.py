@@ -8,13 +8,13 @@ from urllib.parse import unquote
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray
+from bboxqa.core.file_names import is_foreign, normalised_name
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.image_folder import is_foreign, normalised_name
 
 _FEW = 10
 _EXPECTED = "a path below the folder of the images, with slashes"

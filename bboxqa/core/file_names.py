@@ -1,0 +1,29 @@
+"""Names of files as other systems write them."""
+
+import re
+import unicodedata
+
+_DRIVE = re.compile(r"[a-z]:", re.IGNORECASE)
+_URL = re.compile(r"(?:[a-z][a-z0-9+.-]*:/|data:)", re.IGNORECASE)
+
+
+def normalised_name(name: str) -> str:
+    r"""Return a file name without the differences that some systems ignore.
+
+    Examples
+    --------
+    >>> normalised_name("Photos\\A.JPG")
+    'photos/a.jpg'
+    """
+    return unicodedata.normalize("NFC", name.replace("\\", "/")).casefold()
+
+
+def is_foreign(name: str) -> bool:
+    r"""Return whether a name is absolute, of a drive, or a URL.
+
+    Examples
+    --------
+    >>> [is_foreign(name) for name in ("/a.jpg", "C:\\a.jpg", "https://b.org/a.jpg", "a/b.jpg")]
+    [True, True, True, False]
+    """
+    return name[:1] in ("/", "\\") or bool(_DRIVE.match(name) or _URL.match(name))
