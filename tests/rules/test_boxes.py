@@ -109,6 +109,13 @@ def test_a_fraction_of_a_pixel_is_clipped_safely_and_dust_is_left_alone():
     assert "B004" not in codes(boxes([80.0005, 10, 20, 30]))
 
 
+def test_sides_that_hardly_miss_their_limit_are_not_rounded_to_it():
+    (small,) = findings(boxes([10, 10, 9, 1.99996]), code="B008")
+    assert small.message == "bbox height is 1.99996 px; expected at least 2 px"
+    (long,) = findings(boxes([10, 10, 60.06, 3]), code="B009")
+    assert long.message == "bbox of 60.06 x 3 px is 20.02 : 1; expected at most 20 : 1"
+
+
 def test_small_long_and_large_boxes():
     (small,) = findings(boxes([10, 10, 9, 1.5]), code="B008")
     assert small.message == "bbox height is 1.5 px; expected at least 2 px"

@@ -13,7 +13,14 @@ from bboxqa.rules.base.reporting import record_defect, with_span
 from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
 from bboxqa.rules.facts.box_layout import diagnose, doubtful_boxes, in_other_layout
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.image_bounds import figure, rounded_values, row_max, row_min, size_text
+from bboxqa.rules.facts.image_bounds import (
+    figure,
+    figure_unlike,
+    rounded_values,
+    row_max,
+    row_min,
+    size_text,
+)
 
 
 def _sound_boxes(document: Document) -> BoolArray:
@@ -71,7 +78,8 @@ def _small(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     def describe(row: int) -> Defect:
         side = "width" if bbox[row, 2] <= bbox[row, 3] else "height"
         expected = f"at least {settings.min_side_px:g} px"
-        message = f"bbox {side} is {figure(bbox[row, 2:].min())} px; expected {expected}"
+        length = figure_unlike(bbox[row, 2:].min(), settings.min_side_px)
+        message = f"bbox {side} is {length} px; expected {expected}"
         return _box_defect(document, row, message, expected)
 
     summary = with_span(
@@ -93,7 +101,8 @@ def _long(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
         ratio = max(width, height) / min(width, height)
         expected = f"at most {settings.max_aspect_ratio:g} : 1"
         size = f"{figure(width)} x {figure(height)} px"
-        message = f"bbox of {size} is {figure(ratio, 3)} : 1; expected {expected}"
+        shape = f"{figure_unlike(ratio, settings.max_aspect_ratio, 3)} : 1"
+        message = f"bbox of {size} is {shape}; expected {expected}"
         return _box_defect(document, row, message, expected)
 
     summary = with_span(

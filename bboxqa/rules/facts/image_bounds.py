@@ -14,6 +14,8 @@ EDGES = ("left", "top", "right", "bottom")
 
 # Up to it, floats represent every whole number exactly.
 _WHOLE = 2.0**53
+# More do not tell one float64 from another.
+_ALL_DIGITS = 17
 
 
 def overshoot(bbox: FloatArray, size: FloatArray) -> FloatArray:
@@ -98,6 +100,19 @@ def figure(value: float, digits: int = 4) -> str:
     ('27,225', '12.35', '0.5', '1e-07')
     """
     return f"{value:,.0f}" if 1000 <= value < _WHOLE else f"{value:.{digits}g}"
+
+
+def figure_unlike(value: float, limit: float, digits: int = 4) -> str:
+    """Return a number of a message with as many digits as tell it from a limit.
+
+    Examples
+    --------
+    >>> figure_unlike(20.9174, 20, 3), figure_unlike(20.0213, 20, 3), figure_unlike(20, 20)
+    ('20.9', '20.02', '20')
+    """
+    while digits < _ALL_DIGITS and figure(value, digits) == figure(limit, digits):
+        digits += 1
+    return figure(value, digits)
 
 
 def rounded_number(value: float) -> int | float:
