@@ -22,8 +22,9 @@ from bboxqa.model.outlines import SegmentationKind
 from bboxqa.pipelines.causes import Causes, causes
 from bboxqa.rules.facts.box_layout import Diagnosis, diagnose, layout_of, lie_elsewhere
 from bboxqa.rules.facts.box_overlaps import BoxColumn, are_many, first_equal
-from bboxqa.rules.facts.boxes import Boxes, boxes_of
+from bboxqa.rules.facts.boxes import Boxes, boxes_of, inside, sized_boxes
 from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.layout_evidence import ENOUGH
 
 LAYOUTS = ("B005", "B006", "B007", "B013", "P007")
 DOUBLED = ("D001",)
@@ -32,6 +33,12 @@ _SAMPLE = 100_000
 # Outlines that are compared with the boxes of a data set.
 _OUTLINES = 2_000
 _FILES_NAMED = 3
+# Share of the boxes that leave their images which may leave them after a swap, too.
+_FEW = 0.05
+_SWAPPED = (
+    "in most images boxes extend beyond the image, but lie inside if x and y are swapped: are "
+    "boxes written as y, x, height, width, or images with height as width? Look at an image"
+)
 _ANYWAY = (
     "To measure the annotations as they are: --no-checks (in Python checks=False, in bboxqa.toml "
     "checks = false)."
@@ -45,7 +52,7 @@ def check_files(
     *,
     boxes: bool,
     memory: int | None,
-) -> None:
+) -> tuple[str, ...]:
     """Refuse files with boxes in another layout than COCO's, or with many records twice.
 
     The columns that were read and a sample of the records show which files are suspect. These are
@@ -61,12 +68,18 @@ def check_files(
     memory : int or None
         Limits memory, in bytes.
 
+    Returns
+    -------
+    tuple of str
+        What is in doubt, to be known before reading a result.
+
     Raises
     ------
     DatasetError
         With the findings of all files.
     """
     found: dict[Path, Causes] = {}
+    doubts: list[str] = []
     for path, file, author in zip(paths, files, attribution.author, strict=True):
         columns = _columns(file, author, attribution.names)
         layout = layout_of(columns) if boxes else None
@@ -80,11 +93,26 @@ def check_files(
                 found[path] = _decided(path, columns, codes, memory)
         elif layout is not None:
             found[path] = Causes([_line(str(path), layout)], 1, None)
+        if boxes and _are_cured_by_swap(columns) and not _has_outlines(path, file):
+            doubts.append(f"{path}: {_SWAPPED}")
     found = {path: each for path, each in found.items() if each.lines}
     if found:
         lines = [line for each in found.values() for line in each.lines]
         n_found = sum(each.n_found for each in found.values())
         raise DatasetError(lines, f"{_advice(found)}\n{_ANYWAY}", total=n_found)
+    return tuple(doubts)
+
+
+def _are_cured_by_swap(boxes: Boxes) -> bool:
+    """Return whether boxes leave most of the images, of a sample, and hardly any once swapped."""
+    step = max(1, len(boxes) // _SAMPLE)
+    rows = np.flatnonzero(sized_boxes(boxes) & (boxes.image % step == 0))
+    bbox, size, image = boxes.bbox[rows], boxes.size[rows], boxes.image[rows]
+    outside = ~inside(bbox, size)
+    n_outside, n_still = int(outside.sum()), int((~inside(bbox, size[:, ::-1])).sum())
+    if n_outside < ENOUGH or n_still > _FEW * n_outside:
+        return False
+    return 2 * len(np.unique(image[outside])) >= len(np.unique(image))
 
 
 def _decided(path: Path, columns: Boxes, codes: tuple[str, ...], memory: int | None) -> Causes:
@@ -134,6 +162,19 @@ def _of_image(sizes: FloatArray, image: IndexArray | IntArray) -> FloatArray:
 
 def _is_sample_suspect(path: Path, file: AnnotationFile) -> bool:
     """Return whether outlines and areas of a sample show another layout, or other places."""
+    document = _sample(path, file)
+    return diagnose(document) is not None or lie_elsewhere(document)
+
+
+def _has_outlines(path: Path, file: AnnotationFile) -> bool:
+    """Return whether outlines decide what the boxes are."""
+    if format_of(path) is not COCO:
+        return False
+    return bool(np.isfinite(_sample(path, file).outline_bounds).any())
+
+
+def _sample(path: Path, file: AnnotationFile) -> Document:
+    """Return a document of some annotations of a file."""
     annotations = sample_annotations(path)
     wanted = set(annotations.image_id.tolist())
     images = [
@@ -141,9 +182,7 @@ def _is_sample_suspect(path: Path, file: AnnotationFile) -> bool:
         for image in file.images
         if image.id in wanted
     ]
-    reading = RawDocument(str(path), b"", 0, images=images, annotations=annotations)
-    document = Document(reading)
-    return diagnose(document) is not None or lie_elsewhere(document)
+    return Document(RawDocument(str(path), b"", 0, images=images, annotations=annotations))
 
 
 def _are_doubled(columns: Boxes, file: AnnotationFile) -> bool:

@@ -209,3 +209,37 @@ def test_boxes_elsewhere_than_their_outlines_stop(tmp_path):
     outcome = run("agree", path)
     assert outcome.returncode == 2
     assert ": P007 error " in outcome.stderr
+
+
+def landscapes(content):
+    """Return the part of a document that lies in landscape images."""
+    images = [each for each in content["images"] if each["width"] > each["height"]]
+    ids = {each["id"] for each in images}
+    kept = [each for each in content["annotations"] if each["image_id"] in ids]
+    return content | {"images": images, "annotations": kept}
+
+
+@pytest.mark.parametrize("outlines", [True, False])
+def test_boxes_that_may_be_y_x_height_width_are_a_warning(outlines, tmp_path):
+    swapped = WRITTEN["y, x, height, width"][1]
+    sound = landscapes(json.loads(document(plainly, outlines=outlines)[0]))
+    wrong = landscapes(json.loads(document(swapped, outlines=outlines)[0]))
+    ann, bob = write(tmp_path / "ann.json", sound), write(tmp_path / "bob.json", wrong)
+    outcome = run("agree", ann, bob)
+    if outlines:
+        assert outcome.returncode == 2
+        assert ": B005 error boxes look like y, x, height, width: " in outcome.stderr
+        return
+    warnings = [line for line in outcome.stdout.splitlines() if line.startswith("Warning: ")]
+    assert len(warnings) == 1
+    assert warnings[0].startswith(f"Warning: {bob}: in most images boxes extend beyond the image, ")
+    assert "are boxes written as y, x, height, width, or images with height as" in warnings[0]
+
+
+def test_images_with_height_as_width_are_no_warning_beside_outlines(tmp_path):
+    content = landscapes(twice(document(plainly)[0]))
+    for each in content["images"]:
+        each["width"], each["height"] = each["height"], each["width"]
+    outcome = run("agree", write(tmp_path / "a.json", content))
+    assert outcome.returncode == 0
+    assert "Warning" not in outcome.stdout

@@ -1,6 +1,7 @@
 """From files to a data set: joined, ordered, and checked for what would falsify a result."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from os import PathLike
 from pathlib import Path
@@ -21,7 +22,7 @@ from bboxqa.formats.registry import format_of, suffixes
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import Asked, JoinBy
 
-Check = Callable[[Sequence[Path], Sequence[AnnotationFile], Attribution], None]
+Check = Callable[[Sequence[Path], Sequence[AnnotationFile], Attribution], tuple[str, ...]]
 
 
 def _names_of(files: Sequence[Path]) -> list[str]:
@@ -70,7 +71,7 @@ def read_dataset(
     """Return the data set of one or several files; see `bboxqa.read_coco`.
 
     `check` is called with the paths, what was read of each file, and who annotated what; it raises
-    an error for files that are not to be measured.
+    an error for files that are not to be measured, and returns headlines for the others.
 
     Raises
     ------
@@ -107,9 +108,9 @@ def read_dataset(
     attributed = attribute(
         read, names, annotator_key=annotator_key, way=attribution, min_annotators=min_annotators
     )
-    if check is not None:
-        check(files, read, attributed)
+    doubts = check(files, read, attributed) if check is not None else ()
     data = join(read, files, attributed, memory, min_annotators, asked)
+    data = replace(data, headlines=(*doubts, *data.headlines))
     del read
     trim_memory()
     return data
