@@ -1,5 +1,7 @@
 """C: categories."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,6 +51,25 @@ def test_an_id_used_twice(ids):
     (found,) = findings(two(ids=ids, used=()), code="C001")
     assert found.pointer == "/categories/1/id"
     assert 'is already used by category "cat"' in found.message
+
+
+def test_a_category_that_is_equal_to_an_earlier_one_is_removed():
+    content = two("cat", "cat", ids=(1, 1), used=(1,))
+    (found,) = findings(content, code="C001")
+    assert found.severity == Severity.WARNING
+    assert found.message == (
+        'category "cat" is equal to an earlier one, /categories/0; expected it once'
+    )
+    kept = json.loads(bytes(mended(content, "C001", unsafe=False).text))["categories"]
+    assert [each["name"] for each in kept] == ["cat"]
+
+
+def test_no_category_is_removed_where_another_one_has_its_id():
+    content = two("cat", "cat", ids=(1, 1), used=(1,))
+    content["categories"].insert(1, {"id": 1, "name": "dog"})
+    found = findings(content, code="C001")
+    assert [each.severity for each in found] == [Severity.ERROR] * 2
+    assert not any(each.edits for each in found)
 
 
 @pytest.mark.parametrize("ids", [(1, 2), (None, None), ([], []), ("a", "b")])

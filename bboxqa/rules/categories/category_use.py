@@ -1,6 +1,8 @@
 """C: ids of categories, and categories that no annotation uses."""
 
+import json
 from collections.abc import Hashable, Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -72,10 +74,38 @@ def _repeated_id(document: Document, _settings: ValidateSettings) -> Iterator[Hi
             key=shortened(found),
         )
 
+    def describe_copy(row: int) -> Defect:
+        name, original = categories.get(row, "name"), pointer_to("categories", int(first[row]))
+        return record_defect(
+            document,
+            ("categories", row),
+            f"category {shortened(name)} is equal to an earlier one, {original}; expected it once",
+            found=categories.get(row, "id"),
+            expected="no category twice",
+            edits=(Edit(pointer_to("categories", row), "remove"),),
+            key=shortened(categories.get(row, "id")),
+        )
+
     def summary(_rows: IndexArray, share: str) -> str:
         return f"{share} have the id of an earlier one; expected unique ids"
 
-    yield from hits(repeated, describe, name="categories", summary=summary)
+    def summary_of_copies(_rows: IndexArray, share: str) -> str:
+        return f"{share} are equal to an earlier one; expected each once"
+
+    copies = _copies(categories.values, repeated, first)
+    yield from hits(repeated & ~copies, describe, name="categories", summary=summary)
+    yield from hits(
+        copies, describe_copy, Severity.WARNING, name="categories", summary=summary_of_copies
+    )
+
+
+def _copies(values: Sequence[Any], repeated: BoolArray, first: IndexArray) -> BoolArray:
+    """Return (C,) bool: the repeated categories whose id no category has that differs."""
+    copies = repeated.copy()
+    for row in np.flatnonzero(repeated).tolist():
+        texts = [json.dumps(values[each], sort_keys=True) for each in (row, int(first[row]))]
+        copies[row] = texts[0] == texts[1]
+    return copies & ~np.isin(first, first[repeated & ~copies])
 
 
 def _unused(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -158,14 +188,17 @@ RULES = (
         title="category id used twice",
         severity=Severity.ERROR,
         scope="data set",
-        breaks="""pycocotools keeps the last of two categories with one id: the other class is lost,
-            and its annotations count for the wrong one.""",
+        breaks="""pycocotools keeps the last of two categories with one id: if they differ, the
+            other class is lost, and its annotations count for the wrong one. If they are equal,
+            tools that count categories give the model one class too many.""",
         explanation="""Two categories have the same id, usually because lists were joined. The file
             does not tell which of them an annotation means. Give the later category, and its
-            annotations, a new id.""",
+            annotations, a new id. It is a warning if the two are equal in all keys; the fix removes
+            the copy.""",
         bad={"categories": [{"id": 1}, {"id": 1}]},
         good={"categories": [{"id": 1}, {"id": 2}], "annotations": [{}, {"category_id": 2}]},
         check=_repeated_id,
+        fix="safe",
         consequences=("C002",),
     ),
     Rule(
