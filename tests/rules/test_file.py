@@ -96,6 +96,12 @@ def test_text_of_an_unknown_encoding_is_left_alone():
     assert found.fix is None
 
 
+def test_an_archive_named_json_is_one_finding():
+    found = only(b"PK\x03\x04\x14\x00\x08\x00\x8b\xff" + bytes(200), "F001")
+    assert "is a compressed archive" in found.message
+    assert codes(b"PK\x03\x04\x14\x00\x08\x00\x8b\xff" + bytes(200)) == {"F001"}
+
+
 def test_plain_utf8_is_no_finding():
     assert "F003" not in codes(CLEAN.replace("a.jpg", "写真.jpg"))
 

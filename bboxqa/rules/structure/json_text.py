@@ -44,7 +44,7 @@ def _break(reading: RawDocument, offset: int, why: str, *, is_end: bool) -> str:
     """Return the message about a place that is not JSON; `is_end` if the rest was not read."""
     if not reading.size:
         return "the file is empty; expected a JSON object"
-    what = content_words(reading.text[:_HEAD].lstrip())
+    what = content_words(_head(reading))
     if what:
         return f"the file is {what}; expected a JSON object"
     if offset >= len(reading.text):
@@ -54,6 +54,10 @@ def _break(reading: RawDocument, offset: int, why: str, *, is_end: bool) -> str:
     reason = why[:1].lower() + why[1:].rstrip(". ")
     unread = "; the rest of the file is not read" if is_end else ""
     return f"not JSON at byte {offset:,}: {reason}{unread}"
+
+
+def _head(reading: RawDocument) -> bytes:
+    return bytes(reading.text[:_HEAD]).lstrip()
 
 
 def _trailing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -74,7 +78,8 @@ def _trailing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]
 
 def _encoding(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     reading = document.reading
-    if not reading.encoding:
+    # What is no text has no encoding: F001 says what it is.
+    if not reading.encoding or (reading.broken and content_words(_head(reading))):
         return
     # Nothing in a file says which 8-bit encoding it has; UTF-16 and UTF-32 can be recognised.
     is_certain = not reading.encoding.startswith("not UTF-8") and _decoded_whole(reading)
