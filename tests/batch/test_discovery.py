@@ -294,6 +294,14 @@ def test_wrong_root(tmp_path, name, told):
         discover(tmp_path / name)
 
 
+@pytest.mark.parametrize("name", ["i.png", "a.xml", "yolo.txt"])
+def test_a_file_that_is_not_json_is_not_suggested_to_agree(tmp_path, name):
+    (tmp_path / name).write_text("0 0.5 0.5 0.1 0.1\n")
+    with pytest.raises(DatasetError) as caught:
+        discover(tmp_path / name)
+    assert caught.value.advice == "Name the folder above the projects."
+
+
 def test_a_project_that_is_shown_as_another_one_is_told(tmp_path):
     made(tmp_path, "a\x07/x.json", "a\\x07/x.json", "b\x07/x.json")
     found = discover(tmp_path)

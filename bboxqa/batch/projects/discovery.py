@@ -118,6 +118,8 @@ def _advice_for(file: Path) -> str:
     """Return what to do with a file in place of a folder."""
     if foreign_kind(file) == "archive":
         return "Unpack it, and name the folder."
+    if file.suffix.lower() != ".json":
+        return "Name the folder above the projects."
     return f"To measure one export: bboxqa agree {shlex.quote(str(file))}"
 
 
