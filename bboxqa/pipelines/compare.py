@@ -215,6 +215,11 @@ def _name_notes(images: Aligned, annotators: Aligned) -> Iterator[str]:
         advice = join_advice(names)
         if advice:
             yield f"images are compared by file name: {advice}"
+        elif not names[0] & names[1] and all(names):
+            yield (
+                "no image has the same name in both, with any --join: are these versions of one "
+                "data set?"
+            )
     for status, where in (("removed", "before"), ("added", "after")):
         found = [name for name, each in _named(annotators) if each == status]
         if found:

@@ -226,6 +226,15 @@ def test_images_with_boxes_that_others_have_as_well_are_not_renamed(tmp_path):
     assert counts(result) == {"removed": 2, "added": 1}
 
 
+def test_versions_without_a_common_image_are_doubted(tmp_path):
+    doubt = "no image has the same name in both, with any --join: are these versions of one "
+    before, same = (document([box(1)], [image(1, file_name=name)]) for name in ("a.jpg", "x/a.jpg"))
+    other = document([box(1)], [image(1, file_name="b.jpg")])
+    assert compared(tmp_path, before, other).notes[0] == f"{doubt}data set?"
+    assert "--join name would join 1 more image" in compared(tmp_path, before, same).notes[0]
+    assert not any("--join" in note for note in compared(tmp_path, before, before).notes)
+
+
 def test_images_without_annotations_are_counted(tmp_path):
     before = document([box(1)], [image(1), image(2)])
     after = document([box(1)], [image(1), image(3)])
