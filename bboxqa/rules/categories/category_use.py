@@ -195,7 +195,7 @@ RULES = (
             does not tell which of them an annotation means. Give the later category, and its
             annotations, a new id. It is a warning if the two are equal in all keys; the fix removes
             the copy.""",
-        bad={"categories": [{"id": 1}, {"id": 1}]},
+        bad={"categories": [{"id": 1, "name": "cat"}, {"id": 1, "name": "cat"}]},
         good={"categories": [{"id": 1}, {"id": 2}], "annotations": [{}, {"category_id": 2}]},
         check=_repeated_id,
         fix="safe",
