@@ -8,6 +8,7 @@ from PIL import Image
 from support.pictures import picture, save
 
 from bboxqa.core.file_names import is_foreign, normalised_name
+from bboxqa.core.libtiff import _setters
 from bboxqa.rules.facts import image_content
 from bboxqa.rules.facts.image_content import read_picture
 from bboxqa.rules.facts.image_folder import ImageState, scan_images
@@ -101,17 +102,33 @@ def test_a_large_image_is_examined_in_part(suffix, tmp_path, monkeypatch):
         assert "truncated" in disk.problem[0].lower()
 
 
-def test_messages_of_libtiff_are_part_of_the_finding(tmp_path, capfd):
-    path = tmp_path / "a.tif"
+def broken_tiff(path):
     picture().save(path, compression="tiff_deflate")
     content = bytearray(path.read_bytes())
     content[200] ^= 255
     path.write_bytes(content)
+    return path
+
+
+def test_libtiff_is_silent_while_images_are_examined(tmp_path, capfd):
+    path = broken_tiff(tmp_path / "a.tif")
     found = read_picture(path)
     assert found.stored == (60, 40)
-    assert "Decoding error" in found.problem
+    assert found.problem.startswith("its TIFF data are broken (decoder error -")
     assert capfd.readouterr().err == ""
     with pytest.raises(OSError, match="decoder error"), Image.open(path) as image:
+        image.load()
+    assert "Decoding error" in capfd.readouterr().err
+
+
+def test_libtiff_is_silent_in_all_threads_and_speaks_again_afterwards(tmp_path, capfd):
+    names = [broken_tiff(tmp_path / f"{number}.tif").name for number in range(40)]
+    for _ in range(5):
+        _setters.cache_clear()
+        disk = scan_images(records(*names), tmp_path)
+        assert {problem[:24] for problem in disk.problem} == {"its TIFF data are broken"}
+    assert capfd.readouterr().err == ""
+    with pytest.raises(OSError, match="decoder error"), Image.open(tmp_path / names[0]) as image:
         image.load()
     assert "Decoding error" in capfd.readouterr().err
 

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from bboxqa.core.libtiff import caught_errors
+from bboxqa.core.libtiff import silent_libtiff
 from bboxqa.core.text import clean
 
 # Formats that are decoded in this process: some other formats of Pillow start programs.
@@ -91,12 +91,10 @@ def read_picture(path: Path) -> ImageContent:
             head = file.read(12)
             driver = _RASTERS.get(head[:4])
             file.seek(0)
-            with caught_errors() as errors:
+            with silent_libtiff():
                 picture = _with_pillow(file, in_parts=driver is not None)
         if picture is None and driver is not None:
             picture = _with_rasterio(path, driver)
-        elif picture is not None and errors:
-            picture = replace(picture, problem=clean(errors[0]))
         unknown = ImageContent("it is not an image of a known format, or its header is broken")
         return replace(picture or unknown, digest=digest, format=_format(head))
     except OSError as error:
@@ -216,6 +214,8 @@ def _decoded(image: Any, picture: ImageContent) -> ImageContent:
         return replace(picture, look=_look(image))
     except Exception as error:  # noqa: BLE001
         reason = _reason(error)
+        if reason.startswith("decoder error"):
+            reason = f"its {image.format} data are broken ({reason} of Pillow)"
         return replace(picture, problem=reason, truncated="truncated" in reason.lower())
 
 
