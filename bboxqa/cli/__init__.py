@@ -1,6 +1,8 @@
 """The command line: one module per command."""
 
 import sys
+from contextlib import suppress
+from signal import SIG_IGN, SIGINT, signal
 
 import click
 
@@ -62,4 +64,7 @@ def main() -> None:
                 sys.stdout.flush()
     except (Exception, KeyboardInterrupt) as error:  # noqa: BLE001 - tracebacks are for debugging
         code = exit_code_of(error, PLACED)
+    # All is written: an interrupt while Python ends would only change the exit code.
+    with suppress(ValueError):
+        signal(SIGINT, SIG_IGN)
     sys.exit(code)

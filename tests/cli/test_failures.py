@@ -117,6 +117,18 @@ def test_signals_that_are_ignored_stay_ignored(tmp_path):
     assert python(script, cwd=tmp_path).returncode == 7
 
 
+def test_an_interrupt_while_python_ends_does_not_change_the_exit_code(tmp_path):
+    script = (
+        "import atexit, os, signal, sys\n"
+        "atexit.register(os.kill, os.getpid(), signal.SIGINT)\n"
+        "from bboxqa.cli import main\n"
+        "sys.argv = ['bboxqa', '--version']\n"
+        "main()\n"
+    )
+    done = python(script, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_many_written_files_are_counted(capsys, tmp_path):
     assert exit_code_of(KeyboardInterrupt(), [tmp_path / f"{n}.json" for n in range(12)]) == 130
     line = capsys.readouterr().err.strip()
