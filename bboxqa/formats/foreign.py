@@ -32,13 +32,36 @@ _ELEMENTS = (
     (re.compile(rb"<annotation\b.*<(?:filename|object|size)\b", re.DOTALL), "VOC"),
     (re.compile(rb"<(?:!doctype html|html)\b", re.IGNORECASE), "HTML"),
 )
-_LABEL_STUDIO = re.compile(
-    rb'\s*\[\s*\{(?=.*"(?:annotations|completions|predictions)"\s*:)(?=.*"(?:data|from_name)"\s*:)',
-    re.DOTALL,
+# What other programs write as json; keys that COCO has at the top of a file are none of them.
+_JSON = tuple(
+    (re.compile(pattern, re.DOTALL), name)
+    for pattern, name in (
+        (
+            (
+                rb'\s*\[\s*\{(?=.*"(?:annotations|completions|predictions)"\s*:)'
+                rb'(?=.*"(?:data|from_name)"\s*:)'
+            ),
+            "Label Studio",
+        ),
+        (rb'\s*\[\s*\{(?=.*"image(?:filename)?"\s*:\s*")(?=.*"coordinates"\s*:\s*\{)', "CreateML"),
+        (rb'\s*\{(?!.*"images"\s*:)(?=.*"version"\s*:)(?=.*"shapes"\s*:\s*\[)', "LabelMe"),
+        (
+            (
+                rb'\s*\{(?!.*"images"\s*:)(?:.*"_via_(?:settings|img_metadata)"'
+                rb'|(?=.*"filename"\s*:)(?=.*"regions"\s*:\s*[\[{]).*"shape_attributes"\s*:)'
+            ),
+            "VIA",
+        ),
+        (rb'\s*\{(?!.*"images"\s*:)(?=.*"objects"\s*:\s*\[).*"classTitle"\s*:', "Supervisely"),
+        (rb'\s*\{(?=.*"categories"\s*:\s*\{).*"items"\s*:\s*\[', "Datumaro"),
+        (rb'\s*\{(?!.*"images"\s*:).*"type"\s*:\s*"FeatureCollection"', "GeoJSON"),
+        (rb'\s*\{(?!.*"images"\s*:)(?=.*"item"\s*:\s*\{).*"slots"\s*:', "Darwin"),
+    )
 )
 _YOLO = re.compile(rb"\d+(?: (?:0?\.\d+(?:e-\d+)?|[01](?:\.0*)?)){4,} *\r?(?:\n|\Z)", re.IGNORECASE)
 
-_CONVERT = "or convert its folder, such as with datum convert -if {0} -i FOLDER -f coco -o OUT"
+_DATUM = "datum convert -if {0} -i FOLDER -f coco -o OUT"
+_CONVERT = f"or convert its folder, such as with {_DATUM}"
 _WHAT = {
     "archive": ("a compressed archive", "Unpack it, and name the json file inside."),
     "office": (
@@ -76,6 +99,25 @@ _WHAT = {
     "Label Studio": (
         "Label Studio's own json",
         "Export the project from Label Studio as COCO, and name the json file inside.",
+    ),
+    "LabelMe": (
+        "json of LabelMe",
+        "Convert its folder to one COCO file, such as with the package labelme2coco.",
+    ),
+    "VIA": ("json of VIA", "In VIA: Annotation, Export Annotations (COCO format); give that file."),
+    "CreateML": ("json of CreateML", "Export COCO json from the tool that wrote it."),
+    "Supervisely": (
+        "Supervisely's own json",
+        "Export the project from Supervisely as COCO, and name the json file inside.",
+    ),
+    "Datumaro": (
+        "Datumaro's own json",
+        f"Convert its folder, such as with {_DATUM.format('datumaro')}",
+    ),
+    "Darwin": ("json of V7 Darwin", "Export the dataset from V7 as COCO; give that file."),
+    "GeoJSON": (
+        "GeoJSON",
+        "Its coordinates are on the earth: export COCO json, in pixels, from its tool.",
     ),
     "YOLO": (
         "labels of YOLO",
@@ -122,7 +164,7 @@ def foreign_kind(path: Path) -> str | None:
     """
     head = _head(path)
     if path.suffix.lower() == ".json":
-        return "Label Studio" if _LABEL_STUDIO.match(head) else None
+        return next((name for pattern, name in _JSON if pattern.match(head)), None)
     kind = _kind(head)
     if kind is None and path.suffix.lower() in _TABLES and not _TEXT.match(head):
         return "table"

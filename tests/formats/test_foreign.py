@@ -31,6 +31,34 @@ FILES = [
     ("a.dat", bytes(range(256)) * 9, "is not text; expected COCO json"),
     ("a.dat", bytes(900), "is zero bytes only, so its content is lost; expected COCO json"),
     ("a.json", STUDIO, "is Label Studio's own json; expected COCO json"),
+    ("a.json", '{"version": "5.2", "flags": {}, "shapes": []}', "is json of LabelMe; expected"),
+    (
+        "a.json",
+        '{"1.jpg9": {"filename": "1.jpg", "regions": [{"shape_attributes": {}}]}}',
+        "is json of VIA; expected COCO json",
+    ),
+    ("a.json", '{"_via_settings": {}, "_via_img_metadata": {}}', "is json of VIA; expected"),
+    (
+        "a.json",
+        '[{"image": "1.jpg", "annotations": [{"coordinates": {"x": 1}}]}]',
+        "is json of CreateML; expected COCO json",
+    ),
+    (
+        "a.json",
+        '{"size": {}, "objects": [{"classTitle": "cat"}]}',
+        "is Supervisely's own json; expected COCO json",
+    ),
+    (
+        "a.json",
+        '{"info": {}, "categories": {"label": {}}, "items": [{}]}',
+        "is Datumaro's own json; expected COCO json",
+    ),
+    (
+        "a.json",
+        '{"version": "2.0", "item": {"slots": []}, "annotations": []}',
+        "is json of V7 Darwin; expected COCO json",
+    ),
+    ("a.json", '{"type": "FeatureCollection"}', "is GeoJSON; expected COCO json"),
 ]
 
 
@@ -68,6 +96,12 @@ def test_an_address_is_named_as_it_was_typed(tmp_path, command):
         "Error: https://example.org/a.json: is an address; expected a file",
         "Download it first: curl -LO https://example.org/a.json",
     ]
+
+
+def test_keys_of_other_programs_inside_coco_change_nothing(tmp_path):
+    record = '{"id": 1, "shapes": [], "item": {"slots": 1}, "type": "FeatureCollection"}'
+    path = written(tmp_path / "a.json", f'{{"version": "1", "images": [], "info": {record}}}')
+    assert foreign_kind(path) is None
 
 
 def test_what_calls_itself_json_has_findings(tmp_path):
