@@ -3,6 +3,7 @@
 import json
 import shutil
 import traceback
+from collections.abc import Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import asdict, replace
 from functools import partial
@@ -24,10 +25,17 @@ from bboxqa.batch.rows import (
     settings_of,
 )
 from bboxqa.batch.validation import RunElsewhere, ValidationOutcome, validate_project
-from bboxqa.core.errors import BboxqaError, DatasetError, NothingToCompareError, OutputError
+from bboxqa.core.errors import (
+    BboxqaError,
+    DatasetError,
+    NothingToCompareError,
+    OtherKindError,
+    OutputError,
+)
 from bboxqa.core.files import write_atomically
 from bboxqa.core.parallel import can_fork, second_process
 from bboxqa.core.text import clean
+from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import AgreeSettings, ValidateSettings
 from bboxqa.pipelines.agree import CountAll, agree_with
 from bboxqa.pipelines.read import read_for
@@ -203,7 +211,7 @@ def _measured_into(
         reading = agree
         if agree.attribution is None and _splits(project):
             reading = msgspec.structs.replace(agree, attribution="annotator-key")
-        data = read_for(project.files, reading, memory=settings.memory)
+        data = _read_objects(project.files, reading, settings.memory)
         result = agree_with(data, agree, memory=settings.memory, count_all=count_all)
         values = summary(result)
         write_folder(result, values, folder, raw_csv=settings.raw_csv)
@@ -226,6 +234,17 @@ def _measured_into(
         "passed": agree.min_alpha is None or result.thresholds[0].reaches(agree.min_alpha),
         "message": "; ".join([*result.headlines, *([] if status == "ok" else [status])]),
     }
+
+
+def _read_objects(files: Sequence[Path], settings: AgreeSettings, memory: int | None) -> Dataset:
+    """Return the data set of those files that hold objects; others may lie beside them."""
+    try:
+        return read_for(files, settings, memory=memory)
+    except OtherKindError as error:
+        objects = [file for file in files if file not in error.files]
+        if not objects:
+            raise
+        return read_for(objects, settings, memory=memory)
 
 
 def _gated(

@@ -71,3 +71,7 @@ class DatasetError(BboxqaError):
 
 class NothingToCompareError(DatasetError):
     """No image has two annotators; the annotations may be sound."""
+
+
+class OtherKindError(NothingToCompareError):
+    """Files, named in `files`, hold no objects but captions, results or others."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from bboxqa.core.errors import DatasetError
+from bboxqa.core.errors import DatasetError, OtherKindError
 from bboxqa.core.json_values import document_bytes
 from bboxqa.core.types import Files, Progress
 from bboxqa.formats.coco.strict import COCO
@@ -21,7 +21,7 @@ from bboxqa.model.settings import AgreeSettings, Asked, JoinBy
 from bboxqa.pipelines.causes import STOPPING, causes
 from bboxqa.pipelines.checks import check_files
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.file_kinds import kind_of
+from bboxqa.rules.facts.file_kinds import FileKind, kind_of
 
 _LISTED = 10
 _FILES_NAMED = 3
@@ -171,19 +171,25 @@ def _with_findings(error: DatasetError, memory: int | None) -> DatasetError:
     """Return the error with the findings of `validate` in place of the reader's words."""
     lines: list[str] = []
     files: list[Path] = []
+    others: dict[Path, FileKind] = {}
     n_left_out, all_safe = 0, True
     for path in dict.fromkeys(path for path in error.files if path is not None):
         # The rules look at COCO files only.
         if format_of(path) is not COCO:
             continue
         document = Document(read_path(path, memory=memory))
-        _refuse_unmeasured(document, path)
+        kind = kind_of(document)
+        if kind.name and not kind.is_measured:
+            others[path] = kind
+            continue
         found = causes(document, STOPPING)
         if found.lines:
             files.append(path)
             lines += found.lines
             n_left_out += found.n_found - len(found.lines)
             all_safe &= found.fix == "safe" and found.is_complete
+    if others:
+        return _unmeasured(others)
     if not files:
         return error
     # What concerns the annotators or several files is not in the content of one.
@@ -198,13 +204,13 @@ def _with_findings(error: DatasetError, memory: int | None) -> DatasetError:
     return DatasetError(lines[:_LISTED], advice, total=len(lines) + n_left_out)
 
 
-def _refuse_unmeasured(document: Document, path: Path) -> None:
-    """Refuse a kind of file whose annotations have no boxes and categories."""
-    kind = kind_of(document)
-    if kind.name and not kind.is_measured:
-        command = f"bboxqa validate {shlex.quote(str(path))}"
-        truth = " --ground-truth ANNOTATIONS" if kind.is_of_truth else ""
-        raise DatasetError(
-            [f"{path}: holds {kind.name}; expected objects with boxes, polygons or masks"],
-            f"What can be checked of it: {command}{truth}",
-        )
+def _unmeasured(kinds: Mapping[Path, FileKind]) -> OtherKindError:
+    """Return the error about files whose annotations have no boxes and categories."""
+    expected = "expected objects with boxes, polygons or masks"
+    of_truth = all(kind.is_of_truth for kind in kinds.values())
+    command = "bboxqa validate " + shlex.join(map(str, [*kinds][:_FILES_NAMED]))
+    return OtherKindError(
+        [f"{path}: holds {kind.name}; {expected}" for path, kind in kinds.items()],
+        f"What can be checked of it: {command}{' --ground-truth ANNOTATIONS' * of_truth}",
+        files=list(kinds),
+    )

@@ -127,6 +127,22 @@ def test_json_that_has_categories_only_by_name_is_left_alone(tmp_path):
     assert discover(tmp_path).left_alone == ("package.json",)
 
 
+@pytest.mark.parametrize(
+    ("content", "is_coco"),
+    [
+        ([{"image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4], "score": 0.5}], True),
+        ([{"segmentation": {"size": [9, 9], "counts": "a"}, "score": 1, "image_id": 1}], True),
+        ([{"image_id": 1, "caption": "a cat"}], True),
+        ([{"image_id": 1, "question": "a cat?"}], False),
+        ([{"data": {"image_id": 1, "score": 1}}], False),
+        ([[{"image_id": 1, "score": 1}]], False),
+    ],
+)
+def test_lists_of_results_are_coco(tmp_path, content, is_coco):
+    made(tmp_path, "a/results.json", content=content)
+    assert shown(discover(tmp_path)) == ({"a": ["results.json"]} if is_coco else {})
+
+
 def test_lists_at_the_end_of_a_large_file_and_cut_off_files_are_found(tmp_path):
     padding = '"' + "x" * 200_000 + '"'
     made(tmp_path, "end.json", content=f'{{"info": {padding}, "images" : [1]}}')

@@ -544,3 +544,22 @@ class TestBesideValidating:
         assert row.status == "failed"
         assert "bbox width is -3" in row.message
         assert row.n_errors == 1
+
+
+def test_a_project_of_captions_is_not_measured_and_passes(tmp_path):
+    captions = [{"id": 1, "image_id": 1, "caption": "a cat"}]
+    row = done(tmp_path, {"images": [image(1)], "annotations": captions})
+    assert (row.status, row.n_errors, row.passed) == ("not measured", 0, True)
+    assert "holds COCO captions" in row.message
+
+
+def test_objects_are_measured_beside_results_and_lists_of_images(tmp_path):
+    alone = done(tmp_path, differing())
+    write(tmp_path / "root/p/images.json", {"images": [image(1)]})
+    write(
+        tmp_path / "root/p/r.json",
+        [{"image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4], "score": 1}],
+    )
+    row = done(tmp_path, differing())
+    assert (row.status, row.n_files, row.n_errors) == ("measured", 3, 0)
+    assert (row.alpha, row.n_images) == (alone.alpha, alone.n_images)

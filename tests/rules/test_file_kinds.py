@@ -90,6 +90,11 @@ CAPTION_RESULTS = json.dumps([{"image_id": 1, "caption": "a cat"}])
         (CAPTION_RESULTS, "results of COCO captions"),
         (PANOPTIC_RESULTS, "results of panoptic COCO"),
         (objects(annotations=LABELS), "COCO image labels"),
+        (exact(TOP), "COCO image info, without annotations"),
+        (exact({**TOP, "categories": CATEGORIES}), "COCO image info, without annotations"),
+        (exact({**TOP, "annotation": []}), ""),
+        (exact({**TOP, "images": []}), ""),
+        (exact({**TOP, "annotations": None}), ""),
         (objects(annotations=[{**LABELS[0], "area": 9}]), ""),
         (objects(), ""),
         (objects(annotations=[]), ""),
@@ -104,9 +109,17 @@ def test_the_kind_of_a_file(text, name):
     assert file is None or file.kind == name
 
 
-@pytest.mark.parametrize("text", [captions(), panoptic_example(), videos(), results(), lvis()])
+@pytest.mark.parametrize(
+    "text", [captions(), panoptic_example(), videos(), results(), lvis(), exact(TOP)]
+)
 def test_a_sound_file_of_another_kind_gives_no_finding_above_info(text):
     assert not [found for found in findings(text) if found.severity != "info"]
+
+
+def test_images_of_a_file_without_annotations_are_checked():
+    found = findings(exact({**TOP, "images": [*IMAGES, IMAGES[0]]}))
+    assert [each.code for each in found] == ["I002"]
+    assert codes(exact({**TOP, "annotation": []})) >= {"S001"}
 
 
 def test_references_of_captions_are_checked():
@@ -286,6 +299,7 @@ def test_the_unsafe_fix_of_results_removes_records_of_no_image(tmp_path):
         (panoptic_example(), "panoptic COCO"),
         (videos(), "YouTube-VIS"),
         (results(), "COCO results"),
+        (exact(TOP), "COCO image info, without annotations"),
     ],
 )
 def test_agreement_of_other_kinds_is_refused_by_name(tmp_path, text, name):

@@ -65,6 +65,10 @@ PANOPTIC = FileKind(
     "panoptic COCO", (*_IMAGES, "C", "G"), (*_OBJECTS_ONLY, "C004", "M007"),
     required=("image_id", "file_name", "segments_info"),
 )  # fmt: skip
+IMAGES = FileKind(
+    "COCO image info, without annotations", (*_IMAGES, "I001", "C"),
+    (*_OBJECTS_ONLY, "S002", "I004", "C004", "M007"), lists=("images",),
+)  # fmt: skip
 LABELS = FileKind(
     "COCO image labels", (*_IMAGES, "I001", "C"), _OBJECTS_ONLY,
     required=("id", "image_id", "category_id"),
@@ -85,6 +89,8 @@ PANOPTIC_RESULTS = FileKind(
     required=("image_id", "file_name", "segments_info"), lists=("annotations",), is_of_truth=True,
 )  # fmt: skip
 _LIST = FileKind("", ("F",))
+_KEYS_OF_IMAGES = {"info", "licenses", "images", "categories", "type"}
+"""The keys of a file that lists images only; any other may be annotations under another name."""
 
 
 def kind_of(document: Document) -> FileKind:
@@ -104,6 +110,8 @@ def _kind(document: Document) -> FileKind:
     keys = list(_keys_of_annotations(document))
     if document.reading.is_results:
         return _kind_of_results(keys)
+    if _has_images_only(document):
+        return IMAGES
     if {"tracks", "videos"} <= document.reading.spans.keys() and _have(keys, "track_id"):
         return TAO
     if not any("bbox" in each or "segmentation" in each for each in keys):
@@ -115,9 +123,19 @@ def _kind(document: Document) -> FileKind:
             return LABELS
     images = document.images.values[:_SAMPLE]
     marks = {"neg_category_ids", "not_exhaustive_category_ids"}
-    if len(images) and all(isinstance(image, dict) and marks <= image.keys() for image in images):
-        return LVIS
-    return OBJECTS
+    is_lvis = all(isinstance(image, dict) and marks <= image.keys() for image in images)
+    return LVIS if len(images) and is_lvis else OBJECTS
+
+
+def _has_images_only(document: Document) -> bool:
+    """Return whether a whole file has a list of images, and none that could be of annotations."""
+    reading = document.reading
+    return (
+        not reading.stopped
+        and "annotations" not in reading.spans
+        and len(document.images) > 0
+        and document.top.keys() <= _KEYS_OF_IMAGES
+    )
 
 
 def _kind_of_results(keys: list[set[str]]) -> FileKind:

@@ -203,8 +203,9 @@ RULES: tuple[Rule, ...] = (
             annotations or categories it stops with a KeyError at the first query.""",
         explanation="""A COCO file needs the lists images, annotations and categories. One of them
             is missing or is not a list, for example where categories are an object ("1": "cat"). An
-            empty list is allowed.""",
-        bad={"annotations": ABSENT},
+            empty list is allowed. A file with images but no key of annotations, such as COCO's own
+            image_info_test2017.json, is of another kind, of images only.""",
+        bad={"categories": ABSENT},
         good={"annotations": []},
         check=_list_missing,
         consequences=("S004",),
