@@ -9,7 +9,6 @@ from bboxqa.core.plugins import plugins
 from bboxqa.core.text import nearest
 from bboxqa.rules.annotators import attendance, habits, naming
 from bboxqa.rules.base.rule import Rule
-from bboxqa.rules.base.selection import is_selected, prefixes
 from bboxqa.rules.boxes import areas, copies, extents, image_edges, layouts
 from bboxqa.rules.categories import category_maps, category_names, category_use
 from bboxqa.rules.collection import duplicates, statistics
@@ -34,6 +33,7 @@ from bboxqa.rules.outlines import (
 )
 from bboxqa.rules.panoptic import png_files, segments
 from bboxqa.rules.results import scores
+from bboxqa.rules.selection import is_selected, prefixes
 from bboxqa.rules.structure import annotation_fields, dates, image_fields, json_text, top_level
 
 _MODULES = (

@@ -14,12 +14,12 @@ from bboxqa.formats.document.positions import spots
 from bboxqa.model.findings import FileReport, Finding, FoundReport, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.rule import Defect, Rule
-from bboxqa.rules.base.selection import ignored_codes
 from bboxqa.rules.causes import Found, Hidden, grouped, without_consequences
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.exporters import QUIRKS, exporter
 from bboxqa.rules.facts.file_kinds import kind_of
 from bboxqa.rules.registry import known_rules, select
+from bboxqa.rules.selection import ignored_codes
 
 _EXCERPT = 160
 _SCOPES = {"record", "data set"}

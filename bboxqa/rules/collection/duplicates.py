@@ -19,7 +19,6 @@ from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect, summary_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
-from bboxqa.rules.base.selection import is_applied
 from bboxqa.rules.facts.authorship import authorship
 from bboxqa.rules.facts.box_layout import in_other_layout
 from bboxqa.rules.facts.box_overlaps import (
@@ -30,6 +29,7 @@ from bboxqa.rules.facts.box_overlaps import (
     overlapping,
 )
 from bboxqa.rules.facts.document import Document
+from bboxqa.rules.selection import is_applied
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bboxqa.rules.base.selection import is_selected
 from bboxqa.rules.facts.document import Document
+from bboxqa.rules.selection import is_selected
 
 # Number of records that are looked at, and of parts of a list from which on it is long.
 _SAMPLE = 20
