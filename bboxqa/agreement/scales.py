@@ -13,21 +13,14 @@ from bboxqa.core.errors import DatasetError
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """One step of a scale, which ends where the next better one begins.
-
-    Attributes
-    ----------
-    label : str
-        The author's word.
-    lower : float
-        Its lower bound; minus infinity for the worst.
-    includes_lower : bool
-        Whether the bound belongs to this step rather than to the next worse one.
-    """
+    """One step of a scale, which ends where the next better one begins."""
 
     label: str
+    """The author's word."""
     lower: float
+    """Its lower bound; minus infinity for the worst."""
     includes_lower: bool
+    """Whether the bound belongs to this step rather than to the next worse one."""
 
 
 @dataclass(frozen=True, slots=True)

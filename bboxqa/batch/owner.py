@@ -18,12 +18,8 @@ FILE = ".root.json"
 def claim(out: Path, root: str | Path, *, force: bool) -> None:
     """Note the root in its folder of results; refuse a folder with the results of another root.
 
-    With `force` the folder changes hands, and the history of the other root is put aside.
-
-    Raises
-    ------
-    OutputError
-        If the folder belongs to another root, and `force` is false.
+    With `force` the folder changes hands, and the history of the other root is put aside. Raises
+    OutputError if the folder belongs to another root, and `force` is false.
     """
     names, before = _names(out, str(root)), _noted(out)
     if before and not set(before) & set(names):

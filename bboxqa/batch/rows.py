@@ -21,54 +21,29 @@ FAILED = "failed"
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Settings of a run.
-
-    Attributes
-    ----------
-    agree, validate : dict
-        Settings of the two commands, as values of TOML; those of a project replace them.
-    images : bool
-        Whether the image files are examined.
-    memory : int, optional
-        Limits memory per project, in bytes; does not change results.
-    agree_over, validate_over : dict
-        Settings that replace those of projects, too: options of the command line.
-    raw_csv : bool
-        Whether cells of tables that spreadsheets would run as formulas stay as they are.
-    """
+    """Settings of a run."""
 
     agree: dict[str, Any]
     validate: dict[str, Any]
+    """Settings of the two commands, as values of TOML; those of a project replace them."""
     images: bool = False
+    """Whether the image files are examined."""
     memory: int | None = None
+    """Limits memory per project, in bytes; does not change results."""
     agree_over: dict[str, Any] = field(default_factory=dict)
     validate_over: dict[str, Any] = field(default_factory=dict)
+    """Settings that replace those of projects, too: options of the command line."""
     raw_csv: bool = False
+    """Whether cells of tables that spreadsheets would run as formulas stay as they are."""
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Results of a project; numbers that are not known are None.
-
-    Attributes
-    ----------
-    project : str
-    status : {"measured", "not measured", "failed"}
-        Not measured: no image was annotated by two.
-    n_files, n_images, n_annotators, n_annotations : int or None
-    alpha, low, high, mean_image_alpha : float or None
-        Alpha of the first threshold, with its 95 % interval.
-    n_errors, n_warnings, n_infos : int or None
-        Numbers of findings.
-    passed : bool
-        Whether all gates were passed.
-    message : str
-        Why the project was not measured or failed, what may make its numbers useless, and the
-        gates that it missed.
-    """
+    """Results of a project; numbers that are not known are None."""
 
     project: str
     status: str
+    """{"measured", "not measured", "failed"}. Not measured: no image was annotated by two."""
     n_files: int
     n_images: int | None = None
     n_annotators: int | None = None
@@ -77,11 +52,16 @@ class Row:
     low: float | None = None
     high: float | None = None
     mean_image_alpha: float | None = None
+    """Alpha of the first threshold, with its 95 % interval."""
     n_errors: int | None = None
     n_warnings: int | None = None
     n_infos: int | None = None
+    """Numbers of findings."""
     passed: bool = True
+    """Whether all gates were passed."""
     message: str = ""
+    """Why the project was not measured or failed, what may make its numbers useless, and the gates
+    that it missed."""
 
 
 def failed_row(project: Project, reason: object) -> Row:

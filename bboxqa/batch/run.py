@@ -50,24 +50,16 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class BatchResult:
-    """The result of a run.
-
-    Attributes
-    ----------
-    found : Discovered
-    rows : tuple of Row
-        Sorted by project.
-    n_reused, n_left : int
-        Unchanged projects, and those not run because the run was stopped.
-    worse : tuple of Regression
-        What became worse since the last run.
-    """
+    """The result of a run."""
 
     found: Discovered
     rows: tuple[Row, ...]
+    """Sorted by project."""
     n_reused: int
     n_left: int
+    """Unchanged projects, and those not run because the run was stopped."""
     worse: tuple[Regression, ...]
+    """What became worse since the last run."""
 
     @property
     def passed(self) -> bool:

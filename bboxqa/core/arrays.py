@@ -82,7 +82,6 @@ def compact(key: IndexArray, size: int) -> tuple[IndexArray, IndexArray]:
     ----------
     key : (N,) int64
         0 to ``size - 1``.
-    size : int
 
     Returns
     -------

@@ -42,12 +42,6 @@ def rows_where(n_rows: int, condition: Callable[[slice], BoolArray | np.bool_]) 
 class SparseRows:
     """Values of some rows, looked up by their number.
 
-    Attributes
-    ----------
-    rows : (S,) int64
-        Sorted.
-    values : (S, …) array
-
     Examples
     --------
     >>> SparseRows(np.array([2, 7]), np.array([0.5, 0.25]))[7].item()
@@ -55,7 +49,9 @@ class SparseRows:
     """
 
     rows: IndexArray
+    """(S,) int64. Sorted."""
     values: NDArray[Any]
+    """(S, …) array."""
 
     def __getitem__(self, row: int | IndexArray) -> Any:
         return self.values[np.searchsorted(self.rows, row)]

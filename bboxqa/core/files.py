@@ -42,6 +42,8 @@ def _beginning(name: str) -> str:
 def check_fixed(source: Path, *, in_place: bool, force: bool) -> None:
     """Refuse to fix a file where that would replace another one.
 
+    Raises OutputError if what would be written already exists.
+
     Parameters
     ----------
     source : Path
@@ -50,11 +52,6 @@ def check_fixed(source: Path, *, in_place: bool, force: bool) -> None:
         Whether ``NAME.json.bak`` would be written; otherwise ``NAME.fixed.json``.
     force : bool
         Whether a fixed file may be replaced; the copy of a file before its fix never is.
-
-    Raises
-    ------
-    OutputError
-        If what would be written already exists.
     """
     if in_place and _copy_of(source).exists():
         raise OutputError(f"{_copy_of(source)}: already exists; move it away")
@@ -77,6 +74,8 @@ def write_fixed(
 ) -> Path:
     """Write a fixed file next to its source, or in its place with a copy of the source.
 
+    Raises OutputError if it cannot be written, or the source has changed.
+
     Parameters
     ----------
     source : Path
@@ -92,11 +91,6 @@ def write_fixed(
     -------
     Path
         What was written.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be written, or the source has changed.
     """
     if not in_place:
         write_atomically(_fixed_path(source), text)
@@ -129,6 +123,9 @@ def write_atomically(
 ) -> None:
     """Write a file under a temporary name, then move it to its place.
 
+    Raises OutputError if it cannot be written, or is another file than `replaces`; nothing is left
+    behind, and what was there stays.
+
     Parameters
     ----------
     path : Path
@@ -138,12 +135,6 @@ def write_atomically(
         What it holds.
     replaces : tuple of int, optional
         The `identity_of` the file to replace; another one stays.
-
-    Raises
-    ------
-    OutputError
-        If it cannot be written, or is another file than `replaces`; nothing is left behind, and
-        what was there stays.
     """
     if path.is_dir():
         raise OutputError(f"{path}: cannot be written: is a folder; name a file")

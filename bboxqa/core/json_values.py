@@ -29,7 +29,6 @@ def json_safe(value: Any, depth: int = _DEPTH) -> Any:
 
     Parameters
     ----------
-    value : Any
     depth : int
         How many lists inside lists are followed.
 
@@ -120,10 +119,7 @@ def pointer_parts(pointer: str) -> list[str]:
 def document_bytes(document: Mapping[str, Any]) -> bytes:
     """Return a document as the bytes of a file; numbers and arrays of numpy are accepted.
 
-    Raises
-    ------
-    DatasetError
-        If it holds something else that json cannot hold.
+    Raises DatasetError if it holds something else that json cannot hold.
     """
 
     def plain(value: Any) -> Any:

@@ -15,15 +15,10 @@ _Part = TypeVar("_Part")
 
 @dataclass(frozen=True)
 class Plugin:
-    """A part that another package offers; it is imported by `load`.
-
-    Attributes
-    ----------
-    entries : tuple of EntryPoint
-        Those of one name; more than one if several packages use the name.
-    """
+    """A part that another package offers; it is imported by `load`."""
 
     entries: "tuple[EntryPoint, ...]"
+    """Those of one name; more than one if several packages use the name."""
 
     @property
     def package(self) -> str:
@@ -41,10 +36,8 @@ class Plugin:
     def load(self, expected: type[_Part]) -> _Part:
         """Return what the entry point names.
 
-        Raises
-        ------
-        ConfigError
-            If it cannot be imported or is of another type, or if several packages use the name.
+        Raises ConfigError if it cannot be imported or is of another type, or if several packages
+        use the name.
         """
         entry = self.entries[0]
         if len(self.entries) > 1:

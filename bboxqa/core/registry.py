@@ -12,6 +12,8 @@ _Part = TypeVar("_Part")
 def lookup(kind: str, parts: Mapping[str, _Part], name: str) -> _Part:
     """Return the part of a name.
 
+    Raises ConfigError if there is no such part.
+
     Parameters
     ----------
     kind : str
@@ -20,11 +22,6 @@ def lookup(kind: str, parts: Mapping[str, _Part], name: str) -> _Part:
         Name → part.
     name : str
         Name of the part.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such part.
 
     Examples
     --------

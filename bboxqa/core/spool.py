@@ -68,10 +68,7 @@ class Spool:
     def add(self, data: bytes | memoryview) -> None:
         """Add bytes.
 
-        Raises
-        ------
-        OutputError
-            If there is no room for the file.
+        Raises OutputError if there is no room for the file.
         """
         self._held += data
         if self._limit is not None and len(self._held) > self._limit:
@@ -137,19 +134,13 @@ def column_limit(memory: int | None) -> int | None:
 def check_memory(name: str, n_annotations: int, memory: int | None) -> None:
     """Refuse a number of annotations that needs more memory than allowed.
 
+    Raises OutputError if the annotations need more. Limits below 500 MB count as 500 MB, which the
+    program itself needs.
+
     Parameters
     ----------
     name : str
         The file, or the first of several.
-    n_annotations : int
-    memory : int, optional
-        Limits memory, in bytes.
-
-    Raises
-    ------
-    OutputError
-        If the annotations need more. Limits below 500 MB count as 500 MB, which the program
-        itself needs.
 
     Examples
     --------
@@ -171,7 +162,6 @@ class SpooledColumn:
 
     Parameters
     ----------
-    dtype : type
     width : int
         Numbers per row; 0 for a flat array.
     limit : int, optional

@@ -29,9 +29,6 @@ def names() -> tuple[str, ...]:
 def diagnostic(name: str) -> Diagnostic:
     """Return the diagnostic of a name.
 
-    Raises
-    ------
-    ConfigError
-        If there is no such diagnostic.
+    Raises ConfigError if there is no such diagnostic.
     """
     return lookup("diagnostic", DIAGNOSTICS, name)

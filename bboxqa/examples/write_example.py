@@ -32,12 +32,8 @@ _PICTURES = {
 def write_example(name: str, folder: Path, *, force: bool = False) -> list[Path]:
     """Write an example: its annotations where it has any, its pictures, and its walk-through.
 
-    Returns what was written: not the files that are there already.
-
-    Raises
-    ------
-    OutputError
-        If a file of that name has another content, unless `force`.
+    Returns what was written: not the files that are there already. Raises OutputError if a file of
+    that name has another content, unless `force`.
     """
     if name not in EXAMPLES:
         raise ValueError(f"no example is called {name!r}; choose one of {', '.join(EXAMPLES)}")

@@ -133,12 +133,8 @@ _READ_AS_TABLES = {"archive", "office", "table", "Parquet", "binary", "zeros", "
 def refuse_foreign(path: Path, *, table: bool = False) -> None:
     """Refuse a file that only other programs read, and an address, saying what to do.
 
-    With `table`, a table of ratings or segments is expected instead of COCO json.
-
-    Raises
-    ------
-    DatasetError
-        If the file is in a format that is known not to be read.
+    With `table`, a table of ratings or segments is expected instead of COCO json. Raises
+    DatasetError if the file is in a format that is known not to be read.
     """
     address = _ADDRESS.fullmatch(str(path))
     if address is not None and not path.exists():

@@ -21,6 +21,9 @@ def list_files(
 ) -> list[Path]:
     """Return the files that are named, and those below folders, sorted.
 
+    Raises DatasetError if a folder contains no such file, or a named file is in a format that is
+    not read.
+
     Parameters
     ----------
     paths : sequence of path
@@ -31,11 +34,6 @@ def list_files(
         The suffixes of files in folders.
     wanted : callable, optional
         Called with a file of a folder that has such a suffix; returns whether it is to be read.
-
-    Raises
-    ------
-    DatasetError
-        If a folder contains no such file, or a named file is in a format that is not read.
     """
     result: list[Path] = []
     for path in map(Path, paths):

@@ -29,12 +29,8 @@ def names() -> tuple[str, ...]:
 def format_of(path: Path) -> Format:
     """Return the format of a file; COCO where no format recognises it.
 
-    Packages are asked only about a file that no built-in format recognises.
-
-    Raises
-    ------
-    ConfigError
-        If a package that offers a format is broken, or its format has the name of a built-in one.
+    Packages are asked only about a file that no built-in format recognises. Raises ConfigError if a
+    package that offers a format is broken, or its format has the name of a built-in one.
     """
     if not path.is_file():
         return COCO
@@ -47,10 +43,8 @@ def format_of(path: Path) -> Format:
 def suffixes() -> tuple[str, ...]:
     """Return the suffixes of all formats, without repetition.
 
-    Raises
-    ------
-    ConfigError
-        If a package that offers a format is broken, or its format has the name of a built-in one.
+    Raises ConfigError if a package that offers a format is broken, or its format has the name of a
+    built-in one.
     """
     formats = (*FORMATS.values(), *_added())
     return tuple(dict.fromkeys(suffix for each in formats for suffix in each.suffixes))

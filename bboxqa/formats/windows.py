@@ -32,7 +32,6 @@ def next_cut(text: Text, place: int, last: Cut | None = None) -> Cut | None:
 
     Parameters
     ----------
-    text : bytes or mmap
     place : int
         The first byte of a record.
     last : Match, optional
@@ -55,7 +54,6 @@ def in_two_halves(
 
     Parameters
     ----------
-    text : bytes or mmap
     place : int
         The first byte of the first record.
     here : callable

@@ -166,20 +166,16 @@ def similarity_of_pairs(
 ) -> FloatArray:
     """Return how similar pairs of annotations of one image are, (P,) float64.
 
+    Raises DatasetError if the annotations do not have what the similarity compares.
+
     Parameters
     ----------
-    dataset : Dataset
     similarity : str
         One of `bboxqa.geometry.similarities.registry.names()`.
     left, right : (P,) int64
         Sorted by left; P may be 0.
     all_touched : bool
         For `raster`: burn every pixel that a ring touches.
-
-    Raises
-    ------
-    DatasetError
-        If the annotations do not have what the similarity compares.
     """
     chosen = registry.similarity(similarity)
     check_shapes(dataset, similarity, chosen.needs)

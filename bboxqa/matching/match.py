@@ -10,12 +10,7 @@ from bboxqa.model.units import CandidatePairs, UnitTable
 
 
 def check_matcher(annotations: Annotations, matcher: str) -> None:
-    """Refuse a matcher that is not known, or cannot match so many annotators.
-
-    Raises
-    ------
-    ConfigError
-    """
+    """Refuse a matcher that is not known, or cannot match so many annotators."""
     most = registry.matcher(matcher).most_annotators
     if most is None:
         return
@@ -39,6 +34,8 @@ def match(
 ) -> UnitTable:
     """Group annotations into units, one per object.
 
+    Raises ConfigError if there is no such matcher, or it cannot match so many annotators.
+
     Parameters
     ----------
     annotations : Annotations
@@ -47,8 +44,6 @@ def match(
         Pairs that reach the threshold.
     matcher : str
         One of `bboxqa.matching.registry.names()`.
-    iou_threshold : float
-        The threshold.
     category_lenient : bool
         Prefer pairs of equal category.
 
@@ -56,11 +51,6 @@ def match(
     -------
     UnitTable
         Units are numbered by image, then by the annotator and the id of their first annotation.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such matcher, or it cannot match so many annotators.
     """
     check_matcher(annotations, matcher)
     weight = pair_weights(

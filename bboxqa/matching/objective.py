@@ -28,8 +28,6 @@ def pair_weights(
         P pairs that reach the threshold.
     category : (N,) int32
         The category of each annotation.
-    iou_threshold : float
-        The threshold.
     category_lenient : bool
         Add 1 to the similarity of pairs of equal category: these are preferred, and others are
         still admitted.

@@ -24,9 +24,6 @@ def names() -> tuple[str, ...]:
 def matcher(name: str) -> Matcher:
     """Return the matcher of a name.
 
-    Raises
-    ------
-    ConfigError
-        If there is no such matcher.
+    Raises ConfigError if there is no such matcher.
     """
     return lookup("matcher", MATCHERS, name)

@@ -20,7 +20,6 @@ def drawn_ranks(annotations: Annotations, nodes: IndexArray) -> IndexArray:
 
     Parameters
     ----------
-    annotations : Annotations
     nodes : (K,) int64
         Which annotations, each once; K may be 0.
 

@@ -16,18 +16,12 @@ _DIGITS = 300
 
 @frozen_arrays
 class LabelColumn:
-    """N cells of a column, coded in order of appearance.
-
-    Attributes
-    ----------
-    codes : (N,) int64
-        Indices into `labels`; -1 where the cell is missing.
-    labels : tuple of str or None
-        None stands for a missing cell; a label may occur twice.
-    """
+    """N cells of a column, coded in order of appearance."""
 
     codes: IndexArray
+    """(N,) int64. Indices into `labels`; -1 where the cell is missing."""
     labels: tuple[str | None, ...]
+    """None stands for a missing cell; a label may occur twice."""
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -49,21 +43,14 @@ class LabelColumn:
 
 @frozen_arrays
 class Coded:
-    """N cells as codes in the order of their names.
-
-    Attributes
-    ----------
-    codes : (N,) int32
-        Indices into `names`; -1 where the cell is missing.
-    names : tuple of str
-        Sorted: by number where all are numbers, else as text.
-    numbers : (K,) float64, optional
-        The names as numbers; None where some name is not a finite number.
-    """
+    """N cells as codes in the order of their names."""
 
     codes: IntArray
+    """(N,) int32. Indices into `names`; -1 where the cell is missing."""
     names: tuple[str, ...]
+    """Sorted: by number where all are numbers, else as text."""
     numbers: FloatArray | None
+    """(K,) float64. The names as numbers; None where some name is not a finite number."""
 
 
 class Coder:
@@ -166,7 +153,6 @@ def code(column: LabelColumn, *, names: bool = False) -> Coded:
 
     Parameters
     ----------
-    column : LabelColumn
     names : bool
         Whether labels are names of units or annotators rather than values.
 

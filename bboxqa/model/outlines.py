@@ -17,35 +17,24 @@ class SegmentationKind(IntEnum):
 
 @frozen_arrays
 class Segmentations:
-    """Outlines of N annotations: polygons of several rings, or COCO run lengths.
-
-    Attributes
-    ----------
-    kind : (N,) uint8
-        A `SegmentationKind` per annotation.
-    xy : (V, 2) float64
-        The vertices of all rings, in pixels.
-    ring_offsets : (R + 1,) int64
-        Ring r has the vertices ``xy[ring_offsets[r]:ring_offsets[r + 1]]``.
-    part_start, part_stop : (N,) int64
-        Annotation n has the rings ``part_start[n]:part_stop[n]``.
-    counts : (C,) uint8
-        COCO's compressed run lengths of all masks.
-    counts_start, counts_stop : (N,) int64
-        Annotation n has the bytes ``counts[counts_start[n]:counts_stop[n]]``.
-    size : (N, 2) int32
-        Height and width of each mask in pixels; 0 where there is none.
-    """
+    """Outlines of N annotations: polygons of several rings, or COCO run lengths."""
 
     kind: ByteArray
+    """(N,) uint8. A `SegmentationKind` per annotation."""
     xy: FloatArray
+    """(V, 2) float64. The vertices of all rings, in pixels."""
     ring_offsets: IndexArray
+    """(R + 1,) int64. Ring r has the vertices ``xy[ring_offsets[r]:ring_offsets[r + 1]]``."""
     part_start: IndexArray
     part_stop: IndexArray
+    """(N,) int64. Annotation n has the rings ``part_start[n]:part_stop[n]``."""
     counts: ByteArray
+    """(C,) uint8. COCO's compressed run lengths of all masks."""
     counts_start: IndexArray
     counts_stop: IndexArray
+    """(N,) int64. Annotation n has the bytes ``counts[counts_start[n]:counts_stop[n]]``."""
     size: IntArray
+    """(N, 2) int32. Height and width of each mask in pixels; 0 where there is none."""
 
     def __len__(self) -> int:
         return len(self.kind)

@@ -59,7 +59,6 @@ def describe(segments: Segments, place: int) -> tuple[str, str]:
 
     Parameters
     ----------
-    segments : Segments
     place : int
         Index of the segment.
 

@@ -12,8 +12,9 @@ def decode_counts(counts: bytes) -> IndexArray:
     """Return the run lengths of a compressed mask.
 
     Each number is written in groups of five bits, lowest first, with 32 as the mark that more
-    follow and 48 added to each character; from the fourth number on, it is the difference from
-    the number two places before (COCO's `maskApi.c`).
+    follow and 48 added to each character; from the fourth number on, it is the difference from the
+    number two places before (COCO's `maskApi.c`). Raises ValueError if the text is not of this
+    form.
 
     Parameters
     ----------
@@ -24,11 +25,6 @@ def decode_counts(counts: bytes) -> IndexArray:
     -------
     (R,) int64
         Lengths of runs in pixels, beginning with a run outside the mask.
-
-    Raises
-    ------
-    ValueError
-        If the text is not of this form.
 
     Examples
     --------

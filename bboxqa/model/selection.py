@@ -48,11 +48,8 @@ def join_outlines(
 
     Parameters
     ----------
-    parts : sequence of Segmentations
     rows : sequence of (N,) int64
         The rows to take of each.
-    memory : int, optional
-        Limits memory, in bytes; larger columns are kept in temporary files.
 
     Examples
     --------

@@ -112,6 +112,9 @@ def settings_from(
 ) -> AgreeSettings:
     """Return checked settings; the others keep their defaults.
 
+    Raises ConfigError if a setting is not known, has a wrong type, or contradicts another. Names of
+    similarities and matchers are checked by `bboxqa.pipelines.settings`.
+
     Parameters
     ----------
     values : mapping
@@ -120,12 +123,6 @@ def settings_from(
         The file that error messages name.
     names : mapping, optional
         Setting to how error messages call it, if not by its own name: an option.
-
-    Raises
-    ------
-    ConfigError
-        If a setting is not known, has a wrong type, or contradicts another. Names of similarities
-        and matchers are checked by `bboxqa.pipelines.settings`.
 
     Examples
     --------

@@ -26,6 +26,8 @@ def bundled_configs() -> dict[str, Path]:
 def read_settings(name: str) -> dict[str, Any]:
     """Return the settings of `agree` in a TOML file, or in one that comes with the package.
 
+    Raises ConfigError if there is no such file, it is not TOML, or a setting is wrong.
+
     Parameters
     ----------
     name : str
@@ -35,11 +37,6 @@ def read_settings(name: str) -> dict[str, Any]:
     -------
     dict
         Setting to value, without the table ``[validate]``.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such file, it is not TOML, or a setting is wrong.
     """
     return _read(name)[0]
 
@@ -73,12 +70,8 @@ def _read(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
 def project_settings(folder: Path) -> dict[str, Any]:
     """Return the settings of `validate` in the nearest pyproject.toml of a folder or its parents.
 
-    These are the table ``[tool.bboxqa.validate]``; empty where there is none.
-
-    Raises
-    ------
-    ConfigError
-        If the file is not TOML, or a setting is wrong.
+    These are the table ``[tool.bboxqa.validate]``; empty where there is none. Raises ConfigError if
+    the file is not TOML, or a setting is wrong.
     """
     for above in (folder, *folder.parents):
         path = above / "pyproject.toml"

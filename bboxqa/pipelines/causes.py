@@ -19,24 +19,16 @@ STOPPING = (
 
 @dataclass(frozen=True, slots=True)
 class Causes:
-    """What the rules find in a file.
-
-    Attributes
-    ----------
-    lines : list of str
-        The first findings of each rule.
-    n_found : int
-        All of them.
-    fix : {"safe", "unsafe"} or None
-        Which fixes remove all findings that were described.
-    is_complete : bool
-        Whether all were described.
-    """
+    """What the rules find in a file."""
 
     lines: list[str]
+    """The first findings of each rule."""
     n_found: int
+    """All of them."""
     fix: "Fix | None"
+    """{"safe", "unsafe"} or None. Which fixes remove all findings that were described."""
     is_complete: bool = True
+    """Whether all were described."""
 
 
 def causes(document: "Document", codes: tuple[str, ...], *, errors_only: bool = False) -> Causes:

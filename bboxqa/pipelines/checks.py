@@ -56,27 +56,17 @@ def check_files(
     """Refuse files with boxes in another layout than COCO's, or with many records twice.
 
     The columns that were read and a sample of the records show which files are suspect. These are
-    read again, and the rules decide.
+    read again, and the rules decide. Raises DatasetError with the findings of all files.
 
     Parameters
     ----------
-    paths : sequence of Path
-    files : sequence of AnnotationFile
-    attribution : Attribution
     boxes : bool
         Whether boxes are compared, rather than outlines.
-    memory : int or None
-        Limits memory, in bytes.
 
     Returns
     -------
     tuple of str
         What is in doubt, to be known before reading a result.
-
-    Raises
-    ------
-    DatasetError
-        With the findings of all files.
     """
     found: dict[Path, Causes] = {}
     doubts: list[str] = []
@@ -202,12 +192,7 @@ def _values(column: NDArray[Any]) -> BoxColumn:
 
 
 def check_boxes(data: Dataset) -> None:
-    """Refuse a data set with boxes in another layout than COCO's, as far as its arrays show it.
-
-    Raises
-    ------
-    DatasetError
-    """
+    """Refuse a data set with boxes in another layout than COCO's, as far as its arrays show it."""
     annotations = data.annotations
     size = _of_image(data.image_size.astype(np.float64), annotations.image)
     boxes = Boxes(

@@ -32,47 +32,31 @@ _LEAST = 20_000
 
 @frozen_arrays
 class ImagePart:
-    """Images and the annotations that are compared in them.
-
-    Attributes
-    ----------
-    data : Dataset
-        The whole, or a part.
-    empty : (K,) int32
-        The images that all of several annotators left empty.
-    """
+    """Images and the annotations that are compared in them."""
 
     data: Dataset
+    """The whole, or a part."""
     empty: IntArray
+    """(K,) int32. The images that all of several annotators left empty."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AgreementCounts:
-    """Units and counts of agreement at each threshold.
-
-    Attributes
-    ----------
-    units : tuple of UnitTable
-        One per threshold.
-    coincidences, greedy : tuple of Coincidences
-        By image; `greedy` are those of the greedy matcher, if they were asked for.
-    pairs : tuple of PairCounts
-        By pair of annotators.
-    n_images : int
-        Of the part, or of the whole.
-    counts : Counter
-        How many annotations are flat or repaired, and rings short; see `candidate_pairs`.
-    matched : tuple of CandidatePairs
-        The pairs inside units, one per threshold, if they were asked for.
-    """
+    """Units and counts of agreement at each threshold."""
 
     units: tuple[UnitTable, ...]
+    """One per threshold."""
     coincidences: tuple[Coincidences, ...]
     greedy: tuple[Coincidences, ...]
+    """By image; `greedy` are those of the greedy matcher, if they were asked for."""
     pairs: tuple[PairCounts, ...]
+    """By pair of annotators."""
     n_images: int
+    """Of the part, or of the whole."""
     counts: Counter[str] = field(default_factory=Counter)
+    """How many annotations are flat or repaired, and rings short; see `candidate_pairs`."""
     matched: tuple[CandidatePairs, ...] = ()
+    """The pairs inside units, one per threshold, if they were asked for."""
 
 
 def compared_images(data: Dataset) -> ImagePart:
@@ -150,16 +134,12 @@ def count_part(
 
     Parameters
     ----------
-    part : ImagePart
-    settings : AgreeSettings
     greedy : bool
         Match by the greedy matcher as well.
     keep_pairs : bool
         Return the pairs inside units as well.
     memory : int, optional
         Limits memory, in bytes: with more pairs, a crowded image is refused.
-    progress : callable, optional
-        Called as ``progress(stage, done, total)``.
     """
     data = part.data
     pairs, counts = candidate_pairs(

@@ -22,6 +22,9 @@ def diagnose(
 ) -> dict[str, Table]:
     """Return what each diagnostic finds.
 
+    Raises ConfigError if a name is not known, or there are several thresholds. Raises DatasetError
+    if the annotations do not have what the similarity compares.
+
     Parameters
     ----------
     data : Dataset
@@ -36,13 +39,6 @@ def diagnose(
     Returns
     -------
     dict of str to Table
-
-    Raises
-    ------
-    ConfigError
-        If a name is not known, or there are several thresholds.
-    DatasetError
-        If the annotations do not have what the similarity compares.
 
     Examples
     --------

@@ -180,12 +180,7 @@ def _values(inputs: CoefficientInputs, names: Sequence[str]) -> dict[str, dict[s
 def check_level(
     ratings: Ratings, level: str | Distance, weights: str | Sequence[Sequence[float]] | FloatArray
 ) -> None:
-    """Refuse an ordered level or weights for values that are not numbers.
-
-    Raises
-    ------
-    ConfigError
-    """
+    """Refuse an ordered level or weights for values that are not numbers."""
     if ratings.numbers is not None or not ratings.value_names:
         return
     asked = f"level {level}" if isinstance(level, str) and level != "nominal" else ""
@@ -202,12 +197,7 @@ def check_level(
 
 
 def check_bootstrap(bootstrap: int, seed: int) -> None:
-    """Refuse a number of replicates or a seed that is out of range.
-
-    Raises
-    ------
-    ConfigError
-    """
+    """Refuse a number of replicates or a seed that is out of range."""
     whole = isinstance(bootstrap, int | np.integer)
     if not whole or (bootstrap and not MIN_BOOTSTRAP <= bootstrap <= MAX_BOOTSTRAP):
         raise ConfigError(
@@ -218,12 +208,7 @@ def check_bootstrap(bootstrap: int, seed: int) -> None:
 
 
 def check_ratings(ratings: object) -> None:
-    """Refuse what is not a `Ratings`.
-
-    Raises
-    ------
-    ConfigError
-    """
+    """Refuse what is not a `Ratings`."""
     if isinstance(ratings, Mapping):
         keys = ", ".join(repr(key) for key in list(ratings)[:_KEYS_NAMED])
         raise ConfigError(

@@ -28,7 +28,6 @@ def notes_of(
 
     Parameters
     ----------
-    inputs : CoefficientInputs
     estimators, estimates : mapping
         By name of the coefficient, as computed and as reported.
     values : mapping

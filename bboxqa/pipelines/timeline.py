@@ -31,18 +31,12 @@ POINTS = "cronbach_alpha has points in time as items here, and annotators as cas
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TierAgreement:
-    """Agreement on one tier.
-
-    Attributes
-    ----------
-    estimates : TaskEstimates
-        The task is the tier; units are the stretches between boundaries.
-    labels : tuple of LabelAgreement
-        The share of time on which annotators agree on each label.
-    """
+    """Agreement on one tier."""
 
     estimates: TaskEstimates
+    """The task is the tier; units are the stretches between boundaries."""
     labels: tuple[LabelAgreement, ...]
+    """The share of time on which annotators agree on each label."""
 
 
 def measure_segments(

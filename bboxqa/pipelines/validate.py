@@ -197,10 +197,7 @@ def _documents(
 def _read_truth(ground_truth: AnyPath | None) -> RawDocument | None:
     """Return the file that results refer to.
 
-    Raises
-    ------
-    DatasetError
-        If there is no such file, or it has no lists of images and categories.
+    Raises DatasetError if there is no such file, or it has no lists of images and categories.
     """
     if ground_truth is None:
         return None

@@ -24,7 +24,6 @@ def text_lines(
 
     Parameters
     ----------
-    result : ComparisonResult
     width : int, optional
         Width of the terminal; longer names are folded.
     quiet : bool

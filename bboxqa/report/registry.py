@@ -41,10 +41,7 @@ COMPARISON_VIEWS: dict[str, str] = {
 def view(views: Mapping[str, str], name: str) -> View:
     """Return the view of a name.
 
-    Raises
-    ------
-    ConfigError
-        If there is no such view.
+    Raises ConfigError if there is no such view.
     """
     found: View = resolve_name(lookup("format", views, name))
     return found

@@ -28,10 +28,7 @@ _LIBRARIES = ("bboxqa", "msgspec", "numpy", "pycocotools", "rasterio", "pillow",
 def check_folder(folder: Path, *, force: bool) -> None:
     """Refuse a folder that cannot be written, before anything is computed.
 
-    Raises
-    ------
-    OutputError
-        If it is a file, is not empty and `force` is false, or cannot be written.
+    Raises OutputError if it is a file, is not empty and `force` is false, or cannot be written.
     """
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"{folder}: is a file; name a folder with --out")
@@ -70,12 +67,8 @@ def write_tables(
     The parts of a table are written below each other, with their threshold if they have one.
 
     All files are complete before the first of them appears under its name; a new folder appears
-    with all of them at once. Files of the same names in an existing folder are replaced.
-
-    Raises
-    ------
-    OutputError
-        If the folder cannot be written.
+    with all of them at once. Files of the same names in an existing folder are replaced. Raises
+    OutputError if the folder cannot be written.
     """
     try:
         with filled_folder(folder) as scratch:

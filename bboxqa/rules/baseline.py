@@ -17,18 +17,12 @@ from bboxqa.model.findings import Finding, FoundReport, Severity, identity
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """The accepted findings.
-
-    Attributes
-    ----------
-    path : Path
-        The file of the baseline; other files are named relative to its folder.
-    known : mapping of str to int
-        Identity of a finding to the number of accepted findings with it.
-    """
+    """The accepted findings."""
 
     path: Path
+    """The file of the baseline; other files are named relative to its folder."""
     known: Mapping[str, int]
+    """Mapping of str to int. Identity of a finding to the number of accepted findings with it."""
 
 
 _VERSION = 1
@@ -37,12 +31,7 @@ _VERSION = 1
 def write(path: Path, report: FoundReport) -> None:
     """Write all findings of a report as the baseline of later runs.
 
-    The report must list all its findings.
-
-    Raises
-    ------
-    OutputError
-        If the file cannot be written.
+    The report must list all its findings. Raises OutputError if the file cannot be written.
     """
     _check_complete(report)
     entries: dict[str, dict[str, Any]] = {}
@@ -60,10 +49,7 @@ def write(path: Path, report: FoundReport) -> None:
 def read(path: Path) -> Baseline:
     """Return the baseline in a file.
 
-    Raises
-    ------
-    ConfigError
-        If the file cannot be read, or is not a baseline.
+    Raises ConfigError if the file cannot be read, or is not a baseline.
     """
     try:
         document = json.loads(read_whole(path))
@@ -91,7 +77,6 @@ def new(report: FoundReport, baseline: Baseline, limit: int = 0) -> FoundReport:
     ----------
     report : FoundReport
         Must list all its findings.
-    baseline : Baseline
     limit : int
         Greatest number of listed findings of one rule and file; 0 for all.
     """

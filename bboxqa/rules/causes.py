@@ -24,7 +24,6 @@ def without_consequences(document: Document, found: Sequence[Found]) -> tuple[li
 
     Parameters
     ----------
-    document : Document
     found : sequence of (Rule, Hits)
         What all rules found.
     """

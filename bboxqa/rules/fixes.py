@@ -25,38 +25,25 @@ _MAX_PASSES = 10
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change that was made.
-
-    Attributes
-    ----------
-    code : str
-        The rule that asked for it.
-    pointer : str
-        Place of the value in the text before this pass.
-    before, after : str
-        The value as text; "" where there was or is none.
-    """
+    """One change that was made."""
 
     code: str
+    """The rule that asked for it."""
     pointer: str
+    """Place of the value in the text before this pass."""
     before: str
     after: str
+    """The value as text; "" where there was or is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """A fixed file.
-
-    Attributes
-    ----------
-    text : bytes or mmap
-        The whole file.
-    changes : tuple of Change
-        In the order in which they were made.
-    """
+    """A fixed file."""
 
     text: Text
+    """The whole file."""
     changes: tuple[Change, ...]
+    """In the order in which they were made."""
 
 
 class _Splice(NamedTuple):
@@ -75,19 +62,14 @@ def fix(
 ) -> Fixed:
     """Fix what the chosen rules find, pass by pass, until no fix is left.
 
+    Raises BboxqaError if the fixes together break the JSON of the file.
+
     Parameters
     ----------
-    document : Document
-    settings : ValidateSettings
     unsafe : bool
         Whether to apply fixes that may lose or guess something.
     again : callable
         Makes a document of the file as read after a pass.
-
-    Raises
-    ------
-    BboxqaError
-        If the fixes together break the JSON of the file.
 
     Examples
     --------
@@ -140,7 +122,6 @@ def edited(reading: RawDocument, asked: Sequence[tuple[str, Edit]]) -> tuple[Tex
 
     Parameters
     ----------
-    reading : RawDocument
     asked : sequence of (str, Edit)
         Edits with the codes of their rules.
     """

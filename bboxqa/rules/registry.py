@@ -66,13 +66,9 @@ RULES: Mapping[str, Rule] = {
 def known_rules() -> Mapping[str, Rule]:
     """Return `RULES`, and after them the rules of other packages, by code.
 
-    An entry point of the group "bboxqa.rules" names a `Rule`, or a list or tuple of them.
-
-    Raises
-    ------
-    ConfigError
-        If an entry point cannot be loaded, names something else, or its code is malformed or
-        already in use.
+    An entry point of the group "bboxqa.rules" names a `Rule`, or a list or tuple of them. Raises
+    ConfigError if an entry point cannot be loaded, names something else, or its code is malformed
+    or already in use.
     """
     rules = dict(RULES)
     for name, plugin in plugins(_GROUP).items():
@@ -97,16 +93,13 @@ def known_rules() -> Mapping[str, Rule]:
 def select(select: Iterable[str], ignore: Iterable[str]) -> tuple[Rule, ...]:
     """Return the rules whose codes begin with a selected prefix and are not ignored.
 
+    Raises ConfigError if no rule begins with a prefix.
+
     Parameters
     ----------
     select, ignore : iterable of str
         Codes or their beginnings, such as "P" or "B00"; selecting nothing selects all. Where
         several match a code, the longest decides; between equal ones, `ignore`.
-
-    Raises
-    ------
-    ConfigError
-        If no rule begins with a prefix.
 
     Examples
     --------

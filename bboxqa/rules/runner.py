@@ -40,8 +40,6 @@ def apply(
 
     Parameters
     ----------
-    document : Document
-    settings : ValidateSettings
     progress : callable, optional
         Called as progress(stage, done, total), where `total` is the number of rules.
     """
@@ -85,7 +83,6 @@ def describe(document: Document, raw: Iterable[Found], limit: int) -> list[Findi
 
     Parameters
     ----------
-    document : Document
     raw : iterable of (Rule, Hits)
     limit : int
         Greatest number of findings of one rule; 0 for all.

@@ -20,15 +20,10 @@ class FixedDistances:
 
     Each value is compared with each, in chunks; nominal and interval data have shorter forms, for
     any number of different values.
-
-    Attributes
-    ----------
-    between : callable
-        (N,) and (N,) codes → (N,) distances.
-    n_values : int
     """
 
     between: Callable[[IndexArray, IndexArray], FloatArray]
+    """(N,) and (N,) codes → (N,) distances."""
     n_values: int
 
     def mean_to(self, amount: FloatArray) -> FloatArray:
@@ -132,6 +127,8 @@ def fixed_distances(
 ) -> FixedDistances:
     """Return the distances of a level.
 
+    Raises ConfigError if there are no numbers, or as `pairwise_distances`.
+
     Parameters
     ----------
     level : {"nominal", "interval", "ratio"} or callable
@@ -140,11 +137,6 @@ def fixed_distances(
     marginal : (K,) float64
         How often each value occurs among those compared. Distances of interval data are scaled by
         these, and are 0 for values that do not occur.
-
-    Raises
-    ------
-    ConfigError
-        If there are no numbers, or as `pairwise_distances`.
 
     Examples
     --------
@@ -165,17 +157,14 @@ def fixed_distances(
 def pairwise_distances(distance: str | Distance, numbers: FloatArray) -> FixedDistances:
     """Return the distances of ratio data, or those that the user defines.
 
+    Raises ConfigError if ratio data are negative, or if a check of up to 200 values finds that the
+    distance is not symmetric, not 0 for equal values, negative or not finite.
+
     Parameters
     ----------
     distance : "ratio" or callable
         ((c − k) / (c + k))² for ratio data (Krippendorff 2011); or (N,), (N,) values → (N,).
     numbers : (K,) float64
-
-    Raises
-    ------
-    ConfigError
-        If ratio data are negative, or if a check of up to 200 values finds that the distance is not
-        symmetric, not 0 for equal values, negative or not finite.
 
     Examples
     --------

@@ -46,6 +46,8 @@ def alpha(
 ) -> Estimator:
     """Return Krippendorff's alpha [1]_.
 
+    Raises ConfigError if the level is not known, or its values are not numbers.
+
     Parameters
     ----------
     counts : UnitCounts
@@ -61,11 +63,6 @@ def alpha(
     Estimator
         `observed` and `expected` are D_o and D_e. The standard error is linearised with the
         distances, and for ordinal data the ranks, taken as given (Gwet 2014, ch. 6).
-
-    Raises
-    ------
-    ConfigError
-        If the level is not known, or its values are not numbers.
 
     References
     ----------

@@ -12,22 +12,15 @@ from bboxqa.model.reliability import Coincidences
 
 @dataclass(frozen=True, slots=True)
 class Alpha:
-    """A coefficient with the disagreements that it is made of.
-
-    Attributes
-    ----------
-    value : float
-        NaN where undefined.
-    observed, expected : float
-        The disagreements D_o and D_e, as shares in [0, 1].
-    status : str
-        "ok", or why the value is undefined.
-    """
+    """A coefficient with the disagreements that it is made of."""
 
     value: float
+    """NaN where undefined."""
     observed: float
     expected: float
+    """The disagreements D_o and D_e, as shares in [0, 1]."""
     status: str
+    """Why the value is undefined, or "ok"."""
 
 
 def nominal_alpha(

@@ -11,23 +11,16 @@ from bboxqa.core.arrays import FloatArray, IndexArray, frozen_arrays, rows, run_
 
 @frozen_arrays
 class ValuePairs:
-    """E coincidences of two different values in a unit, which are of P kinds.
-
-    Attributes
-    ----------
-    unit, pair : (E,) int64
-        The unit, and the index of the pair of values.
-    amount : (E,) float64
-        o_ck + o_kc of the unit.
-    first, second : (P,) int64
-        The values of each pair, ``first < second``.
-    """
+    """E coincidences of two different values in a unit, which are of P kinds."""
 
     unit: IndexArray
     pair: IndexArray
+    """(E,) int64. The unit, and the index of the pair of values."""
     amount: FloatArray
+    """(E,) float64. o_ck + o_kc of the unit."""
     first: IndexArray
     second: IndexArray
+    """(P,) int64. The values of each pair, ``first < second``."""
 
     def sums(self, counts: UnitCounts) -> Any:
         """Return the marginals of each cluster, and below them its coincidences, (K + P, G)."""

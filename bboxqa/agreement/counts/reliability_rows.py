@@ -19,12 +19,10 @@ def from_units(
 
     Parameters
     ----------
-    annotations : Annotations
     units : UnitTable
         The unit of each annotation.
     assigned : (I, A) bool
         Who was asked to annotate which image.
-    n_categories : int
     empty_images : (K,) int32, optional
         Images that get one more unit, which is missing for every assigned annotator.
     """
@@ -64,7 +62,6 @@ def from_table(values: IntArray, assigned: BoolArray, n_values: int) -> Reliabil
         The category that annotator a gave unit u, or -1 where it is missing.
     assigned : (A, U) bool
         Whether annotator a was asked about unit u.
-    n_values : int
 
     Examples
     --------

@@ -8,31 +8,20 @@ from bboxqa.model.reliability import Cell, ReliabilityData
 
 @frozen_arrays
 class UnitCounts:
-    """E different values of U units.
-
-    Attributes
-    ----------
-    unit : (E,) int64
-        Sorted.
-    value : (E,) int64
-        Sorted within a unit.
-    count : (E,) float64
-        How many ratings of the unit have the value; 1 or more.
-    size : (U,) float64
-        How many ratings the unit has.
-    group : (U,) int32
-        The cluster of each unit.
-    weight : (U,) float64
-        How many equal units it stands for.
-    n_values, n_groups : int
-    """
+    """E different values of U units."""
 
     unit: IndexArray
+    """(E,) int64. Sorted."""
     value: IndexArray
+    """(E,) int64. Sorted within a unit."""
     count: FloatArray
+    """(E,) float64. How many ratings of the unit have the value; 1 or more."""
     size: FloatArray
+    """(U,) float64. How many ratings the unit has."""
     group: IntArray
+    """(U,) int32. The cluster of each unit."""
     weight: FloatArray
+    """(U,) float64. How many equal units it stands for."""
     n_values: int
     n_groups: int
 

@@ -23,36 +23,24 @@ _CHUNK = 1 << 20
 
 @frozen_arrays
 class AnswerPairs:
-    """C pairs of answers of two annotators on one unit.
-
-    Attributes
-    ----------
-    first, second : (P,) int32
-        The pairs of annotators, ``first < second``, sorted.
-    pair : (C,) int64
-        Index of the pair of annotators.
-    left, right : (C,) int64
-        The values of the first and of the second annotator.
-    unit : (C,) int64
-        Sorted.
-    weight : (C,) float64
-        How many equal units the unit stands for.
-    group : (U,) int32
-        The cluster of each unit.
-    units_alone : bool
-        Whether each unit stands for itself only, and is a cluster of its own.
-    n_values, n_groups : int
-    """
+    """C pairs of answers of two annotators on one unit."""
 
     first: IntArray
     second: IntArray
+    """(P,) int32. The pairs of annotators, ``first < second``, sorted."""
     pair: IndexArray
+    """(C,) int64. Index of the pair of annotators."""
     left: IndexArray
     right: IndexArray
+    """(C,) int64. The values of the first and of the second annotator."""
     unit: IndexArray
+    """(C,) int64. Sorted."""
     weight: FloatArray
+    """(C,) float64. How many equal units the unit stands for."""
     group: IntArray
+    """(U,) int32. The cluster of each unit."""
     units_alone: bool
+    """Whether each unit stands for itself only, and is a cluster of its own."""
     n_values: int
     n_groups: int
 

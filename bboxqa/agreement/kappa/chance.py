@@ -84,7 +84,6 @@ def chance_corrected(
 
     Parameters
     ----------
-    counts : UnitCounts
     kind : Expectation
         What is expected by chance: Fleiss [1]_ (Scott's pi [2]_ for two annotators), Brennan and
         Prediger [3]_, Gwet [4]_, or none for percent agreement.
@@ -179,22 +178,15 @@ def linearised(
 
 @frozen_arrays
 class ValueKappas:
-    """A kappa of each of K values against all others.
-
-    Attributes
-    ----------
-    kappa : (K,) float64
-        NaN where a value, or every other one, does not occur.
-    standard_error : (K,) float64
-        Linearised; NaN where kappa is, and where all agree on the value.
-    interval : (K, 2) float64
-        The 95 % interval of `fisher_interval`; NaN likewise, and where the value, or every other
-        one, occurs in too few clusters.
-    """
+    """A kappa of each of K values against all others."""
 
     kappa: FloatArray
+    """(K,) float64. NaN where a value, or every other one, does not occur."""
     standard_error: FloatArray
+    """(K,) float64. Linearised; NaN where kappa is, and where all agree on the value."""
     interval: FloatArray
+    """(K, 2) float64. The 95 % interval of `fisher_interval`; NaN likewise, and where the value, or
+    every other one, occurs in too few clusters."""
 
 
 def fleiss_per_value(counts: UnitCounts) -> ValueKappas:

@@ -34,7 +34,6 @@ def choice_pairs(
     ----------
     data : ReliabilityData
         If an annotator answered a unit several times, each answer pairs with each of the other's.
-    n_annotators : int
     is_none : (K,) bool
         The values that mean that no object was picked.
     n_options : (U,) int64

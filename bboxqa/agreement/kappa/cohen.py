@@ -35,7 +35,6 @@ def cohen_pairs(
     ----------
     data : ReliabilityData
         If an annotator answered a unit several times, each answer pairs with each of the other's.
-    n_annotators : int
     weights : (K, K) float64, optional
         Agreement of unequal values, as `agreement_weights` returns it.
 

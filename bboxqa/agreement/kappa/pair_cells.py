@@ -21,30 +21,21 @@ _CELLS = 1 << 16
 
 @frozen_arrays
 class PairCells:
-    """The values that two annotators gave to the units that both rated, each unit a cluster.
-
-    Attributes
-    ----------
-    first, second : int
-        The annotators.
-    left, right : (E,) int64
-        The two values of each cell that occurs.
-    times : (E,) float64
-        The number of units in the cell.
-    cell : (G,) int64
-        The cell of each unit, 0 to ``n_cells - 1``.
-    place : (E,) int64
-        The number of each cell that occurs. Units in other cells were not rated by both.
-    n_cells : int
-    """
+    """The values that two annotators gave to the units that both rated, each unit a cluster."""
 
     first: int
     second: int
+    """The annotators."""
     left: IndexArray
     right: IndexArray
+    """(E,) int64. The two values of each cell that occurs."""
     times: FloatArray
+    """(E,) float64. The number of units in the cell."""
     cell: IndexArray
+    """(G,) int64. The cell of each unit, 0 to ``n_cells - 1``."""
     place: IndexArray
+    """(E,) int64. The number of each cell that occurs. Units in other cells were not rated by
+    both."""
     n_cells: int
 
 

@@ -65,61 +65,41 @@ def kappa_of(observed: FloatArray, expected: FloatArray) -> FloatArray:
 
 @frozen_arrays
 class PairBlock:
-    """The sums of P pairs, with and without each cluster.
-
-    Attributes
-    ----------
-    first, second : (P,) int32
-        The annotators, ``first < second``, sorted.
-    pair : (E,) int64
-        The pair of each entry: a cluster, or several that are alike.
-    times : (E,) float64
-        How many clusters the entry stands for.
-    whole : (S, P) float64
-        Sums of each pair; the first is the number of answers that were compared.
-    left : (S, E) float64
-        Sums of the pair without one of these clusters.
-    by_cluster : callable
-        (N, E) amounts of entries → (N, G) sums of clusters.
-    moved : (E,) float64, optional
-        The influence of one of these clusters on the kappa of the pair, where a formula is known.
-    independent : (P,) bool
-        Whether each unit of the pair is a cluster of its own.
-    """
+    """The sums of P pairs, with and without each cluster."""
 
     first: IntArray
     second: IntArray
+    """(P,) int32. The annotators, ``first < second``, sorted."""
     pair: IndexArray
+    """(E,) int64. The pair of each entry: a cluster, or several that are alike."""
     times: FloatArray
+    """(E,) float64. How many clusters the entry stands for."""
     whole: FloatArray
+    """(S, P) float64. Sums of each pair; the first is the number of answers that were compared."""
     left: FloatArray
+    """(S, E) float64. Sums of the pair without one of these clusters."""
     by_cluster: Callable[[FloatArray], FloatArray]
+    """(N, E) amounts of entries → (N, G) sums of clusters."""
     moved: FloatArray | None
+    """(E,) float64. The influence of one of these clusters on the kappa of the pair, where a
+    formula is known."""
     independent: BoolArray
+    """(P,) bool. Whether each unit of the pair is a cluster of its own."""
 
 
 @frozen_arrays
 class PairKappas:
-    """The kappa of every pair, and what resampling their means needs.
-
-    Attributes
-    ----------
-    table : PairTable
-    clusters : (C,) int64
-        Those in which some pair was compared, sorted.
-    without : (2, C) float64
-        The mean of the kappas without each cluster, with pairs weighted by the answers compared,
-        and with equal weights; NaN where no pair remains.
-    n_groups : int
-    single : Estimator, optional
-        Of the pair, if there is only one.
-    """
+    """The kappa of every pair, and what resampling their means needs."""
 
     table: PairTable
     clusters: IndexArray
+    """(C,) int64. Those in which some pair was compared, sorted."""
     without: FloatArray
+    """(2, C) float64. The mean of the kappas without each cluster, with pairs weighted by the
+    answers compared, and with equal weights; NaN where no pair remains."""
     n_groups: int
     single: Estimator | None = None
+    """Of the pair, if there is only one."""
 
 
 def pair_kappas(blocks: Iterable[PairBlock], data: ReliabilityData, shares: Shares) -> PairKappas:
@@ -257,7 +237,6 @@ def mean_of_pairs(
 
     Parameters
     ----------
-    found : PairKappas
     by_shared : bool
         Whether pairs are weighted by the number of answers compared, or equally [1]_.
     lowest : float

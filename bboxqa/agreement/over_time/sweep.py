@@ -66,7 +66,6 @@ def sweep(
 
     Parameters
     ----------
-    segments : Segments
     tier : str, optional
         None for all tiers; a label that occurs in several is one value, and so is the background.
     resolution_ms : int

@@ -36,12 +36,10 @@ def pseudo_value_estimator(
 
     Parameters
     ----------
-    value : float
     clusters : (C,) int64
         The clusters that are drawn.
     without : (C,) float64
         The coefficient without each of them.
-    n_groups : int
     observed, expected, status, n_shared
         As in `Estimator`.
     lowest : float

@@ -21,35 +21,23 @@ _CHUNK = 1 << 12
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """The number of clusters that a narrower interval needs.
-
-    Attributes
-    ----------
-    value : float
-        The coefficient of the present data.
-    n_clusters : int
-        How many clusters (images, recordings, units) it depends on.
-    width : float
-        Of its 95 % interval.
-    target_width : float
-    n_needed : int
-        How many clusters give that width; 0 where this is unknown.
-    n_more : int
-        How many more than at present.
-    needed_range : tuple of int
-        The 95 % range of `n_needed`, since the spread of few clusters is uncertain itself.
-    status : str
-        "ok", or why nothing can be planned.
-    """
+    """The number of clusters that a narrower interval needs."""
 
     value: float
+    """The coefficient of the present data."""
     n_clusters: int
+    """How many clusters (images, recordings, units) it depends on."""
     width: float
+    """Of its 95 % interval."""
     target_width: float
     n_needed: int
+    """How many clusters give that width; 0 where this is unknown."""
     n_more: int
+    """How many more than at present."""
     needed_range: tuple[int, int]
+    """The 95 % range of `n_needed`, since the spread of few clusters is uncertain itself."""
     status: str
+    """Why nothing can be planned, or "ok"."""
 
 
 def plan_clusters(

@@ -40,29 +40,19 @@ _RESULTS = {"history.sqlite", "projects"}
 
 @dataclass(frozen=True, slots=True)
 class Project:
-    """One folder with COCO files.
-
-    Attributes
-    ----------
-    name : str
-        Path below the root, with ``/``; ``.`` for the root itself.
-    folder : Path
-    files : tuple of Path
-        COCO files, sorted.
-    images : Path or None
-        Folder of the images, if it exists.
-    settings : Path or None
-        Settings of the project, if they exist.
-    size : int
-        Bytes of the COCO files.
-    """
+    """One folder with COCO files."""
 
     name: str
+    """Path below the root, with ``/``; ``.`` for the root itself."""
     folder: Path
     files: tuple[Path, ...]
+    """COCO files, sorted."""
     images: Path | None
+    """Folder of the images, if it exists."""
     settings: Path | None
+    """Settings of the project, if they exist."""
     size: int
+    """Bytes of the COCO files."""
 
 
 class Unreadable(NamedTuple):

@@ -9,51 +9,35 @@ from bboxqa.model.reliability import Cell, ReliabilityData
 
 @frozen_arrays
 class Remainder:
-    """The sums of alpha without each of B things.
-
-    Attributes
-    ----------
-    total : (B,) float64
-        n, the number of pairable values.
-    within : (B,) float64
-        n D_o.
-    between : (B,) float64
-        n (n − 1) D_e.
-    whole : (float, float)
-        The last two when nothing is left out.
-    """
+    """The sums of alpha without each of B things."""
 
     total: FloatArray
+    """(B,) float64. n, the number of pairable values."""
     within: FloatArray
+    """(B,) float64. n D_o."""
     between: FloatArray
+    """(B,) float64. n (n − 1) D_e."""
     whole: tuple[float, float]
+    """The last two when nothing is left out."""
 
 
 @frozen_arrays
 class RatingsWithout:
-    """M ratings, sorted by annotator, and the L pairable values that go with each annotator.
-
-    Attributes
-    ----------
-    unit, annotator, entry : (M,) int64
-        Of each rating; `entry` is the index of its value among those of its unit.
-    size, weight : (M,) float64
-        The number of ratings of its unit, and of units that it stands for.
-    who, what : (L,) int64
-        Annotator and value, sorted. Without one of two ratings the other is not pairable either.
-    amount : (L,) float64
-        How many values there are.
-    n_annotators : int
-    """
+    """M ratings, sorted by annotator, and the L pairable values that go with each annotator."""
 
     unit: IndexArray
     annotator: IndexArray
     entry: IndexArray
+    """(M,) int64. Of each rating; `entry` is the index of its value among those of its unit."""
     size: FloatArray
     weight: FloatArray
+    """(M,) float64. The number of ratings of its unit, and of units that it stands for."""
     who: IndexArray
     what: IndexArray
+    """(L,) int64. Annotator and value, sorted. Without one of two ratings the other is not pairable
+    either."""
     amount: FloatArray
+    """(L,) float64. How many values there are."""
     n_annotators: int
 
     def change(self, of_unit: FloatArray, of_rating: FloatArray) -> FloatArray:

@@ -36,25 +36,17 @@ class Check(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One step of a walk-through.
-
-    Attributes
-    ----------
-    title, explanation : str
-        What is done, and why.
-    body : str
-        A table, as text.
-    checks : tuple of Check
-        What is compared with expected values.
-    verdicts_in_body : bool
-        Whether the body itself shows the verdicts; then only checks that differ are listed below.
-    """
+    """One step of a walk-through."""
 
     title: str
     explanation: str
+    """What is done, and why."""
     body: str
+    """A table, as text."""
     checks: tuple[Check, ...] = ()
+    """What is compared with expected values."""
     verdicts_in_body: bool = False
+    """Whether the body itself shows the verdicts; then only checks that differ are listed below."""
 
     def text(self) -> str:
         """Return the step as paragraphs with a blank line between them."""
@@ -67,21 +59,14 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """A worked example, step by step.
-
-    Attributes
-    ----------
-    name, introduction : str
-        What the example is called, and what it shows.
-    steps : tuple of Step
-    notes : tuple of str
-        Misprints in the source of the example.
-    """
+    """A worked example, step by step."""
 
     name: str
     introduction: str
+    """What the example is called, and what it shows."""
     steps: tuple[Step, ...]
     notes: tuple[str, ...] = ()
+    """Misprints in the source of the example."""
 
     @property
     def checks(self) -> tuple[Check, ...]:

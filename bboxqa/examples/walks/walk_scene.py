@@ -17,30 +17,20 @@ from bboxqa.pipelines.read import read_coco
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scene:
-    """An annotated image with what is expected of it.
-
-    Attributes
-    ----------
-    description : str
-        What it shows and how it is annotated.
-    data : Dataset
-        N annotations, ordered by annotator, then id.
-    iou : (N, N) float64
-        Of every box with every box.
-    threshold : float
-        The IoU that makes a pair admissible.
-    expected : mapping
-        Its part of `expected.json`.
-    category_ids : mapping
-        The name of each category id, as text.
-    """
+    """An annotated image with what is expected of it."""
 
     description: str
+    """What it shows and how it is annotated."""
     data: Dataset
+    """N annotations, ordered by annotator, then id."""
     iou: FloatArray
+    """(N, N) float64. Of every box with every box."""
     threshold: float
+    """The IoU that makes a pair admissible."""
     expected: Mapping[str, Any]
+    """Its part of `expected.json`."""
     category_ids: Mapping[str, str]
+    """The name of each category id, as text."""
 
     def boxes_of(self, annotator: int) -> IndexArray:
         """Return the indices of one annotator's boxes."""

@@ -20,8 +20,6 @@ class OutlinesBuilder:
         The file as problems name it.
     problems : list of str
         New problems are appended to it.
-    memory : int, optional
-        Limits memory, in bytes; larger columns are kept in temporary files.
     """
 
     def __init__(self, name: str, problems: list[str], memory: int | None = None) -> None:

@@ -27,23 +27,17 @@ def read_fallback(
 ) -> tuple[list[Image], list[Category]]:
     """Convert the records of a file one by one, and return its images and categories.
 
-    Numbers that are written as text, whole numbers written as 7.0 and missing sizes are
-    understood. Everything else that is not as it should be is added to the problems of `builder`,
-    which takes the annotations.
+    Numbers that are written as text, whole numbers written as 7.0 and missing sizes are understood.
+    Everything else that is not as it should be is added to the problems of `builder`, which takes
+    the annotations. Raises DatasetError if the file is not json in UTF-8, or not an object with the
+    three lists of COCO.
 
     Parameters
     ----------
-    document : RawDocument
     records : mapping of str to RecordList
         By the name of the list.
-    builder : ColumnsBuilder
     path : Path
         The file, for errors.
-
-    Raises
-    ------
-    DatasetError
-        If the file is not json in UTF-8, or not an object with the three lists of COCO.
     """
     _check(document, path)
     report = _Report(document.name, builder.problems)

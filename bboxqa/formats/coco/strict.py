@@ -44,26 +44,19 @@ def read_file(
 ) -> AnnotationFile:
     """Read a COCO file.
 
+    Raises DatasetError if the file does not exist, is not json, or has records that cannot be read;
+    lists all of them.
+
     Parameters
     ----------
-    path : Path
-        The file.
     keys : tuple of str
         The annotator keys to look at.
     segmentation : bool
         Whether to keep the outlines.
     digest : bool
         Whether to compute the digest of the file.
-    memory : int, optional
-        Limits memory, in bytes; larger columns are kept in temporary files.
     progress : callable, optional
         Called as ``progress(done, total)`` with bytes.
-
-    Raises
-    ------
-    DatasetError
-        If the file does not exist, is not json, or has records that cannot be read; lists all
-        of them.
     """
     name = str(path)
     size = _size(path)

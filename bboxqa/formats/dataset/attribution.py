@@ -32,30 +32,21 @@ Agreement needs at least two annotators. They are found in one of these ways:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Attribution:
-    """Who annotated what in several files.
-
-    Attributes
-    ----------
-    way : str
-        A description for the user; empty where the files name nobody.
-    author : list of (N,) int32
-        By file: for each annotation an index into `names`, -1 where none is named.
-    asked : list of list of (tuple of str or None)
-        By file: for each image record who was asked; None where the record does not say.
-    names : tuple of str
-        The annotators.
-    numbered : bool
-        Whether the names are numbers given image by image, since the file does not name anybody.
-    of_files : bool
-        Whether each file is by one annotator.
-    """
+    """Who annotated what in several files."""
 
     way: str
+    """A description for the user; empty where the files name nobody."""
     author: list[IntArray]
+    """list of (N,) int32. By file: for each annotation an index into `names`, -1 where none is
+    named."""
     asked: list[list[tuple[str, ...] | None]]
+    """By file: for each image record who was asked; None where the record does not say."""
     names: tuple[str, ...]
+    """The annotators."""
     numbered: bool = False
+    """Whether the names are numbers given image by image, since the file does not name anybody."""
     of_files: bool = False
+    """Whether each file is by one annotator."""
 
 
 def attribute(
@@ -67,6 +58,9 @@ def attribute(
     min_annotators: int = 2,
 ) -> Attribution:
     """Find out who annotated what.
+
+    Raises DatasetError if fewer annotators are found, with all the ways in which they can be named.
+    Raises ConfigError if the way is unknown.
 
     Parameters
     ----------
@@ -80,13 +74,6 @@ def attribute(
         The way to take; None tries them in this order.
     min_annotators : {1, 2}
         With 1, a file that names nobody is by one annotator, whose name is `UNNAMED`.
-
-    Raises
-    ------
-    DatasetError
-        If fewer annotators are found, with all the ways in which they can be named.
-    ConfigError
-        If the way is unknown.
     """
     if way is not None and way not in WAYS:
         raise ConfigError(f"attribution is {way!r}; expected one of {', '.join(WAYS)}")

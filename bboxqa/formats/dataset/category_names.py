@@ -20,10 +20,7 @@ def with_category_map(
 ) -> list[AnnotationFile]:
     """Return files whose categories have the names that they are mapped to.
 
-    Raises
-    ------
-    ConfigError
-        If there is no category of a name, nor of what it is mapped to.
+    Raises ConfigError if there is no category of a name, nor of what it is mapped to.
     """
     if not category_map:
         return list(files)

@@ -37,10 +37,7 @@ def join_name(file_name: str, by: JoinBy) -> str:
 def with_join_names(files: Sequence[AnnotationFile], by: JoinBy) -> list[AnnotationFile]:
     """Return files whose images have the names by which they are joined.
 
-    Raises
-    ------
-    DatasetError
-        If two images of one file would get one name, with the first of them.
+    Raises DatasetError if two images of one file would get one name, with the first of them.
     """
     if by == "path":
         return list(files)

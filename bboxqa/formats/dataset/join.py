@@ -63,6 +63,10 @@ def join(
 ) -> Dataset:
     """Return one data set from all files.
 
+    Raises DatasetError with every reference to an unknown id, duplicate id, negative size,
+    annotation by an annotator who was not asked, and contradiction between the files, two of which
+    may not hold annotations of one image by one annotator.
+
     Parameters
     ----------
     files : sequence of AnnotationFile
@@ -75,13 +79,6 @@ def join(
         How many some image must have.
     asked : {"authors", "all"}
         Who was asked about an image that does not say so.
-
-    Raises
-    ------
-    DatasetError
-        With every reference to an unknown id, duplicate id, negative size, annotation by an
-        annotator who was not asked, and contradiction between the files, two of which may not
-        hold annotations of one image by one annotator.
     """
     joined = _Joined(dict(zip(files, paths, strict=True)))
     labels = [[_label(image) for image in file.images] for file in files]

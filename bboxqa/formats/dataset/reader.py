@@ -73,10 +73,7 @@ def read_dataset(
     `check` is called with the paths, what was read of each file, and who annotated what; it raises
     an error for files that are not to be measured, and returns headlines for the others.
 
-    Raises
-    ------
-    DatasetError
-        With everything that would falsify a result, in the words of the readers.
+    Raises DatasetError with everything that would falsify a result, in the words of the readers.
     """
     if isinstance(source, Mapping):
         if attribution not in (None, "files"):

@@ -21,20 +21,13 @@ def refuse_versions(
 ) -> None:
     """Refuse files of which two hold annotations of one image by one annotator.
 
-    They would count as twice as many annotations of this annotator.
+    They would count as twice as many annotations of this annotator. Raises DatasetError with the
+    first two such files, an example, and the command that compares versions.
 
     Parameters
     ----------
-    files : sequence of AnnotationFile
-    indexed : sequence of IndexedAnnotations
     authors : sequence of (N,) int32
         Indices into `annotator_names`, by file; -1 where none is named.
-    image_names, annotator_names : sequence of str
-
-    Raises
-    ------
-    DatasetError
-        With the first two such files, an example, and the command that compares versions.
     """
     n_annotators = len(annotator_names)
     found = [

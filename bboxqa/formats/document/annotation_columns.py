@@ -41,186 +41,125 @@ class Form(IntEnum):
 
 @frozen_arrays
 class Rings:
-    """The rings of all outlines that are lists of lists of numbers.
-
-    Attributes
-    ----------
-    row : (R,) int64
-        The annotation of each ring.
-    place : (R,) int64
-        Which ring of its annotation it is.
-    n_numbers : (R,) int64
-        The length of the ring; where it is odd, the last number is not in `xy`.
-    offsets : (R + 1,) int64
-        Ring r has the vertices ``xy[offsets[r]:offsets[r + 1]]``.
-    xy : (V, 2) float64
-        In pixels.
-    """
+    """The rings of all outlines that are lists of lists of numbers."""
 
     row: IndexArray
+    """(R,) int64. The annotation of each ring."""
     place: IndexArray
+    """(R,) int64. Which ring of its annotation it is."""
     n_numbers: IndexArray
+    """(R,) int64. The length of the ring; where it is odd, the last number is not in `xy`."""
     offsets: IndexArray
+    """(R + 1,) int64. Ring r has the vertices ``xy[offsets[r]:offsets[r + 1]]``."""
     xy: FloatArray
+    """(V, 2) float64. In pixels."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rles:
-    """Masks that are run lengths.
-
-    Attributes
-    ----------
-    row : (M,) int64
-        The annotation of each.
-    size : (M, 2) int64
-        Height and width in pixels; -1 where they are not two whole numbers.
-    total : (M,) int64
-        The sum of all run lengths; -1 where they cannot be read.
-    area : (M,) int64
-        Pixels in the mask.
-    bounds : (M, 4) float64
-        Left, top, right and bottom of the mask in pixels; NaN where it is empty or unknown.
-    compressed : (M,) bool
-    problem : (M,) int32
-        Why it cannot be read, as a place in `problems`; 0 where it can.
-    problems : tuple of str
-        The first is empty.
-    """
+    """Masks that are run lengths."""
 
     row: IndexArray
+    """(M,) int64. The annotation of each."""
     size: IndexArray
+    """(M, 2) int64. Height and width in pixels; -1 where they are not two whole numbers."""
     total: IndexArray
+    """(M,) int64. The sum of all run lengths; -1 where they cannot be read."""
     area: IndexArray
+    """(M,) int64. Pixels in the mask."""
     bounds: FloatArray
+    """(M, 4) float64. Left, top, right and bottom of the mask in pixels; NaN where it is empty or
+    unknown."""
     compressed: BoolArray
+    """(M,) bool."""
     problem: IntArray
+    """(M,) int32. Why it cannot be read, as a place in `problems`; 0 where it can."""
     problems: tuple[str, ...]
+    """The first is empty."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Keypoints:
-    """Annotations with a list of keypoints or a number of them.
-
-    Attributes
-    ----------
-    row : (K,) int64
-    n_numbers : (K,) int64
-        The length of the list; -1 where the value is not a list of numbers.
-    n_visible : (K,) int64
-        Points whose third number, the visibility, is above 0; here, they are called labelled.
-    n_odd : (K,) int64
-        Points whose visibility is not 0, 1 or 2.
-    n_origin : (K,) int64
-        Labelled points at (0, 0).
-    bounds : (K, 4) float64
-        Left, top, right and bottom of the other labelled points in pixels; NaN where there are
-        none.
-    """
+    """Annotations with a list of keypoints or a number of them."""
 
     row: IndexArray
+    """(K,) int64."""
     n_numbers: IndexArray
+    """(K,) int64. The length of the list; -1 where the value is not a list of numbers."""
     n_visible: IndexArray
+    """(K,) int64. Points whose third number, the visibility, is above 0; here, they are called
+    labelled."""
     n_odd: IndexArray
+    """(K,) int64. Points whose visibility is not 0, 1 or 2."""
     n_origin: IndexArray
+    """(K,) int64. Labelled points at (0, 0)."""
     bounds: FloatArray
+    """(K, 4) float64. Left, top, right and bottom of the other labelled points in pixels; NaN where
+    there are none."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scores:
-    """Results of detectors that have a score.
-
-    Attributes
-    ----------
-    row : (D,) int64
-    value : (D,) float64
-        NaN where it is not a finite number.
-    """
+    """Results of detectors that have a score."""
 
     row: IndexArray
+    """(D,) int64."""
     value: FloatArray
+    """(D,) float64. NaN where it is not a finite number."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Segments:
-    """The segments of panoptic annotations.
-
-    Attributes
-    ----------
-    row : (G,) int64
-        The annotation of each segment.
-    place : (G,) int64
-        Its place in the list of its annotation; -1 stands for a list that is not one.
-    id, category_id : (G,) int64
-        -1 where they are not whole numbers, written as such.
-    area : (G,) float64
-        NaN where it is not a finite number.
-    iscrowd : (G,) int8
-        -1 where it is not 0 or 1.
-    bbox : (G, 4) float64
-        x, y, width, height in pixels; NaN where they are not 4 finite numbers.
-    """
+    """The segments of panoptic annotations."""
 
     row: IndexArray
+    """(G,) int64. The annotation of each segment."""
     place: IndexArray
+    """(G,) int64. Its place in the list of its annotation; -1 stands for a list that is not one."""
     id: IndexArray
     category_id: IndexArray
+    """(G,) int64. -1 where they are not whole numbers, written as such."""
     area: FloatArray
+    """(G,) float64. NaN where it is not a finite number."""
     iscrowd: IntArray
+    """(G,) int8. -1 where it is not 0 or 1."""
     bbox: FloatArray
+    """(G, 4) float64. x, y, width, height in pixels; NaN where they are not 4 finite numbers."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnnotationColumns:
-    """The annotations of a file in its order, sound or not.
-
-    Attributes
-    ----------
-    record : (N,) uint8
-        The `Kind` of each record; anything but DICT has no keys.
-    kind : dict of str to (N,) uint8
-        By key: the `Kind` of its value.
-    id, image_id, category_id : (N,) int64
-        As whole numbers, also where written as "7" or 7.0. Other texts and fractions have a large
-        number that no other value has; what is no id has 0.
-    whole : dict of str to (N,) bool
-        Whether each of the three is a whole number, however written.
-    bbox : (N, 4) float64
-        x, y, width, height in pixels; NaN where they are not 4 finite numbers.
-    area : (N,) float64
-        NaN where it is not a finite number.
-    iscrowd : (N,) int8
-        -1 where it is not 0 or 1.
-    num_keypoints : (N,) int64
-        -1 where it is not a whole number.
-    form : (N,) uint8
-        The `Form` of the outline.
-    rings : Rings
-    rles : Rles
-    keypoints : Keypoints
-    scores : Scores
-    segments : Segments
-    annotator : dict of str to (N,) int32
-        By annotator key: indices into `annotator_names`; -1 where the key is absent.
-    annotator_names : tuple of str
-    """
+    """The annotations of a file in its order, sound or not."""
 
     record: ByteArray
+    """(N,) uint8. The `Kind` of each record; anything but DICT has no keys."""
     kind: dict[str, ByteArray]
+    """dict of str to (N,) uint8. By key: the `Kind` of its value."""
     id: IndexArray
     image_id: IndexArray
     category_id: IndexArray
+    """(N,) int64. As whole numbers, also where written as "7" or 7.0. Other texts and fractions
+    have a large number that no other value has; what is no id has 0."""
     whole: dict[str, BoolArray]
+    """dict of str to (N,) bool. Whether each of the three is a whole number, however written."""
     bbox: FloatArray
+    """(N, 4) float64. x, y, width, height in pixels; NaN where they are not 4 finite numbers."""
     area: FloatArray
+    """(N,) float64. NaN where it is not a finite number."""
     iscrowd: IntArray
+    """(N,) int8. -1 where it is not 0 or 1."""
     num_keypoints: IndexArray
+    """(N,) int64. -1 where it is not a whole number."""
     form: ByteArray
+    """(N,) uint8. The `Form` of the outline."""
     rings: Rings
     rles: Rles
     keypoints: Keypoints
     scores: Scores
     segments: Segments
     annotator: dict[str, IntArray]
+    """dict of str to (N,) int32. By annotator key: indices into `annotator_names`; -1 where the key
+    is absent."""
     annotator_names: tuple[str, ...]
 
     def release_pages(self) -> None:

@@ -62,13 +62,7 @@ _OF_SEGMENTS: dict[str, tuple[type, int]] = {
 
 
 class AnnotationsBuilder:
-    """Collects raw records, window by window.
-
-    Parameters
-    ----------
-    memory : int, optional
-        Limits memory, in bytes; larger columns are kept in temporary files.
-    """
+    """Collects raw records, window by window."""
 
     def __init__(self, memory: int | None = None) -> None:
         self.n = 0

@@ -22,12 +22,7 @@ class StopReadingError(Exception):
 
 
 class ValueReader:
-    """Reads single values of a document, and records in it what is odd about them.
-
-    Parameters
-    ----------
-    out : RawDocument
-    """
+    """Reads single values of a document, and records in it what is odd about them."""
 
     def __init__(self, out: RawDocument) -> None:
         self._out = out

@@ -17,19 +17,13 @@ RESULTS_LIST = "annotations"
 
 @dataclass(slots=True)
 class Section:
-    """Where the records of one list are: offsets of some, from which the others are found.
-
-    Attributes
-    ----------
-    rows, offsets : list of int
-        Record `rows[k]` begins at byte `offsets[k]`, or after blanks there.
-    n : int
-        The number of records.
-    """
+    """Where the records of one list are: offsets of some, from which the others are found."""
 
     rows: list[int] = field(default_factory=list)
     offsets: list[int] = field(default_factory=list)
+    """Record `rows[k]` begins at byte `offsets[k]`, or after blanks there."""
     n: int = 0
+    """The number of records."""
 
     def append(self, other: "Section") -> None:
         """Add the records of a section that follows in the same list."""
@@ -40,60 +34,41 @@ class Section:
 
 @dataclass(slots=True)
 class RawDocument:
-    """The content of a file, and the irregularities of how it is written.
-
-    Attributes
-    ----------
-    name : str
-        The file as the user named it.
-    text : bytes or mmap
-        In UTF-8; converted where the file is in another encoding.
-    size : int
-        Of the file, in bytes.
-    top : Any
-        The document without its lists of records; of any json type.
-    images, categories : sequence
-        Records of any type; where memory is limited, images are decoded on access.
-    annotations : AnnotationColumns
-    sections : dict of str to Section
-        By the name of the list.
-    spans : dict of str to (int, int, int)
-        By top-level key: where the key begins, where its value begins and where it ends.
-    encoding : str
-        The encoding, where it is not plain UTF-8; else empty.
-    not_utf8 : int or None
-        The first byte found that is not UTF-8.
-    broken : list of (int, str)
-        Offset and reason of each syntax error.
-    stopped : bool
-        Whether reading ended at the last one.
-    trailing : int or None
-        Where text follows the document.
-    not_finite : list of (str, str)
-        Pointer to each number that is infinite or NaN, and its name.
-    repeated : list of (str, str)
-        Pointer to an object, and a key that it repeats.
-    memory : int, optional
-        Limits memory, in bytes; larger columns are kept in temporary files.
-    """
+    """The content of a file, and the irregularities of how it is written."""
 
     name: str
+    """The file as the user named it."""
     text: Text
+    """In UTF-8; converted where the file is in another encoding."""
     size: int
+    """Of the file, in bytes."""
     top: Any = None
+    """The document without its lists of records; of any json type."""
     images: Sequence[Any] = field(default_factory=list)
     categories: list[Any] = field(default_factory=list)
+    """Records of any type; where memory is limited, images are decoded on access."""
     annotations: AnnotationColumns = field(default_factory=lambda: AnnotationsBuilder().done())
     sections: dict[str, Section] = field(default_factory=dict)
+    """Dict of str to Section. By the name of the list."""
     spans: dict[str, tuple[int, int, int]] = field(default_factory=dict)
+    """Dict of str to (int, int, int). By top-level key: where the key begins, where its value
+    begins and where it ends."""
     encoding: str = ""
+    """The encoding, where it is not plain UTF-8; else empty."""
     not_utf8: int | None = None
+    """The first byte found that is not UTF-8."""
     broken: list[tuple[int, str]] = field(default_factory=list)
+    """Offset and reason of each syntax error."""
     stopped: bool = False
+    """Whether reading ended at the last one."""
     trailing: int | None = None
+    """Where text follows the document."""
     not_finite: list[tuple[str, str]] = field(default_factory=list)
+    """Pointer to each number that is infinite or NaN, and its name."""
     repeated: list[tuple[str, str]] = field(default_factory=list)
+    """Pointer to an object, and a key that it repeats."""
     memory: int | None = None
+    """Limits memory, in bytes; larger columns are kept in temporary files."""
 
     def note_not_utf8(self, offset: int) -> None:
         """Record the first byte that is not UTF-8."""

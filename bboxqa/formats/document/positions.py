@@ -28,19 +28,13 @@ _Part = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The bytes of a value, and of the key before it if it has one.
-
-    Attributes
-    ----------
-    key : int or None
-        Where the key begins.
-    start, stop : int
-        Where the value begins and ends.
-    """
+    """The bytes of a value, and of the key before it if it has one."""
 
     key: int | None
+    """Where the key begins."""
     start: int
     stop: int
+    """Where the value begins and ends."""
 
 
 class _Chunk:

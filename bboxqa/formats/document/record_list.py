@@ -18,8 +18,6 @@ class RecordList(Sequence[Any]):
 
     Parameters
     ----------
-    text : bytes or mmap
-        The document.
     name : str
         The file as messages name it.
 

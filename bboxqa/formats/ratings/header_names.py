@@ -70,7 +70,6 @@ def are_names(cells: Sequence[str | None], others: set[str]) -> bool | None:
 
     Parameters
     ----------
-    cells : sequence of str or None
     others : set of str
         The labels of the rest of the table.
 

@@ -35,12 +35,7 @@ _RESULTS = {
 
 
 def refuse_results(table: TableFile) -> None:
-    """Refuse a table of results of `bboxqa`, which holds no ratings.
-
-    Raises
-    ------
-    DatasetError
-    """
+    """Refuse a table of results of `bboxqa`, which holds no ratings."""
     for columns, what in _RESULTS.items():
         if set(columns) <= set(table.header):
             raise DatasetError(
@@ -63,17 +58,13 @@ def has_unit_columns(names: Collection[str]) -> bool:
 def unit_table_columns(table: TableFile, columns: dict[str, str]) -> dict[str, str] | None:
     """Return the columns of a table of units by field; None for other tables and other values.
 
+    Raises DatasetError if units at several thresholds would be mixed.
+
     Parameters
     ----------
-    table : TableFile
     columns : dict of str to str
         The columns that are asked for, by field. Images become the clusters, and thresholds the
         tasks if there are several, unless others are asked for.
-
-    Raises
-    ------
-    DatasetError
-        If units at several thresholds would be mixed.
     """
     if not has_unit_columns(table.header) or columns["value"] not in {"value", "category"}:
         return None

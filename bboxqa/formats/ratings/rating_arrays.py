@@ -113,10 +113,6 @@ def from_cells(
     ----------
     values : Coded
         U × A cells: those of the first unit, one per annotator, then those of the second.
-    annotator_names : tuple of str
-        A names.
-    n_units : int
-        U.
     unit_names : tuple of str
         U names, or none.
     n_options : (U,) int64, optional

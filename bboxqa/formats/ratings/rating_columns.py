@@ -18,27 +18,19 @@ Places = Callable[[IndexArray], Sequence[str]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RatingColumns:
-    """M cells of ratings, one row each.
-
-    Attributes
-    ----------
-    unit, annotator, value : LabelColumn
-        A row without a value is not a rating, but needs unit and annotator.
-    cluster, n_options : LabelColumn, optional
-        Equal in all rows of a unit.
-    names : mapping of str to str
-        The user's names of the columns, by field.
-    notes : tuple of str
-        What a reader of the numbers has to know of the table.
-    """
+    """M cells of ratings, one row each."""
 
     unit: LabelColumn
     annotator: LabelColumn
     value: LabelColumn
+    """A row without a value is not a rating, but needs unit and annotator."""
     cluster: LabelColumn | None
     n_options: LabelColumn | None
+    """Equal in all rows of a unit."""
     names: dict[str, str]
+    """Mapping of str to str. The user's names of the columns, by field."""
     notes: tuple[str, ...] = ()
+    """What a reader of the numbers has to know of the table."""
 
     def take(self, index: IndexArray) -> "RatingColumns":
         """Return the rows at `index`, in that order."""
@@ -101,16 +93,12 @@ def from_columns(
 def assemble(rows: RatingColumns, places: Places) -> Ratings:
     """Return ratings from cells that were read.
 
+    Raises DatasetError with every problem.
+
     Parameters
     ----------
-    rows : RatingColumns
     places : callable
         Called with row numbers; returns their places, for errors.
-
-    Raises
-    ------
-    DatasetError
-        With every problem.
     """
     absent, wrong = _absent(rows, places), _wrongwhole_numbers(rows, places)
     if absent or wrong:
@@ -219,7 +207,6 @@ def reliability(
         M cells; those that are missing are left out.
     groups : (U,) integers
         The cluster of each unit, for the bootstrap.
-    n_groups : int
     """
     there = np.flatnonzero(values.codes >= 0)
     unit = units[there].astype(np.int64)

@@ -71,6 +71,9 @@ def is_counts(table: TableFile) -> bool:
 def read_wide(table: TableFile, layout: str) -> Ratings:
     """Return the ratings of a table with one annotator or one unit a row.
 
+    Raises DatasetError if names and ratings cannot be told apart, names occur twice, the table
+    seems transposed, or a count is not a whole number.
+
     Parameters
     ----------
     table : TableFile
@@ -82,12 +85,6 @@ def read_wide(table: TableFile, layout: str) -> Ratings:
     -------
     Ratings
         Units and annotators in the order of the table.
-
-    Raises
-    ------
-    DatasetError
-        If names and ratings cannot be told apart, names occur twice, the table seems transposed,
-        or a count is not a whole number.
     """
     wide = _split(table, counts=layout == "counts")
     if layout != "counts":

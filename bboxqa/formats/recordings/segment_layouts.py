@@ -28,39 +28,31 @@ _ADVICE = "The first line has to name the columns: start, end and label at least
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """What the columns of one table are.
-
-    Attributes
-    ----------
-    start, end : int
-        Places of columns, counted from 0.
-    labels : tuple of (str or None, int)
-        The tier and the place of each column of labels. A column of one tier is empty where
-        nothing was marked in it. None where the column `tier`, if any, names the tier of each row.
-    names : tuple of str
-        What to call each column in a message.
-    tier, annotator, recording, file : int, optional
-        Places of columns that not every table has.
-    unit : {"ms", "s"}, optional
-        The unit of the times; None where the header does not name it.
-    headed : bool
-        Whether the first row is a header.
-    """
+    """What the columns of one table are."""
 
     start: int
     end: int
+    """Places of columns, counted from 0."""
     labels: tuple[tuple[str | None, int], ...]
+    """The tier and the place of each column of labels. A column of one tier is empty where nothing
+    was marked in it. None where the column `tier`, if any, names the tier of each row."""
     names: tuple[str, ...]
+    """What to call each column in a message."""
     tier: int | None = None
     annotator: int | None = None
     recording: int | None = None
     file: int | None = None
+    """Places of columns that not every table has."""
     unit: TimeUnit | None = None
+    """{"ms", "s"}. The unit of the times; None where the header does not name it."""
     headed: bool = True
+    """Whether the first row is a header."""
 
 
 def headed_layout(name: str, line: int, header: Sequence[str]) -> Layout:
     """Return the layout that a header names.
+
+    Raises DatasetError if a column is missing or ambiguous.
 
     Parameters
     ----------
@@ -70,11 +62,6 @@ def headed_layout(name: str, line: int, header: Sequence[str]) -> Layout:
         Where the header stands.
     header : sequence of str
         Its fields.
-
-    Raises
-    ------
-    DatasetError
-        If a column is missing or ambiguous.
     """
     where = f"{name}: line {line}"
     if is_elan_header(header):

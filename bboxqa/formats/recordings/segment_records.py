@@ -28,7 +28,6 @@ class SegmentReading:
 
     Parameters
     ----------
-    table : Table
     number : int
         Which of the files it is.
     name : str

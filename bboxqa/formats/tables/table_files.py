@@ -16,21 +16,14 @@ _PARQUET = b"PAR1"
 
 
 class TableFile(Protocol):
-    """A table whose columns can be read.
-
-    Attributes
-    ----------
-    name : str
-        The file as messages name it.
-    header : tuple of str
-        The first row, or the names of the columns.
-    header_is_certain : bool
-        False where the first row may be data.
-    """
+    """A table whose columns can be read."""
 
     name: str
+    """The file as messages name it."""
     header: tuple[str, ...]
+    """The first row, or the names of the columns."""
     header_is_certain: bool
+    """False where the first row may be data."""
 
     def columns(self, names: Sequence[str]) -> dict[str, LabelColumn]:
         """Return the values below the header of some columns."""
@@ -45,17 +38,14 @@ class TableFile(Protocol):
 def open_table(path: str | Path) -> TableFile:
     """Read a table of texts and numbers.
 
+    Raises DatasetError if the file does not exist, is empty, or has another format.
+
     Parameters
     ----------
     path : str or Path
         CSV or TSV (utf-8, or utf-16 or utf-32 with its mark; delimited by tab, comma or
         semicolon, whichever the first line has most of), json lines (``.jsonl``, ``.ndjson``, or
         beginning with a brace) or Parquet.
-
-    Raises
-    ------
-    DatasetError
-        If the file does not exist, is empty, or has another format.
     """
     path = Path(path)
     name = str(path)

@@ -29,70 +29,48 @@ _MOST_CROSSINGS = 500
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Edges:
-    """The edges of N polygons, in order along their rings, padded to whole blocks.
-
-    Attributes
-    ----------
-    low, high, slope, intercept, sign : (E,) float64
-        The x range of each edge, its line, and whether it bounds its polygon from above (1) or
-        from below (-1). Padding has an empty range.
-    block_offsets : (N + 1,) int64
-        Polygon n has the blocks ``block_offsets[n]:block_offsets[n + 1]``.
-    """
+    """The edges of N polygons, in order along their rings, padded to whole blocks."""
 
     low: FloatArray
     high: FloatArray
     slope: FloatArray
     intercept: FloatArray
     sign: FloatArray
+    """(E,) float64. The x range of each edge, its line, and whether it bounds its polygon from
+    above (1) or from below (-1). Padding has an empty range."""
     block_offsets: IndexArray
+    """(N + 1,) int64. Polygon n has the blocks ``block_offsets[n]:block_offsets[n + 1]``."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PreparedPolygons:
-    """N polygons, ready for intersecting.
-
-    Attributes
-    ----------
-    area : (N,) float64
-        In square pixels.
-    bounds : (N, 4) float64
-        left, top, right, bottom in pixels; zeros where there is no ring.
-    edges : Edges
-        After repair: no ring crosses itself or another one of its polygon.
-    repaired : (N,) bool
-        Whether a ring crossed itself.
-    tangled : (N,) bool
-        Whether rings are intricate, or cross themselves too often to be repaired; area and edges
-        are then those of nothing.
-    """
+    """N polygons, ready for intersecting."""
 
     area: FloatArray
+    """(N,) float64. In square pixels."""
     bounds: FloatArray
+    """(N, 4) float64. left, top, right, bottom in pixels; zeros where there is no ring."""
     edges: Edges
+    """After repair: no ring crosses itself or another one of its polygon."""
     repaired: BoolArray
+    """(N,) bool. Whether a ring crossed itself."""
     tangled: BoolArray
+    """(N,) bool. Whether rings are intricate, or cross themselves too often to be repaired; area
+    and edges are then those of nothing."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rings:
-    """Rings of N polygons, sorted by polygon.
-
-    Attributes
-    ----------
-    xy : (V, 2) float64
-    offsets : (R + 1,) int64
-        Ring r has the vertices ``xy[offsets[r]:offsets[r + 1]]``.
-    owner : (R,) int64
-        The polygon of each ring; sorted.
-    hole : (R,) bool
-        Which rings are holes.
-    """
+    """Rings of N polygons, sorted by polygon."""
 
     xy: FloatArray
+    """(V, 2) float64."""
     offsets: IndexArray
+    """(R + 1,) int64. Ring r has the vertices ``xy[offsets[r]:offsets[r + 1]]``."""
     owner: IndexArray
+    """(R,) int64. The polygon of each ring; sorted."""
     hole: BoolArray
+    """(R,) bool. Which rings are holes."""
 
 
 def _given_rings(segmentations: Segmentations) -> _Rings:

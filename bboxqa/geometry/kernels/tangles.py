@@ -40,8 +40,6 @@ def pixel_iou(
     ----------
     segmentations : Segmentations
         N outlines.
-    outlines : PreparedPolygons
-        The same.
     image : (N,) int32
         Sorted.
     drawn : (N,) bool

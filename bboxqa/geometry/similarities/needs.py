@@ -29,11 +29,8 @@ def describe(dataset: Dataset, index: int) -> str:
 def check_shapes(dataset: Dataset, similarity: str, needs: Needs) -> None:
     """Refuse annotations that a similarity cannot compare.
 
-    Raises
-    ------
-    DatasetError
-        With every annotation without an outline, or with one of the wrong kind or size, and every
-        image whose size is needed and unknown.
+    Raises DatasetError with every annotation without an outline, or with one of the wrong kind or
+    size, and every image whose size is needed and unknown.
     """
     if needs == "boxes":
         return

@@ -36,13 +36,8 @@ def check_name(name: str, setting: str = "similarity") -> None:
 
     Parameters
     ----------
-    name : str
     setting : str
         What the message calls the setting.
-
-    Raises
-    ------
-    ConfigError
     """
     added = plugins(GROUP)
     if name not in SIMILARITIES and name not in added:
@@ -54,12 +49,8 @@ def check_name(name: str, setting: str = "similarity") -> None:
 def similarity(name: str) -> Similarity:
     """Return the similarity of a name.
 
-    Packages are asked only for a name that is not built in.
-
-    Raises
-    ------
-    ConfigError
-        If there is no such similarity, or a package that offers it is broken.
+    Packages are asked only for a name that is not built in. Raises ConfigError if there is no such
+    similarity, or a package that offers it is broken.
 
     Examples
     --------
@@ -75,10 +66,7 @@ def similarity(name: str) -> Similarity:
 def needs_outlines(name: str) -> bool:
     """Return whether a similarity compares outlines rather than boxes.
 
-    Raises
-    ------
-    ConfigError
-        If there is no such similarity.
+    Raises ConfigError if there is no such similarity.
 
     Examples
     --------

@@ -30,21 +30,14 @@ _Drawn = dict[tuple[int, int, str], FloatArray]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Side:
-    """One version at all thresholds, numbered by the images and categories of both.
-
-    Attributes
-    ----------
-    counted : list of Coincidences
-        One per threshold.
-    alphas : list of (I,) float64
-        Alpha of each image, NaN where it has none; one per threshold.
-    images : (C,) int64
-        The images that are measured.
-    """
+    """One version at all thresholds, numbered by the images and categories of both."""
 
     counted: list[Coincidences]
+    """One per threshold."""
     alphas: list[FloatArray]
+    """list of (I,) float64. Alpha of each image, NaN where it has none; one per threshold."""
     images: IndexArray
+    """(C,) int64. The images that are measured."""
 
     def within(self, images: IndexArray) -> "_Side":
         """Return the same in some of the images."""

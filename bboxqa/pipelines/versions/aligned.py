@@ -21,17 +21,11 @@ STATUS = ("both", "renamed", "removed", "added")
 
 @frozen_arrays
 class Aligned:
-    """N things that either version has, in an order that does not depend on which is first.
-
-    Attributes
-    ----------
-    before, after : (N,) int32
-        Indices into the names of each version; -1 where it does not have the thing.
-    before_names, after_names : tuple of str
-    """
+    """N things that either version has, in an order that does not depend on which is first."""
 
     before: IntArray
     after: IntArray
+    """(N,) int32. Indices into the names of each version; -1 where it does not have the thing."""
     before_names: tuple[str, ...]
     after_names: tuple[str, ...]
 
@@ -199,7 +193,6 @@ def align_categories(
 
     Parameters
     ----------
-    before, after : Dataset
     names : two (P,) int32, optional
         The categories before and after of the annotations that both versions have.
     """

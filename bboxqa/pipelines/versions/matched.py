@@ -34,28 +34,19 @@ _Pairs = tuple[IndexArray, IndexArray]
 
 @frozen_arrays
 class MatchedVersions:
-    """P annotations that both versions have.
-
-    Attributes
-    ----------
-    before, after : (P,) int64
-        Indices into the annotations of each version.
-    shift : (P,) float64
-        How far the edge of the box that moved most is from where it was, in pixels.
-    similarity : (P,) float64
-        How similar the two are, under the similarity of the settings.
-    redrawn : (P,) bool
-        Whether the outline differs, if outlines are compared.
-    by_id : bool
-        Whether ids were used.
-    """
+    """P annotations that both versions have."""
 
     before: IndexArray
     after: IndexArray
+    """(P,) int64. Indices into the annotations of each version."""
     shift: FloatArray
+    """(P,) float64. How far the edge of the box that moved most is from where it was, in pixels."""
     similarity: FloatArray
+    """(P,) float64. How similar the two are, under the similarity of the settings."""
     redrawn: BoolArray
+    """(P,) bool. Whether the outline differs, if outlines are compared."""
     by_id: bool
+    """Whether ids were used."""
 
     def __len__(self) -> int:
         return len(self.before)
@@ -80,14 +71,8 @@ def match_versions(
 
     Parameters
     ----------
-    before, after : Dataset
-    images, annotators, categories : Aligned
     settings : AgreeSettings
         Its lowest threshold is used.
-    memory : int, optional
-        Limits memory, in bytes.
-    progress : callable, optional
-        Called as ``progress(stage, done, total)``.
     """
     both, order = _side_by_side(before, after, images, annotators, categories, memory)
     annotations = both.annotations

@@ -19,27 +19,21 @@ _UNCHANGED, _MOVED, _RENAMED, _BOTH, _REMOVED, _ADDED = range(len(CHANGES))
 
 @frozen_arrays
 class Changes:
-    """What became of N annotations: those of both versions, those removed, and those added.
-
-    Attributes
-    ----------
-    kind : (N,) int32
-        Indices into `CHANGES`.
-    before, after : (N,) int64
-        Indices into the annotations of each version; -1 where it does not have the annotation.
-    image, annotator : (N,) int64
-        Indices into what both versions have together.
-    category_before, category_after : (N,) int64
-        The same, of the category in each version; -1 where it does not have the annotation.
-    """
+    """What became of N annotations: those of both versions, those removed, and those added."""
 
     kind: IntArray
+    """(N,) int32. Indices into `CHANGES`."""
     before: IndexArray
     after: IndexArray
+    """(N,) int64. Indices into the annotations of each version; -1 where it does not have the
+    annotation."""
     image: IndexArray
     annotator: IndexArray
+    """(N,) int64. Indices into what both versions have together."""
     category_before: IndexArray
     category_after: IndexArray
+    """(N,) int64. The same, of the category in each version; -1 where it does not have the
+    annotation."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -48,7 +48,6 @@ def text_lines(
 
     Parameters
     ----------
-    report : FoundReport
     colour : bool
         Whether to write ANSI codes.
     options : str

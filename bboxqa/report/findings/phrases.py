@@ -66,21 +66,13 @@ def labelled(rule: RuleText) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """What one rule found in all files.
-
-    Attributes
-    ----------
-    rule : RuleText
-    severity : Severity
-        That of the worst of its findings.
-    total : int
-        Number of findings, including those that are not listed.
-    listed : tuple of Finding
-    """
+    """What one rule found in all files."""
 
     rule: RuleText
     severity: Severity
+    """That of the worst of its findings."""
     total: int
+    """Number of findings, including those that are not listed."""
     listed: tuple[Finding, ...]
 
     @property

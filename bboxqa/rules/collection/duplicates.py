@@ -34,19 +34,13 @@ from bboxqa.rules.selection import is_applied
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Earlier:
-    """The boxes that nearly coincide with an earlier one by the same annotator.
-
-    Attributes
-    ----------
-    same, other : (N,) int64
-        The row of an earlier box of the same and of another category; -1 for none.
-    unfinished : (U,) int64
-        The annotations of which not every pair was compared, in ascending order.
-    """
+    """The boxes that nearly coincide with an earlier one by the same annotator."""
 
     same: IndexArray
     other: IndexArray
+    """(N,) int64. The row of an earlier box of the same and of another category; -1 for none."""
     unfinished: IndexArray
+    """(U,) int64. The annotations of which not every pair was compared, in ascending order."""
 
 
 def _repeats(document: Document) -> IndexArray:

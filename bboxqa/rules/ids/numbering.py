@@ -60,43 +60,31 @@ def gets_whole_id(records: Records) -> BoolArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Link:
-    """How annotations refer to the images, or to the categories.
-
-    Attributes
-    ----------
-    key : str
-        "image_id" or "category_id".
-    name : str
-        The list that holds the records.
-    records : Records
-    is_complete : bool
-        Whether the list was read to its end; if not, references cannot be judged.
-    ids : (N,) int64
-        The number of the reference, as that of `Records.id`.
-    whole, named : (N,) bool
-        Whether it is a whole number, however written, and whether it is an id of any type.
-    target : (N,) int64
-        The first record with that id, however written; -1 for none.
-    kind : (N,) uint8
-        `Kind` of the reference.
-    mixed : (N,) bool
-        Whether records have that number, but none in the type of the reference: integer, float
-        (7.0) or text.
-    fixable : (N,) bool
-        Whether writing the reference and the id of the record as integers makes them equal.
-    """
+    """How annotations refer to the images, or to the categories."""
 
     key: str
+    """Either "image_id" or "category_id"."""
     name: str
+    """The list that holds the records."""
     records: Records
     is_complete: bool
+    """Whether the list was read to its end; if not, references cannot be judged."""
     ids: IndexArray
+    """(N,) int64. The number of the reference, as that of `Records.id`."""
     whole: BoolArray
     named: BoolArray
+    """(N,) bool. Whether it is a whole number, however written, and whether it is an id of any
+    type."""
     target: IndexArray
+    """(N,) int64. The first record with that id, however written; -1 for none."""
     kind: ByteArray
+    """(N,) uint8. `Kind` of the reference."""
     mixed: BoolArray
+    """(N,) bool. Whether records have that number, but none in the type of the reference: integer,
+    float (7.0) or text."""
     fixable: BoolArray
+    """(N,) bool. Whether writing the reference and the id of the record as integers makes them
+    equal."""
 
 
 def link(document: Document, key: str) -> Link:

@@ -33,18 +33,13 @@ class _Relative:
 
 @dataclass(frozen=True, slots=True)
 class _Origins:
-    """What the names of images say about their origin.
-
-    Attributes
-    ----------
-    originals : dict of str to list of int
-        Name before Roboflow's hash to the images that have it.
-    videos : dict of (str, str) to list of (int, int)
-        Folder and beginning of the name to numbers of frames and their images, sorted.
-    """
+    """What the names of images say about their origin."""
 
     originals: dict[str, list[int]]
+    """Dict of str to list of int. Name before Roboflow's hash to the images that have it."""
     videos: dict[tuple[str, str], list[tuple[int, int]]]
+    """Dict of (str, str) to list of (int, int). Folder and beginning of the name to numbers of
+    frames and their images, sorted."""
 
 
 def _origins(document: Document) -> _Origins:

@@ -20,21 +20,14 @@ _COLOUR = ("RGB", "RGBA")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PngSegments:
-    """What one PNG holds.
-
-    Attributes
-    ----------
-    problem : str
-        Why it cannot be compared with the annotation; "" where it can.
-    id : (S,) int64
-        The segments in it, in ascending order, without 0 for pixels that have none.
-    area : (S,) int64
-        Their pixels.
-    """
+    """What one PNG holds."""
 
     problem: str = ""
+    """Why it cannot be compared with the annotation; "" where it can."""
     id: IndexArray = field(default_factory=lambda: np.zeros(0, np.int64))
+    """(S,) int64. The segments in it, in ascending order, without 0 for pixels that have none."""
     area: IndexArray = field(default_factory=lambda: np.zeros(0, np.int64))
+    """(S,) int64. Their pixels."""
 
 
 def png_segments(document: Document) -> Sequence[PngSegments | None]:
