@@ -9,8 +9,19 @@ from bboxqa.model.results import AgreementResult
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table
 
-CHANGES = ("unchanged", "moved", "renamed", "moved and renamed", "removed", "added")
+CHANGES = (
+    "unchanged",
+    "moved",
+    "renamed",
+    "moved and renamed",
+    "crowd flag changed",
+    "removed",
+    "added",
+)
 """What can become of an annotation; "renamed" means that its category changed."""
+
+CROWD_FLAGS = ("", "set", "cleared")
+"""What can become of the crowd flag of an annotation; empty if it is the same."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -12,7 +12,7 @@ from bboxqa.core.types import AnyPath, Progress
 from bboxqa.core.version import __version__
 from bboxqa.formats.dataset.image_names import join_advice
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.comparison import CHANGES, AgreementChange, ComparisonResult, Version
+from bboxqa.model.comparison import CHANGES, CROWD_FLAGS, AgreementChange, ComparisonResult, Version
 from bboxqa.model.settings import AgreeKeywords, AgreeSettings
 from bboxqa.pipelines.agree import (
     agree_with,
@@ -30,9 +30,11 @@ from bboxqa.pipelines.versions.aligned import (
     align_annotators,
     align_categories,
     align_images,
+    empty_images,
 )
 from bboxqa.pipelines.versions.matched import match_versions
 from bboxqa.pipelines.versions.tables import (
+    Changes,
     Names,
     category_counts,
     change_table,
@@ -183,6 +185,8 @@ def compare_with(
         notes=tuple(
             chain(
                 _name_notes(images, annotators),
+                _empty_image_notes(before, after, images),
+                _crowd_notes(changes),
                 _agreement_notes(versions, thresholds, n_images, settings),
             )
         ),
@@ -226,6 +230,32 @@ def _name_notes(images: Aligned, annotators: Aligned) -> Iterator[str]:
             shown = ", ".join(map(one_line, found[:_NAMED]))
             more = f" and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
             yield f"{count(len(found), 'annotator')} {where} only: {shown}{more}"
+
+
+def _empty_image_notes(before: Dataset, after: Dataset, images: Aligned) -> Iterator[str]:
+    """Yield that images without annotations may be the same under another name."""
+    n_removed, n_added = (
+        len(empty_images(data, places[other < 0]))
+        for data, places, other in (
+            (before, images.before, images.after),
+            (after, images.after, images.before),
+        )
+    )
+    if n_removed and n_added:
+        yield (
+            f"{n_removed:,} of the removed images and {n_added:,} of the added have no "
+            "annotations, by which the same image is found under another name"
+        )
+
+
+def _crowd_notes(changes: Changes) -> Iterator[str]:
+    """Yield how many crowd flags changed, which takes annotations into agreement or out of it."""
+    _, n_set, n_cleared = np.bincount(changes.crowd_flag, minlength=len(CROWD_FLAGS)).tolist()
+    if n_set or n_cleared:
+        yield (
+            f"iscrowd was set on {count(n_set, 'annotation')} and cleared on {n_cleared:,}; "
+            "agreement leaves out crowds"
+        )
 
 
 def _named(annotators: Aligned) -> Iterator[tuple[str, str]]:

@@ -102,6 +102,8 @@ def _changes(result: ComparisonResult) -> Iterator[str]:
     """Yield how many annotations there are of each kind, with their share of a version."""
     rows = []
     for name, number in result.counts.items():
+        if name == "crowd flag changed" and not number:
+            continue
         version, which = (result.after, "after") if name == "added" else (result.before, "before")
         share = f"{100 * number / version.n_annotations:.1f} % of those {which}" if number else ""
         if name == "moved" and number:

@@ -5,10 +5,13 @@ import json
 import re
 import shutil
 
+import jsonschema
 import pytest
 from support.cli import run
 from support.datasets import annotation, document, write
 from support.reference import data_file
+
+from bboxqa.report.comparison_summary import comparison_schema
 
 TABLES = {
     "alpha_categories.csv", "alpha_images.csv", "annotators.csv", "categories.csv", "changes.csv",
@@ -148,8 +151,8 @@ def test_json_and_files_say_the_same(folder):
     found = json.loads(done.stdout)
     assert json.loads((out / "summary.json").read_text("utf-8")) == found
     assert found["changes"] == {
-        "unchanged": 201, "moved": 31, "renamed": 16, "moved_and_renamed": 0, "removed": 16,
-        "added": 15,
+        "unchanged": 201, "moved": 31, "renamed": 16, "moved_and_renamed": 0,
+        "crowd_flag_changed": 0, "removed": 16, "added": 15,
     }  # fmt: skip
     assert found["images"] == {
         "n_both": 59, "renamed": [], "removed": ["street_60.jpg"], "added": ["street_61.jpg"]
@@ -168,6 +171,18 @@ def test_json_and_files_say_the_same(folder):
         assert next(csv.reader(file))[:2] == ["iou_threshold", "image"]
     manifest = json.loads((out / "manifest.json").read_text("utf-8"))
     assert [source["name"] for source in manifest["inputs"]] == ["before.json", "after.json"]
+
+
+def test_json_is_what_the_schema_says(folder):
+    jsonschema.Draft202012Validator.check_schema(comparison_schema())
+    other = json.loads((folder / "after.json").read_text("utf-8").replace("street_", "road_"))
+    write(folder / "renamed.json", other)
+    write(folder / "alone.json", document([annotation(1, iscrowd=1)]))
+    for second in ("before.json", "after.json", "renamed.json", "alone.json"):
+        done = run(
+            "compare", "before.json", second, "--bootstrap", 20, "--format", "json", cwd=folder
+        )
+        jsonschema.validate(json.loads(done.stdout), comparison_schema())
 
 
 def test_a_folder_with_files_is_kept_without_force(folder):

@@ -93,7 +93,8 @@ def test_each_kind_of_change_by_id(tmp_path):
     assert (rows[3]["category_before"], rows[3]["category_after"]) == ("cat", "dog")
     assert rows[6] == {
         "change": "removed", "image": "1.jpg", "annotator": "ann", "id_before": 6, "id_after": None,
-        "category_before": "cat", "category_after": "", "shift_px": None, "similarity": None,
+        "category_before": "cat", "category_after": "", "crowd_flag": "", "shift_px": None,
+        "similarity": None,
     }  # fmt: skip
     assert result.moved_px == (6, 18)
     assert result.moved_similarity == (pytest.approx(14 / 26), pytest.approx(2 / 38))
@@ -162,7 +163,7 @@ def test_a_category_with_another_name(tmp_path):
     assert result.categories.records()[0] == {
         "category_before": "cat", "category_after": "feline", "status": "renamed", "n_before": 2,
         "n_after": 3, "n_unchanged": 2, "n_moved": 0, "n_renamed_from": 0, "n_renamed_to": 1,
-        "n_removed": 0, "n_added": 0,
+        "n_crowd_flag_changed": 0, "n_removed": 0, "n_added": 0,
     }  # fmt: skip
     assert result.renames.records() == [
         {"category_before": "dog", "category_after": "feline", "n_annotations": 1}
@@ -224,6 +225,52 @@ def test_images_with_boxes_that_others_have_as_well_are_not_renamed(tmp_path):
     result = compared(tmp_path, before, after)
     assert result.images["status"].tolist() == ["removed", "removed", "added"]
     assert counts(result) == {"removed": 2, "added": 1}
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "status"),
+    [("new/empty_jpg.rf.0123456789.jpg", 640, ["renamed"]), ("b.jpg", 640, ["added", "removed"]),
+     ("new/empty.jpg", 320, ["added", "removed"])],
+)  # fmt: skip
+def test_images_without_annotations_are_renamed_if_their_stems_are_the_same(
+    tmp_path, name, width, status
+):
+    before = document([box(1)], [image(1), image(2, "old/empty.jpg", width=640)])
+    after = document([box(1)], [image(1), image(2, name, width=width)])
+    result = compared(tmp_path, before, after)
+    assert sorted(result.images["status"].tolist()) == sorted(["both", *status])
+    note = (
+        "1 of the removed images and 1 of the added have no annotations, by which the same image "
+        "is found under another name"
+    )
+    assert (note in result.notes) == (status != ["renamed"])
+
+
+def test_images_without_annotations_that_share_a_stem_are_not_renamed(tmp_path):
+    before = document([], [image(1, "a/1.jpg"), image(2, "b/1.jpg")])
+    after = document([], [image(1, "c/1.jpg")])
+    statuses = compared(tmp_path, before, after).images["status"].tolist()
+    assert statuses == ["removed", "removed", "added"]
+
+
+def test_crowd_flags_that_changed(tmp_path):
+    before = [box(1), box(2, 50), box(3, 100), box(4, 150)]
+    after = [box(1), box(2, 50), box(3, 103), box(4, 150)]
+    for record, flag in ((before[0], 1), (after[1], 1), (after[2], 1)):
+        record["iscrowd"] = flag
+    result = compared(tmp_path, before, after)
+    assert counts(result) == {"unchanged": 1, "moved": 1, "crowd flag changed": 2}
+    rows = {
+        row["id_before"]: (row["change"], row["crowd_flag"]) for row in result.changes.records()
+    }
+    assert rows == {
+        1: ("crowd flag changed", "cleared"), 2: ("crowd flag changed", "set"), 3: ("moved", "set")
+    }  # fmt: skip
+    note = "iscrowd was set on 2 annotations and cleared on 1; agreement leaves out crowds"
+    assert note in result.notes
+    for table in (result.images, result.annotators, result.categories):
+        assert table["n_crowd_flag_changed"].sum() == 2
+        assert table["n_before"].sum() == table["n_after"].sum() == 4
 
 
 def test_versions_without_a_common_image_are_doubted(tmp_path):

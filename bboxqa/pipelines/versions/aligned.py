@@ -12,6 +12,7 @@ from bboxqa.core.arrays import (
     frozen_arrays,
     run_starts,
 )
+from bboxqa.formats.dataset.image_names import join_name
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.table import Categorical, Column
 
@@ -119,15 +120,51 @@ def align_annotators(before: Dataset, after: Dataset) -> Aligned:
 def align_images(before: Dataset, after: Dataset, annotators: Aligned) -> Aligned:
     """Return the images of both, by name; others are the same if most of their boxes are.
 
-    Only boxes that occur once among those images tell them apart.
+    Only boxes that occur once among those images tell them apart. Images without annotations are
+    the same if their names differ by folder and ending only, and their sizes do not.
     """
     by_name = align(before.image_names, after.image_names)
     removed = (by_name.after < 0)[by_name.place_before]
     added = (by_name.before < 0)[by_name.place_after]
+    renamed = _same_boxes(before, after, removed, added, annotators)
+    renamed += _same_stems(
+        (before, empty_images(before, np.flatnonzero(removed))),
+        (after, empty_images(after, np.flatnonzero(added))),
+    )
+    return align(before.image_names, after.image_names, renamed)
+
+
+def empty_images(data: Dataset, images: IndexArray | IntArray) -> list[int]:
+    """Return those of the images that have no annotations."""
+    number = np.bincount(data.annotations.image, minlength=len(data.image_names))
+    found: list[int] = images[number[images] == 0].tolist()
+    return found
+
+
+def _same_stems(*versions: tuple[Dataset, list[int]]) -> list[tuple[int, int]]:
+    """Return the pairs of images of two versions that alone have their stem and size."""
+    found: list[dict[tuple[str, int, int], list[int]]] = [{}, {}]
+    for places, (data, images) in zip(found, versions, strict=True):
+        for image in images:
+            width, height = data.image_size[image].tolist()
+            key = (join_name(data.image_names[image], "stem"), width, height)
+            places.setdefault(key, []).append(image)
+    left, right = found
+    return [
+        (left[key][0], right[key][0])
+        for key in left.keys() & right.keys()
+        if len(left[key]) == len(right[key]) == 1
+    ]
+
+
+def _same_boxes(
+    before: Dataset, after: Dataset, removed: BoolArray, added: BoolArray, annotators: Aligned
+) -> list[tuple[int, int]]:
+    """Return the pairs of a removed and an added image that have most of their boxes in common."""
     left = np.flatnonzero(removed[before.annotations.image])
     right = np.flatnonzero(added[after.annotations.image])
     if not (len(left) and len(right)):
-        return by_name
+        return []
     keys = np.concatenate(
         [
             _content(before, left, annotators.place_before),
@@ -137,7 +174,7 @@ def align_images(before: Dataset, after: Dataset, annotators: Aligned) -> Aligne
     pairs = _distinctive(keys, len(left))
     images = (before.annotations.image[left[pairs[0]]], after.annotations.image[right[pairs[1]]])
     totals = [np.bincount(data.annotations.image) for data in (before, after)]
-    return align(before.image_names, after.image_names, _by_majority(images, totals))
+    return _by_majority(images, totals)
 
 
 def _content(data: Dataset, rows: IndexArray, annotator: IndexArray) -> FloatArray:

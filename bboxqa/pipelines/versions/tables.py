@@ -7,14 +7,14 @@ import numpy as np
 
 from bboxqa.core.arrays import IndexArray, IntArray, frozen_arrays
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.comparison import CHANGES
+from bboxqa.model.comparison import CHANGES, CROWD_FLAGS
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.pipelines.versions.aligned import Aligned
 from bboxqa.pipelines.versions.matched import MatchedVersions
 
 # In pixels. Coordinates that one export rounds to two decimals have not moved.
 _ROUNDED = 0.01 + 1e-9
-_UNCHANGED, _MOVED, _RENAMED, _BOTH, _REMOVED, _ADDED = range(len(CHANGES))
+_UNCHANGED, _MOVED, _RENAMED, _BOTH, _CROWD_FLAG, _REMOVED, _ADDED = range(len(CHANGES))
 
 
 @frozen_arrays
@@ -34,6 +34,8 @@ class Changes:
     category_after: IndexArray
     """(N,) int64. The same, of the category in each version; -1 where it does not have the
     annotation."""
+    crowd_flag: IntArray
+    """(N,) int32. Indices into `CROWD_FLAGS`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,13 +60,16 @@ def changes_of(before: Dataset, after: Dataset, matched: MatchedVersions, names:
     left = place_before[old.category[matched.before]]
     right = place_after[new.category[matched.after]]
     moved = (matched.shift > _ROUNDED) | ((matched.shift == 0) & matched.redrawn)
+    kind = moved * _MOVED + (left != right) * _RENAMED
+    was, is_now = old.iscrowd[matched.before], new.iscrowd[matched.after]
+    kind[(kind == _UNCHANGED) & (was != is_now)] = _CROWD_FLAG
     none = np.full(max(len(removed), len(added)), -1, np.int64)
     first = np.concatenate([matched.before, removed])
     last = added
     return Changes(
         kind=np.concatenate(
             [
-                moved * _MOVED + (left != right) * _RENAMED,
+                kind,
                 np.full(len(removed), _REMOVED),
                 np.full(len(added), _ADDED),
             ]
@@ -86,6 +91,9 @@ def changes_of(before: Dataset, after: Dataset, matched: MatchedVersions, names:
         category_after=np.concatenate(
             [right, none[: len(removed)], place_after[new.category[added]]]
         ),
+        crowd_flag=np.concatenate(
+            [np.where(was == is_now, 0, 2 - is_now), np.zeros(len(removed) + len(added))]
+        ).astype(np.int32),
     )
 
 
@@ -131,6 +139,7 @@ def change_table(
             "id_after": _ids(after.annotations.id, changes.after[found]),
             "category_before": _category(names, changes.category_before[found], "before"),
             "category_after": Categorical(changes.category_after[found].astype(np.int32), names_of),
+            "crowd_flag": Categorical(changes.crowd_flag[found], CROWD_FLAGS),
             "shift_px": np.append(matched.shift, np.nan)[measured],
             "similarity": np.append(matched.similarity, np.nan)[measured],
         }
@@ -186,6 +195,7 @@ def category_counts(categories: Aligned, changes: Changes) -> Table:
             "n_moved": number(left, kind == _MOVED),
             "n_renamed_from": number(left, renamed),
             "n_renamed_to": number(right, renamed),
+            "n_crowd_flag_changed": number(left, kind == _CROWD_FLAG),
             "n_removed": number(left, kind == _REMOVED),
             "n_added": number(right, kind == _ADDED),
         }
