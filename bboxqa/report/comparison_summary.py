@@ -1,6 +1,7 @@
 """What differs between two versions as one plain object, and as a folder of files."""
 
 from collections.abc import Iterator, Sequence
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from bboxqa.report.result_files import manifest, write_tables
 
 
 def summary(result: ComparisonResult) -> dict[str, Any]:
-    """Return a result as a plain object; None where a number is undefined.
+    """Return a result as `comparison_schema` describes it; None where a number is undefined.
 
     Examples
     --------
@@ -103,6 +104,13 @@ def _alphas(change: AlphaChange) -> dict[str, Any]:
 def json_lines(result: ComparisonResult) -> Iterator[str]:
     """Yield a result as indented JSON, the form of `summary.json`."""
     yield from json_text(summary(result)).rstrip("\n").split("\n")
+
+
+def comparison_schema() -> dict[str, Any]:
+    """Return the JSON schema (2020-12) of `summary`."""
+    text = files("bboxqa.report").joinpath("comparison.schema.json").read_bytes()
+    schema: dict[str, Any] = msgspec.json.decode(text)
+    return schema
 
 
 def write_comparison(

@@ -180,7 +180,7 @@ def test_json_is_what_the_schema_says(folder):
     write(folder / "alone.json", document([annotation(1, iscrowd=1)]))
     for second in ("before.json", "after.json", "renamed.json", "alone.json"):
         done = run(
-            "compare", "before.json", second, "--bootstrap", 20, "--format", "json", cwd=folder
+            "compare", "before.json", second, "--bootstrap", 40, "--format", "json", cwd=folder
         )
         jsonschema.validate(json.loads(done.stdout), comparison_schema())
 
