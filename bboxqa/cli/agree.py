@@ -43,6 +43,10 @@ def agree(
 ) -> int:
     """Measure how far annotators agree (Krippendorff's alpha).
 
+    \b
+      bboxqa agree export.json                       one file with several annotators
+      bboxqa agree ann.json bob.json --out results/  one file per annotator
+
     FILE is COCO json: one file with several annotators, one file per annotator, or a folder of
     such files. The output says how annotators were identified.
 

@@ -76,6 +76,18 @@ def _mapped(_ctx: Any, _param: Any, pairs: Sequence[str]) -> dict[str, str] | No
     return result or None
 
 
+def map_option() -> Callable[[_Command], _Command]:
+    """Return the option that renames categories."""
+    return click.option(
+        "--map",
+        "category_map",
+        multiple=True,
+        metavar="OLD=NEW",
+        callback=_mapped,
+        help="Rename a category, such as Cat=cat. Can be given several times.",
+    )
+
+
 _READING = (
     click.option(
         "--annotator-key", metavar="KEY", help="Key on annotations that names the annotator."
@@ -93,14 +105,7 @@ _READING = (
         "Join images of several files by all of file_name (path, default), without folders (name), "
         "or also without suffix and Roboflow's .rf.HASH (stem).",
     ),
-    click.option(
-        "--map",
-        "category_map",
-        multiple=True,
-        metavar="OLD=NEW",
-        callback=_mapped,
-        help="Rename a category, such as Cat=cat. Can be given several times.",
-    ),
+    map_option(),
     choice_option(
         "--asked",
         ("authors", "all"),

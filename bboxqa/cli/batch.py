@@ -7,8 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bboxqa.cli.agree_options import map_option
 from bboxqa.cli.failures import signal_of, signal_words
-from bboxqa.cli.options import choice_option, memory_option, path_option, raw_csv_option
+from bboxqa.cli.options import (
+    RenamedOption,
+    choice_option,
+    memory_option,
+    path_option,
+    quiet_option,
+    raw_csv_option,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -22,7 +30,10 @@ _SHOWN = 20
 
 @click.command()
 @click.argument("root", metavar="ROOT")
-@click.option("--pattern", metavar="GLOB", help="Only COCO files whose names match.")
+@map_option()
+@click.option(
+    "--pattern", cls=RenamedOption, metavar="GLOB", help="Read only COCO files whose names match."
+)
 @click.option(
     "--config",
     metavar="FILE",
@@ -66,6 +77,7 @@ _SHOWN = 20
 @raw_csv_option()
 @click.option("--dry-run", is_flag=True, help="Print the projects that are found, and stop.")
 @click.option("--fail-fast", is_flag=True, help="Stop at the first project that fails.")
+@quiet_option("Print the numbers of projects only.")
 @choice_option(
     "--log-format", ("text", "json"), "Format of progress lines outside a terminal", "text"
 )
@@ -82,6 +94,7 @@ def batch(
     follow_symlinks: bool,
     dry_run: bool,
     fail_fast: bool,
+    quiet: bool,
     log_format: str,
     **options: Any,
 ) -> int:
@@ -116,7 +129,7 @@ def batch(
     if dry_run:
         _show_plan(find_projects(root, pattern, skip=out, follow_links=follow_symlinks))
         return 0
-    with _reporting(log_format) as on_project, _interruptible():
+    with _reporting(log_format, quiet=quiet) as on_project, _interruptible():
         result = run_batch(
             root,
             out,
@@ -135,7 +148,7 @@ def batch(
         click.echo(f"Error: {root}: no project below this folder has COCO json", err=True)
         _show_some(result.found.unreadable, "unreadable: ", err=True)
         return 2
-    _show(result, out)
+    _show(result, out, quiet=quiet)
     return 0 if result.passed else 1
 
 
@@ -159,6 +172,7 @@ def _settings(
     fail_on: str | None,
     memory: int | None,
     raw_csv: bool,
+    **agree_options: Any,
 ) -> "Settings":
     from bboxqa.batch.rows import Settings
     from bboxqa.model.settings import validate_settings_from
@@ -167,9 +181,11 @@ def _settings(
 
     agree = read_agree_settings(config) if config else {}
     validate = dict(read_validate_settings(config)) if config else {}
-    agree_over = {} if min_alpha is None else {"min_alpha": min_alpha}
+    agree_options["min_alpha"] = min_alpha
+    agree_over = {name: value for name, value in agree_options.items() if value is not None}
     validate_over = {} if fail_on is None else {"fail_on": fail_on}
-    names = {"min_alpha": "--min-alpha"} if agree_over else {}
+    option_names = {"category_map": "--map", "min_alpha": "--min-alpha"}
+    names = {name: option_names[name] for name in agree_over}
     agree_settings_from({**agree, **agree_over}, names=names)
     validate_settings_from({**validate, **validate_over})
     return Settings(agree, validate, images, memory, agree_over, validate_over, raw_csv)
@@ -200,10 +216,13 @@ def _show_some(items: "Iterable[object]", before: str, *, err: bool = False) -> 
 
 
 @contextmanager
-def _reporting(log_format: str) -> "Iterator[Callable[[Step], None]]":
+def _reporting(log_format: str, *, quiet: bool) -> "Iterator[Callable[[Step], None] | None]":
     """Yield a function to call after each project: a bar on a terminal, otherwise lines."""
     from bboxqa.cli.console import tracking
 
+    if quiet:
+        yield None
+        return
     with tracking(counted=True) if log_format == "text" else nullcontext() as progress:
 
         def report(step: "Step") -> None:
@@ -242,7 +261,7 @@ def _line_of(step: "Step", log_format: str) -> str:
     return f"{step.done}/{step.total} {name}{again}: {row.status}{alpha}{errors}{note}"
 
 
-def _show(result: "BatchResult", out: Path) -> None:
+def _show(result: "BatchResult", out: Path, *, quiet: bool) -> None:
     from bboxqa.core.text import count
 
     rows = result.rows
@@ -258,6 +277,8 @@ def _show(result: "BatchResult", out: Path) -> None:
             for status in ("measured", "not measured", "failed")
         )
     )
+    if quiet:
+        return
     if result.n_left:
         click.echo(f"  stopped: {count(result.n_left, 'project')} not run")
     bad = [row for row in rows if not row.passed]

@@ -25,6 +25,24 @@ def write_output(path: Path, text: str) -> None:
     click.echo(f"Written: {path}", err=True)
 
 
+def print_or_write(text: str, path: Path | None) -> None:
+    """Print the output of a command, or write it to a file if there is a path."""
+    if path is None:
+        click.echo(text, nl=False)
+    else:
+        write_output(path, text)
+
+
+def refuse_input_as_output(output: Path | None, inputs: Sequence[Path]) -> None:
+    """Refuse to replace a file that is read, before anything is read."""
+    if output is None or not output.is_file():
+        return
+    for path in inputs:
+        files = path.rglob("*.json") if path.is_dir() else [path]
+        if any(output.samefile(file) for file in files if file.exists()):
+            raise click.UsageError(f"{output} is one of the files to read; name another file")
+
+
 def exit_code_of(error: BaseException, written: Sequence[Path]) -> int:
     """Print what ended a command to standard error; return its exit code.
 

@@ -115,6 +115,11 @@ def path_option(
     return click.option(*names, cls=RenamedOption, type=kind, metavar=metavar, help=text)
 
 
+def written_option() -> Callable[[_Command], _Command]:
+    """Return the option that writes to a file what is printed otherwise."""
+    return path_option("--out", "Write to this file instead of printing.", to="output")
+
+
 def choice_option(
     name: str, choices: Sequence[str], text: str, default: str | None = None
 ) -> Callable[[_Command], _Command]:

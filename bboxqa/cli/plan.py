@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from bboxqa.cli.agree_options import reading_options
+from bboxqa.cli.failures import print_or_write, refuse_input_as_output
 from bboxqa.cli.options import (
     agree_settings,
     checks_option,
@@ -13,6 +14,7 @@ from bboxqa.cli.options import (
     files_argument,
     format_option,
     threshold_options,
+    written_option,
 )
 
 if TYPE_CHECKING:
@@ -49,12 +51,14 @@ _FEW = 50
 @checks_option()
 @click.option("--config", metavar="FILE", help="Settings of `agree` in TOML, or a bundled name.")
 @format_option("text", "json")
+@written_option()
 def plan(
     *,
     paths: tuple[Path, ...],
     target_width: float,
     config: str | None,
     output_format: str,
+    output: Path | None,
     **options: Any,
 ) -> int:
     """Plan how many more images must be annotated twice for a given precision of alpha.
@@ -74,20 +78,23 @@ def plan(
 
     if not paths:
         raise click.UsageError("no file given; try: bboxqa plan export.json --target-width 0.05")
+    refuse_input_as_output(output, paths)
     settings = agree_settings(config, options)
     with tracking() as progress:
         data = read_for(paths, settings, digest=False, progress=progress)
         planned = plan_images(data, target_width, settings, progress)
+    print_or_write(_formatted(planned, output_format), output)
+    return 2 if planned.n_needed is None else 0
+
+
+def _formatted(planned: "ImagePlan", output_format: str) -> str:
     if output_format == "json":
         import dataclasses
 
         from bboxqa.report.json_text import json_text
 
-        click.echo(json_text(dataclasses.asdict(planned)), nl=False)
-    else:
-        for line in _lines(planned):
-            click.echo(line)
-    return 2 if planned.n_needed is None else 0
+        return json_text(dataclasses.asdict(planned))
+    return "".join(f"{line}\n" for line in _lines(planned))
 
 
 def _lines(planned: "ImagePlan") -> list[str]:

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from bboxqa.cli.failures import print_or_write, refuse_input_as_output
 from bboxqa.cli.options import (
     check_bootstrap,
     choice_option,
@@ -12,6 +13,7 @@ from bboxqa.cli.options import (
     format_option,
     raw_csv_option,
     resampling_options,
+    written_option,
 )
 
 if TYPE_CHECKING:
@@ -59,6 +61,7 @@ _LONGEST_MS = 10**12
 @resampling_options(", drawn from recordings")
 @format_option("text", "json", "csv")
 @raw_csv_option()
+@written_option()
 def segments(
     *,
     paths: tuple[Path, ...],
@@ -66,6 +69,7 @@ def segments(
     duration_ms: int | None,
     output_format: str,
     raw_csv: bool,
+    output: Path | None,
     **options: Any,
 ) -> int:
     """Measure agreement on segments of time in recordings.
@@ -87,12 +91,13 @@ def segments(
 
     if not paths:
         raise click.UsageError("no file given; try: bboxqa segments ann.csv bob.csv")
+    refuse_input_as_output(output, paths)
     check_bootstrap(options["bootstrap"])
     with tracking() as progress:
         found = measure_segments(
             read_segments(paths, unit=unit, duration_ms=duration_ms), progress=progress, **options
         )
-    click.echo(_formatted(found, output_format, raw_csv), nl=False)
+    print_or_write(_formatted(found, output_format, raw_csv), output)
     return 0
 
 

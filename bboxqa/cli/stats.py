@@ -5,15 +5,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.failures import write_output
+from bboxqa.cli.failures import print_or_write, refuse_input_as_output
 from bboxqa.cli.options import (
     check_bootstrap,
     choice_option,
     completed,
     format_option,
-    path_option,
     raw_csv_option,
     resampling_options,
+    written_option,
 )
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ if TYPE_CHECKING:
 @resampling_options()
 @format_option("text", "json", "csv")
 @raw_csv_option()
-@path_option("--out", "Write to this file instead of printing.", to="output")
+@written_option()
 def stats(
     *, table: Path, output_format: str, output: Path | None, raw_csv: bool, **options: Any
 ) -> int:
@@ -100,14 +100,9 @@ def stats(
     \b
     Exit code 0: measured. 2: could not run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
-    if output is not None and output.exists() and table.exists() and output.samefile(table):
-        raise click.UsageError(f"{output} is the table itself")
+    refuse_input_as_output(output, [table])
     check_bootstrap(options["bootstrap"])
-    text = _formatted(_measured(table, options), output_format, raw_csv)
-    if output is None:
-        click.echo(text, nl=False)
-    else:
-        write_output(output, text)
+    print_or_write(_formatted(_measured(table, options), output_format, raw_csv), output)
     return 0
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.failures import write_output
+from bboxqa.cli.failures import refuse_input_as_output, write_output
 from bboxqa.cli.fixing import show_changes, write_fixed_files
 from bboxqa.cli.options import (
     choice_option,
@@ -18,6 +18,7 @@ from bboxqa.cli.options import (
     memory_option,
     path_option,
     quiet_option,
+    written_option,
 )
 from bboxqa.cli.validate_settings import validate_settings
 from bboxqa.report.registry import FINDING_VIEWS, view
@@ -106,7 +107,7 @@ _LISTED = {"text": 10, "html": 100}
     help="Settings in TOML, in its table [validate]; default [tool.bboxqa.validate] in the "
     "nearest pyproject.toml. Options on the command line replace them.",
 )
-@path_option("--out", "Write to this file instead of printing.", to="output")
+@written_option()
 def validate(
     *, paths: tuple[Path, ...], config: str | None, exit_zero: bool, **options: Any
 ) -> int:
@@ -173,11 +174,7 @@ def _check_options(paths: tuple[Path, ...], options: dict[str, Any]) -> None:
         if wrong:
             raise click.UsageError(message)
     for target in (options["output"], write_baseline):
-        if target is not None and target.exists():
-            from bboxqa.formats.inputs import list_files
-
-            if any(target.samefile(file) for file in list_files(paths) if file.exists()):
-                raise click.UsageError(f"{target} is one of the files to validate")
+        refuse_input_as_output(target, paths)
 
 
 def _report(

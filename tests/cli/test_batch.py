@@ -299,6 +299,24 @@ def test_the_command_line_goes_over_the_settings_of_a_project(run, root):
     assert run("root", "--min-alpha", "0.99")[0] == 1
 
 
+def test_categories_are_renamed(run, root, tmp_path):
+    (root / "good/bboxqa.toml").write_text('category_map = {cat = "feline"}\n')
+    assert run("root", "--map", "cat=pet")[0] == 0
+    tables = [path.read_text() for path in (tmp_path / "bboxqa-batch").rglob("categories.csv")]
+    assert len(tables) == 2
+    for table in tables:
+        names = [row["category"] for row in csv.DictReader(table.splitlines())]
+        assert names == ["dog", "pet"]
+    code, out, err = run("root", "--map", "cat")
+    assert (code, out) == (2, [])
+    assert "--map is 'cat'; expected OLD=NEW" in err[-1]
+
+
+def test_quiet_output_is_the_numbers_of_projects(run, root):
+    numbers = "2 projects, 0 unchanged; 2 measured, 0 not measured, 0 failed"
+    assert run("root", "--min-alpha", "0.99", "-q") == (1, [numbers], [])
+
+
 def test_splits_are_not_annotators(run, root):
     for split in ("train", "valid"):
         part = two_annotators()

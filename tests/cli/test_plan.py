@@ -163,3 +163,22 @@ def test_real_annotations():
     values = json.loads(run("plan", path, "--target-width", "0.05", "--format", "json").output)
     assert values["n_images"] == 100
     assert values["n_needed"] == pytest.approx(100 * (values["width"] / 0.05) ** 2, abs=3)
+
+
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_out_is_what_is_printed_otherwise(file, tmp_path, form):
+    arguments = ("plan", file, "--target-width", 0.1, "--format", form)
+    printed = run(*arguments)
+    done = run(*arguments, "-o", tmp_path / "plan.txt")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert done.stderr == f"Written: {tmp_path / 'plan.txt'}\n"
+    assert (tmp_path / "plan.txt").read_text("utf-8") == printed.stdout
+
+
+def test_files_that_are_read_are_not_replaced(file, tmp_path):
+    before = file.read_bytes()
+    for given in (file, tmp_path):
+        done = run("plan", given, "--target-width", 0.1, "--out", file)
+        assert done.returncode == 2
+        assert f"{file} is one of the files to read; name another file" in done.stderr
+    assert file.read_bytes() == before

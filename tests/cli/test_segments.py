@@ -204,3 +204,14 @@ def test_a_tier_called_as_all_of_them(tmp_path):
 def test_a_resolution_longer_than_every_recording(tracks):
     found = run("segments", *tracks, "--resolution", 50_000)
     assert "resolution is 50,000 ms, and the longest recording has 9,050 ms" in found.stderr
+
+
+def test_out_is_what_is_printed_otherwise(tracks, tmp_path):
+    printed = run("segments", *tracks, "--bootstrap", 0, "--format", "csv")
+    written = tmp_path / "out.csv"
+    done = run("segments", *tracks, "--bootstrap", 0, "--format", "csv", "-o", written)
+    assert (done.returncode, done.stdout) == (0, "")
+    assert written.read_text("utf-8") == printed.stdout
+    done = run("segments", *tracks, "--out", tracks[0])
+    assert done.returncode == 2
+    assert "is one of the files to read; name another file" in done.stderr

@@ -239,7 +239,7 @@ def test_a_report_never_replaces_what_it_is_about(option, export):
     for name in (export, export.parent / "." / "export.json"):
         result = run("validate", export.parent, option, name)
         assert result.returncode == 2
-        assert "is one of the files to validate" in result.stderr
+        assert "is one of the files to read" in result.stderr
     assert export.read_bytes() == before
 
 

@@ -203,12 +203,11 @@ def _equal(annotations: Annotations, rows: IndexArray) -> _Pairs:
     """Return the pairs among `rows` with one image, box and category, those of low ids first."""
     if not len(rows):
         return rows, rows
-    content = np.column_stack(
-        [annotations.bbox[rows], annotations.category[rows], annotations.image[rows]]
-    )
+    content = [*annotations.bbox.T, annotations.category, annotations.image]
     key = np.zeros(len(rows), np.uint64)
-    for column in content.view(np.uint64).T:
-        key = (key ^ column) * _MIX
+    for column in content:
+        key ^= column[rows].astype(np.float64, copy=False).view(np.uint64)
+        key *= _MIX
         key ^= key >> np.uint64(32)
     # Rows of one key stay in order: those before come first.
     order = np.argsort(key, kind="stable")
@@ -219,10 +218,10 @@ def _equal(annotations: Annotations, rows: IndexArray) -> _Pairs:
     first = np.flatnonzero(side == 0)
     partner = first + n_before[run[first]]
     inside = partner < np.append(starts, len(rows))[run[first] + 1]
-    left, right = order[first[inside]], order[partner[inside]]
+    left, right = rows[order[first[inside]]], rows[order[partner[inside]]]
     # Different contents have one key very rarely, but then they are not equal.
-    same = (content[left] == content[right]).all(1)
-    return rows[left[same]], rows[right[same]]
+    same = np.logical_and.reduce([column[left] == column[right] for column in content])
+    return left[same], right[same]
 
 
 def _redrawn(
