@@ -176,3 +176,64 @@ def test_boxes_are_not_fitted_to_outlines_that_leave_the_image(change, step):
     boxes = [annotation["bbox"] for annotation in document["annotations"]]
     mended = fixed(document, unsafe=True)["annotations"]
     assert [annotation["bbox"] for annotation in mended] == boxes
+
+
+def scaled(*by):
+    """Return a change that scales a box and its outline, and leaves the area."""
+
+    def change(annotation, image):
+        factors = by if len(by) == 2 else [by[0] / image[side] for side in ("width", "height")]
+        annotation["bbox"] = [
+            round(n * factors[at % 2], 3) for at, n in enumerate(annotation["bbox"])
+        ]
+        annotation["segmentation"] = [
+            [round(n * factors[at % 2], 3) for at, n in enumerate(ring)]
+            for ring in annotation["segmentation"]
+        ]
+
+    return change
+
+
+def areas_of_boxes_times_4(annotation, _image):
+    _, _, width, height = annotation["bbox"]
+    annotation["area"] = 4 * width * height
+
+
+@pytest.mark.parametrize("step", [EVERY, FOURTH])
+@pytest.mark.parametrize(
+    ("original", "change", "words"),
+    [
+        ("polygons", scaled(0.5, 0.5), "areas are 4 times those of the outlines in "),
+        ("polygons", scaled(0.5, 0.5), "the sizes of the images do not tell which"),
+        ("boxes", scaled(0.25, 0.25), "the coordinates are scaled by 0.25; "),
+        ("polygons", scaled(100), "if the coordinates are percent of the image (0 to 100), else"),
+        ("polygons", scaled(320), "pixels of images of about 320 x 320, else"),
+        ("polygons", areas_of_boxes_times_4, "areas are 4 times those of the boxes in "),
+        (
+            "polygons", lambda annotation, _: annotation.update(area=4 * annotation["area"]),
+            "would extend beyond their images, so that the areas are more likely wrong",
+        ),
+        ("polygons", scaled(1.5, 1.5), "so that the coordinates are more likely wrong"),
+    ],
+)  # fmt: skip
+def test_areas_that_differ_by_one_factor_are_kept(original, change, words, step):
+    document = ORIGINALS[original]()
+    of_some(change, step)(document)
+    found = report_of(json.dumps(document), select=("B011",)).findings
+    assert [words in finding.message for finding in found] == [True]
+    areas = [annotation["area"] for annotation in document["annotations"]]
+    assert [annotation["area"] for annotation in fixed(document)["annotations"]] == areas
+
+
+def test_areas_of_an_image_that_differ_by_one_factor_are_kept():
+    document = ORIGINALS["polygons"]()
+    first = document["images"][0]["id"]
+    wrong = [each for each in document["annotations"] if each["image_id"] == first]
+    for annotation in wrong[:4]:
+        scaled(0.5, 0.5)(annotation, {})
+    lone = document["annotations"][-1]
+    right = lone["area"]
+    lone["area"] *= 3
+    mended = fixed(document)["annotations"]
+    assert [each["area"] for each in mended[:4]] == [each["area"] for each in wrong[:4]]
+    assert mended[-1]["area"] == pytest.approx(right, abs=0.01)

@@ -1,6 +1,7 @@
 """B: areas that differ from those of the outlines or boxes."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from math import nan
 
 import numpy as np
@@ -13,7 +14,9 @@ from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect, row_edits, span_of, summary_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
+from bboxqa.rules.boxes.area_factors import AreaFactor, area_factor, share_factor
 from bboxqa.rules.facts.box_layout import (
+    diagnose,
     doubtful_boxes,
     in_doubtful_pixels,
     in_other_layout,
@@ -54,6 +57,12 @@ def _areas(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
         boxed = _boxed(document)
         single |= _off_box(given, sides, boxed, settings)
         single |= rows_where(n_rows, lambda rows: given[rows] <= 0) & ~of_box
+        suspects = np.flatnonzero(single)
+        whole = np.where(
+            outlined[suspects], document.outline_area[suspects], sides[suspects].prod(1)
+        )
+        factor = area_factor(document, suspects, whole, settings)
+        doubtful = suspects[share_factor(document, suspects, whole)]
 
     def expected(row: int) -> float:
         if outlined[row]:
@@ -65,8 +74,15 @@ def _areas(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
             [_of_boxes(document, expected, np.flatnonzero(of_box), n_comparable)]
         )
 
+    if factor is not None:
+        single[factor.rows] = False
+        near = np.isin(document.image[suspects], document.image[factor.rows])
+        doubtful = np.union1d(doubtful, suspects[near])
+        yield from _of_factor(document, factor, int((outlined | boxed).sum()))
+
     def describe(row: int) -> Defect:
-        return _found(document, row, expected(row), of_outline=bool(outlined[row]))
+        found = _found(document, row, expected(row), of_outline=bool(outlined[row]))
+        return replace(found, edits=()) if row in doubtful else found
 
     def summary(rows: IndexArray, share: str) -> str:
         factor = np.array([given[row] / expected(row) for row in rows.tolist()])
@@ -77,6 +93,18 @@ def _areas(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
         return f"area is {times} times that of the outline or box in {share}; expected 1"
 
     yield from hits(single, describe, summary=summary)
+
+
+def _of_factor(document: Document, factor: AreaFactor, total: int) -> Iterator[Hits]:
+    """Yield the finding of areas that differ by one factor, unless the boxes' own names it."""
+    diagnosis, rows = document.once(diagnose), factor.rows
+    if diagnosis is not None and diagnosis.layout.is_scaled:
+        rows = rows[~diagnosis.concerned[rows]]
+    if len(rows):
+        factor = replace(factor, rows=rows)
+        message = factor.message(document, total)
+        found = summary_defect(message, "annotations", rows, "area", expected="the same area")
+        yield from described_hits([found])
 
 
 def _visible(document: Document, suspects: IndexArray) -> tuple[FloatArray, FloatArray]:
@@ -228,9 +256,11 @@ RULES = (
             box where there is no outline, by more than `area_tolerance`. Differences between a
             polygon and its pixels, and holes, are allowed. Of an outline that extends beyond its
             image, the part inside counts, as in pycocotools. Some exporters write width times
-            height although there are polygons; that is one finding. The fix recomputes the
-            area, unless the boxes or the size of the image are in doubt (B003 to B007, B012,
-            B013), or the area is that of the box read as two corners.""",
+            height although there are polygons; that is one finding. Where areas differ by one
+            factor, either they or the coordinates are scaled, as after images were resized: look
+            at an image. Then nothing is fixed. Else the fix recomputes the area, unless
+            the boxes or the size of the image are in doubt (B003 to B007, B012, B013), or the area
+            is that of the box read as two corners.""",
         bad={"annotations": [
             {"segmentation": [[10, 10, 30, 10, 10, 40]], "area": 600},
         ]},

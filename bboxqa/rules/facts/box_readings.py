@@ -9,7 +9,7 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray
 from bboxqa.rules.facts.image_bounds import row_min
 
-_UNITS = {
+UNITS = {
     1.0: "parts of the image (0 to 1)",
     100.0: "percent of the image (0 to 100)",
     1000.0: "thousandths of the image (0 to 1000)",
@@ -60,7 +60,7 @@ class Layout:
             return f"{names}, scaled by {across:.4g}"
         if not self.unit:
             return names
-        unit = _UNITS[self.unit]
+        unit = UNITS[self.unit]
         return unit if self.numbers is Numbers.SIDES else f"{names} in {unit}"
 
     @property
