@@ -237,3 +237,82 @@ def test_areas_of_an_image_that_differ_by_one_factor_are_kept():
     mended = fixed(document)["annotations"]
     assert [each["area"] for each in mended[:4]] == [each["area"] for each in wrong[:4]]
     assert mended[-1]["area"] == pytest.approx(right, abs=0.01)
+
+
+def halved_outline(annotation, _image):
+    rings = annotation["segmentation"]
+    annotation["segmentation"] = [[number / 2 for number in ring] for ring in rings]
+
+
+def quartered_area(annotation, _image):
+    annotation["area"] /= 4
+
+
+@pytest.mark.parametrize("step", [EVERY, FOURTH])
+@pytest.mark.parametrize(
+    ("original", "change", "beside"),
+    [("polygons", halved_outline, "outlines"), ("boxes", quartered_area, "areas")],
+)
+def test_boxes_inside_their_images_are_not_fitted_to_smaller_outlines_or_areas(
+    original, change, beside, step
+):
+    document = ORIGINALS[original]()
+    of_some(change, step)(document)
+    (found,) = report_of(json.dumps(document)).findings
+    assert found.code == "B013"
+    assert f", unless their {beside} are wrong, as boxes lie inside their images: " in found.message
+    assert fixed(document, unsafe=True) == document
+
+
+@pytest.mark.parametrize("step", [EVERY, FOURTH])
+def test_no_outline_is_clipped_where_many_extend_beyond_images(step):
+    document = ORIGINALS["polygons"]()
+    for image in document["images"][::step]:
+        image.update(width=image["width"] // 2, height=image["height"] // 2)
+    assert "P006" in report_of(json.dumps(document)).counts
+    assert fixed(document, unsafe=True) == document
+
+
+def in_squares(original):
+    """Return an original whose images are squares that hold all of its boxes."""
+    document = ORIGINALS[original]()
+    for image in document["images"]:
+        image["width"] = image["height"] = max(image["width"], image["height"])
+    return document
+
+
+@pytest.mark.parametrize("areas", [True, False])
+@pytest.mark.parametrize("layout", ["x1, y1, x2, y2", "y1, x1, y2, x2"])
+def test_corners_in_square_images_are_in_doubt(layout, areas):
+    document = in_squares("boxes")
+    of_some(written(WRITTEN[layout][1]))(document)
+    for annotation in document["annotations"]:
+        if not areas:
+            del annotation["area"]
+    (found,) = [
+        each for each in report_of(json.dumps(document)).findings if each.code == "B005"
+    ]  # fmt: skip
+    assert found.message.startswith("boxes look like x1, y1, x2, y2, or with y before x: ")
+    boxes = [annotation["bbox"] for annotation in document["annotations"]]
+    mended = fixed(document, unsafe=True)["annotations"]
+    assert [annotation["bbox"] for annotation in mended] == boxes
+
+
+@pytest.mark.parametrize("layout", ["x1, y1, x2, y2", "y1, x1, y2, x2"])
+def test_outlines_tell_x_from_y_in_square_images(layout):
+    right = in_squares("polygons")
+    wrong = copy.deepcopy(right)
+    of_some(written(WRITTEN[layout][1]))(wrong)
+    mended = fixed(wrong, unsafe=True)["annotations"]
+    for annotation, truth in zip(mended, right["annotations"], strict=True):
+        assert annotation["bbox"] == pytest.approx(truth["bbox"], abs=0.01)
+
+
+def test_the_root_category_of_one_file_is_not_removed_safely():
+    document = ORIGINALS["boxes"]()
+    for category in document["categories"]:
+        category["supercategory"] = "traffic"
+    document["categories"].insert(0, {"id": 0, "name": "traffic", "supercategory": "none"})
+    assert "C005" in report_of(json.dumps(document)).counts
+    assert fixed(document) == document
+    assert len(fixed(document, unsafe=True)["categories"]) == 3

@@ -22,6 +22,13 @@ def corners(bbox: FloatArray) -> FloatArray:
     return result
 
 
+def from_corners(box: FloatArray) -> FloatArray:
+    """Return N boxes given as corners, (N, 4) float64, as x, y, width, height."""
+    result = box.copy()
+    result[:, 2:] -= box[:, :2]
+    return result
+
+
 def _area(box: FloatArray) -> FloatArray:
     area: FloatArray = (box[:, 2] - box[:, 0]) * (box[:, 3] - box[:, 1])
     return area

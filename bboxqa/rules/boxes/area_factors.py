@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
-from bboxqa.geometry.kernels.boxes import corners
+from bboxqa.geometry.kernels.boxes import corners, from_corners
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.facts.box_readings import UNITS
 from bboxqa.rules.facts.boxes import inside
@@ -91,8 +91,7 @@ class AreaFactor:
 
 
 def _n_beyond(bounds: FloatArray, size: FloatArray) -> int:
-    bbox = np.hstack([bounds[:, :2], bounds[:, 2:] - bounds[:, :2]])
-    return int((~inside(bbox, size)).sum())
+    return int((~inside(from_corners(bounds), size)).sum())
 
 
 def _unit(side: float) -> str:

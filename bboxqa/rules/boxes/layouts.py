@@ -117,7 +117,9 @@ RULES = (
             Pascal VOC and torchvision: read this way, they are the bounds of their outlines, or lie
             inside images that they would otherwise extend beyond. At least five boxes must support
             this, or all boxes of a smaller file; of a single image, all boxes, by their areas or
-            outlines. The unsafe fix converts all of them to x, y, width, height.""",
+            outlines. The unsafe fix converts all of them to x, y, width, height. There is none
+            where y before x is as likely: no box would extend beyond its image, as in square
+            images.""",
         bad={"annotations": [
             _box(60, 50, 80, 60), _box(50, 60, 70, 70), _box(70, 30, 90, 40), _box(20, 60, 40, 70),
             _box(75, 65, 95, 75),
@@ -208,13 +210,14 @@ RULES = (
             lie inside and fill images that they would otherwise extend beyond. Where neither
             outlines nor areas show it, only boxes of twice the size are found. Look at an image.
             The unsafe fix scales the boxes, unless the outlines are the ones that leave their
-            images.""",
+            images, or boxes of more than their size lie inside: then outlines or areas may be
+            the ones that are scaled.""",
         bad={"annotations": [
-            {"bbox": [20 * n, 10, 24, 40], "segmentation": _ring(10 * n, 5, 12, 20), "area": 240}
+            {"bbox": [30 * n, 10, 24, 40], "segmentation": _ring(15 * n, 5, 12, 20), "area": 240}
             for n in range(5)
         ]},
         good={"annotations": [
-            {"bbox": [10 * n, 5, 12, 20], "segmentation": _ring(10 * n, 5, 12, 20), "area": 240}
+            {"bbox": [15 * n, 5, 12, 20], "segmentation": _ring(15 * n, 5, 12, 20), "area": 240}
             for n in range(5)
         ]},
         check=_layout("B013"),

@@ -227,8 +227,9 @@ RULES = (
         breaks="""Tools that count categories give the model one class too many and shift the labels
             of all others by one (roboflow/rf-detr 1303).""",
         explanation="""The category with id 0 is the supercategory of all others, and no annotation
-            has it: Roboflow adds it to its exports under the name of the project. The safe fix
-            removes it; other categories keep their ids.""",
+            has it: Roboflow adds it to its exports under the name of the project. The unsafe fix
+            removes it; other categories keep their ids. Look at the other files of the data set
+            first: annotations there may have it.""",
         bad={
             "categories": [
                 {"id": 0, "name": "cells", "supercategory": "none"},
@@ -243,7 +244,7 @@ RULES = (
             "annotations": [{}, {"category_id": 2, "bbox": [50, 10, 20, 30]}],
         },
         check=_synthetic_root,
-        fix="safe",
+        fix="unsafe",
     ),
     Rule(
         code="C006",

@@ -8,8 +8,9 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.core.blocks import rows_where
+from bboxqa.geometry.kernels.boxes import from_corners
 from bboxqa.rules.facts.box_readings import COCO, Layout, Numbers
-from bboxqa.rules.facts.boxes import Boxes, boxes_of, inside, sized_boxes
+from bboxqa.rules.facts.boxes import Boxes, boxes_of, has_size, inside, sized_boxes
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import row_min
 from bboxqa.rules.facts.image_evidence import of_images
@@ -124,16 +125,13 @@ def _diagnoses(boxes: Boxes) -> Iterator[Diagnosis]:
 
 def lie_elsewhere(document: Document) -> bool:
     """Return whether most boxes lie elsewhere than their outlines, in no layout that is known."""
-    plain = ~document.once(in_other_layout)
-    return outlines_contradict(document.once(boxes_of), COCO, plain)
+    return outlines_contradict(document.once(boxes_of), COCO, ~document.once(in_other_layout))
 
 
 def in_other_layout(document: Document) -> BoolArray:
     """Return (N,) bool: the annotations of images whose boxes are in another layout than COCO's."""
-    diagnosis = document.once(diagnose)
-    if diagnosis is None:
-        return np.zeros(len(document.annotations), np.bool_)
-    return diagnosis.concerned
+    diagnosis, n = document.once(diagnose), len(document.annotations)
+    return np.zeros(n, np.bool_) if diagnosis is None else diagnosis.concerned
 
 
 def _judged(boxes: Boxes, found: Iterable[Evidence]) -> Iterator[Diagnosis]:
@@ -156,6 +154,8 @@ def _diagnosis(
     doubt = "" if evidence.is_certain else ", or with y before x"
     if _leave(read[rows], boxes.size[rows]) and not _leave(boxes.bbox[rows], boxes.size[rows]):
         doubt = ", unless their outlines are wrong"
+    elif max(layout.scale) > 1 and not _leave(boxes.bbox[rows], boxes.size[rows]):
+        doubt = f", unless their {evidence.beside} are wrong, as boxes lie inside their images"
     text = evidence.text(concerned)
     return Diagnosis(layout, rows, read[rows], text, concerned, where, doubt)
 
@@ -266,24 +266,29 @@ def doubtful_boxes(document: Document) -> BoolArray:
 
     No number is computed from such boxes, or fitted to them.
     """
-    doubtful: BoolArray = document.once(in_other_layout) | document.once(in_doubtful_pixels)
-    return doubtful
+    return document.once(in_other_layout) | document.once(in_doubtful_pixels)
 
 
 def in_doubtful_pixels(document: Document) -> BoolArray:
     """Return (N,) bool: the annotations whose numbers may not be pixels of their image.
 
-    Boxes are in another unit or scale, image sizes look swapped, or so many boxes extend beyond
-    images, all or some, that one of the two is likely. Outlines are in doubt as well.
+    Boxes are in another unit or scale, image sizes look swapped, or so many boxes or outlines
+    extend beyond images, all or some, that one of the two is likely. Outlines are in doubt as well.
     """
     image, n_images = document.image, len(document.images)
-    bbox, size = document.annotations.bbox, document.size
+    bbox, size, bounds = document.annotations.bbox, document.size, document.outline_bounds
     diagnosis, other = document.once(diagnose), document.once(in_other_layout)
     doubtful: BoolArray = np.append(document.once(swapped_images), False)[image]
     if diagnosis is not None and diagnosis.layout.is_scaled:
         doubtful |= other
     sized = document.once(sized_boxes) & ~other
     outside = sized & ~rows_where(len(bbox), lambda rows: inside(bbox[rows], size[rows]))
+    outlined = document.once(has_size) & ~np.isnan(bounds[:, 0])
+    if outlined.any():
+        outside |= outlined & ~rows_where(
+            len(bbox), lambda rows: inside(from_corners(bounds[rows]), size[rows])
+        )
+        sized |= outlined
     if outside.sum() < ENOUGH:
         return doubtful
     if outside.sum() >= _MANY * sized.sum():

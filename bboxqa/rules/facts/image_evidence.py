@@ -119,7 +119,8 @@ def _of_image(boxes: Boxes, layout: Layout, sized: BoolArray, wrong: BoolArray) 
     return Evidence(
         layout, speaks, against, sized, none, proof, text, n_wrong - n_speaks,
         least=_OF_PART, may_be_part=may_be_part, fills_gaps=True,
-        may_be_of_authors=layout == _CENTRE, is_certain=tells_x_from_y(layout),
+        may_be_of_authors=layout == _CENTRE,
+        is_certain=tells_x_from_y(layout, layout.read(bbox[good], size[good]), size[good]),
     )  # fmt: skip
 
 

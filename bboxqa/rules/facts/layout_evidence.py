@@ -7,7 +7,7 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray
 from bboxqa.core.blocks import blocks
-from bboxqa.geometry.kernels.boxes import bbox_iou, corners
+from bboxqa.geometry.kernels.boxes import bbox_iou, corners, from_corners
 from bboxqa.rules.facts.box_readings import COCO, PIXEL_LAYOUTS, Layout, Numbers, scaled_layout
 from bboxqa.rules.facts.boxes import Boxes, inside
 from bboxqa.rules.facts.image_bounds import row_max, row_min
@@ -60,6 +60,8 @@ class Evidence:
         Whether it tells x from y.
     is_exact : bool
         Whether boxes fit it to the pixel, so that all boxes of a single image prove it.
+    beside : str
+        What the boxes are compared with: "outlines", "areas" or "images".
     """
 
     layout: Layout
@@ -76,6 +78,7 @@ class Evidence:
     fills_gaps: bool = False
     is_certain: bool = True
     is_exact: bool = False
+    beside: str = "images"
 
 
 def _distance(bbox: FloatArray, bounds: FloatArray) -> FloatArray:
@@ -153,14 +156,17 @@ def of_outlines(boxes: Boxes, apart: FloatArray) -> Iterator[Evidence]:
         )
 
     proof = enough and n_speaks > MOST * n_known and sound.sum() <= FEW * n_speaks
-    yield Evidence(layout, speaks, sound, known, sound, proof, text, is_exact=layout.is_of_corners)
+    yield Evidence(
+        layout, speaks, sound, known, sound, proof, text,
+        is_exact=layout.is_of_corners, beside="outlines",
+    )  # fmt: skip
 
 
 def _best(
     bbox: FloatArray, size: FloatArray, bounds: FloatArray, apart: FloatArray
 ) -> Layout | None:
     """Return the layout in which most of some boxes are the bounds of their outlines."""
-    truth = np.hstack([bounds[:, :2], bounds[:, 2:] - bounds[:, :2]])
+    truth = from_corners(bounds)
     scaled = scaled_layout(bbox, truth)
     candidates = [
         Layout(layout.numbers, layout.order, unit)
@@ -245,13 +251,25 @@ def _of_area(
     proof = n_speaks > MOST * n_known and sound.sum() <= FEW * n_speaks
     return Evidence(
         layout, speaks, sound, bare, sound, bool(proof), text,
-        is_certain=tells_x_from_y(layout), is_exact=layout.is_of_corners,
+        is_certain=tells_x_from_y(layout, read[speaks], size[speaks]),
+        is_exact=layout.is_of_corners, beside="areas",
     )  # fmt: skip
 
 
-def tells_x_from_y(layout: Layout) -> bool:
+def tells_x_from_y(layout: Layout, read: FloatArray, size: FloatArray) -> bool:
     """Return whether areas and images can tell a layout from the one with x and y swapped.
 
-    Not for parts of the image, which are in the same range across and down.
+    Not for parts of the image, which are in the same range across and down, and for corners only
+    where a box would extend beyond its image if x and y were swapped.
+
+    Parameters
+    ----------
+    layout : Layout
+    read : (N, 4) float64
+        Boxes of this layout as x, y, width, height in pixels.
+    size : (N, 2) float64
     """
-    return not (layout.unit and layout.numbers is Numbers.CORNERS)
+    if layout.numbers is not Numbers.CORNERS:
+        return True
+    swapped = read[:, [1, 0, 3, 2]]
+    return not layout.unit and bool((inside(read, size) & ~inside(swapped, size)).any())

@@ -8,7 +8,7 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count
-from bboxqa.geometry.kernels.boxes import corners
+from bboxqa.geometry.kernels.boxes import corners, from_corners
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect, row_edits, summary_defect
@@ -74,10 +74,6 @@ def _at_origin(document: Document, _settings: ValidateSettings) -> Iterator[Hits
     yield from hits(points.row[points.n_origin > 0], describe, key="keypoints")
 
 
-def _sides(bounds: FloatArray) -> FloatArray:
-    return np.hstack([bounds[:, :2], bounds[:, 2:] - bounds[:, :2]])
-
-
 def _beyond_box(document: Document, bounds: FloatArray) -> FloatArray:
     """Return (K, 4) how far points extend beyond each edge of their boxes, in longer sides.
 
@@ -108,7 +104,7 @@ def swapped_points(document: Document) -> BoolArray:
 
 def _outside(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     points = document.annotations.keypoints
-    beyond_image = overshoot(_sides(points.bounds), document.size[points.row])
+    beyond_image = overshoot(from_corners(points.bounds), document.size[points.row])
     beyond_box = _beyond_box(document, points.bounds)
     of_image: BoolArray = np.any(beyond_image > settings.overshoot_px, axis=1)
     of_box: BoolArray = np.any(beyond_box > _FAR, axis=1) & ~of_image

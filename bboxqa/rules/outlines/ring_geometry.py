@@ -12,7 +12,12 @@ from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect, span_of, with_span
 from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
-from bboxqa.rules.facts.box_layout import in_other_layout, lie_elsewhere, swapped_images
+from bboxqa.rules.facts.box_layout import (
+    in_doubtful_pixels,
+    in_other_layout,
+    lie_elsewhere,
+    swapped_images,
+)
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import (
     EDGES,
@@ -62,7 +67,9 @@ def _outside(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
             f"image{size_text(document.size[row])}; expected an outline inside the image",
             found=document.outline_bounds[row].tolist(),
             expected="an outline inside the image",
-            edits=_clipped(document, settings, row),
+            edits=()
+            if document.once(in_doubtful_pixels)[row]
+            else _clipped(document, settings, row),
         )
 
     summary = with_span(
@@ -120,6 +127,7 @@ def _not_bounds(document: Document, settings: ValidateSettings) -> Iterator[Hits
     bbox, bounds = document.annotations.bbox, document.outline_bounds
     wrong, n_compared = _off_bounds(document, settings)
     outside = np.isin(wrong, _beyond(document, settings.overshoot_px).rows)
+    outside |= document.once(in_doubtful_pixels)[wrong]
     free = dict(zip(wrong.tolist(), np.logical_not(outside).tolist(), strict=True))
 
     def edits(row: int) -> tuple[Edit, ...]:
@@ -166,7 +174,8 @@ RULES = (
         explanation="""The outline extends beyond its image by more than `overshoot_px`. It was
             drawn past the border, or comes from a track over images of different sizes. The unsafe
             fix clips the outline to the image, where enough of it is left and it does not cross
-            itself.""",
+            itself. There is none where a fifth of the outlines or boxes extend beyond their images,
+            or of those of some images: then all their numbers, or the sizes, are in doubt.""",
         bad={"annotations": [
             {"bbox": [85, 10, 15, 30], "area": 450,
              "segmentation": [[85, 10, 110, 10, 110, 40, 85, 40]]},
