@@ -5,7 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.agree_options import comparing_options, measuring_options, reading_options
+from bboxqa.cli.agree_options import (
+    comparing_options,
+    measuring_options,
+    min_alpha_option,
+    reading_options,
+)
 from bboxqa.cli.options import agree_settings, files_argument, format_option, quiet_option
 from bboxqa.report.registry import AGREEMENT_VIEWS
 
@@ -25,6 +30,7 @@ if TYPE_CHECKING:
     help="File of one annotator; give one for each annotator.",
 )
 @reading_options
+@min_alpha_option("Mark images with a lower alpha; exit with 1 if the pooled alpha is lower.")
 @measuring_options
 @quiet_option("Print alpha and the number of objects only.")
 @format_option(*AGREEMENT_VIEWS)

@@ -19,14 +19,25 @@ from bboxqa.cli.options import (
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
+similarity_option = click.option(
+    "--similarity",
+    metavar="NAME",
+    shell_complete=completed("bboxqa.geometry.similarities.registry:names"),
+    help="How two annotations are compared: bbox (default), giou, centroid, polygon, mask, "
+    "pixel or raster.",
+)
+missing_option = click.option(
+    "--missing",
+    metavar="NAME",
+    shell_complete=completed("bboxqa.model.settings:Missing"),
+    help="A missing annotation counts as a category of its own (category, default) or not at "
+    "all (ignore).",
+)
+seed_option = click.option(
+    "--seed", type=int, metavar="NUMBER", help="Seed of the replicates; default 0."
+)
 _COMPARING = (
-    click.option(
-        "--similarity",
-        metavar="NAME",
-        shell_complete=completed("bboxqa.geometry.similarities.registry:names"),
-        help="How two annotations are compared: bbox (default), giou, centroid, polygon, mask, "
-        "pixel or raster.",
-    ),
+    similarity_option,
     threshold_options(multiple=True),
     click.option(
         "--matcher",
@@ -41,13 +52,7 @@ _COMPARING = (
         default=None,
         help="Prefer pairs of equal category when matching.",
     ),
-    click.option(
-        "--missing",
-        metavar="NAME",
-        shell_complete=completed("bboxqa.model.settings:Missing"),
-        help="A missing annotation counts as a category of its own (category, default) or not at "
-        "all (ignore).",
-    ),
+    missing_option,
     click.option(
         "--empty-images",
         metavar="NAME",
@@ -74,6 +79,11 @@ def _mapped(_ctx: Any, _param: Any, pairs: Sequence[str]) -> dict[str, str] | No
         if result.setdefault(old, new) != new:
             raise click.UsageError(f"--map names {old!r} twice")
     return result or None
+
+
+def min_alpha_option(text: str) -> Callable[[_Command], _Command]:
+    """Return the option of the smallest alpha that passes; `text` says what it does."""
+    return click.option("--min-alpha", type=float, metavar="NUMBER", help=text)
 
 
 def map_option() -> Callable[[_Command], _Command]:
@@ -122,18 +132,12 @@ _READING = (
 )
 _MEASURING = (
     click.option(
-        "--min-alpha",
-        type=float,
-        metavar="NUMBER",
-        help="Mark images with a lower alpha; exit with 1 if the pooled alpha is lower.",
-    ),
-    click.option(
         "--bootstrap",
         type=int,
         metavar="NUMBER",
         help="Replicates for confidence intervals; default 1000, 0 for none.",
     ),
-    click.option("--seed", type=int, metavar="NUMBER", help="Seed of the replicates; default 0."),
+    seed_option,
     checks_option(),
     memory_option(),
     click.option(

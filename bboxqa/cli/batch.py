@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.agree_options import map_option
+from bboxqa.cli.agree_options import map_option, min_alpha_option
 from bboxqa.cli.failures import signal_of, signal_words
 from bboxqa.cli.options import (
     RenamedOption,
@@ -65,9 +65,7 @@ _SHOWN = 20
 @click.option("--force", is_flag=True, help="Replace the results of another ROOT in --out.")
 @click.option("--follow-symlinks", is_flag=True, help="Follow links that lead out of ROOT.")
 @click.option("--images", is_flag=True, help="Examine the image files in images/ as well.")
-@click.option(
-    "--min-alpha", type=float, metavar="NUMBER", help="Fail projects with a lower pooled alpha."
-)
+@min_alpha_option("Fail projects with a lower pooled alpha.")
 @choice_option(
     "--fail-on",
     ("error", "warning", "info"),

@@ -5,7 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.agree_options import comparing_options, measuring_options, reading_options
+from bboxqa.cli.agree_options import (
+    comparing_options,
+    measuring_options,
+    min_alpha_option,
+    reading_options,
+)
 from bboxqa.cli.options import agree_settings, format_option, quiet_option
 from bboxqa.report.registry import COMPARISON_VIEWS
 
@@ -18,6 +23,7 @@ if TYPE_CHECKING:
 @click.argument("after", metavar="AFTER", type=click.Path(path_type=Path))
 @comparing_options
 @reading_options
+@min_alpha_option("Exit with 1 if the pooled alpha of AFTER, in all of its images, is lower.")
 @measuring_options
 @quiet_option("Print the numbers of annotations and alpha only.")
 @format_option(*COMPARISON_VIEWS)

@@ -5,12 +5,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.agree_options import reading_options
+from bboxqa.cli.agree_options import missing_option, reading_options, seed_option, similarity_option
 from bboxqa.cli.failures import print_or_write, refuse_input_as_output
 from bboxqa.cli.options import (
     agree_settings,
     checks_option,
-    completed,
     files_argument,
     format_option,
     threshold_options,
@@ -32,22 +31,12 @@ _FEW = 50
     metavar="NUMBER",
     help="Width of the 95 % confidence interval of alpha to reach, such as 0.05.",
 )
-@click.option(
-    "--similarity",
-    metavar="NAME",
-    shell_complete=completed("bboxqa.geometry.similarities.registry:names"),
-    help="How annotations are compared; default bbox.",
-)
+@similarity_option
 @threshold_options()
-@click.option(
-    "--missing",
-    metavar="NAME",
-    shell_complete=completed("bboxqa.model.settings:Missing"),
-    help="Missing annotations: category (default) or ignore.",
-)
+@missing_option
 @reading_options
 @click.option("--bootstrap", type=int, metavar="NUMBER", help="Replicates; default 1000.")
-@click.option("--seed", type=int, metavar="NUMBER", help="Seed of the replicates; default 0.")
+@seed_option
 @checks_option()
 @click.option("--config", metavar="FILE", help="Settings of `agree` in TOML, or a bundled name.")
 @format_option("text", "json")
@@ -61,13 +50,14 @@ def plan(
     output: Path | None,
     **options: Any,
 ) -> int:
-    """Plan how many more images must be annotated twice for a given precision of alpha.
+    """Plan how many more images must be annotated twice.
 
     \b
       bboxqa plan export.json --target-width 0.05
       bboxqa plan ann.json bob.json --target-width 0.1 --similarity polygon --iou 0.75
 
-    FILE is the same as for `bboxqa agree`. New images are assumed to be like the existing ones.
+    So many that the 95 % interval of alpha is as narrow as --target-width says. FILE is the same as
+    for `bboxqa agree`. New images are assumed to be like the existing ones.
 
     \b
     Exit code 0: planned. 2: could not plan or run. 130: interrupted.
