@@ -23,6 +23,7 @@ from bboxqa.rules.images import (
 )
 from bboxqa.rules.outlines import (
     keypoint_places,
+    keypoint_scale,
     keypoints,
     mask_contents,
     repeated_rings,
@@ -42,7 +43,7 @@ _MODULES = (
     image_files, image_names, image_sizes, image_splits, image_bytes, related_images,
     extents, image_edges, layouts, areas, copies,
     ring_forms, ring_crossings, ring_geometry, repeated_rings, run_length_masks, mask_contents,
-    keypoints, keypoint_places,
+    keypoints, keypoint_places, keypoint_scale,
     category_maps, category_names, category_use,
     attendance, habits, naming,
     duplicates, statistics,

@@ -284,3 +284,37 @@ def test_names_that_look_the_same(name, other, signs):
 def test_names_that_look_different(names):
     content = {"categories": [{"name": name} for name in names]}
     assert "C003" not in codes(content)
+
+
+@pytest.mark.parametrize(
+    ("name", "plain", "signs"),
+    [
+        ("c\u200bat", "cat", "U+200B"),
+        ("\ufeffcat", "cat", "U+FEFF"),
+        ("cat\n", "cat", "U+000A"),
+        ("traffic\tlight", "traffic light", "U+0009"),
+        ("cat ", "cat", "U+0020"),
+        ("caf\u00ad\u00e9", "caf\u00e9", "U+00AD"),
+        ("cat\u200d", "cat", "U+200D"),
+    ],
+)
+def test_signs_that_are_not_seen(name, plain, signs):
+    (found,) = findings({"categories": [{"name": name}, {"name": "dog"}]}, code="C009")
+    assert found.message == (
+        f'category name "{plain}" has signs that are not seen ({signs}); expected it without them'
+    )
+    assert [edit.value for edit in found.edits] == [plain]
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645"],
+        ["\U0001f469\u200d\U0001f33e"],
+        ["traffic  light"],
+        [""],
+        ["cat", "c\u200bat"],
+    ],
+)
+def test_signs_that_belong_there_or_are_another_finding(names):
+    assert "C009" not in codes({"categories": [{"name": name} for name in names]})

@@ -300,7 +300,7 @@ def test_content_decides_where_it_is_known(tmp_path):
     found = together(seen(train, tmp_path, "train.json"), seen(test, tmp_path, "test.json"))
     assert [each.message.partition(";")[0] for each in found] == [
         'image "test/8.png" has the same bytes as "train/2.png" in train.json',
-        'image "test/9.jpg" looks the same as "train/1.png" in train.json',
+        'image "test/9.jpg" looks like "train/1.png" in train.json',
     ]
 
 
@@ -372,6 +372,45 @@ def test_an_image_twice_in_one_file(tmp_path):
         'image "copy.jpg" has the bytes of "a.jpg"; expected each image once',
         'image "./copy.jpg" has the bytes of "a.jpg"; expected each image once',
     ]
+
+
+def test_a_picture_that_was_saved_again_looks_alike(tmp_path):
+    save(tmp_path / "a.png")
+    save(tmp_path / "b.png", seed=2)
+    picture().save(tmp_path / "c.jpg", quality=80)
+    save(tmp_path / "d.png", size=(120, 80))
+    save(tmp_path / "e.png", size=(60, 60))
+    (tmp_path / "f.png").write_bytes((tmp_path / "a.png").read_bytes())
+    picture(seed=2).save(tmp_path / "g.jpg", quality=80)
+    picture(seed=2).point(lambda level: level // 16 * 16).save(tmp_path / "h.png")
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert [found.message for found in found_in(many(names), tmp_path, "M013")] == [
+        f'image "{name}" looks like "{other}", though their bytes differ; expected each picture '
+        "once"
+        for name, other in (("c.jpg", "a.png"), ("d.png", "a.png"), ("g.jpg", "b.png"),
+                            ("h.png", "b.png"))
+    ]  # fmt: skip
+
+
+def test_copies_that_roboflow_augmented_may_look_alike(tmp_path):
+    names = ["a_jpg.rf.0123456789abcdef.jpg", "a_jpg.rf.f123456789abcdef.png"]
+    for name in names:
+        save(tmp_path / name)
+    assert found_in(many(names), tmp_path, "M013") == []
+
+
+def test_an_image_is_compared_with_earlier_ones_in_all_parts_of_the_hash():
+    rng = np.random.default_rng(5)
+    base = rng.integers(0, 1 << 63, 300, dtype=np.uint64)
+    flips = np.uint64(1) << rng.integers(0, 64, (2, 300), dtype=np.uint64)
+    looks = np.concatenate([base, base ^ flips[0] ^ flips[1]])[rng.permutation(600)]
+    near = [
+        [n for n in range(row) if (int(looks[n]) ^ int(looks[row])).bit_count() <= 2]
+        for row in range(600)
+    ]
+    found = looking_alike(looks, looks, only_earlier=True).tolist()
+    assert sum(map(bool, near)) >= 290
+    assert all(other in (known or [-1]) for other, known in zip(found, near, strict=True))
 
 
 def test_one_file_under_two_names(tmp_path):
@@ -475,13 +514,16 @@ def test_numbers_of_other_things_than_frames_of_one_video(train, test):
     assert related(frames(*range(0, 40, 2), name=train), frames(*range(1, 40, 2), name=test)) == ()
 
 
-@pytest.mark.parametrize("code", ["M009", "M011"])
+@pytest.mark.parametrize("code", ["M009", "M011", "M013"])
 def test_the_examples_of_image_bytes(tmp_path, code):
     bad, good = RULES[code].bad, RULES[code].good
     save(tmp_path / "a.png")
     if code == "M009":
         (tmp_path / "a.png").rename(tmp_path / "a.jpg")
         (tmp_path / "copy of a.jpg").write_bytes((tmp_path / "a.jpg").read_bytes())
+    elif code == "M013":
+        save(tmp_path / "a.jpg")
+        save(tmp_path / "saved again.jpg", size=(120, 80))
     else:
         (tmp_path / "a.jpg").write_bytes((tmp_path / "a.png").read_bytes())
     assert found_in(bad, tmp_path, code)

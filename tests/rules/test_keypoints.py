@@ -1,5 +1,6 @@
 """K: keypoints."""
 
+import numpy as np
 import pytest
 from support.validation import codes, findings
 
@@ -48,14 +49,18 @@ def poses(n, **more):
     return {"categories": [{"keypoints": ["a", "b", "c"]}], "annotations": many}
 
 
-def test_no_number_is_computed_from_keypoints_that_were_copied():
-    found = findings(poses(5), code="K001")
-    assert found[0].message == (
-        "num_keypoints is 3 and 2 points have a visibility above 0, but 5 objects with different "
-        "boxes have the same keypoints; expected its own"
+@pytest.mark.parametrize(("n_said", "severity"), [(3, "error"), (2, "warning")])
+def test_keypoints_that_were_copied_are_one_finding(n_said, severity):
+    others = [{"keypoints": [5 + n, *POINTS[1:]], "num_keypoints": 2} for n in range(3)]
+    content = poses(5, num_keypoints=n_said)
+    content["annotations"] += others
+    (found,) = [each for each in findings(content) if each.code[0] == "K"]
+    assert (found.code, found.severity, found.count) == ("K008", severity, 5)
+    assert found.message.startswith(
+        "5 of 8 lists of keypoints are those of other objects, too: 5 objects with different boxes "
+        "have ["
     )
-    assert len(found) == 5
-    assert not any(each.edits for each in found)
+    assert not found.edits
 
 
 @pytest.mark.parametrize("content", [poses(4), poses(9, bbox=[5, 10, 20, 30]), poses(9, bbox=None)])
@@ -188,3 +193,49 @@ def test_skeletons_without_wrong_numbers(skeleton):
     content = pose(keypoints=INSIDE, num_keypoints=2)
     content["categories"][0]["skeleton"] = skeleton
     assert findings(content, select=("K",)) == []
+
+
+def in_scale(x_scale, y_scale, n=12, n_right=0, size=(640, 480)):
+    """Return boxes with keypoints inside of them that were scaled, but for some."""
+    rng, objects = np.random.default_rng(1), []
+    for number in range(n):
+        left, top = rng.integers([100, 100], [560, 400]).tolist()
+        x, y = (1, 1) if number < n_right else (x_scale, y_scale)
+        points = [x * (left + 5), y * (top + 8), 2, x * (left + 35), y * (top + 40), 1]
+        objects.append({"bbox": [left, top, 40, 50], "keypoints": points, "num_keypoints": 2})
+    return {
+        "images": [{"width": size[0], "height": size[1]}],
+        "categories": [{"keypoints": ["a", "b"]}],
+        "annotations": objects,
+    }
+
+
+@pytest.mark.parametrize(
+    ("scale", "words"),
+    [(0.5, "multiplied by 2"), (2, "divided by 2"), (0.25, "multiplied by 4"), (3, "divided by 3")],
+)
+def test_keypoints_of_another_scale_are_one_finding(scale, words):
+    content = in_scale(scale, scale, n_right=2)
+    (found,) = [each for each in findings(content) if each.code[0] in "KB"]
+    assert found.code == "K007"
+    assert found.message.startswith("10 of 12 lists of keypoints lie outside of their boxes, but ")
+    assert f"lie inside if {words}; " in found.message
+
+
+def test_keypoints_as_fractions_of_their_images():
+    (found,) = findings(in_scale(1 / 640, 1 / 480), code="K007")
+    assert "12 lie inside if multiplied by the width and height of their images" in found.message
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        in_scale(1, 1),
+        in_scale(0.5, 0.5, n=2),
+        in_scale(0.5, 0.5, n_right=8),
+        in_scale(0.6, 1),
+        in_scale(0, 0),
+    ],
+)
+def test_keypoints_of_no_other_scale(content):
+    assert "K007" not in codes(content)

@@ -238,3 +238,29 @@ def test_all_repeats_of_a_ring_are_removed():
     content = {"annotations": [{"segmentation": [BLOCK] * 4, "bbox": [10, 10, 20, 20]}]}
     fixed = fix(document_of(content), ValidateSettings(select=("P008",)), unsafe=False)
     assert json.loads(bytes(fixed.text))["annotations"][0]["segmentation"] == [BLOCK]
+
+
+@pytest.mark.parametrize("turns", [2, 3])
+@pytest.mark.parametrize("closed", [[], SQUARE[:2]])
+def test_a_ring_that_goes_round_several_times(turns, closed):
+    other = [60, 10, 80, 10, 80, 40]
+    content = outline([other, SQUARE * turns + closed], bbox=[10, 10, 70, 30])
+    (found,) = [each for each in findings(content) if each.code[0] in "PB"]
+    assert (found.code, found.pointer) == ("P009", "/annotations/0/segmentation/1")
+    assert found.message == f"polygon goes round its 4 points {turns} times; expected once"
+    assert found.edits[0].value == SQUARE
+
+
+@pytest.mark.parametrize(
+    "ring",
+    [
+        [10, 10, 30, 40, 30, 10, 10, 40],
+        [*SQUARE, *SQUARE[:-2]],
+        [*SQUARE, *SQUARE[:-1], 39],
+        [10, 10, 30, 10, 10, 10, 30, 10],
+        [10, 10, 10, 10, 10, 10, 10, 10],
+        SQUARE,
+    ],
+)
+def test_a_ring_that_goes_round_once(ring):
+    assert "P009" not in codes(outline([ring]))

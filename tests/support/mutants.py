@@ -222,15 +222,6 @@ def r007(document, rng):
     annotation["area"] = width * height
 
 
-def keypoints(document, rng):
-    for record in document["categories"]:
-        record.update(keypoints=["a", "b"], skeleton=[])
-    for annotation in document["annotations"]:
-        annotation.update(keypoints=[20, 20, 2, 0, 0, 0], num_keypoints=1)
-    wrong = one(document, rng)
-    wrong.update(pick(rng, {"num_keypoints": 2}, {"keypoints": [1, 2]}, {"keypoints": [1] * 9}))
-
-
 def posed(change):
     """Return a mutation that gives all annotations sound keypoints, and then changes one."""
 
@@ -250,6 +241,13 @@ def swap_points(document, rng):
     for annotation in document["annotations"]:
         x, y, seen, *other = annotation["keypoints"]
         annotation["keypoints"] = [y, x, seen, other[1], other[0], other[2]]
+
+
+def scale_points(document, rng):
+    scale = pick(rng, 2, 3, 0.25, 0.5)
+    for annotation in document["annotations"]:
+        scaled = [scale * number for number in annotation["keypoints"]]
+        annotation["keypoints"] = [*scaled[:2], 2, *scaled[3:5], 1]
 
 
 def c005(document, rng):
@@ -371,6 +369,7 @@ MUTATIONS = {
     "P006": p006,
     "P007": update(one, {"bbox": [300, 200, 40, 40]}),
     "P008": lambda d, rng: one(d, rng)["segmentation"].__imul__(2),
+    "P009": lambda d, rng: one(d, rng)["segmentation"][0].__imul__(2),
     "R001": lambda d, rng: mask(d, one(d, rng), swapped=True),
     "R002": lambda d, rng: mask(d, one(d, rng), total=int(rng.integers(1, 99))),
     "R003": crowds,
@@ -379,12 +378,20 @@ MUTATIONS = {
     "R006": r006,
     "R007": r007,
     "R008": update(one, {"segmentation": {"size": [480, 640], "counts": [640 * 480]}}),
-    "K001": keypoints,
+    "K001": posed(
+        lambda d, rng: one(d, rng).update(
+            pick(rng, {"num_keypoints": 1}, {"keypoints": [1, 2]}, {"keypoints": [1] * 9})
+        )
+    ),
     "K002": posed(lambda d, rng: one(d, rng)["keypoints"].__setitem__(2, pick(rng, 3, -1, 0.9))),
     "K003": posed(lambda d, rng: one(d, rng)["keypoints"].__setitem__(slice(0, 2), [0, 0])),
     "K004": posed(lambda d, rng: one(d, rng)["keypoints"].__setitem__(pick(rng, 0, 1), 700)),
     "K005": posed(swap_points),
     "K006": posed(lambda d, rng: category(d, rng).update(skeleton=pick(rng, [[0, 1]], [[1, 3]]))),
+    "K007": posed(scale_points),
+    "K008": posed(
+        lambda d, rng: [a.update(keypoints=[20, 20, 2, 90, 90, 2]) for a in d["annotations"]]
+    ),
     "C001": lambda d, rng: d["categories"][0].update(id=2),
     "C002": lambda d, rng: d["categories"][0].update(name="dog"),
     "C003": lambda d, rng: d["categories"][0].update(name=pick(rng, "Dog", "dog ", " DOG")),
@@ -392,6 +399,7 @@ MUTATIONS = {
     "C005": c005,
     "C006": lambda d, rng: d["categories"].append({"id": 9, "name": "yak"}),
     "C008": update(category, {"name": ""}, {"name": None}, {"name": 7}),
+    "C009": lambda d, rng: category(d, rng).update(name=pick(rng, "y\u200bak", "yak ", "yak\n")),
     "A001": lambda d, rng: one(d, rng).pop("annotator"),
     "A002": update(one, {"annotator": "eve"}),
     "A003": lambda d, rng: [

@@ -1,6 +1,7 @@
 """C: names of categories that are empty, or used twice."""
 
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -96,6 +97,46 @@ def _nearly_repeated_name(document: Document, _settings: ValidateSettings) -> It
     yield from hits(np.array(odd, np.int64), describe, name="categories")
 
 
+def _unseen_sign(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """C009: names with signs that are not seen, and no other name that looks the same."""
+    names = document.categories.texts("name")
+    looks = Counter(map(_appearance, names))
+    odd = [row for row, name in enumerate(names) if _unseen(name) and looks[_appearance(name)] == 1]
+
+    def describe(row: int) -> Defect:
+        unseen = _unseen(names[row])
+        plain = "".join(
+            sign if sign not in unseen else " " if sign.isspace() else "" for sign in names[row]
+        ).strip()
+        signs = ", ".join(f"U+{ord(sign):04X}" for sign in sorted(unseen))
+        return record_defect(
+            document,
+            ("categories", row, "name"),
+            f"category name {shortened(plain)} has signs that are not seen ({signs}); expected it "
+            "without them",
+            found=names[row],
+            expected=shortened(plain),
+            edits=(Edit(pointer_to("categories", row, "name"), "replace", plain),) if plain else (),
+        )
+
+    yield from hits(np.array(odd, np.int64), describe, name="categories")
+
+
+def _unseen(name: str) -> set[str]:
+    """Return the signs without width, control characters, and blanks at the ends of a name.
+
+    Joiners and marks of direction have a meaning beside emoji and in other than Latin alphabets.
+    """
+    is_plain = all(
+        sign.isascii() or unicodedata.name(sign, "").startswith("LATIN")
+        for sign in name
+        if unicodedata.category(sign)[0] in "LS"
+    )
+    odd = {sign for sign in name if unicodedata.category(sign) in ("Cf", "Cc")}
+    odd |= {" "} if name != name.strip(" ") else set()
+    return odd if is_plain else odd - set("\u200c\u200d\u200e\u200f")
+
+
 def _merge(document: Document, row: int, other: int) -> Sequence[Edit]:
     """Return the edits that give the annotations of a category to another and remove it."""
     categories, columns = document.categories, document.annotations
@@ -175,6 +216,22 @@ RULES = (
             "annotations": [{}, {"category_id": 2, "bbox": [50, 10, 20, 30]}],
         },
         check=_nearly_repeated_name,
+        fix="unsafe",
+    ),
+    Rule(
+        code="C009",
+        title="category name with signs that are not seen",
+        severity=Severity.WARNING,
+        scope="data set",
+        breaks="""Code that looks for the class by its name does not find it, and joined files have
+            two classes that look the same.""",
+        explanation="""A name has signs without width, as text that was copied from web pages has,
+            or a blank or line end at its end, as lines of a file of names have. The unsafe fix
+            removes them; the other files of the data set need the same name. In the example, the
+            name has U+200B between its letters.""",
+        bad={"categories": [{"name": "c\u200bat"}]},
+        good={"categories": [{"name": "cat"}]},
+        check=_unseen_sign,
         fix="unsafe",
     ),
     Rule(

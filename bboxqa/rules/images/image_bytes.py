@@ -1,18 +1,22 @@
-"""M: image files whose bytes are those of another image, or of another format."""
+"""M: image files with the content of another image, or of another format than their names."""
 
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
 import numpy as np
 
+from bboxqa.core.arrays import IndexArray
 from bboxqa.core.json_values import shortened
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.image_folder import ImageState
+from bboxqa.rules.facts.image_folder import ImageFolder, ImageState
+from bboxqa.rules.images.image_splits import looking_alike
 
+# Aspect ratios of a picture and its resized copy differ by this at most, as logarithms.
+_RATIO = 0.03
 _FORMATS = {
     ".jpg": "JPEG", ".jpeg": "JPEG", ".jpe": "JPEG", ".jfif": "JPEG", ".png": "PNG",
     ".gif": "GIF", ".webp": "WebP", ".bmp": "BMP", ".tif": "TIFF", ".tiff": "TIFF",
@@ -46,6 +50,60 @@ def _twice(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         )
 
     yield from hits(np.array(rows, np.int64), describe, name="images")
+
+
+def _alike(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """M013: images that look like an earlier one, but have other bytes."""
+    if document.disk is None:
+        return
+    names = document.images.texts("file_name")
+    other = _like_earlier(document.disk)
+    rows = [
+        row for row in np.flatnonzero(other >= 0).tolist()
+        if not _same_original(names[row], names[other[row]])
+    ]  # fmt: skip
+
+    def describe(row: int) -> Defect:
+        earlier = names[other[row]]
+        return record_defect(
+            document,
+            ("images", row),
+            f"image {shortened(names[row])} looks like {shortened(earlier)}, though their bytes "
+            "differ; expected each picture once",
+            found=names[row],
+            expected="an image that is not in the file yet",
+            key=" ".join(sorted((names[row], earlier))),
+        )
+
+    def summary(_some: IndexArray, share: str) -> str:
+        return f"{share} look like an earlier one, though their bytes differ; expected them once"
+
+    yield from hits(np.array(rows, np.int64), describe, name="images", summary=summary)
+
+
+def _like_earlier(disk: ImageFolder) -> IndexArray:
+    """Return (I,) int64: the earlier image that each image of other bytes looks like; -1 for none.
+
+    A picture that was saved again, or resized, keeps its aspect ratio.
+    """
+    result: IndexArray = np.full(len(disk.look), -1, np.int64)
+    first: dict[bytes, int] = {}
+    whole = [first.setdefault(each, row) == row for row, each in enumerate(disk.digest)]
+    rows = np.flatnonzero(disk.has_look & np.array(whole, np.bool_))
+    _, place, group = np.unique(disk.look[rows], return_index=True, return_inverse=True)
+    earlier = place[group]
+    kinds = np.sort(place)
+    near = looking_alike(disk.look[rows[kinds]], disk.look[rows[kinds]], only_earlier=True)
+    earlier[kinds[near >= 0]] = kinds[near[near >= 0]]
+    ratio = np.log(disk.shown[rows, 0] / disk.shown[rows, 1])
+    alike = (earlier < np.arange(len(rows))) & (np.abs(ratio - ratio[earlier]) < _RATIO)
+    result[rows[alike]] = rows[earlier[alike]]
+    return result
+
+
+def _same_original(name: str, other: str) -> bool:
+    """Return whether two images are copies that Roboflow augmented on purpose."""
+    return ".rf." in name and name.partition(".rf.")[:2] == other.partition(".rf.")[:2]
 
 
 def _other_format(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -83,11 +141,27 @@ RULES = (
             differently, and a random split puts one into each part.""",
         explanation="""Two records with different names have image files of equal bytes, or one and
             the same file. Images are usually imported twice. Remove one record and move its
-            annotations, if only one was annotated. Copies that were saved again have other bytes
-            and are not found. In the example, both files hold the same image.""",
+            annotations, if only one was annotated. Copies that were saved again have other bytes:
+            see M013. In the example, both files hold the same image.""",
         bad={"images": [{"file_name": "a.jpg"}, {"file_name": "copy of a.jpg"}]},
         good={"images": [{"file_name": "a.jpg"}]},
         check=_twice,
+    ),
+    Rule(
+        code="M013",
+        title="images of one file look alike",
+        severity=Severity.INFO,
+        scope="images",
+        breaks="""If they are copies, the picture weighs twice in training and in scores, and a
+            random split puts one into each part.""",
+        explanation="""An image has other bytes than an earlier one of about the same aspect ratio,
+            but small grey copies of both are alike (62 of 64 bits of a difference hash). It may be
+            the same picture, saved again or resized, or a similar one, such as the next frame of a
+            video: look at both. Copies of one image that Roboflow augmented are left out. In the
+            example, both files hold one picture.""",
+        bad={"images": [{"file_name": "a.jpg"}, {"file_name": "saved again.jpg"}]},
+        good={"images": [{"file_name": "a.jpg"}]},
+        check=_alike,
     ),
     Rule(
         code="M011",

@@ -97,10 +97,12 @@ def _by_content(earlier: Document, later: Document) -> Iterator[_Twin]:
     for row, other in zip(
         ours[alike >= 0].tolist(), theirs[alike[alike >= 0]].tolist(), strict=True
     ):
-        yield _Twin(row, other, "looks the same as")
+        yield _Twin(row, other, "looks like")
 
 
-def looking_alike(looks: NDArray[np.uint64], known: NDArray[np.uint64]) -> IndexArray:
+def looking_alike(
+    looks: NDArray[np.uint64], known: NDArray[np.uint64], *, only_earlier: bool = False
+) -> IndexArray:
     """Return which known image each image looks like.
 
     Two hashes that differ in two bits are equal in at least one of three parts, so only hashes
@@ -111,6 +113,8 @@ def looking_alike(looks: NDArray[np.uint64], known: NDArray[np.uint64]) -> Index
     looks : (N,) uint64
         Hashes, see `bboxqa.rules.facts.image_content.ImageContent`.
     known : (K,) uint64
+    only_earlier : bool
+        Whether image n is compared only with known images before the n-th, as in the same list.
 
     Returns
     -------
@@ -138,6 +142,8 @@ def looking_alike(looks: NDArray[np.uint64], known: NDArray[np.uint64]) -> Index
             places, offsets = rows(start[chunk], stop[chunk])
             row = np.repeat(open_rows[chunk], np.diff(offsets))
             other = order[places]
+            if only_earlier:
+                row, other = row[other < row], other[other < row]
             near = _distance(looks[row], known[other]) <= _MAX_DISTANCE
             # Written from the last to the first, so that the first of several stays.
             result[row[near][::-1]] = other[near][::-1]

@@ -74,7 +74,7 @@ def _at_origin(document: Document, _settings: ValidateSettings) -> Iterator[Hits
     yield from hits(points.row[points.n_origin > 0], describe, key="keypoints")
 
 
-def _beyond_box(document: Document, bounds: FloatArray) -> FloatArray:
+def beyond_box(document: Document, bounds: FloatArray) -> FloatArray:
     """Return (K, 4) how far points extend beyond each edge of their boxes, in longer sides.
 
     NaN where there is no box in COCO's layout.
@@ -94,8 +94,8 @@ def swapped_points(document: Document) -> BoolArray:
     All False where most of the points that do not fit their boxes do not fit them then, either.
     """
     bounds = document.annotations.keypoints.bounds
-    off = np.any(_beyond_box(document, bounds) > _NEAR, axis=1)
-    swapped = _beyond_box(document, bounds[:, [1, 0, 3, 2]])
+    off = np.any(beyond_box(document, bounds) > _NEAR, axis=1)
+    swapped = beyond_box(document, bounds[:, [1, 0, 3, 2]])
     fits: BoolArray = off & np.all(swapped <= _NEAR, axis=1)
     if fits.sum() < max(_FEW, _NEARLY_ALL * off.sum()):
         fits[:] = False
@@ -105,15 +105,15 @@ def swapped_points(document: Document) -> BoolArray:
 def _outside(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     points = document.annotations.keypoints
     beyond_image = overshoot(from_corners(points.bounds), document.size[points.row])
-    beyond_box = _beyond_box(document, points.bounds)
+    from_box = beyond_box(document, points.bounds)
     of_image: BoolArray = np.any(beyond_image > settings.overshoot_px, axis=1)
-    of_box: BoolArray = np.any(beyond_box > _FAR, axis=1) & ~of_image
+    of_box: BoolArray = np.any(from_box > _FAR, axis=1) & ~of_image
     wrong = np.flatnonzero((of_image | of_box) & ~document.once(swapped_points))
 
     def describe(place: int) -> Defect:
         which = int(wrong[place])
         row, in_image = int(points.row[which]), bool(of_image[which])
-        beyond = (beyond_image if in_image else beyond_box)[which]
+        beyond = (beyond_image if in_image else from_box)[which]
         edge = int(np.nanargmax(beyond))
         longer = 1 if in_image else document.annotations.bbox[row, 2:].max()
         what = "image" if in_image else f"bbox, whose longer side is {figure(longer)} px"

@@ -1,19 +1,18 @@
-"""K: keypoints, and how many of them are visible."""
+"""K: keypoints, how many of them are visible, and whether they are those of another object."""
 
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.json_values import pointer_to, shortened
+from bboxqa.core.text import count
 from bboxqa.formats.document.annotation_columns import Kind
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import record_defect
-from bboxqa.rules.base.rule import Defect, Hits, Rule
+from bboxqa.rules.base.reporting import record_defect, summary_defect
+from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits
 from bboxqa.rules.facts.box_overlaps import first_equal
 from bboxqa.rules.facts.document import Document
 
@@ -41,40 +40,58 @@ def _keypoints(document: Document, _settings: ValidateSettings) -> Iterator[Hits
     kind = columns.kind["num_keypoints"][points.row]
     number = np.isin(kind, (Kind.INT, Kind.FLOAT))
     miscounted = ~number | (columns.num_keypoints[points.row] != points.n_visible)
+    # The count may be right, and the keypoints those of another object: K008.
+    miscounted &= document.once(_n_equal) < _MANY
     # Some tools write an empty list on every annotation of a category without points.
     nothing = (points.n_numbers == 0) & (expected < 0) & (kind == Kind.MISSING)
     wrong = np.flatnonzero((misshapen | miscounted) & ~nothing)
-    n_equal = _n_equal(document, wrong)
 
     def describe(place: int) -> Defect:
         which = int(wrong[place])
         row = int(points.row[which])
         if misshapen[which]:
             return _misshapen(document, row, int(points.n_numbers[which]), int(expected[which]))
-        visible = int(points.n_visible[which])
-        if n_equal[place] >= _MANY:
-            return _copied(document, row, visible, int(n_equal[place]))
-        return _miscounted(document, row, Kind(kind[which]), visible)
+        return _miscounted(document, row, Kind(kind[which]), int(points.n_visible[which]))
 
     if len(wrong):
         yield Hits(points.row[wrong], describe)
 
 
-def _n_equal(document: Document, some: IndexArray) -> IndexArray:
-    """Return for some lists of keypoints how many objects with different boxes have the same."""
+def _n_equal(document: Document) -> IndexArray:
+    """Return (K,) int64: how many objects with different boxes have the same keypoints."""
     points = document.annotations.keypoints
-    bbox = np.nan_to_num(document.annotations.bbox[points.row[some]])
-    sides = [partial(_at, some, column) for column in points.bounds.T]
-    numbers = (points.n_numbers, points.n_visible, points.n_odd, points.n_origin)
-    lists = first_equal(len(some), [*sides, *(partial(_at, some, column) for column in numbers)])
-    box = first_equal(len(some), [lists.__getitem__, *(side.__getitem__ for side in bbox.T)])
+    bbox = np.nan_to_num(document.annotations.bbox[points.row])
+    columns = (
+        *points.bounds.T, points.n_numbers, points.n_visible, points.n_odd, points.n_origin,
+    )  # fmt: skip
+    lists = first_equal(len(bbox), [column.__getitem__ for column in columns])
+    box = first_equal(len(bbox), [lists.__getitem__, *(side.__getitem__ for side in bbox.T)])
     n_boxes = np.bincount(lists[box == np.arange(len(box))], minlength=len(box))
     result: IndexArray = n_boxes[lists]
     return result
 
 
-def _at(rows: IndexArray, column: NDArray[Any], some: slice | IndexArray) -> NDArray[Any]:
-    return column[rows[some]]
+def _copied(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """K008: keypoints that objects with different boxes share."""
+    points, columns = document.annotations.keypoints, document.annotations
+    n_equal = document.once(_n_equal)
+    copied = n_equal >= _MANY
+    if not copied.any():
+        return
+    rows = points.row[copied]
+    of_most = np.flatnonzero(n_equal == n_equal[copied].max())[0]
+    values = shortened(document.record(int(points.row[of_most]))["keypoints"])
+    found = summary_defect(
+        f"{len(rows):,} of {count(len(points.row), 'list')} of keypoints are those of other "
+        f"objects, too: {n_equal[of_most]:,} objects with different boxes have {values}; expected "
+        "the keypoints of each object",
+        "annotations",
+        rows,
+        "keypoints",
+        expected="the keypoints of each object",
+    )
+    is_counted = columns.num_keypoints[rows] == points.n_visible[copied]
+    yield from described_hits([found], None if is_counted.all() else Severity.ERROR)
 
 
 def _misshapen(document: Document, row: int, n_numbers: int, expected: int) -> Defect:
@@ -107,22 +124,19 @@ def _miscounted(document: Document, row: int, kind: Kind, visible: int) -> Defec
     )
 
 
-def _copied(document: Document, row: int, visible: int, n_objects: int) -> Defect:
-    """Return the finding where the count may be right, and the keypoints are another object's."""
-    record = document.record(row)
-    value = record.get("num_keypoints")
-    written = shortened(value) if "num_keypoints" in record else "missing"
-    return record_defect(
-        document,
-        ("annotations", row, "keypoints"),
-        f"num_keypoints is {written} and {visible} points have a visibility above 0, but "
-        f"{n_objects:,} objects with different boxes have the same keypoints; expected its own",
-        found=value,
-        expected="the keypoints of this object",
-    )
-
-
 _CATEGORY = {"keypoints": ["nose", "tail"], "skeleton": [[1, 2]]}
+
+
+def _objects(keypoints: Iterable[list[int]]) -> dict[str, Any]:
+    """Return an example with objects of different boxes, and their keypoints."""
+    return {
+        "categories": [_CATEGORY],
+        "annotations": [
+            {"keypoints": value, "num_keypoints": 2, "bbox": [10 + place, 10, 20, 30]}
+            for place, value in enumerate(keypoints)
+        ],
+    }
+
 
 RULES = (
     Rule(
@@ -133,9 +147,8 @@ RULES = (
             num_keypoints is, and ignores objects whose num_keypoints is 0.""",
         explanation="""Keypoints are x, y and visibility (0, 1 or 2) of each point that the category
             names, and num_keypoints is how many of them have a visibility above 0. Here the list
-            has the wrong length, or the count is wrong. The fix corrects the count, unless five or
-            more objects have the same keypoints, which were copied then; export those again, and
-            lists of the wrong length.""",
+            has the wrong length, or the count is wrong. The fix corrects the count. Export lists of
+            the wrong length again. The counts of copied keypoints (K008) are not compared.""",
         bad={
             "categories": [_CATEGORY],
             "annotations": [{"keypoints": [12, 12, 2, 0, 0, 0], "num_keypoints": 2}],
@@ -146,5 +159,20 @@ RULES = (
         },
         check=_keypoints,
         fix="safe",
+    ),
+    Rule(
+        code="K008",
+        title="same keypoints in several objects",
+        severity=Severity.WARNING,
+        scope="data set",
+        breaks="""A model learns poses of other objects, and OKS compares points with a scale that
+            is not theirs.""",
+        explanation="""Five or more objects with different boxes have the same keypoints. Those of
+            one object were copied to the others, by a script or as a track that a tool extends. It
+            is an error where num_keypoints contradicts them: then it may be all that is left of the
+            right ones. Export or annotate them again.""",
+        bad=_objects([12, 12, 2, 20, 20, 2] for _ in range(5)),
+        good=_objects([12, 12 + place, 2, 20, 20, 2] for place in range(5)),
+        check=_copied,
     ),
 )

@@ -1,4 +1,4 @@
-"""P: rings that an outline has twice."""
+"""P: rings that an outline has twice, and rings that go round twice."""
 
 from collections.abc import Iterator
 
@@ -11,6 +11,7 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
 from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.ring_shapes import RingState, ring_states, ring_xy
 
 
 def _repeated(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -33,6 +34,49 @@ def _repeated(document: Document, _settings: ValidateSettings) -> Iterator[Hits]
         )
 
     yield from hits(np.array(sorted(repeats), np.int64), describe)
+
+
+def _round_twice(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """P009: rings that go round the same points several times."""
+    rings = document.annotations.rings
+    # Such a ring touches itself everywhere.
+    invalid = np.flatnonzero(document.once(ring_states) == RingState.INVALID)
+    periods = np.array([_period(ring_xy(rings, ring)) for ring in invalid.tolist()], np.int64)
+    several = periods > 0
+
+    def describe(place: int) -> Defect:
+        ring, n_points = int(invalid[several][place]), int(periods[several][place])
+        row, number = int(rings.row[ring]), int(rings.place[ring])
+        pointer = pointer_to("annotations", row, "segmentation", number)
+        raw = document.record(row)["segmentation"][number]
+        turns = len(ring_xy(rings, ring)) // n_points
+        return record_defect(
+            document,
+            ("annotations", row, "segmentation", number),
+            f"polygon goes round its {n_points} points {turns} times; expected once",
+            found=turns,
+            expected="each point once",
+            edits=(Edit(pointer, "replace", raw[: 2 * n_points]),),
+        )
+
+    def summary(_places: IndexArray, share: str) -> str:
+        return f"polygons go round their points several times in {share}; expected once"
+
+    if several.any():
+        yield Hits(rings.row[invalid[several]], describe, summary=summary)
+
+
+def _period(xy: FloatArray) -> int:
+    """Return after how many points a ring begins again, and goes round as before; 0 for none.
+
+    A last point that closes the ring does not count.
+    """
+    again = np.flatnonzero((xy[1:] == xy[0]).all(axis=1)) + 1
+    if len(again) == 0:
+        return 0
+    period, n_points = int(again[0]), len(xy) - (again[-1] == len(xy) - 1)
+    repeated = n_points >= 2 * period >= 6 and n_points % period == 0
+    return period if repeated and (xy[period:n_points] == xy[: n_points - period]).all() else 0
 
 
 def _repeats(document: Document) -> dict[int, list[tuple[int, int]]]:
@@ -96,5 +140,20 @@ RULES = (
         check=_repeated,
         fix="safe",
         consequences=("B011",),
+    ),
+    Rule(
+        code="P009",
+        title="polygon goes round its points twice",
+        severity=Severity.ERROR,
+        breaks="""pycocotools fills by the even-odd rule: what is inside twice is outside, so the
+            mask is empty. The area by the shoelace formula is twice that of the shape.""",
+        explanation="""The points of one polygon are followed by the same points again, in the same
+            list. A tool closed the shape twice, or joined it with itself. The fix keeps the first
+            round.""",
+        bad={"annotations": [{**_BOX, "segmentation": [_OTHER + _OTHER]}]},
+        good={"annotations": [{**_BOX, "segmentation": [_OTHER]}]},
+        check=_round_twice,
+        fix="safe",
+        consequences=("P005", "B011"),
     ),
 )

@@ -1,0 +1,106 @@
+"""K: keypoints of another scale than the boxes."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.core.text import count
+from bboxqa.model.findings import Severity
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.reporting import summary_defect
+from bboxqa.rules.base.rule import Hits, Rule, described_hits
+from bboxqa.rules.facts.document import Document
+from bboxqa.rules.outlines.keypoint_places import beyond_box, swapped_points
+
+_SCALES = (2, 1 / 2, 3, 1 / 3, 4, 1 / 4, 8, 1 / 8)
+_FEW, _MOST_OFF, _NEARLY_ALL = 3, 0.5, 0.8
+# Points of sound files lie this far outside of their boxes, in longer sides.
+_NEAR = 0.1
+
+
+class _Scale(NamedTuple):
+    """The lists of keypoints that do not fit their boxes, how many fit if scaled, and how."""
+
+    off: IndexArray
+    n_compared: int
+    n_fit: int
+    words: str
+
+
+def _scale(document: Document) -> _Scale | None:
+    """Return what makes nearly all keypoints fit their boxes where most do not; None for none."""
+    points = document.annotations.keypoints
+    beyond = beyond_box(document, points.bounds)
+    known = np.isfinite(beyond).all(axis=1)
+    n_known, off = int(known.sum()), np.any(beyond > _NEAR, axis=1)
+    if off.sum() < max(_FEW, _MOST_OFF * n_known) or document.once(swapped_points).any():
+        return None
+    size = np.tile(document.size[points.row], 2)
+    factors: list[tuple[str, float | FloatArray]] = [
+        (f"multiplied by {scale:g}", scale) if scale > 1 else (f"divided by {1 / scale:g}", scale)
+        for scale in _SCALES
+    ]
+    if (points.bounds[known] <= 1).all():
+        factors = [("multiplied by the width and height of their images", size)]
+    fits = [
+        int((beyond_box(document, points.bounds * factor) <= _NEAR).all(axis=1).sum())
+        for _, factor in factors
+    ]
+    best = int(np.argmax(fits))
+    if fits[best] < _NEARLY_ALL * n_known:
+        return None
+    return _Scale(np.flatnonzero(off), n_known, fits[best], factors[best][0])
+
+
+def _in_other_scale(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """K007: keypoints that fit their boxes in another scale only."""
+    scale = _scale(document)
+    if scale is None:
+        return
+    lists = count(scale.n_compared, "list")
+    found = summary_defect(
+        f"{len(scale.off):,} of {lists} of keypoints lie outside of their boxes, but "
+        f"{scale.n_fit:,} lie inside if {scale.words}; expected pixels of the image, as the boxes "
+        "have",
+        "annotations",
+        document.annotations.keypoints.row[scale.off],
+        "keypoints",
+        expected="pixels of the image",
+    )
+    yield from described_hits([found])
+
+
+def _example(scale: float) -> dict[str, object]:
+    """Return objects with keypoints of some scale."""
+    return {
+        "categories": [{"keypoints": ["nose", "tail"]}],
+        "annotations": [
+            {
+                "keypoints": [scale * x, scale * 52, 2, scale * (x + 4), scale * 60, 2],
+                "num_keypoints": 2,
+                "bbox": [x - 2, 50, 20, 20],
+            }
+            for x in (42, 50, 60)
+        ],
+    }
+
+
+RULES = (
+    Rule(
+        code="K007",
+        title="keypoints of another scale than the boxes",
+        severity=Severity.ERROR,
+        scope="data set",
+        breaks="""The points lie beside their objects: a model learns noise, and OKS is near 0.""",
+        explanation="""Most keypoints lie outside of their boxes, and nearly all of them inside if
+            they are multiplied or divided by 2, 3, 4 or 8, or by the size of the image. Images were
+            resized with the boxes but without the keypoints, or the other way round. Scale those
+            that do not fit the images; which these are, is not known from the file alone.""",
+        bad=_example(0.5),
+        good=_example(1),
+        check=_in_other_scale,
+        consequences=("K004",),
+    ),
+)
