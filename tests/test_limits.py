@@ -44,8 +44,8 @@ def scribble(n, values, shift=0):
     return [values.random() * side + shift for _ in range(n) for side in (640, 480)]
 
 
-def identical_boxes():
-    return document([annotation("ab"[i % 2], [10, 10, 50, 50]) for i in range(7000)])
+def identical_boxes(n=7000):
+    return document([annotation("ab"[i % 2], [10, 10, 50, 50]) for i in range(n)])
 
 
 def boxes_that_overlap():
@@ -182,7 +182,7 @@ def limited():
     resource.setrlimit(resource.RLIMIT_DATA, (3 * BYTES, 3 * BYTES))
 
 
-def check(folder, content, *arguments):
+def check(folder, content, *arguments, most=BYTES, expected=(0, 1, 2)):
     path = folder / "a.json"
     text = content if isinstance(content, str) else json.dumps(content)
     assert len(text.encode()) < 1_000_000
@@ -191,16 +191,44 @@ def check(folder, content, *arguments):
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=300, check=False, preexec_fn=limited
     )
-    assert done.returncode in {0, 1, 2}, done.stderr[-2000:]
+    assert done.returncode in expected, done.stderr[-2000:]
     assert "Traceback" not in done.stderr
     seconds, n_bytes = map(float, done.stderr.split()[-2:])
     assert seconds < SECONDS
-    assert n_bytes < BYTES
+    assert n_bytes < most
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_small_hostile_files_are_validated_quickly(name, tmp_path):
     check(tmp_path, HOSTILE[name](), "validate")
+
+
+def in_one_place(n, annotators):
+    values = Random(1)
+    boxes = [[values.randint(0, 20), values.randint(0, 20), 300, 300 + i / n] for i in range(n)]
+    return document([annotation(annotators[i % len(annotators)], b) for i, b in enumerate(boxes)])
+
+
+@pytest.mark.parametrize("matcher", ["recursive", "greedy"])
+@pytest.mark.parametrize("annotators", ["ab", "abc"])
+def test_one_crowded_image_is_measured_within_its_memory(matcher, annotators, tmp_path):
+    content = in_one_place(4000, annotators)
+    check(
+        tmp_path,
+        content,
+        "agree",
+        "--matcher",
+        matcher,
+        "--memory",
+        "500MB",
+        most=500e6,
+        expected=(0,),
+    )
+
+
+def test_eight_thousand_equal_boxes_are_measured(tmp_path):
+    content = identical_boxes(8000)
+    check(tmp_path, content, "agree", "--no-checks", most=1e9, expected=(0,))
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -4,10 +4,11 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.core.arrays import FloatArray, IndexArray, sum_by
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.memory import release_pages, trim_memory
 from bboxqa.core.parallel import threads
@@ -16,7 +17,7 @@ from bboxqa.geometry.neighbours import neighbours
 from bboxqa.geometry.similarities import registry
 from bboxqa.geometry.similarities.base import Options, Similarity
 from bboxqa.geometry.similarities.needs import check_shapes
-from bboxqa.model.annotations import Dataset
+from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.units import CandidatePairs
 
 TOLERANCE = 1e-9
@@ -24,13 +25,25 @@ TOLERANCE = 1e-9
 
 # Annotations at a time, so that memory for outlines does not grow with the data set.
 _SHARD = 1 << 13
-# Bytes that a pair takes until it is matched.
-_OF_PAIR = 300
-# Pairs of a shard: a thousand per annotation without a limit of memory, and at least a hundred.
-_MOST_PAIRS = 1 << 22
+# Bytes for the pairs of a shard, without a limit of memory.
+_MEMORY = 10**9
+# Pairs of a shard that are compared under any limit: a hundred per annotation.
 _LEAST_PAIRS = 1 << 19
+# Pairs that are a smaller share of those possible take twice the memory: they are matched as lists.
+_FULL = 4
 
 Found = tuple[IndexArray, IndexArray, FloatArray]
+
+
+class _Room(NamedTuple):
+    """Bytes for the pairs of a shard, and for each of them."""
+
+    memory: int
+    pair_bytes: int
+
+    def most(self) -> int:
+        """Return how many pairs are admitted."""
+        return max(self.memory // self.pair_bytes, _LEAST_PAIRS)
 
 
 def candidate_pairs(
@@ -39,6 +52,7 @@ def candidate_pairs(
     iou_threshold: float,
     *,
     all_touched: bool = False,
+    pair_bytes: int = 100,
     memory: int | None = None,
     progress: Steps | None = None,
 ) -> tuple[CandidatePairs, Counter[str]]:
@@ -54,8 +68,10 @@ def candidate_pairs(
         The lowest similarity of interest; reached up to 1e-9.
     all_touched : bool
         For `raster`: burn every pixel that a ring touches.
+    pair_bytes : int
+        Bytes that a pair takes until it is matched; see `bboxqa.matching.matchers.Matcher`.
     memory : int, optional
-        Limits memory, in bytes: with more pairs, a crowded image is refused.
+        Limits memory, in bytes; 1 GB by default. An image with more pairs is refused.
     progress : callable, optional
         Called as ``progress(done, total)``, in annotations.
 
@@ -76,26 +92,40 @@ def candidate_pairs(
     chosen = registry.similarity(similarity)
     check_shapes(dataset, similarity, chosen.needs)
     options = Options(iou_threshold, all_touched)
-    most = _MOST_PAIRS if memory is None else max(memory // _OF_PAIR, _LEAST_PAIRS)
+    room = _Room(_MEMORY if memory is None else memory, pair_bytes)
     counts: Counter[str] = Counter()
     found: list[Found] = []
     shards = list(_shards(dataset))
     # Threads suffice, since numpy and GEOS release the lock, and nothing has to be copied.
     with ThreadPoolExecutor(threads() if chosen.threads else 1) as pool:
-        jobs = [pool.submit(_compare, dataset, chosen, options, most, *shard) for shard in shards]
+        jobs = [pool.submit(_compare, dataset, chosen, options, room, *shard) for shard in shards]
         try:
-            for (_, stop), job in zip(shards, jobs, strict=True):
-                part, of_part = job.result()
+            for _, stop in shards:
+                # A job keeps its pairs.
+                part, of_part = jobs.pop(0).result()
                 found += part
+                del part
                 counts += of_part
                 if progress is not None:
                     progress(stop, len(dataset.annotations))
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
-    none: Found = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
-    left, right, iou = (np.concatenate(parts) for parts in zip(none, *found, strict=True))
+    pairs = CandidatePairs(*_joined(found))
     trim_memory()
-    return CandidatePairs(left, right, iou), counts
+    return pairs, counts
+
+
+def _joined(found: list[Found]) -> Found:
+    """Return all parts as one, column by column; `found` is emptied, as it may be large."""
+    none: Found = np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)
+    columns = [list(column) for column in zip(none, *found, strict=True)]
+    found.clear()
+    joined = []
+    while columns:
+        joined.append(np.concatenate(columns.pop(0)))
+        trim_memory()
+    left, right, iou = joined
+    return left, right, iou
 
 
 def _shards(dataset: Dataset) -> Iterator[tuple[int, int]]:
@@ -110,7 +140,7 @@ def _shards(dataset: Dataset) -> Iterator[tuple[int, int]]:
 
 
 def _compare(
-    dataset: Dataset, similarity: Similarity, options: Options, most: int, start: int, stop: int
+    dataset: Dataset, similarity: Similarity, options: Options, room: _Room, start: int, stop: int
 ) -> tuple[list[Found], Counter[str]]:
     """Return the pairs of one part that reach the threshold."""
     part = replace(dataset, annotations=dataset.annotations.take(np.arange(start, stop)))
@@ -129,30 +159,45 @@ def _compare(
     for pair in neighbours(part.annotations, comparison.bounds):
         found.append(reaching(*pair, measure(*pair)))
         n_found += len(found[-1][0])
-        if n_found > most:
-            raise _crowded(part, found, options.iou_threshold)
+        if n_found > room.most():
+            raise _crowded(part, found, options.iou_threshold, room)
+    n_possible = possible_pairs(part.annotations, len(part.image_names)).sum()
+    if room.most() // 2 < n_found < n_possible // _FULL:
+        raise _crowded(part, found, options.iou_threshold, room)
     if comparison.limit is not None and found:
-        left, right, _ = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        left, right, _ = _joined(found)
         found = [reaching(left, right, comparison.compare(left, right))]
-    return [(left + start, right + start, iou) for left, right, iou in found], comparison.counts
+    for left, right, _ in found:
+        np.add(left, start, out=left)
+        np.add(right, start, out=right)
+    return found, comparison.counts
 
 
-def _crowded(part: Dataset, found: list[Found], threshold: float) -> DatasetError:
+def possible_pairs(annotations: Annotations, n_images: int) -> IndexArray:
+    """Return how many pairs of annotations of two annotators each image has, (I,) int64."""
+    image = annotations.image
+    starts = np.flatnonzero(
+        (np.diff(image, prepend=-1) != 0) | (np.diff(annotations.annotator, prepend=-1) != 0)
+    )
+    squares = sum_by(image[starts], np.diff(starts, append=len(image)) ** 2, n_images)
+    n_drawn = np.bincount(image, minlength=n_images)
+    return (n_drawn**2 - squares.astype(np.int64)) // 2
+
+
+def _crowded(part: Dataset, found: list[Found], threshold: float, room: _Room) -> DatasetError:
     """Return the error of a part with too many pairs, which names the image with the most."""
-    image, annotator = part.annotations.image, part.annotations.annotator
+    image = part.annotations.image
     worst = np.bincount(image[np.concatenate([left for left, _, _ in found])]).argmax()
-    by_annotator = np.bincount(annotator[image == worst]).tolist()
-    n = sum(by_annotator)
-    n_pairs = (n * n - sum(k * k for k in by_annotator)) // 2
+    n_pairs = int(possible_pairs(part.annotations, len(part.image_names))[worst])
     problem = (
-        f"image {part.image_names[worst]!r}: too many of its {n:,} annotations overlap: up to "
-        f"{n_pairs:,} pairs reach the threshold {threshold:g}; expected annotations of different "
-        "objects"
+        f"image {part.image_names[worst]!r}: too many of its {np.sum(image == worst):,} "
+        f"annotations overlap: up to {n_pairs:,} pairs reach the threshold {threshold:g}, "
+        "and matching needs all of them at once; expected annotations of different objects"
     )
     return DatasetError(
         [problem],
         "Look for repeated annotations with: bboxqa validate\n"
-        f"To compare them all the same, give --memory {n_pairs * _OF_PAIR // 10**9 + 1}GB.",
+        f"To compare them all the same, give --memory {n_pairs * room.pair_bytes // 10**9 + 1}GB.",
     )
 
 

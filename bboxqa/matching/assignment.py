@@ -5,6 +5,8 @@ from collections.abc import Callable
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, IndexArray, run_starts
+from bboxqa.core.blocks import blocks
+from bboxqa.matching.tables import FULL, is_full, match_full, swapped_components
 
 # For components of so few pairs, trying all matchings is faster than a solver.
 _FEW = 6
@@ -30,13 +32,16 @@ def connected_components(left: IndexArray, right: IndexArray) -> IndexArray:
     nodes, a, b = _numbered(left, right)
     label = np.arange(len(nodes))
     while True:
-        low = np.minimum(label[a], label[b])
         changed = label.copy()
-        # Both the ends and the nodes that label them take over the smaller label.
-        for target in (a, b, label[a], label[b]):
-            np.minimum.at(changed, target, low)
+        for part in blocks(len(a)):
+            one, other = label[a[part]], label[b[part]]
+            low = np.minimum(one, other)
+            # Both the ends and the nodes that label them take over the smaller label.
+            for target in (a[part], b[part], one, other):
+                np.minimum.at(changed, target, low)
         changed = changed[changed]
         if np.array_equal(changed, label):
+            del b
             return nodes[label[a]]
         label = changed
 
@@ -127,6 +132,19 @@ def assign(
     """
     if len(left) == 0:
         return np.zeros(0, np.int64)
+    if is_full(left, right):
+        chosen, open_pairs = match_full(left, right, weight, ranks, _ROUNDS)
+    else:
+        chosen, open_pairs = _settle(left, right, weight)
+    if len(open_pairs):
+        chosen.append(_solve(left, right, weight, open_pairs, ranks))
+    return np.sort(np.concatenate(chosen))
+
+
+def _settle(
+    left: IndexArray, right: IndexArray, weight: IndexArray
+) -> tuple[list[IndexArray], IndexArray]:
+    """Return pairs that are in every optimum, and those that are still to be matched."""
     alone = (np.bincount(left)[left] == 1) & (np.bincount(right)[right] == 1)
     chosen = [np.flatnonzero(alone)]
     open_pairs = np.flatnonzero(~alone)
@@ -141,10 +159,7 @@ def assign(
         chosen.append(open_pairs[settled])
         taken = np.isin(a, a[settled]) | np.isin(b, b[settled])
         open_pairs, a, b, w = (each[~taken] for each in (open_pairs, a, b, w))
-    del a, b, w
-    if len(open_pairs):
-        chosen.append(_solve(left, right, weight, open_pairs, ranks))
-    return np.sort(np.concatenate(chosen))
+    return chosen, open_pairs
 
 
 def _solve(
@@ -169,7 +184,7 @@ def _solve(
         rows, row = np.unique(left[part], return_inverse=True)
         columns, column = np.unique(right[part], return_inverse=True)
         cells = len(rows) * len(columns)
-        solver = _dense if cells <= _DENSE or cells <= 4 * len(part) else _sparse
+        solver = _dense if cells <= _DENSE or cells <= FULL * len(part) else _sparse
         chosen.append(part[solver(row, column, weight[part], len(rows), len(columns))])
     return pairs[np.concatenate(chosen)]
 
@@ -191,24 +206,11 @@ def _ranked(
     home = np.zeros(len(nodes), np.int64)
     home[left] = component
     home[right] = component
-    swapped = np.isin(component, _swapped(home, rank, is_right))
+    swapped = np.isin(component, swapped_components(home, rank, is_right))
     left, right = rank[left], rank[right]
     if not swapped.any():
         return left, right
     return np.where(swapped, right, left), np.where(swapped, left, right)
-
-
-def _swapped(component: IndexArray, rank: IndexArray, is_right: BoolArray) -> IndexArray:
-    """Return the components in which the least rank that only one side has is on the right."""
-    order = np.lexsort((is_right, rank, component))
-    new = (np.diff(component[order], prepend=-1) != 0) | (np.diff(rank[order], prepend=-1) != 0)
-    last = np.append(new[1:], True)
-    starts, stops = order[new], order[last]
-    # Where a rank occurs on both sides, the first row of it is left and the last one is right.
-    single = starts[is_right[starts] == is_right[stops]]
-    first = single[run_starts(component[single])]
-    swapped: IndexArray = component[first[is_right[first]]]
-    return swapped
 
 
 def _try_out(

@@ -1,5 +1,6 @@
 """Three ways to find which annotations of several annotators show one object."""
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -7,11 +8,15 @@ from itertools import pairwise
 
 import numpy as np
 
-from bboxqa.core.arrays import IndexArray, run_starts
+from bboxqa.core.arrays import BoolArray, IndexArray, radix_order, run_starts
+from bboxqa.core.blocks import blocks
 from bboxqa.matching.assignment import assign, connected_components
 from bboxqa.matching.ties import drawn_ranks
 from bboxqa.model.annotations import Annotations
 from bboxqa.model.units import CandidatePairs
+
+# More than any weight.
+_EQUAL = 1 << 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +33,15 @@ class Matcher:
         How many annotators it can match in a data set; None for any number.
     by_order : bool
         Whether the result depends on the order of three or more annotators.
+    pair_bytes : int
+        Bytes that a pair takes from comparison to matching, at most, in an image where many
+        annotations overlap.
     """
 
     join: Callable[[Annotations, CandidatePairs, IndexArray], IndexArray]
     most_annotators: int | None = None
     by_order: bool = False
+    pair_bytes: int = 100
 
 
 def hungarian(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) -> IndexArray:
@@ -68,11 +77,12 @@ def recursive(annotations: Annotations, pairs: CandidatePairs, weight: IndexArra
     # The annotator who joined each unit last; the current one is in a unit only if it is this.
     newest = np.full(len(annotations), -1)
     rank = _ranks(annotations)
-    for group in _groups(rank[pairs.right], rank[pairs.left]):
+    for group in _groups(rank, pairs):
         open_pairs = group
         while len(open_pairs):
-            earlier = rank[pairs.left[open_pairs]]
-            step = open_pairs[: np.searchsorted(earlier, earlier[0], side="right")]
+            earlier = rank[pairs.left[open_pairs[0]]]
+            n_step = bisect_right(open_pairs, earlier, key=lambda pair: rank[pairs.left[pair]])
+            step = _rows(open_pairs[:n_step])
             left, right = pairs.left[step], pairs.right[step]
             chosen = assign(left, right, weight[step], partial(drawn_ranks, annotations))
             left, right = left[chosen], right[chosen]
@@ -80,10 +90,9 @@ def recursive(annotations: Annotations, pairs: CandidatePairs, weight: IndexArra
             newest[first[left]] = annotator[right]
             placed[right] = True
             # Most annotations are matched in the first steps; the other steps have no pairs left.
+            open_pairs = open_pairs[n_step:]
             left, right = pairs.left[open_pairs], pairs.right[open_pairs]
-            free = ~placed[right] & (newest[first[left]] != annotator[right])
-            free[: len(step)] = False
-            open_pairs = open_pairs[free]
+            open_pairs = open_pairs[~placed[right] & (newest[first[left]] != annotator[right])]
     return first
 
 
@@ -101,12 +110,30 @@ def _ranks(annotations: Annotations) -> IndexArray:
     return rank
 
 
-def _groups(later: IndexArray, earlier: IndexArray) -> Iterator[IndexArray]:
+def _groups(rank: IndexArray, pairs: CandidatePairs) -> Iterator[IndexArray]:
     """Yield the pairs of each later annotator, sorted by the earlier one."""
-    order = np.lexsort((earlier, later))
-    starts = run_starts(later[order])
+    if len(pairs) == 0:
+        return
+    n_ranks = int(rank.max()) + 1
+    if n_ranks == 2:
+        yield np.arange(len(pairs))
+        return
+    key = rank[pairs.right] * n_ranks
+    for part in blocks(len(pairs)):
+        key[part] += rank[pairs.left[part]]
+    order = radix_order(key, n_ranks * n_ranks)
+    key = key[order] // n_ranks
+    starts = run_starts(key)
+    del key
     for start, stop in pairwise([*starts.tolist(), len(order)]):
         yield order[start:stop]
+
+
+def _rows(index: IndexArray) -> IndexArray | slice:
+    """Return a slice for consecutive rows: a view takes no memory, even of millions of pairs."""
+    n = len(index)
+    whole = index[-1] - index[0] == n - 1 and (index[1:] > index[:-1]).all()
+    return slice(int(index[0]), int(index[0]) + n) if whole else index
 
 
 def greedy(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) -> IndexArray:
@@ -123,46 +150,65 @@ def greedy(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) 
     home = first.copy()
     home[pairs.left] = component
     home[pairs.right] = component
+    del component
     # A component without an annotator who appears twice is one unit.
     order = np.lexsort((annotations.annotator, home))
     twice = np.diff(home[order]) == 0
     twice &= np.diff(annotations.annotator[order]) == 0
-    crowded = home[order[1:][twice]]
-    first = np.where(np.isin(home, crowded), first, home)
-    hard = np.isin(component, crowded)
-    _join(first, annotations, pairs.take(hard), weight[hard])
-    return first
+    hard = np.isin(home, home[order[1:][twice]])
+    home[hard] = first[hard]
+    _join(home, annotations, pairs, _greedy_order(annotations, pairs, weight, hard))
+    return home
 
 
 def _join(
-    first: IndexArray, annotations: Annotations, pairs: CandidatePairs, weight: IndexArray
+    first: IndexArray, annotations: Annotations, pairs: CandidatePairs, order: IndexArray
 ) -> None:
-    """Join the pairs by falling weight, in place."""
-    members = {
-        node: [node] for node in np.unique(np.concatenate([pairs.left, pairs.right])).tolist()
-    }
-    unit = {node: node for node in members}
-    authors = {node: {int(annotations.annotator[node])} for node in members}
-    for left, right in _greedy_order(annotations, pairs, weight):
-        a, b = sorted((unit[left], unit[right]))
-        if not authors[a].isdisjoint(authors[b]):
-            continue
-        for node in members[b]:
-            unit[node] = a
-        members[a] += members.pop(b)
-        authors[a] |= authors.pop(b)
-    for node, root in unit.items():
-        first[node] = root
+    """Join the pairs at `order` unless an annotator would appear twice, in place."""
+    n_authors = np.zeros(annotations.image.max() + 1, np.int64)
+    np.maximum.at(n_authors, annotations.image, _ranks(annotations) + 1)
+    everyone = n_authors[annotations.image].tolist()
+    is_open = np.ones(len(first), np.bool_)
+    unit = first.tolist()
+    members: dict[int, list[int]] = {}
+    authors: dict[int, set[int]] = {}
+    for part in blocks(len(order)):
+        left, right = pairs.left[order[part]], pairs.right[order[part]]
+        useful = is_open[left] & is_open[right]
+        for one, other in zip(left[useful].tolist(), right[useful].tolist(), strict=True):
+            a, b = sorted((unit[one], unit[other]))
+            for node in (a, b):
+                if node not in members:
+                    members[node], authors[node] = [node], {int(annotations.annotator[node])}
+            if not authors[a].isdisjoint(authors[b]):
+                continue
+            for node in members[b]:
+                unit[node] = a
+            members[a] += members.pop(b)
+            authors[a] |= authors.pop(b)
+            if len(authors[a]) == everyone[a]:
+                # Nobody is left to join it, and in a crowded image most pairs end in such units.
+                is_open[members[a]] = False
+    first[:] = unit
 
 
 def _greedy_order(
-    annotations: Annotations, pairs: CandidatePairs, weight: IndexArray
-) -> Iterator[tuple[int, int]]:
-    """Yield equal annotations, then the other pairs by falling weight and by what is drawn.
+    annotations: Annotations, pairs: CandidatePairs, weight: IndexArray, hard: BoolArray
+) -> IndexArray:
+    """Return equal annotations, then the other pairs by falling weight and by what is drawn.
 
-    Once equal annotations are joined, it makes no difference which pair of two units comes first.
+    Only pairs of `hard` annotations, (N,) bool. Once equal annotations are joined, it makes no
+    difference which pair of two units comes first.
     """
-    nodes, ends = np.unique(np.concatenate([pairs.left, pairs.right]), return_inverse=True)
-    left, right = drawn_ranks(annotations, nodes)[ends].reshape(2, -1)
-    order = np.lexsort((np.maximum(left, right), np.minimum(left, right), -weight, left != right))
-    yield from zip(pairs.left[order].tolist(), pairs.right[order].tolist(), strict=True)
+    nodes = np.flatnonzero(hard)
+    rank = np.zeros(len(hard), np.int64)
+    rank[nodes] = drawn_ranks(annotations, nodes)
+    chosen = np.flatnonzero(hard[pairs.left])
+    drawn, falling = np.empty(len(chosen), np.int64), np.empty(len(chosen), np.int64)
+    for part in blocks(len(chosen)):
+        left, right = rank[pairs.left[chosen[part]]], rank[pairs.right[chosen[part]]]
+        drawn[part] = np.minimum(left, right) * len(hard) + np.maximum(left, right)
+        falling[part] = -weight[chosen[part]] - (left == right) * _EQUAL
+    order = np.lexsort((drawn, falling))
+    del drawn, falling
+    return chosen[order]

@@ -3,6 +3,7 @@
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray, IntArray
+from bboxqa.core.blocks import blocks
 from bboxqa.model.units import CandidatePairs
 
 _STEPS = 1 << 30
@@ -40,10 +41,12 @@ def pair_weights(
     >>> int(same - other)
     1
     """
-    same = category[pairs.left] == category[pairs.right]
-    similarity = pairs.similarity + (1.0 if iou_threshold <= 0 else 0.0)
-    if category_lenient:
-        similarity = similarity + same
-    steps = np.maximum(np.rint(similarity * _STEPS), 1).astype(np.int64)
-    weight: IndexArray = steps * _TIE_STEPS + same
+    weight: IndexArray = np.empty(len(pairs), np.int64)
+    for part in blocks(len(pairs)):
+        same = category[pairs.left[part]] == category[pairs.right[part]]
+        similarity = pairs.similarity[part] + (1.0 if iou_threshold <= 0 else 0.0)
+        if category_lenient:
+            similarity = similarity + same
+        steps = np.maximum(np.rint(similarity * _STEPS), 1).astype(np.int64)
+        weight[part] = steps * _TIE_STEPS + same
     return weight

@@ -4,9 +4,9 @@ from bboxqa.core.registry import lookup
 from bboxqa.matching.matchers import Matcher, greedy, hungarian, recursive
 
 MATCHERS: dict[str, Matcher] = {
-    "hungarian": Matcher(hungarian, most_annotators=2),
-    "recursive": Matcher(recursive, by_order=True),
-    "greedy": Matcher(greedy),
+    "hungarian": Matcher(hungarian, most_annotators=2, pair_bytes=60),
+    "recursive": Matcher(recursive, by_order=True, pair_bytes=60),
+    "greedy": Matcher(greedy, pair_bytes=80),
 }
 
 

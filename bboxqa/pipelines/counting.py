@@ -16,8 +16,9 @@ from bboxqa.core.arrays import IntArray, frozen_arrays
 from bboxqa.core.errors import BboxqaError
 from bboxqa.core.memory import release_pages
 from bboxqa.core.types import Progress
-from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
+from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, possible_pairs
 from bboxqa.matching.match import match
+from bboxqa.matching.registry import matcher
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.reliability import Coincidences, ReliabilityData
 from bboxqa.model.selection import select_annotations
@@ -28,6 +29,8 @@ from bboxqa.model.units import CandidatePairs, UnitTable
 _BYTES = 2000
 # Annotations; smaller parts take longer to prepare than to compare.
 _LEAST = 20_000
+# Pairs of an image that is counted apart, so that those of several images are not kept at once.
+_CROWDED = 1 << 20
 
 
 @frozen_arrays
@@ -71,9 +74,10 @@ def compared_images(data: Dataset) -> ImagePart:
 
 
 def split_images(whole: ImagePart, n_parts: int) -> Iterator[ImagePart]:
-    """Yield up to `n_parts` parts of whole images, each with about as many annotations.
+    """Yield about `n_parts` parts of whole images, each with about as many annotations.
 
-    Each part has its own images and outlines only; it can be without annotations.
+    An image with very many pairs is a part of its own. Each part has its own images and
+    outlines only; it can be without annotations.
 
     Examples
     --------
@@ -88,7 +92,9 @@ def split_images(whole: ImagePart, n_parts: int) -> Iterator[ImagePart]:
     n_images = len(data.image_names)
     ends = np.linspace(0, len(image), max(n_parts, 1) + 1).astype(np.int64)[1:-1]
     cuts = np.unique(image[ends]) if len(image) else np.zeros(0, np.int64)
-    bounds = [0, *(int(cut) for cut in cuts if cut > 0), n_images]
+    crowded = np.flatnonzero(possible_pairs(data.annotations, n_images) > _CROWDED)
+    cuts = np.unique(np.concatenate([cuts, crowded, crowded + 1]))
+    bounds = [0, *(int(cut) for cut in cuts if 0 < cut < n_images), n_images]
     for low, high in pairwise(bounds):
         start, stop = np.searchsorted(image, [low, high])
         taken = data.annotations.take(np.arange(start, stop))
@@ -142,11 +148,13 @@ def count_part(
         Limits memory, in bytes: with more pairs, a crowded image is refused.
     """
     data = part.data
+    matchers = {settings.matcher, "greedy"} if greedy else {settings.matcher}
     pairs, counts = candidate_pairs(
         data,
         settings.similarity,
         min(settings.iou_threshold),
         all_touched=settings.all_touched,
+        pair_bytes=max(matcher(name).pair_bytes for name in matchers),
         memory=memory,
         progress=None if progress is None else lambda *done: progress("comparing", *done),
     )
@@ -208,13 +216,15 @@ def count_sequentially(
         count_part, settings=settings, greedy=greedy, keep_pairs=keep_pairs, memory=memory
     )
     n = len(whole.data.annotations)
+    n_images = len(whole.data.image_names)
     n_parts = 1 if memory is None else -(-n // max(memory // (2 * _BYTES), _LEAST))
-    if n_parts < 2:
+    crowded = possible_pairs(whole.data.annotations, n_images).max(initial=0) > _CROWDED
+    if n_images < 2 or (n_parts < 2 and not crowded):
         return count(whole, progress=progress)
     counted = []
     done = 0
     try:
-        for part in split_images(whole, min(n_parts, len(whole.data.image_names))):
+        for part in split_images(whole, min(n_parts, n_images)):
             counted.append(count(part))
             done += len(part.data.annotations)
             if progress is not None:

@@ -71,12 +71,13 @@ def test_parts_joined_in_any_tree_are_the_whole(case):
     same(joined, whole)
 
 
-@given(cases(), st.sampled_from([None, 0, 1, 9_000, 30_000, 10**9]))
-def test_parts_in_turn_are_the_whole(case, memory):
+@given(cases(), st.sampled_from([None, 0, 1, 9_000, 30_000, 10**9]), st.sampled_from([2, 1 << 20]))
+def test_parts_in_turn_are_the_whole(case, memory, crowded):
     images, settings, _, _, greedy = case
     said = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counting, "_LEAST", 1)
+        patch.setattr(counting, "_CROWDED", crowded)
         found = count_sequentially(
             images, settings, greedy=greedy, memory=memory, progress=lambda *each: said.append(each)
         )

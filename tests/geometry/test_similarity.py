@@ -276,5 +276,5 @@ def test_an_image_of_one_box_drawn_thousands_of_times_is_refused():
     assert len(candidate_pairs(data, "bbox", 0.5)[0]) == 640_000
     with pytest.raises(DatasetError, match=r"image 'image 0001': too many of its 1,600 annot") as e:
         candidate_pairs(data, "bbox", 0.5, memory=1_000_000)
-    assert "640,000 pairs reach the threshold 0.5" in str(e.value)
+    assert "640,000 pairs reach the threshold 0.5, and matching needs all of them" in str(e.value)
     assert "give --memory 1GB" in str(e.value)

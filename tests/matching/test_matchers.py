@@ -12,8 +12,10 @@ from support import brute
 from support.datasets import dataset, document, image, random_rows, write
 from support.reference import WORKED
 
+from bboxqa.core import blocks
 from bboxqa.core.errors import ConfigError
 from bboxqa.geometry.candidates import candidate_pairs
+from bboxqa.matching import assignment, tables
 from bboxqa.matching.match import match
 from bboxqa.matching.objective import pair_weights
 from bboxqa.matching.registry import MATCHERS
@@ -199,6 +201,23 @@ def test_images_do_not_touch_each_other(matcher, seed):
         part = dataset([rows[number] for number in own], n_images=3, n_annotators=2)
         apart |= {frozenset(own[node] for node in unit) for unit in run(part, matcher)}
     assert run(dataset(rows, n_images=3, n_annotators=2), matcher) == apart
+
+
+@pytest.mark.parametrize("matcher", ["recursive", "greedy", "hungarian"])
+@settings(max_examples=60)
+@given(seeds, st.booleans())
+def test_blocks_of_a_few_pairs_give_the_same(matcher, seed, lenient):
+    """Boxes on a coarse grid: many pairs tie."""
+    rng = np.random.default_rng(seed)
+    n_annotators = 2 if matcher == "hungarian" else 4
+    data = dataset(sorted(tied_rows(rng, n_annotators=n_annotators, n_boxes=6)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(assignment, "_FEW", 0)
+        expected = run(data, matcher, category_lenient=lenient)
+        patch.setattr(blocks, "_ROWS", 3)
+        patch.setattr(tables, "_MANY", 1)
+        patch.setattr(tables, "_COLUMNS", 2)
+        assert run(data, matcher, category_lenient=lenient) == expected
 
 
 def test_no_annotator_twice_even_in_a_crowd():
