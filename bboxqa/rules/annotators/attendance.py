@@ -9,7 +9,7 @@ from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.core.text import count
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import record_defect, summary_defect
+from bboxqa.rules.base.reporting import record_defect, summary_defect, summary_hits
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.facts.authorship import Authorship, authorship, image_list, unique_pairs
 from bboxqa.rules.facts.document import Document
@@ -43,7 +43,7 @@ def _uninvited(document: Document, _settings: ValidateSettings) -> Iterator[Hits
         yield from hits(wrong, describe)
         return
     first = describe(int(wrong[0]))
-    summary = summary_defect(
+    yield from summary_hits(
         f"{len(wrong):,} of {count(len(rows), 'annotation')} by annotators whom their image does "
         f"not list; the first: {first.message}",
         "annotations",
@@ -54,7 +54,6 @@ def _uninvited(document: Document, _settings: ValidateSettings) -> Iterator[Hits
         expected=first.expected,
         ids=first.ids,
     )
-    yield from described_hits([summary])
 
 
 def _incomplete(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:

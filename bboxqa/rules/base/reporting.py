@@ -9,7 +9,7 @@ from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.formats.document.annotation_columns import Kind
 from bboxqa.model.findings import Edit, Severity
-from bboxqa.rules.base.rule import Defect, Hits, LazyEdits, Summary, hits
+from bboxqa.rules.base.rule import Defect, Hits, LazyEdits, Summary, described_hits, hits
 from bboxqa.rules.facts.document import Document, Records
 from bboxqa.rules.facts.image_bounds import figure
 
@@ -60,6 +60,19 @@ def summary_defect(
     examples = tuple(pointer_to(name, int(row), *keys) for row in rows[:_EXAMPLES])
     fields = {"pointer": pointer_to(name), **more}
     return Defect(message, count=len(rows), examples=examples, **fields)
+
+
+def summary_hits(
+    message: str,
+    name: str,
+    rows: Sequence[int] | IndexArray,
+    *keys: str,
+    severity: Severity | None = None,
+    **more: Any,
+) -> Iterator[Hits]:
+    """Yield the `summary_defect` of records, if any, as the only finding about them."""
+    if len(rows):
+        yield from described_hits([summary_defect(message, name, rows, *keys, **more)], severity)
 
 
 def row_edits(rows: IndexArray, edits: Callable[[int], Iterable[Edit]]) -> LazyEdits:

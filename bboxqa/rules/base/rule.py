@@ -146,7 +146,7 @@ def hits(
     *,
     name: str = "annotations",
     key: str = "",
-    summary: Summary | None = None,
+    summary: Summary | str | None = None,
     total: int = 0,
     few: int = MANY,
     edits: Callable[[int], Iterable[Edit]] | None = None,
@@ -157,7 +157,8 @@ def hits(
     ----------
     where : (N,) bool, or (H,) int64
     describe, summary, edits : callable
-        They take the numbers of records, not places among the hits.
+        They take the numbers of records, not places among the hits. A summary may also be a text
+        with "{share}".
     severity, name, key, total, few
         See `Hits`.
     """
@@ -169,15 +170,26 @@ def hits(
             severity,
             name,
             key,
-            summary and (lambda places, share: summary(rows[places], share)),
+            _of_rows(summary, rows),
             total,
             few,
             edits and (lambda place: edits(int(rows[place]))),
         )
 
 
+def _of_rows(summary: Summary | str | None, rows: IndexArray) -> Summary | None:
+    if isinstance(summary, str):
+        return lambda _places, share: summary.replace("{share}", share)
+    return summary and (lambda places, share: summary(rows[places], share))
+
+
 def part_hits(
-    row: IndexArray, where: BoolArray | IndexArray, describe: Callable[[int], Defect]
+    row: IndexArray,
+    where: BoolArray | IndexArray,
+    describe: Callable[[int], Defect],
+    *,
+    key: str = "",
+    summary: Summary | str | None = None,
 ) -> Iterator[Hits]:
     """Yield the parts of annotations in a mask or an index, such as rings, if any.
 
@@ -188,10 +200,13 @@ def part_hits(
     where : (S,) bool, or (H,) int64
     describe : callable
         Takes the number of a part.
+    key, summary
+        As in `hits`, with numbers of parts.
     """
-    which = np.flatnonzero(where) if where.dtype == bool else where
+    which: IndexArray = np.flatnonzero(where) if where.dtype == bool else where.astype(np.int64)
     if len(which):
-        yield Hits(row[which], lambda place: describe(int(which[place])))
+        of_rows = _of_rows(summary, which)
+        yield Hits(row[which], lambda place: describe(int(which[place])), key=key, summary=of_rows)
 
 
 def described_hits(founds: Sequence[Defect], severity: Severity | None = None) -> Iterator[Hits]:

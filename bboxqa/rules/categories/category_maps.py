@@ -8,8 +8,8 @@ import numpy as np
 from bboxqa.core.json_values import shortened
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import record_defect, summary_defect
-from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
+from bboxqa.rules.base.reporting import record_defect, summary_hits
+from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
 from bboxqa.rules.facts.document import Document
 
 # More contradicting categories than this are one finding.
@@ -83,14 +83,14 @@ def _hits(document: Document, wrong: Mapping[int, str], *, is_related: bool) -> 
         yield from hits(np.array(rows, np.int64), describe, name="categories")
         return
     hint = "" if is_related else "; no name is in both: check that they are of one data set"
-    found = summary_defect(
+    yield from summary_hits(
         f"{len(rows):,} of {len(document.categories):,} categories contradict an earlier file, "
         f"such as: {wrong[rows[0]]}{hint}",
         "categories",
         rows,
+        severity=None if is_related else Severity.INFO,
         expected=expected,
     )
-    yield from described_hits([found], None if is_related else Severity.INFO)
 
 
 RULES = (

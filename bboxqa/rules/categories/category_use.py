@@ -86,17 +86,11 @@ def _repeated_id(document: Document, _settings: ValidateSettings) -> Iterator[Hi
             key=shortened(categories.get(row, "id")),
         )
 
-    def summary(_rows: IndexArray, share: str) -> str:
-        return f"{share} have the id of an earlier one; expected unique ids"
-
-    def summary_of_copies(_rows: IndexArray, share: str) -> str:
-        return f"{share} are equal to an earlier one; expected each once"
-
     copies = _copies(categories.values, repeated, first)
+    summary = "{share} have the id of an earlier one; expected unique ids"
     yield from hits(repeated & ~copies, describe, name="categories", summary=summary)
-    yield from hits(
-        copies, describe_copy, Severity.WARNING, name="categories", summary=summary_of_copies
-    )
+    summary = "{share} are equal to an earlier one; expected each once"
+    yield from hits(copies, describe_copy, Severity.WARNING, name="categories", summary=summary)
 
 
 def _copies(values: Sequence[Any], repeated: BoolArray, first: IndexArray) -> BoolArray:

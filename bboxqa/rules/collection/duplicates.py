@@ -17,8 +17,8 @@ from bboxqa.formats.document.annotation_columns import Kind
 from bboxqa.geometry.kernels.boxes import bbox_iou, corners
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import record_defect, summary_defect
-from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
+from bboxqa.rules.base.reporting import record_defect, summary_hits
+from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
 from bboxqa.rules.facts.authorship import authorship
 from bboxqa.rules.facts.box_layout import in_other_layout
 from bboxqa.rules.facts.box_overlaps import (
@@ -148,9 +148,7 @@ def _exact(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
             key=_key(ids),
         )
 
-    def summary(_rows: IndexArray, share: str) -> str:
-        return f"{share} are equal to an earlier one; expected each once"
-
+    summary = "{share} are equal to an earlier one; expected each once"
     repeats = earlier >= 0
     # pycocotools then keeps one of two with one id in some places, and both in others.
     wrong = repeats & (same_id | are_many(int(repeats.sum()), len(earlier)))
@@ -193,19 +191,20 @@ def _near(document: Document, settings: ValidateSettings, *, same: bool) -> Iter
     # Both rules search together; what was not compared is reported once.
     reported = not same and is_applied("D002", settings, document.name)
     if len(found.unfinished) and not reported:
-        yield from described_hits([_not_compared(document, found.unfinished)], Severity.INFO)
+        yield from _not_compared(document, found.unfinished)
 
 
-def _not_compared(document: Document, rows: IndexArray) -> Defect:
-    """Return the finding about annotations that were not compared with all others."""
+def _not_compared(document: Document, rows: IndexArray) -> Iterator[Hits]:
+    """Yield the finding about annotations that were not compared with all others."""
     n_images = len(np.unique(document.image[rows]))
     split = " or split the file by image" if n_images > 1 else ""
-    return summary_defect(
+    yield from summary_hits(
         f"{count(len(rows), 'annotation')} of {count(n_images, 'image')} lie so close together "
         f"that not all pairs were compared; to compare more of them, raise duplicate_iou{split}",
         "annotations",
         rows,
         "bbox",
+        severity=Severity.INFO,
         expected="fewer boxes in one place",
     )
 

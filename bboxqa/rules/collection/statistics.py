@@ -9,7 +9,7 @@ from bboxqa.core.text import count
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect, summary_defect
-from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
+from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits, part_hits
 from bboxqa.rules.facts.box_layout import in_other_layout
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import figure
@@ -81,13 +81,12 @@ def _sizes(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     area = np.log(bbox[rows, 2]) + np.log(bbox[rows, 3])
     score, middle = deviations(area, category, _MIN_SIZE_SPREAD)
     odd = np.abs(score) > _FAR
-    odd_rows, usual = rows[odd], np.exp(middle[odd])
 
     def describe(place: int) -> Defect:
-        row = int(odd_rows[place])
+        row = int(rows[place])
         name = document.categories.get(int(document.category[row]), "name")
         width, height = bbox[row, 2:]
-        area, median = figure(width * height), figure(usual[place])
+        area, median = figure(width * height), figure(np.exp(middle[place]))
         return record_defect(
             document,
             ("annotations", row, "bbox"),
@@ -97,8 +96,7 @@ def _sizes(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
             expected=f"an area nearer to the median, {median} px²",
         )
 
-    if len(odd_rows):
-        yield Hits(odd_rows, describe)
+    yield from part_hits(rows, odd, describe)
 
 
 def _numbers(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:

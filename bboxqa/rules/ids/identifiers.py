@@ -61,9 +61,7 @@ def _repeated(
             edits=_id_edits(name, row, new),
         )
 
-    def summary(_some: IndexArray, share: str) -> str:
-        return f"{share} have the id of an earlier one; expected unique ids"
-
+    summary = "{share} have the id of an earlier one; expected unique ids"
     yield from hits(rows, describe, name=name, summary=summary, few=1)
 
 
@@ -85,10 +83,7 @@ def _zero(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
             edits=_id_edits("annotations", row, new),
         )
 
-    def summary(_some: IndexArray, share: str) -> str:
-        return f"id of {share} is 0, {why}"
-
-    yield from hits(rows, describe, summary=summary, few=1)
+    yield from hits(rows, describe, summary=f"id of {{share}} is 0, {why}", few=1)
 
 
 def _files_of_several_images(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:

@@ -10,8 +10,8 @@ from bboxqa.core.text import count
 from bboxqa.formats.document.annotation_columns import Kind
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import record_defect, summary_defect
-from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
+from bboxqa.rules.base.reporting import record_defect, summary_hits
+from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.ids.numbering import Link, link, references
 
@@ -24,7 +24,7 @@ def _orphans(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
             continue
         shift = _shift(found)
         if shift:
-            yield from described_hits([_shifted(found, rows, shift)])
+            yield from _shifted(found, rows, shift)
         else:
             yield from _without_target(document, found, rows)
 
@@ -41,14 +41,14 @@ def _shift(found: Link) -> int:
     return 0
 
 
-def _shifted(found: Link, rows: IndexArray, shift: int) -> Defect:
+def _shifted(found: Link, rows: IndexArray, shift: int) -> Iterator[Hits]:
     first, other = ("0", "1") if shift > 0 else ("1", "0")
     message = (
         f"{found.key} of {count(len(rows), 'annotation')} matches none of the {found.name}; all "
         f"match if {found.key} counts from {first} and the ids of {found.name} from {other}"
     )
     expected = f"the id of one of the {found.name}"
-    return summary_defect(message, "annotations", rows, found.key, expected=expected)
+    yield from summary_hits(message, "annotations", rows, found.key, expected=expected)
 
 
 def _without_target(document: Document, found: Link, rows: IndexArray) -> Iterator[Hits]:
@@ -68,9 +68,7 @@ def _without_target(document: Document, found: Link, rows: IndexArray) -> Iterat
             edits=() if is_most else (Edit(pointer_to("annotations", row), "remove"),),
         )
 
-    def summary(_some: IndexArray, share: str) -> str:
-        return f"{key} of {share} matches none of the {found.name}; expected {expected}"
-
+    summary = f"{key} of {{share}} matches none of the {found.name}; expected {expected}"
     yield from hits(rows, describe, key=key, summary=summary, few=1)
 
 
@@ -132,7 +130,7 @@ def _unannotated(document: Document, _settings: ValidateSettings) -> Iterator[Hi
         message = f"no annotations on {which}; expected only on images that show no objects"
         # A file without a single object is hardly what was to be exported.
         severity = None if used.any() else Severity.WARNING
-        yield from described_hits([summary_defect(message, "images", rows)], severity)
+        yield from summary_hits(message, "images", rows, severity=severity)
 
 
 RULES = (

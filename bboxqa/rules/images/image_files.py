@@ -27,7 +27,7 @@ def _missing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 
     def describe(row: int) -> Defect:
         what = "not found in" if disk.state[row] == ImageState.MISSING else "outside"
-        near = disk.suggestions[row]
+        near, pointer = disk.suggestions[row], pointer_to("images", row, "file_name")
         hint = f"; did you mean {' or '.join(map(shortened, near))}?" if near else ""
         return record_defect(
             document,
@@ -35,7 +35,7 @@ def _missing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
             f"image file {shortened(names[row])} is {what} the image folder{hint}",
             found=names[row],
             expected="a file below the folder of the images",
-            edits=_rename(row, targets[row]),
+            edits=(Edit(pointer, "replace", targets[row]),) if targets[row] else (),
         )
 
     def summary(some: IndexArray, share: str) -> str:
@@ -45,10 +45,6 @@ def _missing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
 
     for rows in (np.flatnonzero(lost & has_target), np.flatnonzero(lost & ~has_target)):
         yield from hits(rows, describe, name="images", summary=summary)
-
-
-def _rename(row: int, target: str) -> tuple[Edit, ...]:
-    return (Edit(pointer_to("images", row, "file_name"), "replace", target),) if target else ()
 
 
 def _targets(names: list[str], disk: ImageFolder) -> list[str]:

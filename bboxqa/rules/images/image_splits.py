@@ -10,8 +10,8 @@ from bboxqa.core.arrays import IndexArray, rows
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import record_defect, summary_defect
-from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits
+from bboxqa.rules.base.reporting import record_defect, summary_hits
+from bboxqa.rules.base.rule import Defect, Hits, Rule
 from bboxqa.rules.facts.document import Document
 
 # Two images look the same if at most this many of 64 bits differ.
@@ -182,16 +182,16 @@ def _hits(earlier: Document, later: Document, twins: Sequence[_Twin]) -> Iterato
         yield Hits(np.array(rows, np.int64), describe, name="images")
         return
     hint = "; check whether they are of several annotators, or copies" if same_set else ""
-    found = summary_defect(
+    yield from summary_hits(
         f"{len(twins):,} of {len(later.images):,} images are also in {earlier.name}, such as: "
         f"{text(twins[0])}{hint}",
         "images",
         rows,
+        severity=Severity.INFO if same_set else None,
         pointer=pointer_to("images", rows[0]),
         found=names[1][rows[0]],
         expected="images that no other file has",
     )
-    yield from described_hits([found], Severity.INFO if same_set else None)
 
 
 RULES = (

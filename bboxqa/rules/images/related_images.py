@@ -10,8 +10,8 @@ import numpy as np
 from bboxqa.core.json_values import pointer_to, shortened
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import record_defect, summary_defect
-from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits
+from bboxqa.rules.base.reporting import record_defect, summary_hits
+from bboxqa.rules.base.rule import Defect, Hits, Rule
 from bboxqa.rules.facts.document import Document
 
 _ROBOFLOW = re.compile(r"(.+)\.rf\.[0-9a-zA-Z]{16,}\.\w+")
@@ -129,7 +129,7 @@ def _hits(earlier: Document, later: Document, found: Sequence[_Relative]) -> Ite
     if 0 < len(rows) <= _MANY:
         yield Hits(np.array(rows, np.int64), describe, name="images")
     elif rows:
-        summary = summary_defect(
+        yield from summary_hits(
             f"{len(rows):,} of {len(later.images):,} images are related to images of "
             f"{earlier.name}, such as: {text(found[0])}; expected {expected}",
             "images",
@@ -138,7 +138,6 @@ def _hits(earlier: Document, later: Document, found: Sequence[_Relative]) -> Ite
             found=names[1][rows[0]],
             expected=expected,
         )
-        yield from described_hits([summary])
 
 
 RULES = (

@@ -11,8 +11,8 @@ from bboxqa.core.text import count
 from bboxqa.geometry.kernels.boxes import corners, from_corners
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import record_defect, row_edits, summary_defect
-from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
+from bboxqa.rules.base.reporting import record_defect, row_edits, summary_hits
+from bboxqa.rules.base.rule import Defect, Hits, Rule, hits, part_hits
 from bboxqa.rules.facts.box_layout import in_other_layout
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import EDGES, figure, overshoot
@@ -108,10 +108,9 @@ def _outside(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     from_box = beyond_box(document, points.bounds)
     of_image: BoolArray = np.any(beyond_image > settings.overshoot_px, axis=1)
     of_box: BoolArray = np.any(from_box > _FAR, axis=1) & ~of_image
-    wrong = np.flatnonzero((of_image | of_box) & ~document.once(swapped_points))
+    wrong = (of_image | of_box) & ~document.once(swapped_points)
 
-    def describe(place: int) -> Defect:
-        which = int(wrong[place])
+    def describe(which: int) -> Defect:
         row, in_image = int(points.row[which]), bool(of_image[which])
         beyond = (beyond_image if in_image else from_box)[which]
         edge = int(np.nanargmax(beyond))
@@ -127,8 +126,7 @@ def _outside(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
             expected=f"keypoints in {near}",
         )
 
-    if len(wrong):
-        yield Hits(points.row[wrong], describe, key="keypoints")
+    yield from part_hits(points.row, wrong, describe, key="keypoints")
 
 
 def _swapped(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -139,17 +137,15 @@ def _swapped(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         value = [number for x, y, seen in _points(document, row) for number in (y, x, seen)]
         return (Edit(pointer_to("annotations", row, "keypoints"), "replace", value),)
 
-    if len(rows):
-        found = summary_defect(
-            f"keypoints of {len(rows):,} of {count(len(points.row), 'annotation')} lie outside of "
-            "their boxes, and inside with x and y swapped; expected x, y, visibility",
-            "annotations",
-            rows,
-            "keypoints",
-            expected="x, y, visibility",
-            edits=row_edits(rows, edits),
-        )
-        yield from described_hits([found])
+    yield from summary_hits(
+        f"keypoints of {len(rows):,} of {count(len(points.row), 'annotation')} lie outside of "
+        "their boxes, and inside with x and y swapped; expected x, y, visibility",
+        "annotations",
+        rows,
+        "keypoints",
+        expected="x, y, visibility",
+        edits=row_edits(rows, edits),
+    )
 
 
 def _skeletons(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:

@@ -9,8 +9,8 @@ from bboxqa.core.text import count
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.run_lengths import compress_counts, transposed_runs
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import record_defect, row_edits, summary_defect
-from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
+from bboxqa.rules.base.reporting import record_defect, row_edits, summary_hits
+from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import figure
 from bboxqa.rules.facts.misread_masks import row_major_masks, runs_of
@@ -22,7 +22,7 @@ def _row_major(document: Document, settings: ValidateSettings) -> Iterator[Hits]
         return
     rles = document.annotations.rles
     height, width = rles.size[np.searchsorted(rles.row, rows)].T
-    found = summary_defect(
+    yield from summary_hits(
         f"{len(rows):,} of {count(len(rles.row), 'mask')} fit their boxes if their run lengths go "
         "row by row, and do not as they are; expected run lengths column by column",
         "annotations",
@@ -33,7 +33,6 @@ def _row_major(document: Document, settings: ValidateSettings) -> Iterator[Hits]
         # In a square image, it may as well be the box that is transposed.
         edits=row_edits(rows[height != width], lambda row: _columnwise(document, row)),
     )
-    yield from described_hits([found])
 
 
 def _columnwise(document: Document, row: int) -> tuple[Edit, ...]:

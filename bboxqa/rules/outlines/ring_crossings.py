@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import IndexArray
 from bboxqa.core.json_values import pointer_to
 from bboxqa.core.text import count
 from bboxqa.geometry.kernels.self_crossings import n_crossings
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import record_defect, summary_defect
-from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits
+from bboxqa.rules.base.reporting import record_defect, summary_hits
+from bboxqa.rules.base.rule import Defect, Hits, Rule, part_hits
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.ring_shapes import (
     RingState,
@@ -41,8 +40,7 @@ def _invalid(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     # All wrong rings of an annotation are fixed by the same edit.
     edits_of = lru_cache(1)(partial(_ring_edits, document))
 
-    def describe(place: int) -> Defect:
-        ring = int(wrong[place])
+    def describe(ring: int) -> Defect:
         row, number = int(rings.row[ring]), int(rings.place[ring])
         reason = invalid_reason(rings, ring)
         return record_defect(
@@ -55,23 +53,15 @@ def _invalid(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
             edits=edits_of(row),
         )
 
-    def summary(_places: IndexArray, share: str) -> str:
-        return f"polygons cross or touch themselves in {share}; expected rings that do not"
-
-    if len(wrong):
-        yield Hits(rings.row[wrong], describe, summary=summary)
-    if len(unchecked):
-        yield from described_hits([_not_checked(unchecked)], Severity.INFO)
-
-
-def _not_checked(rows: IndexArray) -> Defect:
-    """Return the finding about outlines that are too intricate to check."""
-    return summary_defect(
-        f"{count(len(rows), 'outline')} not checked for crossings: a ring has more than a million "
-        "pairs of edges side by side; expected fewer points",
+    summary = "polygons cross or touch themselves in {share}; expected rings that do not"
+    yield from part_hits(rings.row, wrong, describe, summary=summary)
+    yield from summary_hits(
+        f"{count(len(unchecked), 'outline')} not checked for crossings: a ring has more than a "
+        "million pairs of edges side by side; expected fewer points",
         "annotations",
-        rows,
+        unchecked,
         "segmentation",
+        severity=Severity.INFO,
         expected="an outline of fewer points",
     )
 

@@ -9,8 +9,8 @@ from bboxqa.core.text import count
 from bboxqa.formats.document.annotation_columns import Form
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import record_defect, row_edits, summary_defect
-from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
+from bboxqa.rules.base.reporting import record_defect, row_edits, summary_hits
+from bboxqa.rules.base.rule import Defect, Hits, Rule, hits, part_hits
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.misread_masks import slashed_masks, with_backslashes
 
@@ -23,10 +23,8 @@ def _size(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     rles = document.annotations.rles
     image = document.size[rles.row][:, ::-1]
     known = (rles.size > 0).all(axis=1) & ~np.isnan(image).any(axis=1)
-    wrong = np.flatnonzero(known & (rles.size != image).any(axis=1))
 
-    def describe(place: int) -> Defect:
-        mask = int(wrong[place])
+    def describe(mask: int) -> Defect:
         row, size = int(rles.row[mask]), rles.size[mask].tolist()
         expected = [float(side) for side in image[mask]]
         text = f"[{expected[0]:g}, {expected[1]:g}]"
@@ -39,8 +37,7 @@ def _size(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
             expected=text,
         )
 
-    if len(wrong):
-        yield Hits(rles.row[wrong], describe)
+    yield from part_hits(rles.row, known & (rles.size != image).any(axis=1), describe)
 
 
 def _counts(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -48,10 +45,8 @@ def _counts(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     pixels = rles.size.prod(axis=1)
     unread = rles.problem > 0
     explained = np.isin(rles.row, document.once(slashed_masks).row)
-    wrong = np.flatnonzero((unread | (rles.total != pixels)) & ~explained)
 
-    def describe(place: int) -> Defect:
-        mask = int(wrong[place])
+    def describe(mask: int) -> Defect:
         row, problem = int(rles.row[mask]), rles.problems[rles.problem[mask]]
         height, width = rles.size[mask].tolist()
         total, wanted = int(rles.total[mask]), height * width
@@ -63,8 +58,7 @@ def _counts(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
             expected="run lengths of all pixels of the mask",
         )
 
-    if len(wrong):
-        yield Hits(rles.row[wrong], describe)
+    yield from part_hits(rles.row, (unread | (rles.total != pixels)) & ~explained, describe)
 
 
 def _slashes(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -76,20 +70,18 @@ def _slashes(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         pointer = pointer_to("annotations", row, "segmentation", "counts")
         return (Edit(pointer, "replace", with_backslashes(counts)),)
 
-    if len(rows):
-        n_masks = len(document.annotations.rles.row)
-        found = summary_defect(
-            f"/ stands for \\ in the compressed counts of {len(rows):,} of "
-            f"{count(n_masks, 'mask')}: with \\ they fill their size, and {len(proven):,} have "
-            "the area that is written; expected \\",
-            "annotations",
-            rows,
-            "segmentation",
-            "counts",
-            expected="characters from '0' to 'o'",
-            edits=row_edits(proven, edits),
-        )
-        yield from described_hits([found])
+    n_masks = len(document.annotations.rles.row)
+    yield from summary_hits(
+        f"/ stands for \\ in the compressed counts of {len(rows):,} of "
+        f"{count(n_masks, 'mask')}: with \\ they fill their size, and {len(proven):,} have "
+        "the area that is written; expected \\",
+        "annotations",
+        rows,
+        "segmentation",
+        "counts",
+        expected="characters from '0' to 'o'",
+        edits=row_edits(proven, edits),
+    )
 
 
 def _all_crowds(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -97,7 +89,7 @@ def _all_crowds(document: Document, _settings: ValidateSettings) -> Iterator[Hit
     rows = columns.rles.row
     if len(rows) < 2 or not (columns.iscrowd == 1).all():
         return
-    found = summary_defect(
+    yield from summary_hits(
         f"all {len(rows):,} masks have iscrowd 1, and no annotation has 0; expected 0 for masks "
         "of single objects",
         "annotations",
@@ -106,7 +98,6 @@ def _all_crowds(document: Document, _settings: ValidateSettings) -> Iterator[Hit
         expected="iscrowd 0 for masks of single objects",
         edits=row_edits(rows, _not_crowd),
     )
-    yield from described_hits([found])
 
 
 def _crowded_polygon(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
@@ -132,7 +123,7 @@ def _mixed(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     packed, plain = rles.row[rles.compressed & sound], rles.row[~rles.compressed & sound]
     if len(packed) == 0 or len(plain) == 0:
         return
-    found = summary_defect(
+    yield from summary_hits(
         f"{len(packed):,} masks are compressed text and {len(plain):,} are lists of numbers; "
         "expected one form",
         "annotations",
@@ -140,7 +131,6 @@ def _mixed(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         "segmentation",
         expected="one form of masks",
     )
-    yield from described_hits([found])
 
 
 _MASK = {"size": [80, 100], "counts": [810, 100, 7090]}

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bboxqa.core.arrays import IndexArray
 from bboxqa.formats.document.annotation_columns import Kind
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
@@ -20,16 +19,14 @@ def _unscored(document: Document, _settings: ValidateSettings) -> Iterator[Hits]
     columns = document.annotations
     unscored = columns.record == Kind.DICT
     unscored[columns.scores.row[~np.isnan(columns.scores.value)]] = False
-    yield from _wrong(document, np.flatnonzero(unscored))
+    rows = np.flatnonzero(unscored)
+    yield from value_hits(document, "annotations", "score", rows, _EXPECTED)
 
 
 def _out_of_range(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """E002: scores below 0 or above 1."""
     scores = document.annotations.scores
-    yield from _wrong(document, scores.row[(scores.value < 0) | (scores.value > 1)])
-
-
-def _wrong(document: Document, rows: IndexArray) -> Iterator[Hits]:
+    rows = scores.row[(scores.value < 0) | (scores.value > 1)]
     yield from value_hits(document, "annotations", "score", rows, _EXPECTED)
 
 

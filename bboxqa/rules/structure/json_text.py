@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import IndexArray
 from bboxqa.core.json_values import pointer_parts, pointer_to, shortened
 from bboxqa.formats.annotations.records import LISTS
 from bboxqa.formats.document.content import RawDocument
@@ -82,7 +81,9 @@ def _encoding(document: Document, _settings: ValidateSettings) -> Iterator[Hits]
     if not reading.encoding or (reading.broken and content_words(_head(reading))):
         return
     # Nothing in a file says which 8-bit encoding it has; UTF-16 and UTF-32 can be recognised.
-    is_certain = not reading.encoding.startswith("not UTF-8") and _decoded_whole(reading)
+    is_certain = reading.encoding.startswith("UTF-8") or (
+        not reading.encoding.startswith("not UTF-8") and reading.text.find(_REPLACEMENT) < 0
+    )
     found = Defect(
         f"encoding is {reading.encoding}; expected UTF-8 without a byte order mark",
         offset=0,
@@ -91,10 +92,6 @@ def _encoding(document: Document, _settings: ValidateSettings) -> Iterator[Hits]
         edits=(Edit("", "replace"),) if is_certain else (),
     )
     yield from described_hits([found])
-
-
-def _decoded_whole(reading: RawDocument) -> bool:
-    return reading.encoding.startswith("UTF-8") or reading.text.find(_REPLACEMENT) < 0
 
 
 _Numbers = list[tuple[str, str]]
@@ -117,9 +114,7 @@ def _not_finite(document: Document, _settings: ValidateSettings) -> Iterator[Hit
         def describe(row: int, name: str = name, numbers: dict[int, _Numbers] = numbers) -> Defect:
             return _numbers(numbers[row], ids=ids_of(document, name, row))
 
-        def summary(_some: IndexArray, share: str, key: str = key) -> str:
-            return f"{key or 'number'} is NaN or infinite in {share}; expected finite numbers"
-
+        summary = f"{key or 'number'} is NaN or infinite in {{share}}; expected finite numbers"
         rows = np.array(list(numbers))
         yield from hits(rows, describe, name=name, key=pointer_parts(f"/{key}")[0], summary=summary)
 

@@ -74,9 +74,7 @@ def _not_objects(document: Document, name: str, rows: IndexArray) -> Iterator[Hi
         message = f"record is {_typed(value)} ({shortened(value)}); expected an object"
         return Defect(message, pointer_to(name, row), found=value, expected="an object")
 
-    def summary(_some: IndexArray, share: str) -> str:
-        return f"{share} are not objects; expected objects"
-
+    summary = "{share} are not objects; expected objects"
     yield from hits(rows, describe, name=name, summary=summary, few=1)
 
 
@@ -128,9 +126,7 @@ def _missing(
         message = f"{what}; expected {expected}"
         return record_defect(document, (name, row, *place), message, expected=expected)
 
-    def summary(_some: IndexArray, share: str) -> str:
-        return f"{what} in {share}; expected {expected}"
-
+    summary = f"{what} in {{share}}; expected {expected}"
     yield from hits(where, describe, severity, name=name, summary=summary, few=1)
 
 
@@ -162,9 +158,7 @@ def _without_keys(document: Document, name: str, rows: IndexArray) -> Iterator[H
             edits=() if value else (Edit(pointer_to(name, row), "remove"),),
         )
 
-    def summary(_some: IndexArray, share: str) -> str:
-        return f"{share} have none of the keys that they need; expected {expected}"
-
+    summary = f"{{share}} have none of the keys that they need; expected {expected}"
     yield from hits(rows, describe, name=name, summary=summary, few=1)
 
 
