@@ -92,9 +92,11 @@ def _lines(planned: "ImagePlan") -> list[str]:
     from bboxqa.core.text import count
 
     images = count(planned.n_images, "image") + " annotated by two or more"
+    warnings = [f"Warning: {line}" for line in planned.headlines]
     if planned.n_more is None or planned.n_needed is None or planned.needed_range is None:
-        return [f"{images}; cannot plan: {planned.status}"]
+        return [*warnings, f"{images}; cannot plan: {planned.status}"]
     lines = [
+        *warnings,
         f"{images}: alpha {planned.alpha:.4f}, 95 % interval {planned.width:.4f} wide",
         f"target: {planned.target_width:g} wide",
     ]

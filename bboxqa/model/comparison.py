@@ -136,6 +136,9 @@ class ComparisonResult:
     version : str
         Of bboxqa.
     notes : tuple of str
+        The headlines come first.
+    headlines : tuple of str
+        What may make the numbers of either version useless.
     """
 
     before: Version
@@ -156,6 +159,7 @@ class ComparisonResult:
     settings: AgreeSettings
     version: str
     notes: tuple[str, ...]
+    headlines: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         counts = ", ".join(f"{number:,} {name}" for name, number in self.counts.items())

@@ -133,7 +133,7 @@ def agree(
             **unknown,
         }
     )
-    check_before_measuring(data, settings)
+    data = check_before_measuring(data, settings)
     return agree_with(data, settings, memory=memory, progress=progress)
 
 
@@ -145,10 +145,14 @@ def check_dataset(data: Dataset, name: str) -> None:
         )
 
 
-def check_before_measuring(data: Dataset, settings: AgreeSettings) -> None:
-    """Refuse a data set whose boxes, if they are compared, are in another layout."""
+def check_before_measuring(data: Dataset, settings: AgreeSettings) -> Dataset:
+    """Return a data set with what is in doubt about its boxes, if they are compared, as headlines.
+
+    Refuse it if they are in another layout.
+    """
     if settings.checks and not needs_outlines(settings.similarity):
-        check_boxes(data)
+        return check_boxes(data)
+    return data
 
 
 def settings_of_keywords(keywords: Mapping[str, Any]) -> AgreeSettings:

@@ -2,14 +2,16 @@
 
 import shlex
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, find
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, find
 from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import one_line
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.coco.sample import sample_annotations
 from bboxqa.formats.coco.strict import COCO
@@ -83,7 +85,7 @@ def check_files(
                 found[path] = _decided(path, columns, codes, memory)
         elif layout is not None:
             found[path] = Causes([_line(str(path), layout)], 1, None)
-        if boxes and _are_cured_by_swap(columns) and not _has_outlines(path, file):
+        if boxes and _are_all_cured_by_swap(columns) and not _has_outlines(path, file):
             doubts.append(f"{path}: {_SWAPPED}")
     found = {path: each for path, each in found.items() if each.lines}
     if found:
@@ -93,16 +95,26 @@ def check_files(
     return tuple(doubts)
 
 
-def _are_cured_by_swap(boxes: Boxes) -> bool:
-    """Return whether boxes leave most of the images, of a sample, and hardly any once swapped."""
+def _are_cured_by_swap(boxes: Boxes, group: IntArray, n: int) -> BoolArray:
+    """Return (n,) bool: groups whose boxes leave most of their images, but hardly once swapped.
+
+    A sample of the images decides. `group` are N integers; -1 for none.
+    """
     step = max(1, len(boxes) // _SAMPLE)
-    rows = np.flatnonzero(sized_boxes(boxes) & (boxes.image % step == 0))
-    bbox, size, image = boxes.bbox[rows], boxes.size[rows], boxes.image[rows]
-    outside = ~inside(bbox, size)
-    n_outside, n_still = int(outside.sum()), int((~inside(bbox, size[:, ::-1])).sum())
-    if n_outside < ENOUGH or n_still > _FEW * n_outside:
-        return False
-    return 2 * len(np.unique(image[outside])) >= len(np.unique(image))
+    rows = np.flatnonzero(sized_boxes(boxes) & (group >= 0) & (boxes.image % step == 0))
+    bbox, size, image, group = boxes.bbox[rows], boxes.size[rows], boxes.image[rows], group[rows]
+    outside, still = ~inside(bbox, size), ~inside(bbox, size[:, ::-1])
+    n_outside, n_still = (np.bincount(group[each], minlength=n) for each in (outside, still))
+    n_left, n_images = (
+        np.bincount(np.unique(image[each] * n + group[each]) % n, minlength=n)
+        for each in (outside, np.ones_like(outside))
+    )
+    found: BoolArray = (n_outside >= ENOUGH) & (n_still <= _FEW * n_outside)
+    return found & (2 * n_left >= n_images)
+
+
+def _are_all_cured_by_swap(boxes: Boxes) -> bool:
+    return bool(_are_cured_by_swap(boxes, np.zeros(len(boxes), np.int32), 1)[0])
 
 
 def _decided(path: Path, columns: Boxes, codes: tuple[str, ...], memory: int | None) -> Causes:
@@ -191,8 +203,11 @@ def _values(column: NDArray[Any]) -> BoxColumn:
     return lambda rows: column[rows]
 
 
-def check_boxes(data: Dataset) -> None:
-    """Refuse a data set with boxes in another layout than COCO's, as far as its arrays show it."""
+def check_boxes(data: Dataset) -> Dataset:
+    """Return a data set with what is in doubt about its boxes as headlines.
+
+    Refuse it if its boxes are in another layout than COCO's, as far as its arrays show it.
+    """
     annotations = data.annotations
     size = _of_image(data.image_size.astype(np.float64), annotations.image)
     boxes = Boxes(
@@ -202,6 +217,17 @@ def check_boxes(data: Dataset) -> None:
     layout = layout_of(boxes)
     if layout is not None:
         raise DatasetError([f"{layout.code}: {layout.message}"], _ANYWAY)
+    doubts: tuple[str, ...] = ()
+    outlines = annotations.segmentation
+    if outlines is not None and (outlines.kind != SegmentationKind.NONE).any():
+        return data
+    if _are_all_cured_by_swap(boxes):
+        doubts = (_SWAPPED,)
+    elif boxes.names:
+        found = _are_cured_by_swap(boxes, boxes.author, len(boxes.names))
+        names = [one_line(boxes.names[who]) for who in np.flatnonzero(found).tolist()]
+        doubts = tuple(f"{name}: {_SWAPPED}" for name in names)
+    return replace(data, headlines=(*doubts, *data.headlines))
 
 
 def _some_bounds(annotations: Annotations) -> FloatArray | None:

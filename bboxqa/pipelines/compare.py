@@ -99,8 +99,7 @@ def compare(
     check_dataset(before, "before")
     check_dataset(after, "after")
     checked = settings_of_keywords(settings)
-    for data in (before, after):
-        check_before_measuring(data, checked)
+    before, after = (check_before_measuring(data, checked) for data in (before, after))
     return compare_with(before, after, checked, memory=memory, progress=progress)
 
 
@@ -162,6 +161,11 @@ def compare_with(
     paired, n_images = False, (0, 0)
     if first is not None and second is not None:
         thresholds, paired, n_images = agreement_changes(first, second, names, settings, progress)
+    headlines = tuple(
+        f"{name}: {line}"
+        for name, data in (("before", before), ("after", after))
+        for line in data.headlines
+    )
     number = np.bincount(changes.kind, minlength=len(CHANGES)).tolist()
     moved_px, moved_similarity = movements(matched, changes)
     return ComparisonResult(
@@ -184,12 +188,14 @@ def compare_with(
         version=__version__,
         notes=tuple(
             chain(
+                headlines,
                 _name_notes(images, annotators),
                 _empty_image_notes(before, after, images),
                 _crowd_notes(changes),
                 _agreement_notes(versions, thresholds, n_images, settings),
             )
         ),
+        headlines=headlines,
     )
 
 

@@ -44,6 +44,8 @@ class ImagePlan:
         The 95 % range of `n_needed`, which the images in hand tell only roughly.
     status : str
         "ok", or why nothing can be planned.
+    headlines : tuple of str
+        What may make the numbers useless.
     """
 
     alpha: float | None
@@ -55,6 +57,7 @@ class ImagePlan:
     n_more: int | None
     needed_range: tuple[int, int] | None
     status: str
+    headlines: tuple[str, ...] = ()
 
 
 def plan(
@@ -103,7 +106,7 @@ def plan(
     """
     check_dataset(data, "data")
     checked = settings_of_keywords(settings)
-    check_before_measuring(data, checked)
+    data = check_before_measuring(data, checked)
     return plan_images(data, target_width, checked, progress)
 
 
@@ -153,4 +156,5 @@ def plan_images(
         n_more=max(0, needed - result.n_images) if measured else None,
         needed_range=(low, high) if measured else None,
         status=_FEW_IMAGES if plan.status == TOO_FEW else plan.status,
+        headlines=data.headlines,
     )

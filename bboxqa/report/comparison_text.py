@@ -27,13 +27,16 @@ def text_lines(
     width : int, optional
         Width of the terminal; longer names are folded.
     quiet : bool
-        Whether to yield the numbers of annotations and alpha only.
+        Whether to yield warnings, the numbers of annotations and alpha only.
     """
+    warnings = [f"Warning: {line}" for line in result.headlines]
     if quiet:
+        yield from warnings
         yield from _changes(result)
         yield from _agreement(result)
         return
     yield from _compared(result)
+    yield from warnings
     yield ""
     for noun in ("image", "category", "annotator"):
         yield _things(getattr(result, _PLURALS[noun]), noun)
@@ -42,7 +45,7 @@ def text_lines(
     if result.thresholds:
         yield ""
     yield from _agreement(result)
-    for note in result.notes:
+    for note in result.notes[len(result.headlines) :]:
         yield f" Note: {note}"
     yield from _tables(result, width)
 

@@ -236,6 +236,46 @@ def test_boxes_that_may_be_y_x_height_width_are_a_warning(outlines, tmp_path):
     assert "are boxes written as y, x, height, width, or images with height as" in warnings[0]
 
 
+@pytest.mark.parametrize("everyone", [True, False])
+def test_boxes_in_memory_that_may_be_y_x_height_width_are_a_warning(everyone, tmp_path):
+    swapped = WRITTEN["y, x, height, width"][1]
+    sound, wrong = (
+        write(tmp_path / name, landscapes(json.loads(document(layout, outlines=False)[0])))
+        for name, layout in (("sound.json", plainly), ("wrong.json", swapped))
+    )
+    first = wrong if everyone else sound
+    other = write(tmp_path / "bob.json", json.loads(wrong.read_text()))
+    data = bboxqa.read_coco({"ann": first, "bob": other})
+    headlines = bboxqa.agree(data, bootstrap=0).headlines
+    begin = "in most images boxes " if everyone else "bob: in most images boxes "
+    assert headlines[0].startswith(begin)
+    assert all(line.startswith("ann and bob have the same") for line in headlines[1:])
+    assert bboxqa.agree(data, bootstrap=0, checks=False).headlines == headlines[1:]
+
+
+def test_every_command_that_measures_warns_of_copies_and_of_swapped_boxes(tmp_path):
+    content = landscapes(json.loads(document(plainly, outlines=False)[0]))
+    wrong = landscapes(json.loads(document(WRITTEN["y, x, height, width"][1], outlines=False)[0]))
+    for name in ("ann", "bob"):
+        write(tmp_path / "copies" / f"{name}.json", content)
+        write(tmp_path / "swapped" / f"{name}.json", wrong)
+    copies, swapped = tmp_path / "copies", tmp_path / "swapped"
+    for arguments in (
+        ("compare", copies, swapped), ("compare", "-q", copies, swapped),
+        ("agree", copies), ("plan", copies, "--target-width", "0.1"),
+    ):  # fmt: skip
+        warnings = [
+            line for line in run(*arguments).stdout.splitlines() if line.startswith("Warning: ")
+        ]
+        assert any("copies or splits of one data set" in line for line in warnings)
+        if "compare" in arguments:
+            assert warnings[0].startswith("Warning: before: ")
+            assert any(
+                line.startswith("Warning: after: ") and "y, x, height, width" in line
+                for line in warnings
+            )
+
+
 def test_images_with_height_as_width_are_no_warning_beside_outlines(tmp_path):
     content = landscapes(twice(document(plainly)[0]))
     for each in content["images"]:

@@ -113,7 +113,8 @@ def join(
     if joined.problems:
         advice = f"Where they are one category: {map_options(renamed)}" if renamed else ""
         raise DatasetError(joined.problems, advice, files=joined.origins)
-    if assigned.sum(1).max(initial=0) < 2 <= min_annotators:
+    is_shared = assigned.sum(1).max(initial=0) >= 2
+    if not is_shared and min_annotators >= 2:
         raise _nothing_shared(files, attribution)
     data = Dataset(
         image_names=tuple(image_names),
@@ -127,7 +128,7 @@ def join(
         notes=notes_of(files, attribution, assigned, min_annotators),
         unlisted=~listed if asked == "authors" else None,
     )
-    if min_annotators < 2:
+    if not is_shared:
         return data
     return replace(data, headlines=headlines_of(data, files, attribution))
 
