@@ -82,34 +82,15 @@ def join(
     """
     joined = _Joined(dict(zip(files, paths, strict=True)))
     labels = [[_label(image) for image in file.images] for file in files]
-    for file, image_labels in zip(files, labels, strict=True):
-        _add_tables(joined, file, image_labels, several=len(files) > 1)
-    renamed: dict[str, str] = {}
-    for file, other_names, problems in renamed_categories(files):
-        joined.add_shared(file, problems)
-        renamed |= other_names
-    joined.add_shared(files[0], names_alike(files))
-    image_names = sorted(joined.images)
-    category_names = sorted(joined.categories)
+    renamed = _add_all_tables(joined, files, labels)
     annotator_names = _sort_annotators(attribution.names)
-    joined.images = {name: place for place, name in enumerate(image_names)}
-    joined.categories = {name: place for place, name in enumerate(category_names)}
-    number = {name: place for place, name in enumerate(annotator_names)}
-    code = np.array([number[name] for name in attribution.names] + [-1], np.int32)
     indexed = [_index(joined, *pair) for pair in zip(files, labels, strict=True)]
-    authors = [
-        code[author[part.place]] for author, part in zip(attribution.author, indexed, strict=True)
-    ]
-    assigned = np.zeros((len(image_names), len(annotator_names)), np.bool_)
-    listed = np.zeros(len(image_names), np.bool_)
-    parts = zip(files, indexed, authors, attribution.asked, strict=True)
-    for file, part, author, names in parts:
-        listed |= _assign(joined, assigned, file, part, author, names, number)
+    authors, assigned, listed = _assign_all(joined, files, indexed, attribution, annotator_names)
     if asked == "all":
         assigned[~listed] = True
     if len(files) > 1 and not any(joined.origins):
         # Versions contradict each other in many places, of which this is the cause.
-        refuse_versions(files, indexed, authors, image_names, annotator_names)
+        refuse_versions(files, indexed, authors, tuple(joined.images), annotator_names)
     if joined.problems:
         advice = f"Where they are one category: {map_options(renamed)}" if renamed else ""
         raise DatasetError(joined.problems, advice, files=joined.origins)
@@ -117,9 +98,9 @@ def join(
     if not is_shared and min_annotators >= 2:
         raise _nothing_shared(files, attribution)
     data = Dataset(
-        image_names=tuple(image_names),
-        image_size=_sizes(joined, image_names),
-        category_names=tuple(category_names),
+        image_names=tuple(joined.images),
+        image_size=_sizes(joined),
+        category_names=tuple(joined.categories),
         annotator_names=annotator_names,
         annotations=merge(files, indexed, authors, memory),
         assigned=assigned,
@@ -166,6 +147,22 @@ def _ids(joined: _Joined, file: AnnotationFile, key: str, ids: Sequence[int | st
     result = np.array(ids, np.int64)
     joined.add(file, repeated_ids(key, result))
     return result
+
+
+def _add_all_tables(
+    joined: _Joined, files: Sequence[AnnotationFile], labels: Sequence[Sequence[str]]
+) -> dict[str, str]:
+    """Add and sort the images and categories of all files; return categories to be renamed."""
+    for file, image_labels in zip(files, labels, strict=True):
+        _add_tables(joined, file, image_labels, several=len(files) > 1)
+    renamed: dict[str, str] = {}
+    for file, other_names, problems in renamed_categories(files):
+        joined.add_shared(file, problems)
+        renamed |= other_names
+    joined.add_shared(files[0], names_alike(files))
+    joined.images = {name: place for place, name in enumerate(sorted(joined.images))}
+    joined.categories = {name: place for place, name in enumerate(sorted(joined.categories))}
+    return renamed
 
 
 def _add_tables(
@@ -228,6 +225,27 @@ def _index(joined: _Joined, file: AnnotationFile, labels: Sequence[str]) -> Inde
     )
 
 
+def _assign_all(
+    joined: _Joined,
+    files: Sequence[AnnotationFile],
+    indexed: Sequence[IndexedAnnotations],
+    attribution: Attribution,
+    annotator_names: Sequence[str],
+) -> tuple[list[IntArray], BoolArray, BoolArray]:
+    """Return the authors in each file, who was asked about which image, and which list that."""
+    number = {name: place for place, name in enumerate(annotator_names)}
+    code = np.array([number[name] for name in attribution.names] + [-1], np.int32)
+    authors = [
+        code[author[part.place]] for author, part in zip(attribution.author, indexed, strict=True)
+    ]
+    assigned = np.zeros((len(joined.images), len(annotator_names)), np.bool_)
+    listed = np.zeros(len(joined.images), np.bool_)
+    parts = zip(files, indexed, authors, attribution.asked, strict=True)
+    for file, part, author, names in parts:
+        listed |= _assign(joined, assigned, file, part, author, names, number)
+    return authors, assigned, listed
+
+
 def _assign(
     joined: _Joined,
     assigned: BoolArray,
@@ -270,6 +288,6 @@ def _assign(
     return listed
 
 
-def _sizes(joined: _Joined, image_names: Sequence[str]) -> IntArray:
-    sizes = [joined.sizes.get(name, (0, 0)) for name in image_names]
+def _sizes(joined: _Joined) -> IntArray:
+    sizes = [joined.sizes.get(name, (0, 0)) for name in joined.images]
     return np.array(sizes, np.int32).reshape(-1, 2)
