@@ -1,18 +1,15 @@
 """From two versions of a data set to what differs between them."""
 
-from collections.abc import Iterator
 from itertools import chain
 from typing import Unpack
 
 import msgspec
 import numpy as np
 
-from bboxqa.core.text import count, one_line
 from bboxqa.core.types import AnyPath, Progress
 from bboxqa.core.version import __version__
-from bboxqa.formats.dataset.image_names import join_advice
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.comparison import CHANGES, CROWD_FLAGS, AgreementChange, ComparisonResult, Version
+from bboxqa.model.comparison import CHANGES, AgreementChange, ComparisonResult, Version
 from bboxqa.model.settings import AgreeKeywords, AgreeSettings
 from bboxqa.pipelines.agree import (
     agree_with,
@@ -20,21 +17,22 @@ from bboxqa.pipelines.agree import (
     check_dataset,
     settings_of_keywords,
 )
-from bboxqa.pipelines.notes import FEW_CLUSTERS, shift_note
 from bboxqa.pipelines.read import read_for
 from bboxqa.pipelines.threshold_results import measure_name
 from bboxqa.pipelines.versions.agreement import agreement_changes
 from bboxqa.pipelines.versions.aligned import (
-    STATUS,
-    Aligned,
     align_annotators,
     align_categories,
     align_images,
-    empty_images,
 )
 from bboxqa.pipelines.versions.matched import match_versions
+from bboxqa.pipelines.versions.notes import (
+    agreement_notes,
+    crowd_notes,
+    empty_image_notes,
+    name_notes,
+)
 from bboxqa.pipelines.versions.tables import (
-    Changes,
     Names,
     category_counts,
     change_table,
@@ -43,8 +41,6 @@ from bboxqa.pipelines.versions.tables import (
     movements,
     rename_table,
 )
-
-_NAMED = 3
 
 
 def compare(
@@ -189,10 +185,10 @@ def compare_with(
         notes=tuple(
             chain(
                 headlines,
-                _name_notes(images, annotators),
-                _empty_image_notes(before, after, images),
-                _crowd_notes(changes),
-                _agreement_notes(versions, thresholds, n_images, settings),
+                name_notes(images, annotators),
+                empty_image_notes(before, after, images),
+                crowd_notes(changes),
+                agreement_notes(versions, thresholds, n_images, settings),
             )
         ),
         headlines=headlines,
@@ -216,81 +212,3 @@ def _version(
         sources=data.sources,
         agreement=agreement,
     )
-
-
-def _name_notes(images: Aligned, annotators: Aligned) -> Iterator[str]:
-    """Yield which names one version only has."""
-    names = set(images.before_names), set(images.after_names)
-    if 2 * len(names[0] & names[1]) < min(map(len, names)):
-        advice = join_advice(names)
-        if advice:
-            yield f"images are compared by file name: {advice}"
-        elif not names[0] & names[1] and all(names):
-            yield (
-                "no image has the same name in both, with any --join: are these versions of one "
-                "data set?"
-            )
-    for status, where in (("removed", "before"), ("added", "after")):
-        found = [name for name, each in _named(annotators) if each == status]
-        if found:
-            shown = ", ".join(map(one_line, found[:_NAMED]))
-            more = f" and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
-            yield f"{count(len(found), 'annotator')} {where} only: {shown}{more}"
-
-
-def _empty_image_notes(before: Dataset, after: Dataset, images: Aligned) -> Iterator[str]:
-    """Yield that images without annotations may be the same under another name."""
-    n_removed, n_added = (
-        len(empty_images(data, places[other < 0]))
-        for data, places, other in (
-            (before, images.before, images.after),
-            (after, images.after, images.before),
-        )
-    )
-    if n_removed and n_added:
-        yield (
-            f"{n_removed:,} of the removed images and {n_added:,} of the added have no "
-            "annotations, by which the same image is found under another name"
-        )
-
-
-def _crowd_notes(changes: Changes) -> Iterator[str]:
-    """Yield how many crowd flags changed, which takes annotations into agreement or out of it."""
-    _, n_set, n_cleared = np.bincount(changes.crowd_flag, minlength=len(CROWD_FLAGS)).tolist()
-    if n_set or n_cleared:
-        yield (
-            f"iscrowd was set on {count(n_set, 'annotation')} and cleared on {n_cleared:,}; "
-            "agreement leaves out crowds"
-        )
-
-
-def _named(annotators: Aligned) -> Iterator[tuple[str, str]]:
-    names, status = annotators.names, annotators.status.tolist()
-    return ((name, STATUS[code]) for name, code in zip(names, status, strict=True))
-
-
-def _agreement_notes(
-    versions: list[Version],
-    thresholds: tuple[AgreementChange, ...],
-    n_images: tuple[int, int],
-    settings: AgreeSettings,
-) -> Iterator[str]:
-    """Yield what a reader of alpha before and after has to know."""
-    alone = []
-    for name, version in zip(("before", "after"), versions, strict=True):
-        if version.agreement is None:
-            alone.append(name)
-        else:
-            yield from (f"{name}: {note}" for note in version.agreement.notes)
-    if alone:
-        which = f"{alone[0]}, " if len(alone) == 1 else ""
-        yield f"{which}no image has two annotators, so agreement is not compared"
-    if thresholds and settings.bootstrap and min(n_images) < FEW_CLUSTERS:
-        yield (
-            f"{count(min(n_images), 'image')}: intervals come from resampling images, and are "
-            + ("too narrow with so few" if min(n_images) > 1 else "not possible with one")
-        )
-    for part in thresholds:
-        if part.pooled.interval_shift:
-            what = f"the difference of alpha at {part.threshold_label}"
-            yield shift_note(what, part.pooled.interval_shift)

@@ -1,0 +1,94 @@
+"""What a reader of two versions side by side has to know."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from bboxqa.core.text import count, one_line
+from bboxqa.formats.dataset.image_names import join_advice
+from bboxqa.model.annotations import Dataset
+from bboxqa.model.comparison import CROWD_FLAGS, AgreementChange, Version
+from bboxqa.model.settings import AgreeSettings
+from bboxqa.pipelines.notes import FEW_CLUSTERS, shift_note
+from bboxqa.pipelines.versions.aligned import STATUS, Aligned, empty_images
+from bboxqa.pipelines.versions.tables import Changes
+
+_NAMED = 3
+
+
+def name_notes(images: Aligned, annotators: Aligned) -> Iterator[str]:
+    """Yield which names one version only has."""
+    names = set(images.before_names), set(images.after_names)
+    if 2 * len(names[0] & names[1]) < min(map(len, names)):
+        advice = join_advice(names)
+        if advice:
+            yield f"images are compared by file name: {advice}"
+        elif not names[0] & names[1] and all(names):
+            yield (
+                "no image has the same name in both, with any --join: are these versions of one "
+                "data set?"
+            )
+    for status, where in (("removed", "before"), ("added", "after")):
+        found = [name for name, each in _named(annotators) if each == status]
+        if found:
+            shown = ", ".join(map(one_line, found[:_NAMED]))
+            more = f" and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
+            yield f"{count(len(found), 'annotator')} {where} only: {shown}{more}"
+
+
+def empty_image_notes(before: Dataset, after: Dataset, images: Aligned) -> Iterator[str]:
+    """Yield that images without annotations may be the same under another name."""
+    n_removed, n_added = (
+        len(empty_images(data, places[other < 0]))
+        for data, places, other in (
+            (before, images.before, images.after),
+            (after, images.after, images.before),
+        )
+    )
+    if n_removed and n_added:
+        yield (
+            f"{n_removed:,} of the removed images and {n_added:,} of the added have no "
+            "annotations, by which the same image is found under another name"
+        )
+
+
+def crowd_notes(changes: Changes) -> Iterator[str]:
+    """Yield how many crowd flags changed, which takes annotations into agreement or out of it."""
+    _, n_set, n_cleared = np.bincount(changes.crowd_flag, minlength=len(CROWD_FLAGS)).tolist()
+    if n_set or n_cleared:
+        yield (
+            f"iscrowd was set on {count(n_set, 'annotation')} and cleared on {n_cleared:,}; "
+            "agreement leaves out crowds"
+        )
+
+
+def _named(annotators: Aligned) -> Iterator[tuple[str, str]]:
+    names, status = annotators.names, annotators.status.tolist()
+    return ((name, STATUS[code]) for name, code in zip(names, status, strict=True))
+
+
+def agreement_notes(
+    versions: list[Version],
+    thresholds: tuple[AgreementChange, ...],
+    n_images: tuple[int, int],
+    settings: AgreeSettings,
+) -> Iterator[str]:
+    """Yield what a reader of alpha before and after has to know."""
+    alone = []
+    for name, version in zip(("before", "after"), versions, strict=True):
+        if version.agreement is None:
+            alone.append(name)
+        else:
+            yield from (f"{name}: {note}" for note in version.agreement.notes)
+    if alone:
+        which = f"{alone[0]}, " if len(alone) == 1 else ""
+        yield f"{which}no image has two annotators, so agreement is not compared"
+    if thresholds and settings.bootstrap and min(n_images) < FEW_CLUSTERS:
+        yield (
+            f"{count(min(n_images), 'image')}: intervals come from resampling images, and are "
+            + ("too narrow with so few" if min(n_images) > 1 else "not possible with one")
+        )
+    for part in thresholds:
+        if part.pooled.interval_shift:
+            what = f"the difference of alpha at {part.threshold_label}"
+            yield shift_note(what, part.pooled.interval_shift)
