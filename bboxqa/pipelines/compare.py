@@ -1,6 +1,5 @@
 """From two versions of a data set to what differs between them."""
 
-from itertools import chain
 from typing import Unpack
 
 import msgspec
@@ -25,7 +24,7 @@ from bboxqa.pipelines.versions.aligned import (
     align_categories,
     align_images,
 )
-from bboxqa.pipelines.versions.matched import match_versions
+from bboxqa.pipelines.versions.matched import MatchedVersions, match_versions
 from bboxqa.pipelines.versions.notes import (
     agreement_notes,
     crowd_notes,
@@ -129,27 +128,7 @@ def compare_with(
     progress: Progress | None = None,
 ) -> ComparisonResult:
     """Compare two versions, with checked settings; see `compare`."""
-    annotators = align_annotators(before, after)
-    images = align_images(before, after, annotators)
-    matched = match_versions(
-        before,
-        after,
-        images,
-        annotators,
-        align_categories(before, after),
-        settings,
-        memory=memory,
-        progress=progress,
-    )
-    categories = align_categories(
-        before,
-        after,
-        (
-            before.annotations.category[matched.before],
-            after.annotations.category[matched.after],
-        ),
-    )
-    names = Names(images, annotators, categories)
+    matched, names = _matched(before, after, settings, memory, progress)
     changes = changes_of(before, after, matched, names)
     versions = [_version(data, settings, memory, progress) for data in (before, after)]
     first, second = (version.agreement for version in versions)
@@ -173,26 +152,45 @@ def compare_with(
         moved_px=moved_px,
         moved_similarity=moved_similarity,
         changes=change_table(before, after, matched, changes, names),
-        images=counts_by(images, "image", changes.image, changes.kind),
-        categories=category_counts(categories, changes),
-        annotators=counts_by(annotators, "annotator", changes.annotator, changes.kind),
+        images=counts_by(names.images, "image", changes.image, changes.kind),
+        categories=category_counts(names.categories, changes),
+        annotators=counts_by(names.annotators, "annotator", changes.annotator, changes.kind),
         renames=rename_table(names, changes),
         thresholds=thresholds,
         paired=paired,
         n_measured_images=n_images,
         settings=settings,
         version=__version__,
-        notes=tuple(
-            chain(
-                headlines,
-                name_notes(images, annotators),
-                empty_image_notes(before, after, images),
-                crowd_notes(changes),
-                agreement_notes(versions, thresholds, n_images, settings),
-            )
+        notes=(
+            *headlines,
+            *name_notes(names.images, names.annotators),
+            *empty_image_notes(before, after, names.images),
+            *crowd_notes(changes),
+            *agreement_notes(versions, thresholds, n_images, settings),
         ),
         headlines=headlines,
     )
+
+
+def _matched(
+    before: Dataset,
+    after: Dataset,
+    settings: AgreeSettings,
+    memory: int | None,
+    progress: Progress | None,
+) -> tuple[MatchedVersions, Names]:
+    """Return the annotations that both versions have, and the names of both side by side."""
+    annotators = align_annotators(before, after)
+    images = align_images(before, after, annotators)
+    by_name = align_categories(before, after)
+    matched = match_versions(
+        before, after, images, annotators, by_name, settings, memory=memory, progress=progress
+    )
+    same = (
+        before.annotations.category[matched.before],
+        after.annotations.category[matched.after],
+    )
+    return matched, Names(images, annotators, align_categories(before, after, same))
 
 
 def _version(

@@ -56,45 +56,39 @@ def changes_of(before: Dataset, after: Dataset, matched: MatchedVersions, names:
     old, new = before.annotations, after.annotations
     removed = _others(matched.before, len(old))
     added = _others(matched.after, len(new))
-    place_before, place_after = names.categories.place_before, names.categories.place_after
-    left = place_before[old.category[matched.before]]
-    right = place_after[new.category[matched.after]]
-    moved = (matched.shift > _ROUNDED) | ((matched.shift == 0) & matched.redrawn)
-    kind = moved * _MOVED + (left != right) * _RENAMED
+    sizes = len(matched), len(removed), len(added)
+    first = np.concatenate([matched.before, removed, np.full(len(added), -1)])
+    last = np.concatenate([matched.after, np.full(len(removed), -1), added])
+    left = _at(names.categories.place_before[old.category], first)
+    right = _at(names.categories.place_after[new.category], last)
+    images, annotators = names.images, names.annotators
+    crowd_flag = np.zeros(sum(sizes), np.int32)
     was, is_now = old.iscrowd[matched.before], new.iscrowd[matched.after]
-    kind[(kind == _UNCHANGED) & (was != is_now)] = _CROWD_FLAG
-    none = np.full(max(len(removed), len(added)), -1, np.int64)
-    first = np.concatenate([matched.before, removed])
-    last = added
+    crowd_flag[: len(matched)] = np.where(was == is_now, 0, 2 - is_now)
+    moved = (matched.shift > _ROUNDED) | ((matched.shift == 0) & matched.redrawn)
+    kind = np.repeat(np.array([_UNCHANGED, _REMOVED, _ADDED], np.int32), sizes)
+    kind[: len(matched)] = moved * _MOVED + (left != right)[: len(matched)] * _RENAMED
+    kind[(kind == _UNCHANGED) & (crowd_flag > 0)] = _CROWD_FLAG
     return Changes(
-        kind=np.concatenate(
-            [
-                kind,
-                np.full(len(removed), _REMOVED),
-                np.full(len(added), _ADDED),
-            ]
-        ).astype(np.int32),
-        before=np.concatenate([first, none[: len(added)]]),
-        after=np.concatenate([matched.after, none[: len(removed)], added]),
-        image=np.concatenate(
-            [names.images.place_before[old.image[first]], names.images.place_after[new.image[last]]]
+        kind=kind,
+        before=first,
+        after=last,
+        image=np.maximum(
+            _at(images.place_before[old.image], first), _at(images.place_after[new.image], last)
         ),
-        annotator=np.concatenate(
-            [
-                names.annotators.place_before[old.annotator[first]],
-                names.annotators.place_after[new.annotator[last]],
-            ]
+        annotator=np.maximum(
+            _at(annotators.place_before[old.annotator], first),
+            _at(annotators.place_after[new.annotator], last),
         ),
-        category_before=np.concatenate(
-            [left, place_before[old.category[removed]], none[: len(added)]]
-        ),
-        category_after=np.concatenate(
-            [right, none[: len(removed)], place_after[new.category[added]]]
-        ),
-        crowd_flag=np.concatenate(
-            [np.where(was == is_now, 0, 2 - is_now), np.zeros(len(removed) + len(added))]
-        ).astype(np.int32),
+        category_before=left,
+        category_after=right,
+        crowd_flag=crowd_flag,
     )
+
+
+def _at(values: IndexArray, rows: IndexArray) -> IndexArray:
+    """Return the values at `rows`; -1 where these are."""
+    return np.append(values, -1)[rows]
 
 
 def _others(rows: IndexArray, size: int) -> IndexArray:
@@ -147,7 +141,7 @@ def change_table(
 
 
 def _ids(ids: IndexArray, rows: IndexArray) -> "np.ma.MaskedArray[tuple[int], np.dtype[np.int64]]":
-    return np.ma.MaskedArray(np.append(ids, -1)[rows], rows < 0)
+    return np.ma.MaskedArray(_at(ids, rows), rows < 0)
 
 
 def _category(names: Names, codes: IndexArray, which: str) -> Categorical:
