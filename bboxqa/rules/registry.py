@@ -108,7 +108,7 @@ def select(select: Iterable[str], ignore: Iterable[str]) -> tuple[Rule, ...]:
     ['B001']
     """
     rules = known_rules()
-    selected, ignored = list(select), list(ignore)
+    selected, ignored = tuple(select), tuple(ignore)
     for prefix in prefixes((*selected, *ignored)):
         if prefix and not any(code.startswith(prefix) for code in rules):
             raise ConfigError(

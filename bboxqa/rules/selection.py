@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from fnmatch import fnmatch
+from functools import lru_cache
 from pathlib import PurePath
 
 from bboxqa.model.settings import ValidateSettings
@@ -12,12 +13,13 @@ def prefixes(codes: Iterable[str]) -> list[str]:
     return [code.strip().upper() for code in codes]
 
 
-def is_selected(code: str, selected: Iterable[str], ignored: Iterable[str]) -> bool:
+@lru_cache(4096)
+def is_selected(code: str, selected: tuple[str, ...], ignored: tuple[str, ...]) -> bool:
     """Return whether the longest prefix of a code is a selected one rather than an ignored one.
 
     Examples
     --------
-    >>> is_selected("B001", ["B"], ["B001"]), is_selected("B002", [], ["B001"])
+    >>> is_selected("B001", ("B",), ("B001",)), is_selected("B002", (), ("B001",))
     (False, True)
     """
     return _longest(prefixes(selected) or [""], code) > _longest(prefixes(ignored), code)
@@ -25,7 +27,7 @@ def is_selected(code: str, selected: Iterable[str], ignored: Iterable[str]) -> b
 
 def is_applied(code: str, settings: ValidateSettings, name: str) -> bool:
     """Return whether settings apply a rule to the file of a name."""
-    return is_selected(code, settings.select, ignored_codes(settings, name))
+    return is_selected(code, tuple(settings.select), tuple(ignored_codes(settings, name)))
 
 
 def ignored_codes(settings: ValidateSettings, name: str) -> list[str]:

@@ -2,9 +2,13 @@
 
 from dataclasses import dataclass, fields
 from enum import IntEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray, IndexArray, IntArray, frozen_arrays
-from bboxqa.core.memory import release_pages
+from bboxqa.core.memory import is_mapped
 
 
 class Kind(IntEnum):
@@ -162,14 +166,12 @@ class AnnotationColumns:
     is absent."""
     annotator_names: tuple[str, ...]
 
-    def release_pages(self) -> None:
-        """Release the pages of columns in files; the next access maps them again."""
+    def mapped_columns(self) -> list[NDArray[Any]]:
+        """Return the columns that are mapped from files."""
         holders = (self, self.rings, self.rles, self.keypoints, self.scores, self.segments)
-        for holder in holders:
-            for field in fields(holder):
-                value = getattr(holder, field.name)
-                for column in value.values() if isinstance(value, dict) else (value,):
-                    release_pages(column)
+        values = [getattr(holder, field.name) for holder in holders for field in fields(holder)]
+        columns = [each for v in values for each in (v.values() if isinstance(v, dict) else [v])]
+        return [each for each in columns if isinstance(each, np.ndarray) and is_mapped(each)]
 
     def __len__(self) -> int:
         return len(self.record)

@@ -168,9 +168,12 @@ class Document:
 
     def release_pages(self) -> None:
         """Release the pages of columns that are mapped from files; they are read again on use."""
-        self.annotations.release_pages()
-        for value in (*vars(self).values(), *self._made.values()):
+        for value in (*self._mapped, *vars(self).values(), *self._made.values()):
             release_pages(value)
+
+    @cached_property
+    def _mapped(self) -> list[NDArray[Any]]:
+        return self.annotations.mapped_columns()
 
     @cached_property
     def image(self) -> IndexArray:
