@@ -37,6 +37,8 @@ WHERE last.run = (SELECT max(run) FROM projects WHERE project = last.project)
 # Status of a row with a value of a wrong type.
 _ODD = "odd"
 _recorded_values = attrgetter("status", "alpha", "low", "high", "n_errors", "n_warnings")
+# How long another program, such as a backup, may hold the file.
+_SECONDS_TO_WAIT = 5.0
 # Alphas of two runs that differ by less are equal: their sums may be in another order.
 _TIE = 1e-12
 
@@ -53,7 +55,7 @@ class Regression:
 def _opened(out: Path) -> Iterator[sqlite3.Connection]:
     path = out / FILE
     try:
-        with closing(sqlite3.connect(path)) as connection, connection:
+        with closing(sqlite3.connect(path, _SECONDS_TO_WAIT)) as connection, connection:
             connection.executescript(_TABLES)
             yield connection
     except sqlite3.Error as error:

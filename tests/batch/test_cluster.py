@@ -37,6 +37,7 @@ from support.cluster_work import (  # noqa: E402
     validated_elsewhere,
 )
 
+from bboxqa.batch.workers import cluster  # noqa: E402
 from bboxqa.batch.workers.cluster import (  # noqa: E402
     _validate,
     _validate_on_worker,
@@ -148,7 +149,7 @@ def ports():
 
 @pytest.fixture(scope="module")
 def address(ports, tmp_path_factory):
-    """A scheduler and two workers, each a process of its own."""
+    """A scheduler and two workers, each a process of its own; on a busy machine they are slow."""
     folder = tmp_path_factory.mktemp("dask")
     file = folder / "scheduler.json"
     common = ("--scheduler-file", str(file), "--no-dashboard")
@@ -158,7 +159,8 @@ def address(ports, tmp_path_factory):
         ("worker", "--nworkers", "2", "--nthreads", "1", "--local-directory", str(folder),
          "--preload", "support.cluster_work", "--host", "127.0.0.1", *common),
     )  # fmt: skip
-    with (folder / "log.txt").open("w") as log:
+    with pytest.MonkeyPatch.context() as patch, (folder / "log.txt").open("w") as log:
+        patch.setattr(cluster, "_SECONDS_TO_ANSWER", 60)
         processes = [
             subprocess.Popen([sys.executable, "-m", "dask", *command], stdout=log, stderr=log)
             for command in commands
@@ -257,11 +259,12 @@ def test_another_version_validates_nothing():
 
 
 def test_a_worker_killed_at_work_changes_nothing(address, root, local, tmp_path):
-    killed = []
+    killed, ready = [], threading.Event()
 
     def kill():
         with connected(address) as client:
             pids = client.run(os.getpid)
+            ready.set()
 
             def at_work():
                 for worker, keys in client.processing().items():
@@ -276,8 +279,7 @@ def test_a_worker_killed_at_work_changes_nothing(address, root, local, tmp_path)
     killer = threading.Thread(target=kill)
     killer.start()
     try:
-        # Time for it to have its place before the work begins.
-        time.sleep(0.5)
+        assert ready.wait(60)
         run_batch(root, tmp_path, SETTINGS, scheduler=address, part_size=2)
     finally:
         killer.join()
@@ -425,11 +427,14 @@ def test_files_that_the_workers_do_not_see_are_told(address, tmp_path):
         ("local:0", "expected tcp://host:port, local, or local:N"),
     ],
 )
-def test_a_scheduler_that_is_not_there_is_told_at_once(tmp_path, root, scheduler, told):
+def test_a_scheduler_that_is_not_there_is_told_at_once(
+    tmp_path, root, scheduler, told, monkeypatch
+):
+    monkeypatch.setattr(cluster, "_SECONDS_TO_ANSWER", 0.5)
+    begun = time.monotonic()
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
-    begun = time.monotonic()
     result = run(
         "batch", root, "--out", tmp_path / "out", "--scheduler", scheduler.format(port=port)
     )

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bboxqa.batch import history
 from bboxqa.batch.history import (
     FILE,
     Regression,
@@ -178,7 +179,8 @@ def test_a_name_that_is_no_text_is_left_out_of_the_history(tmp_path):
     assert [*last_rows(tmp_path)] == names_of_last_run(tmp_path) == ["b"]
 
 
-def test_a_history_in_use_is_not_to_be_moved_away(tmp_path):
+def test_a_history_in_use_is_not_to_be_moved_away(tmp_path, monkeypatch):
+    monkeypatch.setattr(history, "_SECONDS_TO_WAIT", 0.1)
     append(tmp_path, "2026-01-01", "1", [Row("a", "measured", 1, alpha=0.5)])
     with closing(sqlite3.connect(tmp_path / FILE)) as connection:
         connection.execute("BEGIN EXCLUSIVE")
