@@ -64,11 +64,8 @@ class RenamedOption(click.Option):
 def completed(source: str) -> Callable[..., list[str]]:
     """Return what completes an option on TAB: names that begin like its value.
 
-    Parameters
-    ----------
-    source : str
-        A type `Literal` of names, or a function that returns names, as "module:name". It is
-        imported on TAB only.
+    `source` is a type `Literal` of names, or a function that returns names, as "module:name". It is
+    imported on TAB only.
     """
 
     def complete(_context: click.Context, _option: click.Parameter, incomplete: str) -> list[str]:

@@ -74,19 +74,9 @@ def rows(start: IndexArray, stop: IndexArray) -> tuple[IndexArray, IndexArray]:
 
 
 def compact(key: IndexArray, size: int) -> tuple[IndexArray, IndexArray]:
-    """Return the distinct keys, sorted, and the index of each key among them.
+    """Return the distinct keys, (K,), sorted, and the index of each key among them, (N,).
 
-    As `numpy.unique` does, without sorting where keys are dense.
-
-    Parameters
-    ----------
-    key : (N,) int64
-        0 to ``size - 1``.
-
-    Returns
-    -------
-    keys : (K,) int64
-    place : (N,) int64
+    As `numpy.unique` does, without sorting where keys are dense. Keys are 0 to ``size - 1``.
 
     Examples
     --------
@@ -120,18 +110,9 @@ def radix_order(key: IndexArray, size: int) -> IndexArray:
 
 
 def find(known: IndexArray, wanted: IndexArray) -> IndexArray:
-    """Return the index of each wanted number among the known ones.
+    """Return the index of each wanted number among the known ones, (N,); -1 where it is not known.
 
-    Parameters
-    ----------
-    known : (K,) int64
-        In any order; K may be 0.
-    wanted : (N,) int64
-
-    Returns
-    -------
-    (N,) int64
-        -1 where it is not known.
+    The known numbers are in any order, and may be none.
 
     Examples
     --------
@@ -154,16 +135,9 @@ def find(known: IndexArray, wanted: IndexArray) -> IndexArray:
 
 
 def run_starts(key: NDArray[Any]) -> IndexArray:
-    """Return where each run of equal keys begins.
+    """Return where each run of equal keys begins, (R,).
 
-    Parameters
-    ----------
-    key : (N,) integers, 0 or more
-        Sorted, or at least with equal keys side by side; N may be 0.
-
-    Returns
-    -------
-    (R,) int64
+    Keys are whole numbers, 0 or more; equal ones are side by side.
 
     Examples
     --------
@@ -175,18 +149,7 @@ def run_starts(key: NDArray[Any]) -> IndexArray:
 
 
 def sum_by(key: NDArray[Any], amount: NDArray[Any], size: int) -> FloatArray:
-    """Return the sum of the amounts of each key.
-
-    Parameters
-    ----------
-    key : (N,) integers, 0 to ``size - 1``
-    amount : (N,) numbers
-    size : int
-        The number of keys.
-
-    Returns
-    -------
-    (size,) float64
+    """Return the sum of the amounts of each key, (size,) float64; keys are 0 to ``size - 1``.
 
     Examples
     --------

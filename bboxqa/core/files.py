@@ -40,18 +40,10 @@ def _beginning(name: str) -> str:
 
 
 def check_fixed(source: Path, *, in_place: bool, force: bool) -> None:
-    """Refuse to fix a file where that would replace another one.
+    """Refuse to fix a file ``NAME.json`` where that would replace another one.
 
-    Raises OutputError if what would be written already exists.
-
-    Parameters
-    ----------
-    source : Path
-        ``NAME.json``.
-    in_place : bool
-        Whether ``NAME.json.bak`` would be written; otherwise ``NAME.fixed.json``.
-    force : bool
-        Whether a fixed file may be replaced; the copy of a file before its fix never is.
+    What would be written is ``NAME.json.bak`` if in place, and otherwise ``NAME.fixed.json``, which
+    `force` allows to be replaced. Raises OutputError if it already exists.
     """
     if in_place and _copy_of(source).exists():
         raise OutputError(f"{_copy_of(source)}: already exists; move it away")

@@ -24,13 +24,8 @@ _ESCAPED = {
 def json_safe(value: Any, depth: int = _DEPTH) -> Any:
     r"""Return a value that JSON can write, in UTF-8, and that says as much.
 
-    Infinite numbers and NaN become their names, half characters their escapes, a number of
-    hundreds of digits its beginning.
-
-    Parameters
-    ----------
-    depth : int
-        How many lists inside lists are followed.
+    Infinite numbers and NaN become their names, half characters their escapes, a number of hundreds
+    of digits its beginning. Lists inside lists are followed to a depth.
 
     Examples
     --------

@@ -49,18 +49,9 @@ def threads() -> int:
 def second_process(work: Callable[[], _Result]) -> Iterator[Callable[[], _Result]]:
     """Run a function in another process; yield a function that waits for its result.
 
-    That process gets half of the cores, and this one keeps the other half meanwhile.
-
-    Parameters
-    ----------
-    work : callable
-        Called without arguments; its result is sent through a pipe.
-
-    Yields
-    ------
-    callable
-        Returns the result. Raises EOFError or OSError if the process died or could not be
-        started: then the caller has to do the work.
+    That process gets half of the cores, and this one keeps the other half meanwhile. The result is
+    sent through a pipe. The function that waits raises EOFError or OSError if the process died or
+    could not be started: then the caller has to do the work.
     """
     global _share  # noqa: PLW0603 - a fact about the process
     before, n_threads = _share, threads()

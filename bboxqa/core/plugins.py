@@ -62,19 +62,9 @@ class Plugin:
 
 
 def plugins(group: str) -> Mapping[str, Plugin]:
-    """Return what installed packages add to a group of entry points, as name → plugin.
+    """Return what packages add to a group such as "bboxqa.similarities", as name → plugin, sorted.
 
     Nothing is imported until a plugin is loaded.
-
-    Parameters
-    ----------
-    group : str
-        Such as "bboxqa.similarities".
-
-    Returns
-    -------
-    mapping of str to Plugin
-        Sorted by name.
     """
     from importlib.metadata import entry_points
 

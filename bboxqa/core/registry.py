@@ -10,18 +10,7 @@ _Part = TypeVar("_Part")
 
 
 def lookup(kind: str, parts: Mapping[str, _Part], name: str) -> _Part:
-    """Return the part of a name.
-
-    Raises ConfigError if there is no such part.
-
-    Parameters
-    ----------
-    kind : str
-        What the parts are, for the message.
-    parts : mapping
-        Name → part.
-    name : str
-        Name of the part.
+    """Return the part of a name, or raise ConfigError; `kind` says what the parts are.
 
     Examples
     --------

@@ -42,12 +42,7 @@ def _allow_files() -> None:
 
 
 class Spool:
-    """Collects bytes for one array.
-
-    Parameters
-    ----------
-    limit : int, optional
-        Bytes that may be held in memory; without one, all of them.
+    """Collects bytes for one array, in a file if they exceed the limit, if there is one.
 
     Examples
     --------
@@ -135,12 +130,7 @@ def check_memory(name: str, n_annotations: int, memory: int | None) -> None:
     """Refuse a number of annotations that needs more memory than allowed.
 
     Raises OutputError if the annotations need more. Limits below 500 MB count as 500 MB, which the
-    program itself needs.
-
-    Parameters
-    ----------
-    name : str
-        The file, or the first of several.
+    program itself needs. `name` is the file, or the first of several.
 
     Examples
     --------
@@ -158,14 +148,9 @@ def check_memory(name: str, n_annotations: int, memory: int | None) -> None:
 
 
 class SpooledColumn:
-    """Collects the numbers of one column, window by window.
+    """Collects the numbers of one column, window by window, in a file if they exceed the limit.
 
-    Parameters
-    ----------
-    width : int
-        Numbers per row; 0 for a flat array.
-    limit : int, optional
-        Bytes that may be held in memory.
+    `width` is the numbers per row; 0 for a flat array.
 
     Examples
     --------
@@ -225,14 +210,8 @@ def concatenate(
 ) -> NDArray[_Scalar]:
     """Return the rows of several arrays as one, in a file if they exceed the limit.
 
-    Parameters
-    ----------
-    parts : iterable of (N, …) array
-        At least one, all of one type; each is released before the next is requested.
-    limit : int, optional
-        Bytes that may be held in memory.
-    scattered : bool
-        Whether rows will be read in random order.
+    The arrays, at least one, are of one type; each is released before the next is requested. Rows
+    of the result that will be read in random order are `scattered`.
 
     Examples
     --------

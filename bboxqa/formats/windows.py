@@ -28,14 +28,8 @@ def next_cut(text: Text, place: int, last: Cut | None = None) -> Cut | None:
     """Return where the window that begins at `place` ends; None where no record follows.
 
     Cuts are found by their look. A cut inside a record or a string leaves a bracket or a quote
-    open, so that window does not decode: every window that does is sound.
-
-    Parameters
-    ----------
-    place : int
-        The first byte of a record.
-    last : Match, optional
-        The window ends there at the latest.
+    open, so that window does not decode: every window that does is sound. `place` is the first byte
+    of a record; the window ends at `last`, if given, at the latest.
     """
     cut = BETWEEN_RECORDS.search(text, place + WINDOW)
     if last is not None and (cut is None or cut.end() > last.end()):

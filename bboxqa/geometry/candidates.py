@@ -211,16 +211,8 @@ def similarity_of_pairs(
 ) -> FloatArray:
     """Return how similar pairs of annotations of one image are, (P,) float64.
 
-    Raises DatasetError if the annotations do not have what the similarity compares.
-
-    Parameters
-    ----------
-    similarity : str
-        One of `bboxqa.geometry.similarities.registry.names()`.
-    left, right : (P,) int64
-        Sorted by left; P may be 0.
-    all_touched : bool
-        For `raster`: burn every pixel that a ring touches.
+    Pairs are sorted by left, and may be none. `all_touched` is for `raster`: burn every pixel that
+    a ring touches. Raises DatasetError if the annotations do not have what the similarity compares.
     """
     chosen = registry.similarity(similarity)
     check_shapes(dataset, similarity, chosen.needs)

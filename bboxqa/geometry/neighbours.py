@@ -62,17 +62,9 @@ def neighbours(
 ) -> Iterator[tuple[IndexArray, IndexArray]]:
     """Yield the pairs of annotations of one image and two annotators, in chunks.
 
-    Parameters
-    ----------
-    annotations : Annotations
-        N annotations ordered by image, then annotator.
-    bounds : (N, 4) float64 or None
-        left, top, right, bottom. If given, only pairs whose bounds overlap are yielded.
-
-    Yields
-    ------
-    left, right : (P,) int64
-        With ``left < right``, sorted by left, then right, within and across chunks.
+    Annotations are ordered by image, then annotator. With bounds, (N, 4) left, top, right, bottom,
+    only pairs whose bounds overlap are yielded. In each pair ``left < right``; pairs are sorted by
+    left, then right, within and across chunks.
     """
     group_end, image_end = _groups(annotations)
     partners = image_end - group_end

@@ -193,11 +193,7 @@ def _is_swapped(table: Table, rows: IndexArray, columns: IndexArray) -> bool:
 def swapped_components(component: IndexArray, rank: IndexArray, is_right: BoolArray) -> IndexArray:
     """Return the components in which the least rank that only one side has is on the right.
 
-    Parameters
-    ----------
-    component, rank : (K,) int64
-        Of each node.
-    is_right : (K,) bool
+    `component`, `rank` and `is_right`, (K,), are those of each node.
     """
     order = np.lexsort((is_right, rank, component))
     new = (np.diff(component[order], prepend=-1) != 0) | (np.diff(rank[order], prepend=-1) != 0)

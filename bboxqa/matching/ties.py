@@ -13,19 +13,11 @@ __all__ = ["drawn_ranks"]
 
 
 def drawn_ranks(annotations: Annotations, nodes: IndexArray) -> IndexArray:
-    """Return the rank of annotations by image, box, outline and category.
+    """Return the rank of each of some annotations by image, box, outline and category, (K,).
 
     Annotators and ids have no part in it: equal annotations of several annotators have the same
-    rank. Equal annotations of one annotator have successive ranks, in any order.
-
-    Parameters
-    ----------
-    nodes : (K,) int64
-        Which annotations, each once; K may be 0.
-
-    Returns
-    -------
-    (K,) int64
+    rank. Equal annotations of one annotator have successive ranks, in any order. `nodes` names each
+    annotation once, and may be empty.
 
     Examples
     --------

@@ -148,13 +148,9 @@ def code(column: LabelColumn, *, names: bool = False) -> Coded:
     """Return codes in the order of the numbers or texts.
 
     Numbers that are equal are one value, under the shortest of their names: a table in which one
-    annotator left out a cell often has 1.0 in that column and 1 in the others. Names of units and
-    annotators stay apart if they are written in two ways: 7 is not 007.
-
-    Parameters
-    ----------
-    names : bool
-        Whether labels are names of units or annotators rather than values.
+    annotator left out a cell often has 1.0 in that column and 1 in the others. With `names`, labels
+    are those of units and annotators, which stay apart if they are written in two ways: 7 is not
+    007.
 
     Examples
     --------

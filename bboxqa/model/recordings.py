@@ -57,15 +57,7 @@ class Segments:
 def describe(segments: Segments, place: int) -> tuple[str, str]:
     """Return the place of a segment in its file, and its content.
 
-    Parameters
-    ----------
-    place : int
-        Index of the segment.
-
-    Returns
-    -------
-    where, what : str
-        Such as ``"a.csv: line 7"`` and ``"'sit' from 0 ms to 1500 ms"``.
+    Such as ``"a.csv: line 7"`` and ``"'sit' from 0 ms to 1500 ms"``.
     """
     what = (
         f"'{clean(segments.label_names[segments.label[place]])}' from {segments.start[place]} ms "
@@ -80,16 +72,8 @@ def describe(segments: Segments, place: int) -> tuple[str, str]:
 def segment_problems(segments: Segments) -> list[str]:
     """Return the problems of single segments.
 
-    Parameters
-    ----------
-    segments : Segments
-        N segments.
-
-    Returns
-    -------
-    list of str
-        One for every segment that begins before the recording, ends at or before its start,
-        ends after the recording, or is of an annotator who was not asked.
+    There is one for every segment that begins before the recording, ends at or before its start,
+    ends after the recording, or is of an annotator who was not asked.
     """
     after = segments.end > segments.duration[segments.recording]
     checks = (

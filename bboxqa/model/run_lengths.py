@@ -57,12 +57,7 @@ def decode_counts(counts: bytes) -> IndexArray:
 def run_bounds(runs: IndexArray, height: int) -> tuple[float, float, float, float]:
     """Return left, top, right and bottom of a mask in pixels; NaN where it is empty.
 
-    Parameters
-    ----------
-    runs : (R,) int64
-        Lengths of runs, column by column, beginning with a run outside the mask.
-    height : int
-        Of the mask in pixels.
+    Run lengths go column by column, and begin with a run outside the mask.
 
     Examples
     --------
@@ -90,12 +85,7 @@ def run_bounds(runs: IndexArray, height: int) -> tuple[float, float, float, floa
 def transposed_runs(runs: IndexArray, height: int, width: int) -> IndexArray:
     """Return the run lengths column by column of a mask whose run lengths go row by row.
 
-    Parameters
-    ----------
-    runs : (R,) int64
-        Lengths of runs in pixels, row by row, beginning with a run outside the mask.
-    height, width : int
-        Of the mask in pixels.
+    Both begin with a run outside the mask.
 
     Examples
     --------
@@ -110,14 +100,7 @@ def transposed_runs(runs: IndexArray, height: int, width: int) -> IndexArray:
 
 
 def compress_counts(runs: IndexArray, height: int, width: int) -> bytes:
-    """Return COCO's compressed form of run lengths.
-
-    Parameters
-    ----------
-    runs : (R,) int64
-        Lengths of runs in pixels that add up to `height` times `width`.
-    height, width : int
-        Of the mask in pixels.
+    """Return COCO's compressed form of run lengths, which add up to `height` times `width`.
 
     Examples
     --------

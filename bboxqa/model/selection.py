@@ -44,12 +44,7 @@ def _rows_of(holder: Any, names: Iterable[str], index: IndexArray) -> dict[str, 
 def join_outlines(
     parts: Sequence[Segmentations], rows: Sequence[IndexArray], memory: int | None
 ) -> Segmentations:
-    """Return outlines of several files, one file after the other.
-
-    Parameters
-    ----------
-    rows : sequence of (N,) int64
-        The rows to take of each.
+    """Return outlines of several files, one file after the other; `rows` are those to take of each.
 
     Examples
     --------

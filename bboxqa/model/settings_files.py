@@ -24,19 +24,10 @@ def bundled_configs() -> dict[str, Path]:
 
 
 def read_settings(name: str) -> dict[str, Any]:
-    """Return the settings of `agree` in a TOML file, or in one that comes with the package.
+    """Return the settings of `agree` in a TOML file, without its table ``[validate]``.
 
-    Raises ConfigError if there is no such file, it is not TOML, or a setting is wrong.
-
-    Parameters
-    ----------
-    name : str
-        A path, or the name of bundled settings such as "coco-bbox".
-
-    Returns
-    -------
-    dict
-        Setting to value, without the table ``[validate]``.
+    `name` is a path, or that of bundled settings such as "coco-bbox". Raises ConfigError if there
+    is no such file, it is not TOML, or a setting is wrong.
     """
     return _read(name)[0]
 

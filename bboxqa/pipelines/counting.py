@@ -138,14 +138,8 @@ def count_part(
 ) -> AgreementCounts:
     """Compare and match the annotations of all images, and count agreement.
 
-    Parameters
-    ----------
-    greedy : bool
-        Match by the greedy matcher as well.
-    keep_pairs : bool
-        Return the pairs inside units as well.
-    memory : int, optional
-        Limits memory, in bytes: with more pairs, a crowded image is refused.
+    With `greedy`, they are matched by the greedy matcher as well; with `keep_pairs`, the pairs
+    inside units are returned, too. With limited memory and more pairs, a crowded image is refused.
     """
     data = part.data
     matchers = {settings.matcher, "greedy"} if greedy else {settings.matcher}

@@ -119,17 +119,8 @@ def plan_images(
     """Return how many images two annotators must annotate for an interval of a given width.
 
     Images in which nothing was drawn say nothing about alpha; new images are expected to have the
-    same share of them. Raises ConfigError if there are several thresholds, or the target is not
-    above 0.
-
-    Parameters
-    ----------
-    data : Dataset
-        What `read_coco` returns.
-    target_width : float
-        From end to end of the 95 % interval of alpha.
-    settings : AgreeSettings
-        With one threshold; `bootstrap` and `seed` are those of the resampling.
+    same share of them. The settings' `bootstrap` and `seed` are those of the resampling. Raises
+    ConfigError if there are several thresholds, or the target is not above 0.
     """
     if len(settings.iou_threshold) != 1:
         raise ConfigError("a plan is made for one threshold; give one --iou")

@@ -25,14 +25,8 @@ def text_lines(
 ) -> Iterator[str]:
     """Yield what was measured, the headline numbers, and the most telling rows of the tables.
 
-    Parameters
-    ----------
-    result : AgreementResult
-        The tables are those of its first threshold.
-    width : int, optional
-        Width of the terminal; longer names are folded.
-    quiet : bool
-        Whether to yield warnings and the headline numbers only.
+    The tables are those of the first threshold; names longer than the width of the terminal are
+    folded. With `quiet`, only warnings and the headline numbers are yielded.
     """
     if not quiet:
         yield from _measured(result)

@@ -83,16 +83,9 @@ def escaped(text: str) -> str:
 def page_lines(
     title: str, body: Iterable[str], footer: str, *, sortable: bool = False
 ) -> Iterator[str]:
-    """Yield a whole page.
+    """Yield a whole page; `title` and `footer` are plain text, `body` is lines of html.
 
-    Parameters
-    ----------
-    title, footer : str
-        Plain text.
-    body : iterable of str
-        Lines of html, which follow the heading.
-    sortable : bool
-        Whether a script sorts tables by the column whose title is clicked.
+    If it is `sortable`, a script sorts tables by the column whose title is clicked.
     """
     script = files("bboxqa.report").joinpath("sort_tables.js").read_text("utf-8")
     policy = _POLICY

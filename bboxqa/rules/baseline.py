@@ -71,14 +71,8 @@ def read(path: Path) -> Baseline:
 def new(report: FoundReport, baseline: Baseline, limit: int = 0) -> FoundReport:
     """Return the report of the findings that are not in a baseline.
 
-    Its counts include new findings that are not listed.
-
-    Parameters
-    ----------
-    report : FoundReport
-        Must list all its findings.
-    limit : int
-        Greatest number of listed findings of one rule and file; 0 for all.
+    The given report must list all its findings. Counts of the new one include findings beyond
+    `limit`, which are not listed; 0 lists all of them.
     """
     _check_complete(report)
     remaining = Counter(baseline.known)

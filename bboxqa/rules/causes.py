@@ -20,13 +20,7 @@ _SHARE = {"annotations": 0.2, "images": 0.2, "categories": 0}
 
 
 def without_consequences(document: Document, found: Sequence[Found]) -> tuple[list[Found], Hidden]:
-    """Return what does not follow from something else, and how much each cause hides.
-
-    Parameters
-    ----------
-    found : sequence of (Rule, Hits)
-        What all rules found.
-    """
+    """Return what does not follow from something else, and how much each cause hides."""
     causes: dict[str, list[Found]] = {}
     for rule, hits in found:
         for code in rule.consequences:

@@ -62,14 +62,8 @@ def fix(
 ) -> Fixed:
     """Fix what the chosen rules find, pass by pass, until no fix is left.
 
-    Raises BboxqaError if the fixes together break the JSON of the file.
-
-    Parameters
-    ----------
-    unsafe : bool
-        Whether to apply fixes that may lose or guess something.
-    again : callable
-        Makes a document of the file as read after a pass.
+    `unsafe` fixes may lose or guess something. `again` makes a document of the file as read after a
+    pass. Raises BboxqaError if the fixes together break the JSON of the file.
 
     Examples
     --------
@@ -115,15 +109,10 @@ def _asked(
 
 
 def edited(reading: RawDocument, asked: Sequence[tuple[str, Edit]]) -> tuple[Text, list[Change]]:
-    """Return the text with edits applied, and the changes.
+    """Return the text with edits applied, and the changes; each edit has the code of its rule.
 
-    Of several edits of one value, removal wins, otherwise the first. Edits inside a value that
-    is replaced or removed are left for the next pass.
-
-    Parameters
-    ----------
-    asked : sequence of (str, Edit)
-        Edits with the codes of their rules.
+    Of several edits of one value, removal wins, otherwise the first. Edits inside a value that is
+    replaced or removed are left for the next pass.
     """
     text, locator = reading.text, Locator(reading)
     splices: list[_Splice] = []

@@ -94,13 +94,9 @@ def known_rules() -> Mapping[str, Rule]:
 def select(select: Iterable[str], ignore: Iterable[str]) -> tuple[Rule, ...]:
     """Return the rules whose codes begin with a selected prefix and are not ignored.
 
-    Raises ConfigError if no rule begins with a prefix.
-
-    Parameters
-    ----------
-    select, ignore : iterable of str
-        Codes or their beginnings, such as "P" or "B00"; selecting nothing selects all. Where
-        several match a code, the longest decides; between equal ones, `ignore`.
+    Prefixes are codes or their beginnings, such as "P" or "B00"; selecting nothing selects all.
+    Where several match a code, the longest decides; between equal ones, `ignore`. Raises
+    ConfigError if no rule begins with a prefix.
 
     Examples
     --------

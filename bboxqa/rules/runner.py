@@ -38,10 +38,7 @@ def apply(
 ) -> list[Found]:
     """Apply the rules that check one file, and return what each found, with what follows from it.
 
-    Parameters
-    ----------
-    progress : callable, optional
-        Called as progress(stage, done, total), where `total` is the number of rules.
+    `progress` is called as progress(stage, done, total), where `total` is the number of rules.
     """
     rules = _rules_of(document, settings)
     result = []
@@ -81,11 +78,7 @@ def apply_together(documents: Sequence[Document], settings: ValidateSettings) ->
 def describe(document: Document, raw: Iterable[Found], limit: int) -> list[Finding]:
     """Return findings with their places in the file, sorted by place.
 
-    Parameters
-    ----------
-    raw : iterable of (Rule, Hits)
-    limit : int
-        Greatest number of findings of one rule; 0 for all.
+    Of one rule, at most `limit` are returned; 0 for all.
     """
     findings, offsets = [], []
     described: Counter[str] = Counter()

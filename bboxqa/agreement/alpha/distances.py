@@ -19,15 +19,9 @@ def centred(numbers: FloatArray, marginal: FloatArray) -> tuple[FloatArray, floa
     """Return interval data relative to their median, and the unit that they are scaled by.
 
     Alpha changes with neither. Numbers far from 0 keep their digits: a value that occurs is
-    subtracted before anything is divided, and the unit is a power of two.
-
-    Parameters
-    ----------
-    numbers : (K,) float64
-        In rising order.
-    marginal : (K,) float64
-        How often each occurs among the values compared. The result is 0 where a value does not
-        occur, and else between −1 and 1.
+    subtracted before anything is divided, and the unit is a power of two. `numbers` are in rising
+    order, `marginal` is how often each occurs among the values compared. The result is 0 where a
+    value does not occur, and else between −1 and 1.
 
     Examples
     --------
@@ -50,12 +44,8 @@ def midranks(marginal: FloatArray) -> FloatArray:
     """Return the mean rank of each value among all pairable ones, (K, B), centred at 0.
 
     The ordinal metric (Σ_{g=c}^{k} n_g − (n_c + n_k) / 2)² of Krippendorff (2011) is the squared
-    difference of two mid-ranks, so that ordinal data are interval data of mid-ranks.
-
-    Parameters
-    ----------
-    marginal : (K, B) float64
-        How often each value occurs, from the lowest to the highest.
+    difference of two mid-ranks, so that ordinal data are interval data of mid-ranks. `marginal`,
+    (K, B), is how often each value occurs, from the lowest to the highest.
 
     Examples
     --------

@@ -57,17 +57,10 @@ def value_sums(data: Coincidences) -> tuple[FloatArray, FloatArray]:
 
 
 def alpha_of_sums(marginal: FloatArray, agreeing: float, *, one_group: bool) -> Alpha:
-    """Return alpha with its status.
+    """Return alpha with its status, from n_c of the units of two values or more, and Σ o_cc.
 
-    Parameters
-    ----------
-    marginal : (K,) float64
-        n_c, how often each value occurs in units of two values or more.
-    agreeing : float
-        Σ o_cc.
-    one_group : bool
-        Whether alpha is 1 where only one value occurs, since a single image whose annotators
-        agree on everything agrees. Otherwise it is then undefined.
+    With `one_group`, alpha is 1 where only one value occurs, since a single image whose annotators
+    agree on everything agrees. Otherwise it is then undefined.
     """
     total = marginal.sum()
     if total == 0:

@@ -72,13 +72,8 @@ def cronbach_sums(scores: NDArray[Any]) -> FloatArray:
 
     Rows are 1, the square of the unit's total, the sum of its squares, and its J scores, all from
     scores less the column means. Columns may be added in any number and with any weights, as a
-    bootstrap does; see `cronbach_of_sums`. Raises DatasetError if the scores are not a table of
-    numbers, or some are missing.
-
-    Parameters
-    ----------
-    scores : (N, J) float64
-        N units (subjects), J annotators (items), nothing missing; N may be 0.
+    bootstrap does; see `cronbach_of_sums`. Scores, (N, J), are of N units (subjects) by J
+    annotators (items). Raises DatasetError if they are not a table of numbers, or some are missing.
 
     Examples
     --------

@@ -25,11 +25,8 @@ def cronbach_of_points(ratings: Ratings) -> Estimator:
     annotators who nearly always differ in one direction come close to 1. It is a contrast, never a
     measure of agreement. Undefined with one annotator, or where the sums are equal.
 
-    Parameters
-    ----------
-    ratings : Ratings
-        Each unit stands for as many points as its weight. Points that some annotator did not rate
-        are left out. Values that are not numbers are replaced by their ranks.
+    Each unit stands for as many points as its weight. Points that some annotator did not rate are
+    left out. Values that are not numbers are replaced by their ranks.
     """
     data = ratings.data
     n_annotators = len(ratings.annotator_names)

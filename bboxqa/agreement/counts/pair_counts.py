@@ -98,16 +98,9 @@ def cell_pairs(
 ) -> Iterator[tuple[IndexArray, IndexArray]]:
     """Yield the places of every two cells of a unit of which at least one was drawn, in chunks.
 
-    Two missing cells say nothing about their annotators, and they are the majority.
-
-    Parameters
-    ----------
-    unit : (M,) int64
-        Sorted.
-    drawn : (M,) bool
-        Which cells hold a category.
-    missing : {"category", "ignore"}
-        Whether a cell without a category is paired too.
+    Two missing cells say nothing about their annotators, and they are the majority. `unit` is
+    sorted; `drawn` says which cells hold a category, and `missing` whether one without is paired
+    too.
     """
     cells = np.arange(len(unit)) if missing == "category" else np.flatnonzero(drawn)
     of = unit[cells]

@@ -56,12 +56,8 @@ def from_units(
 def from_table(values: IntArray, assigned: BoolArray, n_values: int) -> ReliabilityData:
     """Return reliability data from a dense table in which each unit is a group of its own.
 
-    Parameters
-    ----------
-    values : (A, U) int32
-        The category that annotator a gave unit u, or -1 where it is missing.
-    assigned : (A, U) bool
-        Whether annotator a was asked about unit u.
+    `values`, (A, U), is the category that annotator a gave unit u, or -1 where it is missing;
+    `assigned`, (A, U), is whether annotator a was asked about unit u.
 
     Examples
     --------

@@ -233,16 +233,9 @@ def mean_of_pairs(
 ) -> Estimator:
     """Return the mean of the kappas of pairs; with two annotators, their kappa itself.
 
-    The standard error of a mean over several pairs is that of the jackknife.
-
-    Parameters
-    ----------
-    by_shared : bool
-        Whether pairs are weighted by the number of answers compared, or equally [1]_.
-    lowest : float
-        The lower end of the scale of kappa.
-    nothing : str
-        The status where the kappa of a pair is undefined.
+    The standard error of a mean over several pairs is that of the jackknife. With `by_shared`,
+    pairs are weighted by the number of answers compared, otherwise equally [1]_. `lowest` is the
+    lower end of the scale of kappa, `nothing` the status where the kappa of a pair is undefined.
 
     References
     ----------

@@ -17,13 +17,7 @@ def overlapping(
     """Return the segments that start before an earlier one of the same annotator has ended.
 
     Each appears once as `later`; `earlier` is the one that reaches furthest. Both are (P,) int64.
-
-    Parameters
-    ----------
-    annotator : (N,) int32
-        Sorted.
-    start, end : (N,) int64
-        Milliseconds, 0 or more; sorted by start within an annotator.
+    Segments are sorted by annotator and start; times are milliseconds, 0 or more.
 
     Examples
     --------

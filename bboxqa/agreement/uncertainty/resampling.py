@@ -25,14 +25,9 @@ _DEFINED = 0.95
 
 
 def percentile_interval(replicates: FloatArray, level: float = LEVEL) -> FloatArray:
-    """Return the percentile interval of each row, (K, 2) [1]_.
+    """Return the percentile interval of each row of replicates, (K, B) → (K, 2) [1]_.
 
-    Parameters
-    ----------
-    replicates : (K, B) float64
-        NaN where undefined. The interval is NaN where more than 5 % of the replicates are.
-    level : float
-        The share of replicates inside the interval.
+    `level` is the share of replicates inside of it. NaN where more than 5 % of the replicates are.
 
     References
     ----------

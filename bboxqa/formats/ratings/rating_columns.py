@@ -93,12 +93,8 @@ def from_columns(
 def assemble(rows: RatingColumns, places: Places) -> Ratings:
     """Return ratings from cells that were read.
 
-    Raises DatasetError with every problem.
-
-    Parameters
-    ----------
-    places : callable
-        Called with row numbers; returns their places, for errors.
+    `places` is called with row numbers, and returns their places for errors. Raises DatasetError
+    with every problem.
     """
     absent, wrong = _absent(rows, places), _wrongwhole_numbers(rows, places)
     if absent or wrong:
@@ -200,13 +196,8 @@ def reliability(
 ) -> ReliabilityData:
     """Return the rows that have a value, sorted by unit, then annotator, then row.
 
-    Parameters
-    ----------
-    units, annotators : (M,) integers
-    values : Coded
-        M cells; those that are missing are left out.
-    groups : (U,) integers
-        The cluster of each unit, for the bootstrap.
+    `values` are M cells; those that are missing are left out. `groups`, (U,), is the cluster of
+    each unit, for the bootstrap.
     """
     there = np.flatnonzero(values.codes >= 0)
     unit = units[there].astype(np.int64)

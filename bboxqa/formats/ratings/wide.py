@@ -44,10 +44,7 @@ class _Wide:
 def answers(column: LabelColumn) -> LabelColumn:
     """Return ratings with the signs for a missing one, such as NA, made missing.
 
-    Returns
-    -------
-    Column
-        ``-`` stays where ``+`` is an answer, too.
+    ``-`` stays where ``+`` is an answer, too.
     """
     signs = _MISSING - {"-"} if "+" in column.labels else _MISSING
     return LabelColumn(column.codes, tuple(None if x in signs else x for x in column.labels))

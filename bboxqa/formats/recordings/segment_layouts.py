@@ -50,18 +50,9 @@ class Layout:
 
 
 def headed_layout(name: str, line: int, header: Sequence[str]) -> Layout:
-    """Return the layout that a header names.
+    """Return the layout that the header in a line of a file names.
 
     Raises DatasetError if a column is missing or ambiguous.
-
-    Parameters
-    ----------
-    name : str
-        Of the file.
-    line : int
-        Where the header stands.
-    header : sequence of str
-        Its fields.
     """
     where = f"{name}: line {line}"
     if is_elan_header(header):

@@ -44,14 +44,9 @@ class Table:
 def read_table(path: Path) -> Table:
     """Read a table of segments, comma, semicolon or tab between its fields.
 
-    Raises DatasetError if the file cannot be read, is empty, or has no columns of start, end and
-    label.
-
-    Parameters
-    ----------
-    path : Path
-        In utf-8, or any Unicode encoding that begins with a byte order mark. Lines before the
-        first row that begin with "#" are skipped, as are rows of empty fields only.
+    It is in utf-8, or any Unicode encoding that begins with a byte order mark. Lines before the
+    first row that begin with "#" are skipped, as are rows of empty fields only. Raises DatasetError
+    if the file cannot be read, is empty, or has no columns of start, end and label.
     """
     name, data = str(path), _read(path)
     rows = _rows(name, decoded(name, data))

@@ -47,20 +47,11 @@ def clock_time(text: str) -> Decimal | None:
 
 
 def milliseconds(text: str, unit: TimeUnit) -> tuple[int, bool] | None:
-    """Return a time as whole milliseconds, converted by decimal arithmetic.
+    """Return a time as whole milliseconds, rounded half to even, and whether that changed it.
 
-    Parameters
-    ----------
-    text : str
-        A number, or hours, minutes and seconds separated by colons, which need no unit.
-    unit : {"ms", "s"}
-        The unit of a number.
-
-    Returns
-    -------
-    time, rounded : int, bool
-        In milliseconds, rounded half to even, and whether that changed the time. None where the
-        text is not a time, or is one of more than three centuries.
+    The conversion is by decimal arithmetic. The text is a number in the unit, "ms" or "s", or
+    hours, minutes and seconds separated by colons. None where it is not a time, or is one of more
+    than three centuries.
 
     Examples
     --------

@@ -24,12 +24,7 @@ def is_intricate(rings: Sequence[FloatArray]) -> bool:
     """Return whether the bounds of more than a million pairs of edges overlap, by estimate.
 
     The time of GEOS grows with their number, whether edges cross or not: a comb with slanted teeth
-    takes minutes.
-
-    Parameters
-    ----------
-    rings : sequence of (V, 2) float64
-        The rings of one annotation.
+    takes minutes. `rings` are those of one annotation, each (V, 2) float64.
 
     Examples
     --------

@@ -101,16 +101,8 @@ def even_odd_pixels(
 ) -> BoolArray:
     """Return the pixels whose centre the even-odd rule fills, (height, width) bool.
 
-    Parameters
-    ----------
-    xy : (V, 2) float64
-        A ring.
-    origin : (2,) float64
-        The left and the top of the pixels.
-    pixel : float
-        The side of a pixel.
-    size : (2,) int64
-        Their numbers, width and height.
+    `xy`, (V, 2), is a ring. The pixels begin at `origin`, their left and top; `pixel` is the side
+    of one, and `size` their numbers, width and height.
 
     Examples
     --------

@@ -34,10 +34,7 @@ def names() -> tuple[str, ...]:
 def check_name(name: str, setting: str = "similarity") -> None:
     """Refuse a name that is unknown, or that a package offers though it is built in.
 
-    Parameters
-    ----------
-    setting : str
-        What the message calls the setting.
+    `setting` is what the message calls the setting.
     """
     added = plugins(GROUP)
     if name not in SIMILARITIES and name not in added:

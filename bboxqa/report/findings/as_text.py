@@ -46,14 +46,8 @@ def text_lines(
 ) -> Iterator[str]:
     """Yield the files, what each rule found and what that breaks, and the next command to type.
 
-    Parameters
-    ----------
-    colour : bool
-        Whether to write ANSI codes.
-    options : str
-        Options that the user typed and that the next command needs, too.
-    verbose : bool
-        Whether to write everything that is listed, rather than what fits on a screen.
+    `options` are those that the user typed and that the next command needs, too. With `verbose`,
+    everything that is listed is written, rather than what fits on a screen.
     """
     paint, found = _Painter(colour=colour), groups(report)
     end = [*summary_lines(report, paint), *_fixable(report), *_next(found, options)]

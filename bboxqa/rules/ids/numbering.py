@@ -24,14 +24,10 @@ def references(document: Document) -> list[str]:
 
 
 def new_ids(document: Document) -> IndexArray:
-    """Return the id of each annotation after all fixes of annotation ids.
+    """Return the id of each annotation after all fixes of annotation ids, (N,) int64.
 
-    0 and the id of an earlier annotation are replaced by the next free number above all ids.
-
-    Returns
-    -------
-    (N,) int64
-        0 where the id is not a number and cannot be made one.
+    0 and the id of an earlier annotation are replaced by the next free number above all ids. The
+    result is 0 where the id is not a number and cannot be made one.
     """
     columns = document.annotations
     result = np.where(columns.whole["id"], columns.id, 0)
