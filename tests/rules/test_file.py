@@ -164,3 +164,9 @@ def test_a_file_is_large_from_the_set_size_on():
 
 def test_exact_documents_are_clean():
     assert not {code for code in codes(exact(json.loads(CLEAN))) if code[0] == "F"}
+
+
+def test_nothing_is_cut_off_behind_a_document_without_lists():
+    text = b'{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}'
+    (found,) = findings(text, code="F002")
+    assert not found.edits

@@ -439,3 +439,57 @@ def test_the_areas_of_a_png_are_counted_exactly(tmp_path):
     ids, areas = np.unique(number[number > 0], return_counts=True)
     assert found.id.tolist() == ids.tolist()
     assert found.area.tolist() == areas.tolist()
+
+
+def with_lists(**lists):
+    content = json.loads(lvis())
+    content["images"][0].update(lists)
+    return exact(content)
+
+
+@pytest.mark.parametrize(
+    ("lists", "message"),
+    [
+        ({"neg_category_ids": [2, 9]}, "neg_category_ids has an id that no category has"),
+        ({"not_exhaustive_category_ids": [9]}, "not_exhaustive_category_ids has an id that no"),
+        ({"neg_category_ids": [2, 1]}, 'category 1 ("cat"), that is annotated there; expected'),
+        (
+            {"neg_category_ids": [2], "not_exhaustive_category_ids": [2]},
+            'category 2 ("dog"), that is in not_exhaustive_category_ids, too; expected',
+        ),
+    ],
+)
+def test_lists_of_lvis_that_contradict_the_file(lists, message):
+    (found,) = findings(with_lists(**lists), code="I009")
+    assert message in found.message
+
+
+@pytest.mark.parametrize(
+    "lists", [{}, {"neg_category_ids": None}, {"not_exhaustive_category_ids": [1]}]
+)
+def test_lists_of_lvis_that_fit_the_file(lists):
+    assert "I009" not in codes(with_lists(**lists))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"track_id": 7}, "track_id is 7, which none of the tracks has; expected the id of a"),
+        ({"category_id": 2}, "category_id of the annotation is 2, and that of its track 1 is 1;"),
+        ({"image_id": 2}, "video_id of the image is 5, and that of its track 1 is 1; expected"),
+    ],
+)
+def test_annotations_that_contradict_their_track(change, message):
+    content = json.loads(tao())
+    content["images"][0]["video_id"], content["images"][1]["video_id"] = 1, 5
+    assert "I010" not in codes(exact(content))
+    content["annotations"].append({**content["annotations"][0], "id": 2, **change})
+    (found,) = findings(exact(content), code="I010")
+    assert (found.pointer, found.message[: len(message)]) == ("/annotations/1/track_id", message)
+
+
+def test_tracks_that_few_annotations_name_are_left_alone():
+    content = json.loads(tao())
+    content["annotations"] += [{**BOX, "id": 2, "image_id": 1, "category_id": 1}]
+    content["annotations"][0]["track_id"] = 7
+    assert "I010" not in codes(exact(content))

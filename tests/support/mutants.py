@@ -243,6 +243,15 @@ def swap_points(document, rng):
         annotation["keypoints"] = [y, x, seen, other[1], other[0], other[2]]
 
 
+def tracked(document, rng):
+    n = len(document["annotations"])
+    document["videos"] = [{"id": 1}]
+    document["tracks"] = [{"id": number, "video_id": 1} for number in range(1, n + 1)]
+    for number, annotation in enumerate(document["annotations"], 1):
+        annotation["track_id"] = number
+    one(document, rng)["track_id"] = n + int(rng.integers(1, 99))
+
+
 def scale_points(document, rng):
     scale = pick(rng, 2, 3, 0.25, 0.5)
     for annotation in document["annotations"]:
@@ -333,6 +342,10 @@ MUTATIONS = {
         {"id": 99, "file_name": "z.jpg", "width": 9, "height": 9}
     ),
     "I008": lambda d, rng: [d.update(licenses=[{"id": 1}]), image(d, rng).update(license=3)],
+    "I009": lambda d, rng: image(d, rng).update(
+        {pick(rng, "neg_category_ids", "not_exhaustive_category_ids"): [1, 99]}
+    ),
+    "I010": tracked,
     "M005": update(
         image,
         {"file_name": "../x.jpg"},

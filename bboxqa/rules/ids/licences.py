@@ -14,20 +14,20 @@ from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
 from bboxqa.rules.facts.document import Document
 
 
-def _listed(document: Document) -> list[dict[str, Any]]:
-    """Return the licences; none where they are not a list of objects."""
-    _, begin, stop = document.reading.spans.get("licenses", (0, 0, 0))
+def listed(document: Document, name: str) -> list[dict[str, Any]]:
+    """Return a list such as that of licences; empty where it is not one of objects."""
+    _, begin, stop = document.reading.spans.get(name, (0, 0, 0))
     try:
         # Only the lists of COCO are kept when a file is read.
-        listed = json.loads(document.reading.text[begin:stop])
+        found = json.loads(document.reading.text[begin:stop])
     except (ValueError, RecursionError):
         return []
-    is_sound = isinstance(listed, list) and all(isinstance(each, dict) for each in listed)
-    return listed if is_sound else []
+    is_sound = isinstance(found, list) and all(isinstance(each, dict) for each in found)
+    return found if is_sound else []
 
 
 def _unknown(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    known = {str(each.get("id")) for each in _listed(document)}
+    known = {str(each.get("id")) for each in listed(document, "licenses")}
     # Without licences, the number of each image is the default of an exporter.
     if not known:
         return

@@ -70,7 +70,8 @@ def _trailing(document: Document, _settings: ValidateSettings) -> Iterator[Hits]
         offset=reading.trailing,
         found=rest,
         expected="nothing but blanks",
-        edits=(Edit("", "remove"),),
+        # Where the document has none of COCO's lists, they may be what follows.
+        edits=(Edit("", "remove"),) if reading.sections else (),
     )
     yield from described_hits([found])
 

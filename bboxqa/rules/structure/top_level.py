@@ -38,7 +38,8 @@ def _list_missing(document: Document, _settings: ValidateSettings) -> Iterator[H
     lists = kind_of(document).lists
     missing = [name for name in lists if name not in reading.spans and not reading.stopped]
     if missing:
-        names = " and ".join(f'"{name}"' for name in missing)
+        quoted = [f'"{name}"' for name in missing]
+        names = " and ".join(filter(None, [", ".join(quoted[:-1]), quoted[-1]]))
         what = f"keys {names} are missing; expected lists of records"
         if len(missing) == 1:
             what = f"key {names} is missing; expected a list of {missing[0]}"
