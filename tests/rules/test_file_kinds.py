@@ -450,8 +450,8 @@ def with_lists(**lists):
 @pytest.mark.parametrize(
     ("lists", "message"),
     [
-        ({"neg_category_ids": [2, 9]}, "neg_category_ids has an id that no category has"),
-        ({"not_exhaustive_category_ids": [9]}, "not_exhaustive_category_ids has an id that no"),
+        ({"neg_category_ids": [2, 9]}, "neg_category_ids has 9, which is the id of no category"),
+        ({"not_exhaustive_category_ids": [9]}, "not_exhaustive_category_ids has 9, which is the"),
         ({"neg_category_ids": [2, 1]}, 'category 1 ("cat"), that is annotated there; expected'),
         (
             {"neg_category_ids": [2], "not_exhaustive_category_ids": [2]},
@@ -462,6 +462,16 @@ def with_lists(**lists):
 def test_lists_of_lvis_that_contradict_the_file(lists, message):
     (found,) = findings(with_lists(**lists), code="I009")
     assert message in found.message
+
+
+def test_lists_of_other_numbers_are_one_finding():
+    content = json.loads(lvis())
+    content["images"] = [
+        {**IMAGES[0], "id": n, "neg_category_ids": [1, 9], "not_exhaustive_category_ids": [9]}
+        for n in range(1, 40)
+    ]
+    (found,) = findings(exact(content), code="I009")
+    assert found.message.startswith("lists of 39 of 39 images have ids that no category has")
 
 
 @pytest.mark.parametrize(

@@ -31,52 +31,69 @@ def _wrong_lists(document: Document, _settings: ValidateSettings) -> Iterator[Hi
         return
     absent, of_absent = _listed(document, _ABSENT)
     not_all, of_not_all = _listed(document, _NOT_ALL)
-    known, known_too = of_absent >= 0, of_not_all >= 0
-    unknown = "an id that no category has"
-    yield from _hits(document, absent[~known], _ABSENT, unknown)
-    yield from _hits(document, not_all[~known_too], _NOT_ALL, unknown)
-    if known.any():
-        n_categories, linked = len(document.categories), (document.image >= 0)
-        linked &= document.category >= 0
-        drawn = (document.image * n_categories + document.category)[linked]
-        incomplete = (not_all * n_categories + of_not_all)[known_too]
-        pairs = absent * n_categories + of_absent
-        in_both = f"that is in {_NOT_ALL}, too"
-        for others, what in ((drawn, "that is annotated there"), (incomplete, in_both)):
-            both = known & np.isin(pairs, others)
-            yield from _hits(document, absent[both], _ABSENT, what, of_absent[both])
+    unknown = np.unique(np.concatenate([absent[of_absent < 0], not_all[of_not_all < 0]]))
+    if len(unknown) or not len(absent):
+        # Lists of other numbers say nothing about these categories.
+        yield from _unknown(document, unknown)
+        return
+    n_categories, linked = len(document.categories), document.image >= 0
+    linked &= document.category >= 0
+    drawn = (document.image * n_categories + document.category)[linked]
+    pairs = absent * n_categories + of_absent
+    incomplete = not_all * n_categories + of_not_all
+    in_both = f"that is in {_NOT_ALL}, too"
+    for others, what in ((drawn, "that is annotated there"), (incomplete, in_both)):
+        both = np.isin(pairs, others)
+        yield from _contradicted(document, absent[both], of_absent[both], what)
 
 
-def _hits(
-    document: Document,
-    images: IndexArray,
-    key: str,
-    what: str,
-    categories: IndexArray | None = None,
-) -> Iterator[Hits]:
-    """Yield images whose list holds something; `categories` are those of each of `images`."""
-    rows, first = np.unique(images, return_index=True)
-    place = dict(zip(rows.tolist(), first.tolist(), strict=True))
+def _unknown(document: Document, images: IndexArray) -> Iterator[Hits]:
+    """Yield the images whose lists have an id of no category."""
+    known = set(document.categories.id[document.categories.named].tolist())
 
     def describe(row: int) -> Defect:
-        value, of_what = document.images.get(row, key), what
-        if categories is not None:
-            category = int(categories[place[row]])
-            name = document.categories.get(category, "name")
-            number = document.categories.get(category, "id")
-            of_what = f"category {shortened(number)} ({shortened(name)}), {what}"
-        expected = "categories of the file that are not annotated in the image"
-        if key == _NOT_ALL:
-            expected = "categories of the file"
+        lists = {key: document.images.get(row, key) for key in (_ABSENT, _NOT_ALL)}
+        key, value = next(
+            (key, value)
+            for key, values in lists.items()
+            for value in (values if isinstance(values, list) else ())
+            if id_number(value) not in known
+        )
         return record_defect(
             document,
             ("images", row, key),
-            f"{key} has {of_what}; expected {expected}",
+            f"{key} has {shortened(value)}, which is the id of no category; expected ids of "
+            "categories",
             found=value,
+            expected="ids of categories",
+        )
+
+    def summary(_some: IndexArray, share: str) -> str:
+        return f"lists of {share} have ids that no category has; expected ids of categories"
+
+    yield from hits(images, describe, name="images", summary=summary)
+
+
+def _contradicted(
+    document: Document, images: IndexArray, categories: IndexArray, what: str
+) -> Iterator[Hits]:
+    """Yield the images with a category that is absent by its list, but not by something else."""
+    rows, first = np.unique(images, return_index=True)
+    category = dict(zip(rows.tolist(), categories[first].tolist(), strict=True))
+    expected = "categories that are not annotated in the image"
+
+    def describe(row: int) -> Defect:
+        number, name = (document.categories.get(category[row], key) for key in ("id", "name"))
+        return record_defect(
+            document,
+            ("images", row, _ABSENT),
+            f"{_ABSENT} has category {shortened(number)} ({shortened(name)}), {what}; expected "
+            f"{expected}",
+            found=number,
             expected=expected,
         )
 
-    yield from hits(rows, describe, name="images", key=key)
+    yield from hits(rows, describe, name="images", key=_ABSENT)
 
 
 RULES = (
