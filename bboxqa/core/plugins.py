@@ -1,7 +1,12 @@
 """Parts that other packages add through entry points."""
 
+import os
+import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from importlib.machinery import PathFinder
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from bboxqa.core.errors import ConfigError
@@ -66,12 +71,37 @@ def plugins(group: str) -> Mapping[str, Plugin]:
 
     Nothing is imported until a plugin is loaded.
     """
+    if not _may_be_offered(group):
+        return {}
     from importlib.metadata import entry_points
 
     by_name: dict[str, list[EntryPoint]] = {}
     for entry in sorted(entry_points(group=group), key=lambda entry: (entry.name, _package(entry))):
         by_name.setdefault(entry.name, []).append(entry)
     return {name: Plugin(tuple(entries)) for name, entries in by_name.items()}
+
+
+def _may_be_offered(group: str) -> bool:
+    """Return whether the entry points of some installed package may name a group.
+
+    Importing importlib.metadata and asking it takes ten times as long.
+    """
+    if any(hasattr(each, "find_distributions") for each in sys.meta_path if each is not PathFinder):
+        return True
+    for folder in sys.path:
+        try:
+            names = os.listdir(folder or ".")  # noqa: PTH208 - a Path for each name is slow
+        except NotADirectoryError:
+            # Packages can be imported from an archive.
+            return True
+        except OSError:
+            continue
+        for name in names:
+            if name.lower().endswith(("dist-info", "egg-info")):
+                with suppress(OSError):
+                    if group.encode() in Path(folder, name, "entry_points.txt").read_bytes():
+                        return True
+    return False
 
 
 def _package(entry: "EntryPoint") -> str:

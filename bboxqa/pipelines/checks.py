@@ -17,7 +17,6 @@ from bboxqa.formats.coco.sample import sample_annotations
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.dataset.attribution import Attribution
 from bboxqa.formats.document.content import RawDocument
-from bboxqa.formats.document.tolerant import read_path
 from bboxqa.formats.registry import format_of
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.outlines import SegmentationKind
@@ -119,6 +118,8 @@ def _are_all_cured_by_swap(boxes: Boxes) -> bool:
 
 def _decided(path: Path, columns: Boxes, codes: tuple[str, ...], memory: int | None) -> Causes:
     """Return what the rules find in a suspect file, read as a whole."""
+    from bboxqa.formats.document.tolerant import read_path
+
     document = Document(read_path(path, memory=memory))
     found = causes(document, codes, errors_only=True)
     if found.lines or codes == DOUBLED:

@@ -6,22 +6,22 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bboxqa.core.errors import DatasetError, OtherKindError
 from bboxqa.core.json_values import document_bytes
 from bboxqa.core.types import Files, Progress
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.dataset.reader import read_dataset
-from bboxqa.formats.document.tolerant import read_path
 from bboxqa.formats.registry import format_of
 from bboxqa.geometry.similarities.registry import needs_outlines
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import AgreeSettings, Asked, JoinBy
 from bboxqa.pipelines.causes import STOPPING, causes
 from bboxqa.pipelines.checks import check_files
-from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.file_kinds import FileKind, kind_of
+
+if TYPE_CHECKING:
+    from bboxqa.rules.facts.file_kinds import FileKind
 
 _LISTED = 10
 _FILES_NAMED = 3
@@ -169,6 +169,10 @@ def _read(source: Files, memory: int | None, **options: Any) -> Dataset:
 
 def _with_findings(error: DatasetError, memory: int | None) -> DatasetError:
     """Return the error with the findings of `validate` in place of the reader's words."""
+    from bboxqa.formats.document.tolerant import read_path
+    from bboxqa.rules.facts.document import Document
+    from bboxqa.rules.facts.file_kinds import kind_of
+
     lines: list[str] = []
     files: list[Path] = []
     others: dict[Path, FileKind] = {}
@@ -204,7 +208,7 @@ def _with_findings(error: DatasetError, memory: int | None) -> DatasetError:
     return DatasetError(lines[:_LISTED], advice, total=len(lines) + n_left_out)
 
 
-def _unmeasured(kinds: Mapping[Path, FileKind]) -> OtherKindError:
+def _unmeasured(kinds: "Mapping[Path, FileKind]") -> OtherKindError:
     """Return the error about files whose annotations have no boxes and categories."""
     expected = "expected objects with boxes, polygons or masks"
     of_truth = all(kind.is_of_truth for kind in kinds.values())

@@ -4,7 +4,6 @@ A view takes a value and yields lines without their ends.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from pkgutil import resolve_name
 from typing import TypeAlias
 
 from bboxqa.core.registry import lookup
@@ -43,5 +42,7 @@ def view(views: Mapping[str, str], name: str) -> View:
 
     Raises ConfigError if there is no such view.
     """
+    from pkgutil import resolve_name
+
     found: View = resolve_name(lookup("format", views, name))
     return found

@@ -1,6 +1,8 @@
 """Entry points of other packages: found by name, imported on demand, and named where they fail."""
 
 import sys
+from importlib.metadata import PathDistribution
+from shutil import make_archive
 
 import pytest
 from support.plugins import install
@@ -60,3 +62,26 @@ def test_a_name_that_two_packages_use_belongs_to_neither(site):
     install(site, "acme-two", {GROUP: "part = acme_two:VALUE"}, {"acme_two": "VALUE = 2"})
     with pytest.raises(ConfigError, match="'part' is offered by acme-one and acme-two"):
         plugins(GROUP)["part"].load(int)
+
+
+def test_parts_in_an_archive_are_found(tmp_path, monkeypatch):
+    install(tmp_path / "packed", "acme-packed", {GROUP: "part = acme_packed:VALUE"}, {})
+    archive = make_archive(str(tmp_path / "acme"), "zip", tmp_path / "packed")
+    monkeypatch.syspath_prepend(archive)
+    assert list(plugins(GROUP)) == ["part"]
+
+
+def test_parts_that_a_finder_of_packages_adds_are_found(site, monkeypatch):
+    install(site / "elsewhere", "acme-far", {GROUP: "part = acme_far:VALUE"}, {})
+
+    class Finder:
+        @staticmethod
+        def find_distributions(_):
+            return [PathDistribution(site / "elsewhere" / "acme_far-1.0.dist-info")]
+
+        @staticmethod
+        def find_spec(*_):
+            return None
+
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path, Finder])
+    assert list(plugins(GROUP)) == ["part"]

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, TypeVar, TypeVarTuple
+from typing import TYPE_CHECKING, Any, TypeVar, TypeVarTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,11 @@ from bboxqa.formats.annotations.records import ANNOTATOR_KEYS, id_number, whole_
 from bboxqa.formats.document.annotation_columns import Form
 from bboxqa.formats.document.builder import AnnotationsBuilder
 from bboxqa.formats.document.content import RawDocument
-from bboxqa.formats.document.positions import Locator
-from bboxqa.rules.facts.image_folder import ImageFolder
 from bboxqa.rules.facts.ring_measures import ring_areas, ring_bounds
+
+if TYPE_CHECKING:
+    from bboxqa.formats.document.positions import Locator
+    from bboxqa.rules.facts.image_folder import ImageFolder
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 _Value = TypeVar("_Value")
@@ -92,7 +94,7 @@ class Document:
     def __init__(
         self,
         reading: RawDocument,
-        disk: ImageFolder | None = None,
+        disk: "ImageFolder | None" = None,
         truth: RawDocument | None = None,
     ) -> None:
         self.reading = reading
@@ -100,13 +102,19 @@ class Document:
         self.truth = truth
         self.name = reading.name
         self.annotations = reading.annotations
-        self.locator = Locator(reading)
         self._made: dict[tuple[Hashable, ...], Any] = {}
 
     def without_annotations(self) -> "Document":
         """Return the same file with only its images and categories, which need little memory."""
         reading = replace(self.reading, annotations=AnnotationsBuilder().done())
         return Document(reading, self.disk, self.truth)
+
+    @cached_property
+    def locator(self) -> "Locator":
+        """The places of the records in the text."""
+        from bboxqa.formats.document.positions import Locator
+
+        return Locator(self.reading)
 
     @cached_property
     def images(self) -> Records:
