@@ -9,16 +9,8 @@ from bboxqa.model.units import MatchedUnits
 def pair_similarity(matched: MatchedUnits) -> Table:
     """Return the similarity of matched annotations for each pair of annotators.
 
-    Parameters
-    ----------
-    matched : MatchedUnits
-        Of A annotators.
-
-    Returns
-    -------
-    Table
-        One row per pair of annotators who share a unit: their names, the number of matched pairs,
-        and the mean and the smallest similarity of these.
+    Each row is a pair of annotators who share a unit: their names, the number of matched pairs, and
+    the mean and the smallest similarity of these.
     """
     pairs, names = matched.pairs, matched.data.annotator_names
     annotator = matched.data.annotations.annotator.astype(np.int64)

@@ -39,7 +39,11 @@ def write_example(name: str, folder: Path, *, force: bool = False) -> list[Path]
         raise ValueError(f"no example is called {name!r}; choose one of {', '.join(EXAMPLES)}")
     contents = _contents(name)
     files = {file: folder / file for file in contents}
-    new = [file for file, path in files.items() if not _holds(path, contents[file])]
+    new = [
+        file
+        for file, path in files.items()
+        if not (path.is_file() and path.read_bytes() == contents[file])
+    ]
     for file in new:
         if files[file].exists() and not force:
             raise OutputError(
@@ -52,10 +56,6 @@ def write_example(name: str, folder: Path, *, force: bool = False) -> list[Path]
     for file in new:
         write_atomically(files[file], contents[file])
     return [files[file] for file in new]
-
-
-def _holds(path: Path, content: bytes) -> bool:
-    return path.is_file() and path.read_bytes() == content
 
 
 def _contents(name: str) -> dict[str, bytes]:

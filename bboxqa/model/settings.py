@@ -112,17 +112,10 @@ def settings_from(
 ) -> AgreeSettings:
     """Return checked settings; the others keep their defaults.
 
-    Raises ConfigError if a setting is not known, has a wrong type, or contradicts another. Names of
-    similarities and matchers are checked by `bboxqa.pipelines.settings`.
-
-    Parameters
-    ----------
-    values : mapping
-        Setting to value. `iou_threshold` is a number or several.
-    where : str
-        The file that error messages name.
-    names : mapping, optional
-        Setting to how error messages call it, if not by its own name: an option.
+    `iou_threshold` is a number or several. `where` is the file that error messages name; `names` is
+    how they call settings, if not by their own name: options. Raises ConfigError if a setting is
+    not known, has a wrong type, or contradicts another. Names of similarities and matchers are
+    checked by `bboxqa.pipelines.settings`.
 
     Examples
     --------

@@ -26,14 +26,8 @@ def notes_of(
 ) -> Iterator[str]:
     """Yield notes on coefficients.
 
-    Parameters
-    ----------
-    estimators, estimates : mapping
-        By name of the coefficient, as computed and as reported.
-    values : mapping
-        What is reported of each value.
-    bootstrap : int
-        How many times clusters were drawn.
+    `estimators` and `estimates` are by name, as computed and as reported; `values` is what is
+    reported of each value, and `bootstrap` how many times clusters were drawn.
     """
     if "krippendorff_alpha" in estimates and isinstance(inputs.level, str):
         yield f"krippendorff_alpha is of {inputs.level} data"

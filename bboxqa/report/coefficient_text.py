@@ -27,14 +27,9 @@ def text_lines(
 ) -> Iterator[str]:
     """Yield the coefficients of each task with their parts, and what to do where one is undefined.
 
-    Parameters
-    ----------
-    tasks : sequence of TaskEstimates
-        Several are shown in one table.
-    label : callable, optional
-        Called as label(coefficient, value); returns how a scale reads the value, or "".
-    totals : mapping of str to Estimate, optional
-        Estimates over all tasks, by coefficient.
+    Several tasks are shown in one table. `label` is called as label(coefficient, value), and
+    returns how a scale reads the value, or "". `totals` are estimates over all tasks, by
+    coefficient.
 
     Examples
     --------

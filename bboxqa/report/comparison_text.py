@@ -22,12 +22,8 @@ def text_lines(
 ) -> Iterator[str]:
     """Yield what changed, agreement before and after, and the rows that changed most.
 
-    Parameters
-    ----------
-    width : int, optional
-        Width of the terminal; longer names are folded.
-    quiet : bool
-        Whether to yield warnings, the numbers of annotations and alpha only.
+    Names longer than the width of the terminal are folded. With `quiet`, only warnings, the numbers
+    of annotations and alpha are yielded.
     """
     warnings = [f"Warning: {line}" for line in result.headlines]
     if quiet:

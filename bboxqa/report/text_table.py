@@ -15,19 +15,11 @@ def table_lines(
     gap: int = 2,
     width: int | None = None,
 ) -> Iterator[str]:
-    """Yield a line for each row, with every column as wide as its longest cell.
+    """Yield a line for each row, with every column as wide as its longest cell, and gaps between.
 
-    Parameters
-    ----------
-    rows : sequence of sequence of str
-        Equally long; the first one holds the titles.
-    left : collection of int
-        The columns that are aligned left, such as names; the others are aligned right.
-    gap : int
-        Spaces between two columns.
-    width : int, optional
-        Width of the terminal: where rows are longer, cells of the columns of `left` are folded
-        into several lines.
+    Rows are equally long; the first one holds the titles. The columns of `left`, such as names, are
+    aligned left, the others right. Where rows are longer than the width of the terminal, cells of
+    the columns of `left` are folded into several lines.
 
     Examples
     --------

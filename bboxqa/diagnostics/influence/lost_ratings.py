@@ -43,12 +43,8 @@ class RatingsWithout:
     def change(self, of_unit: FloatArray, of_rating: FloatArray) -> FloatArray:
         """Return by how much n D_o changes without each rating, (M,).
 
-        Parameters
-        ----------
-        of_unit : (M,) float64
-            The summed distances of each two ratings of its unit, in both orders.
-        of_rating : (M,) float64
-            The summed distances of the rating to all of its unit.
+        `of_unit` is the summed distances of each two ratings of its unit, in both orders;
+        `of_rating` is those of the rating to all of its unit.
         """
         left = (of_unit - 2 * of_rating) / np.maximum(self.size - 2, 1) * (self.size > 2)
         before = of_unit / np.maximum(self.size - 1, 1)

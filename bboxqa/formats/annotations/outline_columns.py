@@ -12,14 +12,9 @@ from bboxqa.model.run_lengths import MAX_MASK_PIXELS, compress_counts, decode_co
 
 
 class OutlinesBuilder:
-    """Collects outlines, and the problems of those that cannot be used.
+    """Collects outlines, and adds the problems of those that cannot be used to `problems`.
 
-    Parameters
-    ----------
-    name : str
-        The file as problems name it.
-    problems : list of str
-        New problems are appended to it.
+    `name` is the file as problems name it.
     """
 
     def __init__(self, name: str, problems: list[str], memory: int | None = None) -> None:

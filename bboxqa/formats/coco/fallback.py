@@ -31,13 +31,6 @@ def read_fallback(
     Everything else that is not as it should be is added to the problems of `builder`, which takes
     the annotations. Raises DatasetError if the file is not json in UTF-8, or not an object with the
     three lists of COCO.
-
-    Parameters
-    ----------
-    records : mapping of str to RecordList
-        By the name of the list.
-    path : Path
-        The file, for errors.
     """
     _check(document, path)
     report = _Report(document.name, builder.problems)

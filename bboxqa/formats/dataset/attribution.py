@@ -132,13 +132,10 @@ def _by_key(
             table = np.array([number[name] for name in author.names] + [-1], np.int32)
             codes.append(table[author.code])
         asked = [_asked(file.images) for file in files]
-        names = (*names, *sorted(_named(asked) - set(names)))
+        listed = {name for images in asked for given in images for name in given or ()}
+        names = (*names, *sorted(listed - set(names)))
         result.append(Attribution(f"the key {key!r} on annotations", codes, asked, names))
     return result
-
-
-def _named(asked: Sequence[Sequence[tuple[str, ...] | None]]) -> set[str]:
-    return {name for images in asked for names in images for name in names or ()}
 
 
 def _asked(images: Sequence[Image]) -> list[tuple[str, ...] | None]:

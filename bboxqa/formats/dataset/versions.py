@@ -21,13 +21,9 @@ def refuse_versions(
 ) -> None:
     """Refuse files of which two hold annotations of one image by one annotator.
 
-    They would count as twice as many annotations of this annotator. Raises DatasetError with the
-    first two such files, an example, and the command that compares versions.
-
-    Parameters
-    ----------
-    authors : sequence of (N,) int32
-        Indices into `annotator_names`, by file; -1 where none is named.
+    They would count as twice as many annotations of this annotator. By file, `authors` are indices
+    into `annotator_names`, -1 where none is named. Raises DatasetError with the first two such
+    files, an example, and the command that compares versions.
     """
     n_annotators = len(annotator_names)
     found = [

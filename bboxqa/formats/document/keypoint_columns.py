@@ -13,15 +13,8 @@ from bboxqa.formats.document.raw_values import MISSING, are_numbers, floats
 def keypoints_of(values: Sequence[Any]) -> dict[str, NDArray[Any]]:
     """Return the columns of `Keypoints` for the raw lists of keypoints of some records.
 
-    Parameters
-    ----------
-    values : sequence
-        Of any type, `MISSING` where a record has none.
-
-    Returns
-    -------
-    dict of str to ndarray
-        ``row`` counts from the first of these records.
+    The values are of any type, and `MISSING` where a record has none; ``row`` counts from the first
+    of these records.
     """
     row = [n for n, value in enumerate(values) if value is not MISSING and value is not None]
     lists = [values[n] if type(values[n]) is list else None for n in row]

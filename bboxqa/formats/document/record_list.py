@@ -16,11 +16,6 @@ class RecordList(Sequence[Any]):
 
     Iteration decodes each window once, as does access to records near each other.
 
-    Parameters
-    ----------
-    name : str
-        The file as messages name it.
-
     Examples
     --------
     >>> records = RecordList(b'[{"id": 1}, {"id": 2}, {"id": 3}]')

@@ -38,15 +38,10 @@ def read_path(
 ) -> RawDocument:
     """Return what a file holds, however broken it is.
 
-    Raises DatasetError if there is no such file, or it cannot be opened. Raises OutputError if
-    there is no room for temporary files, or so many annotations need more memory.
-
-    Parameters
-    ----------
-    progress : callable, optional
-        Called as ``progress(done, total)`` with bytes.
-    memory : int, optional
-        Bytes that columns may take; larger ones are kept in temporary files.
+    `progress` is called as ``progress(done, total)`` with bytes. `memory` is how many bytes columns
+    may take; larger ones are kept in temporary files. Raises DatasetError if there is no such file,
+    or it cannot be opened. Raises OutputError if there is no room for temporary files, or so many
+    annotations need more memory.
     """
     with named_errors(path, "a COCO json file"):
         # A pipe has no size and cannot be mapped.

@@ -66,17 +66,9 @@ def looks_like_pictures(names: Sequence[str]) -> bool:
 
 
 def are_names(cells: Sequence[str | None], others: set[str]) -> bool | None:
-    """Return whether the cells of a first row or column are names rather than ratings.
+    """Return whether the cells of a first row or column are names rather than ratings, or None.
 
-    Parameters
-    ----------
-    others : set of str
-        The labels of the rest of the table.
-
-    Returns
-    -------
-    bool or None
-        None where that cannot be told.
+    `others` are the labels of the rest of the table. None where they do not tell.
 
     Examples
     --------

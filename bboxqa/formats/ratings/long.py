@@ -28,14 +28,8 @@ def read_long(
 ) -> dict[str | None, Ratings]:
     """Return the ratings of a table with one rating a row, by task.
 
-    Raises DatasetError with every problem.
-
-    Parameters
-    ----------
-    columns : dict of str to str
-        The columns by field.
-    of_units : bool
-        Whether it is a table of units of `bboxqa agree`.
+    `columns` are by field; with `of_units` it is a table of units of `bboxqa agree`. Raises
+    DatasetError with every problem.
     """
     problems = [
         f"{table.name}: line 1: has several columns {name!r}; expected one"

@@ -58,13 +58,9 @@ def has_unit_columns(names: Collection[str]) -> bool:
 def unit_table_columns(table: TableFile, columns: dict[str, str]) -> dict[str, str] | None:
     """Return the columns of a table of units by field; None for other tables and other values.
 
-    Raises DatasetError if units at several thresholds would be mixed.
-
-    Parameters
-    ----------
-    columns : dict of str to str
-        The columns that are asked for, by field. Images become the clusters, and thresholds the
-        tasks if there are several, unless others are asked for.
+    `columns` are those that are asked for. Unless others are, images become the clusters, and
+    thresholds the tasks if there are several. Raises DatasetError if units at several thresholds
+    would be mixed.
     """
     if not has_unit_columns(table.header) or columns["value"] not in {"value", "category"}:
         return None
@@ -86,10 +82,7 @@ def unit_table_columns(table: TableFile, columns: dict[str, str]) -> dict[str, s
 def with_missed(category: LabelColumn, state: LabelColumn) -> LabelColumn:
     """Return categories in which a missed object is a value of its own.
 
-    Parameters
-    ----------
-    category, state : LabelColumn
-        Of a table of units; where the state is missing, there is no category.
+    Both columns are of a table of units; where the state is missing, there is no category.
 
     Examples
     --------

@@ -109,13 +109,8 @@ def from_cells(
 ) -> Ratings:
     """Return ratings from a complete table, unit after unit.
 
-    Parameters
-    ----------
-    values : Coded
-        U × A cells: those of the first unit, one per annotator, then those of the second.
-    unit_names : tuple of str
-        U names, or none.
-    n_options : (U,) int64, optional
+    `values` are U × A cells: those of the first unit, one per annotator, then those of the second.
+    Units have names, or none of them has.
     """
     n_annotators = len(annotator_names)
     units = np.repeat(np.arange(n_units), n_annotators)

@@ -38,14 +38,10 @@ class TableFile(Protocol):
 def open_table(path: str | Path) -> TableFile:
     """Read a table of texts and numbers.
 
-    Raises DatasetError if the file does not exist, is empty, or has another format.
-
-    Parameters
-    ----------
-    path : str or Path
-        CSV or TSV (utf-8, or utf-16 or utf-32 with its mark; delimited by tab, comma or
-        semicolon, whichever the first line has most of), json lines (``.jsonl``, ``.ndjson``, or
-        beginning with a brace) or Parquet.
+    It is CSV or TSV (utf-8, or utf-16 or utf-32 with its mark; delimited by tab, comma or
+    semicolon, whichever the first line has most of), json lines (``.jsonl``, ``.ndjson``, or
+    beginning with a brace) or Parquet. Raises DatasetError if the file does not exist, is empty, or
+    has another format.
     """
     path = Path(path)
     name = str(path)

@@ -159,12 +159,9 @@ def counts_by(aligned: Aligned, noun: str, place: IndexArray, kind: IntArray) ->
         "n_before": counts[:, : _REMOVED + 1].sum(1),
         "n_after": counts[:, :_REMOVED].sum(1) + counts[:, _ADDED],
     }
-    columns |= {_column(name): counts[:, code] for code, name in enumerate(CHANGES)}
+    for code, change in enumerate(CHANGES):
+        columns["n_" + change.replace(" ", "_")] = counts[:, code]
     return Table(columns)
-
-
-def _column(change: str) -> str:
-    return "n_" + change.replace(" ", "_")
 
 
 def category_counts(categories: Aligned, changes: Changes) -> Table:
