@@ -11,6 +11,11 @@ from bboxqa.model.results import AgreementResult, ThresholdResult
 from bboxqa.report.json_text import json_text
 from bboxqa.report.numbers import json_interval, json_number
 
+_OF_RESULT = (
+    "n_images", "n_annotators", "n_annotations", "n_crowd", "n_empty_images", "attribution",
+)  # fmt: skip
+OF_SETTINGS = ("similarity", "matcher", "missing", "empty_images", "bootstrap", "seed")
+
 
 def summary(result: AgreementResult) -> dict[str, Any]:
     """Return a result as `summary_schema` describes it; None where a number is undefined.
@@ -25,18 +30,8 @@ def summary(result: AgreementResult) -> dict[str, Any]:
     """
     settings = msgspec.to_builtins(result.settings)
     return {
-        "n_images": result.n_images,
-        "n_annotators": result.n_annotators,
-        "n_annotations": result.n_annotations,
-        "n_crowd": result.n_crowd,
-        "n_empty_images": result.n_empty_images,
-        "attribution": result.attribution,
-        "similarity": settings["similarity"],
-        "matcher": settings["matcher"],
-        "missing": settings["missing"],
-        "empty_images": settings["empty_images"],
-        "bootstrap": settings["bootstrap"],
-        "seed": settings["seed"],
+        **{name: getattr(result, name) for name in _OF_RESULT},
+        **{name: settings[name] for name in OF_SETTINGS},
         "version": result.version,
         "notes": list(result.notes),
         "thresholds": [_threshold(part) for part in result.thresholds],

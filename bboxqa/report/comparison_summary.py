@@ -9,6 +9,7 @@ import msgspec
 
 from bboxqa.model.comparison import AgreementChange, AlphaChange, ComparisonResult, Version
 from bboxqa.model.table import Table
+from bboxqa.report.agreement_summary import OF_SETTINGS
 from bboxqa.report.json_text import json_text
 from bboxqa.report.numbers import json_interval, json_number
 from bboxqa.report.result_files import manifest, write_tables
@@ -40,10 +41,7 @@ def summary(result: ComparisonResult) -> dict[str, Any]:
         "paired": result.paired,
         "n_measured_images": dict(zip(("before", "after"), result.n_measured_images, strict=True)),
         "thresholds": [_threshold(part) for part in result.thresholds],
-        **{
-            name: settings[name]
-            for name in ("similarity", "matcher", "missing", "empty_images", "bootstrap", "seed")
-        },
+        **{name: settings[name] for name in OF_SETTINGS},
         "version": result.version,
         "notes": list(result.notes),
     }
