@@ -288,3 +288,9 @@ def test_a_licence_that_is_not_listed():
 def test_images_without_a_list_of_licences_say_nothing():
     assert "I008" not in codes(licensed(1, 7, listed=()))
     assert "I008" not in codes({**licensed(7), "licenses": None})
+
+
+def test_images_of_which_no_annotation_knows_are_not_said_to_have_none():
+    assert codes(referring(7, 8, 9, images=(1,))) & {"I004", "I007"} == {"I004"}
+    found = only({"images": [{}], "annotations": []}, "I007")
+    assert found.message.startswith("no annotations on the one image; expected only on images")

@@ -124,9 +124,11 @@ def _unannotated(document: Document, _settings: ValidateSettings) -> Iterator[Hi
     used = np.zeros(len(images), np.bool_)
     used[document.image[document.image >= 0]] = True
     rows = np.flatnonzero(images.named & ~used[first])
-    if len(rows):
+    # Where all annotations refer to other images, I004 says so.
+    if len(rows) and (used.any() or not len(document.annotations)):
         which = f"{len(rows):,} of {count(len(images), 'image')}"
-        which = which if used.any() else f"any of {count(len(images), 'image')}"
+        if not used.any():
+            which = f"any of {len(images):,} images" if len(images) > 1 else "the one image"
         message = f"no annotations on {which}; expected only on images that show no objects"
         # A file without a single object is hardly what was to be exported.
         severity = None if used.any() else Severity.WARNING
