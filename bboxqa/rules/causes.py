@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray
+from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.core.json_values import pointer_to
 from bboxqa.model.findings import Edit
 from bboxqa.rules.base.rule import MANY, Defect, Hits, LazyEdits, Rule
@@ -16,6 +17,8 @@ Hidden = dict[str, Counter[str]]
 """Code of a cause to the numbers of findings that it hides, by code."""
 
 _EXAMPLES = 3
+# So many equal messages are one finding.
+_EQUAL = 20
 _SHARE = {"annotations": 0.2, "images": 0.2, "categories": 0}
 
 
@@ -23,7 +26,7 @@ def without_consequences(document: Document, found: Sequence[Found]) -> tuple[li
     """Return what does not follow from something else, and how much each cause hides."""
     causes: dict[str, list[Found]] = {}
     for rule, hits in found:
-        for code in rule.consequences:
+        for code in rule.consequences if hits.hides else ():
             causes.setdefault(code, []).append((rule, hits))
     kept: list[Found] = []
     hidden: Hidden = {}
@@ -61,14 +64,49 @@ def _rank(found: Found) -> int:
     return (hits.severity or rule.severity).rank
 
 
-def grouped(document: Document, rule: Rule, hits: Hits) -> Hits:
-    """Return hits as a single one where many records share the defect, else as they are."""
+def grouped(document: Document, rule: Rule, hits: Hits) -> list[Hits]:
+    """Return hits as a single one where many records share the defect, else as they are.
+
+    Below a fifth of the records, those are one whose messages are equal, from 20 on.
+    """
     # A record with several wrong rings counts once.
-    n_hits, n_rows = len(hits), len(np.unique(hits.rows))
-    total = hits.total or n_records(document, hits.name)
+    n_rows, total = _numbers(document, hits)
     is_most = n_rows > hits.few and 2 * n_rows > total
-    if not hits.name or not (is_most or (n_rows > MANY and n_rows >= _SHARE[hits.name] * total)):
-        return hits
+    if not hits.name:
+        return [hits]
+    if is_most or (n_rows > MANY and n_rows >= _SHARE[hits.name] * total):
+        return [_single(document, rule, hits)]
+    return _by_message(document, rule, hits)
+
+
+def _numbers(document: Document, hits: Hits) -> tuple[int, int]:
+    """Return how many records have a defect, and of how many."""
+    return len(np.unique(hits.rows)), hits.total or n_records(document, hits.name)
+
+
+def _by_message(document: Document, rule: Rule, hits: Hits) -> list[Hits]:
+    """Return hits of the message that most have as a single one, and the others as they are."""
+    if len(hits) < _EQUAL:
+        return [hits]
+    # All are described only where a sample shows that it is worth the time.
+    sample = np.linspace(0, len(hits) - 1, _EQUAL).astype(int).tolist()
+    message, n_equal = Counter(hits.describe(at).message for at in sample).most_common(1)[0]
+    if 2 * n_equal <= _EQUAL:
+        return [hits]
+    equal = np.array([hits.describe(at).message == message for at in range(len(hits))])
+    if equal.sum() < _EQUAL:
+        return [hits]
+
+    def summary(_places: IndexArray, share: str) -> str:
+        return f"{share}: {message}"
+
+    parts = [_single(document, rule, replace(hits.where(equal), summary=summary))]
+    return parts if equal.all() else [*parts, hits.where(~equal)]
+
+
+def _single(document: Document, rule: Rule, hits: Hits) -> Hits:
+    """Return hits as a single one."""
+    n_hits, (n_rows, total) = len(hits), _numbers(document, hits)
 
     def edits() -> Iterator[Edit]:
         return (edit for place in range(n_hits) for edit in hits.edits_of(place))

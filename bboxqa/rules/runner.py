@@ -227,10 +227,11 @@ class _Tally:
                 self.hidden.setdefault(code, Counter()).update(numbers)
         listed, least = [], Severity(self._settings.min_severity)
         for rule, hits in found:
-            one = grouped(document, rule, hits)
+            parts = grouped(document, rule, hits)
             severity = hits.severity or rule.severity
-            self.severities[severity] += len(one)
+            number = sum(map(len, parts))
+            self.severities[severity] += number
             if severity.rank >= least.rank:
-                self.counts[rule.code] += len(one)
-                listed.append((rule, one))
+                self.counts[rule.code] += number
+                listed += [(rule, part) for part in parts]
         return listed

@@ -8,6 +8,7 @@ from support.validation import codes, document_of, exact, findings, report_of, w
 
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.fixes import fix
 from bboxqa.rules.registry import RULES
 from bboxqa.rules.runner import apply
 
@@ -168,3 +169,68 @@ def test_only_findings_of_a_severity_are_listed_and_all_are_counted():
     assert {each.code for each in report.findings} == set(report.counts) == {"C001"}
     assert report.severities[Severity.INFO] == report_of(example).severities[Severity.INFO] > 0
     json.dumps(report.hidden)
+
+
+def many_boxes(sizes):
+    """Return a file with five different boxes on each of 8 images."""
+    images = [{"id": n + 1, "width": w, "height": h} for n, (w, h) in enumerate(sizes)]
+    annotations = [
+        {"image_id": image["id"], "category_id": 1 + n % 2, "bbox": [9 * n + image["id"], n, 8, 7],
+         "area": 56}
+        for image in images
+        for n in range(5)
+    ]  # fmt: skip
+    return {"images": images, "categories": [{}, {}], "annotations": annotations}
+
+
+def test_one_box_copied_into_all_records_is_one_finding_and_changes_no_area():
+    content = many_boxes([(100 + n % 4, 80) for n in range(8)])
+    del content["annotations"][2::5], content["annotations"][2::4], content["annotations"][2::3]
+    for annotation in content["annotations"]:
+        annotation.update(bbox=[60, 60, 20, 4], area=annotation["image_id"] * 17)
+    report = report_of(content, ignore=("Q001",))
+    assert set(report.counts) == {"B014"}
+    assert report.findings[0].severity == "error"
+    assert {"B011", "D003"} <= set(report.hidden["B014"])
+    mended = fix(document_of(content), ValidateSettings(show_consequences=True), unsafe=False)
+    assert mended.changes == ()
+
+
+def test_a_few_copies_hide_nothing():
+    content = many_boxes([(100 + n % 4, 80) for n in range(8)])
+    for annotation in content["annotations"][::5]:
+        annotation.update(bbox=[10, 60, 9, 9], area=700)
+    found = report_of(content)
+    assert {"B014", "B011"} <= set(found.counts)
+    assert not found.hidden
+    areas = [edit for each in found.findings if each.code == "B011" for edit in each.edits]
+    assert areas == []
+
+
+@pytest.mark.parametrize(("n_empty", "n_findings"), [(19, 19), (20, 1)])
+def test_records_with_equal_messages_are_one_finding_from_20_on(n_empty, n_findings):
+    record = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [1, 2, 30, 40], "iscrowd": 0}
+    annotations = [record | {"id": number, "area": 1200} for number in range(1, 201)]
+    annotations[5] = "text"
+    annotations[10 : 10 + n_empty] = [{}] * n_empty
+    content = {
+        "info": {}, "licenses": [], "annotations": annotations,
+        "images": [{"id": 1, "file_name": "a.jpg", "width": 640, "height": 480}],
+        "categories": [{"id": 1, "name": "cat"}],
+    }  # fmt: skip
+    found = findings(json.dumps(content), code="S012")
+    assert len(found) == n_findings
+    assert sum(each.count for each in found) == n_empty
+    if n_findings == 1:
+        assert found[0].message.startswith("20 of 200 annotations: record is {}, with none of ")
+        assert len(list(found[0].edits)) == 20
+
+
+def test_references_to_one_missing_image_are_one_finding():
+    content = many_boxes([(100, 80)] * 40)
+    for annotation in content["annotations"][:25]:
+        annotation["image_id"] = 99
+    content["annotations"][30]["image_id"] = 98
+    found = findings(content, code="I004")
+    assert [each.message.split(":")[0] for each in found][:1] == ["25 of 200 annotations"]
+    assert [each.count for each in found] == [25, 1]

@@ -108,6 +108,8 @@ class Hits:
         Up to so many records are reported one by one, even if they are most of the list.
     edits : callable or None
         Takes a place in `rows` and returns the edits, where these are made without a description.
+    hides : bool
+        Whether the consequences of the rule follow from these hits.
     """
 
     rows: IndexArray
@@ -119,6 +121,7 @@ class Hits:
     total: int = 0
     few: int = MANY
     edits: Callable[[int], Iterable[Edit]] | None = None
+    hides: bool = True
 
     def edits_of(self, place: int) -> Iterable[Edit]:
         """Return the edits that fix the record at a place in `rows`."""

@@ -15,6 +15,7 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect, row_edits, span_of, summary_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.boxes.area_factors import AreaFactor, area_factor, share_factor
+from bboxqa.rules.boxes.copies import copied_boxes
 from bboxqa.rules.facts.box_layout import (
     diagnose,
     doubtful_boxes,
@@ -236,7 +237,9 @@ def _area_edits(document: Document, row: int, area: float, *, of_outline: bool) 
 
 
 def _is_box_in_doubt(document: Document, row: int) -> bool:
-    """Return whether a box extends beyond its image, or has the written area if read as corners."""
+    """Return whether a box was copied, extends beyond its image, or fits its area as corners."""
+    if document.once(copied_boxes)[row]:
+        return True
     bbox, size = document.annotations.bbox[[row]], document.size[[row]]
     first, second = bbox[0, [0, 0, 0]], bbox[0, [2, 1, 3]]
     third, fourth = bbox[0, [1, 2, 1]], bbox[0, [3, 3, 2]]

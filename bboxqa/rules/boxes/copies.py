@@ -1,7 +1,7 @@
 """B: boxes with the same numbers on images of several sizes."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -14,6 +14,8 @@ from bboxqa.rules.facts.box_layout import in_other_layout
 from bboxqa.rules.facts.document import Document
 
 _ENOUGH_SIZES = 3
+# Share of the boxes that are copies, from which on nothing else is said of boxes.
+_NEARLY_ALL = 0.9
 # Odd numbers without a pattern, whose products with the bits of a box make a hash.
 _FACTORS = np.array(
     [0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93], np.uint64
@@ -40,7 +42,7 @@ class _Copies:
 
 
 def _copied(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    copies = _copies(document)
+    copies = document.once(_copies)
     if copies is None or len(copies.rows) == 0:
         return
     bbox, rows = document.annotations.bbox, copies.rows
@@ -57,7 +59,18 @@ def _copied(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
         found=bbox[first[0]].tolist(),
         expected="boxes drawn on each image",
     )
-    yield from described_hits([found])
+    # Where hardly a box was drawn on its image, all else that boxes show follows from that.
+    hides = len(rows) >= _NEARLY_ALL * document.has_box.sum()
+    for each in described_hits([found], Severity.ERROR if hides else None):
+        yield replace(each, hides=hides)
+
+
+def copied_boxes(document: Document) -> BoolArray:
+    """Return (N,) bool: the boxes that are equal on images of several sizes."""
+    result, copies = np.zeros(len(document.annotations), np.bool_), document.once(_copies)
+    if copies is not None:
+        result[copies.rows] = True
+    return result
 
 
 def _copies(document: Document) -> _Copies | None:
@@ -119,8 +132,9 @@ RULES = (
         explanation="""Boxes with the same four numbers are on images of at least 3 sizes. An
             annotation of one image was copied to the others, for example as a track that an
             annotation tool extends over all following images. Large files, where many boxes are
-            equal on 2 or 3 sizes by chance, need more sizes. Look at the images; ignore B014 if
-            they are pages or screens where things have their place.""",
+            equal on 2 or 3 sizes by chance, need more sizes. It is an error if nine tenths of the
+            boxes are such copies. Look at the images; ignore B014 if they are pages or screens
+            where things have their place.""",
         bad={
             "images": _IMAGES,
             "annotations": [{"image_id": number} for number in (1, 2, 3)],
@@ -132,5 +146,21 @@ RULES = (
             ],
         },
         check=_copied,
+        consequences=(
+            "A004",
+            "B002",
+            "B003",
+            "B004",
+            "B008",
+            "B009",
+            "B010",
+            "B011",
+            "B012",
+            "D002",
+            "D003",
+            "P006",
+            "P007",
+            "Q002",
+        ),
     ),
 )
