@@ -178,7 +178,7 @@ def address(ports, tmp_path_factory):
                 process.terminate()
             for process in processes:
                 try:
-                    process.wait(20)
+                    process.wait(5)
                 except subprocess.TimeoutExpired:
                     # A worker in the middle of a restart does not always hear it.
                     process.kill()
