@@ -26,11 +26,12 @@ def _parts(rings: Rings, which: IndexArray) -> Iterator[tuple[slice, FloatArray,
         yield slice(start, stop), xy, offsets
 
 
-def _following(offsets: IndexArray) -> IndexArray:
-    """Return the vertex that follows each one in its ring."""
-    following = np.arange(1, offsets[-1] + 1)
+def _following(values: FloatArray, offsets: IndexArray) -> FloatArray:
+    """Return the value of the vertex that follows each one in its ring."""
+    following = np.empty_like(values)
+    following[:-1] = values[1:]
     filled = np.diff(offsets) > 0
-    following[offsets[1:][filled] - 1] = offsets[:-1][filled]
+    following[offsets[1:][filled] - 1] = values[offsets[:-1][filled]]
     return following
 
 
@@ -49,11 +50,11 @@ def ring_areas(rings: Rings) -> FloatArray:
     result = np.zeros(len(rings.row))
     for part, xy, offsets in _parts(rings, np.arange(len(rings.row))):
         owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-        following = _following(offsets)
+        begin = offsets[owner]
         # Relative to the first vertex: far from the origin, products lose significant digits.
         with np.errstate(over="ignore", invalid="ignore"):
-            x, y = (xy - xy[offsets[owner]]).T
-            cross = x * y[following] - x[following] * y
+            x, y = (axis - axis[begin] for axis in np.ascontiguousarray(xy.T))
+            cross = x * _following(y, offsets) - _following(x, offsets) * y
         result[part] = sum_by(owner, cross, len(offsets) - 1) / 2
     return result
 
@@ -71,7 +72,7 @@ def ring_lengths(rings: Rings, which: IndexArray) -> FloatArray:
     result = np.zeros(len(which))
     for part, xy, offsets in _parts(rings, which):
         owner = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
-        steps = np.hypot(*(xy[_following(offsets)] - xy).T)
+        steps = np.hypot(*(_following(xy, offsets) - xy).T)
         result[part] = sum_by(owner, steps, len(offsets) - 1)
     return result
 
