@@ -12,12 +12,11 @@ from numpy.typing import NDArray
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.core.blocks import rows_where
 from bboxqa.core.json_values import pointer_to, shortened
-from bboxqa.core.text import count
 from bboxqa.formats.document.annotation_columns import Kind
 from bboxqa.geometry.kernels.boxes import bbox_iou, corners
 from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.reporting import record_defect, summary_hits
+from bboxqa.rules.base.reporting import record_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
 from bboxqa.rules.facts.authorship import authorship
 from bboxqa.rules.facts.box_layout import in_other_layout
@@ -29,7 +28,6 @@ from bboxqa.rules.facts.box_overlaps import (
     overlapping,
 )
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.selection import is_applied
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,8 +37,6 @@ class _Earlier:
     same: IndexArray
     other: IndexArray
     """(N,) int64. The row of an earlier box of the same and of another category; -1 for none."""
-    unfinished: IndexArray
-    """(U,) int64. The annotations of which not every pair was compared, in ascending order."""
 
 
 def _repeats(document: Document) -> IndexArray:
@@ -99,17 +95,14 @@ def _earlier(document: Document, threshold: float) -> _Earlier:
     none = len(columns)
     same, other = np.full(none, none), np.full(none, none)
     kind = columns.category_id
-    unfinished = [np.zeros(0, np.int64)]
     for found in overlapping(columns.bbox, _drawer(document, exact), kind, threshold):
         left, right = found.left, found.right
-        unfinished.append(found.unfinished)
         alike = kind[left] == kind[right]
         np.minimum.at(same, right[alike], left[alike])
         np.minimum.at(other, right[~alike], left[~alike])
     same[same == none] = -1
     other[other == none] = -1
-    rows = np.sort(np.concatenate(unfinished))
-    return _Earlier(document.spilled(same), document.spilled(other), document.spilled(rows))
+    return _Earlier(document.spilled(same), document.spilled(other))
 
 
 def _drawer(document: Document, exact: IndexArray) -> IndexArray:
@@ -188,25 +181,6 @@ def _near(document: Document, settings: ValidateSettings, *, same: bool) -> Iter
         )
 
     yield from hits(earlier >= 0, describe)
-    # Both rules search together; what was not compared is reported once.
-    reported = not same and is_applied("D002", settings, document.name)
-    if len(found.unfinished) and not reported:
-        yield from _not_compared(document, found.unfinished)
-
-
-def _not_compared(document: Document, rows: IndexArray) -> Iterator[Hits]:
-    """Yield the finding about annotations that were not compared with all others."""
-    n_images = len(np.unique(document.image[rows]))
-    split = " or split the file by image" if n_images > 1 else ""
-    yield from summary_hits(
-        f"{count(len(rows), 'annotation')} of {count(n_images, 'image')} lie so close together "
-        f"that not all pairs were compared; to compare more of them, raise duplicate_iou{split}",
-        "annotations",
-        rows,
-        "bbox",
-        severity=Severity.INFO,
-        expected="fewer boxes in one place",
-    )
 
 
 def _category(document: Document, row: int) -> str:

@@ -1,6 +1,6 @@
 """Search for equal and strongly overlapping boxes among up to millions of boxes."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -13,8 +13,10 @@ from bboxqa.geometry.kernels.boxes import bbox_iou, corners
 
 # Boxes per chunk, unless one group has more.
 _ROWS = 1 << 18
-# So many comparisons take a few seconds; only thousands of boxes in one place need more.
-_MAX_WORK = 50_000_000
+# The sweep compares a box with so many others; only hundreds of boxes in one place need more.
+_MOST_STEPS = 500
+# In such a crowd, boxes that have been paired are left out after so many searches.
+_BATCH = 64
 # Coordinates are rounded: the search must not miss pairs exactly at the bound. It decides only
 # which pairs are compared; `geometry.candidates.TOLERANCE` decides which of them match.
 _SLACK = 1e-9
@@ -32,13 +34,10 @@ class Overlaps(NamedTuple):
     ----------
     left, right : (P,) int64
         The rows of pairs, ``left < right``; in no order.
-    unfinished : (U,) int64
-        The rows of groups in which not every pair was compared, in no order.
     """
 
     left: IndexArray
     right: IndexArray
-    unfinished: IndexArray
 
 
 BoxColumn = Callable[[slice | IndexArray], NDArray[Any]]
@@ -122,7 +121,8 @@ def overlapping(
     """Yield the pairs of boxes of one group whose IoU is at least a threshold, part by part.
 
     Equal boxes of one kind are paired only with the first of them, so that a thousand equal boxes
-    are 999 pairs rather than half a million.
+    are 999 pairs rather than half a million. Where thousands of boxes lie in one place, each is
+    paired with the first of its kind and the first of another kind only, if there are such.
 
     Parameters
     ----------
@@ -137,16 +137,14 @@ def overlapping(
     Yields
     ------
     Overlaps
-        After 50 million comparisons the search stops; every box has then been
-        compared with its nearest neighbours, and groups with pairs left are unfinished.
 
     Examples
     --------
     >>> import numpy as np
     >>> boxes = np.array([[0.0, 0, 10, 10], [50, 0, 10, 10], [0.5, 0, 10, 10]])
     >>> for found in overlapping(boxes, np.zeros(3), np.zeros(3), 0.9):
-    ...     print(found.left, found.right, found.unfinished)
-    [0] [2] []
+    ...     print(found.left, found.right)
+    [0] [2]
     """
     with np.errstate(over="ignore", invalid="ignore"):
         sound = rows_where(
@@ -160,7 +158,7 @@ def overlapping(
         first = first_equal(len(index), [partial(_at, column, index) for column in columns])
         alone = first == np.arange(len(index))
         if not alone.all():
-            yield Overlaps(index[first[~alone]], index[~alone], index[:0])
+            yield Overlaps(index[first[~alone]], index[~alone])
         index = index[alone]
         del first, alone
         order = index[np.argsort(group[index], kind="stable")]
@@ -168,10 +166,9 @@ def overlapping(
             of = order[part]
             # From left to right in each group; all rows at once would be read all over memory.
             of = of[np.lexsort((bbox[of, 0], group[of]))]
-            share = _MAX_WORK * len(of) // len(order)
-            for left, right, unfinished in _sweep(bbox[of], group[of], threshold, share):
-                pair = of[left], of[right]
-                yield Overlaps(np.minimum(*pair), np.maximum(*pair), of[unfinished])
+            crowded = yield from _sweep(bbox, group, of, threshold)
+            for rows in np.split(crowded, run_starts(group[crowded])[1:]) if len(crowded) else ():
+                yield from _first_of_crowd(bbox, kind, rows, threshold)
 
 
 def _at(column: NDArray[Any], index: IndexArray, rows: slice | IndexArray) -> NDArray[Any]:
@@ -190,35 +187,90 @@ def _whole_groups(group: IndexArray) -> Iterator[slice]:
         first = last
 
 
-def _sweep(bbox: FloatArray, group: IndexArray, threshold: float, most: int) -> Iterator[Overlaps]:
-    """Yield the overlapping pairs of boxes that are sorted by group and left edge.
+def _sweep(
+    bbox: FloatArray, group: IndexArray, of: IndexArray, threshold: float
+) -> Generator[Overlaps, None, IndexArray]:
+    """Yield the overlapping pairs of rows that are sorted by group and left edge.
 
-    After `most` comparisons the search stops and yields the remaining groups as unfinished.
+    Returns the rows of groups with more boxes in one place than the sweep takes, by group.
 
     The IoU of two boxes is at most that of their extents along x. If box a starts further left
     and the IoU is at least t, then the intersection is at least t times as wide as a, and
     therefore ``left_b - left_a <= (1 - t) * width_a``; the same holds along y.
     """
+    bbox, group = bbox[of], group[of]
     left, top, width, height = (np.ascontiguousarray(column) for column in bbox.T)
     box = corners(bbox)
     share = 1 - threshold + _SLACK
     reach = left + share * width + _SLACK * np.abs(left)
     drop = share * height + _SLACK * np.abs(top)
     here = np.arange(len(bbox))
-    step = work = 0
-    while True:
-        step += 1
+    for step in range(1, len(bbox)):
         here = here[here + step < len(bbox)]
         # If a box is out of reach, so are all that follow.
         here = here[(group[here + step] == group[here]) & (left[here + step] <= reach[here])]
-        if not len(here) or work >= most:
+        if not len(here) or step > _MOST_STEPS:
             break
         other = here + step
-        work += len(here)
         near = np.abs(top[other] - top[here]) <= np.maximum(drop[here], drop[other])
         low, high = here[near], other[near]
         enough = bbox_iou(box[low], box[high]) >= threshold
         if enough.any():
-            yield Overlaps(low[enough], high[enough], here[:0])
-    if len(here):
-        yield Overlaps(here[:0], here[:0], np.flatnonzero(np.isin(group, group[here])))
+            pair = of[low[enough]], of[high[enough]]
+            yield Overlaps(np.minimum(*pair), np.maximum(*pair))
+    else:
+        here = here[:0]
+    return of[np.isin(group, group[here])]
+
+
+def _first_of_crowd(
+    bbox: FloatArray, kind: NDArray[Any], rows: IndexArray, threshold: float
+) -> Iterator[Overlaps]:
+    """Yield, for each box of one group, its pair with the first of its kind, and of another."""
+    rows = np.sort(rows)
+    box = corners(bbox[rows])
+    _, kinds, sizes = np.unique(kind[rows], return_inverse=True, return_counts=True)
+    everyone = np.arange(len(rows))
+    searches = [(everyone[kinds == each],) * 2 for each in np.flatnonzero(sizes > 1)]
+    # Boxes of the most frequent kind are many in vain to each other.
+    frequent = kinds == sizes.argmax()
+    others = [(everyone[~frequent], everyone), (everyone[frequent], everyone[~frequent])]
+    for known, sought in searches:
+        yield from _first_pairs(box, rows, known, sought, threshold)
+    for known, sought in others:
+        yield from _first_pairs(box, rows, known, sought, threshold, kinds)
+
+
+def _first_pairs(
+    box: FloatArray,
+    rows: IndexArray,
+    known: IndexArray,
+    sought: IndexArray,
+    threshold: float,
+    kinds: IndexArray | None = None,
+) -> Iterator[Overlaps]:
+    """Yield the pair of each sought box with the first known one before it, of another kind."""
+    side = box[:, 2:] - box[:, :2]
+    share = (1 - threshold + _SLACK) / threshold
+    # Along the axis on which boxes are spread more, fewer are near each other.
+    axis = int(np.argmax(np.ptp(box[:, :2], axis=0) / side.mean(0)))
+    start = box[:, axis]
+    reach = share * side[:, axis] + _SLACK * np.abs(start)
+    sought = sought[np.argsort(start[sought], kind="stable")]
+    found = np.zeros(len(box), np.bool_)
+    for begin in range(0, len(known), _BATCH):
+        batch = known[begin : begin + _BATCH]
+        sought = sought[~found[sought] & (sought > batch[0])]
+        if not len(sought):
+            return
+        low = np.searchsorted(start[sought], start[batch] - reach[batch])
+        high = np.searchsorted(start[sought], start[batch] + reach[batch], side="right")
+        for place, *near in zip(batch.tolist(), low.tolist(), high.tolist(), strict=True):
+            other = sought[slice(*near)]
+            other = other[(other > place) & ~found[other]]
+            if kinds is not None:
+                other = other[kinds[other] != kinds[place]]
+            other = other[bbox_iou(box[place : place + 1], box[other]) >= threshold]
+            if len(other):
+                found[other] = True
+                yield Overlaps(np.full(len(other), rows[place]), rows[other])

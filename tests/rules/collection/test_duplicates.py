@@ -6,7 +6,7 @@ import pytest
 from support.reference import data_file
 from support.validation import as_corners, document_of, findings
 
-from bboxqa.model.findings import Edit, Severity
+from bboxqa.model.findings import Edit
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.facts import box_overlaps
 from bboxqa.rules.fixes import fix
@@ -132,42 +132,19 @@ def test_many_boxes_of_one_object_are_one_finding_less(step):
 
 
 @pytest.mark.parametrize("code", ["D002", "D003"])
-def test_a_search_that_ends_early_says_so(code, monkeypatch):
-    heap = [{"bbox": [10, 10 + place / 100, 20, 30], "category_id": 1} for place in range(30)]
-    more = {"images": [{}, {}], "categories": TWO_CLASSES}
-    annotations = [{"image_id": 2}, {"image_id": 2, "bbox": [50, 10, 9, 9]}, *heap]
-    example, settings = {"annotations": annotations, **more}, ValidateSettings(select=(code,))
-    whole = validate_documents([document_of(example)], settings, 0).findings
-    assert Severity.INFO not in {finding.severity for finding in whole}
-    monkeypatch.setattr(box_overlaps, "_MAX_WORK", 100)
-    *_, last = validate_documents([document_of(example)], settings, 0).findings
-    assert last.severity == Severity.INFO
-    assert last.message == (
-        "30 annotations of 1 image lie so close together that not all pairs were compared; to "
-        "compare more of them, raise duplicate_iou"
-    )
-    assert (last.pointer, last.count) == ("/annotations", 30)
-    assert last.examples[0] == "/annotations/2/bbox"
-
-
-def test_a_search_that_ends_early_is_reported_once(monkeypatch):
-    monkeypatch.setattr(box_overlaps, "_MAX_WORK", 100)
+def test_findings_in_a_crowd_are_those_of_any_other_image(code, monkeypatch):
     heaps = [
-        {"image_id": image, "bbox": [10, 10 + place / 100, 20, 30]}
+        {"image_id": image, "category_id": 1 + place // 3 % 2, "bbox": [10, 10 + place / 2, 20, 30]}
         for image in (1, 2)
         for place in range(30)
     ]
-    document = document_of({"images": [{}, {}], "annotations": heaps})
-    for settings, code in (
-        (ValidateSettings(select=("D",)), "D002"),
-        (ValidateSettings(select=("D",), ignore=("D002",)), "D003"),
-        (ValidateSettings(select=("D",), per_file_ignores={"*": ("D002",)}), "D003"),
-    ):
-        found = validate_documents([document], settings, 0).findings
-        (summary,) = [each for each in found if each.severity is Severity.INFO]
-        assert summary.code == code
-        assert summary.message.startswith("60 annotations of 2 images lie so close together")
-        assert summary.message.endswith("raise duplicate_iou or split the file by image")
+    more = {"images": [{}, {}], "categories": TWO_CLASSES}
+    document = {"annotations": [{"bbox": [50, 10, 9, 9]}, *heaps], **more}
+    settings = ValidateSettings(select=(code,))
+    expected = validate_documents([document_of(document)], settings, 0).findings
+    assert len(expected) > 1 or expected[0].count > 10
+    monkeypatch.setattr(box_overlaps, "_MOST_STEPS", 2)
+    assert validate_documents([document_of(document)], settings, 0).findings == expected
 
 
 def test_two_categories_of_one_box_are_found():

@@ -21,15 +21,9 @@ BOXES = st.lists(
 
 
 def pairs(bbox, group, kind, threshold):
-    return search(bbox, group, kind, threshold)[0]
-
-
-def search(bbox, group, kind, threshold):
-    """Return the pairs that are found, and the rows of groups whose search was not finished."""
     bbox = np.array(bbox, float).reshape(-1, 4)
-    parts = list(overlapping(bbox, np.array(group), np.array(kind), threshold))
-    found = [pair for part in parts for pair in zip(part.left, part.right, strict=True)]
-    return sorted(found), sorted(row for part in parts for row in part.unfinished)
+    parts = overlapping(bbox, np.array(group), np.array(kind), threshold)
+    return sorted(pair for part in parts for pair in zip(part.left, part.right, strict=True))
 
 
 def all_pairs(bbox, group, kind, threshold):
@@ -56,29 +50,29 @@ def test_the_sweep_finds_the_pairs_that_a_search_of_all_pairs_finds(boxes, thres
     assert pairs(bbox, columns[4], columns[5], threshold) == expected
 
 
-@given(BOXES, st.integers(0, 20))
-def test_pairs_are_missing_only_from_groups_that_are_unfinished(boxes, most):
+@given(BOXES, st.integers(0, 3), st.integers(1, 4), st.sampled_from([0.3, 0.5, 0.9, 1.0]))
+def test_in_a_crowd_each_box_is_paired_with_the_first_of_its_kind_and_of_another(
+    boxes, steps, batch, threshold
+):
     columns = [list(column) for column in zip(*boxes, strict=True)] or [[]] * 6
+    *_, group, kind = columns
     bbox = [list(box[:4]) for box in boxes]
+    expected = all_pairs(bbox, group, kind, threshold)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(box_overlaps, "_MAX_WORK", most)
-        found, unfinished = search(bbox, columns[4], columns[5], 0.5)
-    missing = set(all_pairs(bbox, columns[4], columns[5], 0.5)) - set(found)
-    assert {columns[4][row] for pair in missing for row in pair} <= {
-        columns[4][row] for row in unfinished
-    }
+        patch.setattr(box_overlaps, "_MOST_STEPS", steps)
+        patch.setattr(box_overlaps, "_BATCH", batch)
+        found = pairs(bbox, group, kind, threshold)
+    assert set(found) <= set(expected)
+    assert first_of_each(found, kind) == first_of_each(expected, kind)
 
 
-def test_a_search_that_ends_early_names_the_whole_group_and_no_other(monkeypatch):
-    heap = [[0, 0.01 * place, 10, 10] for place in range(30)]
-    apart = [[0, 0, 10, 10], [50, 0, 10, 10]]
-    group = [1] * len(heap) + [2] * len(apart)
-    found, unfinished = search(heap + apart, group, [0] * len(group), 0.9)
-    assert (len(found), unfinished) == (30 * 29 // 2, [])
-    monkeypatch.setattr(box_overlaps, "_MAX_WORK", 100)
-    found, unfinished = search(heap + apart, group, [0] * len(group), 0.9)
-    assert 0 < len(found) < 30 * 29 // 2
-    assert unfinished == list(range(30))
+def first_of_each(found, kind):
+    """Return the first partner of each box, of its kind and of another."""
+    first = {}
+    for left, right in found:
+        key = right, kind[left] == kind[right]
+        first[key] = min(left, first.get(key, left))
+    return first
 
 
 def test_a_pair_at_the_threshold_exactly_is_found():
@@ -139,8 +133,7 @@ def test_thousands_of_boxes_in_one_image_are_no_trouble(heap):
     n = 5000
     place = np.arange(n) * {"equal": 0, "shifted": 1e-5, "column": 10}[heap]
     bbox = np.stack([np.zeros(n), place, np.full(n, 300), np.full(n, 9)], 1)
-    parts = list(overlapping(bbox, np.zeros(n, int), np.zeros(n, int), 0.9))
-    # Nothing is left out: the search stays within its number of comparisons.
-    assert not any(len(part.unfinished) for part in parts)
-    count = sum(len(part.left) for part in parts)
-    assert count == {"equal": n - 1, "shifted": n * (n - 1) // 2, "column": 0}[heap]
+    found = pairs(bbox, np.zeros(n, int), np.zeros(n, int), 0.9)
+    partner = first_of_each(found, np.zeros(n, int))
+    expected = {} if heap == "column" else {(row, True): 0 for row in range(1, n)}
+    assert partner == expected
