@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 
+from bboxqa.core.blocks import rows_where
 from bboxqa.core.json_values import pointer_to
 from bboxqa.geometry.kernels.boxes import corners
 from bboxqa.model.findings import Edit, Severity
@@ -16,8 +17,12 @@ from bboxqa.rules.facts.box_layout import (
     diagnose,
     swapped_images,
 )
+from bboxqa.rules.facts.boxes import sized_boxes
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import rounded_number, rounded_values
+
+# Fewer images or boxes may show objects in one quarter by chance.
+_IMAGES, _BOXES = 30, 100
 
 Check = Callable[[Document, ValidateSettings], Iterable[Hits]]
 
@@ -47,6 +52,31 @@ def _layout(code: str) -> Check:
         yield from described_hits([found])
 
     return check
+
+
+def _scale(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
+    """Yield boxes scaled by a constant, and a warning where all lie where halved ones would."""
+    if document.once(diagnose) is not None:
+        yield from _layout("B013")(document, settings)
+        return
+    rows = np.flatnonzero(document.once(sized_boxes))
+    n_images = len(np.unique(document.image[rows]))
+    if n_images < _IMAGES or len(rows) < _BOXES:
+        return
+    bbox, size = document.annotations.bbox, document.size
+    within = rows_where(
+        len(rows), lambda some: (corners(bbox[rows[some]])[:, 2:] <= size[rows[some]] / 2).all(1)
+    )
+    if within.all():
+        found = summary_defect(
+            f"all {len(rows):,} boxes of {n_images:,} images lie in the upper left quarter of "
+            "their image; expected boxes in all parts: were images enlarged without their boxes?",
+            "annotations",
+            rows,
+            "bbox",
+            expected="boxes in all parts of the images",
+        )
+        yield from described_hits([found], Severity.WARNING)
 
 
 def _scaled(document: Document, diagnosis: Diagnosis) -> Iterator[Edit]:
@@ -119,7 +149,9 @@ RULES = (
             this, or all boxes of a smaller file; of a single image, all boxes, by their areas or
             outlines. The unsafe fix converts all of them to x, y, width, height. There is none
             where y before x is as likely: no box would extend beyond its image, as in square
-            images.""",
+            images. Without outlines and areas, boxes that lie inside their images in both layouts
+            show nothing: width, height, x, y, all of half the size (but see B013), and
+            thousandths or centres in part of the images may not be found. Look at an image.""",
         bad={"annotations": [
             _box(60, 50, 80, 60), _box(50, 60, 70, 70), _box(70, 30, 90, 40), _box(20, 60, 40, 70),
             _box(75, 65, 95, 75),
@@ -211,7 +243,8 @@ RULES = (
             outlines nor areas show it, only boxes of twice the size are found. Look at an image.
             The unsafe fix scales the boxes, unless the outlines are the ones that leave their
             images, or boxes of more than their size lie inside: then outlines or areas may be
-            the ones that are scaled.""",
+            the ones that are scaled. It is a warning if all boxes of 30 or more images lie in the
+            upper left quarter, as boxes of half the size do.""",
         bad={"annotations": [
             {"bbox": [30 * n, 10, 24, 40], "segmentation": _ring(15 * n, 5, 12, 20), "area": 240}
             for n in range(5)
@@ -220,7 +253,7 @@ RULES = (
             {"bbox": [15 * n, 5, 12, 20], "segmentation": _ring(15 * n, 5, 12, 20), "area": 240}
             for n in range(5)
         ]},
-        check=_layout("B013"),
+        check=_scale,
         fix="unsafe",
     ),
 )  # fmt: skip

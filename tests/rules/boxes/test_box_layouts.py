@@ -334,3 +334,21 @@ def test_boxes_of_another_clip_that_leave_the_image_are_not_centres():
     report = report_of(json.dumps(content))
     assert LAYOUT_CODES.isdisjoint(report.counts)
     assert "B003" in report.counts
+
+
+@pytest.mark.parametrize(("factor", "found"), [(0.5, True), (0.25, True), (0.6, False), (1, False)])
+def test_boxes_that_all_lie_in_the_upper_left_quarter_are_a_warning(factor, found):
+    def scaled(x, y, w, h, *_):
+        return x * factor, y * factor, w * factor, h * factor
+
+    content = json.loads(document(scaled, outlines=False, areas=False)[0])
+    report = report_of(json.dumps(content))
+    scales = [each for each in report.findings if each.code == "B013"]
+    assert len(scales) == found
+    if found:
+        n_boxes = len(content["annotations"])
+        assert scales[0].severity == "warning"
+        assert scales[0].message.startswith(f"all {n_boxes} boxes of 60 images lie in the upper")
+    content["images"] = content["images"][:29]
+    few = [each for each in content["annotations"] if each["image_id"] <= 29]
+    assert "B013" not in report_of(json.dumps(content | {"annotations": few})).counts
