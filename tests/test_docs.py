@@ -147,7 +147,7 @@ def test_python_of_a_page_runs(page, tmp_path, monkeypatch):
     names = {}
     exec(program, names)  # noqa: S102
     if "result" in names:
-        assert names["result"].mean_image_alpha == 1
+        assert names["result"].existence.f1 == 1
     else:
         assert sum(names["report"].counts.values()) == len(names["report"].findings)
 

@@ -21,22 +21,28 @@ CREATE TABLE IF NOT EXISTS runs (
 CREATE TABLE IF NOT EXISTS projects (
     run INTEGER NOT NULL REFERENCES runs (run), project TEXT NOT NULL, status TEXT NOT NULL,
     alpha REAL, low REAL, high REAL, n_errors INTEGER, n_warnings INTEGER,
+    f1 REAL, class_alpha REAL, mean_iou REAL,
     PRIMARY KEY (run, project)
 );
 """
 _LAST = """
 SELECT last.project, last.status, measured.alpha, measured.low, measured.high,
-       counted.n_errors, counted.n_warnings
+       counted.n_errors, counted.n_warnings, drawn.f1, drawn.class_alpha, drawn.mean_iou
 FROM projects AS last
 LEFT JOIN projects AS measured ON measured.project = last.project AND measured.run = (
     SELECT max(run) FROM projects WHERE project = last.project AND alpha IS NOT NULL)
+LEFT JOIN projects AS drawn ON drawn.project = last.project AND drawn.run = (
+    SELECT max(run) FROM projects WHERE project = last.project AND f1 IS NOT NULL)
 LEFT JOIN projects AS counted ON counted.project = last.project AND counted.run = (
     SELECT max(run) FROM projects WHERE project = last.project AND n_errors IS NOT NULL)
 WHERE last.run = (SELECT max(run) FROM projects WHERE project = last.project)
 """
 # Status of a row with a value of a wrong type.
 _ODD = "odd"
-_recorded_values = attrgetter("status", "alpha", "low", "high", "n_errors", "n_warnings")
+_ADDED = ("f1", "class_alpha", "mean_iou")
+"""Columns that histories of earlier versions do not have."""
+_COLUMNS = ("status", "alpha", "low", "high", "n_errors", "n_warnings", *_ADDED)
+_recorded_values = attrgetter(*_COLUMNS)
 # How long another program, such as a backup, may hold the file.
 _SECONDS_TO_WAIT = 5.0
 # Alphas of two runs that differ by less are equal: their sums may be in another order.
@@ -57,6 +63,10 @@ def _opened(out: Path) -> Iterator[sqlite3.Connection]:
     try:
         with closing(sqlite3.connect(path, _SECONDS_TO_WAIT)) as connection, connection:
             connection.executescript(_TABLES)
+            known = {name for _, name, *_ in connection.execute("PRAGMA table_info(projects)")}
+            for name in _ADDED:
+                if name not in known:
+                    connection.execute(f"ALTER TABLE projects ADD COLUMN {name} REAL")
             yield connection
     except sqlite3.Error as error:
         if getattr(error, "sqlite_errorcode", None) in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
@@ -76,12 +86,11 @@ def last_rows(out: Path) -> dict[str, Row]:
         return {}
     with _opened(out) as connection:
         found = connection.execute(_LAST).fetchall()
-    names = ("status", "alpha", "low", "high", "n_errors", "n_warnings")
     rows = {}
     for name, *values in found:
         # SQLite keeps values of any type, which another program may have written.
         if isinstance(name, str):
-            fields = {"project": name, "n_files": 0, **dict(zip(names, values, strict=True))}
+            fields = {"project": name, "n_files": 0, **dict(zip(_COLUMNS, values, strict=True))}
             try:
                 rows[name] = msgspec.convert(fields, Row)
             except msgspec.ValidationError:
@@ -113,13 +122,14 @@ def append(out: Path, started: str, version: str, rows: Sequence[Row]) -> None:
             "INSERT INTO runs (started, version) VALUES (?, ?)", (started, version)
         )
         connection.executemany(
-            "INSERT INTO projects VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            f"INSERT INTO projects (run, project, {', '.join(_COLUMNS)}) "  # noqa: S608 - constants
+            f"VALUES (?, ?{', ?' * len(_COLUMNS)})",
             [(cursor.lastrowid, clean(row.project), *_recorded_values(row)) for row in rows],
         )
 
 
 def regressions(before: Mapping[str, Row], rows: Sequence[Row]) -> list[Regression]:
-    """Return what is worse than in the last run: a lower alpha, more errors, a new failure.
+    """Return what is worse than in the last run: lower agreement, more errors, a new failure.
 
     Examples
     --------
@@ -141,10 +151,19 @@ def _worse(last: Row, row: Row) -> Iterator[str]:
         return
     if row.status == FAILED and last.status != FAILED:
         yield "failed, but not in the last run"
-    if last.alpha is not None and row.alpha is None and row.status != FAILED:
-        yield f"alpha was {last.alpha:.4f}, now undefined"
-    if last.alpha is not None and row.alpha is not None and row.alpha < last.alpha - _TIE:
-        yield f"alpha fell from {last.alpha:.4f} to {row.alpha:.4f}"
+    known = (("alpha", last.alpha), ("F1", last.f1))
+    had = [f"{what} was {value:.4f}, now undefined" for what, value in known if value is not None]
+    # Where objects were compared, alpha can have no meaning, and F1 says what is worse.
+    if row.alpha is None and row.f1 is None and row.status != FAILED:
+        yield from had[:1]
+    for what, before, now in (
+        ("alpha", last.alpha, row.alpha),
+        ("F1", last.f1, row.f1),
+        ("class alpha", last.class_alpha, row.class_alpha),
+        ("mean IoU", last.mean_iou, row.mean_iou),
+    ):
+        if before is not None and now is not None and now < before - _TIE:
+            yield f"{what} fell from {before:.4f} to {now:.4f}"
     for name, old, new in (
         ("errors", last.n_errors, row.n_errors),
         ("warnings", last.n_warnings, row.n_warnings),

@@ -20,8 +20,11 @@ from bboxqa.report.json_text import json_text
 from bboxqa.report.numbers import decimal
 from bboxqa.report.page import escaped, page_lines, table_lines
 
-_TITLES = ("Project", "Status", "Alpha", "95 % interval", "Images", "Errors", "Warnings", "Note")
-_KINDS = {"Status": "word", **dict.fromkeys(_TITLES[2:7], "number")}
+_TITLES = (
+    "Project", "Status", "Alpha", "95 % interval", "F1", "Class alpha", "Mean IoU", "Images",
+    "Errors", "Warnings", "Note",
+)  # fmt: skip
+_KINDS = {"Status": "word", **dict.fromkeys(_TITLES[2:-1], "number")}
 _LINKS = (
     ("summary.json", "agreement"),
     ("images.csv", "images"),
@@ -104,8 +107,8 @@ def _page(
 
 def _urgency(row: Row) -> tuple[bool, bool, float, str]:
     """Return a key that sorts projects to be examined first before the others."""
-    alpha = 2.0 if row.alpha is None else row.alpha
-    return row.passed, row.status != FAILED, alpha, row.project
+    figure = row.f1 if row.alpha is None else row.alpha
+    return row.passed, row.status != FAILED, 2.0 if figure is None else figure, row.project
 
 
 def _links(out: Path, row: Row) -> tuple[tuple[str, str], ...]:
@@ -131,6 +134,7 @@ def _cells(out: Path, row: Row) -> Sequence[str]:
         escaped(row.status),
         decimal(row.alpha),
         interval,
+        *map(decimal, (row.f1, row.class_alpha, row.mean_iou)),
         *("" if number is None else f"{number:,}" for number in counts),
         escaped(row.message),
     )

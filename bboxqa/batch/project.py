@@ -22,6 +22,8 @@ from bboxqa.batch.rows import (
     Row,
     Settings,
     failed_row,
+    gates_not_measured,
+    missed_gates,
     settings_of,
 )
 from bboxqa.batch.validation import RunElsewhere, ValidationOutcome, validate_project
@@ -221,6 +223,7 @@ def _measured_into(
     except Exception as error:  # noqa: BLE001 - raised where the findings are written
         return error
     first = values["thresholds"][0]
+    missed = missed_gates(result.thresholds[0], agree)
     status = first["status"]
     low, high = first["interval"] or (None, None)
     return {
@@ -231,8 +234,9 @@ def _measured_into(
         "low": low,
         "high": high,
         "mean_image_alpha": first["mean_image_alpha"],
-        "passed": agree.min_alpha is None or result.thresholds[0].reaches(agree.min_alpha),
-        "message": "; ".join([*result.headlines, *([] if status == "ok" else [status])]),
+        **_object_figures(first),
+        "passed": not missed,
+        "message": "; ".join([*result.headlines, *([] if status == "ok" else [status]), *missed]),
     }
 
 
@@ -247,19 +251,28 @@ def _read_objects(files: Sequence[Path], settings: AgreeSettings, memory: int | 
         return read_for(objects, settings, memory=memory)
 
 
+def _object_figures(threshold: dict[str, Any]) -> dict[str, Any]:
+    """Return existence, class and place as values of a row."""
+    existence, classes = threshold["existence"], threshold["class"]
+    low, high = existence["interval"] or (None, None)
+    return {
+        "f1": existence["f1"],
+        "f1_low": low,
+        "f1_high": high,
+        "class_alpha": classes["alpha"],
+        "class_share": classes["share"],
+        "mean_iou": threshold["place"]["mean_iou"],
+    }
+
+
 def _gated(
     row: Row, agree: AgreeSettings, validate: ValidateSettings, found: ValidationOutcome
 ) -> Row:
     """Return the row, failed if it misses a gate."""
-    failed = []
-    if row.status == NOT_MEASURED and agree.min_alpha is not None:
+    failed: list[str] = []
+    if row.status == NOT_MEASURED:
         # An annotator key that was renamed must not pass the gate.
-        failed.append(f"alpha was not measured, expected at least {agree.min_alpha:g}")
-    if row.status == MEASURED and not row.passed:
-        if row.alpha is None:
-            failed.append(f"alpha is undefined, expected at least {agree.min_alpha:g}")
-        else:
-            failed.append(f"alpha {row.alpha:.4f} is below {agree.min_alpha:g}")
+        failed += gates_not_measured(agree)
     if found.failed:
         failed.append(f"findings of severity {validate.fail_on} or above")
     if not failed:

@@ -1,10 +1,12 @@
 """The row of results of a project, and the settings of a run."""
 
 from dataclasses import dataclass, field
+from math import isnan
 from typing import Any
 
 from bboxqa.batch.projects.discovery import Project
 from bboxqa.core.errors import ConfigError
+from bboxqa.model.results import ThresholdResult
 from bboxqa.model.settings import (
     AgreeSettings,
     ValidateSettings,
@@ -53,6 +55,14 @@ class Row:
     high: float | None = None
     mean_image_alpha: float | None = None
     """Alpha of the first threshold, with its 95 % interval."""
+    f1: float | None = None
+    f1_low: float | None = None
+    f1_high: float | None = None
+    """F1 of pairs of annotators, whether they drew the same objects."""
+    class_alpha: float | None = None
+    class_share: float | None = None
+    mean_iou: float | None = None
+    """Agreement on class and place of the objects that two or more drew."""
     n_errors: int | None = None
     n_warnings: int | None = None
     n_infos: int | None = None
@@ -86,11 +96,38 @@ def settings_of(project: Project, settings: Settings) -> tuple[AgreeSettings, Va
 
 def gates(settings: Settings) -> str:
     """Return in words what fails a project, if its own settings do not say otherwise."""
-    lowest = agree_settings_from({**settings.agree, **settings.agree_over}).min_alpha
+    agree = agree_settings_from({**settings.agree, **settings.agree_over})
     severity = validate_settings_from({**settings.validate, **settings.validate_over}).fail_on
     higher = "" if severity == "error" else " or above"
     findings = f"no finding of severity {severity}{higher}"
-    return findings if lowest is None else f"alpha at least {lowest:g}, {findings}"
+    return ", ".join([*(f"{name} at least {least:g}" for name, least in _lowest(agree)), findings])
+
+
+def _lowest(settings: AgreeSettings) -> list[tuple[str, float]]:
+    """Return the figures that have a lowest value, with it."""
+    lowest = (("alpha", settings.min_alpha), ("F1", settings.min_f1))
+    return [(name, least) for name, least in lowest if least is not None]
+
+
+def gates_not_measured(settings: AgreeSettings) -> list[str]:
+    """Return which gates of agreement a project misses that has none to measure."""
+    return [f"{name} was not measured, expected at least {x:g}" for name, x in _lowest(settings)]
+
+
+def missed_gates(part: ThresholdResult, settings: AgreeSettings) -> list[str]:
+    """Return which gates of agreement are missed at a threshold."""
+    missed = []
+    for name, lowest in _lowest(settings):
+        value = part.alpha if name == "alpha" else part.existence.f1
+        if part.reaches(lowest) if name == "alpha" else part.reaches_f1(lowest):
+            continue
+        if name == "alpha" and part.alpha_has_no_meaning:
+            missed.append(f"alpha has no meaning, expected at least {lowest:g}: give --min-f1")
+        elif isnan(value):
+            missed.append(f"{name} is undefined, expected at least {lowest:g}")
+        else:
+            missed.append(f"{name} {value:.4f} is below {lowest:g}")
+    return missed
 
 
 def _check_codes(values: dict[str, Any], where: str) -> None:

@@ -1,7 +1,7 @@
 """`bboxqa agree`: how far annotators agree."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -9,14 +9,11 @@ from bboxqa.cli.agree_options import (
     comparing_options,
     measuring_options,
     min_alpha_option,
+    min_f1_option,
     reading_options,
 )
 from bboxqa.cli.options import agree_settings, files_argument, format_option, quiet_option
 from bboxqa.report.registry import AGREEMENT_VIEWS
-
-if TYPE_CHECKING:
-    from bboxqa.model.results import AgreementResult
-    from bboxqa.model.settings import AgreeSettings
 
 
 @click.command()
@@ -31,8 +28,12 @@ if TYPE_CHECKING:
 )
 @reading_options
 @min_alpha_option("Mark images with a lower alpha; exit with 1 if the pooled alpha is lower.")
+@min_f1_option(
+    "Mark images with a lower F1; exit with 1 if F1 of all pairs of annotators, whether they drew "
+    "the same objects, is lower."
+)
 @measuring_options
-@quiet_option("Print alpha and the number of objects only.")
+@quiet_option("Print the figures of agreement only.")
 @format_option(*AGREEMENT_VIEWS)
 def agree(
     *,
@@ -57,7 +58,7 @@ def agree(
     such files. The output says how annotators were identified.
 
     \b
-    Exit code 0: measured. 1: below --min-alpha. 2: could not run. 130: interrupted.
+    Exit code 0: measured. 1: below --min-alpha or --min-f1. 2: could not run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
     from bboxqa.cli.console import show, tracking
     from bboxqa.pipelines.agree import agree_files
@@ -81,7 +82,7 @@ def agree(
 
         written = write_folder(result, summary(result), out, raw_csv=raw_csv)
     show(AGREEMENT_VIEWS, result, output_format, written, quiet=quiet)
-    return 1 if _below(result, settings) else 0
+    return 0 if all(part.passes(settings) for part in result.thresholds) else 1
 
 
 def _source(paths: tuple[Path, ...], named: tuple[str, ...]) -> Any:
@@ -103,9 +104,3 @@ def _source(paths: tuple[Path, ...], named: tuple[str, ...]) -> Any:
             raise click.UsageError(f"--annotator names {name!r} twice; expected one file each")
         source[name] = Path(file)
     return source
-
-
-def _below(result: "AgreementResult", settings: "AgreeSettings") -> bool:
-    """Return whether a pooled alpha does not reach the smallest that is accepted."""
-    lowest = settings.min_alpha
-    return lowest is not None and not all(part.reaches(lowest) for part in result.thresholds)

@@ -86,6 +86,11 @@ def min_alpha_option(text: str) -> Callable[[_Command], _Command]:
     return click.option("--min-alpha", type=float, metavar="NUMBER", help=text)
 
 
+def min_f1_option(text: str) -> Callable[[_Command], _Command]:
+    """Return the option of the smallest F1 that passes; `text` says what it does."""
+    return click.option("--min-f1", type=float, metavar="NUMBER", help=text)
+
+
 def map_option() -> Callable[[_Command], _Command]:
     """Return the option that renames categories."""
     return click.option(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from bboxqa.cli.agree_options import map_option, min_alpha_option
+from bboxqa.cli.agree_options import map_option, min_alpha_option, min_f1_option
 from bboxqa.cli.failures import signal_of, signal_words
 from bboxqa.cli.options import (
     RenamedOption,
@@ -66,6 +66,7 @@ _SHOWN = 20
 @click.option("--follow-symlinks", is_flag=True, help="Follow links that lead out of ROOT.")
 @click.option("--images", is_flag=True, help="Examine the image files in images/ as well.")
 @min_alpha_option("Fail projects with a lower pooled alpha.")
+@min_f1_option("Fail projects with a lower F1, whether annotators drew the same objects.")
 @choice_option(
     "--fail-on",
     ("error", "warning", "info"),
@@ -167,6 +168,7 @@ def _settings(
     config: str | None,
     images: bool,
     min_alpha: float | None,
+    min_f1: float | None,
     fail_on: str | None,
     memory: int | None,
     raw_csv: bool,
@@ -179,11 +181,11 @@ def _settings(
 
     agree = read_agree_settings(config) if config else {}
     validate = dict(read_validate_settings(config)) if config else {}
-    agree_options["min_alpha"] = min_alpha
+    agree_options |= {"min_alpha": min_alpha, "min_f1": min_f1}
     agree_over = {name: value for name, value in agree_options.items() if value is not None}
     validate_over = {} if fail_on is None else {"fail_on": fail_on}
-    option_names = {"category_map": "--map", "min_alpha": "--min-alpha"}
-    names = {name: option_names[name] for name in agree_over}
+    names = {name: f"--{name.replace('_', '-')}" for name in agree_over}
+    names["category_map"] = "--map"
     agree_settings_from({**agree, **agree_over}, names=names)
     validate_settings_from({**validate, **validate_over})
     return Settings(agree, validate, images, memory, agree_over, validate_over, raw_csv)
@@ -251,12 +253,13 @@ def _line_of(step: "Step", log_format: str) -> str:
             "total": step.total,
         }
         return msgspec.json.encode(value).decode()
-    alpha = "" if row.alpha is None else f", alpha {row.alpha:.4f}"
+    figures = (("alpha", row.alpha), ("F1", row.f1))
+    agreement = "".join(f", {name} {value:.4f}" for name, value in figures if value is not None)
     errors = "" if row.n_errors is None else f", {count(row.n_errors, 'error')}"
     again = " (unchanged)" if step.reused else ""
     note = f": {one_line(row.message)}" if row.message else ""
     name = one_line(row.project)
-    return f"{step.done}/{step.total} {name}{again}: {row.status}{alpha}{errors}{note}"
+    return f"{step.done}/{step.total} {name}{again}: {row.status}{agreement}{errors}{note}"
 
 
 def _show(result: "BatchResult", out: Path, *, quiet: bool) -> None:

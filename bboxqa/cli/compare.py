@@ -9,6 +9,7 @@ from bboxqa.cli.agree_options import (
     comparing_options,
     measuring_options,
     min_alpha_option,
+    min_f1_option,
     reading_options,
 )
 from bboxqa.cli.options import agree_settings, format_option, quiet_option
@@ -16,6 +17,7 @@ from bboxqa.report.registry import COMPARISON_VIEWS
 
 if TYPE_CHECKING:
     from bboxqa.model.comparison import ComparisonResult
+    from bboxqa.model.settings import AgreeSettings
 
 
 @click.command()
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 @comparing_options
 @reading_options
 @min_alpha_option("Exit with 1 if the pooled alpha of AFTER, in all of its images, is lower.")
+@min_f1_option("Exit with 1 if F1 of AFTER, in all of its images, is lower.")
 @measuring_options
 @quiet_option("Print the numbers of annotations and alpha only.")
 @format_option(*COMPARISON_VIEWS)
@@ -52,7 +55,8 @@ def compare(
     and after is compared in the images that both versions have.
 
     \b
-    Exit code 0: compared. 1: AFTER is below --min-alpha. 2: could not run. 130: interrupted.
+    Exit code 0: compared. 1: AFTER is below --min-alpha or --min-f1. 2: could not run.
+    130: interrupted.
     """  # noqa: D301 - click reads the sign
     from bboxqa.cli.console import show, tracking
     from bboxqa.pipelines.compare import compare_files
@@ -74,12 +78,12 @@ def compare(
 
         written = write_comparison(result, out, raw_csv=raw_csv)
     show(COMPARISON_VIEWS, result, output_format, written, quiet=quiet)
-    return 1 if _below(result, settings.min_alpha) else 0
+    return 1 if _below(result, settings) else 0
 
 
-def _below(result: "ComparisonResult", lowest: float | None) -> bool:
-    """Return whether an alpha after does not reach the smallest that is accepted."""
-    if lowest is None:
+def _below(result: "ComparisonResult", settings: "AgreeSettings") -> bool:
+    """Return whether a figure after does not reach the smallest that is accepted."""
+    if settings.min_alpha is None and settings.min_f1 is None:
         return False
     agreement = result.after.agreement
-    return agreement is None or not all(part.reaches(lowest) for part in agreement.thresholds)
+    return agreement is None or not all(part.passes(settings) for part in agreement.thresholds)

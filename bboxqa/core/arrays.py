@@ -148,6 +148,32 @@ def run_starts(key: NDArray[Any]) -> IndexArray:
     return np.flatnonzero(np.diff(key, prepend=-1))
 
 
+def pairs_within(group: NDArray[Any]) -> tuple[IndexArray, IndexArray]:
+    """Return the places of every two rows of one group, sorted by the first, then the second.
+
+    Parameters
+    ----------
+    group : (N,) integers, 0 or more
+        Equal groups side by side; N may be 0.
+
+    Returns
+    -------
+    left, right : (P,) int64
+        ``left < right``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pairs_within(np.array([4, 4, 4, 7, 9, 9]))
+    (array([0, 0, 1, 4]), array([1, 2, 2, 5]))
+    """
+    bounds = np.append(run_starts(group), len(group))
+    stop = np.repeat(bounds[1:], np.diff(bounds))
+    place = np.arange(len(group))
+    right, _ = rows(place + 1, stop)
+    return np.repeat(place, stop - place - 1), right
+
+
 def sum_by(key: NDArray[Any], amount: NDArray[Any], size: int) -> FloatArray:
     """Return the sum of the amounts of each key, (size,) float64; keys are 0 to ``size - 1``.
 

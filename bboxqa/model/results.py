@@ -9,6 +9,7 @@ import numpy as np
 from bboxqa.core.errors import BboxqaError
 from bboxqa.core.text import count
 from bboxqa.model.annotations import Source
+from bboxqa.model.object_agreement import ClassAgreement, Existence, Place
 from bboxqa.model.reliability import ReliabilityData
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table, html_table
@@ -24,9 +25,10 @@ class ThresholdResult:
         What the threshold is a value of: "IoU", or the name of a similarity of another kind.
     iou_threshold : float
     alpha : float
-        Krippendorff's nominal alpha, pooled over all units; NaN where undefined.
+        Krippendorff's nominal alpha, pooled over all units; NaN where undefined, and where it has
+        no meaning: with one category, or one of more than 90 % of the annotations.
     status : str
-        "ok", or why alpha is undefined or special.
+        "ok", or why alpha is undefined, has no meaning or is special.
     interval : tuple of float
         The 95 % interval of `alpha`; NaN where there is none.
     interval_shift : float
@@ -36,6 +38,16 @@ class ThresholdResult:
     mean_image_alpha : float
         The mean of alpha over images.
     mean_image_interval : tuple of float
+    mean_drawn_image_alpha : float
+        The mean of alpha over images in which somebody drew something.
+    share_of_images_at_1 : float
+        The share of the images of `mean_image_alpha` whose alpha is 1.
+    existence : Existence
+        How far annotators drew the same objects.
+    class_agreement : ClassAgreement
+        How far they named them alike.
+    place : Place
+        How similar the annotations of one object are.
     n_units : int
         Number of objects: annotations that are matched with each other are one.
     n_complete_units : int
@@ -43,11 +55,13 @@ class ThresholdResult:
     greedy_alpha : float
         The pooled alpha under greedy matching, which does not depend on the order of the
         annotators; NaN where there are fewer than three annotators or matching is not recursive.
-    all_asked_alpha : float
-        The pooled alpha if all annotators were asked about the images that do not list who was;
-        NaN where no such image was annotated by some of them only, or missing ones do not count.
+    all_asked_alpha, all_asked_f1 : float
+        The pooled alpha and F1 if all annotators were asked about the images that do not list who
+        was; NaN where no such image was annotated by some of them only, or missing ones do not
+        count.
     images, categories, pairs : Table
-        Alpha by image, by category against the rest, and by pair of annotators.
+        Alpha by image, by category against the rest, and by pair of annotators, with F1, the share
+        of equal categories and the mean similarity.
     units : Table
         A row per unit and annotator who was asked.
     reliability : ReliabilityData
@@ -64,10 +78,16 @@ class ThresholdResult:
     expected: float
     mean_image_alpha: float
     mean_image_interval: tuple[float, float]
+    mean_drawn_image_alpha: float
+    share_of_images_at_1: float
+    existence: Existence
+    class_agreement: ClassAgreement
+    place: Place
     n_units: int
     n_complete_units: int
     greedy_alpha: float
     all_asked_alpha: float
+    all_asked_f1: float
     images: Table
     categories: Table
     pairs: Table
@@ -79,9 +99,28 @@ class ThresholdResult:
         """The threshold with what it is a value of, such as "IoU 0.5" or "centroid 0.5"."""
         return f"{self.measure} {self.iou_threshold:g}"
 
+    @property
+    def alpha_has_no_meaning(self) -> bool:
+        """Whether alpha is left out though it could be computed."""
+        return isnan(self.alpha) and self.expected > 0
+
+    @property
+    def alpha_reason(self) -> str:
+        """Why there is no alpha; empty where there is one."""
+        return self.status if isnan(self.alpha) else ""
+
     def reaches(self, lowest: float) -> bool:
         """Return whether alpha is at least `lowest`, or all annotators agree on everything."""
         return self.all_agree or self.alpha >= lowest
+
+    def reaches_f1(self, lowest: float) -> bool:
+        """Return whether F1 is at least `lowest`."""
+        return self.existence.f1 >= lowest
+
+    def passes(self, settings: AgreeSettings) -> bool:
+        """Return whether alpha and F1 reach the lowest values that are accepted, if there are."""
+        alpha, f1 = settings.min_alpha, settings.min_f1
+        return (alpha is None or self.reaches(alpha)) and (f1 is None or self.reaches_f1(f1))
 
     @property
     def all_agree(self) -> bool:
@@ -95,7 +134,8 @@ class ThresholdResult:
         interval = "" if isnan(low) else f" [{low:.4f}, {high:.4f}]"
         return (
             f"<ThresholdResult {self.threshold_label}: alpha {alpha}{interval}, "
-            f"mean over images {self.mean_image_alpha:.4f}, {self.n_units:,} units>"
+            f"mean over images {self.mean_image_alpha:.4f}, F1 {self.existence.f1:.4f}, "
+            f"{self.n_units:,} units>"
         )
 
 
@@ -103,8 +143,9 @@ class ThresholdResult:
 class AgreementResult:
     """How far annotators agree, at one or more thresholds.
 
-    With a single threshold, `alpha`, `interval`, `mean_image_alpha`, `images`, `categories`,
-    `pairs` and `units` are those of that threshold; with several, ask `thresholds`.
+    With a single threshold, `alpha`, `interval`, `mean_image_alpha`, `existence`,
+    `class_agreement`, `place`, `images`, `categories`, `pairs` and `units` are those of that
+    threshold; with several, ask `thresholds`.
 
     Attributes
     ----------
@@ -171,6 +212,21 @@ class AgreementResult:
         return self._only().status
 
     @property
+    def existence(self) -> Existence:
+        """How far annotators drew the same objects."""
+        return self._only().existence
+
+    @property
+    def class_agreement(self) -> ClassAgreement:
+        """How far annotators named objects alike."""
+        return self._only().class_agreement
+
+    @property
+    def place(self) -> Place:
+        """How similar the annotations of one object are."""
+        return self._only().place
+
+    @property
     def images(self) -> Table:
         """Alpha by image."""
         return self._only().images
@@ -203,14 +259,19 @@ class AgreementResult:
         return "\n".join(lines) + ">"
 
     def _repr_html_(self) -> str:
+        parts = self.thresholds
         columns = {
-            self.thresholds[0].measure: np.array([t.iou_threshold for t in self.thresholds]),
-            "alpha": np.array([t.alpha for t in self.thresholds]),
-            "low": np.array([t.interval[0] for t in self.thresholds]),
-            "high": np.array([t.interval[1] for t in self.thresholds]),
-            "mean over images": np.array([t.mean_image_alpha for t in self.thresholds]),
-            "units": np.array([t.n_units for t in self.thresholds]),
-            "status": np.array([t.status for t in self.thresholds]),
+            parts[0].measure: np.array([t.iou_threshold for t in parts]),
+            "alpha": np.array([t.alpha for t in parts]),
+            "low": np.array([t.interval[0] for t in parts]),
+            "high": np.array([t.interval[1] for t in parts]),
+            "mean over images": np.array([t.mean_image_alpha for t in parts]),
+            "F1": np.array([t.existence.f1 for t in parts]),
+            "class alpha": np.array([t.class_agreement.alpha for t in parts]),
+            "same class": np.array([t.class_agreement.share for t in parts]),
+            f"mean {parts[0].measure}": np.array([t.place.mean_iou for t in parts]),
+            "units": np.array([t.n_units for t in parts]),
+            "status": np.array([t.status for t in parts]),
         }
         head = (
             f"{self.n_images:,} images · {self.n_annotators} annotators · "

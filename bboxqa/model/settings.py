@@ -63,6 +63,7 @@ class AgreeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     bootstrap: int = 1000
     seed: int = 0
     min_alpha: float | None = None
+    min_f1: float | None = None
     annotator_key: str | None = None
     attribution: Attribution | None = None
     filter: str | None = None
@@ -85,6 +86,7 @@ class AgreeKeywords(TypedDict, total=False):
     bootstrap: int
     seed: int
     min_alpha: float | None
+    min_f1: float | None
     checks: bool
 
 
@@ -250,6 +252,8 @@ def _check(settings: AgreeSettings, shown: Callable[[str], str]) -> None:
         raise ConfigError(f"{shown('seed')} is {settings.seed}; expected 0 or more")
     if settings.min_alpha is not None and not -1 <= settings.min_alpha <= 1:
         raise ConfigError(f"{shown('min_alpha')} is {settings.min_alpha:g}; expected -1 to 1")
+    if settings.min_f1 is not None and not 0 <= settings.min_f1 <= 1:
+        raise ConfigError(f"{shown('min_f1')} is {settings.min_f1:g}; expected 0 to 1")
     if settings.empty_images == "unit" and settings.missing == "ignore":
         raise ConfigError(
             f"{shown('empty_images')} is 'unit', which counts agreement on missing annotations, "

@@ -1,6 +1,9 @@
 """Pairs of annotations that are compared, and the units that matching makes of them."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, frozen_arrays
 from bboxqa.model.annotations import Dataset
@@ -48,6 +51,24 @@ class UnitTable:
 
     def __len__(self) -> int:
         return len(self.image)
+
+
+def join_units(tables: Sequence[UnitTable], images: Sequence[int]) -> UnitTable:
+    """Return the units of all parts, which begin at these images of the whole."""
+    offsets = np.cumsum([0, *(len(table) for table in tables)])[:-1].tolist()
+    return UnitTable(
+        np.concatenate([t.unit + offset for t, offset in zip(tables, offsets, strict=True)]),
+        np.concatenate([t.image + np.int32(n) for t, n in zip(tables, images, strict=True)]),
+    )
+
+
+def join_candidates(tables: Sequence[CandidatePairs], first: Sequence[int]) -> CandidatePairs:
+    """Return the pairs of all parts, which begin at these annotations of the whole."""
+    return CandidatePairs(
+        np.concatenate([t.left + n for t, n in zip(tables, first, strict=True)]),
+        np.concatenate([t.right + n for t, n in zip(tables, first, strict=True)]),
+        np.concatenate([t.similarity for t in tables]),
+    )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from math import nan
 from typing import Any, Never
 
 import numpy as np
@@ -16,7 +17,7 @@ from bboxqa.matching.match import check_matcher
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.results import AgreementResult
 from bboxqa.model.settings import AgreeSettings, EmptyImages, Missing
-from bboxqa.pipelines.all_asked import alphas_if_all_asked
+from bboxqa.pipelines.all_asked import figures_if_all_asked
 from bboxqa.pipelines.checks import check_boxes
 from bboxqa.pipelines.counting import (
     AgreementCounts,
@@ -46,6 +47,7 @@ def agree(
     bootstrap: int = 1000,
     seed: int = 0,
     min_alpha: float | None = None,
+    min_f1: float | None = None,
     checks: bool = True,
     memory: int | None = None,
     progress: Progress | None = None,
@@ -78,6 +80,8 @@ def agree(
         Seed of the replicates.
     min_alpha : float, optional
         Images with an alpha below it are marked in `result.images`.
+    min_f1 : float, optional
+        Images with an F1 below it are marked as well.
     checks : bool
         Whether boxes in another layout than x, y, width, height in pixels are refused.
     memory : int, optional
@@ -129,6 +133,7 @@ def agree(
             "bootstrap": bootstrap,
             "seed": seed,
             "min_alpha": min_alpha,
+            "min_f1": min_f1,
             "checks": checks,
             **unknown,
         }
@@ -203,10 +208,12 @@ def agree_with(
     count = partial(count_sequentially, memory=memory) if count_all is None else count_all
     counted = count(part, settings, greedy=greedy, progress=progress)
     thresholds = tuple(
-        replace(result, all_asked_alpha=alpha)
-        for result, alpha in zip(
+        replace(
+            result, all_asked_alpha=nan if result.alpha_has_no_meaning else alpha, all_asked_f1=f1
+        )
+        for result, (alpha, f1) in zip(
             threshold_results(part, settings, counted, progress),
-            alphas_if_all_asked(data, counted, settings),
+            figures_if_all_asked(data, counted, settings),
             strict=True,
         )
     )

@@ -1,4 +1,4 @@
-"""Alpha if every annotator was asked about every image that does not list who was."""
+"""Alpha and F1 if all were asked about every image that does not list who was."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -27,10 +27,10 @@ def partly_annotated(data: Dataset) -> BoolArray:
     return result
 
 
-def alphas_if_all_asked(
+def figures_if_all_asked(
     data: Dataset, counted: AgreementCounts, settings: AgreeSettings
-) -> Iterator[float]:
-    """Yield the pooled alpha at each threshold if all were asked; NaN where that changes nothing.
+) -> Iterator[tuple[float, float]]:
+    """Yield alpha and F1 at each threshold if all were asked; NaN where that changes nothing.
 
     The units are those that were matched; in images of one annotator, each annotation is one.
     """
@@ -38,7 +38,7 @@ def alphas_if_all_asked(
     n_cells = len(annotations) * len(data.annotator_names)
     is_open = partly_annotated(data).any() and n_cells <= _MOST_CELLS * len(annotations)
     if data.unlisted is None or not is_open or settings.missing == "ignore":
-        yield from [float("nan")] * len(counted.units)
+        yield from [(float("nan"), float("nan"))] * len(counted.units)
         return
     assigned = data.assigned | data.unlisted[:, None]
     kept = np.flatnonzero(~annotations.iscrowd & (assigned.sum(1) >= 2)[annotations.image])
@@ -48,11 +48,12 @@ def alphas_if_all_asked(
     drawn = np.bincount(data.annotations.image, minlength=len(assigned)) > 0
     empty = np.flatnonzero(~drawn & (assigned.sum(1) >= 2)).astype(np.int32)
     whole = ImagePart(replace(data, annotations=annotations, assigned=assigned), empty)
-    for units in counted.units:
+    possible = float((assigned.sum(1)[annotations.image] - 1).sum()) / 2
+    for units, objects in zip(counted.units, counted.objects, strict=True):
         unit = np.zeros(len(annotations), np.int64)
         unit[is_matched] = units.unit
         unit[~is_matched] = len(units) + np.arange(len(alone))
         table = UnitTable(unit, np.concatenate([units.image, alone]))
-        yield pooled_alpha(
-            coincidences(reliability_of(whole, table, settings), settings.missing)
-        ).value
+        found = coincidences(reliability_of(whole, table, settings), settings.missing)
+        # In images of one annotator nothing matches.
+        yield pooled_alpha(found).value, float(objects.images.matched.sum()) / possible

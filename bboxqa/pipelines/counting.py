@@ -9,7 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.agreement.counts.coincidences import coincidences, join_coincidences
+from bboxqa.agreement.counts.coincidences import (
+    coincidences,
+    coincidences_both_ways,
+    join_coincidences,
+)
+from bboxqa.agreement.counts.object_counts import ObjectCounts, count_objects, join_objects
 from bboxqa.agreement.counts.pair_counts import PairCounts, count_pairs, join_pairs
 from bboxqa.agreement.counts.reliability_rows import from_units
 from bboxqa.core.arrays import IntArray, frozen_arrays
@@ -17,13 +22,14 @@ from bboxqa.core.errors import BboxqaError
 from bboxqa.core.memory import release_pages
 from bboxqa.core.types import Progress
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, possible_pairs
+from bboxqa.geometry.unit_pairs import unit_pairs
 from bboxqa.matching.match import match
 from bboxqa.matching.registry import matcher
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.reliability import Coincidences, ReliabilityData
 from bboxqa.model.selection import select_annotations
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.model.units import CandidatePairs, UnitTable
+from bboxqa.model.units import CandidatePairs, UnitTable, join_candidates, join_units
 
 # Bytes per annotation with its outline while it is compared and matched.
 _BYTES = 2000
@@ -54,6 +60,10 @@ class AgreementCounts:
     """By image; `greedy` are those of the greedy matcher, if they were asked for."""
     pairs: tuple[PairCounts, ...]
     """By pair of annotators."""
+    objects: tuple[ObjectCounts, ...]
+    """Which annotators drew the same objects."""
+    classes: tuple[Coincidences, ...]
+    """By image, of drawn annotations only."""
     n_images: int
     """Of the part, or of the whole."""
     counts: Counter[str] = field(default_factory=Counter)
@@ -152,35 +162,67 @@ def count_part(
         memory=memory,
         progress=None if progress is None else lambda *done: progress("comparing", *done),
     )
-    units: list[UnitTable] = []
-    counted: list[Coincidences] = []
-    counted_greedy: list[Coincidences] = []
-    of_pairs: list[PairCounts] = []
-    matched: list[CandidatePairs] = []
-    for index, threshold in enumerate(settings.iou_threshold):
+    each: list[_Counted] = []
+    for threshold in settings.iou_threshold:
         reaches = pairs.similarity >= threshold - TOLERANCE
         admissible = pairs if reaches.all() else pairs.take(np.flatnonzero(reaches))
-        unit_table, reliability = _matched(part, admissible, settings, settings.matcher, threshold)
-        units.append(unit_table)
-        counted.append(coincidences(reliability, settings.missing))
-        of_pairs.append(count_pairs(reliability, len(data.annotator_names), settings.missing))
-        if keep_pairs:
-            unit = unit_table.unit
-            inside = np.flatnonzero(unit[admissible.left] == unit[admissible.right])
-            matched.append(admissible.take(inside))
-        if greedy:
-            _, reliability = _matched(part, admissible, settings, "greedy", threshold)
-            counted_greedy.append(coincidences(reliability, settings.missing))
+        each.append(_counted(part, admissible, settings, threshold, greedy=greedy))
         if progress is not None:
-            progress("matching", index + 1, len(settings.iou_threshold))
+            progress("matching", len(each), len(settings.iou_threshold))
     return AgreementCounts(
-        units=tuple(units),
-        coincidences=tuple(counted),
-        greedy=tuple(counted_greedy),
-        pairs=tuple(of_pairs),
+        units=tuple(one.units for one in each),
+        coincidences=tuple(one.coincidences for one in each),
+        greedy=tuple(one.greedy for one in each if one.greedy is not None),
+        pairs=tuple(one.pairs for one in each),
+        objects=tuple(one.objects for one in each),
+        classes=tuple(one.classes for one in each),
         n_images=len(data.image_names),
         counts=counts,
-        matched=tuple(matched),
+        matched=tuple(one.matched for one in each) if keep_pairs else (),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Counted:
+    """The counts of one threshold, with the pairs inside units that reach it."""
+
+    units: UnitTable
+    coincidences: Coincidences
+    greedy: Coincidences | None
+    pairs: PairCounts
+    objects: ObjectCounts
+    classes: Coincidences
+    matched: CandidatePairs
+
+
+def _counted(
+    part: ImagePart,
+    admissible: CandidatePairs,
+    settings: AgreeSettings,
+    threshold: float,
+    *,
+    greedy: bool,
+) -> _Counted:
+    """Match the annotations at one threshold, and count agreement."""
+    data, missing = part.data, settings.missing
+    units, reliability = _matched(part, admissible, settings, settings.matcher, threshold)
+    with_missing, classes = coincidences_both_ways(reliability)
+    inside = units.unit[admissible.left] == units.unit[admissible.right]
+    matched = admissible.take(np.flatnonzero(inside))
+    similar = settings.similarity
+    every = unit_pairs(data, units, matched, similar, all_touched=settings.all_touched)
+    by_greedy = None
+    if greedy:
+        _, other = _matched(part, admissible, settings, "greedy", threshold)
+        by_greedy = coincidences(other, missing)
+    return _Counted(
+        units=units,
+        coincidences=with_missing if missing == "category" else classes,
+        greedy=by_greedy,
+        pairs=count_pairs(reliability, len(data.annotator_names), missing),
+        objects=count_objects(data.annotations, every, data.assigned, len(data.category_names)),
+        classes=classes,
+        matched=matched,
     )
 
 
@@ -240,31 +282,17 @@ def join_counted(parts: Sequence[AgreementCounts]) -> AgreementCounts:
     before = np.cumsum([0, *(part.n_images for part in parts)])[:-1].tolist()
     first = np.cumsum([0, *(len(part.units[0].unit) for part in parts)])[:-1].tolist()
     return AgreementCounts(
-        units=tuple(_joined(tables, before) for tables in _by_threshold(parts, "units")),
+        units=tuple(join_units(tables, before) for tables in _by_threshold(parts, "units")),
         coincidences=tuple(map(join_coincidences, _by_threshold(parts, "coincidences"))),
         greedy=tuple(map(join_coincidences, _by_threshold(parts, "greedy"))),
         pairs=tuple(map(join_pairs, _by_threshold(parts, "pairs"))),
+        objects=tuple(map(join_objects, _by_threshold(parts, "objects"))),
+        classes=tuple(map(join_coincidences, _by_threshold(parts, "classes"))),
         n_images=sum(part.n_images for part in parts),
         counts=counts,
-        matched=tuple(_joined_pairs(pairs, first) for pairs in _by_threshold(parts, "matched")),
+        matched=tuple(join_candidates(pairs, first) for pairs in _by_threshold(parts, "matched")),
     )
 
 
 def _by_threshold(parts: Sequence[AgreementCounts], name: str) -> Iterator[tuple[Any, ...]]:
     return zip(*(getattr(part, name) for part in parts), strict=True)
-
-
-def _joined(tables: Sequence[UnitTable], before: Sequence[int]) -> UnitTable:
-    offsets = np.cumsum([0, *(len(table) for table in tables)])[:-1].tolist()
-    return UnitTable(
-        np.concatenate([t.unit + offset for t, offset in zip(tables, offsets, strict=True)]),
-        np.concatenate([t.image + np.int32(n) for t, n in zip(tables, before, strict=True)]),
-    )
-
-
-def _joined_pairs(tables: Sequence[CandidatePairs], first: Sequence[int]) -> CandidatePairs:
-    return CandidatePairs(
-        np.concatenate([t.left + n for t, n in zip(tables, first, strict=True)]),
-        np.concatenate([t.right + n for t, n in zip(tables, first, strict=True)]),
-        np.concatenate([t.similarity for t in tables]),
-    )

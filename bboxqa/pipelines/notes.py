@@ -4,8 +4,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from math import isnan
 
-import numpy as np
-
 from bboxqa.core.text import count
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.results import ThresholdResult
@@ -43,11 +41,6 @@ def image_notes(
     for part in thresholds:
         if part.interval_shift:
             yield shift_note(f"alpha at {part.threshold_label}", part.interval_shift)
-    one_category = len(np.unique(data.annotations.category)) == 1
-    two_annotators = len(data.annotator_names) == 2
-    for part in thresholds:
-        if one_category and two_annotators and settings.missing == "category":
-            yield from _one_category_note(part)
     for part in thresholds:
         if not isnan(part.greedy_alpha) and not isnan(part.alpha):
             yield (
@@ -58,17 +51,26 @@ def image_notes(
 
 
 def all_asked_notes(data: Dataset, thresholds: Sequence[ThresholdResult]) -> Iterator[str]:
-    """Yield how many images do not say who was asked, and what alpha is if all were."""
+    """Yield how many images do not say who was asked, and the figures if all were."""
     n_partly = int(partly_annotated(data).sum())
     for part in thresholds:
-        if not isnan(part.all_asked_alpha):
-            difference = part.all_asked_alpha - part.alpha
-            change = "" if isnan(difference) else f" ({difference:+.4f})"
+        found = (
+            ("alpha", part.all_asked_alpha, part.alpha),
+            ("F1", part.all_asked_f1, part.existence.f1),
+        )
+        figures = [
+            (name, f"{value:.4f}" + ("" if isnan(usual) else f" ({value - usual:+.4f})"))
+            for name, value, usual in found
+            if not isnan(value)
+        ]
+        if figures:
+            (name, value), *others = figures
+            more = "".join(f" and {other} {text}" for other, text in others)
             yield (
                 f"{n_partly:,} of {count(len(data.image_names), 'image')} annotated by some "
                 "annotators only, without a list of who was asked: the others count as not asked. "
-                f"If all were asked, alpha at {part.threshold_label} is "
-                f"{part.all_asked_alpha:.4f}{change}: --asked all"
+                f"If all were asked, {name} at {part.threshold_label} is {value}{more}: "
+                "--asked all"
             )
 
 
@@ -91,17 +93,6 @@ def _annotation_notes(counts: Counter[str], n_crowd: int, n_crowd_images: int) -
         yield (
             f"{count(counts['tangled'], 'polygon')} with too many edges side by side, or too many "
             "self-crossings to repair: compared in pixels, by the even-odd rule"
-        )
-
-
-def _one_category_note(part: ThresholdResult) -> Iterator[str]:
-    """Yield why alpha of one category and two annotators is not positive, and what to read."""
-    if not part.alpha > 0:
-        share = part.n_complete_units / part.n_units
-        yield (
-            "with one category and two annotators, and missing as a category, alpha cannot "
-            f"be positive; at {part.threshold_label} both annotators drew "
-            f"{part.n_complete_units:,} of {part.n_units:,} objects ({share:.1%})"
         )
 
 

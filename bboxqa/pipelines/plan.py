@@ -1,7 +1,7 @@
 """Sample size: how many more images have to be annotated by two annotators."""
 
-from dataclasses import dataclass
-from math import isnan
+from dataclasses import dataclass, replace
+from math import isnan, nan
 from typing import Unpack
 
 import msgspec
@@ -9,6 +9,7 @@ import numpy as np
 
 from bboxqa.agreement.alpha.levels import alpha
 from bboxqa.agreement.counts.unit_counts import unit_counts
+from bboxqa.agreement.uncertainty.estimator import OK
 from bboxqa.agreement.uncertainty.sample_size import TOO_FEW, plan_clusters
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.types import Progress
@@ -129,7 +130,10 @@ def plan_images(
     result = agree_with(data, msgspec.structs.replace(settings, bootstrap=0), progress=progress)
     counts = unit_counts(result.thresholds[0].reliability, settings.missing)
     plan = plan_clusters(alpha(counts), target_width, settings.bootstrap, settings.seed)
-    measured = plan.status == "ok"
+    if result.thresholds[0].alpha_has_no_meaning:
+        status = result.thresholds[0].alpha_reason if plan.status == OK else plan.status
+        plan = replace(plan, value=nan, width=nan, status=status)
+    measured = plan.status == OK
     asked = data.assigned.sum(1)
 
     def with_empty(number: int) -> int:

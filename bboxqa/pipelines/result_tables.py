@@ -3,77 +3,118 @@
 import numpy as np
 
 from bboxqa.agreement.alpha.nominal import alpha_per_category, alpha_per_pair
+from bboxqa.agreement.counts.object_counts import ObjectCounts, ObjectSums
 from bboxqa.agreement.counts.pair_counts import PairCounts
-from bboxqa.core.arrays import FloatArray
+from bboxqa.agreement.objects.meaning import LARGEST_SHARE, pairs_with_meaning
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.reliability import Cell, Coincidences, ReliabilityData
+from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.units import UnitTable
 
+_NO_MEANING = "no meaning: more than 90 % of the annotations are of one category"
 _UNDEFINED = "undefined: no two values that could differ"
 
 
 def image_table(
-    data: Dataset, units: UnitTable, alpha: FloatArray, min_alpha: float | None
+    data: Dataset,
+    units: UnitTable,
+    alpha: FloatArray,
+    objects: ObjectSums,
+    cost: FloatArray,
+    settings: AgreeSettings,
+    *,
+    has_meaning: bool,
 ) -> Table:
     """Return alpha, annotations and units of each image with two annotators or more.
 
-    `alpha` is (I,) float64; images below `min_alpha` are marked.
+    `alpha` and `cost` are (I,) float64. Images below `min_alpha` or `min_f1` are marked. There is
+    no alpha where that of the whole has no meaning.
     """
+    alpha, status = _with_meaning(alpha, np.full(len(alpha), has_meaning))
     n_images = len(data.image_names)
     shown = np.flatnonzero(data.assigned.sum(1) >= 2)
     columns: dict[str, Column] = {
         "image": Categorical(shown.astype(np.int32), data.image_names),
         "alpha": alpha[shown],
-        "status": _status(alpha[shown]),
+        "status": status.take(shown),
         "n_annotators": data.assigned.sum(1)[shown],
         "n_annotations": np.bincount(data.annotations.image, minlength=n_images)[shown],
         "n_units": np.bincount(units.image, minlength=n_images)[shown],
+        **_of_objects(objects, shown),
+        "cost": cost[shown],
     }
-    if min_alpha is not None:
-        columns["below_threshold"] = alpha[shown] < min_alpha
+    below = np.zeros(len(shown), np.bool_)
+    for value, lowest in ((alpha, settings.min_alpha), (objects.f1, settings.min_f1)):
+        if lowest is not None:
+            below |= value[shown] < lowest
+            columns["below_threshold"] = below
     return Table(columns)
 
 
-def category_table(data: Dataset, counted: Coincidences, interval: FloatArray) -> Table:
+def category_table(
+    data: Dataset, counted: Coincidences, interval: FloatArray, objects: ObjectSums, missing: str
+) -> Table:
     """Return alpha of each category that occurs, against the rest.
 
     `counted` and `interval`, (K + 1, 2) float64, are of the K categories and of what is missing.
     """
     n_categories = len(data.category_names)
     alpha, marginal = alpha_per_category(counted)
+    dominant = marginal > LARGEST_SHARE * marginal[:-1].sum()
+    alpha, status = _with_meaning(alpha, ~dominant | (missing == "ignore"))
+    interval = np.where(np.isnan(alpha)[:, None], np.nan, interval)
     drawn = np.bincount(data.annotations.category, minlength=n_categories)
     shown = np.flatnonzero(drawn)
     return Table(
         {
             "category": Categorical(shown.astype(np.int32), data.category_names),
             "alpha": alpha[shown],
-            "status": _status(alpha[shown]),
+            "status": status.take(shown),
             "low": interval[shown, 0],
             "high": interval[shown, 1],
             "n_annotations": drawn[shown],
             "n_pairable": marginal[shown].astype(np.int64),
+            **_of_objects(objects, shown),
         }
     )
 
 
-def pair_table(data: Dataset, counts: PairCounts) -> Table:
+def pair_table(data: Dataset, counts: PairCounts, objects: ObjectCounts, missing: str) -> Table:
     """Return alpha of each pair of annotators who share an image."""
     names = data.annotator_names
     first, second, alpha, n_units = alpha_per_pair(counts)
+    alpha, status = _with_meaning(alpha, pairs_with_meaning(counts) | (missing == "ignore"))
+    rows = np.searchsorted(objects.pair, counts.unit_pair)
     return Table(
         {
             "annotator_1": Categorical(first, names),
             "annotator_2": Categorical(second, names),
             "alpha": alpha,
-            "status": _status(alpha),
+            "status": status,
             "n_units": n_units,
+            **_of_objects(objects.pairs, rows),
         }
     )
 
 
-def _status(alpha: FloatArray) -> Categorical:
-    return Categorical(np.isnan(alpha).astype(np.int32), ("ok", _UNDEFINED))
+def _of_objects(sums: ObjectSums, rows: IndexArray) -> dict[str, Column]:
+    """Return existence, class and place of some images, categories or pairs."""
+    return {
+        "f1": sums.f1[rows],
+        "class_share": sums.class_share[rows],
+        "mean_iou": sums.mean_similarity[rows],
+    }
+
+
+def _with_meaning(alpha: FloatArray, has_meaning: BoolArray) -> tuple[FloatArray, Categorical]:
+    """Return alpha where it has a meaning, and why there is none elsewhere."""
+    code = np.where(np.isnan(alpha), 1, 2 * ~has_meaning)
+    return (
+        np.where(has_meaning, alpha, np.nan),
+        Categorical(code.astype(np.int32), ("ok", _UNDEFINED, _NO_MEANING)),
+    )
 
 
 def unit_table(data: Dataset, units: UnitTable, reliability: ReliabilityData) -> Table:

@@ -1,30 +1,35 @@
-"""Results at each threshold: alphas with intervals, and tables, from counts of agreement."""
+"""Results at each threshold: figures with intervals, and tables, from counts of agreement."""
 
-from collections.abc import Sequence
 from functools import partial
+from math import isnan, nan
+from typing import Any
 
 import numpy as np
 
-from bboxqa.agreement.alpha.nominal import alpha_per_category, alpha_per_group, pooled_alpha
-from bboxqa.agreement.alpha.nominal_estimator import image_estimators
-from bboxqa.agreement.uncertainty.estimator import ALL_AGREE, NO_VARIATION
-from bboxqa.agreement.uncertainty.resampling import (
-    covering_intervals,
-    percentile_interval,
-    replicates_of_all,
+from bboxqa.agreement.alpha.nominal import alpha_per_group, pooled_alpha, value_sums
+from bboxqa.agreement.counts.object_counts import ObjectCounts
+from bboxqa.agreement.objects.image_costs import alpha_costs, f1_costs
+from bboxqa.agreement.objects.meaning import reason_without_meaning
+from bboxqa.agreement.objects.threshold_sums import (
+    Intervals,
+    ThresholdSums,
+    mean_of,
+    threshold_intervals,
 )
-from bboxqa.core.arrays import FloatArray, IndexArray, IntArray
+from bboxqa.agreement.uncertainty.estimator import ALL_AGREE, NO_VARIATION
+from bboxqa.core.arrays import FloatArray, IntArray
 from bboxqa.core.types import Progress
 from bboxqa.geometry.similarities.registry import similarity
+from bboxqa.model.object_agreement import ClassAgreement, Existence, Interval, Place
 from bboxqa.model.reliability import Cell, Coincidences
 from bboxqa.model.results import ThresholdResult
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.counting import AgreementCounts, ImagePart, reliability_of
 from bboxqa.pipelines.result_tables import category_table, image_table, pair_table, unit_table
 
-_Intervals = dict[tuple[int, str], FloatArray]
-"""Low, high and shift by index of the threshold and "pooled" or "mean", (1, 3), or "categories",
-(K, 3)."""
+# Low, high and shift of a figure without an interval.
+_UNKNOWN = np.array([[nan, nan, 0.0]])
+_NOT_MEASURED = "agreement by chance was not measured"
 
 
 def threshold_results(
@@ -32,19 +37,41 @@ def threshold_results(
     settings: AgreeSettings,
     counted: AgreementCounts,
     progress: Progress | None = None,
+    chance: FloatArray | None = None,
+    chance_reason: str = _NOT_MEASURED,
 ) -> tuple[ThresholdResult, ...]:
-    """Return the result of each threshold."""
-    alphas = [_image_alpha(found, part.empty, settings) for found in counted.coincidences]
+    """Return the result of each threshold.
+
+    `chance`, (T, I, 2) float64, are the pairs that match by chance and that could, by threshold and
+    image; without it, there is a reason.
+    """
+    if chance is None:
+        chance = np.zeros((len(settings.iou_threshold), len(part.data.image_names), 2))
+    sums = [
+        ThresholdSums(
+            coincidences=found,
+            classes=classes,
+            image_alpha=_image_alpha(found, part.empty, settings),
+            objects=objects.images,
+            chance=by_chance,
+        )
+        for found, classes, objects, by_chance in zip(
+            counted.coincidences, counted.classes, counted.objects, chance, strict=True
+        )
+    ]
     drawn = part.data.assigned.sum(1) >= 2
     if settings.empty_images == "skip":
         drawn[part.empty] = False
     clusters = np.flatnonzero(drawn)
-    intervals: _Intervals = {}
+    intervals: list[Intervals] = [{}] * len(sums)
     if settings.bootstrap and len(clusters) > 1:
-        intervals = _intervals(counted.coincidences, alphas, clusters, settings, progress)
+        on_progress = None if progress is None else partial(progress, "resampling")
+        intervals = threshold_intervals(
+            sums, clusters, settings.bootstrap, settings.seed, on_progress
+        )
     return tuple(
-        _result(part, settings, counted, index, alpha, intervals)
-        for index, alpha in enumerate(alphas)
+        _result(part, settings, counted, index, sums[index], intervals[index], chance_reason)
+        for index in range(len(sums))
     )
 
 
@@ -61,89 +88,133 @@ def _image_alpha(found: Coincidences, empty: IntArray, settings: AgreeSettings) 
     return alpha
 
 
-def _intervals(
-    thresholds: Sequence[Coincidences],
-    image_alphas: Sequence[FloatArray],
-    clusters: IndexArray,
-    settings: AgreeSettings,
-    progress: Progress | None,
-) -> _Intervals:
-    """Return the intervals of each threshold by drawing images with replacement."""
-    from threadpoolctl import threadpool_limits
-
-    values = np.unique(np.concatenate([found.value for found in thresholds]))
-    estimators = image_estimators(thresholds, image_alphas, clusters, values)
-    on_progress = None if progress is None else partial(progress, "resampling")
-    # With several threads, the order of additions and so the last bit would vary.
-    with threadpool_limits(1, "blas"):
-        found = replicates_of_all(estimators, settings.bootstrap, settings.seed, on_progress)
-    intervals: _Intervals = {}
-    for index, (data, alphas) in enumerate(zip(thresholds, image_alphas, strict=True)):
-        estimates = {
-            "pooled": np.array([pooled_alpha(data).value]),
-            "mean": np.array([_mean(alphas)]),
-            "categories": alpha_per_category(data)[0][values],
-        }
-        for kind, estimate in estimates.items():
-            drawn = np.atleast_2d(found[index, kind])
-            bounds, shift = covering_intervals(estimate, drawn, percentile_interval(drawn))
-            intervals[index, kind] = np.column_stack([bounds, shift])
-        of_values = np.full((data.n_values, 3), np.nan)
-        of_values[values] = intervals[index, "categories"]
-        intervals[index, "categories"] = of_values
-    return intervals
-
-
-def _mean(alphas: FloatArray) -> float:
-    """Return the mean of the alphas that are defined; NaN without any."""
-    defined = alphas[~np.isnan(alphas)]
-    return float(defined.mean()) if len(defined) else float("nan")
-
-
 def _result(
     part: ImagePart,
     settings: AgreeSettings,
     counted: AgreementCounts,
     index: int,
-    image_alpha: FloatArray,
-    intervals: _Intervals,
+    sums: ThresholdSums,
+    intervals: Intervals,
+    chance_reason: str,
 ) -> ThresholdResult:
     """Return the result of one threshold."""
-    data, units, found = part.data, counted.units[index], counted.coincidences[index]
+    data, units = part.data, counted.units[index]
     reliability = reliability_of(part, units, settings)
-    n_images = int((data.assigned.sum(1) >= 2).sum())
-    alpha = pooled_alpha(found, n_images)
-    unknown = np.tile([np.nan, np.nan, 0.0], (found.n_values, 1))
-    pooled, mean, of_categories = (
-        intervals.get((index, kind), unknown) for kind in ("pooled", "mean", "categories")
-    )
     is_missing = reliability.state == Cell.MISSING
     missing = np.bincount(reliability.unit, is_missing, len(units))[: len(units)]
-    greedy = pooled_alpha(counted.greedy[index]).value if counted.greedy else float("nan")
     complete = int((missing == 0).sum())
-    all_agree = alpha.status == NO_VARIATION and 0 < complete == len(units)
+    reason = ""
+    if settings.missing == "category":
+        reason = reason_without_meaning(value_sums(sums.coincidences)[0][:-1])
+    greedy = pooled_alpha(counted.greedy[index]).value if counted.greedy else nan
     return ThresholdResult(
         measure=measure_name(settings.similarity),
         iou_threshold=settings.iou_threshold[index],
-        alpha=alpha.value,
-        status=ALL_AGREE if all_agree else alpha.status,
-        interval=_pair(pooled[0]),
-        interval_shift=float(pooled[0, 2]),
-        observed=alpha.observed,
-        expected=alpha.expected,
-        mean_image_alpha=_mean(image_alpha),
-        mean_image_interval=_pair(mean[0]),
+        **_alphas(part, sums, intervals, reason, all_complete=0 < complete == len(units)),
+        **_objects(sums, counted.objects[index], intervals, chance_reason),
         n_units=len(units),
         n_complete_units=complete,
-        greedy_alpha=greedy,
-        all_asked_alpha=float("nan"),
-        images=image_table(data, units, image_alpha, settings.min_alpha),
-        categories=category_table(data, found, of_categories[:, :2]),
-        pairs=pair_table(data, counted.pairs[index]),
+        greedy_alpha=nan if reason else greedy,
+        all_asked_alpha=nan,
+        all_asked_f1=nan,
+        **_tables(part, settings, counted, index, sums, intervals, has_meaning=not reason),
         units=unit_table(data, units, reliability),
         reliability=reliability,
     )
 
 
-def _pair(interval: FloatArray) -> tuple[float, float]:
-    return float(interval[0]), float(interval[1])
+def _alphas(
+    part: ImagePart, sums: ThresholdSums, intervals: Intervals, reason: str, *, all_complete: bool
+) -> dict[str, Any]:
+    """Return alpha, pooled and as a mean over images; none where there is a reason for that."""
+    found = pooled_alpha(sums.coincidences, int((part.data.assigned.sum(1) >= 2).sum()))
+    status = found.status
+    if status == NO_VARIATION and all_complete:
+        status = ALL_AGREE
+    if reason and not isnan(found.value):
+        status = reason
+    image_alpha = sums.image_alpha
+    if reason:
+        image_alpha, intervals = np.full_like(image_alpha, nan), {}
+    low, high, shift = intervals.get("pooled", _UNKNOWN)[0].tolist()
+    defined = image_alpha[~np.isnan(image_alpha)]
+    return {
+        "alpha": nan if reason else found.value,
+        "status": status,
+        "interval": (low, high),
+        "interval_shift": shift,
+        "observed": found.observed,
+        "expected": found.expected,
+        "mean_image_alpha": mean_of(image_alpha),
+        "mean_image_interval": _interval(intervals, "mean"),
+        "mean_drawn_image_alpha": mean_of(np.delete(image_alpha, part.empty)),
+        "share_of_images_at_1": mean_of((defined == 1).astype(np.float64)),
+    }
+
+
+def _objects(
+    sums: ThresholdSums, counts: ObjectCounts, intervals: Intervals, chance_reason: str
+) -> dict[str, Any]:
+    """Return existence, class and place of the objects."""
+    figures = sums.figures()
+    similarities = counts.similarities
+    return {
+        "existence": Existence(
+            f1=figures["f1"],
+            interval=_interval(intervals, "f1"),
+            chance=figures["chance"],
+            alpha=figures["above chance"],
+            alpha_interval=_interval(intervals, "above chance"),
+            reason=chance_reason if isnan(figures["chance"]) else "",
+        ),
+        "class_agreement": ClassAgreement(
+            alpha=figures["class"],
+            share=figures["class share"],
+            interval=_interval(intervals, "class"),
+            share_interval=_interval(intervals, "class share"),
+            status=sums.class_alpha().status,
+        ),
+        "place": Place(
+            mean_iou=figures["place"],
+            median_iou=float(np.median(similarities)) if len(similarities) else nan,
+            interval=_interval(intervals, "place"),
+            n_pairs=len(similarities),
+        ),
+    }
+
+
+def _interval(intervals: Intervals, kind: str) -> Interval:
+    low, high, _ = intervals.get(kind, _UNKNOWN)[0].tolist()
+    return low, high
+
+
+def _tables(
+    part: ImagePart,
+    settings: AgreeSettings,
+    counted: AgreementCounts,
+    index: int,
+    sums: ThresholdSums,
+    intervals: Intervals,
+    *,
+    has_meaning: bool,
+) -> dict[str, Any]:
+    """Return the tables of images, categories and pairs of annotators."""
+    data, found, objects = part.data, sums.coincidences, counted.objects[index]
+    costs = alpha_costs(found) if has_meaning else f1_costs(objects.images)
+    unknown = np.full((found.n_values, 2), nan)
+    of_categories = intervals.get("categories", unknown)[:, :2]
+    return {
+        "images": image_table(
+            data,
+            counted.units[index],
+            sums.image_alpha,
+            objects.images,
+            costs,
+            settings,
+            has_meaning=has_meaning,
+        ),
+        "categories": category_table(
+            data, found, of_categories, objects.categories, settings.missing
+        ),
+        "pairs": pair_table(data, counted.pairs[index], objects, settings.missing),
+    }

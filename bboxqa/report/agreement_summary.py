@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from bboxqa.model.object_agreement import ClassAgreement, Existence, Place
 from bboxqa.model.results import AgreementResult, ThresholdResult
 from bboxqa.report.json_text import json_text
 from bboxqa.report.numbers import json_interval, json_number
@@ -42,6 +43,7 @@ def _threshold(part: ThresholdResult) -> dict[str, Any]:
     return {
         "iou_threshold": part.iou_threshold,
         "alpha": json_number(part.alpha),
+        "alpha_reason": part.alpha_reason or None,
         "status": part.status,
         "interval": json_interval(part.interval),
         "observed_disagreement": json_number(part.observed),
@@ -49,12 +51,48 @@ def _threshold(part: ThresholdResult) -> dict[str, Any]:
         "mean_image_alpha": json_number(part.mean_image_alpha),
         "mean_image_status": "undefined: no image" if isnan(part.mean_image_alpha) else "ok",
         "mean_image_interval": json_interval(part.mean_image_interval),
+        "mean_drawn_image_alpha": json_number(part.mean_drawn_image_alpha),
+        "share_of_images_at_1": json_number(part.share_of_images_at_1),
+        "existence": _existence(part.existence),
+        "class": _class(part.class_agreement),
+        "place": _place(part.place),
         "greedy_alpha": json_number(part.greedy_alpha),
         "all_asked_alpha": json_number(part.all_asked_alpha),
+        "all_asked_f1": json_number(part.all_asked_f1),
         "n_units": part.n_units,
         "n_complete_units": part.n_complete_units,
         "categories": part.categories.records(),
         "pairs": part.pairs.records(),
+    }
+
+
+def _existence(found: Existence) -> dict[str, Any]:
+    return {
+        "f1": json_number(found.f1),
+        "interval": json_interval(found.interval),
+        "chance": json_number(found.chance),
+        "alpha": json_number(found.alpha),
+        "alpha_interval": json_interval(found.alpha_interval),
+        "reason": found.reason or None,
+    }
+
+
+def _class(found: ClassAgreement) -> dict[str, Any]:
+    return {
+        "alpha": json_number(found.alpha),
+        "share": json_number(found.share),
+        "interval": json_interval(found.interval),
+        "share_interval": json_interval(found.share_interval),
+        "status": found.status,
+    }
+
+
+def _place(found: Place) -> dict[str, Any]:
+    return {
+        "mean_iou": json_number(found.mean_iou),
+        "median_iou": json_number(found.median_iou),
+        "interval": json_interval(found.interval),
+        "n_pairs": found.n_pairs,
     }
 
 

@@ -5,7 +5,6 @@ from math import isnan
 
 import numpy as np
 
-from bboxqa.core.arrays import IndexArray
 from bboxqa.core.text import count
 from bboxqa.model.results import AgreementResult, ThresholdResult
 from bboxqa.model.table import Table
@@ -18,6 +17,11 @@ _EMPTY = {
     "unit": "each is one unit of agreement",
     "skip": "left out",
 }
+
+
+_FIGURES = ("f1", "class_share", "mean_iou", "n_units", "n_annotations")
+_IF_ALL = "if all annotators were asked about all images (see note)"
+_NAMES = {"alpha": "alpha", "f1": "F1"}
 
 
 def text_lines(
@@ -34,7 +38,7 @@ def text_lines(
     if not quiet:
         yield ""
     for part in result.thresholds:
-        yield from _agreement(part, result.settings.similarity)
+        yield from _agreement(part, result)
     if not quiet:
         yield from _legend(result)
         yield from _tables(result.thresholds[0], width)
@@ -57,28 +61,73 @@ def _measured(result: AgreementResult) -> Iterator[str]:
         yield f"{images} left empty by all annotators: {_EMPTY[settings.empty_images]}"
 
 
-def _agreement(part: ThresholdResult, similarity: str) -> Iterator[str]:
+def _agreement(part: ThresholdResult, result: AgreementResult) -> Iterator[str]:
+    """Yield the figures of one threshold; existence leads where alpha has no meaning."""
+    measure = _measure(part, result.settings.similarity)
+    if isnan(part.alpha):
+        yield from _objects(part, measure)
+        yield from _alpha(part, measure, result.n_empty_images)
+    else:
+        yield from _alpha(part, measure, result.n_empty_images)
+        yield from _objects(part, measure)
+    share = f" ({_percent(part.n_complete_units / part.n_units)})" if part.n_units else ""
+    yield f" Objects: {part.n_units:,}; drawn by everyone: {part.n_complete_units:,}{share}"
+
+
+def _measure(part: ThresholdResult, similarity: str) -> str:
     short = f"{part.iou_threshold:.2f}"
     if float(short) != part.iou_threshold:
         short = f"{part.iou_threshold:g}"
     measure = f"{part.measure}={short}"
     if part.measure != similarity:
         measure += f" | {similarity}"
-    pooled = _estimate(part.alpha, part.interval)
-    mean = _estimate(part.mean_image_alpha, part.mean_image_interval)
-    yield f" Krippendorff's alpha (pooled) @[ {measure} ] = {pooled}"
+    return f"@[ {measure} ]"
+
+
+def _alpha(part: ThresholdResult, measure: str, n_empty: int) -> Iterator[str]:
+    yield f" Krippendorff's alpha (pooled) {measure} = {_estimate(part.alpha, part.interval)}"
     if part.status != "ok":
         yield f"   {part.status}"
     if not isnan(part.all_asked_alpha):
-        alpha = decimal(part.all_asked_alpha)
-        yield f"   {alpha} if all annotators were asked about all images (see note)"
-    yield f" Krippendorff's alpha   (mean) @[ {measure} ] = {mean}"
-    share = f" ({100 * part.n_complete_units / part.n_units:.1f} %)" if part.n_units else ""
-    yield f" Objects: {part.n_units:,}; drawn by everyone: {part.n_complete_units:,}{share}"
+        yield f"   {decimal(part.all_asked_alpha)} {_IF_ALL}"
+    if isnan(part.mean_image_alpha):
+        return
+    mean = _estimate(part.mean_image_alpha, part.mean_image_interval)
+    yield f" Krippendorff's alpha   (mean) {measure} = {mean}"
+    ones = f"exactly 1 in {_percent(part.share_of_images_at_1)} of the images"
+    if n_empty and not isnan(part.mean_drawn_image_alpha):
+        ones = f"{decimal(part.mean_drawn_image_alpha)} without images left empty; {ones}"
+    yield f"   {ones}"
+
+
+def _objects(part: ThresholdResult, measure: str) -> Iterator[str]:
+    """Yield existence, class and place."""
+    existence, classes, place = part.existence, part.class_agreement, part.place
+    f1 = _estimate(existence.f1, existence.interval)
+    yield f" Existence: F1                 {measure} = {f1}"
+    if not isnan(part.all_asked_f1):
+        yield f"   {decimal(part.all_asked_f1)} {_IF_ALL}"
+    if not isnan(existence.alpha):
+        above = _estimate(existence.alpha, existence.alpha_interval)
+        yield f" Existence: above chance       {measure} = {above}"
+    if not place.n_pairs:
+        return
+    alpha = _estimate(classes.alpha, classes.interval)
+    equal = f"{_percent(classes.share)} of {count(place.n_pairs, 'matched pair')} equal"
+    yield f" Class: nominal alpha          {measure} = {alpha}; {equal}"
+    if classes.status != "ok":
+        yield f"   {classes.status}"
+    mean = _estimate(place.mean_iou, place.interval)
+    label = f" Place: mean {part.measure}"
+    yield f"{label:31}{measure} = {mean}; median {decimal(place.median_iou)}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %"
 
 
 def _estimate(value: float, interval: tuple[float, float]) -> str:
-    return f"{decimal(value) or 'undefined'} {interval_text(interval)}".rstrip()
+    return f"{decimal(value) or '–'} {interval_text(interval)}".rstrip()
 
 
 def _legend(result: AgreementResult) -> Iterator[str]:
@@ -89,43 +138,72 @@ def _legend(result: AgreementResult) -> Iterator[str]:
     ):
         legend += f"; in brackets: 95 % interval, {result.settings.bootstrap:,} draws"
     yield legend
+    yield (
+        " existence: F1 of pairs of annotators; class: of objects that two or more drew; place: of "
+        "matched pairs"
+    )
     for note in result.notes[len(result.headlines) :]:
         yield f" Note: {note}"
 
 
 def _tables(part: ThresholdResult, width: int | None) -> Iterator[str]:
-    """Yield the most frequent categories, and the pairs and images that agree least."""
+    """Yield the most frequent categories, the pairs that agree least, and the costliest images."""
     at = f"at {part.threshold_label}"
     frequent = np.argsort(-part.categories["n_annotations"], kind="stable")
     yield from table_excerpt(
-        f"Categories, each against the rest, {at}", part.categories, frequent, width
+        f"Categories, each against the rest, {at}",
+        _first(part.categories, "category", "alpha", "low", "high", *_FIGURES),
+        frequent,
+        width,
     )
     if len(part.pairs) > 1:
+        by = "f1" if np.isnan(part.pairs["alpha"]).any() else "alpha"
+        worst = np.lexsort((-part.pairs["n_units"], part.pairs[by]))
+        pairs = _first(part.pairs, "annotator_1", "annotator_2", "alpha", *_FIGURES)
         yield from table_excerpt(
-            f"Pairs of annotators, worst {at}", part.pairs, _worst(part.pairs), width
+            f"Pairs of annotators, lowest {_NAMES[by]} {at}", pairs, worst, width
         )
-    # Of images that agree equally little, the one with more objects comes first.
     images = part.images.take(np.flatnonzero(part.images["n_units"] > 0))
-    yield from table_excerpt(f"Images, worst {at}", images, _worst(images), width)
+    # Of images that cost equally much, the one with more objects comes first.
+    costly = np.lexsort((-images["n_units"], -images["cost"]))
+    of = "F1" if isnan(part.alpha) else "alpha"
+    images = _first(images, "image", "cost", "alpha", "f1", "below_threshold", *_FIGURES)
+    yield from table_excerpt(f"Images, by what they cost in {of} {at}", images, costly, width)
 
 
-def _worst(table: Table) -> IndexArray:
-    """Return the rows by rising alpha, what is undefined last."""
-    return np.lexsort((-table["n_units"], table["alpha"]))
+def _first(table: Table, *names: str) -> Table:
+    """Return a table with some of its columns before the others: the last may not fit."""
+    order = [name for name in dict.fromkeys((*names, *table.columns)) if name in table.columns]
+    return Table({name: table.columns[name] for name in order})
 
 
 def _verdicts(result: AgreementResult) -> Iterator[str]:
-    """Yield whether the alpha of each threshold reaches the lowest that is accepted."""
-    lowest = result.settings.min_alpha
-    if lowest is None:
-        return
+    """Yield whether the figures of each threshold reach the lowest that are accepted."""
+    settings = result.settings
     for part in result.thresholds:
-        yield ""
-        alpha = f"{part.threshold_label}: alpha"
-        if part.all_agree:
-            yield f"{alpha} is undefined, but all annotators agree, which passes {lowest:g}"
-        elif isnan(part.alpha):
-            yield f"{alpha} is undefined, which does not reach {lowest:g}"
-        else:
-            verdict = "reaches" if part.reaches(lowest) else "below threshold:"
-            yield f"{alpha} {decimal(part.alpha)} {verdict} {lowest:g}"
+        if settings.min_alpha is not None:
+            yield from ("", f"{part.threshold_label}: {_alpha_verdict(part, settings.min_alpha)}")
+        if settings.min_f1 is not None:
+            yield from ("", f"{part.threshold_label}: {_f1_verdict(part, settings.min_f1)}")
+
+
+def _alpha_verdict(part: ThresholdResult, lowest: float) -> str:
+    if part.all_agree:
+        return f"alpha is undefined, but all annotators agree, which passes {lowest:g}"
+    if part.alpha_has_no_meaning:
+        return (
+            f"alpha has no meaning here, which does not reach {lowest:g}; "
+            "to gate on existence, give --min-f1"
+        )
+    if isnan(part.alpha):
+        return f"alpha is undefined, which does not reach {lowest:g}"
+    verdict = "reaches" if part.reaches(lowest) else "below threshold:"
+    return f"alpha {decimal(part.alpha)} {verdict} {lowest:g}"
+
+
+def _f1_verdict(part: ThresholdResult, lowest: float) -> str:
+    f1 = part.existence.f1
+    if isnan(f1):
+        return f"F1 is undefined, which does not reach {lowest:g}"
+    verdict = "reaches" if part.reaches_f1(lowest) else "below threshold:"
+    return f"F1 {decimal(f1)} {verdict} {lowest:g}"

@@ -58,7 +58,11 @@ def _version(version: Version) -> dict[str, Any]:
         "thresholds": []
         if agreement is None
         else [
-            {"iou_threshold": part.iou_threshold, "alpha": json_number(part.alpha)}
+            {
+                "iou_threshold": part.iou_threshold,
+                "alpha": json_number(part.alpha),
+                "f1": json_number(part.existence.f1),
+            }
             for part in agreement.thresholds
         ],
     }

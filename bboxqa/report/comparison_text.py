@@ -147,6 +147,7 @@ def _agreement(result: ComparisonResult) -> Iterator[str]:
             f" in all images: {before:,} before and {after:,} after, none of which both "
             f"measure{drawn}"
         )
+    yield from _existence(result)
 
 
 def _numbers(change: AlphaChange) -> list[str]:
@@ -166,6 +167,18 @@ def _all_images(result: ComparisonResult) -> Iterator[str]:
         yield (
             f" in all images, pooled, {old.threshold_label}: {decimal(old.alpha) or '–'} in "
             f"{before.n_images:,} before, {decimal(new.alpha) or '–'} in {after.n_images:,} after"
+        )
+
+
+def _existence(result: ComparisonResult) -> Iterator[str]:
+    """Yield F1 of all images of both versions."""
+    before, after = result.before.agreement, result.after.agreement
+    if before is None or after is None:
+        return
+    for old, new in zip(before.thresholds, after.thresholds, strict=True):
+        yield (
+            f" Existence: F1 in all images, {old.threshold_label}: "
+            f"{decimal(old.existence.f1) or '–'} before, {decimal(new.existence.f1) or '–'} after"
         )
 
 

@@ -4,8 +4,8 @@ from collections.abc import Collection, Iterator, Sequence
 from itertools import zip_longest
 from unicodedata import combining, east_asian_width
 
-# Columns are not folded to less than this.
-_NARROWEST = 8
+NARROWEST = 8
+"""Columns are not folded to less than this."""
 
 
 def table_lines(
@@ -46,7 +46,7 @@ def _narrow(widths: list[int], left: Collection[int], room: int) -> None:
     """Narrow the widest columns of `left` until all fit, or none can be narrowed any more."""
     while sum(widths) > room:
         widest = max(left, key=widths.__getitem__, default=None)
-        if widest is None or widths[widest] <= _NARROWEST:
+        if widest is None or widths[widest] <= NARROWEST:
             return
         widths[widest] -= 1
 

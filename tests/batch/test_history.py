@@ -36,16 +36,55 @@ def found(before, after):
 def test_rows_of_each_run(tmp_path):
     other = Row("ü'\"; DROP TABLE runs", FAILED, 2, passed=False, message="why")
     append(tmp_path, WHEN, "1.0", [SOUND, other])
-    append(tmp_path, WHEN, "1.1", [replace(SOUND, alpha=0.5)])
+    append(
+        tmp_path, WHEN, "1.1", [replace(SOUND, alpha=0.5, f1=0.9, class_alpha=0.7, mean_iou=0.75)]
+    )
     append(tmp_path, WHEN, "1.1", [])
     assert stored(tmp_path, "SELECT * FROM runs") == [
         (1, WHEN, "1.0"), (2, WHEN, "1.1"), (3, WHEN, "1.1"),
     ]  # fmt: skip
     assert stored(tmp_path, "SELECT * FROM projects ORDER BY run, project") == [
-        (1, "a", MEASURED, 0.8, 0.7, 0.9, 0, 3),
-        (1, other.project, FAILED, None, None, None, None, None),
-        (2, "a", MEASURED, 0.5, 0.7, 0.9, 0, 3),
+        (1, "a", MEASURED, 0.8, 0.7, 0.9, 0, 3, None, None, None),
+        (1, other.project, FAILED, None, None, None, None, None, None, None, None),
+        (2, "a", MEASURED, 0.5, 0.7, 0.9, 0, 3, 0.9, 0.7, 0.75),
     ]
+
+
+def test_a_history_of_an_earlier_version_gets_the_new_columns(tmp_path):
+    with closing(sqlite3.connect(tmp_path / FILE)) as connection, connection:
+        connection.execute("CREATE TABLE runs (run INTEGER PRIMARY KEY, started, version)")
+        connection.execute(
+            "CREATE TABLE projects (run, project, status, alpha REAL, low REAL, high REAL, "
+            "n_errors INTEGER, n_warnings INTEGER)"
+        )
+        connection.execute("INSERT INTO runs VALUES (1, 'then', '0.1')")
+        connection.execute("INSERT INTO projects VALUES (1, 'a', 'measured', 0.8, 0.7, 0.9, 0, 3)")
+    assert last_rows(tmp_path)["a"].alpha == 0.8
+    append(tmp_path, WHEN, "1.0", [replace(SOUND, alpha=None, f1=0.9)])
+    last = last_rows(tmp_path)["a"]
+    assert (last.alpha, last.f1, last.n_warnings) == (0.8, 0.9, 3)
+
+
+DRAWN = replace(SOUND, alpha=None, f1=0.9, class_alpha=0.8, mean_iou=0.7)
+
+
+@pytest.mark.parametrize(
+    ("change", "what"),
+    [
+        ({"f1": 0.85}, ["F1 fell from 0.9000 to 0.8500"]),
+        ({"class_alpha": 0.75}, ["class alpha fell from 0.8000 to 0.7500"]),
+        ({"mean_iou": 0.65}, ["mean IoU fell from 0.7000 to 0.6500"]),
+        ({"f1": 0.95, "class_alpha": None, "mean_iou": 0.7}, []),
+        ({"status": NOT_MEASURED, "f1": None}, ["F1 was 0.9000, now undefined"]),
+        ({"status": FAILED, "f1": None}, ["failed, but not in the last run"]),
+    ],
+)
+def test_existence_class_or_place_became_worse(change, what):
+    assert found(DRAWN, replace(DRAWN, **change)) == what
+
+
+def test_an_alpha_without_meaning_is_not_worse():
+    assert found(replace(DRAWN, alpha=0.8), DRAWN) == []
 
 
 def test_last_rows_are_those_of_the_last_run_that_had_the_project(tmp_path):

@@ -27,7 +27,23 @@ SETTINGS = Settings({"min_alpha": 0.6}, {})
 NOTHING = Discovered((), (), ())
 NASTY = "<script>alert('x')</script> & \"?#%2e\n日本"
 ROWS = [
-    Row("a/b", MEASURED, 2, 1200, alpha=0.5, low=0.25, high=0.75, n_errors=0, n_warnings=3),
+    Row(
+        "a/b",
+        MEASURED,
+        2,
+        1200,
+        alpha=0.5,
+        low=0.25,
+        high=0.75,
+        n_errors=0,
+        n_warnings=3,
+        f1=0.875,
+        f1_low=0.75,
+        f1_high=1.0,
+        class_alpha=0.625,
+        class_share=0.8,
+        mean_iou=0.7,
+    ),
     Row("alone", NOT_MEASURED, 1, n_errors=0, n_warnings=0, message='nothing, "said"'),
     Row(NASTY, FAILED, 1, passed=False, message="<b>bad</b>\x1b[31m"),
 ]
@@ -174,14 +190,15 @@ def test_a_failure_leads_to_why_and_not_to_earlier_results(tmp_path):
 def test_what_has_to_be_looked_at_comes_first(tmp_path):
     rows = [
         Row("fine", MEASURED, 1, alpha=0.9),
+        Row("one category", MEASURED, 1, f1=0.5),
         Row("low", MEASURED, 1, alpha=0.1),
         Row("no", NOT_MEASURED, 1),
         Row("gate", MEASURED, 1, alpha=0.3, passed=False),
         Row("bad", FAILED, 1, passed=False),
     ]
     cells = written(tmp_path, rows).cells[1:]
-    assert [line[0] for line in cells] == ["bad", "gate", "low", "fine", "no"]
-    assert {len(line) for line in cells} == {8}
+    assert [line[0] for line in cells] == ["bad", "gate", "low", "one category", "fine", "no"]
+    assert {len(line) for line in cells} == {11}
 
 
 def test_the_page_says_when_and_with_which_gates_it_was_made(tmp_path):
@@ -216,7 +233,10 @@ def test_only_the_script_that_sorts_may_run(tmp_path):
 
 def test_numbers_on_the_page(tmp_path):
     line = written(tmp_path, ROWS[:1]).cells[1]
-    assert line == ["a/b", "measured", "0.5000", "0.2500 – 0.7500", "1,200", "0", "3", ""]
+    assert line == [
+        "a/b", "measured", "0.5000", "0.2500 – 0.7500", "0.8750", "0.6250", "0.7000", "1,200", "0",
+        "3", "",
+    ]  # fmt: skip
 
 
 def test_the_last_ones_are_replaced_and_nothing_else_is_left(tmp_path):

@@ -107,10 +107,17 @@ def test_what_cannot_be_compared_is_told_whole(monkeypatch):
 def same(joined, whole):
     assert joined.n_images == whole.n_images
     assert joined.counts == whole.counts
-    for name in ("units", "coincidences", "greedy", "pairs", "matched"):
+    for name in ("units", "coincidences", "greedy", "pairs", "classes", "matched"):
         for ours, theirs in zip(getattr(joined, name), getattr(whole, name), strict=True):
             for field in fields(theirs):
                 one, other = getattr(ours, field.name), getattr(theirs, field.name)
                 np.testing.assert_array_equal(one, other)
                 assert type(one) is type(other)
                 assert np.asarray(one).dtype == np.asarray(other).dtype
+    for ours, theirs in zip(joined.objects, whole.objects, strict=True):
+        np.testing.assert_array_equal(ours.pair, theirs.pair)
+        np.testing.assert_array_equal(ours.similarities, theirs.similarities)
+        for name in ("images", "categories", "pairs"):
+            # Sums of parts are added in another order.
+            one, other = getattr(ours, name).stacked(), getattr(theirs, name).stacked()
+            np.testing.assert_allclose(one, other, rtol=1e-12)

@@ -298,9 +298,28 @@ class TestStatus:
         assert row.message.split(" (and")[0].split(": ")[-1] in log
 
     def test_one_image_only_says_so(self, tmp_path):
-        row = done(tmp_path, two_annotators())
+        row = done(tmp_path, two_annotators(), Settings({"missing": "ignore"}, {}))
         assert (row.status, row.passed, row.low) == ("measured", True, None)
         assert row.message.startswith("one image only")
+
+    def test_one_category_says_so(self, tmp_path):
+        row = done(tmp_path, two_annotators())
+        assert (row.status, row.alpha, row.f1, row.class_share) == ("measured", None, 1.0, 1.0)
+        assert row.message.startswith("no meaning with one category")
+
+    def test_min_f1(self, tmp_path):
+        row = done(tmp_path, differing(), Settings({"min_f1": 10 / 12}, {}))
+        assert (row.passed, row.message, row.f1) == (True, "", 10 / 12)
+        row = done(tmp_path, differing(), Settings({"min_f1": 0.84}, {}))
+        assert (row.passed, row.message) == (False, "F1 0.8333 is below 0.84")
+
+    def test_an_alpha_without_meaning_reaches_nothing(self, tmp_path):
+        content = differing()
+        for each in content["annotations"]:
+            each["category_id"] = 1
+        row = done(tmp_path, content, Settings({"min_alpha": -1.0}, {}))
+        assert row.passed is False
+        assert row.message.endswith("alpha has no meaning, expected at least -1: give --min-f1")
 
     def test_min_alpha(self, tmp_path):
         alpha = done(tmp_path, differing()).alpha

@@ -78,8 +78,8 @@ def test_text_shows_both_alphas_with_intervals_and_the_worst_images(export):
     assert "alpha   (mean)" in done.stdout
     assert "in brackets: 95 % interval, 1,000 draws" in done.stdout
     assert "annotators by the key 'annotator' on annotations" in done.stdout
-    worst = done.stdout[done.stdout.index("Images, worst") :]
-    assert worst.index("3.jpg") < worst.index("1.jpg")
+    costly = done.stdout[done.stdout.index("Images, by what they cost in alpha at IoU 0.5") :]
+    assert costly.index("3.jpg") < costly.index("1.jpg")
 
 
 def test_json_is_what_the_schema_says_and_holds_null_for_undefined(tmp_path):
@@ -96,7 +96,12 @@ def test_json_is_what_the_schema_says_and_holds_null_for_undefined(tmp_path):
     assert [part["iou_threshold"] for part in found["thresholds"]] == [0.5, 0.9]
     assert found["thresholds"][0]["alpha"] is None
     assert found["thresholds"][0]["status"].startswith("undefined: only one value occurs")
-    assert found["thresholds"][0]["mean_image_alpha"] == 1.0
+    assert found["thresholds"][0]["alpha_reason"] == found["thresholds"][0]["status"]
+    assert found["thresholds"][0]["mean_image_alpha"] is None
+    assert found["thresholds"][0]["existence"]["f1"] == 1.0
+    assert found["thresholds"][0]["existence"]["interval"] == [1.0, 1.0]
+    assert found["thresholds"][0]["class"]["alpha"] is None
+    assert found["thresholds"][0]["place"]["n_pairs"] == 2
 
 
 def test_out_writes_all_files_with_the_same_figures(export, tmp_path):
@@ -186,6 +191,31 @@ def test_an_undefined_alpha_does_not_pass_a_gate(tmp_path):
     done = run("agree", path, "--min-alpha", "0.1", "--missing", "ignore")
     assert done.returncode == 1
     assert "alpha is undefined, which does not reach 0.1" in done.stdout
+
+
+def test_an_alpha_without_meaning_does_not_pass_a_gate_and_f1_does(tmp_path):
+    """Two annotators, of whom one misses one of the objects; existence leads."""
+    path = of_one_category(tmp_path / "missed.json", missed=True)
+    done = run("agree", path, "--min-alpha", "-1", "--min-f1", "0.5")
+    assert done.returncode == 1
+    lines = done.stdout.splitlines()
+    assert lines[-3] == (
+        "IoU 0.5: alpha has no meaning here, which does not reach -1; to gate on existence, "
+        "give --min-f1"
+    )
+    assert lines[-1] == "IoU 0.5: F1 0.8000 reaches 0.5"
+    existence = next(n for n, line in enumerate(lines) if line.startswith(" Existence: F1 "))
+    alpha = next(n for n, line in enumerate(lines) if "alpha (pooled)" in line)
+    assert existence < alpha
+    assert lines[alpha].endswith("] = –")
+    assert lines[alpha + 1].startswith("   no meaning with one category: ")
+    assert run("agree", path, "--min-f1", "0.8").returncode == 0
+    done = run("agree", path, "--min-f1", "0.81", "--quiet")
+    assert done.returncode == 1
+    assert done.stdout.endswith("IoU 0.5: F1 0.8000 below threshold: 0.81\n")
+    refused = run("agree", path, "--min-f1", "2")
+    assert refused.returncode == 2
+    assert "--min-f1 is 2; expected 0 to 1" in refused.stderr
 
 
 def test_agreement_on_everything_passes_a_gate(tmp_path):
@@ -356,13 +386,14 @@ def test_every_public_name_can_be_loaded():
         _ = bboxqa.nothing
 
 
-def test_quiet_prints_alpha_and_the_verdict_only(tmp_path):
+def test_quiet_prints_figures_and_the_verdict_only(tmp_path):
     path = write(tmp_path / "a.json", two_annotators())
     whole, quiet = (run("agree", path, "--min-alpha", 1, *more) for more in ([], ["-q"]))
     assert quiet.returncode == whole.returncode
     lines = quiet.stdout.splitlines()
     assert set(lines) <= set(whole.stdout.splitlines())
-    assert lines[0].startswith(" Krippendorff's alpha (pooled)")
+    assert lines[0].startswith(" Existence: F1 ")
+    assert any(line.startswith(" Krippendorff's alpha (pooled)") for line in lines)
     assert not [line for line in lines if line.startswith(("Note", "Categories", "Images"))]
     refused = run("agree", path, "-q", "--format", "json")
     assert refused.returncode == 2

@@ -55,7 +55,7 @@ def test_does_it_once(run, root, tmp_path):
     ]
     # The larger one first.
     assert [line.split(":")[0] for line in err] == ["1/2 worse", "2/2 good"]
-    assert err[1].startswith("2/2 good: measured, alpha 1.0000, 0 errors")
+    assert err[1].startswith("2/2 good: measured, alpha 1.0000, F1 1.0000, 0 errors")
     assert {path.name for path in (tmp_path / "bboxqa-batch").iterdir()} >= {
         "history.sqlite", "index.html", "projects", "projects.csv", "summary.json",
     }  # fmt: skip
@@ -185,7 +185,8 @@ def test_what_became_worse(run, root, tmp_path):
     assert out[0].startswith("2 projects, 1 unchanged")
     assert out[1].startswith("  worse: good: alpha fell from 1.0000 to 0.")
     summary = json.loads((tmp_path / "bboxqa-batch/summary.json").read_text())
-    assert [part["project"] for part in summary["worse"]] == ["good"]
+    assert [part["project"] for part in summary["worse"]] == ["good", "good"]
+    assert [part["what"].split()[0] for part in summary["worse"]] == ["alpha", "F1"]
     assert "Worse than in the last run" in (tmp_path / "bboxqa-batch/index.html").read_text()
     assert len(run("root")[1]) == 1
     with closing(sqlite3.connect(tmp_path / "bboxqa-batch/history.sqlite")) as connection:

@@ -1,7 +1,7 @@
 """The whole of it: from a data set to a result."""
 
 import json
-from dataclasses import replace
+from dataclasses import asdict, is_dataclass, replace
 
 import numpy as np
 import pytest
@@ -22,13 +22,17 @@ from support.datasets import (
 from support.reference import WORKED, data_file
 
 from bboxqa import BboxqaError, ConfigError, agree, read_coco
+from bboxqa.agreement.alpha.nominal import pooled_alpha
+from bboxqa.agreement.counts.coincidences import coincidences
+from bboxqa.agreement.objects.meaning import ONE_CATEGORY
 from bboxqa.agreement.uncertainty.estimator import ALL_AGREE, NO_PAIR, NO_VARIATION, ONE_IMAGE
 from bboxqa.geometry.similarities import registry as similarities
 from bboxqa.matching import registry as matchers
 
 BOX = (10.0, 10.0, 20.0, 20.0)
 FIELDS = ("alpha", "status", "interval", "observed", "expected", "mean_image_alpha",
-          "mean_image_interval", "n_units", "n_complete_units", "greedy_alpha")  # fmt: skip
+          "mean_image_interval", "mean_drawn_image_alpha", "share_of_images_at_1", "existence",
+          "class_agreement", "place", "n_units", "n_complete_units", "greedy_alpha")  # fmt: skip
 TABLES = ("images", "categories", "pairs")
 
 
@@ -58,6 +62,12 @@ def contents(units):
 
 
 def _plain(value):
+    if is_dataclass(value):
+        # Sums of similarities depend on their order in the last digits.
+        return {
+            name: round(each, 12) if isinstance(each, float) and each == each else _plain(each)
+            for name, each in asdict(value).items()
+        }
     if isinstance(value, tuple):
         return [_plain(side) for side in value]
     return None if isinstance(value, float) and np.isnan(value) else value
@@ -286,7 +296,9 @@ def test_all_agree_on_one_category():
     assert part.status == ALL_AGREE
     assert part.all_agree
     assert part.reaches(0.9)
-    assert part.mean_image_alpha == 1
+    assert np.isnan(part.mean_image_alpha)
+    assert part.existence.f1 == 1
+    assert pooled_alpha(coincidences(part.reliability, "category")).status == NO_VARIATION
 
 
 def test_one_category_of_which_some_objects_are_missed_is_not_agreement():
@@ -318,12 +330,15 @@ def test_crowd_is_left_out_and_counted():
 def test_an_image_that_holds_only_a_crowd_is_not_empty():
     """Its annotators saw something there: to agree on nothing would be another statement."""
     rows = [(0, 0, 0, BOX), (0, 1, 0, BOX), (1, 0, 0, BOX)]
+    rows += [(2, a, 1, BOX) for a in range(2)]
     data = dataset(rows)
-    data = replace(data, annotations=replace(data.annotations, iscrowd=np.array([0, 0, 1], bool)))
+    data = replace(
+        data, annotations=replace(data.annotations, iscrowd=np.array([0, 0, 1, 0, 0], bool))
+    )
     result = agree(data)
     assert result.n_empty_images == 0
     assert result.images.records()[1]["alpha"] is None
-    # The mean is that of the first image.
+    # The mean is that of the other images.
     assert result.mean_image_alpha == 1
     assert "1 image with crowd annotations only: not in the mean over images" in result.notes
     assert not any("crowd annotations only" in note for note in agree(dataset(rows)).notes)
@@ -357,14 +372,43 @@ def test_empty_images():
     assert {result.thresholds[0].n_units for result in by_mode.values()} == {2}
 
 
-def test_one_category_and_two_annotators_are_told():
-    rows = [(i, a, 0, BOX) for i in range(3) for a in range(2)][:-1]
-    result = agree(dataset(rows), iou_threshold=(0.5, 0.75))
-    notes = [note for note in result.notes if "cannot be positive" in note]
-    assert len(notes) == 2
-    assert "at IoU 0.5 both annotators drew 2 of 3 objects (66.7%)" in notes[0]
-    assert result.thresholds[0].alpha <= 0
-    assert not any("positive" in n for n in agree(dataset(rows), missing="ignore").notes)
+@pytest.mark.parametrize(
+    ("categories", "reason"),
+    [
+        ([0] * 20, "no meaning with one category"),
+        ([0] * 19 + [1], "no meaning: 94.9 % of the annotations are of one category"),
+        ([0] * 18 + [1] * 2, ""),
+    ],
+)
+def test_alpha_without_meaning_is_no_number(categories, reason):
+    """Two annotators, of whom one misses one of twenty objects of 10 images.
+
+    F1 is 2 · 19 / (20 + 19).
+    """
+    boxes = [(i // 2, c, (40.0 * (i % 2), 0.0, 9.0, 9.0)) for i, c in enumerate(categories)]
+    rows = [(image, a, c, box) for image, c, box in boxes for a in range(2)][1:]
+    # The one that is missed is of the first category.
+    (part,) = agree(dataset(rows), bootstrap=40, min_alpha=-1).thresholds
+    assert part.existence.f1 == 38 / 39
+    assert part.alpha_reason.startswith(reason)
+    assert bool(reason) == np.isnan(part.alpha) == part.alpha_has_no_meaning
+    assert part.reaches(-1) is not bool(reason)
+    if reason:
+        for value in (part.mean_image_alpha, *part.interval, *part.mean_image_interval):
+            assert np.isnan(value)
+        assert np.isnan(part.images["alpha"]).all()
+        assert np.isnan(part.pairs["alpha"]).all()
+        assert part.pairs["status"][0].startswith("no meaning")
+        raw = pooled_alpha(coincidences(part.reliability, "category"))
+        assert raw.value < 0.8
+    # A category of more than 90 % has no alpha against the rest; the others have one.
+    shares = [categories.count(c) / 20 > 0.9 for c in sorted(set(categories))]
+    assert np.isnan(part.categories["alpha"]).tolist() == shares
+
+
+def test_alpha_of_one_category_without_missing_annotations_is_undefined_as_before():
+    rows = [(i, a, c, BOX) for i, c in enumerate([0] * 19 + [1]) for a in range(2)]
+    assert agree(dataset(rows), missing="ignore").alpha == 1
 
 
 def test_few_images_are_told():
@@ -400,7 +444,7 @@ def test_a_ring_of_two_points(similarity, tmp_path):
         [annotation(n, rater=r, segmentation=rings) for n, r in ((1, "ann"), (2, "bob"))]
     )
     result = agree(read_coco(write(tmp_path / "a.json", content)), similarity=similarity)
-    assert result.alpha == 1
+    assert result.existence.f1 == 1
     assert "2 rings of fewer than 3 points left out" in result.notes
     for record in content["annotations"]:
         record["segmentation"] = rings[1:]
@@ -414,7 +458,7 @@ def test_invalid_polygons_are_told(tmp_path):
         [annotation(n, rater=r, segmentation=[ring]) for n, r in ((1, "ann"), (2, "bob"))]
     )
     result = agree(read_coco(write(tmp_path / "a.json", content)), similarity="polygon")
-    assert result.alpha == 1
+    assert result.existence.f1 == 1
     assert "2 invalid polygons repaired before comparing" in result.notes
 
 
@@ -426,12 +470,17 @@ def test_one_category_everywhere_is_undefined():
     assert np.isnan(result.alpha)
     assert result.status == ALL_AGREE
     assert np.isnan(result.interval).all()
-    assert result.mean_image_alpha == 1
+    assert result.existence.interval == (1, 1)
 
 
 def test_one_image_of_full_agreement():
-    result = agree(dataset([(0, 0, 0, BOX), (0, 1, 0, BOX)]))
+    data = dataset([(0, 0, 0, BOX), (0, 1, 0, BOX)])
+    result = agree(data, missing="ignore")
     assert (result.alpha, result.status, result.mean_image_alpha) == (1, ONE_IMAGE, 1)
+    with_missing = agree(data).thresholds[0]
+    assert with_missing.all_agree
+    assert with_missing.status == ONE_CATEGORY
+    assert pooled_alpha(coincidences(with_missing.reliability, "category")).value == 1
 
 
 def test_one_image_that_can_be_compared_among_many_is_not_one_image():
@@ -514,7 +563,7 @@ def test_a_chain_of_overlapping_boxes_in_one_component():
     rows = [(0, a, 0, (float(n), 0.0, 60.0, 10.0)) for n in range(1500) for a in range(2)]
     result = agree(dataset(sorted(rows)), iou_threshold=0.5, bootstrap=0)
     assert result.thresholds[0].n_units == 1500
-    assert result.alpha == 1
+    assert result.existence.f1 == 1
 
 
 # Results as values.

@@ -36,7 +36,9 @@ def test_the_other_alpha_is_that_of_asking_all(seed, n_annotators, tmp_path):
     other = agree(read_coco(path, asked="all"), **settings)
     for part, expected in zip(found.thresholds, other.thresholds, strict=True):
         assert part.all_asked_alpha == pytest.approx(expected.alpha, abs=1e-12, nan_ok=True)
+        assert part.all_asked_f1 == pytest.approx(expected.existence.f1, abs=1e-12)
         assert isnan(expected.all_asked_alpha)
+        assert isnan(expected.all_asked_f1)
     assert (found.n_images, other.n_images) == (12 - lonely(path), 12)
     assert any(NOTE in note for note in found.notes)
     assert not any(NOTE in note for note in other.notes)
@@ -109,7 +111,7 @@ def test_both_alphas_stand_at_the_top(tmp_path):
     assert (
         " Note: 6 of 10 images annotated by some annotators only, without a list of who was asked: "
         "the others count as not asked. If all were asked, alpha at IoU 0.5 is "
-        f"{other:.4f} ({other - 1:+.4f}): --asked all"
+        f"{other:.4f} ({other - 1:+.4f}) and F1 0.4000 (-0.6000): --asked all"
     ) in lines
     assert (
         " Note: 8 images with fewer than two annotators left out, of which 2 without annotations "

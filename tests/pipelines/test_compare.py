@@ -22,6 +22,7 @@ from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Categorical
 from bboxqa.pipelines.compare import compare_files
+from bboxqa.report.comparison_text import text_lines
 
 PLAIN = {"bootstrap": 0}
 CATEGORIES = [{"id": 1, "name": "cat"}, {"id": 2, "name": "dog"}]
@@ -362,6 +363,29 @@ def test_an_undefined_alpha_says_in_which_version_and_why(tmp_path):
         "before: undefined: only one value occurs, so no disagreement is possible"
     )
     assert not np.isnan(change.after)
+
+
+def test_an_alpha_without_meaning_is_not_compared(tmp_path):
+    """One category before: alpha has no meaning; afterwards 3 of 4 annotations are of it."""
+    before = [box(1), box(2, by="bob"), box(3, image_id=2), box(4, 90, image_id=2, by="bob")]
+    after = [*before[:3], {**before[3], "category_id": 2}]
+    images = [image(1), image(2)]
+    both = versions(
+        tmp_path,
+        document(before, images, categories=CATEGORIES),
+        document(after, images, categories=CATEGORIES),
+    )
+    result = compare(*both, bootstrap=40)
+    change = result.thresholds[0].pooled
+    assert np.isnan([change.before, change.difference, *change.before_interval]).all()
+    assert not np.isnan(change.after)
+    assert change.status.startswith("before: no meaning with one category")
+    assert np.isnan(result.thresholds[0].mean.before)
+    alphas = result.thresholds[0].categories
+    assert np.isnan(alphas["alpha_before"]).tolist() == [True, True]
+    assert not np.isnan(alphas["alpha_after"]).any()
+    text = "\n".join(text_lines(result))
+    assert " Existence: F1 in all images, IoU 0.5: 0.5000 before, 0.5000 after" in text
 
 
 def test_notes_on_the_agreement_of_a_version_name_it(tmp_path):

@@ -106,7 +106,7 @@ def image_estimators(
     """
     found: dict[tuple[int, str], Estimator] = {}
     clusters = np.arange(len(images))
-    tables = _stacked_tables(thresholds, images, values)
+    tables = _stacked_tables(thresholds, images, values, len(values))
     for index, (table, alphas) in enumerate(zip(tables, image_alphas, strict=True)):
         drawn = alphas[images]
         rows = np.stack([np.nan_to_num(drawn), ~np.isnan(drawn)])
@@ -119,25 +119,42 @@ def image_estimators(
     return found
 
 
+def pooled_estimators(
+    thresholds: Sequence[Coincidences], images: IndexArray
+) -> dict[tuple[int, str], Estimator]:
+    """Return the pooled alpha of "class" at each threshold, as `image_estimators` does."""
+    values = np.unique(np.concatenate([found.value for found in thresholds]))
+    clusters = np.arange(len(images))
+    evaluate = partial(_pooled, len(values))
+    return {
+        (index, "class"): Estimator(nan, nan, nan, OK, table, evaluate, clusters)
+        for index, table in enumerate(_stacked_tables(thresholds, images, values, 1))
+    }
+
+
 def _table_by_row(rows: FloatArray) -> SumTable:
     return SumTable(lambda: rows, by_row=True)
 
 
 def _stacked_tables(
-    thresholds: Sequence[Coincidences], images: IndexArray, values: IntArray
+    thresholds: Sequence[Coincidences], images: IndexArray, values: IntArray, n_diagonals: int
 ) -> Iterator[SumTable]:
-    """Yield the marginals and below them the diagonals of each threshold, (2 V, C).
+    """Yield the marginals and below them the diagonals of each threshold, (V + D, C).
+
+    There are D = V rows of diagonals, or one with their sum.
 
     Each table is based on that of the threshold before: few images change from one to the next,
     so that the sums of the later ones cost little.
     """
-    shape = 2 * len(values), len(images)
+    n_values = len(values)
+    shape = n_values + n_diagonals, len(images)
     before: tuple[IndexArray, FloatArray] = (np.zeros(0, np.int64), np.zeros(0))
     base = None
     for data in thresholds:
         row = np.searchsorted(values, data.value)
         column = np.searchsorted(images, data.group)
-        place = np.concatenate([row, row + len(values)]) * shape[1] + np.tile(column, 2)
+        below = np.minimum(row, n_diagonals - 1) + n_values
+        place = np.concatenate([row, below]) * shape[1] + np.tile(column, 2)
         amount = np.concatenate([data.marginal, data.diagonal])
         places, inverse = np.unique(np.concatenate([place, before[0]]), return_inverse=True)
         change = sum_by(inverse, np.concatenate([amount, -before[1]]), len(places))

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from bboxqa.agreement.counts.unit_counts import UnitCounts, unit_counts
+from bboxqa.agreement.counts.unit_counts import UnitCounts, unit_counts, without_missing
 from bboxqa.core.arrays import FloatArray, IndexArray, radix_order, run_starts
 from bboxqa.model.reliability import Coincidences, ReliabilityData
 
@@ -25,6 +25,21 @@ def coincidences(data: ReliabilityData, missing: str) -> Coincidences:
     (array([0, 1, 2], dtype=int32), array([2., 1., 1.]), array([2., 0., 0.]))
     """
     return replace(coincidences_of(unit_counts(data, missing)), n_values=data.n_values + 1)
+
+
+def coincidences_both_ways(data: ReliabilityData) -> tuple[Coincidences, Coincidences]:
+    """Return the coincidences with missing annotations as a value, and without them.
+
+    Examples
+    --------
+    >>> from bboxqa.agreement.counts.reliability_rows import from_table
+    >>> table = from_table(np.array([[0, 1], [0, -1]]), np.ones((2, 2), bool), 2)
+    >>> [counted.value.tolist() for counted in coincidences_both_ways(table)]
+    [[0, 1, 2], [0]]
+    """
+    counts = unit_counts(data, "category")
+    with_missing, without = map(coincidences_of, (counts, without_missing(counts)))
+    return with_missing, replace(without, n_values=data.n_values + 1)
 
 
 def coincidences_of(counts: UnitCounts) -> Coincidences:

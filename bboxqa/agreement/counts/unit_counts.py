@@ -1,5 +1,7 @@
 """How often each value was given in each unit."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray, IntArray, frozen_arrays, run_starts
@@ -62,4 +64,29 @@ def unit_counts(data: ReliabilityData, missing: str = "ignore") -> UnitCounts:
         weight=weight,
         n_values=n_values,
         n_groups=data.n_groups,
+    )
+
+
+def without_missing(counts: UnitCounts) -> UnitCounts:
+    """Return the counts of `unit_counts` for "ignore" from those for "category".
+
+    Examples
+    --------
+    >>> from bboxqa.agreement.counts.reliability_rows import from_table
+    >>> table = from_table(np.array([[0, 1], [0, -1]]), np.ones((2, 2), bool), 2)
+    >>> without_missing(unit_counts(table, "category")).size
+    array([2., 1.])
+    """
+    is_missing = counts.value == counts.n_values - 1
+    drawn = np.flatnonzero(~is_missing)
+    n_missing = np.bincount(
+        counts.unit[is_missing], counts.count[is_missing], minlength=len(counts.size)
+    )
+    return replace(
+        counts,
+        unit=counts.unit[drawn],
+        value=counts.value[drawn],
+        count=counts.count[drawn],
+        size=counts.size - n_missing,
+        n_values=counts.n_values - 1,
     )

@@ -5,9 +5,10 @@ from functools import partial
 
 import numpy as np
 
-from bboxqa.agreement.alpha.nominal import alpha_per_category, pooled_alpha
+from bboxqa.agreement.alpha.nominal import alpha_per_category, pooled_alpha, value_sums
 from bboxqa.agreement.alpha.nominal_estimator import image_estimators
 from bboxqa.agreement.counts.coincidences import coincidences
+from bboxqa.agreement.objects.meaning import LARGEST_SHARE, reason_without_meaning
 from bboxqa.agreement.uncertainty.estimator import OK
 from bboxqa.agreement.uncertainty.resampling import (
     covering_intervals,
@@ -38,6 +39,24 @@ class _Side:
     """list of (I,) float64. Alpha of each image, NaN where it has none; one per threshold."""
     images: IndexArray
     """(C,) int64. The images that are measured."""
+    with_missing: bool
+    """Whether a missing annotation is a value."""
+
+    def alpha(self, index: int) -> tuple[float, str]:
+        """Return the pooled alpha with its status; NaN where it has no meaning."""
+        found = pooled_alpha(self.counted[index], len(self.images))
+        drawn = value_sums(self.counted[index])[0][:-1]
+        reason = reason_without_meaning(drawn) if self.with_missing else ""
+        if reason and not np.isnan(found.value):
+            return np.nan, reason
+        return found.value, found.status
+
+    def of_categories(self, index: int) -> FloatArray:
+        """Return alpha of each value against the rest; NaN where it has no meaning."""
+        alpha, marginal = alpha_per_category(self.counted[index])
+        if self.with_missing:
+            alpha[marginal > LARGEST_SHARE * marginal[:-1].sum()] = np.nan
+        return alpha
 
     def within(self, images: IndexArray) -> "_Side":
         """Return the same in some of the images."""
@@ -47,6 +66,7 @@ class _Side:
             [_rows(found, np.flatnonzero(inside[found.group])) for found in self.counted],
             [np.where(inside, alpha, np.nan) for alpha in self.alphas],
             images,
+            self.with_missing,
         )
 
 
@@ -115,7 +135,7 @@ def _side(result: AgreementResult, names: Names, image: IndexArray, category: In
     images = image[_measured(result.thresholds[0])]
     if settings.empty_images == "skip":
         images = images[result.thresholds[0].images["n_annotations"] > 0]
-    return _Side(counted, alphas, np.sort(images))
+    return _Side(counted, alphas, np.sort(images), settings.missing == "category")
 
 
 def _measured(part: ThresholdResult) -> IntArray:
@@ -195,8 +215,8 @@ def _estimate(side: _Side, index: int, kind: str, values: IntArray) -> FloatArra
         defined = alphas[~np.isnan(alphas)]
         return np.array([defined.mean() if len(defined) else np.nan])
     if kind == "categories":
-        return alpha_per_category(side.counted[index])[0][values]
-    return np.array([pooled_alpha(side.counted[index], len(side.images)).value])
+        return side.of_categories(index)[values]
+    return np.array([side.alpha(index)[0]])
 
 
 def _intervals(
@@ -211,17 +231,19 @@ def _intervals(
     after, _ = covering_intervals(new, right, percentile_interval(right))
     apart = right - left
     between, shift = covering_intervals(new - old, apart, percentile_interval(apart), 2.0)
+    for bounds, values in ((before, old), (after, new), (between, new - old)):
+        bounds[np.isnan(values)] = np.nan
     return before, after, between, shift
 
 
 def _status(sides: tuple[_Side, _Side], index: int) -> str:
     """Return why the pooled alpha of a version is undefined, or "ok"."""
-    alphas = [pooled_alpha(side.counted[index], len(side.images)) for side in sides]
+    alphas = [side.alpha(index) for side in sides]
     return (
         "; ".join(
-            f"{name}: {alpha.status}"
-            for name, alpha in zip(("before", "after"), alphas, strict=True)
-            if np.isnan(alpha.value)
+            f"{name}: {status}"
+            for name, (alpha, status) in zip(("before", "after"), alphas, strict=True)
+            if np.isnan(alpha)
         )
         or OK
     )

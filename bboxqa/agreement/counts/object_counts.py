@@ -1,0 +1,205 @@
+"""Which annotators drew the same objects, with which category and where: sums that add."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bboxqa.core.arrays import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    compact,
+    frozen_arrays,
+    pairs_within,
+    sum_by,
+)
+from bboxqa.model.annotations import Annotations
+from bboxqa.model.units import CandidatePairs
+
+# Pairs of annotators who were asked about one image, counted at a time.
+_CHUNK = 1 << 19
+
+
+@frozen_arrays
+class ObjectSums:
+    """Sums over pairs of annotations that show one object, (K,) by image, category or pair."""
+
+    matched: FloatArray
+    """Pairs of annotations of one unit."""
+    possible: FloatArray
+    """Pairs if each annotation had one by every other annotator who was asked: for two annotators,
+    half of what both drew."""
+    same_class: FloatArray
+    """Matched pairs of equal category."""
+    similarity: FloatArray
+    """The sum of the similarities of the matched pairs."""
+
+    @property
+    def f1(self) -> FloatArray:
+        """The positive specific agreement on existence; NaN where nothing can match."""
+        return ratio(self.matched, self.possible)
+
+    @property
+    def class_share(self) -> FloatArray:
+        """The share of matched pairs that have equal categories; NaN without matched pairs."""
+        return ratio(self.same_class, self.matched)
+
+    @property
+    def mean_similarity(self) -> FloatArray:
+        """The mean similarity of matched pairs; NaN without any."""
+        return ratio(self.similarity, self.matched)
+
+    def stacked(self) -> FloatArray:
+        """Return the sums as rows, in the order of the attributes, (4, K)."""
+        return np.stack([self.matched, self.possible, self.same_class, self.similarity])
+
+    def total(self) -> "ObjectSums":
+        """Return the sums over all K, each (1,)."""
+        return ObjectSums(*self.stacked().sum(1, keepdims=True))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ObjectCounts:
+    """Existence, class and place of the objects at one threshold."""
+
+    images: ObjectSums
+    """By image; the sum over images is that of all data."""
+    categories: ObjectSums
+    """By category of an annotation: pairs count for both of their annotations."""
+    pair: IndexArray
+    """Annotators who share an image, as ``first * n_annotators + second``, sorted, (P,)."""
+    pairs: ObjectSums
+    """By these pairs of annotators."""
+    similarities: FloatArray
+    """Of each matched pair, in the order of images, (S,)."""
+
+
+def ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
+    """Return quotients, NaN where the denominator is 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found: FloatArray = np.where(denominator > 0, numerator / denominator, np.nan)
+    return found
+
+
+def count_objects(
+    annotations: Annotations, pairs: CandidatePairs, assigned: BoolArray, n_categories: int
+) -> ObjectCounts:
+    """Count the pairs of annotations of one unit, and how many there could be.
+
+    An image of k annotators who were asked, and of N annotations in units of m annotations, has
+    Σ m (m − 1) / 2 matched pairs of (k − 1) N / 2 that are possible. Their quotient is the F1 of
+    two annotators, 2 · matched / (drawn by one + drawn by the other), pooled over pairs of
+    annotators. Where places without an object have no number, chance-corrected kappa tends to it
+    [1]_.
+
+    Parameters
+    ----------
+    annotations : Annotations
+    pairs : CandidatePairs
+        Every two annotations of one unit.
+    assigned : (I, A) bool
+        Who was asked to annotate which image.
+    n_categories : int
+
+    References
+    ----------
+    .. [1] G. Hripcsak and A. S. Rothschild (2005), Agreement, the F-measure, and reliability in
+           information retrieval, Journal of the American Medical Informatics Association 12(3),
+           doi:10.1197/jamia.M1733.
+
+    Examples
+    --------
+    >>> import bboxqa
+    >>> from bboxqa.examples import example_file
+    >>> annotations = bboxqa.read_coco(example_file("fruits")).annotations
+    >>> none = CandidatePairs(np.zeros(0, int), np.zeros(0, int), np.zeros(0))
+    >>> counted = count_objects(annotations, none, np.ones((1, 3), bool), 3)
+    >>> counted.images.possible, counted.images.f1
+    (array([9.]), array([0.]))
+    """
+    n_images, n_annotators = assigned.shape
+    left, right, similarity = pairs.left, pairs.right, pairs.similarity
+    image, category = annotations.image, annotations.category
+    same = (category[left] == category[right]).astype(np.float64)
+    others = assigned.sum(1)[image] - 1.0
+
+    def sums(key: NDArray[Any], possible: FloatArray) -> ObjectSums:
+        size = len(possible)
+        return ObjectSums(
+            np.bincount(key, minlength=size).astype(np.float64),
+            possible,
+            sum_by(key, same, size),
+            sum_by(key, similarity, size),
+        )
+
+    # Each pair counts for the categories of both of its annotations.
+    of_left = sums(category[left], sum_by(category, others, n_categories))
+    of_right = sums(category[right], np.zeros(n_categories))
+    pair, drawn = _drawn_by_pairs(annotations, assigned)
+    key = annotations.annotator[left].astype(np.int64) * n_annotators + annotations.annotator[right]
+    return ObjectCounts(
+        images=sums(image[left], sum_by(image, others / 2, n_images)),
+        categories=ObjectSums(*(of_left.stacked() + of_right.stacked())),
+        pair=pair,
+        pairs=sums(np.searchsorted(pair, key), drawn / 2),
+        similarities=similarity,
+    )
+
+
+def _drawn_by_pairs(annotations: Annotations, assigned: BoolArray) -> tuple[IndexArray, FloatArray]:
+    """Return the pairs of annotators who share an image, and what both drew there, (P,) each."""
+    n_annotators = assigned.shape[1]
+    image, annotator = np.nonzero(assigned)
+    cell = annotations.image.astype(np.int64) * n_annotators + annotations.annotator
+    places = np.searchsorted(image * n_annotators + annotator, cell)
+    n_drawn = np.bincount(places, minlength=len(image)).astype(np.float64)
+    tallies = []
+    for start, stop in _chunks(image):
+        left, right = pairs_within(image[start:stop])
+        pair = annotator[start:stop][left] * n_annotators + annotator[start:stop][right]
+        keys, place = compact(pair, n_annotators**2)
+        drawn = n_drawn[start:stop]
+        tallies.append((keys, sum_by(place, drawn[left] + drawn[right], len(keys))))
+    return _joined_sums(tallies)
+
+
+def _chunks(image: IndexArray) -> Iterator[tuple[int, int]]:
+    """Yield the bounds of parts of whole images, each with about `_CHUNK` pairs of rows."""
+    _, n_rows = np.unique(image, return_counts=True)
+    ends = np.cumsum(n_rows)
+    n_pairs = np.cumsum(n_rows * (n_rows - 1) // 2)
+    start = done = 0
+    while start < len(ends):
+        stop = max(int(np.searchsorted(n_pairs, done + _CHUNK, side="right")), start + 1)
+        yield int(ends[start - 1]) if start else 0, int(ends[stop - 1])
+        start, done = stop, int(n_pairs[stop - 1])
+
+
+def _joined_sums(
+    parts: Sequence[tuple[IndexArray, FloatArray]],
+) -> tuple[IndexArray, FloatArray]:
+    """Return all keys, sorted, and the sums of their amounts; the last axis is that of the keys."""
+    if not parts:
+        return np.zeros(0, np.int64), np.zeros(0)
+    keys, place = np.unique(np.concatenate([key for key, _ in parts]), return_inverse=True)
+    amounts = np.concatenate([amount for _, amount in parts], axis=-1)
+    sums = [sum_by(place, row, len(keys)) for row in np.atleast_2d(amounts)]
+    return keys, np.stack(sums) if amounts.ndim > 1 else sums[0]
+
+
+def join_objects(parts: Sequence[ObjectCounts]) -> ObjectCounts:
+    """Return the counts of several parts together, whose images follow each other.
+
+    They have the same annotators and categories.
+    """
+    pair, of_pairs = _joined_sums([(part.pair, part.pairs.stacked()) for part in parts])
+    return ObjectCounts(
+        images=ObjectSums(*np.concatenate([part.images.stacked() for part in parts], axis=1)),
+        categories=ObjectSums(*np.sum([part.categories.stacked() for part in parts], axis=0)),
+        pair=pair,
+        pairs=ObjectSums(*of_pairs),
+        similarities=np.concatenate([part.similarities for part in parts]),
+    )

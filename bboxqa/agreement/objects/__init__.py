@@ -1,0 +1,1 @@
+"""What agreement is made of: whether objects exist, of which class they are, and where."""

@@ -1,0 +1,87 @@
+"""Existence, class and place as functions of sums over images, ready to be resampled."""
+
+from collections.abc import Sequence
+from functools import partial
+from math import nan
+
+import numpy as np
+
+from bboxqa.agreement.counts.object_counts import ObjectSums, ratio
+from bboxqa.agreement.uncertainty.estimator import OK, Estimator
+from bboxqa.agreement.uncertainty.sum_table import SumTable
+from bboxqa.core.arrays import FloatArray, IndexArray
+
+# The rows of a threshold: those of `ObjectSums`, and by chance.
+_MATCHED, _POSSIBLE, _SAME, _SIMILARITY, _BY_CHANCE, _POSSIBLE_BY_CHANCE = range(6)
+_N_ROWS = 6
+
+
+def above_chance(f1: FloatArray, chance: FloatArray) -> FloatArray:
+    """Return F1 corrected for chance, 1 − (1 − F1) / (1 − F1 by chance).
+
+    It is NaN where chance gives full agreement.
+
+    Examples
+    --------
+    >>> above_chance(np.array([0.9]), np.array([0.5]))
+    array([0.8])
+    """
+    return 1 - ratio(1 - f1, 1 - chance)
+
+
+def object_estimators(
+    objects: Sequence[ObjectSums], chance: Sequence[FloatArray], images: IndexArray
+) -> dict[tuple[int, str], Estimator]:
+    """Return what is resampled at each threshold: "f1", "above chance", "class share", "place".
+
+    Only `evaluate`, `table` and `clusters` are filled.
+
+    Parameters
+    ----------
+    objects : sequence of ObjectSums
+        By image, one per threshold.
+    chance : sequence of (I, 2) float64
+        Pairs that match by chance, and that could, by image; one per threshold.
+    images : (C,) int64
+        The images that are drawn, sorted.
+    """
+
+    # One table of all thresholds: the weights are read once.
+    @SumTable
+    def table() -> FloatArray:
+        rows = [
+            np.concatenate([sums.stacked(), by_chance.T])[:, images]
+            for sums, by_chance in zip(objects, chance, strict=True)
+        ]
+        return np.concatenate(rows)
+
+    clusters = np.arange(len(images))
+    return {
+        (index, kind): Estimator(
+            nan, nan, nan, OK, table, partial(evaluate, index * _N_ROWS), clusters
+        )
+        for index in range(len(objects))
+        for kind, evaluate in _KINDS.items()
+    }
+
+
+def _f1(first: int, sums: FloatArray) -> FloatArray:
+    return ratio(sums[first + _MATCHED], sums[first + _POSSIBLE])
+
+
+def _above_chance(first: int, sums: FloatArray) -> FloatArray:
+    chance = ratio(sums[first + _BY_CHANCE], sums[first + _POSSIBLE_BY_CHANCE])
+    return above_chance(_f1(first, sums), chance)
+
+
+def _class_share(first: int, sums: FloatArray) -> FloatArray:
+    return ratio(sums[first + _SAME], sums[first + _MATCHED])
+
+
+def _place(first: int, sums: FloatArray) -> FloatArray:
+    return ratio(sums[first + _SIMILARITY], sums[first + _MATCHED])
+
+
+_KINDS = {
+    "f1": _f1, "above chance": _above_chance, "class share": _class_share, "place": _place
+}  # fmt: skip

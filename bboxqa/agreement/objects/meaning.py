@@ -1,0 +1,65 @@
+"""Where alpha has a meaning for objects that annotators find, and may miss."""
+
+import numpy as np
+
+from bboxqa.agreement.counts.pair_counts import PairCounts
+from bboxqa.core.arrays import BoolArray, FloatArray, sum_by
+
+LARGEST_SHARE = 0.9
+"""With more annotations in one category, alpha can be near 0 however many objects match."""
+
+ONE_CATEGORY = (
+    "no meaning with one category: alpha can be 0 or below however many objects the annotators "
+    "share"
+)
+
+
+def has_meaning(drawn: FloatArray) -> bool:
+    """Return whether alpha, with a missing annotation as a value, can show agreement.
+
+    Nobody records the places where all annotators see nothing, so that "missing" never agrees with
+    itself. If most annotations are of one category, agreement on them is what chance explains, and
+    alpha is near 0 even for annotators who find 95 % of the objects.
+
+    Parameters
+    ----------
+    drawn : (K,) float64
+        How many annotations each category has.
+
+    Examples
+    --------
+    >>> has_meaning(np.array([90.0, 10.0])), has_meaning(np.array([91.0, 9.0]))
+    (True, False)
+    """
+    return bool(drawn.max(initial=0) <= LARGEST_SHARE * drawn.sum())
+
+
+def pairs_with_meaning(counts: PairCounts) -> BoolArray:
+    """Return for which pairs of annotators alpha has a meaning, (P,); see `has_meaning`."""
+    pair, value = np.divmod(counts.pair_value, counts.n_values)
+    drawn = np.flatnonzero(value < counts.n_values - 1)
+    owner = np.searchsorted(counts.unit_pair, pair[drawn])
+    n_given = counts.n_given[drawn]
+    largest = np.zeros(len(counts.unit_pair), np.int64)
+    np.maximum.at(largest, owner, n_given)
+    return largest <= LARGEST_SHARE * sum_by(owner, n_given, len(largest))
+
+
+def reason_without_meaning(drawn: FloatArray) -> str:
+    """Return why alpha has no meaning; empty where it has one.
+
+    Examples
+    --------
+    >>> reason_without_meaning(np.array([95.0, 5.0]))
+    'no meaning: 95.0 % of the annotations are of one category, and with more than 90 % alpha can \
+be near 0 however many objects the annotators share'
+    """
+    if has_meaning(drawn):
+        return ""
+    if np.count_nonzero(drawn) == 1:
+        return ONE_CATEGORY
+    share = drawn.max() / drawn.sum()
+    return (
+        f"no meaning: {share:.1%} of the annotations are of one category, and with more than "
+        f"{LARGEST_SHARE:.0%} alpha can be near 0 however many objects the annotators share"
+    ).replace("%", " %")

@@ -1,0 +1,113 @@
+"""What the figures of one threshold are made of, and their intervals by drawing images."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from bboxqa.agreement.alpha.nominal import (
+    Alpha,
+    alpha_of_sums,
+    alpha_per_category,
+    pooled_alpha,
+    value_sums,
+)
+from bboxqa.agreement.alpha.nominal_estimator import image_estimators, pooled_estimators
+from bboxqa.agreement.counts.object_counts import ObjectSums, ratio
+from bboxqa.agreement.objects.estimators import above_chance, object_estimators
+from bboxqa.agreement.uncertainty.resampling import (
+    covering_intervals,
+    percentile_interval,
+    replicates_of_all,
+)
+from bboxqa.core.arrays import FloatArray, IndexArray, frozen_arrays
+from bboxqa.core.types import Steps
+from bboxqa.model.reliability import Coincidences
+
+Intervals = dict[str, FloatArray]
+"""Low, high and shift of each figure, (1, 3), and of "categories", (K, 3)."""
+
+
+@frozen_arrays
+class ThresholdSums:
+    """Sums over the images of one threshold."""
+
+    coincidences: Coincidences
+    classes: Coincidences
+    """Of drawn annotations only."""
+    image_alpha: FloatArray
+    """Alpha of each image, NaN where it has none, (I,)."""
+    objects: ObjectSums
+    """By image."""
+    chance: FloatArray
+    """Pairs that match by chance, and that could, by image; 0 where not measured, (I, 2)."""
+
+    def class_alpha(self) -> Alpha:
+        """Return alpha of the units that two or more annotators drew."""
+        marginal, diagonal = value_sums(self.classes)
+        return alpha_of_sums(marginal, diagonal.sum(), one_group=False)
+
+    def figures(self) -> dict[str, float]:
+        """Return each figure that has one value."""
+        total = self.objects.total()
+        chance = ratio(*self.chance.sum(0)[:, None])
+        return {
+            "pooled": pooled_alpha(self.coincidences).value,
+            "mean": mean_of(self.image_alpha),
+            "class": self.class_alpha().value,
+            "f1": float(total.f1[0]),
+            "chance": float(chance[0]),
+            "above chance": float(above_chance(total.f1, chance)[0]),
+            "class share": float(total.class_share[0]),
+            "place": float(total.mean_similarity[0]),
+        }
+
+
+def mean_of(values: FloatArray) -> float:
+    """Return the mean of the values that are defined; NaN without any."""
+    defined = values[~np.isnan(values)]
+    return float(defined.mean()) if len(defined) else float("nan")
+
+
+def threshold_intervals(
+    thresholds: Sequence[ThresholdSums],
+    images: IndexArray,
+    replicates: int,
+    seed: int,
+    on_progress: Steps | None = None,
+) -> list[Intervals]:
+    """Return the intervals of each threshold, all from the same draws with replacement.
+
+    `images`, (C,) int64 sorted, are those that are drawn.
+    """
+    from threadpoolctl import threadpool_limits
+
+    counted = [sums.coincidences for sums in thresholds]
+    values = np.unique(np.concatenate([found.value for found in counted]))
+    estimators = image_estimators(
+        counted, [sums.image_alpha for sums in thresholds], images, values
+    )
+    estimators |= pooled_estimators([sums.classes for sums in thresholds], images)
+    estimators |= object_estimators(
+        [sums.objects for sums in thresholds], [sums.chance for sums in thresholds], images
+    )
+    # With several threads, the order of additions and so the last bit would vary.
+    with threadpool_limits(1, "blas"):
+        drawn = replicates_of_all(estimators, replicates, seed, on_progress)
+    found: list[Intervals] = [{} for _ in thresholds]
+    for index, kind in estimators:
+        sums = thresholds[index]
+        if kind == "categories":
+            of_values = alpha_per_category(sums.coincidences)[0][values]
+            intervals = np.full((sums.coincidences.n_values, 3), np.nan)
+            intervals[values] = _interval(of_values, drawn[index, kind])
+        else:
+            value = np.array([sums.figures()[kind]])
+            intervals = _interval(value, np.atleast_2d(drawn[index, kind]))
+        found[index][kind] = intervals
+    return found
+
+
+def _interval(values: FloatArray, replicates: FloatArray) -> FloatArray:
+    """Return low, high and shift of each row of replicates, (K, 3)."""
+    bounds, shift = covering_intervals(values, replicates, percentile_interval(replicates))
+    return np.column_stack([bounds, shift])

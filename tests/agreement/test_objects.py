@@ -1,0 +1,281 @@
+"""Existence, class and place: against their definitions, and added up over parts."""
+
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+import pytest
+from support import brute
+from support.datasets import dataset, object_rows, with_assigned
+
+from bboxqa import agree
+from bboxqa.agreement.counts.object_counts import ObjectSums, count_objects, join_objects
+from bboxqa.agreement.objects.image_costs import alpha_costs, f1_costs
+from bboxqa.agreement.objects.meaning import has_meaning, pairs_with_meaning
+from bboxqa.agreement.uncertainty.resampling import drawn_weights
+from bboxqa.geometry.unit_pairs import unit_pairs
+from bboxqa.model.annotations import Annotations
+from bboxqa.model.settings import AgreeSettings
+from bboxqa.model.units import CandidatePairs
+from bboxqa.pipelines.counting import compared_images, count_part, split_images
+
+SETTINGS = AgreeSettings(bootstrap=0, iou_threshold=(0.3, 0.6))
+BOX = (0.0, 0.0, 10.0, 10.0)
+SUMS = ("matched", "possible", "same_class", "similarity")
+
+
+def made(seed, n_annotators=3):
+    """Return a data set of 12 images in which not everybody was asked about everything."""
+    rng = np.random.default_rng(seed)
+    data = dataset(sorted(object_rows(rng, n_annotators=n_annotators)), n_images=12)
+    drawn = np.zeros(data.assigned.shape, bool)
+    drawn[data.annotations.image, data.annotations.annotator] = True
+    return with_assigned(data, drawn | (rng.random(drawn.shape) < 0.5))
+
+
+def pairs_by_definition(data, unit, keep=lambda a, b: True):  # noqa: ARG005 - all by default
+    """Return matched pairs, and possible ones, of every two annotators asked about one image."""
+    annotations = data.annotations
+    matched, possible = [], Fraction(0)
+    places = range(len(annotations))
+    for image, asked in enumerate(data.assigned):
+        for a, b in combinations(np.flatnonzero(asked).tolist(), 2):
+            if not keep(a, b):
+                continue
+            of = [
+                [
+                    p
+                    for p in places
+                    if (annotations.image[p], annotations.annotator[p]) == (image, x)
+                ]
+                for x in (a, b)
+            ]
+            possible += Fraction(len(of[0]) + len(of[1]), 2)
+            matched += [(p, q) for p in of[0] for q in of[1] if unit[p] == unit[q]]
+    return matched, possible
+
+
+def figures_by_definition(data, matched, possible):
+    category, box = data.annotations.category, data.annotations.bbox.tolist()
+    same = sum(category[p] == category[q] for p, q in matched)
+    similar = float(sum(brute.box_iou(box[p], box[q]) for p, q in matched))
+    n = len(matched)
+    return (
+        n / float(possible) if possible else None,
+        same / n if n else None,
+        similar / n if n else None,
+    )
+
+
+def approx(values):
+    return pytest.approx([np.nan if each is None else each for each in values], nan_ok=True)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_figures_are_those_of_their_definition(seed):
+    data = made(seed, n_annotators=2 + seed)
+    counted = count_part(compared_images(data), SETTINGS)
+    for index, part in enumerate(agree_at(data).thresholds):
+        compared = compared_images(data).data
+        unit = counted.units[index].unit
+        matched, possible = pairs_by_definition(compared, unit)
+        expected = figures_by_definition(compared, matched, possible)
+        found = part.existence.f1, part.class_agreement.share, part.place.mean_iou
+        assert found == approx(expected)
+        box = compared.annotations.bbox.tolist()
+        similar = sorted(float(brute.box_iou(box[p], box[q])) for p, q in matched)
+        assert part.place.median_iou == pytest.approx(np.median(similar))
+        assert part.place.n_pairs == len(matched)
+        units = brute_units(compared, unit)
+        alpha = brute.alpha(units)
+        assert [part.class_agreement.alpha] == approx([None if alpha is None else float(alpha)])
+        for row in part.pairs.records():
+            ends = tuple(
+                data.annotator_names.index(row[name]) for name in ("annotator_1", "annotator_2")
+            )
+            some = pairs_by_definition(compared, unit, lambda *pair, ends=ends: pair == ends)
+            found = [row[name] for name in ("f1", "class_share", "mean_iou")]
+            assert list(map(_nan, found)) == approx(figures_by_definition(compared, *some))
+
+
+def agree_at(data):
+    return agree(data, bootstrap=0, iou_threshold=SETTINGS.iou_threshold)
+
+
+def _nan(value):
+    return np.nan if value is None else value
+
+
+def brute_units(data, unit):
+    """Return the categories of each unit."""
+    return [data.annotations.category[unit == u].tolist() for u in range(unit.max() + 1)]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_figures_of_images_and_categories_are_those_of_their_annotations(seed):
+    data = compared_images(made(seed)).data
+    (part, _) = agree_at(data).thresholds
+    unit = count_part(compared_images(data), SETTINGS).units[0].unit
+    matched, _ = pairs_by_definition(data, unit)
+    image, category = data.annotations.image, data.annotations.category
+    others = data.assigned.sum(1)[image] - 1
+    for row in part.images.records():
+        place = data.image_names.index(row["image"])
+        own = [pair for pair in matched if image[pair[0]] == place]
+        possible = others[image == place].sum() / 2
+        found = [row[name] for name in ("f1", "class_share", "mean_iou")]
+        assert list(map(_nan, found)) == approx(figures_by_definition(data, own, possible))
+    for row in part.categories.records():
+        place = data.category_names.index(row["category"])
+        # A pair counts for each of its annotations that has the category.
+        own = [(p, q) for p, q in [*matched, *((q, p) for p, q in matched)] if category[p] == place]
+        found = [row[name] for name in ("f1", "class_share", "mean_iou")]
+        possible = others[category == place].sum()
+        assert list(map(_nan, found)) == approx(figures_by_definition(data, own, possible))
+
+
+def test_an_example_by_hand():
+    """Two images, three annotators asked about both.
+
+    Image 0: all draw one box, categories 0, 0, 1; the third box is half as wide: 3 matched pairs
+    of IoU 1, 1/2, 1/2, one of equal category. Of (3 − 1) · 3 / 2 = 3 possible.
+    Image 1: the first draws 2 boxes, the second one of them: 1 matched of 2 · 3 / 2 = 3.
+    F1 = 4 / 6; equal categories 2 / 4; mean IoU (1 + 1/2 + 1/2 + 1) / 4; median 3/4.
+    Class alpha: units (0, 0, 1) and (0, 0): 5 values, 0 four times; o = 2/2 + 2 = 3 of 5 agree;
+    D_o = 2/5, D_e = 2 · 4 · 1 / (5 · 4) = 2/5: alpha 0.
+    """
+    half, far = (0.0, 0.0, 5.0, 10.0), (50.0, 50.0, 10.0, 10.0)
+    rows = [(0, 0, 0, BOX), (0, 1, 0, BOX), (0, 2, 1, half)]
+    rows += [(1, 0, 0, BOX), (1, 0, 0, far), (1, 1, 0, BOX)]
+    result = agree(dataset(rows), bootstrap=0)
+    assert result.existence.f1 == pytest.approx(4 / 6)
+    assert result.class_agreement.share == 0.5
+    assert result.class_agreement.alpha == pytest.approx(0)
+    assert (result.place.mean_iou, result.place.median_iou) == (0.75, 0.75)
+    assert result.images["f1"].tolist() == [1.0, pytest.approx(1 / 3)]
+    # Without image 0, F1 is 1/3, and without image 1 it is 1.
+    sums = count_part(compared_images(dataset(rows)), AgreeSettings()).objects[0].images
+    assert f1_costs(sums).tolist() == approx([1 / 3 - 4 / 6, 1 - 4 / 6])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_counts_of_parts_add_up(seed):
+    whole = compared_images(made(seed))
+    expected = count_part(whole, SETTINGS).objects[0]
+    parts = [count_part(part, SETTINGS).objects[0] for part in split_images(whole, 2)]
+    assert len(parts) == 2
+    joined = join_objects(parts)
+    for name in ("images", "categories", "pairs"):
+        for of in SUMS:
+            found = getattr(getattr(joined, name), of)
+            assert found == pytest.approx(getattr(getattr(expected, name), of), abs=1e-12)
+    assert joined.pair.tolist() == expected.pair.tolist()
+    assert joined.similarities == pytest.approx(expected.similarities)
+
+
+def test_images_of_a_thousand_annotators():
+    """Their pairs are counted in parts: each of 1,100 draws one box in both of two images."""
+    n = 1100
+    place = np.arange(2 * n)
+    annotations = Annotations(
+        id=place,
+        image=(place // n).astype(np.int32),
+        annotator=(place % n).astype(np.int32),
+        category=np.zeros(2 * n, np.int32),
+        bbox=np.zeros((2 * n, 4)),
+        iscrowd=np.zeros(2 * n, bool),
+    )
+    none = CandidatePairs(np.zeros(0, int), np.zeros(0, int), np.zeros(0))
+    counted = count_objects(annotations, none, np.ones((2, n), bool), 1)
+    assert len(counted.pair) == n * (n - 1) // 2
+    assert (counted.pairs.possible == 2).all()
+    assert counted.images.possible.tolist() == [n * (n - 1) / 2] * 2
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_the_cost_of_an_image_is_that_of_leaving_it_out(seed):
+    data = made(seed)
+    result = agree(data, bootstrap=0, iou_threshold=0.3)
+    part = result.thresholds[0]
+    cost = dict(zip(part.images["image"], part.images["cost"], strict=True))
+    sums = count_part(compared_images(data), AgreeSettings(iou_threshold=(0.3,))).objects[0].images
+    of_f1 = f1_costs(sums)
+    for place in np.flatnonzero(data.assigned.sum(1) >= 2)[:5].tolist():
+        kept = np.flatnonzero(data.annotations.image != place)
+        assigned = data.assigned.copy()
+        assigned[place] = False
+        rest = replace(data, annotations=data.annotations.take(kept), assigned=assigned)
+        rest = agree(rest, bootstrap=0, iou_threshold=0.3)
+        assert cost[data.image_names[place]] == pytest.approx(rest.alpha - result.alpha)
+        assert of_f1[place] == pytest.approx(rest.existence.f1 - result.existence.f1)
+
+
+def test_the_cost_of_the_only_image_that_is_compared_is_undefined():
+    data = dataset([(0, 0, 0, BOX), (0, 1, 1, BOX)])
+    assert np.isnan(agree(data, bootstrap=0).images["cost"]).all()
+    sums = ObjectSums(*np.array([[1.0], [2.0], [1.0], [0.5]]))
+    assert np.isnan(f1_costs(sums)).all()
+
+
+def test_intervals_come_from_the_draws_of_alpha():
+    """F1 of the images of each draw, computed beside the package from the same weights."""
+    data = made(1)
+    replicates, seed = 200, 7
+    part = agree(data, bootstrap=replicates, seed=seed).thresholds[0]
+    objects = count_part(compared_images(data), AgreeSettings()).objects[0].images
+    images = np.flatnonzero(data.assigned.sum(1) >= 2)
+    weights = np.concatenate([*drawn_weights(len(images), replicates, seed)], axis=1)
+    for found, above, below in (
+        (part.existence.interval, objects.matched, objects.possible),
+        (part.class_agreement.share_interval, objects.same_class, objects.matched),
+        (part.place.interval, objects.similarity, objects.matched),
+    ):
+        drawn = (above[images] @ weights) / (below[images] @ weights)
+        assert found == pytest.approx(np.quantile(drawn, [0.025, 0.975]))
+    low, high = part.class_agreement.interval
+    assert low <= part.class_agreement.alpha <= high
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("matcher", ["recursive", "greedy"])
+def test_every_pair_of_a_unit_has_its_similarity(seed, matcher):
+    """Also those of three annotators of which only two pairs reach the threshold."""
+    data = made(seed, n_annotators=4)
+    settings = AgreeSettings(iou_threshold=(0.5,), matcher=matcher)
+    counted = count_part(compared_images(data), settings, keep_pairs=True)
+    units, known = counted.units[0], counted.matched[0]
+    compared = compared_images(data).data
+    pairs = unit_pairs(compared, units, known, "bbox")
+    unit, box = units.unit, compared.annotations.bbox.tolist()
+    expected = [(p, q) for p, q in combinations(range(len(unit)), 2) if unit[p] == unit[q]]
+    assert [*zip(pairs.left.tolist(), pairs.right.tolist(), strict=True)] == expected
+    assert len(expected) > len(known)
+    assert pairs.similarity.tolist() == approx(
+        [float(brute.box_iou(box[p], box[q])) for p, q in expected]
+    )
+
+
+def test_pairs_have_a_meaning_of_their_own():
+    """Annotators 0 and 1 share 10 objects of one category, 0 and 2 two of two categories."""
+    rows = [(0, a, 0, (20.0 * n, 0.0, 9.0, 9.0)) for n in range(10) for a in (0, 1)]
+    rows += [(1, a, n, (20.0 * n, 0.0, 9.0, 9.0)) for n in range(2) for a in (0, 2)]
+    data = dataset(rows)
+    assigned = np.array([[True, True, False], [True, False, True]])
+    counted = count_part(compared_images(with_assigned(data, assigned)), AgreeSettings())
+    assert pairs_with_meaning(counted.pairs[0]).tolist() == [False, True]
+    assert not has_meaning(np.array([11.0, 1.0]))
+    # Without image 1 only one category is left.
+    assert alpha_costs(counted.coincidences[0]).tolist() == approx([0, None])
+
+
+def test_nothing_drawn_together_has_no_class_and_no_place():
+    rows = [(0, 0, 0, BOX), (0, 1, 1, (60.0, 60.0, 5.0, 5.0)), (1, 0, 1, BOX)]
+    part = agree(dataset(rows), bootstrap=40).thresholds[0]
+    assert part.existence.f1 == 0
+    assert part.existence.interval == (0, 0)
+    assert np.isnan([part.class_agreement.share, part.place.mean_iou, part.place.median_iou]).all()
+    assert part.class_agreement.status.startswith("undefined: no unit has two values")
+    empty = agree(dataset([], n_images=2, n_annotators=2), bootstrap=40).thresholds[0]
+    assert np.isnan(empty.existence.f1)
+    assert not empty.reaches_f1(0)
