@@ -86,9 +86,29 @@ class MatchedUnits:
     pairs : CandidatePairs
         The pairs of annotations of one unit that reach the threshold. In a unit of three
         annotators, a pair may be below it and absent.
+    objects : (U,) int64
+        The object of each unit. Units that overlap loosely, and that no annotator shares, show one
+        object: one of them is badly placed.
+    near : CandidatePairs
+        The pairs of two annotators that overlap loosely at least, inside units and between them.
+    own : CandidatePairs
+        The pairs of one annotator in one image that reach the threshold: an object drawn twice.
+    n_neighbours : (N,) int64
+        How many annotations of the same annotator overlap each loosely.
+    missing : {"category", "ignore"}
+        Whether a missing annotation is a value of its own.
+    bootstrap, seed : int
+        How many times images are drawn for intervals, 0 for none, and the seed of the draws.
     """
 
     data: Dataset
     units: UnitTable
     reliability: ReliabilityData
     pairs: CandidatePairs
+    objects: IndexArray
+    near: CandidatePairs
+    own: CandidatePairs
+    n_neighbours: IndexArray
+    missing: str
+    bootstrap: int
+    seed: int

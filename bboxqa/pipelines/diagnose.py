@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 
-from bboxqa.core.errors import ConfigError
 from bboxqa.core.types import Progress
 from bboxqa.diagnostics import registry
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table
-from bboxqa.model.units import MatchedUnits
-from bboxqa.pipelines.counting import compared_images, count_sequentially, reliability_of
+from bboxqa.pipelines.counting import compared_images
+from bboxqa.pipelines.diagnosis.matched_units import matched_units
 
 
 def diagnose(
@@ -33,8 +32,10 @@ def diagnose(
         With one threshold.
     names : sequence of str, optional
         Names in `bboxqa.diagnostics.registry`; by default all of them.
-    memory, progress
-        As for `agree`.
+    memory : int, optional
+        Limits the bytes that the pairs of an image take; an image with more is refused.
+    progress : callable, optional
+        Called as ``progress(stage, done, total)``.
 
     Returns
     -------
@@ -53,10 +54,6 @@ def diagnose(
     Ann2 Ann3 2 0.9182
     """
     chosen = {name: registry.diagnostic(name) for name in names or registry.names()}
-    if len(settings.iou_threshold) != 1:
-        raise ConfigError(f"iou_threshold has {len(settings.iou_threshold)} numbers; expected one")
     part = compared_images(data)
-    counted = count_sequentially(part, settings, keep_pairs=True, memory=memory, progress=progress)
-    units, pairs = counted.units[0], counted.matched[0]
-    matched = MatchedUnits(part.data, units, reliability_of(part, units, settings), pairs)
+    matched = matched_units(part, settings, memory=memory, progress=progress)
     return {name: find(matched) for name, find in chosen.items()}

@@ -9,7 +9,6 @@ from support.datasets import dataset, object_rows
 from bboxqa.core.errors import ConfigError
 from bboxqa.geometry.candidates import candidate_pairs
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.pipelines import counting
 from bboxqa.pipelines.agree import agree_with
 from bboxqa.pipelines.diagnose import diagnose
 
@@ -44,12 +43,6 @@ def test_pair_similarity_is_that_of_annotations_in_one_unit(data):
         names: [len(part), pytest.approx(np.mean(part)), min(part)]
         for names, part in expected.items()
     }
-
-
-def test_parts_give_what_the_whole_gives(data, monkeypatch):
-    whole = rows(diagnose(data, SETTINGS)["pair_similarity"])
-    monkeypatch.setattr(counting, "_LEAST", 1)
-    assert rows(diagnose(data, SETTINGS, memory=1)["pair_similarity"]) == whole
 
 
 def test_nothing_in_common():

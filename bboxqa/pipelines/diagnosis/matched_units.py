@@ -1,0 +1,94 @@
+"""Annotations joined to units and objects, which the diagnostics look at."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from bboxqa.core.arrays import IntArray, run_starts
+from bboxqa.core.errors import ConfigError
+from bboxqa.core.types import Progress
+from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
+from bboxqa.matching.match import match
+from bboxqa.matching.objects import loose_objects
+from bboxqa.matching.registry import matcher
+from bboxqa.model.annotations import Annotations, Dataset
+from bboxqa.model.settings import AgreeSettings
+from bboxqa.model.units import CandidatePairs, MatchedUnits
+from bboxqa.pipelines.counting import ImagePart, reliability_of
+
+# Two boxes that overlap less show different objects.
+_LOOSE = 0.1
+
+
+def lower_threshold(threshold: float) -> float:
+    """Return the similarity from which on two annotations may show one object, if badly placed.
+
+    Examples
+    --------
+    >>> lower_threshold(0.5), lower_threshold(0.1)
+    (0.1, 0.05)
+    """
+    return min(_LOOSE, threshold / 2, threshold)
+
+
+def matched_units(
+    part: ImagePart,
+    settings: AgreeSettings,
+    *,
+    memory: int | None = None,
+    progress: Progress | None = None,
+) -> MatchedUnits:
+    """Compare annotations down to the lower threshold, and join them to units and objects.
+
+    Raises ConfigError if there are several thresholds, and DatasetError if the annotations do not
+    have what the similarity compares.
+    """
+    if len(settings.iou_threshold) != 1:
+        raise ConfigError(f"iou_threshold has {len(settings.iou_threshold)} numbers; expected one")
+    threshold = settings.iou_threshold[0]
+    annotations = part.data.annotations
+    near, own = _compared(part.data, settings, memory, progress)
+    pairs = near.take(near.similarity >= threshold - TOLERANCE)
+    lenient = settings.category_lenient
+    units = match(annotations, pairs, settings.matcher, threshold, category_lenient=lenient)
+    return MatchedUnits(
+        data=part.data,
+        units=units,
+        reliability=reliability_of(part, units, settings),
+        pairs=pairs.take(units.unit[pairs.left] == units.unit[pairs.right]),
+        objects=loose_objects(annotations, units, near),
+        near=near,
+        own=own.take(own.similarity >= threshold - TOLERANCE),
+        n_neighbours=np.bincount(np.append(own.left, own.right), minlength=len(annotations)),
+        missing=settings.missing,
+        bootstrap=settings.bootstrap,
+        seed=settings.seed,
+    )
+
+
+def _compared(
+    data: Dataset, settings: AgreeSettings, memory: int | None, progress: Progress | None
+) -> tuple[CandidatePairs, CandidatePairs]:
+    """Return the pairs of two annotators, and those of one, from the lower threshold on."""
+    annotator = data.annotations.annotator
+    # As if each annotation of an image were by another annotator, so that all are compared.
+    everyone = replace(data.annotations, annotator=_places(data.annotations))
+    pairs, _ = candidate_pairs(
+        replace(data, annotations=everyone),
+        settings.similarity,
+        lower_threshold(settings.iou_threshold[0]),
+        all_touched=settings.all_touched,
+        pair_bytes=matcher(settings.matcher).pair_bytes,
+        memory=memory,
+        progress=None if progress is None else lambda *done: progress("comparing", *done),
+    )
+    same = annotator[pairs.left] == annotator[pairs.right]
+    return pairs.take(~same), pairs.take(same)
+
+
+def _places(annotations: Annotations) -> IntArray:
+    """Return the place of each annotation in its image, (N,) int32."""
+    starts = run_starts(annotations.image)
+    place = np.arange(len(annotations))
+    place -= np.repeat(starts, np.diff(starts, append=len(place)))
+    return place.astype(np.int32)

@@ -1,0 +1,42 @@
+"""Intervals of ratios over images."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+from bboxqa.agreement.uncertainty.ratios import ratio_intervals
+
+RNG = np.random.default_rng(4)
+BELOW = RNG.integers(1, 9, (3, 20))
+ABOVE = RNG.integers(0, BELOW + 1)
+
+
+def test_against_draws_one_by_one():
+    rng, n_images = np.random.default_rng(7), BELOW.shape[1]
+    ratios = []
+    for _ in range(200):
+        drawn = rng.integers(0, n_images, n_images)
+        ratios.append(ABOVE[:, drawn].sum(1) / BELOW[:, drawn].sum(1))
+    expected = np.quantile(ratios, [0.025, 0.975], axis=0).T
+    assert ratio_intervals(ABOVE, BELOW, 200, 7) == pytest.approx(expected)
+
+
+def test_sparse_sums_and_images_that_add_nothing():
+    wide = [np.insert(sums, [0, 5, 20], 0, axis=1) for sums in (ABOVE, BELOW)]
+    found = ratio_intervals(*map(csr_array, wide), 100, 7)
+    assert found == pytest.approx(ratio_intervals(ABOVE, BELOW, 100, 7))
+
+
+def test_no_interval_from_one_image_or_without_draws():
+    below = np.array([[3, 0, 0], [3, 2, 0], [0, 0, 0]])
+    found = ratio_intervals(below, below, 100, 0)
+    # Images 0 and 1 are drawn twice; the second ratio is 1 in each draw.
+    assert found[1].tolist() == [1, 1]
+    assert np.isnan(found[[0, 2]]).all()
+    assert np.isnan(ratio_intervals(below, below, 0, 0)).all()
+    assert ratio_intervals(np.zeros((0, 3)), np.zeros((0, 3)), 100, 0).shape == (0, 2)
+
+
+def test_numbers_below_0_are_not_cut_off():
+    offset = np.full((1, 12), -5.0)
+    assert ratio_intervals(offset, np.ones((1, 12)), 50, 0).tolist() == [[-5, -5]]
