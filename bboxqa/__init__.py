@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from bboxqa.pipelines.compare import compare
     from bboxqa.pipelines.plan import ImagePlan, plan
     from bboxqa.pipelines.read import read_coco
+    from bboxqa.pipelines.simulation.simulate import Simulation, simulate
     from bboxqa.pipelines.validate import validate
     from bboxqa.report.findings.report import Report
 
@@ -37,12 +38,14 @@ __all__ = [
     "ImagePlan",
     "OutputError",
     "Report",
+    "Simulation",
     "ValidateSettings",
     "__version__",
     "agree",
     "compare",
     "plan",
     "read_coco",
+    "simulate",
     "stats",
     "validate",
 ]
@@ -59,12 +62,14 @@ _HOME = {
     "ImagePlan": "bboxqa.pipelines.plan",
     "OutputError": "bboxqa.core.errors",
     "Report": "bboxqa.report.findings.report",
+    "Simulation": "bboxqa.pipelines.simulation.simulate",
     "ValidateSettings": "bboxqa.model.settings",
     "__version__": "bboxqa.core.version",
     "agree": "bboxqa.pipelines.agree",
     "compare": "bboxqa.pipelines.compare",
     "plan": "bboxqa.pipelines.plan",
     "read_coco": "bboxqa.pipelines.read",
+    "simulate": "bboxqa.pipelines.simulation.simulate",
     "validate": "bboxqa.pipelines.validate",
 }
 _MODULES = ("stats",)

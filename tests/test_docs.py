@@ -1,6 +1,7 @@
 """What the documentation shows is what the program prints."""
 
 import doctest
+import json
 import math
 import re
 import shlex
@@ -150,6 +151,22 @@ def test_python_of_a_page_runs(page, tmp_path, monkeypatch):
         assert names["result"].existence.f1 == 1
     else:
         assert sum(names["report"].counts.values()) == len(names["report"].findings)
+
+
+def test_python_that_simulates_runs(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (program,) = contents(PAGES["docs/simulate.md"], "python")
+    names = {}
+    exec(program, names)  # noqa: S102
+    assert names["result"].mean_image_alpha < 1
+    assert json.loads((tmp_path / "trial_truth.json").read_text("utf-8")) == names["truth"]
+
+
+def test_profiles_that_are_shown_are_taken(tmp_path):
+    (profiles,) = contents(PAGES["docs/simulate.md"], "toml")
+    write(tmp_path / "annotators.toml", profiles)
+    command = ("simulate", "--images", 4, "--profiles", "annotators.toml")
+    assert run(*command, cwd=tmp_path).returncode == 0
 
 
 def test_settings_that_are_shown_are_taken(tmp_path):

@@ -14,6 +14,7 @@ from bboxqa.cli.explain import explain
 from bboxqa.cli.failures import exit_code_of
 from bboxqa.cli.plan import plan
 from bboxqa.cli.segments import segments
+from bboxqa.cli.simulate import simulate
 from bboxqa.cli.stats import stats
 from bboxqa.cli.streams import robust
 from bboxqa.cli.validate import validate
@@ -39,6 +40,8 @@ def cli() -> None:
       bboxqa stats labels.csv        measure a table of labels, scores or choices
       bboxqa segments ann.csv bob.csv
                                      measure segments of time
+      bboxqa simulate --out trial.json
+                                     make annotations whose errors are known
     """  # noqa: D301 - click reads the sign
 
 
@@ -48,6 +51,7 @@ cli.add_command(batch)
 cli.add_command(plan)
 cli.add_command(stats)
 cli.add_command(segments)
+cli.add_command(simulate)
 cli.add_command(example)
 cli.add_command(validate)
 cli.add_command(explain)

@@ -51,7 +51,7 @@ def _read(name: str) -> tuple[dict[str, Any], dict[str, Any]]:
                 + nearest(name, bundled)
             )
         path = bundled[name]
-    values = _toml(path)
+    values = read_toml(path)
     table = _table(values, str(path))
     values.pop(_VALIDATE, None)
     settings_from(values, str(path))
@@ -67,7 +67,7 @@ def project_settings(folder: Path) -> dict[str, Any]:
     for above in (folder, *folder.parents):
         path = above / "pyproject.toml"
         if path.is_file():
-            tool = _toml(path).get("tool", {})
+            tool = read_toml(path).get("tool", {})
             return _table(tool.get("bboxqa", {}), f"{path}, [tool.bboxqa.validate]")
     return {}
 
@@ -81,7 +81,8 @@ def _table(values: Mapping[str, Any], where: str) -> dict[str, Any]:
     return table
 
 
-def _toml(path: Path) -> dict[str, Any]:
+def read_toml(path: Path) -> dict[str, Any]:
+    """Return the content of a TOML file, or raise ConfigError."""
     try:
         with path.open("rb") as file:
             content = file.read(_LARGEST + 1)

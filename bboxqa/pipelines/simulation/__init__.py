@@ -1,0 +1,1 @@
+"""Simulated annotators: a true scene, and what annotators with known errors draw of it."""

@@ -1,0 +1,239 @@
+"""What a simulated annotator draws of a scene."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.random import Generator
+
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, frozen_arrays
+from bboxqa.pipelines.simulation.errors import AnnotatorErrors
+from bboxqa.pipelines.simulation.placement import free_boxes
+from bboxqa.pipelines.simulation.scene import DECIMALS, Scene
+
+_CUT = 0.35, 0.65
+_NARROWEST = 1.0
+
+KINDS = (
+    "miss", "confuse", "swap", "jitter", "split", "cut", "merge", "claim", "duplicate", "again",
+    "extra", "copy", "time",
+)  # fmt: skip
+"""What random numbers are drawn for; each has a stream of its own.
+
+An error of one kind, set or left out, therefore changes no other error.
+"""
+
+
+@frozen_arrays
+class Drawing:
+    """The M boxes that an annotator drew, ordered by image."""
+
+    image: IntArray
+    truth: IndexArray
+    """(M,) int64. The object that was drawn, an index into the scene; -1 for extras."""
+    merged: IndexArray
+    """(M,) int64. The second object in the same box; -1 where there is none."""
+    shape: IndexArray
+    """(M,) int64. The object whose outline the box has."""
+    category: IntArray
+    edges: FloatArray
+
+    def take(self, index: IndexArray) -> "Drawing":
+        """Return the boxes at `index`, in that order."""
+        return Drawing(
+            image=self.image[index],
+            truth=self.truth[index],
+            merged=self.merged[index],
+            shape=self.shape[index],
+            category=self.category[index],
+            edges=self.edges[index],
+        )
+
+
+def joined(drawings: list[Drawing]) -> Drawing:
+    """Return the boxes of several drawings, ordered by image."""
+    columns = {
+        field.name: np.concatenate([getattr(each, field.name) for each in drawings])
+        for field in fields(Drawing)
+    }
+    return Drawing(**columns).take(np.argsort(columns["image"], kind="stable"))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _View:
+    """A scene as one annotator sees it."""
+
+    scene: Scene
+    errors: AnnotatorErrors
+    fatigue: FloatArray
+    """(I,). Factor of the rates in each image."""
+    stream: Callable[[str], Generator]
+
+    def happens(self, kind: str, rate: float) -> BoolArray:
+        """Return for which objects an error of this kind occurs, (N,)."""
+        tired = self.fatigue[self.scene.image]
+        return self.stream(kind).random(len(self.scene)) < rate * tired
+
+
+def drawing(scene: Scene, errors: AnnotatorErrors, seed: int, number: int) -> Drawing:
+    """Return what an annotator draws in all images.
+
+    Parameters
+    ----------
+    scene : Scene
+        What there is to draw.
+    errors : AnnotatorErrors
+        Of this annotator; copying is left to the caller.
+    seed, number : int
+        Seed of all random numbers, and the number of the annotator.
+    """
+    n_images = len(scene.image_names)
+    view = _View(
+        scene,
+        errors,
+        np.linspace(1.0, errors.fatigue, n_images),
+        lambda kind: stream(seed, number, kind),
+    )
+    edges, category = _placed(view, view.stream("jitter")), _named(view)
+    seen = np.flatnonzero(~view.happens("miss", errors.miss))
+    first, second = _merged_pairs(view, seen)
+    alone = seen[~np.isin(seen, np.concatenate([first, second]))]
+    is_split = view.happens("split", errors.split)[alone]
+    whole, parted = alone[~is_split], alone[is_split]
+    twice = whole[view.happens("duplicate", errors.duplicate)[whole]]
+    joint = np.concatenate(
+        [
+            np.minimum(edges[first], edges[second])[:, :2],
+            np.maximum(edges[first], edges[second])[:, 2:],
+        ],
+        axis=1,
+    )
+    halves = _halves(edges[parted], view.stream("cut"))
+    again = _placed(view, view.stream("again"))[twice]
+
+    def boxes(truth: IndexArray, places: FloatArray, merged: IndexArray | None = None) -> Drawing:
+        without = np.full(len(truth), -1)
+        return Drawing(
+            image=scene.image[truth],
+            truth=truth,
+            merged=without if merged is None else merged,
+            shape=truth,
+            category=category[truth],
+            edges=places,
+        )
+
+    return joined(
+        [
+            boxes(whole, edges[whole]),
+            boxes(first, joint, second),
+            *(boxes(parted, half) for half in halves),
+            boxes(twice, again),
+            _extras(view),
+        ]
+    )
+
+
+def stream(seed: int, number: int, kind: str) -> Generator:
+    """Return the random numbers of an annotator for one purpose."""
+    return np.random.default_rng([seed, number + 1, KINDS.index(kind)])
+
+
+def _placed(view: _View, rng: Generator) -> FloatArray:
+    """Return the edges of all objects as the annotator places them, (N, 4)."""
+    scene, errors = view.scene, view.errors
+    true = scene.edges
+    sides = true[:, 2:] - true[:, :2]
+    centre = true[:, :2] + sides / 2
+    # Products and sums of equal numbers are not exact; without errors, boxes stay as they are.
+    if errors.scale == 1:
+        low, high = true[:, :2], true[:, 2:]
+    else:
+        low, high = centre - errors.scale * sides / 2, centre + errors.scale * sides / 2
+    right, down = errors.offset
+    shift = np.stack([right.along(sides[:, 0]), down.along(sides[:, 1])], axis=1)
+    noise = rng.standard_normal((len(scene), 4)) * view.fatigue[scene.image][:, None]
+    noise *= errors.jitter.along(np.tile(sides, 2))
+    return _inside(np.concatenate([low + shift, high + shift], axis=1) + noise, scene)
+
+
+def _inside(edges: FloatArray, scene: Scene) -> FloatArray:
+    """Return the edges inside of the images, or of the true boxes that reach beyond."""
+    true = scene.edges
+    least = np.minimum(_NARROWEST, true[:, 2:] - true[:, :2])
+    lowest = np.minimum(0, true[:, :2])
+    highest = np.maximum(scene.image_size[scene.image], true[:, 2:])
+    low = np.clip(edges[:, :2], lowest, highest - least)
+    high = np.clip(edges[:, 2:], low + least, highest)
+    return np.concatenate([low, high], axis=1).round(DECIMALS)
+
+
+def _named(view: _View) -> IntArray:
+    """Return the category of all objects as the annotator names them, (N,) int32."""
+    scene, names = view.scene, view.scene.category_names
+    tired = view.fatigue[scene.image]
+    named = scene.category.copy()
+    chance = view.stream("swap").random(len(scene))
+    for first, second, rate in view.errors.swaps:
+        codes = names.index(first), names.index(second)
+        for true, other in (codes, codes[::-1]):
+            named[(scene.category == true) & (chance < rate * tired)] = other
+    rng = view.stream("confuse")
+    wrong = (rng.random(len(scene)) < view.errors.confuse * tired) & (named == scene.category)
+    step = 1 + (rng.random(len(scene)) * (len(names) - 1)).astype(np.int32)
+    return np.where(wrong, (scene.category + step) % len(names), named).astype(np.int32)
+
+
+def _merged_pairs(view: _View, seen: IndexArray) -> tuple[IndexArray, IndexArray]:
+    """Return the objects that are drawn as one with the nearest other one in their image.
+
+    An object is merged once: of several claims on it, the first at random is met.
+    """
+    none = np.zeros(0, np.int64)
+    scene = view.scene
+    wanting = np.flatnonzero(view.happens("merge", view.errors.merge)[seen])
+    if not len(wanting):
+        return none, none
+    from scipy.spatial import KDTree
+
+    centre = (scene.edges[seen, :2] + scene.edges[seen, 2:]) / 2
+    # Images are layers that lie further apart than two points of one can.
+    layer = scene.image[seen] * (4.0 * (scene.image_size.max() + np.abs(centre).max()))
+    points = np.column_stack([centre, layer])
+    _, near = KDTree(points).query(points[wanting], k=2) if len(seen) > 1 else (None, None)
+    if near is None:
+        return none, none
+    partner = np.where(near[:, 0] == wanting, near[:, 1], near[:, 0])
+    same = scene.image[seen[partner]] == scene.image[seen[wanting]]
+    wanting, partner = wanting[same], partner[same]
+    rank = view.stream("claim").permutation(len(wanting))
+    earliest = np.full(len(seen), len(wanting))
+    np.minimum.at(earliest, wanting, rank)
+    np.minimum.at(earliest, partner, rank)
+    met = (earliest[wanting] == rank) & (earliest[partner] == rank)
+    return seen[wanting[met]], seen[partner[met]]
+
+
+def _halves(edges: FloatArray, rng: Generator) -> tuple[FloatArray, FloatArray]:
+    """Return the two parts of boxes that are cut across their longer side near the middle."""
+    sides = edges[:, 2:] - edges[:, :2]
+    rows, axis = np.arange(len(edges)), sides.argmax(axis=1)
+    low = edges[rows, axis]
+    cut = (low + rng.uniform(*_CUT, len(edges)) * sides[rows, axis]).round(DECIMALS)
+    first, second = edges.copy(), edges.copy()
+    first[rows, axis + 2] = cut
+    second[rows, axis] = cut
+    return first, second
+
+
+def _extras(view: _View) -> Drawing:
+    """Return boxes that show nothing, each with the size and category of some object."""
+    scene, rng = view.scene, view.stream("extra")
+    number = np.count_nonzero(rng.random(len(scene)) < view.errors.extra * view.fatigue.mean())
+    chance = view.fatigue / view.fatigue.sum()
+    image = np.sort(rng.choice(len(chance), number, p=chance)).astype(np.int32)
+    shape = rng.integers(0, max(1, len(scene)), number)
+    sides = (scene.edges[:, 2:] - scene.edges[:, :2])[shape]
+    others = scene.image, scene.edges
+    edges = free_boxes(image, sides, scene.image_size, others, 0.0, rng)
+    without = np.full(number, -1)
+    return Drawing(image, without, without, shape, scene.category[shape], edges.round(DECIMALS))

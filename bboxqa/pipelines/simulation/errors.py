@@ -1,0 +1,231 @@
+"""The errors of simulated annotators, and the words in which a user sets them."""
+
+import re
+import shlex
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from functools import partial
+from itertools import chain
+from typing import Any
+
+from bboxqa.core.arrays import FloatArray
+from bboxqa.core.errors import ConfigError
+from bboxqa.core.text import nearest, unknown_name
+
+FORMS = {
+    "miss": "a rate from 0 to 1, such as 0.1",
+    "extra": "a rate from 0 to 1, such as 0.1",
+    "confuse": "a rate from 0 to 1, such as 0.1, or two categories and a rate: cow/sheep:0.2",
+    "jitter": "pixels or percent of a side, such as 2 or 3%",
+    "scale": "a factor from 0.1 to 10, such as 1.1",
+    "offset": "pixels or percent of a side, to the right and down, such as 5,0 or 10%,-5%",
+    "split": "a rate from 0 to 1, such as 0.1",
+    "merge": "a rate from 0 to 1, such as 0.1",
+    "duplicate": "a rate from 0 to 1, such as 0.1",
+    "fatigue": "a factor from 1 to 100, such as 3",
+    "copy": "another annotator and a share of the images, such as p01:0.3",
+}
+"""The errors that an annotator can have, and how each is written."""
+
+_LENGTH = re.compile(r"(.*?)(%?)")
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """A length in pixels, or as a share of the side that it is measured along."""
+
+    amount: float = 0.0
+    is_share: bool = False
+
+    def along(self, sides: FloatArray) -> FloatArray:
+        """Return the length in pixels for each side."""
+        return self.amount * (sides if self.is_share else 1.0 + 0.0 * sides)
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotatorErrors:
+    """How often an annotator errs, and by how much; by default never.
+
+    Attributes
+    ----------
+    miss, extra, split, merge, duplicate : float
+        Errors per true object.
+    confuse : float
+        The rate at which a category is replaced by another one.
+    swaps : tuple of (str, str, float)
+        Two categories, and the rate at which each is given the name of the other.
+    jitter : Length
+        Standard deviation of each edge.
+    scale : float
+        Factor of width and height.
+    offset : (Length, Length)
+        By how much boxes are too far to the right, and too far down.
+    fatigue : float
+        Factor of all rates and of jitter in the last image; it rises evenly from 1 in the first.
+    copy : tuple of (str, float), optional
+        Another annotator, and the share of the images that are copied.
+    """
+
+    miss: float = 0.0
+    extra: float = 0.0
+    confuse: float = 0.0
+    swaps: tuple[tuple[str, str, float], ...] = ()
+    jitter: Length = Length()
+    scale: float = 1.0
+    offset: tuple[Length, Length] = (Length(), Length())
+    split: float = 0.0
+    merge: float = 0.0
+    duplicate: float = 0.0
+    fatigue: float = 1.0
+    copy: tuple[str, float] | None = None
+
+
+Settings = Mapping[str, "str | Mapping[str, Any]"] | Sequence[str]
+"""Errors by name or pattern of annotators, or texts such as ``"p03: miss=0.1 offset=5,0"``."""
+
+
+def errors_by_annotator(
+    settings: Iterable[Settings], annotators: Sequence[str], categories: Sequence[str]
+) -> dict[str, AnnotatorErrors]:
+    """Return the errors of each annotator; a later setting replaces an earlier one.
+
+    Raises ConfigError, with what is allowed, if one is not understood.
+
+    Examples
+    --------
+    >>> settings = [{"p*": {"miss": 0.1}}, ["p2: miss=0.3 offset=5,0"]]
+    >>> found = errors_by_annotator(settings, ["p1", "p2"], ["cow"])
+    >>> [errors.miss for errors in found.values()]
+    [0.1, 0.3]
+    """
+    merged: dict[str, dict[str, list[str]]] = {name: {} for name in annotators}
+    for name, table in chain.from_iterable(_pairs(each) for each in settings):
+        matching = [each for each in annotators if each == name or fnmatchcase(each, name)]
+        if not matching:
+            raise ConfigError(f"annotator {unknown_name(name, annotators)}")
+        items = _items(name, table)
+        for each in matching:
+            merged[each] |= items
+    return {name: _errors(name, items, annotators, categories) for name, items in merged.items()}
+
+
+def _pairs(settings: Settings) -> Iterator[tuple[str, "str | Mapping[str, Any]"]]:
+    """Yield the annotators and their errors."""
+    if isinstance(settings, Mapping):
+        yield from settings.items()
+        return
+    for text in settings:
+        name, colon, words = text.partition(":")
+        if not colon:
+            raise ConfigError(
+                f"annotator {text!r}: expected a name and errors, such as 'p03: miss=0.1'"
+            )
+        yield name.strip(), words
+
+
+def _items(who: str, table: str | Mapping[str, Any]) -> dict[str, list[str]]:
+    """Return the texts of each error; `confuse` may have several."""
+    if not isinstance(table, str):
+        if not isinstance(table, Mapping):
+            raise ConfigError(f"{who} is {table!r}; expected a table of errors")
+        return {key: _texts(key, value) for key, value in table.items()}
+    try:
+        words = shlex.split(table)
+    except ValueError as error:
+        raise ConfigError(f"{who}: {table.strip()!r} cannot be read: {error}") from None
+    items: dict[str, list[str]] = {}
+    for word in words:
+        key, sign, value = word.partition("=")
+        if not sign:
+            raise ConfigError(f"{who}: {word!r} has no value; expected, for example, miss=0.1")
+        items.setdefault(key, []).append(value)
+    return items
+
+
+def _texts(key: str, value: Any) -> list[str]:
+    if isinstance(value, list | tuple):
+        each = [str(item) for item in value]
+        return each if key == "confuse" else [",".join(each)]
+    return [str(value)]
+
+
+def _errors(
+    who: str,
+    items: Mapping[str, Sequence[str]],
+    annotators: Sequence[str],
+    categories: Sequence[str],
+) -> AnnotatorErrors:
+    values: dict[str, Any] = {}
+    for key, texts in items.items():
+        if key not in FORMS:
+            expected = nearest(key, FORMS) or f"; expected one of {', '.join(FORMS)}"
+            raise ConfigError(f"{who}: no error is called {key!r}{expected}")
+        if len(texts) > 1 and key != "confuse":
+            raise ConfigError(f"{who}: {key} is given twice")
+        for text in texts:
+            try:
+                if key == "confuse" and "/" in text:
+                    values["swaps"] = (*values.get("swaps", ()), _swap(who, text, categories))
+                elif key == "copy":
+                    values[key] = _copy(who, text, annotators)
+                else:
+                    values[key] = _PARSERS.get(key, _rate)(text)
+            except ValueError:
+                raise ConfigError(f"{who}: {key} is {text!r}; expected {FORMS[key]}") from None
+    if "confuse" in values and len(categories) < 2:
+        raise ConfigError(f"{who}: confuse needs two categories; there is one")
+    return AnnotatorErrors(**values)
+
+
+def _number(text: str, *, lowest: float, highest: float) -> float:
+    value = float(text)
+    if not lowest <= value <= highest:
+        raise ValueError(text)
+    return value
+
+
+_rate = partial(_number, lowest=0.0, highest=1.0)
+
+
+def _length(text: str, *, lowest: float = -1e6) -> Length:
+    number, percent = _LENGTH.fullmatch(text.strip()).groups()  # type: ignore[union-attr]
+    value = _number(number, lowest=lowest, highest=1e6)
+    return Length(value / 100, is_share=True) if percent else Length(value)
+
+
+def _offset(text: str) -> tuple[Length, Length]:
+    right, down = text.split(",")
+    return _length(right), _length(down)
+
+
+def _swap(who: str, text: str, categories: Sequence[str]) -> tuple[str, str, float]:
+    names, _, rate = text.rpartition(":")
+    # Names of categories may have a slash themselves.
+    parts = names.split("/")
+    for place in range(1, len(parts)):
+        first, second = "/".join(parts[:place]), "/".join(parts[place:])
+        if first in categories and second in categories and first != second:
+            return first, second, _rate(rate)
+    unknown = next((name for name in parts if name not in categories), None)
+    if unknown is None or not names:
+        raise ValueError(text)
+    shown = ", ".join(categories[:10]) + ", …" * (len(categories) > 10)
+    hint = nearest(unknown, categories) or f"; expected one of {shown}"
+    raise ConfigError(f"{who}: no category is called {unknown!r}{hint}")
+
+
+def _copy(who: str, text: str, annotators: Sequence[str]) -> tuple[str, float]:
+    name, _, share = text.rpartition(":")
+    if name not in annotators or name == who:
+        others = [other for other in annotators if other != who]
+        raise ConfigError(f"{who}: copy {unknown_name(name, others)}")
+    return name, _rate(share)
+
+
+_PARSERS: dict[str, Callable[[str], Any]] = {
+    "jitter": partial(_length, lowest=0.0),
+    "scale": partial(_number, lowest=0.1, highest=10.0),
+    "offset": _offset,
+    "fatigue": partial(_number, lowest=1.0, highest=100.0),
+}

@@ -1,0 +1,362 @@
+"""Simulated annotators err as often as they are told to, and in no other way."""
+
+import json
+from collections import Counter
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+from support.reference import data_file
+
+import bboxqa
+from bboxqa.core.errors import ConfigError, DatasetError, OutputError
+
+
+def simulate(errors, **more):
+    return bboxqa.simulate(images=80, annotators=2, errors=errors, **more)
+
+
+def drawn(simulation, name):
+    found = [each for each in simulation.document()["annotations"] if each["annotator"] == name]
+    return sorted(found, key=lambda each: (each["image_id"], each.get("true_id", 0), each["bbox"]))
+
+
+def without(annotations, *keys):
+    keys = {"id", "created_at", *keys}
+    return [{key: each[key] for key in each if key not in keys} for each in annotations]
+
+
+def likely(n_errors, n, rate):
+    """Return whether so many errors are between the 0.05 % points of the binomial distribution."""
+    low, high = binom.interval(0.999, n, rate)
+    return low <= n_errors <= high
+
+
+def same_truth(simulation):
+    return simulation.truth()["annotations"]
+
+
+def test_perfect_annotators_draw_the_truth():
+    found = simulate({})
+    true = without(same_truth(found), "annotator")
+    for name in ("p01", "p02"):
+        assert without(drawn(found, name), "annotator", "true_id") == true
+    ids = [each["id"] for each in same_truth(found)]
+    assert [each["true_id"] for each in drawn(found, "p01")] == ids
+
+
+def test_missed_objects_are_not_drawn():
+    perfect, found = simulate({}), simulate({"p02": "miss=0.2"})
+    left, all_drawn = without(drawn(found, "p02")), without(drawn(perfect, "p02"))
+    n_missed = len(all_drawn) - len(left)
+    assert likely(n_missed, len(all_drawn), 0.2)
+    kept = {each["true_id"] for each in left}
+    assert left == [each for each in all_drawn if each["true_id"] in kept]
+
+
+def test_extras_are_boxes_of_nothing():
+    perfect, found = simulate({}), simulate({"p02": "extra=0.2"})
+    extras = [each for each in drawn(found, "p02") if "true_id" not in each]
+    assert likely(len(extras), len(same_truth(found)), 0.2)
+    rest = [each for each in drawn(found, "p02") if "true_id" in each]
+    assert without(rest) == without(drawn(perfect, "p02"))
+    for extra in extras:
+        x, y, width, height = extra["bbox"]
+        assert min(x, y) >= 0
+        assert (x + width <= 640) & (y + height <= 480)
+        for other in same_truth(found):
+            if other["image_id"] == extra["image_id"]:
+                u, v, w, h = other["bbox"]
+                shared = min(x + width, u + w) - max(x, u), min(y + height, v + h) - max(y, v)
+                # Coordinates are rounded.
+                assert min(shared) <= 0.02
+
+
+@pytest.mark.parametrize(
+    ("errors", "rates"),
+    [
+        ("confuse=0.2", {"cow": 0.2, "sheep": 0.2, "dog": 0.2}),
+        ("confuse=cow/sheep:0.3", {"cow": 0.3, "sheep": 0.3, "dog": 0}),
+        ("confuse=cow/sheep:0.3 confuse=0.1", {"cow": 0.37, "sheep": 0.37, "dog": 0.1}),
+    ],
+)
+def test_confused_categories(errors, rates):
+    names = ["cow", "sheep", "dog"]
+    found = simulate({"p02": errors}, categories=names)
+    true = {each["id"]: names[each["category_id"] - 1] for each in same_truth(found)}
+    pairs = Counter(
+        (true[each["true_id"]], names[each["category_id"] - 1]) for each in drawn(found, "p02")
+    )
+    for name in names:
+        of_name = {other: pairs[name, other] for other in names}
+        n = sum(of_name.values())
+        assert likely(n - of_name[name], n, rates[name])
+    assert ("/" in errors and "0.1" not in errors) == (pairs["cow", "dog"] == 0)
+    assert without(drawn(found, "p02"), "category_id") == without(
+        drawn(simulate({}, categories=names), "p02"), "category_id"
+    )
+
+
+def edges(annotations):
+    boxes = np.array([each["bbox"] for each in annotations])
+    return np.concatenate([boxes[:, :2], boxes[:, :2] + boxes[:, 2:]], axis=1)
+
+
+def displaced(errors):
+    found = simulate({"p02": errors})
+    assert without(drawn(found, "p02"), "bbox", "area") == without(
+        drawn(simulate({}), "p02"), "bbox", "area"
+    )
+    true = edges(same_truth(found))
+    return edges(drawn(found, "p02")) - true, np.tile(true[:, 2:] - true[:, :2], 2)
+
+
+def test_offsets_are_exact():
+    moved, _ = displaced("offset=5,-2.5")
+    assert moved == pytest.approx(np.tile([5, -2.5], (len(moved), 2)))
+    moved, sides = displaced("offset=10%,-5%")
+    assert moved == pytest.approx(np.tile([0.1, -0.05], 2) * sides, abs=0.011)
+
+
+def test_scale_keeps_the_centre():
+    moved, sides = displaced("scale=1.2")
+    assert moved == pytest.approx(np.array([-0.1, -0.1, 0.1, 0.1]) * sides, abs=0.011)
+
+
+@pytest.mark.parametrize(("errors", "expected"), [("jitter=2", 2), ("jitter=4%", 0.04)])
+def test_jitter_has_this_deviation_on_each_edge(errors, expected):
+    moved, sides = displaced(errors)
+    if errors.endswith("%"):
+        moved = moved / sides
+    # The standard error of a deviation of 400 normal values is 3.5 % of it.
+    assert moved.std(axis=0) == pytest.approx(np.full(4, expected), rel=0.15)
+    assert np.abs(np.corrcoef(moved.T) - np.eye(4)).max() < 0.25
+
+
+def test_split_objects_are_two_parts_of_the_box():
+    found = simulate({"p02": "split=0.2"})
+    by_object = {}
+    for each in drawn(found, "p02"):
+        by_object.setdefault(each["true_id"], []).append(each)
+    parted = {key: each for key, each in by_object.items() if len(each) == 2}
+    assert likely(len(parted), len(by_object), 0.2)
+    for true in same_truth(found):
+        own = edges(by_object[true["id"]])
+        assert [*own[:, :2].min(axis=0), *own[:, 2:].max(axis=0)] == pytest.approx(edges([true])[0])
+        areas = (own[:, 2:] - own[:, :2]).prod(axis=1)
+        assert areas.sum() == pytest.approx(true["area"], abs=0.01)
+        assert areas.max() <= 0.66 * true["area"] or true["id"] not in parted
+
+
+def test_merged_objects_are_one_box():
+    found = simulate({"p02": "merge=0.2"}, objects=8)
+    true = {each["id"]: each for each in same_truth(found)}
+    merged = [each for each in drawn(found, "p02") if "merged_id" in each]
+    # Two objects that both want to be merged are merged once.
+    assert binom.ppf(0.001, len(true), 0.1) <= len(merged) <= binom.ppf(0.999, len(true), 0.2)
+    for each in merged:
+        first, second = true[each["true_id"]], true[each["merged_id"]]
+        assert first["image_id"] == second["image_id"] == each["image_id"]
+        both = edges([first, second])
+        expected = [*both[:, :2].min(axis=0), *both[:, 2:].max(axis=0)]
+        assert edges([each])[0] == pytest.approx(expected)
+    used = Counter(each[key] for each in drawn(found, "p02") for key in each if key in
+                   ("true_id", "merged_id"))  # fmt: skip
+    assert used == Counter(list(true))
+
+
+def test_duplicates_are_drawn_twice_with_jitter_of_their_own():
+    found = simulate({"p02": "duplicate=0.2 jitter=1"})
+    counts = Counter(each["true_id"] for each in drawn(found, "p02"))
+    assert set(counts.values()) == {1, 2}
+    assert likely(sum(n == 2 for n in counts.values()), len(same_truth(found)), 0.2)
+    assert len({tuple(each["bbox"]) for each in drawn(found, "p02")}) == counts.total()
+
+
+def test_fatigue_raises_rates_evenly():
+    found = bboxqa.simulate(images=1000, annotators=1, errors={"p01": "miss=0.1 fatigue=5"})
+    missed = np.ones(len(same_truth(found)), bool)
+    missed[[each["true_id"] - 1 for each in drawn(found, "p01")]] = False
+    image = np.array([each["image_id"] for each in same_truth(found)])
+    for first, rate in ((0, 0.15), (250, 0.25), (500, 0.35), (750, 0.45)):
+        part = missed[(image > first) & (image <= first + 250)]
+        # The rate varies within a quarter, which makes the number less variable than a binomial.
+        assert likely(part.sum(), len(part), rate)
+
+
+def test_copies_are_equal_to_what_the_other_drew():
+    found = simulate({"p*": "jitter=1", "p02": "copy=p01:0.5"})
+    images = [{}, {}]
+    for own, name in zip(images, ("p01", "p02"), strict=True):
+        for each in drawn(found, name):
+            (one,) = without([each], "annotator")
+            own.setdefault(each["image_id"], []).append(one)
+    n_equal = sum(images[1][number] == drawing for number, drawing in images[0].items())
+    assert likely(n_equal, len(images[0]), 0.5)
+
+
+def test_times_rise_with_pauses():
+    found = bboxqa.simulate(images=1000, annotators=1)
+    times = np.array([each["created_at"] for each in drawn(found, "p01")], "datetime64[s]")
+    gaps = np.diff(times).astype(int)
+    assert gaps.min() >= 1
+    assert 7 < gaps[gaps < 200].mean() < 9
+    assert set(gaps[gaps > 200] // 600) == {6}
+
+
+def test_an_error_of_one_annotator_changes_no_other():
+    assert without(drawn(simulate({"p*": "jitter=1"}), "p01")) == without(
+        drawn(simulate({"p*": "jitter=1", "p02": "miss=0.3 extra=0.2 split=0.1"}), "p01")
+    )
+
+
+def test_the_seed_decides():
+    assert simulate({"p*": "jitter=1"}).document() == simulate({"p*": "jitter=1"}).document()
+    assert simulate({}).document() != simulate({}, seed=1).document()
+
+
+def test_validate_finds_nothing_where_boxes_differ_slightly():
+    found = bboxqa.simulate(images=20, objects=20, errors={"p*": "jitter=0.3"})
+    for document in (found.document(), found.truth()):
+        report = bboxqa.validate(document)
+        assert [finding.message for finding in report.findings] == []
+
+
+def test_each_image_has_so_many_annotators():
+    found = bboxqa.simulate(images=30, annotators=6, per_image=2)
+    document = found.document()
+    asked = {each["id"]: each["annotators"] for each in document["images"]}
+    assert {len(names) for names in asked.values()} == {2}
+    assert {(each["image_id"], each["annotator"]) for each in document["annotations"]} <= {
+        (image, name) for image, names in asked.items() for name in names
+    }
+    assert len({name for names in asked.values() for name in names}) == 6
+
+
+def test_objects_overlap_as_far_as_allowed():
+    def highest(overlap):
+        scene = bboxqa.simulate(images=20, objects=10, overlap=overlap).scene
+        pairs = [(i, j) for i in range(len(scene)) for j in range(i)
+                 if scene.image[i] == scene.image[j]]  # fmt: skip
+        left, right = (scene.edges[list(part)] for part in zip(*pairs, strict=True))
+        sides = np.minimum(left[:, 2:], right[:, 2:]) - np.maximum(left[:, :2], right[:, :2])
+        shared = sides.clip(0).prod(axis=1)
+        areas = [(each[:, 2:] - each[:, :2]).prod(axis=1) for each in (left, right)]
+        return (shared / (sum(areas) - shared)).max()
+
+    assert highest(0) < 0.01
+    assert 0.1 < highest(0.3) <= 0.31
+
+
+def test_polygons_are_stretched_with_their_boxes():
+    document = json.loads(data_file("simulated.json").read_text("utf-8"))
+    names = {each["annotator"] for each in document["annotations"]}
+    for image in document["images"]:
+        del image["annotators"]
+    document["annotations"] = [
+        {key: each[key] for key in each if key != "annotator"}
+        for each in document["annotations"] if each["annotator"] == min(names)
+    ]  # fmt: skip
+    found = bboxqa.simulate(document, annotators=2, errors={"p02": "offset=3,1 scale=1.5"})
+    true = {each["id"]: each for each in document["annotations"]}
+    for each in drawn(found, "p01"):
+        one = true[each["true_id"]]
+        assert each["segmentation"] == one["segmentation"]
+        assert each["bbox"] == one["bbox"]
+        assert each["area"] == pytest.approx(one["area"])
+    for each in drawn(found, "p02"):
+        ring = np.array(each["segmentation"][0]).reshape(-1, 2)
+        x, y, width, height = each["bbox"]
+        assert [*ring.min(axis=0), *np.ptp(ring, axis=0)] == pytest.approx(
+            [x, y, width, height], abs=0.03
+        )
+        assert each["area"] / true[each["true_id"]]["area"] == pytest.approx(2.25, rel=0.15)
+
+
+def test_truth_by_several_is_refused():
+    with pytest.raises(DatasetError, match="expected the truth, by one"):
+        bboxqa.simulate(data_file("simulated.json"))
+
+
+def test_files_are_not_replaced(tmp_path):
+    found = simulate({})
+    paths = found.write(tmp_path / "trial.json")
+    assert [path.name for path in paths] == ["trial.json", "trial_truth.json"]
+    assert json.loads(paths[0].read_text("utf-8")) == found.document()
+    assert json.loads(paths[1].read_text("utf-8")) == found.truth()
+    paths[0].unlink()
+    with pytest.raises(OutputError, match=r"trial_truth\.json: already exists"):
+        found.write(tmp_path / "trial.json")
+    assert [path.name for path in tmp_path.iterdir()] == ["trial_truth.json"]
+    simulate({}, seed=1).write(tmp_path / "trial.json", force=True)
+    assert json.loads(paths[1].read_text("utf-8")) == simulate({}, seed=1).truth()
+
+
+@pytest.mark.parametrize(
+    ("errors", "message"),
+    [
+        (["p02"], "annotator 'p02': expected a name and errors, such as 'p03: miss=0.1'"),
+        ({"p3": "miss=0.1"}, "annotator is 'p3'; expected one of p01, p02"),
+        ({"p02": "mis=0.1"}, "p02: no error is called 'mis'; did you mean 'miss'?"),
+        ({"p02": "miss"}, "p02: 'miss' has no value; expected, for example, miss=0.1"),
+        ({"p02": "miss=2"}, "p02: miss is '2'; expected a rate from 0 to 1, such as 0.1"),
+        ({"p02": "miss=0.1 miss=0.2"}, "p02: miss is given twice"),
+        ({"p02": "jitter=x%"}, "p02: jitter is 'x%'; expected pixels or percent of a side"),
+        ({"p02": "offset=5"}, "p02: offset is '5'; expected pixels or percent of a side"),
+        ({"p02": "offset=nan,1"}, "p02: offset is 'nan,1'; expected pixels or percent"),
+        ({"p02": "confuse=cow/shep:0.1"}, "no category is called 'shep'; did you mean 'sheep'?"),
+        ({"p02": "confuse=cow/cow:0.1"}, "p02: confuse is 'cow/cow:0.1'; expected a rate"),
+        ({"p02": "copy=p02:0.1"}, "p02: copy is 'p02'; expected one of p01"),
+        ({"p02": "miss='0.1"}, 'p02: "miss=\'0.1" cannot be read: No closing quotation'),
+        ({"p02": 3}, "p02 is 3; expected a table of errors"),
+    ],
+)
+def test_wrong_errors_are_answered_with_what_is_allowed(errors, message):
+    with pytest.raises(ConfigError) as stop:
+        simulate(errors)
+    assert message in str(stop.value)
+
+
+def test_tables_say_the_same_as_texts(tmp_path):
+    profile = tmp_path / "profiles.toml"
+    profile.write_text(
+        '["p*"]\njitter = "2%"\n[p02]\nmiss = 0.1\noffset = [5, 0]\n'
+        'confuse = [0.1, "cow/sheep:0.2"]\n',
+        "utf-8",
+    )
+    texts = ["p*: jitter=2%", "p02: miss=0.1 offset=5,0 confuse=0.1 confuse=cow/sheep:0.2"]
+    tables = bboxqa.simulate(images=20, annotators=2, profiles=profile)
+    assert tables.document() == bboxqa.simulate(images=20, annotators=2, errors=texts).document()
+    replaced = bboxqa.simulate(images=20, annotators=2, profiles=profile, errors={"p02": "miss=0"})
+    assert len(drawn(replaced, "p02")) == len(same_truth(replaced))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"images": 0}, "images is 0; expected 1 or more"),
+        ({"objects": -1}, "objects is -1; expected 0 to 10,000"),
+        ({"categories": 0}, "categories is 0; expected 1 to 10,000"),
+        ({"categories": "cow:x"}, "category 'cow:x': expected a name, or a name and a share"),
+        ({"annotators": "ann,ann"}, "annotators is 'ann,ann'; expected names that differ"),
+        ({"per_image": 4}, "per_image is 4; expected 1 to 3"),
+        ({"overlap": 2}, "overlap is 2; expected 0 to 1"),
+        ({"seed": -1}, "seed is -1; expected 0 or more"),
+        ({"categories": 1, "errors": {"p01": "confuse=0.1"}}, "confuse needs two categories"),
+    ],
+)
+def test_wrong_numbers(given, message):
+    with pytest.raises(ConfigError, match=message):
+        bboxqa.simulate(**given)
+
+
+def test_shares_of_categories():
+    found = bboxqa.simulate(images=80, categories="cow:9,sheep:1")
+    n_cows = Counter(each["category_id"] for each in same_truth(found))[1]
+    assert likely(n_cows, len(same_truth(found)), 0.9)
+
+
+def test_no_objects():
+    found = bboxqa.simulate(images=3, objects=0, errors={"p*": "extra=1 merge=1 split=1 jitter=1"})
+    assert found.document()["annotations"] == []
+    assert len(found.document()["images"]) == 3
