@@ -1,0 +1,84 @@
+"""Images in the places of others: what annotators drew elsewhere, as if drawn here."""
+
+import numpy as np
+
+from bboxqa.core.arrays import IndexArray, frozen_arrays
+
+
+@frozen_arrays
+class ChanceSlots:
+    """Which image each annotator brings to the place of another: S rows, by place and annotator.
+
+    The annotators of a place bring different images, and there are two of them at least.
+    """
+
+    place: IndexArray
+    """(S,) int64. The number of the pass times the number of images, plus the image."""
+    annotator: IndexArray
+    source: IndexArray
+    """(S,) int64. The image that the annotator brings."""
+
+    def take(self, index: IndexArray | slice) -> "ChanceSlots":
+        """Return some of the rows."""
+        return ChanceSlots(self.place[index], self.annotator[index], self.source[index])
+
+
+def chance_slots(
+    image: IndexArray,
+    annotator: IndexArray,
+    kind: IndexArray,
+    ranks: tuple[IndexArray, IndexArray],
+    n_passes: int,
+    generator: np.random.Generator,
+) -> ChanceSlots:
+    """Return a random image of the same annotator and kind for each image that one was asked about.
+
+    In each pass, the images of an annotator and a kind stand in a circle, in a random order which
+    is the same for all annotators, and all move on: for each annotator by another number of places.
+    So annotators of the same images never bring the same image to a place, if they are not more
+    than the images. Of those who do, one stays.
+
+    Parameters
+    ----------
+    image, annotator, kind : (C,) int64
+        The images that each annotator was asked about, and the kind of the image. Images of
+        different kinds do not change places.
+    ranks : tuple of (I,) and (A,) int64
+        The order of images and annotators in which random numbers are given to them.
+    n_passes : int
+    generator : numpy.random.Generator
+
+    Examples
+    --------
+    >>> cells = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1]), np.zeros(4, int)
+    >>> ranks = np.arange(2), np.arange(2)
+    >>> slots = chance_slots(*cells, ranks, 1, np.random.default_rng(0))
+    >>> slots.place, slots.annotator, slots.source
+    (array([0, 0, 1, 1]), array([0, 1, 0, 1]), array([1, 0, 0, 1]))
+    """
+    of_images, of_annotators = ranks
+    n_images, n_annotators = len(of_images), len(of_annotators)
+    order = generator.random((n_passes, n_images))[:, of_images]
+    turns = generator.permuted(np.tile(np.arange(n_annotators), (n_passes, 1)), axis=1)
+    circle = np.unique(kind * n_annotators + annotator, return_inverse=True)[1]
+    in_passes = np.broadcast_to(circle, (n_passes, len(circle)))
+    cell = np.lexsort((order[:, image], in_passes), axis=1)
+    size = np.bincount(circle)
+    start = np.cumsum(size) - size
+    circle = np.sort(circle)
+    start, size = start[circle], size[circle]
+    turn = np.take_along_axis(turns[:, of_annotators], annotator[cell], axis=1)
+    moved = start + (np.arange(len(circle)) - start + turn) % size
+    source = image[np.take_along_axis(cell, moved, axis=1)]
+    place = np.arange(n_passes)[:, None] * n_images + image[cell]
+    slots = ChanceSlots(place.ravel(), annotator[cell].ravel(), source.ravel())
+    return _with_different_images(slots, turn.ravel(), n_images)
+
+
+def _with_different_images(slots: ChanceSlots, turn: IndexArray, n_images: int) -> ChanceSlots:
+    """Keep one of the annotators who bring one image to one place, and places of two or more."""
+    brought = slots.place * n_images + slots.source
+    order = np.lexsort((turn, brought))
+    slots = slots.take(order[np.diff(brought[order], prepend=-1) != 0])
+    slots = slots.take(np.flatnonzero(np.bincount(slots.place)[slots.place] >= 2))
+    return slots.take(np.lexsort((slots.annotator, slots.place)))

@@ -1,0 +1,265 @@
+"""Existence by chance: how far annotators agree with what others drew in other images."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import pairwise, starmap
+
+import numpy as np
+
+from bboxqa.agreement.objects.chance_slots import ChanceSlots, chance_slots
+from bboxqa.core.arrays import (
+    BoolArray,
+    FloatArray,
+    IndexArray,
+    frozen_arrays,
+    rows,
+    run_starts,
+    sum_by,
+)
+from bboxqa.core.text import count
+from bboxqa.core.types import Progress
+from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
+from bboxqa.geometry.similarities.registry import needs_outlines
+from bboxqa.matching.match import match
+from bboxqa.matching.registry import matcher
+from bboxqa.model.annotations import Dataset
+from bboxqa.model.outlines import SegmentationKind, Segmentations
+from bboxqa.model.settings import AgreeSettings
+from bboxqa.pipelines.counting import ImagePart
+
+# Images whose ratios of width to height differ by less are of one kind.
+_RATIO = 1.2
+# Annotations, and images by annotators asked, that are compared: about so many of small data sets,
+# and at most so many; outlines take ten times as long as boxes.
+_ENOUGH, _MOST, _OUTLINE = 50_000, 100_000, 10
+# With more passes, the F1 is hardly more certain: the images are what it is uncertain about.
+_MOST_PASSES = 100
+# As many are compared at a time.
+_AT_ONCE = 1 << 15
+# The weighted sides of boxes tell images and annotators apart without their names.
+_WEIGHTS = np.sqrt([2.0, 3.0, 5.0, 7.0])
+
+
+@frozen_arrays
+class ChanceCounts:
+    """Pairs of annotations that match by chance, at T thresholds in I images.
+
+    Attributes
+    ----------
+    sums : (T, I, 2) float64
+        Pairs that match, and pairs that could, by image: the quotient of their sums over images is
+        the F1 by chance.
+    n_alone : int
+        Images of two annotators or more without another image that is comparable.
+    reason : str
+        Why nothing was counted; empty where it was.
+    """
+
+    sums: FloatArray
+    n_alone: int
+    reason: str = ""
+
+
+def chance_existence(
+    part: ImagePart,
+    settings: AgreeSettings,
+    *,
+    memory: int | None = None,
+    progress: Progress | None = None,
+) -> ChanceCounts:
+    """Count the pairs that match if annotators draw in one image what they drew in another.
+
+    Disagreement is expected as between annotations of different items [1]_. Annotations are scaled
+    to the size of the image that they are brought to, and compared and matched as the real ones
+    are. Only images of a similar ratio of width to height are exchanged; where there are masks, of
+    the same size. Small data sets are gone through several times, and of large ones random images.
+
+    Names and the order of records have no effect: random numbers are given to images and annotators
+    in the order of what was drawn.
+
+    References
+    ----------
+    .. [1] A. Braylan, O. Alonso and M. Lease (2022), Measuring annotator agreement generally across
+           complex structured, multi-object, and free-text annotation tasks, Proceedings of the ACM
+           Web Conference 2022, doi:10.1145/3485447.3512242.
+    """
+    data = part.data
+    sums = np.zeros((len(settings.iou_threshold), len(data.image_names), 2))
+    kind = _kinds(data, settings)
+    exchanged = _exchanged(data, kind)
+    n_compared = int((data.assigned.sum(1) >= 2).sum())
+    n_alone = n_compared - int(exchanged.sum())
+    if 2 * n_alone > n_compared or n_alone == n_compared:
+        n_unknown = n_compared - int((kind >= 0).sum())
+        return ChanceCounts(sums, n_alone, _reason(n_compared, n_alone, n_unknown))
+    slots = _slots(data, exchanged, kind, settings)
+    start, stop = _drawn_by(data, slots)
+    for part_of in _whole_places(slots.place, 1 + stop - start):
+        laid = _laid_over(data, slots.take(part_of), start[part_of], stop[part_of], settings)
+        _add_matches(sums, laid, settings, memory)
+        if progress is not None:
+            progress("comparing with other images", part_of.stop, len(start))
+    return ChanceCounts(sums, n_alone)
+
+
+def _reason(n_compared: int, n_alone: int, n_unknown: int) -> str:
+    """Return why agreement by chance is not measured."""
+    images = count(n_compared, "image")
+    if 2 * n_unknown > n_compared:
+        return f"the size of {n_unknown:,} of {images} is not known"
+    return f"{n_alone:,} of {images} have no other of a similar shape and the same annotators"
+
+
+def _kinds(data: Dataset, settings: AgreeSettings) -> IndexArray:
+    """Return the kind of each image, within which images are exchanged.
+
+    It is -1 where the size is not known, or fewer than two annotators were asked.
+    """
+    size = data.image_size
+    outlines = data.annotations.segmentation
+    known = (size > 0).all(1) & (data.assigned.sum(1) >= 2)
+    kind = np.full(len(size), -1)
+    has_masks = outlines is not None and (outlines.kind == SegmentationKind.RLE).any()
+    if needs_outlines(settings.similarity) and has_masks:
+        kind[known] = np.unique(size[known], axis=0, return_inverse=True)[1]
+    else:
+        ratio = np.rint(np.log(size[known, 0] / size[known, 1]) / np.log(_RATIO))
+        kind[known] = np.unique(ratio, return_inverse=True)[1]
+    return kind
+
+
+def _exchanged(data: Dataset, kind: IndexArray) -> BoolArray:
+    """Return the images of which an annotator was asked about another one of the kind, (I,)."""
+    image, annotator = np.nonzero(data.assigned & (kind >= 0)[:, None])
+    of_annotator = kind[image] * data.assigned.shape[1] + annotator
+    _, circle, size = np.unique(of_annotator, return_inverse=True, return_counts=True)
+    return np.bincount(image[size[circle] > 1], minlength=len(kind)) > 0
+
+
+def _slots(
+    data: Dataset, exchanged: BoolArray, kind: IndexArray, settings: AgreeSettings
+) -> ChanceSlots:
+    """Return which images are brought to which places, in as many passes as the data need."""
+    generator = np.random.default_rng(settings.seed)
+    ranks = _ranks(data)
+    n_drawn = np.bincount(data.annotations.image, minlength=len(kind))
+    work = np.where(exchanged, n_drawn + data.assigned.sum(1), 0)
+    if needs_outlines(settings.similarity):
+        work *= _OUTLINE
+    n_passes = _ENOUGH // (int(work.sum()) * len(settings.iou_threshold))
+    if work.sum() > _MOST:
+        order = np.argsort(generator.random(len(kind))[ranks[0]])
+        exchanged[order[np.cumsum(work[order]) > _MOST]] = False
+    image, annotator = np.nonzero(data.assigned & exchanged[:, None])
+    n_passes = min(max(n_passes, 1), _MOST_PASSES)
+    return chance_slots(image, annotator, kind[image], ranks, n_passes, generator)
+
+
+def _ranks(data: Dataset) -> tuple[IndexArray, IndexArray]:
+    """Return the rank of each image and annotator by what was drawn."""
+    annotations = data.annotations
+    size = np.maximum(data.image_size, 1)[annotations.image]
+    drawn = annotations.bbox / np.tile(size, 2) @ _WEIGHTS
+    of_images = sum_by(annotations.image, drawn, len(data.image_names))
+    of_annotators = sum_by(annotations.annotator, drawn, len(data.annotator_names))
+    return np.argsort(np.argsort(of_images)), np.argsort(np.argsort(of_annotators))
+
+
+def _drawn_by(data: Dataset, slots: ChanceSlots) -> tuple[IndexArray, IndexArray]:
+    """Return where the annotations that each row brings begin and end."""
+    n_annotators = len(data.annotator_names)
+    author = data.annotations.image.astype(np.int64) * n_annotators + data.annotations.annotator
+    wanted = slots.source * n_annotators + slots.annotator
+    return np.searchsorted(author, wanted), np.searchsorted(author, wanted, side="right")
+
+
+def _whole_places(place: IndexArray, work: IndexArray) -> Iterator[slice]:
+    """Yield the rows of whole places, with about `_AT_ONCE` of work together."""
+    done = np.cumsum(work)
+    ends = np.append(run_starts(place)[1:], len(place))
+    chunk = done[ends - 1] // _AT_ONCE
+    ends = ends[np.diff(chunk, append=chunk[-1] + 1) > 0]
+    yield from starmap(slice, pairwise([0, *ends.tolist()]))
+
+
+@frozen_arrays
+class _Places:
+    """Annotations as they were brought to some places, each of which is an image of the data."""
+
+    data: Dataset
+    image: IndexArray
+    """The image of each place, (P,)."""
+
+
+def _laid_over(
+    data: Dataset,
+    slots: ChanceSlots,
+    start: IndexArray,
+    stop: IndexArray,
+    settings: AgreeSettings,
+) -> _Places:
+    """Return the annotations start:stop that annotators bring to some places, scaled to these."""
+    first = run_starts(slots.place)
+    image = slots.place[first] % len(data.image_names)
+    number = np.repeat(np.arange(len(first)), np.diff(first, append=len(start)))
+    size = data.image_size[image]
+    scale = np.repeat(size[number] / data.image_size[slots.source], stop - start, axis=0)
+    annotations = data.annotations
+    if not needs_outlines(settings.similarity):
+        annotations = replace(annotations, segmentation=None)
+    annotations = annotations.take(rows(start, stop)[0])
+    assigned = np.zeros((len(first), len(data.annotator_names)), np.bool_)
+    assigned[number, slots.annotator] = True
+    laid = replace(
+        data,
+        image_names=tuple(data.image_names[each] for each in image.tolist()),
+        image_size=size,
+        annotations=replace(
+            annotations,
+            image=np.repeat(number, stop - start).astype(np.int32),
+            bbox=annotations.bbox * np.tile(scale, 2),
+            segmentation=_scaled(annotations.segmentation, scale),
+        ),
+        assigned=assigned,
+        unlisted=None,
+    )
+    return _Places(laid, image)
+
+
+def _add_matches(
+    sums: FloatArray, places: _Places, settings: AgreeSettings, memory: int | None
+) -> None:
+    """Add the pairs that match in some places, and those that could, to those of their images."""
+    data, image = places.data, places.image
+    pairs, _ = candidate_pairs(
+        data,
+        settings.similarity,
+        min(settings.iou_threshold),
+        all_touched=settings.all_touched,
+        pair_bytes=matcher(settings.matcher).pair_bytes,
+        memory=memory,
+    )
+    n_drawn = np.bincount(data.annotations.image, minlength=len(image))
+    possible = sum_by(image, n_drawn * (data.assigned.sum(1) - 1) / 2, sums.shape[1])
+    for index, threshold in enumerate(settings.iou_threshold):
+        units = match(
+            data.annotations,
+            pairs.take(pairs.similarity >= threshold - TOLERANCE),
+            settings.matcher,
+            threshold,
+            category_lenient=settings.category_lenient,
+        )
+        n_joined = np.bincount(units.unit, minlength=len(units))
+        matched = sum_by(image[units.image], n_joined * (n_joined - 1) / 2, sums.shape[1])
+        sums[index] += np.column_stack([matched, possible])
+
+
+def _scaled(outlines: Segmentations | None, scale: FloatArray) -> Segmentations | None:
+    """Return outlines with their vertices scaled by the factors of each annotation, (N, 2)."""
+    if outlines is None:
+        return None
+    packed = outlines.packed()
+    n_rings = packed.part_stop - packed.part_start
+    per_ring = np.repeat(scale, n_rings, axis=0)
+    per_vertex = np.repeat(per_ring, np.diff(packed.ring_offsets), axis=0)
+    return replace(packed, xy=packed.xy * per_vertex)

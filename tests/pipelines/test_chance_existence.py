@@ -1,0 +1,252 @@
+"""Existence by chance: hand-worked, by brute force, in simulation, and what has no effect on it."""
+
+from dataclasses import replace
+from itertools import permutations
+
+import numpy as np
+import pytest
+from support.brute import best_matchings, box_iou
+from support.datasets import boxes_as_outlines, dataset, random_rows, with_assigned
+from support.masks import encode
+
+from bboxqa.matching.registry import MATCHERS
+from bboxqa.model.settings import AgreeSettings
+from bboxqa.pipelines import chance_existence as module
+from bboxqa.pipelines.chance_existence import chance_existence
+from bboxqa.pipelines.counting import compared_images
+
+
+def counted(data, **settings):
+    return chance_existence(compared_images(data), AgreeSettings(**settings))
+
+
+def by_chance(data, **settings):
+    """Return the F1 by chance at the first threshold."""
+    matched, possible = counted(data, **settings).sums[0].sum(0)
+    return matched / possible
+
+
+def f1(data):
+    """Return the F1 of two annotators at IoU 0.5."""
+    n_matched = sum(matches(rows_of(data, i, 0), rows_of(data, i, 1)) for i in images_of(data))
+    return 2 * n_matched / len(data.annotations)
+
+
+def images_of(data):
+    return range(len(data.image_names))
+
+
+def rows_of(data, image, annotator):
+    """Return the boxes of one annotator in one image."""
+    of = (data.annotations.image == image) & (data.annotations.annotator == annotator)
+    return data.annotations.bbox[of].tolist()
+
+
+def matches(lefts, rights):
+    """Return how many boxes match if the total IoU is the largest, at 0.5."""
+    pairs = [(a, b) for a in range(len(lefts)) for b in range(len(rights))]
+    iou = [box_iou(lefts[a], rights[b]) for a, b in pairs]
+    kept = [place for place, value in enumerate(iou) if 2 * value >= 1]
+    _, found = best_matchings([pairs[place] for place in kept], [iou[place] for place in kept])
+    return max(map(len, found))
+
+
+def sized(data, sizes):
+    return replace(data, image_size=np.array(sizes, np.int32))
+
+
+def random_data(seed, *, n_images=6, n_annotators=2, n_categories=3):
+    rng = np.random.default_rng(seed)
+    shape = {"n_images": n_images, "n_annotators": n_annotators}
+    rows = random_rows(rng, **shape, n_categories=n_categories, side=20.0)
+    return dataset(rows, size=(40, 40), **shape)
+
+
+def test_boxes_of_another_image_are_scaled_to_this_one():
+    # ann drew one box in the small image and two in the large one; bob one in each. In relative
+    # coordinates, ann's first box of the large image is bob's of the small one, and nothing else
+    # of different images overlaps. ann's large and bob's small image: 1 match, 3 annotations;
+    # ann's small and bob's large one: 0 matches, 2 annotations. 2 · 1 / 5.
+    rows = [
+        (0, 0, 0, (0, 0, 10, 10)),
+        (0, 1, 0, (60, 90, 20, 30)),
+        (1, 0, 0, (120, 180, 40, 60)),
+        (1, 0, 0, (0, 200, 10, 10)),
+        (1, 1, 0, (150, 0, 20, 20)),
+    ]
+    data = sized(dataset(rows), [(100, 150), (200, 300)])
+    found = counted(data)
+    assert (found.reason, found.n_alone) == ("", 0)
+    assert by_chance(data) == pytest.approx(0.4)
+
+
+def test_empty_images_are_brought_too():
+    # Of three images, bob left one empty. By chance each of ann's meets two of bob's: with a box
+    # that is equal, or with none. 4 matches; 2 × 3 annotations of ann and 2 × 2 of bob.
+    rows = [(image, 0, 0, (0, 0, 10, 10)) for image in range(3)]
+    rows += [(image, 1, 0, (0, 0, 10, 10)) for image in range(2)]
+    data = dataset(rows, size=(30, 30))
+    assert by_chance(data) == pytest.approx(2 * 4 / 10, abs=0.02)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_it_is_the_f1_of_all_pairs_of_different_images(seed):
+    data = random_data(seed, n_images=5)
+    pairs = list(permutations(images_of(data), 2))
+    drawn = {(i, a): rows_of(data, i, a) for i in images_of(data) for a in (0, 1)}
+    n_matched = sum(matches(drawn[i, 0], drawn[j, 1]) for i, j in pairs)
+    n_drawn = sum(len(drawn[i, 0]) + len(drawn[j, 1]) for i, j in pairs)
+    # 100 passes are 500 places of 20 different ones.
+    assert by_chance(data) == pytest.approx(2 * n_matched / n_drawn, abs=0.02)
+
+
+def test_annotators_who_place_boxes_at_random_agree_as_by_chance():
+    above = []
+    for seed in range(15):
+        data = random_data(seed, n_images=12)
+        above.append(1 - (1 - f1(data)) / (1 - by_chance(data)))
+    error = np.std(above) / np.sqrt(len(above))
+    assert error < 0.05
+    assert abs(np.mean(above)) < 3 * error
+
+
+def test_categories_have_no_effect():
+    data = random_data(3, n_categories=4)
+    category = data.annotations.category
+    renamed = replace(data, annotations=replace(data.annotations, category=category * 0))
+    assert by_chance(data) == by_chance(renamed)
+
+
+@pytest.mark.parametrize("matcher", MATCHERS)
+def test_names_and_the_order_of_images_have_no_effect(matcher):
+    n_annotators = 4 if matcher == "greedy" else 2
+    data = random_data(5, n_annotators=n_annotators)
+    found = counted(data, matcher=matcher).sums[0]
+    images = np.random.default_rng(0).permutation(6)
+    annotators = np.arange(n_annotators)[::-1]
+    each = zip(
+        images[data.annotations.image].tolist(),
+        annotators[data.annotations.annotator].tolist(),
+        data.annotations.category.tolist(),
+        map(tuple, data.annotations.bbox.tolist()),
+        strict=True,
+    )
+    renamed = dataset([*each][::-1], size=(40, 40), n_images=6, n_annotators=n_annotators)
+    assert (counted(renamed, matcher=matcher).sums[0][images] == found).all()
+
+
+def test_the_scale_of_images_has_no_effect():
+    data = random_data(6)
+    scale = np.array([1, 2, 4, 8, 16, 32])
+    boxes = data.annotations.bbox * scale[data.annotations.image][:, None]
+    scaled = replace(data, annotations=replace(data.annotations, bbox=boxes))
+    scaled = sized(scaled, 40 * np.column_stack([scale, scale]))
+    assert (counted(scaled).sums == counted(data).sums).all()
+
+
+@pytest.mark.parametrize("similarity", ["polygon", "mask"])
+def test_outlines_are_scaled_like_boxes(similarity, monkeypatch):
+    rng = np.random.default_rng(7)
+    rows = [
+        (image, annotator, 0, tuple(float(side) for side in rng.integers(2, 20, 4) * (1 + image)))
+        for image in range(3)
+        for annotator in range(2)
+        for _ in range(4)
+    ]
+    sizes = [(40, 40), (80, 80), (120, 120)]
+    data = sized(dataset(rows, boxes_as_outlines(rows)), sizes)
+    monkeypatch.setattr(module, "_OUTLINE", 1)
+    by_box = counted(data).sums
+    assert by_box[0, :, 0].sum() > 0
+    assert (counted(data, similarity=similarity).sums == by_box).all()
+
+
+def test_masks_are_exchanged_between_images_of_one_size_only():
+    rows = [(image, a, 0, (0, 0, 20, 20)) for image in range(5) for a in range(2)]
+    sizes = [(20, 20), (20, 20), (20, 20), (20, 21), (21, 20)]
+    full = [encode(np.ones(size[::-1])) for size in sizes for _ in range(2)]
+    data = sized(dataset(rows, full), sizes)
+    found = counted(data, similarity="mask")
+    assert (found.reason, found.n_alone) == ("", 2)
+    assert found.sums[0, :, 1].astype(bool).tolist() == [True, True, True, False, False]
+    # Boxes are scaled.
+    assert counted(data).n_alone == 0
+
+
+def test_without_the_size_of_images_there_is_a_reason():
+    data = random_data(1)
+    found = counted(sized(data, [(0, 0)] * 6))
+    assert found.reason == "the size of 6 of 6 images is not known"
+    assert not found.sums.any()
+
+
+def test_with_few_comparable_images_there_is_a_reason():
+    data = random_data(1)
+    sizes = [(40, 40), (40, 40), (40, 80), (40, 160), (80, 40), (160, 40)]
+    found = counted(sized(data, sizes))
+    assert found.n_alone == 4
+    assert found.reason == (
+        "4 of 6 images have no other of a similar shape and the same annotators"
+    )
+    assert counted(sized(data, [*sizes[:3], (40, 41), (80, 40), (80, 40)])).reason == ""
+    one_image = dataset([(0, a, 0, (0, 0, 9, 9)) for a in (0, 1)], size=(9, 9))
+    assert counted(one_image).n_alone == 1
+
+
+def test_images_of_a_single_annotator_are_not_brought():
+    data = random_data(2, n_images=4)
+    assigned = np.ones((4, 2), bool)
+    assigned[0, 0] = False
+    kept = data.annotations.take(
+        np.flatnonzero((data.annotations.image > 0) | (data.annotations.annotator > 0))
+    )
+    found = counted(with_assigned(replace(data, annotations=kept), assigned))
+    assert not found.sums[0, 0].any()
+    rest = kept.take(np.flatnonzero(kept.image > 0))
+    rest = replace(rest, image=rest.image - 1)
+    alone = replace(
+        data,
+        annotations=rest,
+        image_names=data.image_names[1:],
+        image_size=data.image_size[1:],
+        assigned=data.assigned[1:],
+    )
+    expected = counted(alone).sums[0].sum(0)
+    assert found.sums[0].sum(0) == pytest.approx(expected, rel=0.1)
+
+
+def test_several_thresholds_are_those_of_each():
+    data = random_data(4)
+    both = counted(data, iou_threshold=(0.3, 0.6)).sums
+    for index, threshold in enumerate((0.3, 0.6)):
+        assert (both[index] == counted(data, iou_threshold=(threshold,)).sums[0]).all()
+    assert both[0].sum(0)[0] > both[1].sum(0)[0]
+
+
+def test_parts_of_places_add_up(monkeypatch):
+    data = random_data(8, n_annotators=3)
+    whole = counted(data).sums
+    monkeypatch.setattr(module, "_AT_ONCE", 50)
+    assert (counted(data).sums == whole).all()
+
+
+def test_of_large_data_random_images_are_compared(monkeypatch):
+    data = random_data(9, n_images=200)
+    whole = by_chance(data)
+    monkeypatch.setattr(module, "_ENOUGH", 0)
+    monkeypatch.setattr(module, "_MOST", 600)
+    sums = counted(data).sums[0]
+    n_compared = (sums[:, 1] > 0).sum()
+    assert 40 < n_compared < 120
+    assert sums[:, 0].sum() / sums[:, 1].sum() == pytest.approx(whole, abs=0.1)
+    assert (counted(data, seed=1).sums[0] != sums).any()
+
+
+def test_progress_reaches_its_end(monkeypatch):
+    monkeypatch.setattr(module, "_AT_ONCE", 500)
+    calls = []
+    part = compared_images(random_data(0))
+    chance_existence(part, AgreeSettings(), progress=lambda *call: calls.append(call))
+    assert len(calls) > 1
+    assert calls[-1][1] == calls[-1][2]
+    assert {stage for stage, _, _ in calls} == {"comparing with other images"}
