@@ -43,10 +43,12 @@ class FileKind:
     is_of_truth: bool = False
 
     def has_rule(self, code: str) -> bool:
-        """Return whether a rule applies to files of this kind."""
-        return is_selected(code, self.rules, self.left_out)
+        """Return whether a rule applies to this kind of file; one of another package does."""
+        return code[0] not in _FAMILIES or is_selected(code, self.rules, self.left_out)
 
 
+# The first letters of the rules of this package.
+_FAMILIES = "ABCDEFGIKMPQRS"
 _OTHER_KINDS = ("E", "G")
 """Families of rules about kinds other than objects."""
 _OF_OBJECTS = {"bbox", "segmentation", "keypoints", "area", "iscrowd"}

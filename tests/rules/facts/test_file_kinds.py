@@ -14,10 +14,11 @@ from bboxqa.formats.document.tolerant import read_bytes
 from bboxqa.model.findings import identity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.file_kinds import kind_of
+from bboxqa.rules.facts.file_kinds import CAPTIONS, OBJECTS, kind_of
 from bboxqa.rules.fixes import fix
 from bboxqa.rules.panoptic.examples import panoptic_example
 from bboxqa.rules.panoptic.png_segments import read_segments
+from bboxqa.rules.registry import known_rules
 
 IMAGES = [
     {"id": number, "file_name": f"{number}.jpg", "width": 100, "height": 80} for number in (1, 2, 3)
@@ -503,3 +504,10 @@ def test_tracks_that_few_annotations_name_are_left_alone():
     content["annotations"] += [{**BOX, "id": 2, "image_id": 1, "category_id": 1}]
     content["annotations"][0]["track_id"] = 7
     assert "I010" not in codes(exact(content))
+
+
+def test_rules_of_other_packages_apply_to_every_kind():
+    assert CAPTIONS.has_rule("X001")
+    assert OBJECTS.has_rule("X001")
+    own = {code[0] for code in known_rules()}
+    assert {letter for letter in own if CAPTIONS.has_rule(f"{letter}999")} == set("FSMI") - {"I"}
