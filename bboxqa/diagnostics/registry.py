@@ -3,6 +3,11 @@
 from collections.abc import Callable
 
 from bboxqa.core.registry import lookup
+from bboxqa.diagnostics.disagreement.decomposition import (
+    decomposition,
+    decomposition_by_annotator,
+    decomposition_by_category,
+)
 from bboxqa.diagnostics.pair_similarity import pair_similarity
 from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits
@@ -12,6 +17,9 @@ Diagnostic = Callable[[MatchedUnits], Table]
 
 DIAGNOSTICS: dict[str, Diagnostic] = {
     "pair_similarity": pair_similarity,
+    "decomposition": decomposition,
+    "decomposition_by_category": decomposition_by_category,
+    "decomposition_by_annotator": decomposition_by_annotator,
 }
 
 
@@ -20,8 +28,8 @@ def names() -> tuple[str, ...]:
 
     Examples
     --------
-    >>> names()
-    ('pair_similarity',)
+    >>> names()[:2]
+    ('pair_similarity', 'decomposition')
     """
     return tuple(DIAGNOSTICS)
 

@@ -1,0 +1,185 @@
+"""How many objects annotators disagree about in which way, and what each way costs."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from bboxqa.agreement.uncertainty.ratios import ratio_intervals
+from bboxqa.agreement.uncertainty.sum_table import table_of
+from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.diagnostics.disagreement.drawn_objects import DrawnObjects, drawn_objects
+from bboxqa.diagnostics.disagreement.gains import agreement_sums, empty_images, gains
+from bboxqa.diagnostics.disagreement.kinds import (
+    ALL_AGREE,
+    KINDS,
+    Disagreements,
+    Kind,
+    disagreements,
+)
+from bboxqa.diagnostics.disagreement.repairs import drawn_cells, repaired_cells, roots
+from bboxqa.model.table import Categorical, Table
+from bboxqa.model.units import MatchedUnits
+
+_NAMES = (ALL_AGREE, *KINDS)
+
+
+def decomposition(matched: MatchedUnits) -> Table:
+    """Return how many objects have each kind of disagreement, and what repairing it would gain.
+
+    An object has a primary kind, the last one that it has of this list, and may have several:
+
+    - all agree
+    - missed by some
+    - class conflict: not all gave it the same category
+    - badly placed: annotations overlap too little to match, and more than different objects do
+    - split or merged: an annotator drew two boxes where another one drew one around both
+    - drawn twice by one: an annotator drew two boxes that overlap as those of one object do
+
+    The columns are kind; n_objects and share, of the primary kind, with its 95 % interval over
+    images; n_any and share_any, of objects that have the kind beside others; and alpha_gain and
+    f1_gain, by how much pooled alpha and F1 would rise if only this kind were repaired (see
+    `repaired_cells`). Gains overlap, as those of TIDE [1]_ do: they do not add up to what repairing
+    everything would gain.
+
+    References
+    ----------
+    .. [1] Bolya, D., Foley, S., Hays, J. and Hoffman, J. (2020). TIDE: A General Toolbox for
+       Identifying Object Detection Errors. ECCV 2020. doi:10.1007/978-3-030-58580-8_33
+    """
+    parts = _Parts.of(matched)
+    n_objects, has = len(parts.objects), parts.found.has
+    primary = np.bincount(parts.primary, minlength=len(_NAMES))
+    n_any = np.append(np.sum(~has.any(1)), has.sum(0))
+    alpha, f1 = np.array([(np.nan, np.nan), *map(parts.gain_of_all, Kind)]).T
+    n_images = len(matched.data.image_names)
+    each = np.ones(n_objects)
+    drawn = table_of(parts.primary, parts.objects.image, each, (len(_NAMES), n_images))
+    of_image = np.bincount(parts.objects.image, minlength=n_images)
+    intervals = ratio_intervals(
+        drawn, np.tile(of_image, (len(_NAMES), 1)), matched.bootstrap, matched.seed
+    )
+    return Table(
+        {
+            "kind": Categorical(np.arange(len(_NAMES), dtype=np.int32), _NAMES),
+            "n_objects": primary,
+            "share": _share(primary, n_objects),
+            "share_low": intervals[:, 0],
+            "share_high": intervals[:, 1],
+            "n_any": n_any,
+            "share_any": _share(n_any, n_objects),
+            "alpha_gain": alpha,
+            "f1_gain": f1,
+        }
+    )
+
+
+def decomposition_by_category(matched: MatchedUnits) -> Table:
+    """Return how many objects of each category have each kind of disagreement.
+
+    The category of an object is the one that most gave it. A row for each category and kind that
+    occur. Columns: category; kind; n_objects, of objects that have the kind, beside others or not;
+    share, of the objects of the category; alpha_gain and f1_gain, by how much alpha and F1 of all
+    objects would rise if the kind were repaired in this category only.
+    """
+    parts = _Parts.of(matched)
+    names = matched.data.category_names
+    kind, place = np.nonzero(parts.found.has.T)
+    group = parts.objects.category[place]
+    total = np.bincount(parts.objects.category, minlength=len(names))
+    return parts.by_group("category", names, kind, place, group, total)
+
+
+def decomposition_by_annotator(matched: MatchedUnits) -> Table:
+    """Return in how many objects each annotator has a part in each kind of disagreement.
+
+    It concerns those who missed an object that at least half of the annotators asked drew, or drew
+    one that fewer drew; who gave another category than most; who drew a box apart from most; who
+    split or merged objects; and who drew one twice. Where there is no majority, it concerns all.
+    A row for each annotator and kind that occur. Columns: annotator; kind; n_objects; share, of the
+    objects in the images of the annotator; alpha_gain and f1_gain, by how much alpha and F1 of all
+    objects would rise if the kind were repaired in these objects only.
+    """
+    parts = _Parts.of(matched)
+    found, objects = parts.found, parts.objects
+    of_image = np.bincount(objects.image, minlength=len(matched.data.image_names))
+    total = of_image @ matched.data.assigned
+    names = matched.data.annotator_names
+    return parts.by_group("annotator", names, found.kind, found.object, found.annotator, total)
+
+
+def _share(n: IndexArray, total: IndexArray | int) -> FloatArray:
+    with np.errstate(invalid="ignore"):
+        share: FloatArray = n / np.asarray(total, np.float64)
+    return share
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Parts:
+    """Objects, their disagreements, and what repairs gain."""
+
+    matched: MatchedUnits
+    objects: DrawnObjects
+    found: Disagreements
+    primary: IndexArray
+    """(O,) int64. Places in `_NAMES`."""
+
+    @staticmethod
+    def of(matched: MatchedUnits) -> "_Parts":
+        objects = drawn_objects(matched)
+        found = disagreements(matched, objects)
+        primary = (found.has * np.arange(1, len(_NAMES))).max(1, initial=0)
+        return _Parts(matched, objects, found, primary)
+
+    def gains(self, kind: Kind, groups: Any) -> tuple[FloatArray, FloatArray]:
+        """Return the gains of repairing a kind in groups of objects, (G,) each."""
+        matched, objects = self.matched, self.objects
+        cells = (
+            drawn_cells(matched, objects, roots(self.found, kind)),
+            repaired_cells(matched, objects, self.found, kind),
+        )
+        before, after = (agreement_sums(matched, each, objects.n_asked) for each in cells)
+        return gains(before, after, groups, empty_images(matched))
+
+    def gain_of_all(self, kind: Kind) -> tuple[float, float]:
+        """Return the gains of repairing a kind everywhere."""
+        from scipy.sparse import csr_array
+
+        alpha, f1 = self.gains(kind, csr_array(np.ones((1, len(self.objects)))))
+        return float(alpha[0]), float(f1[0])
+
+    def by_group(
+        self,
+        title: str,
+        names: tuple[str, ...],
+        kind: IndexArray,
+        place: IndexArray,
+        group: IndexArray,
+        total: IndexArray,
+    ) -> Table:
+        """Return counts and gains by group; `kind`, `place` and `group` name what has what."""
+        from scipy.sparse import csr_array
+
+        n_objects = len(self.objects)
+        keys, n = np.unique(group * len(Kind) + kind, return_counts=True)
+        alpha, f1 = np.full((2, len(keys)), np.nan)
+        for each in Kind:
+            own, rows = np.flatnonzero(kind == each), np.flatnonzero(keys % len(Kind) == each)
+            row = np.searchsorted(keys[rows] // len(Kind), group[own])
+            # What is joined with an object is counted for that object.
+            column = roots(self.found, each)[place[own]]
+            shape = len(rows), n_objects
+            chosen = csr_array((np.ones(len(own)), (row, column)), shape=shape)
+            chosen.data[:] = 1
+            alpha[rows], f1[rows] = self.gains(each, chosen)
+        who = keys // len(Kind)
+        return Table(
+            {
+                title: Categorical(who.astype(np.int32), names),
+                "kind": Categorical((keys % len(Kind)).astype(np.int32), KINDS),
+                "n_objects": n,
+                "share": _share(n, total[who]),
+                "alpha_gain": alpha,
+                "f1_gain": f1,
+            }
+        )

@@ -1,0 +1,102 @@
+"""Objects, and what the annotators drew of them."""
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, frozen_arrays, run_starts, sum_by
+from bboxqa.model.units import MatchedUnits
+
+
+@frozen_arrays
+class DrawnObjects:
+    """O objects of N annotations."""
+
+    of: IndexArray
+    """(N,) int64. The object of each annotation."""
+    image: IndexArray
+    n_asked: IndexArray
+    n_drawn: IndexArray
+    """(O,) int64. The image, the annotators who were asked and those who drew the object."""
+    category: IndexArray
+    """(O,) int64. The category that most gave it; of several, the more frequent one."""
+    n_category: IndexArray
+    """(O,) int64. How many gave it this category."""
+    is_tied: BoolArray
+    """(O,) bool. Whether as many gave another one."""
+    n_units: IndexArray
+    """(O,) int64."""
+    unit: IndexArray
+    """(O,) int64. The unit of the object that most drew."""
+    key: IndexArray
+    """(N,) int64. Object and annotator of each annotation as one number, sorted."""
+    by_key: IndexArray
+    """(N,) int64. The annotation of each key."""
+    rank: IndexArray
+    """(O,) int64. Place by how many drew the object, most first, then by what they drew; names and
+    ids have no part in it."""
+
+    def __len__(self) -> int:
+        return len(self.image)
+
+    def annotation(self, key: IndexArray) -> IndexArray:
+        """Return the annotation of each object and annotator, (K,); -1 where there is none."""
+        if len(self.key) == 0:
+            return np.full(len(key), -1)
+        place = np.minimum(np.searchsorted(self.key, key), len(self.key) - 1)
+        return np.where(self.key[place] == key, self.by_key[place], -1)
+
+
+def drawn_objects(matched: MatchedUnits) -> DrawnObjects:
+    """Return what annotators drew of each object."""
+    annotations, units = matched.data.annotations, matched.units
+    of = matched.objects[units.unit]
+    n_objects = int(matched.objects.max(initial=-1)) + 1
+    first = np.unique(matched.objects, return_index=True)[1]
+    image = units.image[first].astype(np.int64)
+    n_drawn = np.bincount(of, minlength=n_objects)
+    category, n_category, is_tied = _categories(
+        of, annotations.category.astype(np.int64), n_objects
+    )
+    key = of * len(matched.data.annotator_names) + annotations.annotator
+    by_key = np.argsort(key, kind="stable")
+    mean = [sum_by(of, side, n_objects) / np.maximum(n_drawn, 1) for side in annotations.bbox.T]
+    rank = np.empty(n_objects, np.int64)
+    rank[np.lexsort((category, *mean, -n_drawn))] = np.arange(n_objects)
+    size = np.bincount(units.unit, minlength=len(units))
+    place = np.lexsort((*_means(annotations.bbox, units.unit, len(units)), -size, matched.objects))
+    return DrawnObjects(
+        of=of,
+        image=image,
+        n_asked=matched.data.assigned.sum(1)[image],
+        n_drawn=n_drawn,
+        category=category,
+        n_category=n_category,
+        is_tied=is_tied,
+        n_units=np.bincount(matched.objects, minlength=n_objects),
+        unit=place[run_starts(matched.objects[place])],
+        key=key[by_key],
+        by_key=by_key,
+        rank=rank,
+    )
+
+
+def _means(bbox: FloatArray, group: IndexArray, n_groups: int) -> list[FloatArray]:
+    """Return the mean x, y, width and height of each group of boxes."""
+    size = np.maximum(np.bincount(group, minlength=n_groups), 1)
+    return [sum_by(group, side, n_groups) / size for side in bbox.T]
+
+
+def _categories(
+    of: IndexArray, category: IndexArray, n_objects: int
+) -> tuple[IndexArray, IndexArray, BoolArray]:
+    """Return the most frequent category of each object, how many gave it, and if there are two."""
+    n_categories = int(category.max(initial=-1)) + 1
+    keys, count = np.unique(of * n_categories + category, return_counts=True)
+    each, value = np.divmod(keys, max(n_categories, 1))
+    overall = np.bincount(category, minlength=n_categories)[value]
+    order = np.lexsort((value, -overall, -count, each))
+    starts = run_starts(each[order])
+    best = order[starts]
+    most = np.zeros(n_objects, np.int64)
+    np.maximum.at(most, each, count)
+    n_best = np.bincount(each[count == most[each]], minlength=n_objects)
+    return value[best], count[best], n_best > 1

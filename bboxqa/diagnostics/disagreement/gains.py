@@ -1,0 +1,115 @@
+"""Alpha and F1 of objects, and by how much they change if some of them are repaired."""
+
+from typing import Any
+
+import numpy as np
+
+from bboxqa.agreement.alpha.nominal import nominal_alpha
+from bboxqa.core.arrays import FloatArray, IndexArray, frozen_arrays, sum_by
+from bboxqa.diagnostics.disagreement.repairs import Cells
+from bboxqa.model.reliability import Cell
+from bboxqa.model.units import MatchedUnits
+
+
+@frozen_arrays
+class AgreementSums:
+    """What each of O objects adds to the sums that alpha and F1 are functions of.
+
+    `marginal` is a sparse (O, K) array of the pairable values; the last value is for what is
+    missing. `agreeing` are the coincidences of values with themselves, `matched` and `possible`
+    the pairs of annotations that F1 is the quotient of, (O,) float64.
+    """
+
+    marginal: Any
+    agreeing: FloatArray
+    matched: FloatArray
+    possible: FloatArray
+
+    def of_groups(self, groups: Any) -> "AgreementSums":
+        """Return the sums of groups of objects, given as a sparse (G, O) array."""
+        columns = (self.agreeing, self.matched, self.possible)
+        return AgreementSums(groups @ self.marginal, *(groups @ column for column in columns))
+
+    def alpha(self) -> FloatArray:
+        """Return the nominal alpha of each object or group, NaN where undefined."""
+        total = np.asarray(self.marginal.sum(1)).ravel()
+        squares = np.asarray(self.marginal.power(2).sum(1)).ravel()
+        return nominal_alpha(total, self.agreeing, squares)[0]
+
+    def f1(self) -> FloatArray:
+        """Return the share of matched pairs, NaN where none is possible."""
+        return _ratio(self.matched, self.possible)
+
+
+def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
+    ratio: FloatArray = np.divide(above, below, out=np.full(len(above), np.nan), where=below > 0)
+    return ratio
+
+
+def agreement_sums(matched: MatchedUnits, cells: Cells, n_asked: IndexArray) -> AgreementSums:
+    """Return what each object adds; `n_asked` is how many annotators were asked about it, (O,).
+
+    A unit with m annotations by k annotators asked has m (m − 1) / 2 of the (k − 1) m / 2 pairs
+    that F1 counts.
+    """
+    from scipy.sparse import csr_array
+
+    n_values = len(matched.data.category_names)
+    units, unit = np.unique(cells.unit, return_inverse=True)
+    place = np.zeros(len(units), np.int64)
+    place[unit] = cells.place
+    drawn = np.bincount(unit, minlength=len(units))
+    asked = n_asked[place]
+    keys, count = np.unique(unit * (n_values + 1) + cells.value, return_counts=True)
+    of, value = np.divmod(keys, n_values + 1)
+    size = asked if matched.missing == "category" else drawn
+    if matched.missing == "category":
+        lacking = np.flatnonzero(asked > drawn)
+        of, value = np.append(of, lacking), np.append(value, np.full(len(lacking), n_values))
+        count = np.append(count, (asked - drawn)[lacking])
+    paired = size[of] > 1
+    of, value, count = of[paired], value[paired], count[paired]
+    shape = len(n_asked), n_values + 1
+    same = count * (count - 1) / (size[of] - 1)
+    return AgreementSums(
+        csr_array((count.astype(np.float64), (place[of], value)), shape=shape),
+        sum_by(place[of], same, shape[0]),
+        sum_by(place, drawn * (drawn - 1), shape[0]),
+        sum_by(place, (asked - 1) * drawn, shape[0]),
+    )
+
+
+def empty_images(matched: MatchedUnits) -> float:
+    """Return how many annotators left an image empty, where that counts as a unit."""
+    data = matched.reliability
+    extra = (data.unit >= len(matched.units)) & (data.state == Cell.MISSING)
+    return float(extra.sum()) if matched.missing == "category" else 0.0
+
+
+def gains(
+    before: AgreementSums, after: AgreementSums, groups: Any, n_empty: float
+) -> tuple[FloatArray, FloatArray]:
+    """Return by how much alpha and F1 of all objects rise if those of a group change, (G,) each.
+
+    `n_empty` is what `empty_images` returns.
+    """
+    marginal = np.asarray(before.marginal.sum(0)).ravel()
+    marginal[-1] += n_empty
+    changed = [
+        groups @ (getattr(after, name) - getattr(before, name))
+        for name in ("marginal", "agreeing", "matched", "possible")
+    ]
+    sums = [before.agreeing.sum() + n_empty, before.matched.sum(), before.possible.sum()]
+    agreeing, pairs, possible = (
+        total + np.append(0.0, change) for total, change in zip(sums, changed[1:], strict=True)
+    )
+    change = changed[0]
+    squares = np.asarray(change.power(2).sum(1)).ravel() + 2 * (change @ marginal)
+    total = np.asarray(change.sum(1)).ravel()
+    alpha = nominal_alpha(
+        marginal.sum() + np.append(0.0, total),
+        agreeing,
+        (marginal**2).sum() + np.append(0.0, squares),
+    )[0]
+    f1 = _ratio(pairs, possible)
+    return alpha[1:] - alpha[0], f1[1:] - f1[0]

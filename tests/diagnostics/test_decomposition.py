@@ -1,0 +1,196 @@
+"""Kinds of disagreement, by hand and against counting everything again object by object."""
+
+import numpy as np
+import pytest
+from support.brute_objects import KINDS, BruteObjects
+from support.datasets import dataset, object_rows, with_assigned
+
+from bboxqa.diagnostics.disagreement.decomposition import (
+    decomposition,
+    decomposition_by_annotator,
+    decomposition_by_category,
+)
+from bboxqa.model.settings import AgreeSettings
+from bboxqa.pipelines.agree import agree_with
+from bboxqa.pipelines.counting import compared_images
+from bboxqa.pipelines.diagnosis.matched_units import matched_units
+
+SETTINGS = AgreeSettings(iou_threshold=(0.5,), bootstrap=0, matcher="greedy")
+
+
+def matched_of(data, settings=SETTINGS):
+    return matched_units(compared_images(data), settings)
+
+
+def random_objects(seed, n_annotators=4):
+    """Return rows with boxes that are moved, cut in two and drawn twice."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for row in object_rows(rng, n_annotators=n_annotators, n_images=6):
+        image, annotator, category, (x, y, width, height) = row
+        what = rng.random()
+        if what < 0.1:
+            left, right = (x, y, width / 2, height), (x + width / 2, y, width / 2, height)
+            rows += [(image, annotator, category, half) for half in (left, right)]
+        elif what < 0.2:
+            rows += [row, (*row[:3], (x + rng.random(), y, width, height))]
+        elif what < 0.35:
+            rows.append((*row[:3], (x + width / 2 + rng.random(), y, width, height)))
+        else:
+            rows.append(row)
+    return rows
+
+
+@pytest.mark.parametrize("seed", [1, 3])
+def test_against_counting_object_by_object(seed):
+    data = dataset(random_objects(seed), n_annotators=4)
+    assigned = np.ones_like(data.assigned)
+    drawn = np.zeros_like(assigned)
+    drawn[data.annotations.image, data.annotations.annotator] = True
+    assigned[::2] = drawn[::2]
+    matched = matched_of(with_assigned(data, assigned))
+    brute = BruteObjects(matched)
+    assert brute.agreement()[0] == pytest.approx(
+        agree_with(with_assigned(data, assigned), SETTINGS).thresholds[0].alpha
+    )
+    found = {row["kind"]: row for row in decomposition(matched).records()}
+    n = len(brute.objects)
+    for number, kind in enumerate(KINDS):
+        homes, row = brute.homes(kind), found[kind]
+        later = set().union(*(brute.homes(other) for other in KINDS[number + 1 :]))
+        assert homes
+        assert row["n_any"] == len(homes)
+        assert row["n_objects"] == len(homes - later)
+        assert row["share_any"] == pytest.approx(len(homes) / n)
+        assert [row["alpha_gain"], row["f1_gain"]] == brute.gains(kind, homes)
+    assert found["all agree"]["n_objects"] == n - len(set().union(*map(brute.homes, KINDS)))
+    assert sum(row["n_objects"] for row in found.values()) == n
+    check_groups(matched, brute)
+
+
+def check_groups(matched, brute):
+    names = matched.data.category_names
+    for row in decomposition_by_category(matched).records():
+        homes = {h for h in brute.homes(row["kind"]) if names[brute.top(h)] == row["category"]}
+        every = [home for home in brute.objects if names[brute.top(home)] == row["category"]]
+        check_group(row, brute, homes, every)
+    names = matched.data.annotator_names
+    for row in decomposition_by_annotator(matched).records():
+        who = names.index(row["annotator"])
+        homes = {home for home, each in brute.concerned[row["kind"]] if each == who}
+        check_group(row, brute, homes, [h for h in brute.objects if who in brute.asked[h]])
+
+
+def check_group(row, brute, homes, every):
+    assert row["n_objects"] == len(homes)
+    assert row["share"] == pytest.approx(len(homes) / len(every))
+    assert [row["alpha_gain"], row["f1_gain"]] == brute.gains(row["kind"], homes)
+
+
+# Two annotators, boxes of 10 × 10, and the share of both that they have in common.
+WORKED = [
+    (0, 0, 0, (0, 0, 10, 10)), (0, 1, 0, (0, 0, 10, 10)),  # all agree
+    (0, 0, 0, (100, 0, 10, 10)), (0, 1, 1, (100, 0, 10, 10)),  # class conflict
+    (0, 0, 1, (200, 0, 10, 10)),  # missed by some
+    (1, 0, 0, (0, 0, 10, 10)), (1, 1, 0, (6, 0, 10, 10)),  # badly placed: IoU 40 / 160
+    # One draws 20 × 10 where the other draws two halves; one of these matches, 100 / 200.
+    (1, 0, 0, (100, 0, 20, 10)), (1, 1, 0, (100, 0, 10, 10)), (1, 1, 0, (110, 0, 10, 10)),
+    # Twice by one: 90 / 110.
+    (1, 0, 1, (200, 0, 10, 10)), (1, 1, 1, (200, 0, 10, 10)), (1, 0, 1, (201, 0, 10, 10)),
+]  # fmt: skip
+
+
+def test_worked():
+    """Objects: three pairs of the same category, class conflict, badly placed; three singles.
+
+    Eight objects: agree (1), halves' first (1), drawn twice' first (1), conflict (1), badly placed
+    (1), missed (1), second half (1), repetition (1). Three of them all agree.
+
+    F1: the 13 annotations have 4 matched pairs (agree, conflict, first half, first of twice):
+    8 / 13. Repaired: missed 10 / 14; badly placed 10 / 13; split 8 / 13 with a second box of the
+    first annotator (half of the two drew the part): 10 / 14; twice 8 / 12; class 8 / 13.
+    """
+    table = decomposition(matched_of(dataset(WORKED)))
+    assert table["kind"].tolist() == ["all agree", *KINDS]
+    assert table["n_objects"].tolist() == [3, 1, 1, 1, 1, 1]
+    assert table["n_any"].tolist() == [3, 1, 1, 1, 1, 1]
+    assert table["share"].tolist() == [3 / 8, 1 / 8, 1 / 8, 1 / 8, 1 / 8, 1 / 8]
+    after = [10 / 14, 8 / 13, 10 / 13, 10 / 14, 8 / 12]
+    assert table["f1_gain"][1:] == pytest.approx(np.subtract(after, 8 / 13))
+    assert np.isnan([table["f1_gain"][0], table["alpha_gain"][0], *table["share_low"]]).all()
+
+
+def test_whom_the_worked_kinds_concern():
+    rows = decomposition_by_annotator(matched_of(dataset(WORKED))).records()
+    found = {(row["annotator"][-1], row["kind"]): row["n_objects"] for row in rows}
+    assert found == {
+        ("1", "missed by some"): 1,
+        ("0", "class conflict"): 1, ("1", "class conflict"): 1,
+        ("0", "badly placed"): 1, ("1", "badly placed"): 1,
+        ("0", "split or merged"): 1, ("1", "split or merged"): 1,
+        ("0", "drawn twice by one"): 1,
+    }  # fmt: skip
+
+
+def test_a_part_on_a_large_object_is_no_split():
+    """A wheel inside a car that both drew: the second annotator drew the car as large."""
+    car, wheel = (0, 0, 20, 10), (12, 2, 7, 7)
+    table = decomposition(matched_of(dataset([(0, 0, 0, car), (0, 1, 0, car), (0, 1, 1, wheel)])))
+    assert table["n_objects"].tolist() == [1, 1, 0, 0, 0, 0]
+
+
+def test_most_decide_who_is_concerned():
+    """Two of three drew the first object; one of three the second; two of three say category 0."""
+    rows = [(0, 0, 0, (0, 0, 9, 9)), (0, 1, 0, (0, 0, 9, 9)), (0, 2, 0, (50, 0, 9, 9)),
+            *((0, who, int(who == 1), (100, 0, 9, 9)) for who in range(3))]  # fmt: skip
+    found = decomposition_by_annotator(matched_of(dataset(rows))).records()
+    assert [(row["annotator"][-1], row["kind"], row["n_objects"]) for row in found] == [
+        ("1", "class conflict", 1), ("2", "missed by some", 2),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("missing", ["category", "ignore"])
+@pytest.mark.parametrize("empty_images", ["agree", "unit"])
+def test_alpha_that_rises_is_the_one_that_is_shown(missing, empty_images):
+    """Alpha of data in which nobody is missed is 1 once classes are repaired."""
+    rows = [(i, who, int(i == 1 or who), (0, 0, 9, 9)) for i in range(3) for who in (0, 1)]
+    data = dataset(rows, n_images=6)
+    settings = AgreeSettings(bootstrap=0, missing=missing, empty_images=empty_images)
+    shown = agree_with(data, settings).thresholds[0].alpha
+    # Ties take the more frequent category 1, so that only one is left where nothing is missing.
+    gain = decomposition(matched_of(data, settings))["alpha_gain"][2]
+    if missing == "category" and empty_images == "unit":
+        assert shown + gain == pytest.approx(1)
+    else:
+        assert np.isnan(gain)
+
+
+def test_names_and_order_change_nothing():
+    rows = random_objects(7, n_annotators=3)
+    order = np.random.default_rng(0).permutation(len(rows))
+    renamed = [(rows[n][0], (rows[n][1] + 1) % 3, *rows[n][2:]) for n in order]
+    tables = [decomposition(matched_of(dataset(each))).records() for each in (rows, renamed)]
+    assert tables[0] == [pytest.approx(row, nan_ok=True) for row in tables[1]]
+    of_annotators = [decomposition_by_annotator(matched_of(dataset(e))) for e in (rows, renamed)]
+    first, second = ({row[:2]: row[2:] for row in table.rows()} for table in of_annotators)
+    turned = {"0": "1", "1": "2", "2": "0"}
+    assert {(name[:-1] + turned[name[-1]], kind) for name, kind in first} == set(second)
+    for (name, kind), numbers in first.items():
+        assert numbers == pytest.approx(second[name[:-1] + turned[name[-1]], kind])
+
+
+def test_intervals_are_those_of_draws_of_images():
+    rows = [(i, who, 0, (30 * n, 0, 9, 9)) for i in range(30) for n in range(1 + i % 2)
+            for who in (0, 1) if who or n == 0]  # fmt: skip
+    settings = AgreeSettings(bootstrap=400)
+    row = decomposition(matched_of(dataset(rows), settings)).records()[1]
+    # 15 of 45 objects, in every second image.
+    assert row["share"] == pytest.approx(1 / 3)
+    assert 0.2 < row["share_low"] < 0.3 < 0.35 < row["share_high"] < 0.45
+
+
+def test_nothing_drawn():
+    matched = matched_of(dataset([], n_images=2))
+    assert decomposition(matched)["n_objects"].tolist() == [0] * 6
+    assert np.isnan(decomposition(matched)["share"]).all()
+    assert len(decomposition_by_category(matched)) == len(decomposition_by_annotator(matched)) == 0
