@@ -3,6 +3,14 @@
 from collections.abc import Callable
 
 from bboxqa.core.registry import lookup
+from bboxqa.diagnostics.annotators.agreement_groups import agreement_groups, agreement_matrix
+from bboxqa.diagnostics.annotators.category_use import category_use, confusion_matrix
+from bboxqa.diagnostics.annotators.copies import copies
+from bboxqa.diagnostics.annotators.offsets import offsets
+from bboxqa.diagnostics.annotators.rates import annotators
+from bboxqa.diagnostics.annotators.vitality import category_vitality
+from bboxqa.diagnostics.categories.confusions import confusions
+from bboxqa.diagnostics.categories.difficulty import difficulty
 from bboxqa.diagnostics.disagreement.decomposition import (
     decomposition,
     decomposition_by_annotator,
@@ -20,6 +28,16 @@ DIAGNOSTICS: dict[str, Diagnostic] = {
     "decomposition": decomposition,
     "decomposition_by_category": decomposition_by_category,
     "decomposition_by_annotator": decomposition_by_annotator,
+    "annotators": annotators,
+    "offsets": offsets,
+    "category_use": category_use,
+    "confusion_matrix": confusion_matrix,
+    "agreement_matrix": agreement_matrix,
+    "agreement_groups": agreement_groups,
+    "copies": copies,
+    "confusions": confusions,
+    "difficulty": difficulty,
+    "category_vitality": category_vitality,
 }
 
 

@@ -1,0 +1,1 @@
+"""How each annotator differs from the others, and who agrees with whom."""

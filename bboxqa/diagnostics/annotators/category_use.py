@@ -1,0 +1,96 @@
+"""Which categories each annotator uses where the others use which."""
+
+import numpy as np
+
+from bboxqa.agreement.counts.unit_counts import unit_counts
+from bboxqa.core.arrays import IndexArray, compact, sum_by
+from bboxqa.diagnostics.annotators.cell_values import CellValues, cell_values
+from bboxqa.diagnostics.annotators.image_ratios import RatioSums, holm
+from bboxqa.diagnostics.annotators.object_cells import object_reliability
+from bboxqa.model.reliability import Cell
+from bboxqa.model.table import Categorical, Table
+from bboxqa.model.units import MatchedUnits
+
+NO_BOX = "(no box)"
+
+_ALARM = 0.05
+
+
+def category_use(matched: MatchedUnits) -> Table:
+    """Return how often each annotator uses each category, against the others on the same objects.
+
+    A row for each annotator and category that occurs on objects that the annotator and others drew.
+    Columns: annotator and category; n_used, the objects that the annotator gave the category;
+    n_expected, how many it would be by the others: the sum of their shares that gave it; use, the
+    quotient of both, with its 95 % interval over images; p_value, of a t-test over images against a
+    quotient of 1; and whether the difference is systematic: it is after Holm's correction for all
+    rows.
+    """
+    data = object_reliability(matched)
+    names, categories = matched.data.annotator_names, matched.data.category_names
+    counts = unit_counts(data)
+    cells = np.flatnonzero((data.state == Cell.CATEGORY) & (counts.size[data.unit] > 1))
+    found = cell_values(data, counts, cells)
+    others = counts.size[data.unit[found.cell]] - 1
+    annotator = data.annotator[found.cell].astype(np.int64)
+    key = annotator * len(categories) + found.value
+    keys, row = compact(key, len(names) * len(categories))
+    used = (found.value == found.own).astype(np.float64)
+    image = data.group[data.unit[found.cell]]
+    sums = RatioSums(data.n_groups)
+    sums.add(row, image, used, found.n_others / others)
+    sums.add(row + len(keys), image, used - found.n_others / others, found.n_others / others)
+    ratios = sums.ratios(2 * len(keys), matched.bootstrap, matched.seed)
+    p_value = ratios.p_value[len(keys) :]
+    who, what = np.divmod(keys, max(len(categories), 1))
+    return Table(
+        {
+            "annotator": Categorical(who.astype(np.int32), names),
+            "category": Categorical(what.astype(np.int32), categories),
+            "n_used": ratios.numerator[: len(keys)].astype(np.int64),
+            "n_expected": ratios.denominator[: len(keys)],
+            "use": ratios.value[: len(keys)],
+            "use_low": ratios.interval[: len(keys), 0],
+            "use_high": ratios.interval[: len(keys), 1],
+            "p_value": p_value,
+            "systematic": holm(p_value) < _ALARM,
+        }
+    )
+
+
+def confusion_matrix(matched: MatchedUnits) -> Table:
+    """Return what each annotator drew, and what the others drew of the same objects.
+
+    A row for each annotator, category of the annotator and category of the others that occur
+    together; "(no box)" is a category of either side. Columns: these three; n, the pairs of the
+    annotator and another one who was asked; and share, of all pairs with this category of the
+    annotator.
+    """
+    data = object_reliability(matched)
+    counts = unit_counts(data, "category")
+    found = cell_values(data, counts, np.arange(len(data.unit)))
+    n_values = counts.n_values
+    key = data.annotator[found.cell].astype(np.int64) * n_values + found.own
+    known = _known(found, n_values)
+    keys, place = np.unique(key[known] * n_values + found.value[known], return_inverse=True)
+    n = sum_by(place, found.n_others[known], len(keys))
+    row, value = np.divmod(keys, max(n_values, 1))
+    _, of_row = np.unique(row, return_inverse=True)
+    who, own = np.divmod(row, max(n_values, 1))
+    labels = (*matched.data.category_names, NO_BOX)
+    return Table(
+        {
+            "annotator": Categorical(who.astype(np.int32), matched.data.annotator_names),
+            "category": Categorical(own.astype(np.int32), labels),
+            "others": Categorical(value.astype(np.int32), labels),
+            "n": n.astype(np.int64),
+            "share": n / sum_by(of_row, n, int(of_row.max(initial=-1)) + 1)[of_row],
+        }
+    )
+
+
+def _known(found: CellValues, n_values: int) -> IndexArray:
+    """Return the rows with other cells, of which at least one side drew something."""
+    missing = n_values - 1
+    empty = (found.own == missing) & (found.value == missing)
+    return np.flatnonzero((found.n_others > 0) & ~empty)

@@ -1,0 +1,117 @@
+"""Annotators who have more identical boxes than independent ones: copies."""
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, frozen_arrays, sum_by
+from bboxqa.diagnostics.annotators.image_ratios import Ratios, RatioSums
+from bboxqa.diagnostics.annotators.object_cells import edges_of, pairs_of_units
+from bboxqa.model.table import Categorical, Table
+from bboxqa.model.units import MatchedUnits
+
+# Fewer, and rarer, identical boxes prove nothing.
+_LEAST, _LEAST_SHARE = 5, 0.05
+# How many times more identical boxes than independent annotators make.
+_FACTOR = 3.0
+_STEPS = 100
+
+
+@frozen_arrays
+class PairLikeness:
+    """P pairs of annotators who share units, ``first < second``, sorted."""
+
+    first: IndexArray
+    second: IndexArray
+    identical: Ratios
+    """The share of identical boxes of the P pairs."""
+    expected: FloatArray
+    """(P,) float64. The share if the four edges were equal independently of each other."""
+    similarity: Ratios
+    """The mean similarity of the P pairs."""
+
+
+def copies(matched: MatchedUnits) -> Table:
+    """Return how many identical boxes each two annotators have, copies first.
+
+    Columns: annotator_1 and annotator_2; n, their matched pairs of boxes; n_identical, pairs with
+    the same box to the last digit, and identical_share with its 95 % interval over images;
+    expected_share, if the four edges were equal independently of each other, estimated from pairs
+    with different boxes; others_share, of identical boxes that one of the two shares with others;
+    mean_similarity and others_similarity, the mean over their pairs and over those that one of the
+    two has with others; and copied.
+
+    A pair is marked as copied where independent annotators do not come: five identical boxes or
+    more, and a share whose interval is above 5 % and above 3 times both other shares. The
+    similarity marks nobody: two careful annotators are nearer to each other than to careless ones.
+    """
+    found = _pair_likeness(matched)
+    n_annotators = len(matched.data.annotator_names)
+    others = _of_others(found, found.identical, n_annotators)
+    low = found.identical.interval[:, 0]
+    usual = np.fmax(found.expected, np.nan_to_num(others))
+    copied = (found.identical.numerator >= _LEAST) & (
+        low > np.maximum(_LEAST_SHARE, _FACTOR * usual)
+    )
+    names = matched.data.annotator_names
+    share = found.identical.value
+    order = np.lexsort([found.second, found.first, -share, ~copied])
+    return Table(
+        {
+            "annotator_1": Categorical(found.first.astype(np.int32), names),
+            "annotator_2": Categorical(found.second.astype(np.int32), names),
+            "n": found.identical.denominator.astype(np.int64),
+            "n_identical": found.identical.numerator.astype(np.int64),
+            "identical_share": share,
+            "identical_share_low": low,
+            "identical_share_high": found.identical.interval[:, 1],
+            "expected_share": found.expected,
+            "others_share": others,
+            "mean_similarity": found.similarity.value,
+            "others_similarity": _of_others(found, found.similarity, n_annotators),
+            "copied": copied,
+        }
+    ).take(order)
+
+
+def _pair_likeness(matched: MatchedUnits) -> PairLikeness:
+    of, pairs = matched.data.annotations, pairs_of_units(matched)
+    n_annotators = len(matched.data.annotator_names)
+    key = of.annotator[pairs.left].astype(np.int64) * n_annotators + of.annotator[pairs.right]
+    keys, row = np.unique(key, return_inverse=True)
+    n = len(keys)
+    edges = edges_of(of.bbox)
+    equal: BoolArray = edges[pairs.left] == edges[pairs.right]
+    identical = np.asarray(equal.all(1))
+    one, image = np.ones(len(row)), of.image[pairs.left]
+    sums = RatioSums(len(matched.data.image_names))
+    sums.add(row, image, identical, one)
+    sums.add(row + n, image, pairs.similarity, one)
+    both = sums.ratios(2 * n, matched.bootstrap, matched.seed)
+    differ = np.maximum(np.bincount(row, ~identical, n), 1)
+    shares = [sum_by(row, ~identical & column, n) / differ for column in equal.T]
+    first, second = np.divmod(keys, max(n_annotators, 1))
+    return PairLikeness(
+        first, second, both.part(slice(n)), _expected(np.stack(shares)), both.part(slice(n, None))
+    )
+
+
+def _expected(equal: FloatArray) -> FloatArray:
+    """Return the share q of identical boxes, (P,), if edges are equal independently of each other.
+
+    `equal`, (4, P), is the share of equal edges among boxes that differ. Among all, it is
+    p = equal + (1 - equal) q, and q is the product of these; the smallest solution is the limit of
+    inserting it again and again.
+    """
+    share: FloatArray = np.zeros(equal.shape[1])
+    for _ in range(_STEPS):
+        share = np.prod(equal + (1 - equal) * share, axis=0)
+    return share
+
+
+def _of_others(found: PairLikeness, ratios: Ratios, n_annotators: int) -> FloatArray:
+    """Return the ratio of the pairs that one of each pair has with others, (P,)."""
+    numbers = []
+    for amount in (ratios.numerator, ratios.denominator):
+        own = sum_by(found.first, amount, n_annotators) + sum_by(found.second, amount, n_annotators)
+        numbers.append(own[found.first] + own[found.second] - 2 * amount)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(numbers[1] > 0, numbers[0] / numbers[1], np.nan)

@@ -1,0 +1,133 @@
+"""Ratios of sums over images, several of each annotator, with intervals from the same draws."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bboxqa.agreement.uncertainty.ratios import ratio_intervals
+from bboxqa.agreement.uncertainty.sum_table import table_of
+from bboxqa.core.arrays import FloatArray, IndexArray, frozen_arrays, sum_by
+
+
+@frozen_arrays
+class Ratios:
+    """K ratios, NaN where undefined."""
+
+    value: FloatArray
+    """(K,) float64."""
+    interval: FloatArray
+    """(K, 2) float64."""
+    numerator: FloatArray
+    denominator: FloatArray
+    """(K,) float64. The sums over all images."""
+    p_value: FloatArray
+    """(K,) float64. The probability of a ratio so far from 0 where it is 0 but for the choice of
+    images; NaN with fewer than two images."""
+
+    def part(self, of: slice) -> "Ratios":
+        """Return some of the ratios."""
+        return Ratios(
+            self.value[of],
+            self.interval[of],
+            self.numerator[of],
+            self.denominator[of],
+            self.p_value[of],
+        )
+
+
+@dataclass(slots=True)
+class RatioSums:
+    """Amounts by ratio and image, added in parts."""
+
+    n_images: int
+    _parts: list[tuple[IndexArray, IndexArray, FloatArray, FloatArray]] = field(
+        default_factory=list
+    )
+
+    def add(
+        self,
+        row: NDArray[Any],
+        image: NDArray[Any],
+        numerator: NDArray[Any],
+        denominator: NDArray[Any],
+    ) -> None:
+        """Add amounts to the two sums of each ratio, `row`, in each image; all (E,)."""
+        self._parts.append(
+            (
+                row.astype(np.int64),
+                image.astype(np.int64),
+                numerator.astype(np.float64),
+                denominator.astype(np.float64),
+            )
+        )
+
+    def ratios(self, n_ratios: int, bootstrap: int, seed: int) -> Ratios:
+        """Return the ratios of the rows 0 to ``n_ratios - 1``."""
+        columns = zip(*self._parts, strict=True)
+        row, image, above, below = (np.concatenate(column) for column in columns)
+        shape = (n_ratios, self.n_images)
+        numerator, denominator = (table_of(row, image, amount, shape) for amount in (above, below))
+        totals = sum_by(row, above, n_ratios), sum_by(row, below, n_ratios)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = np.where(totals[1] > 0, totals[0] / totals[1], np.nan)
+        return Ratios(
+            value=value,
+            interval=ratio_intervals(numerator, denominator, bootstrap, seed),
+            numerator=totals[0],
+            denominator=totals[1],
+            p_value=_p_values(numerator, denominator, value),
+        )
+
+
+def _p_values(numerator: Any, denominator: Any, value: FloatArray) -> FloatArray:
+    """Return the p-values of t-tests of ratios against 0, (K,).
+
+    The variance is that of a ratio of sums over clusters, by linearisation [1]_.
+
+    References
+    ----------
+    .. [1] W. G. Cochran (1977), Sampling techniques, 3rd edition, Wiley, eq. 2.39 and 6.9.
+    """
+    from scipy.special import stdtr
+
+    def products(one: Any, other: Any) -> FloatArray:
+        return np.asarray((one * other).sum(1), np.float64).ravel()
+
+    n_images = np.asarray((denominator != 0).sum(1), np.float64).ravel()
+    squares = products(numerator, numerator)
+    residual = squares - 2 * value * products(numerator, denominator)
+    residual += value**2 * products(denominator, denominator)
+    # Rounding leaves a residue where all images have the same ratio.
+    residual[residual < 1e-12 * squares] = 0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        scale = np.sqrt(residual * n_images / (n_images - 1))
+        statistic = np.abs(value) * np.asarray(denominator.sum(1)).ravel() / scale
+        found: FloatArray = 2 * stdtr(n_images - 1, -statistic)
+    found[value == 0] = 1.0
+    found[(n_images < 2) | np.isnan(value)] = np.nan
+    return found
+
+
+def holm(p_values: FloatArray) -> FloatArray:
+    """Return p-values of several tests, of which one false alarm is to be as rare as `p` [1]_.
+
+    NaN are no tests.
+
+    References
+    ----------
+    .. [1] S. Holm (1979), A simple sequentially rejective multiple test procedure, Scandinavian
+           Journal of Statistics 6(2), https://www.jstor.org/stable/4615733.
+
+    Examples
+    --------
+    >>> holm(np.array([0.04, 0.01, np.nan, 0.03]))
+    array([0.06, 0.03,  nan, 0.06])
+    """
+    result = np.full(len(p_values), np.nan)
+    tests = np.flatnonzero(~np.isnan(p_values))
+    order = tests[np.argsort(p_values[tests], kind="stable")]
+    scaled = p_values[order] * np.arange(len(order), 0, -1)
+    result[order] = np.minimum(np.maximum.accumulate(scaled), 1)
+    return result

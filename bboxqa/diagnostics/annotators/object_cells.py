@@ -1,0 +1,86 @@
+"""What each annotator who was asked about an object drew of it, and what the others drew."""
+
+import numpy as np
+
+from bboxqa.agreement.counts.reliability_rows import from_units
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, compact, frozen_arrays
+from bboxqa.model.reliability import Cell, ReliabilityData
+from bboxqa.model.units import CandidatePairs, MatchedUnits, UnitTable
+
+
+@frozen_arrays
+class ObjectCells:
+    """C cells: an object, and an annotator who was asked about its image.
+
+    Sorted by object, then annotator.
+    """
+
+    object: IndexArray
+    image: IntArray
+    annotator: IntArray
+    """(C,) each."""
+    annotation: IndexArray
+    """(C,) int64. What the annotator drew of the object; -1 for nothing."""
+    n_others: IndexArray
+    n_others_drew: IndexArray
+    """(C,) int64. How many other annotators were asked, and how many of them drew the object."""
+    n_same_category: IndexArray
+    """(C,) int64. How many others drew it with the category of the annotator; 0 where the annotator
+    drew nothing."""
+
+    @property
+    def drawn(self) -> BoolArray:
+        """Where the annotator drew the object, (C,)."""
+        result: BoolArray = self.annotation >= 0
+        return result
+
+    @property
+    def expected(self) -> BoolArray:
+        """Where at least half of the others, and at least one, drew the object, (C,)."""
+        result: BoolArray = (self.n_others_drew > 0) & (2 * self.n_others_drew >= self.n_others)
+        return result
+
+
+def object_reliability(matched: MatchedUnits) -> ReliabilityData:
+    """Return what each annotator said about each object: those of `matched.objects`."""
+    units = matched.units
+    image = np.zeros(int(matched.objects.max(initial=-1)) + 1, np.int32)
+    image[matched.objects] = units.image
+    objects = UnitTable(matched.objects[units.unit], image)
+    data = matched.data
+    return from_units(data.annotations, objects, data.assigned, len(data.category_names))
+
+
+def object_cells(matched: MatchedUnits) -> ObjectCells:
+    """Return the cells of all objects."""
+    cells = object_reliability(matched)
+    drawn = cells.state == Cell.CATEGORY
+    annotation = np.full(len(drawn), -1)
+    # Annotations of one image are sorted by annotator, as the cells of an object are.
+    annotation[drawn] = np.argsort(matched.objects[matched.units.unit], kind="stable")
+    n_asked = np.bincount(cells.unit, minlength=len(cells.group))
+    n_drew = np.bincount(cells.unit, drawn, len(cells.group)).astype(np.int64)
+    n_same = np.zeros(len(drawn), np.int64)
+    said = cells.unit[drawn] * cells.n_values + cells.value[drawn]
+    keys, place = compact(said, len(cells.group) * cells.n_values)
+    n_same[drawn] = np.bincount(place, minlength=len(keys))[place] - 1
+    return ObjectCells(
+        object=cells.unit,
+        image=cells.group[cells.unit],
+        annotator=cells.annotator,
+        annotation=annotation,
+        n_others=n_asked[cells.unit] - 1,
+        n_others_drew=n_drew[cells.unit] - drawn,
+        n_same_category=n_same,
+    )
+
+
+def edges_of(bbox: FloatArray) -> FloatArray:
+    """Return the left, top, right and bottom edges of boxes, (N, 4)."""
+    return np.concatenate([bbox[:, :2], bbox[:, :2] + bbox[:, 2:]], axis=1)
+
+
+def pairs_of_units(matched: MatchedUnits) -> CandidatePairs:
+    """Return the pairs of two annotations of one unit that overlap at all."""
+    unit, near = matched.units.unit, matched.near
+    return near.take(unit[near.left] == unit[near.right])

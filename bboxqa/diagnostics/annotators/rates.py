@@ -1,0 +1,109 @@
+"""How well each annotator agrees with the others: existence, class, place, misses and extras."""
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, IntArray
+from bboxqa.diagnostics.annotators.image_ratios import Ratios, RatioSums
+from bboxqa.diagnostics.annotators.object_cells import (
+    ObjectCells,
+    object_cells,
+    pairs_of_units,
+)
+from bboxqa.diagnostics.annotators.vitality import alpha_without_annotators
+from bboxqa.model.table import Categorical, Column, Table
+from bboxqa.model.units import MatchedUnits
+
+RATES = ("f1", "miss_rate", "extra_rate", "class_share", "mean_similarity")
+"""Columns of the table, each with a ``_low`` and a ``_high``."""
+
+
+def annotators(matched: MatchedUnits) -> Table:
+    """Return how well each annotator agrees with the others, a row for each one.
+
+    Columns: annotator; n, the annotations that were compared, and n_images; vitality, by how much
+    alpha falls without the annotator; then each of `RATES` with the 95 % interval over images.
+
+    - f1: 2 · matched / (drawn by the annotator + drawn by the others), over each other annotator
+      and image that both were asked about, in units of the threshold.
+    - miss_rate: of the objects that at least half of the others drew, the share that the annotator
+      did not; n_missed is their number. Extra_rate: of the annotator's annotations, the share that
+      fewer than half of the others drew; n_extra. Both count objects, so that a badly placed box is
+      neither a miss nor an extra.
+    - class_share: of the other annotators' boxes of objects that the annotator drew, the share with
+      the same category.
+    - mean_similarity: of the matched pairs.
+    """
+    names = matched.data.annotator_names
+    cells = object_cells(matched)
+    n_annotators = len(names)
+    found = _rates(matched, cells)
+    author = matched.data.annotations.annotator
+    alpha, without = alpha_without_annotators(matched.reliability, n_annotators, matched.missing)
+    columns: dict[str, Column] = {
+        "annotator": Categorical(np.arange(n_annotators, dtype=np.int32), names),
+        "n": np.bincount(author, minlength=n_annotators),
+        "n_images": _asked(matched).sum(0),
+        "vitality": alpha - without,
+    }
+    for place, name in enumerate(RATES):
+        of = slice(place * n_annotators, (place + 1) * n_annotators)
+        columns |= {
+            name: found.value[of],
+            f"{name}_low": found.interval[of, 0],
+            f"{name}_high": found.interval[of, 1],
+        }
+        if name in _COUNTED:
+            columns[_COUNTED[name]] = found.numerator[of].astype(np.int64)
+    return Table(columns)
+
+
+_COUNTED = {"miss_rate": "n_missed", "extra_rate": "n_extra"}
+
+
+def _asked(matched: MatchedUnits) -> BoolArray:
+    """Return who was asked about which image that others were asked about, too, (I, A)."""
+    assigned = matched.data.assigned
+    result: BoolArray = assigned & (assigned.sum(1, keepdims=True) > 1)
+    return result
+
+
+def _rates(matched: MatchedUnits, cells: ObjectCells) -> Ratios:
+    """Return the ratios of `RATES`, each of all annotators, one after the other."""
+    n_annotators = len(matched.data.annotator_names)
+    sums = RatioSums(len(matched.data.image_names))
+    drawn, expected = cells.drawn, cells.expected
+    row, image = cells.annotator.astype(np.int64), cells.image
+    _add_f1(sums, matched)
+    missed = expected & ~drawn
+    sums.add((row + n_annotators)[expected], image[expected], missed[expected], expected[expected])
+    # Where nobody else was asked, nothing is an extra.
+    judged = drawn & (cells.n_others > 0)
+    sums.add((row + 2 * n_annotators)[judged], image[judged], ~expected[judged], judged[judged])
+    shared = drawn & (cells.n_others_drew > 0)
+    same, others = cells.n_same_category[shared], cells.n_others_drew[shared]
+    sums.add((row + 3 * n_annotators)[shared], image[shared], same, others)
+    _add_similarity(sums, matched, 4 * n_annotators)
+    return sums.ratios(len(RATES) * n_annotators, matched.bootstrap, matched.seed)
+
+
+def _add_f1(sums: RatioSums, matched: MatchedUnits) -> None:
+    of, unit = matched.data.annotations, matched.units.unit
+    size = np.bincount(unit, minlength=len(matched.units))[unit]
+    nothing: IntArray = np.zeros(len(of), np.int32)
+    sums.add(of.annotator, of.image, 2 * (size - 1), nothing)
+    image, annotator = np.nonzero(_asked(matched))
+    n_annotators = len(matched.data.annotator_names)
+    cell = of.image.astype(np.int64) * n_annotators + of.annotator
+    own = np.bincount(cell, minlength=len(matched.data.image_names) * n_annotators)
+    own = own[image * n_annotators + annotator]
+    everyone = np.bincount(of.image, minlength=len(matched.data.image_names))[image]
+    n_others = matched.data.assigned.sum(1)[image] - 1
+    # With each other annotator, both sides count.
+    sums.add(annotator, image, np.zeros(len(own)), n_others * own + everyone - own)
+
+
+def _add_similarity(sums: RatioSums, matched: MatchedUnits, first_row: int) -> None:
+    of, pairs = matched.data.annotations, pairs_of_units(matched)
+    for side in (pairs.left, pairs.right):
+        row = of.annotator[side].astype(np.int64) + first_row
+        sums.add(row, of.image[side], pairs.similarity, np.ones(len(side)))

@@ -1,0 +1,133 @@
+"""By how much alpha falls without each annotator, overall and per category."""
+
+import numpy as np
+
+from bboxqa.agreement.alpha.nominal import binary_alpha, nominal_alpha
+from bboxqa.agreement.counts.unit_counts import UnitCounts, unit_counts
+from bboxqa.core.arrays import (
+    FloatArray,
+    IndexArray,
+    compact,
+    frozen_arrays,
+    sum_by,
+)
+from bboxqa.diagnostics.annotators.cell_values import cell_values
+from bboxqa.model.reliability import Cell, ReliabilityData
+from bboxqa.model.table import Categorical, Table
+from bboxqa.model.units import MatchedUnits
+
+
+@frozen_arrays
+class LostCoincidences:
+    """What leaves the coincidences of values with each annotator."""
+
+    marginal: FloatArray
+    diagonal: FloatArray
+    """(K,) float64. The pairable values c, and the coincidences of c with itself, of everyone."""
+    annotator: IndexArray
+    value: IndexArray
+    """(L,) int64. Annotator and value, sorted."""
+    lost_marginal: FloatArray
+    lost_diagonal: FloatArray
+    """(L,) float64. What the two sums of the value lose without the annotator."""
+
+
+def lost_coincidences(data: ReliabilityData, n_annotators: int, missing: str) -> LostCoincidences:
+    """Return what leaves the coincidences with each annotator, who is at most once in a unit.
+
+    A unit that nobody else drew leaves with its annotator: for the others there is no such object.
+    So does a unit of two values, of which one alone is not pairable.
+    """
+    counts = unit_counts(data, missing)
+    n_values = counts.n_values
+    drawn = data.state == Cell.CATEGORY
+    cells = np.flatnonzero((drawn | (missing == "category")) & (counts.size[data.unit] >= 2))
+    unit = data.unit[cells]
+    size = counts.size[unit]
+    n_drawn = np.bincount(data.unit[drawn], minlength=len(counts.size))[unit]
+    leaves = np.zeros(len(drawn), np.bool_)
+    leaves[cells] = (size == 2) | (drawn[cells] & (n_drawn == 1))
+    found = cell_values(data, counts, cells)
+    value, number, stays = found.value, found.count, found.n_others
+    m = counts.size[data.unit[found.cell]]
+    before = number * (number - 1) / (m - 1)
+    after = stays * (stays - 1) / np.maximum(m - 2, 1)
+    gone = leaves[found.cell]
+    lost_marginal = np.where(gone, number, number - stays)
+    lost_diagonal = np.where(gone, before, before - after)
+    key = data.annotator[found.cell].astype(np.int64) * n_values + value
+    keys, place = compact(key, n_annotators * n_values)
+    annotator, value = np.divmod(keys, max(n_values, 1))
+    marginal, diagonal = _sums(counts)
+    return LostCoincidences(
+        marginal=marginal,
+        diagonal=diagonal,
+        annotator=annotator,
+        value=value,
+        lost_marginal=sum_by(place, lost_marginal, len(keys)),
+        lost_diagonal=sum_by(place, lost_diagonal, len(keys)),
+    )
+
+
+def _sums(counts: UnitCounts) -> tuple[FloatArray, FloatArray]:
+    """Return the pairable values, and the coincidences of each with itself, (K,) each."""
+    size = counts.size[counts.unit]
+    pairable = size >= 2
+    twice = counts.count * (counts.count - 1) / np.maximum(size - 1, 1)
+    return (
+        sum_by(counts.value, counts.count * pairable, counts.n_values),
+        sum_by(counts.value, twice * pairable, counts.n_values),
+    )
+
+
+def alpha_without_annotators(
+    data: ReliabilityData, n_annotators: int, missing: str
+) -> tuple[float, FloatArray]:
+    """Return the pooled nominal alpha of everyone, and without each annotator, (A,).
+
+    NaN where undefined. The units stay those of everyone; one that nobody else drew leaves with its
+    annotator.
+    """
+    lost = lost_coincidences(data, n_annotators, missing)
+    whole = lost.marginal
+    change = (whole[lost.value] - lost.lost_marginal) ** 2 - whole[lost.value] ** 2
+
+    def left(total: float, amount: FloatArray) -> FloatArray:
+        return np.append(total - sum_by(lost.annotator, amount, n_annotators), total)
+
+    agreeing = left(float(lost.diagonal.sum()), lost.lost_diagonal)
+    squares = left(float((whole**2).sum()), -change)
+    alpha = nominal_alpha(left(float(whole.sum()), lost.lost_marginal), agreeing, squares)[0]
+    return float(alpha[-1]), alpha[:-1]
+
+
+def category_vitality(matched: MatchedUnits) -> Table:
+    """Return by how much the alpha of each category against the rest falls without each annotator.
+
+    A row for each category that occurs and each annotator whose absence changes its values: their
+    names, alpha of everyone, alpha without the annotator, and the vitality, which is their
+    difference. NaN where an alpha is undefined.
+    """
+    names, categories = matched.data.annotator_names, matched.data.category_names
+    n_annotators = len(names)
+    lost = lost_coincidences(matched.reliability, n_annotators, matched.missing)
+    total = float(lost.marginal.sum())
+    left = total - sum_by(lost.annotator, lost.lost_marginal, n_annotators)
+    value, who = lost.value, lost.annotator
+    everyone = binary_alpha(lost.marginal, lost.diagonal, total)[value]
+    without = binary_alpha(
+        lost.marginal[value] - lost.lost_marginal,
+        lost.diagonal[value] - lost.lost_diagonal,
+        left[who],
+    )
+    shown = np.flatnonzero(value < len(categories))
+    shown = shown[np.lexsort([who[shown], value[shown]])]
+    return Table(
+        {
+            "category": Categorical(value[shown].astype(np.int32), categories),
+            "annotator": Categorical(who[shown].astype(np.int32), names),
+            "alpha": everyone[shown],
+            "alpha_without": without[shown],
+            "vitality": (everyone - without)[shown],
+        }
+    )

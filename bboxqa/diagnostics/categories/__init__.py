@@ -1,0 +1,1 @@
+"""Which categories are hard, which are confused, and which could be one."""

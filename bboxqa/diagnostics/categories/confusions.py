@@ -1,0 +1,106 @@
+"""Pairs of categories that are confused, by what merging them would gain."""
+
+import numpy as np
+
+from bboxqa.agreement.alpha.nominal import nominal_alpha
+from bboxqa.agreement.alpha.value_pairs import value_pairs
+from bboxqa.agreement.counts.unit_counts import unit_counts
+from bboxqa.core.arrays import FloatArray, IndexArray, frozen_arrays, sum_by
+from bboxqa.model.reliability import ReliabilityData
+from bboxqa.model.table import Categorical, Table
+from bboxqa.model.units import MatchedUnits
+
+
+@frozen_arrays
+class Confusions:
+    """P pairs of categories that were given in one unit."""
+
+    first: IndexArray
+    second: IndexArray
+    """(P,) int64. ``first < second``, sorted."""
+    n_units: IndexArray
+    """(P,) int64. Units in which both were given."""
+    amount: FloatArray
+    """(P,) float64. Their coincidences, o_ck + o_kc."""
+    marginal: FloatArray
+    diagonal: FloatArray
+    """(K,) float64. The pairable values, and the coincidences of each with itself."""
+    n_categories: int
+    """The values beyond are no categories: missing annotations."""
+
+    def alpha(self) -> float:
+        """Return the nominal alpha of all values."""
+        return float(self.alpha_of(np.zeros(1), np.zeros(1))[0])
+
+    def alpha_of(self, agreeing: FloatArray, products: FloatArray) -> FloatArray:
+        """Return alpha with values merged, elementwise.
+
+        `agreeing` are the coincidences of merged values, and `products` is the sum of n_c n_k over
+        each two of them.
+        """
+        total = np.full(len(agreeing), self.marginal.sum())
+        squares = float((self.marginal**2).sum()) + 2 * products
+        return nominal_alpha(total, self.diagonal.sum() + agreeing, squares)[0]
+
+    def merged_alpha(self) -> FloatArray:
+        """Return alpha with the two categories of each pair merged, (P,).
+
+        A merged value c ∪ k coincides with itself o_cc + o_kk + o_ck + o_kc times and occurs
+        n_c + n_k times, so that only Σ o_cc and Σ n_c² change.
+        """
+        products = self.marginal[self.first] * self.marginal[self.second]
+        return self.alpha_of(self.amount, products)
+
+
+def count_confusions(data: ReliabilityData, missing: str) -> Confusions:
+    """Return the pairs of categories that were given in one unit."""
+    counts = unit_counts(data, missing)
+    pairs = value_pairs(counts)
+    size = counts.size[counts.unit]
+    pairable = size >= 2
+    twice = counts.count * (counts.count - 1) / np.maximum(size - 1, 1)
+    n_pairs = len(pairs.first)
+    shown = np.flatnonzero(pairs.second < data.n_values)
+    return Confusions(
+        first=pairs.first[shown],
+        second=pairs.second[shown],
+        n_units=np.bincount(pairs.pair, minlength=n_pairs)[shown],
+        amount=sum_by(pairs.pair, pairs.amount, n_pairs)[shown],
+        marginal=sum_by(counts.value, counts.count * pairable, counts.n_values),
+        diagonal=sum_by(counts.value, twice * pairable, counts.n_values),
+        n_categories=data.n_values,
+    )
+
+
+def confusions(matched: MatchedUnits) -> Table:
+    """Return the pairs of categories that are confused, the most rewarding to merge first.
+
+    Columns: first and second, the categories; n, the units in which both were given; share, of the
+    units with one of them; alpha_merged, alpha if both were one category; and gain, by how much it
+    is higher than alpha. Gains of several pairs do not add up. NaN where alpha is undefined, as
+    where one category remains.
+    """
+    found = count_confusions(matched.reliability, matched.missing)
+    merged = found.merged_alpha()
+    gain = merged - found.alpha()
+    names = matched.data.category_names
+    n_given = _units_of_categories(matched)
+    either = n_given[found.first] + n_given[found.second] - found.n_units
+    # Undefined gains come last; then the more frequent pair first.
+    order = np.lexsort([found.second, found.first, -found.n_units, -gain])
+    return Table(
+        {
+            "first": Categorical(found.first.astype(np.int32), names),
+            "second": Categorical(found.second.astype(np.int32), names),
+            "n": found.n_units,
+            "share": found.n_units / np.maximum(either, 1),
+            "alpha_merged": merged,
+            "gain": gain,
+        }
+    ).take(order)
+
+
+def _units_of_categories(matched: MatchedUnits) -> IndexArray:
+    """Return how many units have each category, (K,)."""
+    counts = unit_counts(matched.reliability)
+    return np.bincount(counts.value, minlength=len(matched.data.category_names))

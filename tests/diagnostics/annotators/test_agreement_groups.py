@@ -1,0 +1,105 @@
+"""Agreement of each two annotators, and groups of those who agree."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from support.datasets import dataset, with_assigned
+from support.matched import matched, random_data
+
+from bboxqa.diagnostics.annotators.agreement_groups import agreement_groups, agreement_matrix
+
+
+def by_pair(table):
+    """Return the agreement of each two annotators of a matrix."""
+    rows = table.records()
+    return {
+        frozenset((row["annotator"], name.removeprefix("with "))): agreement
+        for row in rows
+        for name, agreement in row.items()
+        if name != "annotator" and name != f"with {row['annotator']}"
+    }
+
+
+@pytest.mark.parametrize(("seed", "n_annotators"), [(1, 2), (2, 3), (3, 6)])
+def test_agreement_one_by_one(seed, n_annotators):
+    units = matched(random_data(seed, n_annotators=n_annotators))
+    of, names = units.data.annotations, units.data.annotator_names
+    table = agreement_matrix(units)
+    found = by_pair(table)
+    for one, other in combinations(range(n_annotators), 2):
+        both = units.data.assigned[:, [one, other]].all(1)[of.image]
+        drawn = {
+            who: {
+                (unit, category)
+                for unit, category in zip(
+                    units.units.unit[own], of.category[own].tolist(), strict=True
+                )
+            }
+            for who in (one, other)
+            for own in [both & (of.annotator == who)]
+        }
+        n = len(drawn[one]) + len(drawn[other])
+        agreement = 2 * len(drawn[one] & drawn[other]) / n
+        assert found[frozenset((names[one], names[other]))] == pytest.approx(agreement)
+    assert [f"with {name}" for name in table["annotator"]] == list(table.columns)[1:]
+
+
+def schools(seed, n_images=60, strength=0.5, order=(0, 1, 0, 1, 0)):
+    """Return annotators of two schools, who name some objects differently."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for image in range(n_images):
+        for x in (10, 60, 110):
+            by_school = [0, int(rng.random() < strength)]
+            for annotator, school in enumerate(order):
+                category = by_school[school] if rng.random() < 0.9 else 2
+                rows.append((image, annotator, category, (x, 10, 20, 20)))
+    return dataset(rows)
+
+
+def test_groups_that_agree_among_themselves_are_found():
+    units = matched(schools(1))
+    table = agreement_groups(units)
+    assert table["group"].tolist() == [1, 2, 1, 2, 1]
+    assert (table["within"] > table["between"]).all()
+    # Who agree stand side by side.
+    order = [int(name[-1]) % 2 for name in agreement_matrix(units)["annotator"]]
+    assert order in ([0, 0, 0, 1, 1], [1, 1, 0, 0, 0])
+
+
+def test_chance_makes_no_groups():
+    found = [agreement_groups(matched(schools(seed, strength=0.0))) for seed in range(30)]
+    assert sum(table["group"].max() > 1 for table in found) <= 1
+    assert found[0]["group"].tolist() == [1] * 5
+    assert np.isnan(found[0]["between"]).all()
+
+
+def test_within_and_between_by_hand():
+    # In image 1, all agree; in image 0 ann and bob call it 0, cid and dan 1. With 25 such pairs of
+    # images, ann agrees with bob in all, and with cid and dan in every second one.
+    rows = [
+        (image, annotator, int(image % 4 < 2 and annotator > 1), (10, 10, 20, 20))
+        for image in range(100)
+        for annotator in range(4)
+    ]
+    table = agreement_groups(matched(dataset(rows)))
+    assert table["group"].tolist() == [1, 1, 2, 2]
+    assert table["within"].tolist() == [1, 1, 1, 1]
+    assert table["between"].tolist() == [0.5, 0.5, 0.5, 0.5]
+
+
+def test_who_share_no_image_have_no_agreement():
+    rows = [(image, annotator, 0, (10, 10, 20, 20)) for image in range(4) for annotator in range(4)]
+    data = dataset([row for row in rows if row[0] % 2 == row[1] // 2])
+    assigned = np.repeat([[True, True, False, False], [False, False, True, True]] * 2, 1, axis=0)
+    units = matched(with_assigned(data, assigned))
+    found = by_pair(agreement_matrix(units))
+    assert sorted(found.values(), key=str) == [1.0, 1.0, None, None, None, None]
+    assert agreement_groups(units)["group"].tolist() == [1, 1, 1, 1]
+
+
+def test_one_annotator():
+    units = matched(dataset([], n_images=1, n_annotators=1))
+    assert list(agreement_matrix(units).columns) == ["annotator", "with annotator 0000"]
+    assert agreement_groups(units)["group"].tolist() == [1]

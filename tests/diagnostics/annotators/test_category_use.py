@@ -1,0 +1,87 @@
+"""Categories of an annotator and of the others, against counting object by object."""
+
+from collections import Counter, defaultdict
+
+import pytest
+from support.datasets import dataset
+from support.matched import matched, objects_of, random_data
+
+from bboxqa.diagnostics.annotators.category_use import category_use, confusion_matrix
+
+
+@pytest.mark.parametrize(("seed", "n_annotators"), [(1, 2), (2, 3), (3, 5)])
+def test_confusion_matrix_one_by_one(seed, n_annotators):
+    units = matched(random_data(seed, n_annotators=n_annotators))
+    names, categories = units.data.annotator_names, units.data.category_names
+    of = units.data.annotations.category
+    expected = Counter()
+    for _, asked, drawn in objects_of(units):
+        said = {a: categories[of[drawn[a]]] if a in drawn else "(no box)" for a in asked.tolist()}
+        expected.update(
+            (names[a], said[a], said[b])
+            for a in said
+            for b in said
+            if a != b and {said[a], said[b]} != {"(no box)"}
+        )
+    table = confusion_matrix(units)
+    assert {(a, c, d): n for a, c, d, n, _ in table.rows()} == expected
+    of_row = defaultdict(int)
+    for (annotator, category, _), n in expected.items():
+        of_row[annotator, category] += n
+    for annotator, category, _, n, share in table.rows():
+        assert share == pytest.approx(n / of_row[annotator, category])
+
+
+@pytest.mark.parametrize(("seed", "n_annotators"), [(1, 2), (2, 3), (3, 5)])
+def test_category_use_one_by_one(seed, n_annotators):
+    units = matched(random_data(seed, n_annotators=n_annotators))
+    names, categories = units.data.annotator_names, units.data.category_names
+    of = units.data.annotations.category
+    used, by_others = Counter(), Counter()
+    for _, _, drawn in objects_of(units):
+        for who, row in drawn.items():
+            others = [of[other] for name, other in drawn.items() if name != who]
+            for other in others:
+                by_others[names[who], categories[other]] += 1 / len(others)
+            if others:
+                used[names[who], categories[of[row]]] += 1
+    table = category_use(units)
+    for annotator, category, n_used, n_expected, use, *_ in table.rows():
+        key = annotator, category
+        assert n_used == used.pop(key, 0)
+        assert n_expected == pytest.approx(by_others.pop(key, 0))
+        assert use == (pytest.approx(n_used / n_expected) if n_expected else None)
+    assert not used
+    assert not by_others
+
+
+def test_an_overused_category_is_systematic():
+    # Cid calls every second object of category 0 by category 1; ann and bob agree.
+    box = (10, 10, 20, 20)
+    rows = [
+        (image, annotator, int(annotator == 2 and image % 2), box)
+        for image in range(30)
+        for annotator in range(3)
+    ] + [(image, annotator, 1, (60, 60, 9, 9)) for image in range(30) for annotator in range(3)]
+    table = category_use(matched(dataset(rows), bootstrap=100))
+    found = {(row["annotator"][-1], row["category"][-1]): row for row in table.records()}
+    # Of 30 objects, 15 remain; of the others' 30 of category 1, there are 45.
+    assert (found["2", "0"]["use"], found["2", "1"]["use"]) == (0.5, 1.5)
+    assert found["2", "1"]["systematic"]
+    assert found["2", "1"]["use_low"] > 1
+    assert found["0", "1"]["n_expected"] == 37.5
+
+
+def test_nobody_drew_anything():
+    units = matched(dataset([], n_images=2))
+    assert len(confusion_matrix(units)) == len(category_use(units)) == 0
+
+
+def test_alone_with_everything():
+    # Nobody shares an object: no category is used in the place of another one.
+    units = matched(dataset([(0, 0, 0, (1, 1, 4, 4)), (0, 1, 0, (20, 20, 4, 4))]), bootstrap=50)
+    assert len(category_use(units)) == 0
+    assert {row[1:4] for row in confusion_matrix(units).rows()} == {
+        ("category 0000", "(no box)", 1),
+        ("(no box)", "category 0000", 1),
+    }

@@ -1,0 +1,96 @@
+"""Annotators who copy, and such who are only good."""
+
+import numpy as np
+import pytest
+from support.datasets import dataset
+from support.matched import matched, random_data
+
+from bboxqa.diagnostics.annotators.copies import copies
+
+
+def drawn(seed, *, spread, copied=0.0, n_images=40, whole=False):
+    """Return annotators with errors of these sizes; the second copies some images of the first."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for image in range(n_images):
+        copies_image = rng.random() < copied
+        for x in (20, 120, 220):
+            errors = [rng.normal(0, size, 4) for size in spread]
+            if copies_image:
+                errors[1] = errors[0]
+            for annotator, error in enumerate(errors):
+                edges = np.array([x, 20, x + 50, 70]) + (np.round(error) if whole else error)
+                box = (*edges[:2], *(edges[2:] - edges[:2]))
+                rows.append((image, annotator, 0, tuple(map(float, box))))
+    return dataset(rows)
+
+
+def copied_by_pair(data):
+    table = copies(matched(data, bootstrap=200))
+    return {(row["annotator_1"][-1], row["annotator_2"][-1]): row for row in table.records()}
+
+
+@pytest.mark.parametrize("n_annotators", [2, 3, 5])
+def test_identical_boxes_name_the_pair(n_annotators):
+    found = copied_by_pair(drawn(1, spread=[2.0] * n_annotators, copied=0.3))
+    pair = found["0", "1"]
+    assert pair["copied"]
+    assert pair["identical_share"] == pair["n_identical"] / pair["n"]
+    assert next(iter(found)) == ("0", "1")
+    assert sum(row["copied"] for row in found.values()) == 1
+
+
+@pytest.mark.parametrize("spread", [(1, 1, 6), (0.5, 0.5, 4, 4), (0.3, 0.3, 5, 5, 5)])
+@pytest.mark.parametrize("whole", [False, True])
+def test_good_annotators_are_no_copies(spread, whole):
+    found = copied_by_pair(drawn(3, spread=spread, whole=whole))
+    assert not any(row["copied"] for row in found.values())
+
+
+def test_who_all_began_from_the_same_boxes_are_no_copies():
+    data = drawn(4, spread=[0, 0, 0, 0])
+    found = copied_by_pair(data)
+    assert {row["identical_share"] for row in found.values()} == {1}
+    assert not any(row["copied"] for row in found.values())
+
+
+def test_shares_one_by_one():
+    units = matched(random_data(2, n_annotators=4))
+    of, boxes = units.data.annotations, units.data.annotations.bbox
+    pairs = {}
+    near = units.near
+    for left, right, similarity in zip(near.left, near.right, near.similarity, strict=True):
+        if units.units.unit[left] == units.units.unit[right]:
+            key = (
+                units.data.annotator_names[of.annotator[left]],
+                units.data.annotator_names[of.annotator[right]],
+            )
+            pairs.setdefault(key, []).append(((boxes[left] == boxes[right]).all(), similarity))
+    table = copies(units)
+    assert len(table) == 6
+    for row in table.records():
+        key = row["annotator_1"], row["annotator_2"]
+        assert (row["n"], row["n_identical"]) == (
+            len(pairs[key]),
+            sum(same for same, _ in pairs[key]),
+        )
+        others = [
+            same for other, found in pairs.items() if len({*other, *key}) == 3 for same in found
+        ]
+        assert row["others_share"] == pytest.approx(np.mean(others, axis=0)[0])
+        assert row["others_similarity"] == pytest.approx(np.mean(others, axis=0)[1])
+        assert row["mean_similarity"] == pytest.approx(np.mean(pairs[key], axis=0)[1])
+
+
+def test_expected_share_is_that_of_independent_edges():
+    # Of errors of 0.3 px, 90.4 % round to 0 and 4.8 % to each side: two edges are equal in 82 %,
+    # four in 0.8220⁴ = 0.457.
+    found = copied_by_pair(drawn(5, spread=[0.3, 0.3], n_images=400, whole=True))["0", "1"]
+    assert found["expected_share"] == pytest.approx(0.457, abs=0.06)
+    assert found["identical_share"] == pytest.approx(0.457, abs=0.06)
+    assert not found["copied"]
+
+
+def test_nothing_shared():
+    data = dataset([(0, 0, 0, (1, 1, 4, 4)), (0, 1, 0, (20, 20, 4, 4))])
+    assert len(copies(matched(data, bootstrap=50))) == 0

@@ -1,0 +1,103 @@
+"""Rates of annotators, against counting object by object."""
+
+from collections import defaultdict
+from itertools import permutations
+
+import numpy as np
+import pytest
+from support.datasets import dataset
+from support.matched import matched, objects_of, random_data
+
+from bboxqa.diagnostics.annotators.rates import RATES, annotators
+
+
+def counted(units):
+    """Return numerator and denominator by rate and annotator."""
+    of, names = units.data.annotations, units.data.annotator_names
+    found = {rate: defaultdict(lambda: np.zeros(2)) for rate in RATES}
+    for _, asked, drawn in objects_of(units):
+        for who in asked.tolist():
+            others = [drawn[other] for other in drawn if other != who]
+            expected = bool(others) and 2 * len(others) >= len(asked) - 1
+            if expected:
+                found["miss_rate"][who] += (who not in drawn, 1)
+            if who not in drawn:
+                continue
+            if len(asked) > 1:
+                found["extra_rate"][who] += (not expected, 1)
+            for other in others:
+                found["class_share"][who] += (of.category[other] == of.category[drawn[who]], 1)
+    drawn = np.zeros(units.data.assigned.shape)
+    np.add.at(drawn, (of.image, of.annotator), 1)
+    for one, other in permutations(range(len(names)), 2):
+        both = units.data.assigned[:, one] & units.data.assigned[:, other]
+        found["f1"][one] += (0, drawn[both][:, [one, other]].sum())
+    by_unit = defaultdict(list)
+    for row, unit in enumerate(units.units.unit.tolist()):
+        by_unit[unit].append(row)
+    similar = {
+        pair: s
+        for *pair, s in zip(units.near.left, units.near.right, units.near.similarity, strict=True)
+        for pair in [tuple(pair)]
+    }
+    for rows in by_unit.values():
+        for one, other in permutations(rows, 2):
+            found["f1"][int(of.annotator[one])] += (2, 0)
+            if (found_one := similar.get((min(one, other), max(one, other)))) is not None:
+                found["mean_similarity"][int(of.annotator[one])] += (found_one, 1)
+    return found
+
+
+@pytest.mark.parametrize(("seed", "n_annotators"), [(1, 2), (2, 3), (3, 4), (4, 6)])
+def test_rates_are_those_of_objects_one_by_one(seed, n_annotators):
+    units = matched(random_data(seed, n_annotators=n_annotators))
+    table, expected = annotators(units), counted(units)
+    for rate in RATES:
+        quotients = [found[0] / found[1] for _, found in sorted(expected[rate].items())]
+        assert table[rate] == pytest.approx(np.array(quotients)), rate
+    assert table["n_missed"].tolist() == [expected["miss_rate"][a][0] for a in range(n_annotators)]
+    assert table["n_extra"].tolist() == [expected["extra_rate"][a][0] for a in range(n_annotators)]
+
+
+def test_a_badly_placed_box_is_neither_missed_nor_extra():
+    # cid's box overlaps those of ann and bob by 1/3: below the threshold, yet the same object.
+    box, moved = (10, 10, 20, 20), (20, 10, 20, 20)
+    table = annotators(matched(dataset([(0, 0, 0, box), (0, 1, 0, box), (0, 2, 0, moved)])))
+    assert table["miss_rate"].tolist() == table["extra_rate"].tolist() == [0, 0, 0]
+    # Of the boxes of ann and one other, two of two match, of ann and cid none of two.
+    assert table["f1"].tolist() == [0.5, 0.5, 0]
+
+
+def test_rates_of_four_annotators_by_hand():
+    here, there = (10, 10, 20, 20), (60, 60, 20, 20)
+    rows = [(0, 0, 0, here), (0, 1, 0, here), (0, 2, 1, here), (0, 0, 0, there), (0, 1, 1, there)]
+    table = annotators(matched(dataset(rows, n_annotators=4)))
+    # Of the three others of dan, three drew the first object and two the second. Cid misses the
+    # second, which two of three others drew. For ann, one of three others drew it: an extra.
+    assert table["miss_rate"].tolist() == [0, 0, 1 / 2, 1]
+    assert table["extra_rate"][:3].tolist() == [1 / 2, 1 / 2, 0]
+    assert np.isnan(table["extra_rate"][3])
+    # Others' boxes of ann's objects: same, other, other; of bob's the same; cid's: two others.
+    assert table["class_share"][:3].tolist() == [1 / 3, 1 / 3, 0]
+
+
+def test_intervals_contain_the_rates_and_are_seeded():
+    units = matched(random_data(7, n_images=40), bootstrap=200)
+    table, again = annotators(units), annotators(units)
+    for rate in RATES:
+        assert (table[f"{rate}_low"] < table[rate]).all(), rate
+        assert (table[f"{rate}_high"] > table[rate]).all(), rate
+        assert table[f"{rate}_low"].tolist() == again[f"{rate}_low"].tolist()
+
+
+def test_one_image_has_no_interval():
+    box = (10, 10, 20, 20)
+    table = annotators(matched(dataset([(0, 0, 0, box), (0, 1, 0, box)]), bootstrap=100))
+    assert table["f1"].tolist() == [1, 1]
+    assert np.isnan(table["f1_low"]).all()
+
+
+def test_no_annotations():
+    table = annotators(matched(dataset([], n_images=2), bootstrap=100))
+    assert table["n"].tolist() == [0, 0]
+    assert all(np.isnan(table[rate]).all() for rate in RATES)

@@ -1,0 +1,62 @@
+"""Vitality, against counting again without each annotator."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.matched import matched, random_data
+
+from bboxqa.agreement.alpha.nominal import alpha_per_category, pooled_alpha
+from bboxqa.agreement.counts.coincidences import coincidences
+from bboxqa.agreement.counts.reliability_rows import from_units
+from bboxqa.diagnostics.annotators.rates import annotators
+from bboxqa.diagnostics.annotators.vitality import alpha_without_annotators, category_vitality
+from bboxqa.model.units import UnitTable
+
+
+def counted_again(units, out):
+    """Return the coincidences of the same units without an annotator, as of a new data set."""
+    data = units.data
+    kept = np.flatnonzero(data.annotations.annotator != out)
+    annotations = data.annotations.take(kept)
+    names, unit = np.unique(units.units.unit[kept], return_inverse=True)
+    assigned = np.delete(data.assigned, out, axis=1)
+    author = annotations.annotator - (annotations.annotator > out)
+    annotations = replace(annotations, annotator=author.astype(np.int32))
+    table = UnitTable(unit, units.units.image[names])
+    n_categories = len(data.category_names)
+    return coincidences(from_units(annotations, table, assigned, n_categories), units.missing)
+
+
+@pytest.mark.parametrize("missing", ["category", "ignore"])
+@pytest.mark.parametrize(("seed", "n_annotators"), [(1, 2), (2, 3), (3, 3), (4, 5)])
+def test_alpha_without_each_annotator(seed, n_annotators, missing):
+    units = matched(random_data(seed, n_annotators=n_annotators), missing=missing)
+    alpha, without = alpha_without_annotators(units.reliability, n_annotators, missing)
+    assert alpha == pytest.approx(pooled_alpha(coincidences(units.reliability, missing)).value)
+    again = [counted_again(units, out) for out in range(n_annotators)]
+    expected = [pooled_alpha(each).value for each in again]
+    assert without == pytest.approx(np.array(expected), nan_ok=True)
+    assert annotators(units)["vitality"] == pytest.approx(alpha - np.array(expected), nan_ok=True)
+    everyone = alpha_per_category(coincidences(units.reliability, missing))[0]
+    table = category_vitality(units)
+    names, categories = units.data.annotator_names, units.data.category_names
+    assert len(table)
+    for category, annotator, whole, rest, vitality in table.rows():
+        value = categories.index(category)
+        found = alpha_per_category(again[names.index(annotator)])[0][value]
+        assert whole == pytest.approx(everyone[value])
+        assert rest == (None if np.isnan(found) else pytest.approx(found))
+        assert vitality == (None if rest is None else pytest.approx(whole - rest))
+
+
+def test_units_that_nobody_else_drew_leave_with_their_annotator():
+    # Ann and bob agree on everything; cid invents an object in each image.
+    data = random_data(5, everyone=True)
+    units = matched(data)
+    _, without = alpha_without_annotators(units.reliability, 3, "category")
+    rows = units.reliability
+    kept = rows.take(np.flatnonzero(rows.annotator != 2))
+    # Phantom units, which nobody who is left drew, would raise the agreement on "missing".
+    phantom = pooled_alpha(coincidences(kept, "category")).value
+    assert without[2] < phantom
