@@ -10,7 +10,8 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, IndexArray, radix_order, run_starts
 from bboxqa.core.blocks import blocks
-from bboxqa.matching.assignment import assign, connected_components
+from bboxqa.matching.assignment import assign
+from bboxqa.matching.components import author_ranks, components
 from bboxqa.matching.ties import drawn_ranks
 from bboxqa.model.annotations import Annotations
 from bboxqa.model.units import CandidatePairs
@@ -76,7 +77,7 @@ def recursive(annotations: Annotations, pairs: CandidatePairs, weight: IndexArra
     placed = np.zeros(len(annotations), np.bool_)
     # The annotator who joined each unit last; the current one is in a unit only if it is this.
     newest = np.full(len(annotations), -1)
-    rank = _ranks(annotations)
+    rank = author_ranks(annotations)
     for group in _groups(rank, pairs):
         open_pairs = group
         while len(open_pairs):
@@ -94,20 +95,6 @@ def recursive(annotations: Annotations, pairs: CandidatePairs, weight: IndexArra
             left, right = pairs.left[open_pairs], pairs.right[open_pairs]
             open_pairs = open_pairs[~placed[right] & (newest[first[left]] != annotator[right])]
     return first
-
-
-def _ranks(annotations: Annotations) -> IndexArray:
-    """Return the place of each annotation's author among the annotators of its image.
-
-    Images are independent, so that the first annotators of all images are matched with the second
-    ones at once, whoever they are.
-    """
-    new_image = np.diff(annotations.image, prepend=-1) != 0
-    new_author = new_image | (np.diff(annotations.annotator, prepend=-1) != 0)
-    number = np.cumsum(new_author)
-    starts = np.flatnonzero(new_image)
-    rank: IndexArray = number - np.repeat(number[starts], np.diff(starts, append=len(number)))
-    return rank
 
 
 def _groups(rank: IndexArray, pairs: CandidatePairs) -> Iterator[IndexArray]:
@@ -143,20 +130,10 @@ def greedy(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) 
     of other pairs with the same weight, those whose boxes come first by x, y, width and height,
     then outlines and categories, see `bboxqa.matching.ties`.
     """
-    first = np.arange(len(annotations))
     if len(pairs) == 0:
-        return first
-    component = connected_components(pairs.left, pairs.right)
-    home = first.copy()
-    home[pairs.left] = component
-    home[pairs.right] = component
-    del component
-    # A component without an annotator who appears twice is one unit.
-    order = np.lexsort((annotations.annotator, home))
-    twice = np.diff(home[order]) == 0
-    twice &= np.diff(annotations.annotator[order]) == 0
-    hard = np.isin(home, home[order[1:][twice]])
-    home[hard] = first[hard]
+        return np.arange(len(annotations))
+    home, hard = components(annotations, pairs)
+    home[hard] = np.flatnonzero(hard)
     _join(home, annotations, pairs, _greedy_order(annotations, pairs, weight, hard))
     return home
 
@@ -166,7 +143,7 @@ def _join(
 ) -> None:
     """Join the pairs at `order` unless an annotator would appear twice, in place."""
     n_authors = np.zeros(annotations.image.max() + 1, np.int64)
-    np.maximum.at(n_authors, annotations.image, _ranks(annotations) + 1)
+    np.maximum.at(n_authors, annotations.image, author_ranks(annotations) + 1)
     everyone = n_authors[annotations.image].tolist()
     is_open = np.ones(len(first), np.bool_)
     unit = first.tolist()
