@@ -209,10 +209,18 @@ def in_one_place(n, annotators):
     return document([annotation(annotators[i % len(annotators)], b) for i, b in enumerate(boxes)])
 
 
-@pytest.mark.parametrize("matcher", ["recursive", "greedy"])
-@pytest.mark.parametrize("annotators", ["ab", "abc"])
-def test_one_crowded_image_is_measured_within_its_memory(matcher, annotators, tmp_path):
-    content = in_one_place(4000, annotators)
+@pytest.mark.parametrize(
+    ("matcher", "annotators", "n"),
+    [
+        ("recursive", "ab", 4000),
+        ("recursive", "abc", 4000),
+        ("greedy", "ab", 4000),
+        ("greedy", "abc", 4000),
+        ("average", "abc", 3600),
+    ],
+)
+def test_one_crowded_image_is_measured_within_its_memory(matcher, annotators, n, tmp_path):
+    content = in_one_place(n, annotators)
     check(
         tmp_path,
         content,

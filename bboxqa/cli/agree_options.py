@@ -44,7 +44,7 @@ _COMPARING = (
         metavar="NAME",
         shell_complete=completed("bboxqa.matching.registry:names"),
         help="How annotations are grouped into objects: recursive (default), hungarian (two "
-        "annotators) or greedy (does not depend on the order of annotators).",
+        "annotators), greedy, average or complete (do not depend on the order of annotators).",
     ),
     click.option(
         "--category-lenient",

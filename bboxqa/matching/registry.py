@@ -1,12 +1,15 @@
 """Matchers by name; a new one is a function and one line here."""
 
 from bboxqa.core.registry import lookup
+from bboxqa.matching.linkage import average, complete
 from bboxqa.matching.matchers import Matcher, greedy, hungarian, recursive
 
 MATCHERS: dict[str, Matcher] = {
     "hungarian": Matcher(hungarian, most_annotators=2, pair_bytes=60),
     "recursive": Matcher(recursive, by_order=True, pair_bytes=60),
     "greedy": Matcher(greedy, pair_bytes=80),
+    "average": Matcher(average, pair_bytes=100),
+    "complete": Matcher(complete, pair_bytes=100),
 }
 
 
@@ -16,7 +19,7 @@ def names() -> tuple[str, ...]:
     Examples
     --------
     >>> names()
-    ('hungarian', 'recursive', 'greedy')
+    ('hungarian', 'recursive', 'greedy', 'average', 'complete')
     """
     return tuple(MATCHERS)
 

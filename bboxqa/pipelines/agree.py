@@ -63,7 +63,7 @@ def agree(
         How two annotations are compared; also the name of a similarity of another package.
     iou_threshold : float or sequence of float
         Two annotations can show one object if their similarity reaches it; one result each.
-    matcher : {"recursive", "hungarian", "greedy"}
+    matcher : {"recursive", "hungarian", "greedy", "average", "complete"}
         How annotations are joined to units.
     category_lenient : bool
         Prefer pairs of equal category when matching.

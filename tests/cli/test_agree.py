@@ -258,7 +258,10 @@ def test_files_of_annotators_folders_and_names(tmp_path):
         (["x.json", "--similarity", "iou"], "similarity is 'iou'; expected one of bbox"),
         (["x.json", "--iou", "1.5"], "--iou is 1.5; expected more than 0 and at most 1"),
         (["x.json", "--iou", "nan"], "--iou is nan; expected more than 0"),
-        (["x.json", "--matcher", "best"], "expected one of hungarian, recursive, greedy"),
+        (
+            ["x.json", "--matcher", "best"],
+            "expected one of hungarian, recursive, greedy, average",
+        ),
         (["x.json", "--config", "none.toml"], "none.toml: no such file, and none of the settings"),
         (["x.json", "--config", "kalso"], "; did you mean 'kalos'?"),
         (["x.json", "--format", "yaml"], "'yaml' is not one of 'text', 'json'"),

@@ -1,4 +1,4 @@
-"""Hungarian, recursive and greedy matching, against slow twins and worked examples."""
+"""Matchers against slow twins and worked examples."""
 
 import json
 from dataclasses import replace
@@ -15,7 +15,7 @@ from support.reference import WORKED
 from bboxqa.core import blocks
 from bboxqa.core.errors import ConfigError
 from bboxqa.geometry.candidates import candidate_pairs
-from bboxqa.matching import assignment, tables
+from bboxqa.matching import assignment, linkage, tables
 from bboxqa.matching.match import match
 from bboxqa.matching.objective import pair_weights
 from bboxqa.matching.registry import MATCHERS
@@ -115,6 +115,23 @@ def test_greedy_as_defined(seed, similarity, lenient):
     assert units_of(data, pairs, "greedy", threshold, **more) == expected
 
 
+@pytest.mark.parametrize("matcher", ["average", "complete"])
+@settings(max_examples=60)
+@given(seeds, st.sampled_from(list(SIMILARITY_OF)), st.booleans(), st.booleans())
+def test_linkage_as_defined(matcher, seed, similarity, tied, lenient):
+    rng = np.random.default_rng(seed)
+    data = dataset(sorted(tied_rows(rng, n_annotators=4))) if tied else made(seed, n_boxes=3)
+    threshold = SIMILARITY_OF[similarity]
+    pairs, _ = candidate_pairs(data, similarity, threshold)
+    more = {"category_lenient": lenient}
+    weight = pair_weights(pairs, data.annotations.category, threshold, **more)
+    content, expected = drawn(data), set()
+    for nodes, edges in weighted(data, pairs, weight):
+        whole = matcher == "complete"
+        expected |= brute.linkage_units(nodes, edges, content, complete=whole)
+    assert units_of(data, pairs, matcher, threshold, **more) == expected
+
+
 @settings(max_examples=40)
 @given(seeds, st.booleans())
 def test_recursive_with_two_annotators_is_hungarian(seed, lenient):
@@ -139,17 +156,18 @@ def test_hungarian_has_the_largest_total(seed):
     assert total == best
 
 
-@settings(max_examples=60)
-@given(seeds, st.sampled_from(list(SIMILARITY_OF)), st.booleans())
-def test_greedy_does_not_depend_on_the_order_of_annotators(seed, similarity, lenient):
+@pytest.mark.parametrize("matcher", ["greedy", "average", "complete"])
+@settings(max_examples=100)
+@given(seeds, st.sampled_from(list(SIMILARITY_OF)), st.booleans(), st.permutations(range(4)))
+def test_the_order_of_annotators_changes_nothing(matcher, seed, similarity, lenient, order):
     """Boxes on a coarse grid: many pairs tie, and many boxes are drawn twice."""
     rng = np.random.default_rng(seed)
     rows = tied_rows(rng, n_annotators=int(rng.integers(2, 5)))
-    orders = permutations(range(4))
-    found = [
-        drawn_units(rows, order, "greedy", similarity, category_lenient=lenient) for order in orders
-    ]
-    assert found == [found[0]] * 24
+    expected, found = (
+        drawn_units(rows, each, matcher, similarity, category_lenient=lenient)
+        for each in (range(4), order)
+    )
+    assert found == expected
 
 
 @pytest.mark.parametrize("matcher", ["hungarian", "recursive"])
@@ -203,7 +221,7 @@ def test_images_do_not_touch_each_other(matcher, seed):
     assert run(dataset(rows, n_images=3, n_annotators=2), matcher) == apart
 
 
-@pytest.mark.parametrize("matcher", ["recursive", "greedy", "hungarian"])
+@pytest.mark.parametrize("matcher", MATCHERS)
 @settings(max_examples=60)
 @given(seeds, st.booleans())
 def test_blocks_of_a_few_pairs_give_the_same(matcher, seed, lenient):
@@ -217,12 +235,13 @@ def test_blocks_of_a_few_pairs_give_the_same(matcher, seed, lenient):
         patch.setattr(blocks, "_ROWS", 3)
         patch.setattr(tables, "_MANY", 1)
         patch.setattr(tables, "_COLUMNS", 2)
+        patch.setattr(linkage, "_WORD", 2)
         assert run(data, matcher, category_lenient=lenient) == expected
 
 
 def test_no_annotator_twice_even_in_a_crowd():
     data = made(3, n_images=2, n_annotators=5, n_boxes=30, side=20.0)
-    for matcher in ("recursive", "greedy"):
+    for matcher in ("recursive", "greedy", "average", "complete"):
         check_units(data, run(data, matcher, 0.2))
 
 
@@ -365,7 +384,7 @@ def test_ious_of_the_images(scene):
         assert found[key] == pytest.approx(iou, abs=5e-5)
 
 
-@pytest.mark.parametrize("matcher", ["recursive", "greedy"])
+@pytest.mark.parametrize("matcher", ["recursive", "greedy", "average", "complete"])
 def test_order_in_the_file_changes_nothing(matcher, tmp_path):
     rng = np.random.default_rng(6)
     rows = random_rows(rng, n_images=3, n_annotators=3)

@@ -142,6 +142,33 @@ def greedy_units(nodes, pairs, content):
     return {frozenset(unit) for unit in units.values()}
 
 
+def linkage_units(nodes, pairs, content, *, complete):
+    """Join the two units of the best mean, or least, weight of all of their pairs, one by one.
+
+    A pair that is not there weighs 0. Equal content comes first, and of units with one value those
+    with the least content.
+    """
+    weights = {frozenset(ends): weight for weight, *ends in pairs}
+    rank = drawn_ranks(nodes, content)
+    units = [frozenset([node]) for node in nodes]
+
+    def place(two):
+        values = [weights.get(frozenset(pair), 0) for pair in product(*two)]
+        ranks = sorted(min(rank[node] for node in unit) for unit in two)
+        value = min(values) if complete else Fraction(sum(values), len(values))
+        return ranks[0] != ranks[1], -value, ranks
+
+    def can_join(two):
+        values = [weights.get(frozenset(pair), 0) for pair in product(*two)]
+        authors = [nodes[node] for unit in two for node in unit]
+        return len({*authors}) == len(authors) and (all if complete else any)(values)
+
+    while possible := [two for two in combinations(units, 2) if can_join(two)]:
+        a, b = min(possible, key=place)
+        units = [unit for unit in units if unit not in (a, b)] + [a | b]
+    return {*units}
+
+
 def recursive_units(nodes, pairs):
     """Match recursively, by enumeration; also say whether every optimum was the only one.
 

@@ -1,0 +1,193 @@
+"""Average and complete linkage: units are joined by the similarities of all of their pairs."""
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, frozen_arrays
+from bboxqa.core.blocks import blocks
+from bboxqa.matching.components import author_ranks, components
+from bboxqa.matching.ties import drawn_ranks
+from bboxqa.model.annotations import Annotations
+from bboxqa.model.units import CandidatePairs
+
+# Bits of a word.
+_WORD = 64
+
+
+def average(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) -> IndexArray:
+    """Join the two units with the highest mean weight of their pairs, again and again [1]_.
+
+    A pair of annotations below the threshold counts 0. Units are joined as long as a pair of theirs
+    reaches the threshold and no annotator would appear twice. The result does not depend on the
+    order of the annotators: equal annotations are joined first, and of units with the same mean,
+    those whose boxes come first, as in `bboxqa.matching.matchers.greedy`.
+
+    Two units that are each other's best are joined in the same round, which gives the same as one
+    after the other [2]_.
+
+    References
+    ----------
+    .. [1] Sokal, R. R. and Michener, C. D. (1958). A Statistical Method for Evaluating Systematic
+       Relationships. University of Kansas Science Bulletin 38, 1409-1438.
+    .. [2] Müllner, D. (2011). Modern Hierarchical, Agglomerative Clustering Algorithms.
+       arXiv:1109.2378
+    """
+    return _linked(annotations, pairs, weight, complete=False)
+
+
+def complete(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) -> IndexArray:
+    """Join the two units with the highest least weight of their pairs, again and again.
+
+    All pairs of annotations in a unit reach the threshold. Otherwise as `average`.
+    """
+    return _linked(annotations, pairs, weight, complete=True)
+
+
+@frozen_arrays
+class _Links:
+    """The L pairs of units that may be joined: no annotator is in both."""
+
+    left: IntArray
+    right: IntArray
+    """(L,) int32. Each unit is named by the least of its K nodes; ``left < right``."""
+    weight: IndexArray
+    """(L,) int64. The sum of the weights of their pairs, or the least of them."""
+    n_pairs: IntArray
+    """(L,) int32. How many of their pairs reach the threshold."""
+
+    def __len__(self) -> int:
+        return len(self.left)
+
+    def take(self, index: IndexArray | BoolArray) -> "_Links":
+        """Return the links at `index`, in that order."""
+        return _Links(self.left[index], self.right[index], self.weight[index], self.n_pairs[index])
+
+
+class _Units:
+    """The units of K nodes, as they grow: a row is that of a unit's least node."""
+
+    def __init__(self, annotations: Annotations, nodes: IndexArray) -> None:
+        author = author_ranks(annotations)[nodes]
+        self.unit = np.arange(len(nodes), dtype=np.int32)
+        self.size = np.ones(len(nodes), np.int64)
+        self.rank = drawn_ranks(annotations, nodes)
+        self.authors = np.zeros((len(nodes), int(author.max()) // _WORD + 1), np.uint64)
+        self.authors[self.unit, author // _WORD] = np.left_shift(
+            np.uint64(1), (author % _WORD).astype(np.uint64)
+        )
+
+    def join(self, left: IntArray, right: IntArray) -> IntArray:
+        """Join each right unit to a left one, and return the new unit of each one, (K,)."""
+        np.add.at(self.size, left, self.size[right])
+        np.minimum.at(self.rank, left, self.rank[right])
+        np.bitwise_or.at(self.authors, left, self.authors[right])
+        target = np.arange(len(self.unit), dtype=np.int32)
+        target[right] = left
+        self.unit = target[self.unit]
+        return target
+
+    def share_author(self, left: IntArray, right: IntArray) -> BoolArray:
+        """Return whether an annotator is in both units."""
+        both = self.authors[left] & self.authors[right]
+        shared: BoolArray = np.bitwise_or.reduce(both, axis=1) != 0
+        return shared
+
+
+def _linked(
+    annotations: Annotations, pairs: CandidatePairs, weight: IndexArray, *, complete: bool
+) -> IndexArray:
+    """Return the first annotation of each one's unit."""
+    if len(pairs) == 0:
+        return np.arange(len(annotations))
+    first, hard = components(annotations, pairs)
+    if complete:
+        size = np.bincount(first)
+        n_pairs = np.bincount(first[pairs.left], minlength=len(size))
+        hard |= (2 * n_pairs < size * (size - 1))[first]
+    nodes = np.flatnonzero(hard)
+    if len(nodes):
+        place = np.cumsum(hard, dtype=np.int32) - np.int32(1)
+        chosen = np.flatnonzero(hard[pairs.left])
+        links = _Links(
+            place[pairs.left[chosen]],
+            place[pairs.right[chosen]],
+            weight[chosen],
+            np.ones(len(chosen), np.int32),
+        )
+        del chosen
+        units = _Units(annotations, nodes)
+        _join_all(units, links, complete=complete)
+        first[nodes] = nodes[units.unit]
+    return first
+
+
+def _join_all(units: _Units, links: _Links, *, complete: bool) -> None:
+    """Join units until no link is left, in place."""
+    equal = np.flatnonzero(units.rank[links.left] == units.rank[links.right])
+    # Links are sorted by left, then right: the first one of a right node names the least copy.
+    right, first = np.unique(links.right[equal], return_index=True)
+    left = links.left[equal[first]]
+    if len(left):
+        links = _after(units, links, left, right, complete=complete)
+    while len(links):
+        best = _best_of_both(units, links, complete=complete)
+        links = _after(units, links, links.left[best], links.right[best], complete=complete)
+
+
+def _after(
+    units: _Units, links: _Links, left: IntArray, right: IntArray, *, complete: bool
+) -> _Links:
+    """Join units, and return the links that are left."""
+    target = units.join(left, right)
+    grown = np.zeros(len(target), np.bool_)
+    grown[left] = True
+    touched = grown[target[links.left]] | grown[target[links.right]]
+    kept = links.take(np.flatnonzero(~touched))
+    moved = np.flatnonzero(touched)
+    ends = target[links.left[moved]], target[links.right[moved]]
+    low, high = np.minimum(*ends), np.maximum(*ends)
+    del ends
+    apart = (low != high) & ~units.share_author(low, high)
+    low, high, moved = low[apart], high[apart], moved[apart]
+    key = low * np.int64(len(target)) + high
+    order = np.argsort(key)
+    key = key[order]
+    starts = np.flatnonzero(np.diff(key, prepend=-1))
+    if not len(starts):
+        return kept
+    moved = moved[order]
+    combine = np.minimum if complete else np.add
+    joined = _Links(
+        low[order[starts]],
+        high[order[starts]],
+        combine.reduceat(links.weight[moved], starts),
+        np.add.reduceat(links.n_pairs[moved], starts),
+    )
+    if complete:
+        # A pair below the threshold is in all larger units too.
+        size = units.size
+        joined = joined.take(joined.n_pairs == size[joined.left] * size[joined.right])
+    columns = ("left", "right", "weight", "n_pairs")
+    return _Links(*(np.concatenate([getattr(kept, c), getattr(joined, c)]) for c in columns))
+
+
+def _best_of_both(units: _Units, links: _Links, *, complete: bool) -> IndexArray:
+    """Return the links that are the best ones of both of their units."""
+    left, right = links.left, links.right
+    value: FloatArray = links.weight.astype(np.float64)
+    if not complete:
+        for part in blocks(len(value)):
+            value[part] /= units.size[left[part]] * units.size[right[part]]
+    best = np.zeros(len(units.size))
+    np.maximum.at(best, left, value)
+    np.maximum.at(best, right, value)
+    top = np.flatnonzero((value == best[left]) | (value == best[right]))
+    left, right, value = left[top], right[top], value[top]
+    of_left, of_right = value == best[left], value == best[right]
+    ranks = units.rank[left], units.rank[right]
+    # Equal annotations are in one unit, so that no two links have the same ranks.
+    tie = np.minimum(*ranks) * len(best) + np.maximum(*ranks)
+    least = np.full(len(best), np.iinfo(np.int64).max)
+    np.minimum.at(least, left[of_left], tie[of_left])
+    np.minimum.at(least, right[of_right], tie[of_right])
+    of_both: IndexArray = top[of_left & of_right & (tie == least[left]) & (tie == least[right])]
+    return of_both
