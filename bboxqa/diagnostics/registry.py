@@ -16,6 +16,12 @@ from bboxqa.diagnostics.disagreement.decomposition import (
     decomposition_by_annotator,
     decomposition_by_category,
 )
+from bboxqa.diagnostics.disagreement.strata import (
+    agreement_by_crowding,
+    agreement_by_region,
+    agreement_by_size,
+    agreement_by_size_quarter,
+)
 from bboxqa.diagnostics.pair_similarity import pair_similarity
 from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits
@@ -38,6 +44,10 @@ DIAGNOSTICS: dict[str, Diagnostic] = {
     "confusions": confusions,
     "difficulty": difficulty,
     "category_vitality": category_vitality,
+    "agreement_by_size": agreement_by_size,
+    "agreement_by_size_quarter": agreement_by_size_quarter,
+    "agreement_by_crowding": agreement_by_crowding,
+    "agreement_by_region": agreement_by_region,
 }
 
 

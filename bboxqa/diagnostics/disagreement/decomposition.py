@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from bboxqa.agreement.objects.meaning import has_meaning
 from bboxqa.agreement.uncertainty.ratios import ratio_intervals
 from bboxqa.agreement.uncertainty.sum_table import table_of
 from bboxqa.core.arrays import FloatArray, IndexArray
@@ -39,8 +40,8 @@ def decomposition(matched: MatchedUnits) -> Table:
     The columns are kind; n_objects and share, of the primary kind, with its 95 % interval over
     images; n_any and share_any, of objects that have the kind beside others; and alpha_gain and
     f1_gain, by how much pooled alpha and F1 would rise if only this kind were repaired (see
-    `repaired_cells`). Gains overlap, as those of TIDE [1]_ do: they do not add up to what repairing
-    everything would gain.
+    `repaired_cells`), where these have a meaning. Gains overlap, as those of TIDE [1]_ do: they do
+    not add up to what repairing everything would gain.
 
     References
     ----------
@@ -139,7 +140,11 @@ class _Parts:
             repaired_cells(matched, objects, self.found, kind),
         )
         before, after = (agreement_sums(matched, each, objects.n_asked) for each in cells)
-        return gains(before, after, groups, empty_images(matched))
+        alpha, f1 = gains(before, after, groups, empty_images(matched))
+        drawn = np.bincount(matched.data.annotations.category).astype(np.float64)
+        if matched.missing == "category" and not has_meaning(drawn):
+            alpha[:] = np.nan
+        return alpha, f1
 
     def gain_of_all(self, kind: Kind) -> tuple[float, float]:
         """Return the gains of repairing a kind everywhere."""

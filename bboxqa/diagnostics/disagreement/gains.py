@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from bboxqa.agreement.alpha.nominal import nominal_alpha
+from bboxqa.agreement.counts.object_counts import ratio
 from bboxqa.core.arrays import FloatArray, IndexArray, frozen_arrays, sum_by
 from bboxqa.diagnostics.disagreement.repairs import Cells
 from bboxqa.model.reliability import Cell
@@ -38,12 +39,7 @@ class AgreementSums:
 
     def f1(self) -> FloatArray:
         """Return the share of matched pairs, NaN where none is possible."""
-        return _ratio(self.matched, self.possible)
-
-
-def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
-    ratio: FloatArray = np.divide(above, below, out=np.full(len(above), np.nan), where=below > 0)
-    return ratio
+        return ratio(self.matched, self.possible)
 
 
 def agreement_sums(matched: MatchedUnits, cells: Cells, n_asked: IndexArray) -> AgreementSums:
@@ -111,5 +107,5 @@ def gains(
         agreeing,
         (marginal**2).sum() + np.append(0.0, squares),
     )[0]
-    f1 = _ratio(pairs, possible)
+    f1 = ratio(pairs, possible)
     return alpha[1:] - alpha[0], f1[1:] - f1[0]

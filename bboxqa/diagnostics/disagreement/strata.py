@@ -1,0 +1,185 @@
+"""Agreement on objects by their size, by how crowded they are, and by where they are."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from bboxqa.agreement.counts.object_counts import ratio
+from bboxqa.agreement.objects.meaning import has_meaning
+from bboxqa.agreement.uncertainty.ratios import ratio_intervals
+from bboxqa.agreement.uncertainty.sum_table import table_of
+from bboxqa.core.arrays import FloatArray, IndexArray, pairs_within, sum_by
+from bboxqa.diagnostics.disagreement.drawn_objects import DrawnObjects, drawn_objects
+from bboxqa.diagnostics.disagreement.gains import AgreementSums, agreement_sums
+from bboxqa.diagnostics.disagreement.repairs import drawn_cells
+from bboxqa.model.table import Categorical, Column, Table
+from bboxqa.model.units import MatchedUnits
+
+# The areas between which COCO's evaluation calls an object medium.
+_COCO = (32**2, 96**2)
+_COCO_NAMES = ("small: below 32² px", "medium: to 96² px", "large: from 96² px")
+_CROWDED = ("no neighbour", "1 neighbour", "2 neighbours", "3 or more neighbours")
+_REGIONS = tuple(
+    f"{row} {column}".replace("middle centre", "centre")
+    for row in ("top", "middle", "bottom")
+    for column in ("left", "centre", "right")
+)
+_QUARTERS = np.array([0.25, 0.5, 0.75])
+
+
+def agreement_by_size(matched: MatchedUnits) -> Table:
+    """Return agreement on small, medium and large objects, by COCO's bounds of 32² and 96² px.
+
+    The area of an object is the mean of its boxes, also where outlines are compared. See
+    `_by_group` for the columns.
+    """
+    objects = drawn_objects(matched)
+    group = np.searchsorted(_COCO, _areas(matched, objects), side="right")
+    return _by_group(matched, objects, "size", _COCO_NAMES, group)
+
+
+def agreement_by_size_quarter(matched: MatchedUnits) -> Table:
+    """Return agreement on the smallest quarter of all objects, on the next, and so on.
+
+    Where sizes repeat, quarters have unequal numbers of objects. See `_by_group` for the columns.
+    """
+    objects = drawn_objects(matched)
+    area = _areas(matched, objects)
+    bounds = np.quantile(area, _QUARTERS) if len(area) else np.zeros(3)
+    low, middle, high = (f"{bound:,.0f}" for bound in bounds)
+    names = (
+        f"below {low} px²", f"{low} to {middle} px²", f"{middle} to {high} px²",
+        f"from {high} px²",
+    )  # fmt: skip
+    group = np.searchsorted(bounds, area, side="right")
+    return _by_group(matched, objects, "size", names, group)
+
+
+def agreement_by_crowding(matched: MatchedUnits) -> Table:
+    """Return agreement by how many other boxes of the same annotator overlap an object.
+
+    Boxes that overlap less than two of one object may do not count. Of several annotators, the one
+    with the most neighbours counts. See `_by_group` for the columns.
+    """
+    objects = drawn_objects(matched)
+    group = np.zeros(len(objects), np.int64)
+    np.maximum.at(group, objects.of, matched.n_neighbours)
+    return _by_group(matched, objects, "crowding", _CROWDED, np.minimum(group, 3))
+
+
+def agreement_by_region(matched: MatchedUnits) -> Table:
+    """Return agreement by the ninth of the image in which the centre of an object lies.
+
+    Objects in images of unknown size are left out. See `_by_group` for the columns.
+    """
+    objects = drawn_objects(matched)
+    bbox = matched.data.annotations.bbox
+    size = matched.data.image_size[objects.image]
+    known = (size > 0).all(1)
+    places = []
+    for side in (1, 0):
+        centre = _means(objects, bbox[:, side] + bbox[:, side + 2] / 2)
+        share = np.divide(centre, size[:, side], out=np.zeros(len(size)), where=known)
+        places.append(np.clip((share * 3).astype(np.int64), 0, 2))
+    group = np.where(known, 3 * places[0] + places[1], -1)
+    return _by_group(matched, objects, "region", _REGIONS, group)
+
+
+def _means(objects: DrawnObjects, amount: FloatArray) -> FloatArray:
+    """Return the mean of each object over its annotations."""
+    return ratio(sum_by(objects.of, amount, len(objects)), objects.n_drawn.astype(np.float64))
+
+
+def _areas(matched: MatchedUnits, objects: DrawnObjects) -> FloatArray:
+    return _means(objects, matched.data.annotations.bbox[:, 2:].prod(1))
+
+
+def _by_group(
+    matched: MatchedUnits,
+    objects: DrawnObjects,
+    title: str,
+    names: Sequence[str],
+    group: IndexArray,
+) -> Table:
+    """Return agreement on groups of objects, one row for each that occurs.
+
+    Columns: the group; n_objects; f1, class_share and mean_similarity, each with its 95 % interval
+    over images, the last of pairs that reach the threshold; alpha, of the units of the group, NaN
+    where it is undefined or has no meaning; and missed_share and badly_placed_share, of the objects
+    that not all drew, and of those whose annotations overlap too little to match.
+    """
+    # Objects of no group, -1, come last.
+    occurs = np.unique(group[group >= 0])
+    n_groups = len(occurs)
+    place = np.where(group < 0, n_groups, np.searchsorted(occurs, group))
+    sums = agreement_sums(
+        matched, drawn_cells(matched, objects, np.arange(len(objects))), objects.n_asked
+    )
+    n = np.bincount(place, minlength=n_groups + 1)[:n_groups]
+    columns: dict[str, Column] = {
+        title: Categorical(occurs.astype(np.int32), tuple(names)),
+        "n_objects": n,
+        **_ratios(matched, objects, sums, place, n_groups),
+        "alpha": _alphas(matched, objects, sums, place, n_groups),
+    }
+    for name, has in (
+        ("missed_share", objects.n_drawn < objects.n_asked),
+        ("badly_placed_share", objects.n_units > 1),
+    ):
+        columns[name] = ratio(sum_by(place, has, n_groups + 1)[:n_groups], n.astype(np.float64))
+    return Table(columns)
+
+
+def _ratios(
+    matched: MatchedUnits,
+    objects: DrawnObjects,
+    sums: AgreementSums,
+    place: IndexArray,
+    n_groups: int,
+) -> dict[str, FloatArray]:
+    """Return F1, class share and mean similarity of each group, with their intervals."""
+    similarity, category = matched.pairs.similarity, matched.data.annotations.category
+    order = np.argsort(matched.units.unit, kind="stable")
+    left, right = (order[side] for side in pairs_within(matched.units.unit[order]))
+    named, placed = objects.of[left], objects.of[matched.pairs.left]
+    same = (category[left] == category[right]).astype(np.float64)
+    n_images = len(matched.data.image_names)
+    figures = {
+        "f1": (place, objects.image, sums.matched, sums.possible),
+        "class_share": (place[named], objects.image[named], same, np.ones(len(named))),
+        "mean_similarity": (
+            place[placed], objects.image[placed], similarity, np.ones(len(placed)),
+        ),
+    }  # fmt: skip
+    shape = n_groups + 1, n_images
+    above = [table_of(row, image, top, shape)[:-1] for row, image, top, _ in figures.values()]
+    below = [table_of(row, image, low, shape)[:-1] for row, image, _, low in figures.values()]
+    columns = {}
+    for name, top, low in zip(figures, above, below, strict=True):
+        bounds = ratio_intervals(top, low, matched.bootstrap, matched.seed)
+        columns[name] = ratio(*(np.asarray(each.sum(1)).ravel() for each in (top, low)))
+        columns[f"{name}_low"], columns[f"{name}_high"] = bounds.T
+    return columns
+
+
+def _alphas(
+    matched: MatchedUnits,
+    objects: DrawnObjects,
+    sums: AgreementSums,
+    place: IndexArray,
+    n_groups: int,
+) -> FloatArray:
+    """Return the alpha of the units of each group, NaN where it has no meaning."""
+    from scipy.sparse import csr_array
+
+    each = np.ones(len(objects))
+    shape = n_groups + 1, len(objects)
+    groups = csr_array((each, (place, np.arange(len(objects)))), shape=shape)[:n_groups]
+    alpha = sums.of_groups(groups).alpha()
+    if matched.missing == "category":
+        n_categories = len(matched.data.category_names)
+        key = place[objects.of] * n_categories + matched.data.annotations.category
+        drawn = np.bincount(key, minlength=(n_groups + 1) * n_categories).astype(np.float64)
+        meaningful = [has_meaning(row) for row in drawn.reshape(-1, n_categories)[:n_groups]]
+        alpha[~np.array(meaningful, np.bool_)] = np.nan
+    return alpha
