@@ -1,0 +1,247 @@
+"""Measure whether diagnostics find the errors that simulated annotators were given.
+
+    python benchmarks/validity.py                      # prints the tables of docs/validity.md
+    python benchmarks/validity.py --study coverage --runs 200
+
+Three studies: how often 95 % intervals contain the figure that they are about, which figures fall
+with which kind of error, and how often the worst annotator and the confused pair of categories come
+first. `bboxqa simulate` makes the data.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import sys
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import bboxqa
+from bboxqa.pipelines.diagnose import diagnose
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+Figures = dict[str, tuple[float, float, float]]
+"""The value and the 95 % interval of each figure by name."""
+
+MANY_IMAGES = 20_000
+"""Images whose figures count as true where the errors do not imply them."""
+
+SIX = {"annotators": 6, "per_image": 3, "errors": ["p*: miss=0.2 jitter=5% confuse=0.2"]}
+WORST = {
+    "annotators": 4,
+    "errors": [
+        "p*: miss=0.1 confuse=0.05 jitter=3%",
+        "p04: miss=0.2 offset=3,-2 confuse=0.05 confuse=cow/sheep:0.2",
+    ],
+}
+EXTRAS = {
+    "annotators": 4,
+    "errors": ["p*: miss=0.1 extra=0.1 jitter=3% confuse=0.1", "p04: extra=0.3"],
+}
+LEVELS: dict[str, tuple[str, str]] = {
+    "p*: miss": ("0.1", "0.3"),
+    "p*: extra": ("0.1", "0.3"),
+    "p*: confuse": ("0.1", "0.3"),
+    "p*: jitter": ("4%", "8%"),
+    "p03: offset": ("5%,0%", "15%,0%"),
+    "p03: scale": ("1.1", "1.2"),
+    "p*: split": ("0.1", "0.3"),
+    "p*: merge": ("0.1", "0.3"),
+    "p*: duplicate": ("0.1", "0.3"),
+}
+"""Two levels of each kind of error, beside none."""
+
+
+def data_of(seed: int, images: int, options: Mapping[str, Any]) -> bboxqa.Dataset:
+    """Return a simulated data set."""
+    simulation = bboxqa.simulate(images=images, seed=seed, **options)
+    return bboxqa.read_coco(simulation.document(), segmentation=False)
+
+
+def of_all(seed: int, images: int, bootstrap: int, options: Mapping[str, Any]) -> Figures:
+    """Measure existence, class and place of one simulated data set."""
+    result = bboxqa.agree(data_of(seed, images, options), bootstrap=bootstrap)
+    (found,) = result.thresholds
+    existence, classes, place = found.existence, found.class_agreement, found.place
+    figures = {
+        "existence F1": (existence.f1, *existence.interval),
+        "class share": (classes.share, *classes.share_interval),
+        "class alpha": (classes.alpha, *classes.interval),
+        "mean IoU": (place.mean_iou, *place.interval),
+        "alpha": (found.alpha, *found.interval),
+    }
+    if not existence.reason:
+        figures["existence alpha"] = (existence.alpha, *existence.alpha_interval)
+    return figures
+
+
+def of_p04(seed: int, images: int, bootstrap: int, options: Mapping[str, Any]) -> Figures:
+    """Measure how the annotator p04 errs."""
+    tables = _tables(seed, images, bootstrap, options, ("annotators", "offsets"))
+    (row,) = [each for each in tables["annotators"] if each["annotator"] == "p04"]
+    figures = {
+        name: (row[name], row[f"{name}_low"], row[f"{name}_high"])
+        for name in ("miss_rate", "extra_rate", "class_share", "f1")
+    }
+    for each in tables["offsets"]:
+        if each["annotator"] == "p04":
+            value = (each["offset_px"], each["offset_px_low"], each["offset_px_high"])
+            figures[f"offset_px, {each['edge']}"] = value
+    return figures
+
+
+def _tables(
+    seed: int, images: int, bootstrap: int, options: Mapping[str, Any], names: Iterable[str]
+) -> dict[str, list[dict[str, Any]]]:
+    """Return rows of diagnostics by name."""
+    settings = bboxqa.AgreeSettings(bootstrap=bootstrap)
+    found = diagnose(data_of(seed, images, options), settings, list(names))
+    return {
+        name: [dict(zip(table.columns, row, strict=True)) for row in table.rows()]
+        for name, table in found.items()
+    }
+
+
+@dataclass(frozen=True)
+class Case:
+    """Simulated annotators, what is measured, and which figures follow from their errors."""
+
+    name: str
+    options: Mapping[str, Any]
+    measure: Callable[[int, int, int, Mapping[str, Any]], Figures] = of_all
+    implied: Mapping[str, float] = field(default_factory=dict)
+
+
+# Two annotators who each find 0.9 both find 0.81 of the objects, and F1 is 0.81 / 0.9. Both are
+# right about the category in 0.9 · 0.9, and both choose the same wrong one of 4 in 0.1 · 0.1 / 4.
+CASES = (
+    Case(
+        "2 annotators: miss=0.1 confuse=0.1",
+        {"annotators": 2, "errors": ["p*: miss=0.1 jitter=3% confuse=0.1"]},
+        implied={"existence F1": 0.9, "class share": 0.8125},
+    ),
+    # Each draws 0.9 + 0.1 boxes per object.
+    Case(
+        "4 annotators: miss=0.1 extra=0.1 confuse=0.1",
+        {"annotators": 4, "errors": ["p*: miss=0.1 extra=0.1 jitter=3% confuse=0.1"]},
+        implied={"existence F1": 0.81, "class share": 0.8125},
+    ),
+    Case(
+        "6 annotators, 3 in each image: miss=0.2 confuse=0.2",
+        SIX,
+        implied={"existence F1": 0.8, "class share": 0.65},
+    ),
+    Case(
+        "p04 of 4: miss=0.2 offset=3,-2",
+        WORST,
+        of_p04,
+        # The offset of both edges is that of the box.
+        {
+            "miss_rate": 0.2,
+            "offset_px, left": 3,
+            "offset_px, top": -2,
+            "offset_px, right": 3,
+            "offset_px, bottom": -2,
+        },
+    ),
+    # Of the boxes of p04, 0.3 per object are invented, and 0.9 · 0.028 show objects that at most
+    # one of the three others found: 0.1³ + 3 · 0.9 · 0.1² = 0.028.
+    Case(
+        "p04 of 4: miss=0.1 extra=0.3 confuse=0.1",
+        EXTRAS,
+        of_p04,
+        {"miss_rate": 0.1, "extra_rate": (0.3 + 0.9 * 0.028) / 1.2, "class_share": 0.8125},
+    ),
+)
+
+
+def coverage(pool: ProcessPoolExecutor, runs: int, images: int) -> Iterable[str]:
+    """Yield a table of how often intervals contain the true figure."""
+    yield "| data | figure | true | | mean of the runs | true figure in the interval |"
+    yield "| --- | --- | ---: | --- | ---: | ---: |"
+    for case in CASES:
+        # The seeds of the runs follow that of the truth.
+        large = case.measure(0, MANY_IMAGES, 0, case.options)
+        one = partial(case.measure, images=images, bootstrap=1000, options=case.options)
+        found = list(pool.map(one, range(1, runs + 1), chunksize=10))
+        for name in large:
+            true = case.implied.get(name, large[name][0])
+            source = "implied" if name in case.implied else "measured"
+            table = np.array([each[name] for each in found])
+            inside = np.mean((table[:, 1] <= true) & (true <= table[:, 2]))
+            mean = table[:, 0].mean()
+            yield f"| {case.name} | {name} | {true:.4f} | {source} | {mean:.4f} | {inside:.1%} |"
+
+
+def kinds(pool: ProcessPoolExecutor, images: int) -> Iterable[str]:
+    """Yield a table of the figures without, with some and with many errors of each kind."""
+    names = list(of_all(1, 4, 0, {"annotators": 2}))
+    yield f"| errors | {' | '.join(names)} |"
+    yield f"| --- |{' ---: |' * len(names)}"
+    for kind, levels in LEVELS.items():
+        cases = [
+            {"annotators": 3, "errors": ["p*: jitter=2%", setting]}
+            for setting in ("p*:", *(f"{kind}={level}" for level in levels))
+        ]
+        found = list(pool.map(partial(of_all, 1, images, 0), cases))
+        cells = [" → ".join(_number(each[name][0]) for each in found) for name in names]
+        yield f"| `{kind}` none, {', '.join(levels)} | {' | '.join(cells)} |"
+
+
+def _number(value: float) -> str:
+    return "–" if math.isnan(value) else f"{value:.3f}"
+
+
+def first(pool: ProcessPoolExecutor, runs: int) -> Iterable[str]:
+    """Yield a table of how often the worst annotator and the confused pair come first."""
+    yield "| images | lowest f1: p04 | highest miss_rate: p04 | largest offset: p04, right | confused pair: cow, sheep |"  # noqa: E501
+    yield "| ---: | ---: | ---: | ---: | ---: |"
+    for images in (20, 50, 100, 200):
+        found = list(pool.map(partial(_found, images=images), range(1, runs + 1), chunksize=10))
+        shares = " | ".join(f"{share:.1%}" for share in np.mean(found, axis=0))
+        yield f"| {images} | {shares} |"
+
+
+def _found(seed: int, images: int) -> tuple[bool, ...]:
+    """Return whether p04 and its errors come first in one data set."""
+    tables = _tables(seed, images, 0, WORST, ("annotators", "offsets", "confusions"))
+    of_annotators, pair = tables["annotators"], tables["confusions"][0]
+    worst = min(of_annotators, key=lambda row: row["f1"])
+    misses = max(of_annotators, key=lambda row: row["miss_rate"])
+    moved = max(tables["offsets"], key=lambda row: abs(row["offset_px"]))
+    return (
+        worst["annotator"] == "p04",
+        misses["annotator"] == "p04",
+        moved["annotator"] == "p04" and moved["offset_px"] > 0,
+        {pair["first"], pair["second"]} == {"cow", "sheep"},
+    )
+
+
+def main() -> None:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--study", choices=["coverage", "kinds", "first"], nargs="+")
+    parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--images", type=int, default=200)
+    arguments = parser.parse_args()
+    with ProcessPoolExecutor(2) as pool:
+        studies: dict[str, Callable[[], Iterable[str]]] = {
+            "coverage": lambda: coverage(pool, arguments.runs, arguments.images),
+            "kinds": lambda: kinds(pool, arguments.images),
+            "first": lambda: first(pool, arguments.runs),
+        }
+        for name in arguments.study or studies:
+            for line in studies[name]():
+                print(line)
+                sys.stdout.flush()
+            print()
+
+
+if __name__ == "__main__":
+    main()
