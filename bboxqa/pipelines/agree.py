@@ -15,9 +15,10 @@ from bboxqa.geometry.similarities.registry import needs_outlines
 from bboxqa.matching import registry as matchers
 from bboxqa.matching.match import check_matcher
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.results import AgreementResult
+from bboxqa.model.results import AgreementResult, ThresholdResult
 from bboxqa.model.settings import AgreeSettings, EmptyImages, Missing
 from bboxqa.pipelines.all_asked import figures_if_all_asked
+from bboxqa.pipelines.chance_existence import chance_existence, not_measured
 from bboxqa.pipelines.checks import check_boxes
 from bboxqa.pipelines.counting import (
     AgreementCounts,
@@ -25,7 +26,7 @@ from bboxqa.pipelines.counting import (
     compared_images,
     count_sequentially,
 )
-from bboxqa.pipelines.notes import all_asked_notes, image_notes
+from bboxqa.pipelines.notes import all_asked_notes, chance_notes, image_notes
 from bboxqa.pipelines.read import read_for
 from bboxqa.pipelines.settings import agree_settings_from
 from bboxqa.pipelines.threshold_results import threshold_results
@@ -192,9 +193,12 @@ def agree_with(
     *,
     memory: int | None = None,
     count_all: CountAll | None = None,
+    with_chance: bool = True,
     progress: Progress | None = None,
 ) -> AgreementResult:
     """Measure how far annotators agree, with checked settings; see `agree`.
+
+    Without `with_chance`, existence is not corrected for chance.
 
     `count_all` counts agreement in the images, for instance on other machines; by default
     `count_sequentially` does so within the memory.
@@ -207,23 +211,21 @@ def agree_with(
     greedy = several and matchers.matcher(settings.matcher).by_order
     count = partial(count_sequentially, memory=memory) if count_all is None else count_all
     counted = count(part, settings, greedy=greedy, progress=progress)
-    thresholds = tuple(
-        replace(
-            result, all_asked_alpha=nan if result.alpha_has_no_meaning else alpha, all_asked_f1=f1
-        )
-        for result, (alpha, f1) in zip(
-            threshold_results(part, settings, counted, progress),
-            figures_if_all_asked(data, counted, settings),
-            strict=True,
-        )
-    )
+    if with_chance:
+        chance = chance_existence(part, settings, memory=memory, progress=progress)
+    else:
+        chance = not_measured(part, settings)
+    results = threshold_results(part, settings, counted, chance, progress)
+    if_all_asked = figures_if_all_asked(data, counted, settings)
+    thresholds = tuple(map(_with_all_asked, results, if_all_asked))
+    n_images = int((n_annotators >= 2).sum())
     n_crowd = int(data.annotations.iscrowd.sum())
     notes = image_notes(
         part.data, settings, counted.counts, n_crowd, _crowd_images(data, part), thresholds
     )
     return AgreementResult(
         thresholds=thresholds,
-        n_images=int((n_annotators >= 2).sum()),
+        n_images=n_images,
         n_annotators=len(data.annotator_names),
         n_annotations=len(part.data.annotations),
         n_crowd=n_crowd,
@@ -232,9 +234,23 @@ def agree_with(
         version=__version__,
         attribution=data.attribution,
         sources=data.sources,
-        notes=(*data.headlines, *all_asked_notes(data, thresholds), *data.notes, *notes),
+        notes=(
+            *data.headlines,
+            *all_asked_notes(data, thresholds),
+            *data.notes,
+            *notes,
+            *chance_notes(chance.n_alone, n_images, chance.reason),
+        ),
         headlines=data.headlines,
     )
+
+
+def _with_all_asked(result: ThresholdResult, figures: tuple[float, float]) -> ThresholdResult:
+    """Return a result with alpha, if it has a meaning, and F1 if all were asked."""
+    alpha, f1 = figures
+    if result.alpha_has_no_meaning:
+        alpha = nan
+    return replace(result, all_asked_alpha=alpha, all_asked_f1=f1)
 
 
 def _crowd_images(data: Dataset, part: ImagePart) -> int:

@@ -60,6 +60,12 @@ class ChanceCounts:
     reason: str = ""
 
 
+def not_measured(part: ImagePart, settings: AgreeSettings) -> ChanceCounts:
+    """Return no counts, where existence is not to be corrected for chance."""
+    sums = np.zeros((len(settings.iou_threshold), len(part.data.image_names), 2))
+    return ChanceCounts(sums, 0, "it was not measured")
+
+
 def chance_existence(
     part: ImagePart,
     settings: AgreeSettings,

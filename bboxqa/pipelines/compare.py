@@ -201,7 +201,7 @@ def _version(
     if (data.assigned.sum(1) >= 2).any():
         # Intervals are drawn later, for both versions together.
         plain = msgspec.structs.replace(settings, bootstrap=0)
-        agreement = agree_with(data, plain, memory=memory, progress=progress)
+        agreement = agree_with(data, plain, memory=memory, with_chance=False, progress=progress)
     return Version(
         n_images=len(data.image_names),
         n_annotators=len(data.annotator_names),

@@ -74,6 +74,15 @@ def all_asked_notes(data: Dataset, thresholds: Sequence[ThresholdResult]) -> Ite
             )
 
 
+def chance_notes(n_alone: int, n_images: int, reason: str) -> Iterator[str]:
+    """Yield how many images have no part in the correction of existence for chance."""
+    if n_alone and not reason:
+        yield (
+            f"{n_alone:,} of {count(n_images, 'image')} have no other image of a similar shape and "
+            "the same annotators: existence by chance is that of the others"
+        )
+
+
 def _annotation_notes(counts: Counter[str], n_crowd: int, n_crowd_images: int) -> Iterator[str]:
     """Yield which annotations were left out, match nothing or were repaired."""
     if n_crowd:

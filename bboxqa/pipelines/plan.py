@@ -127,7 +127,8 @@ def plan_images(
         raise ConfigError("a plan is made for one threshold; give one --iou")
     if not settings.bootstrap:
         raise ConfigError("bootstrap is 0; expected 40 or more: a plan needs an interval")
-    result = agree_with(data, msgspec.structs.replace(settings, bootstrap=0), progress=progress)
+    plain = msgspec.structs.replace(settings, bootstrap=0)
+    result = agree_with(data, plain, with_chance=False, progress=progress)
     counts = unit_counts(result.thresholds[0].reliability, settings.missing)
     plan = plan_clusters(alpha(counts), target_width, settings.bootstrap, settings.seed)
     if result.thresholds[0].alpha_has_no_meaning:

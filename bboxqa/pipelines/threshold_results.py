@@ -24,29 +24,22 @@ from bboxqa.model.object_agreement import ClassAgreement, Existence, Interval, P
 from bboxqa.model.reliability import Cell, Coincidences
 from bboxqa.model.results import ThresholdResult
 from bboxqa.model.settings import AgreeSettings
+from bboxqa.pipelines.chance_existence import ChanceCounts
 from bboxqa.pipelines.counting import AgreementCounts, ImagePart, reliability_of
 from bboxqa.pipelines.result_tables import category_table, image_table, pair_table, unit_table
 
 # Low, high and shift of a figure without an interval.
 _UNKNOWN = np.array([[nan, nan, 0.0]])
-_NOT_MEASURED = "agreement by chance was not measured"
 
 
 def threshold_results(
     part: ImagePart,
     settings: AgreeSettings,
     counted: AgreementCounts,
+    chance: ChanceCounts,
     progress: Progress | None = None,
-    chance: FloatArray | None = None,
-    chance_reason: str = _NOT_MEASURED,
 ) -> tuple[ThresholdResult, ...]:
-    """Return the result of each threshold.
-
-    `chance`, (T, I, 2) float64, are the pairs that match by chance and that could, by threshold and
-    image; without it, there is a reason.
-    """
-    if chance is None:
-        chance = np.zeros((len(settings.iou_threshold), len(part.data.image_names), 2))
+    """Return the result of each threshold."""
     sums = [
         ThresholdSums(
             coincidences=found,
@@ -56,7 +49,7 @@ def threshold_results(
             chance=by_chance,
         )
         for found, classes, objects, by_chance in zip(
-            counted.coincidences, counted.classes, counted.objects, chance, strict=True
+            counted.coincidences, counted.classes, counted.objects, chance.sums, strict=True
         )
     ]
     drawn = part.data.assigned.sum(1) >= 2
@@ -70,7 +63,7 @@ def threshold_results(
             sums, clusters, settings.bootstrap, settings.seed, on_progress
         )
     return tuple(
-        _result(part, settings, counted, index, sums[index], intervals[index], chance_reason)
+        _result(part, settings, counted, index, sums[index], intervals[index], chance.reason)
         for index in range(len(sums))
     )
 

@@ -107,9 +107,14 @@ def _objects(part: ThresholdResult, measure: str) -> Iterator[str]:
     yield f" Existence: F1                 {measure} = {f1}"
     if not isnan(part.all_asked_f1):
         yield f"   {decimal(part.all_asked_f1)} {_IF_ALL}"
-    if not isnan(existence.alpha):
+    if isnan(existence.alpha):
+        # F1 is undefined as well where there is no reason.
+        if existence.reason and not isnan(existence.f1):
+            yield f"   not corrected for chance: {existence.reason}"
+    else:
         above = _estimate(existence.alpha, existence.alpha_interval)
-        yield f" Existence: above chance       {measure} = {above}"
+        by_chance = f"F1 by chance {decimal(existence.chance)}"
+        yield f" Existence: above chance       {measure} = {above}; {by_chance}"
     if not place.n_pairs:
         return
     alpha = _estimate(classes.alpha, classes.interval)

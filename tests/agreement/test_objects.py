@@ -19,6 +19,8 @@ from bboxqa.model.annotations import Annotations
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.units import CandidatePairs
 from bboxqa.pipelines.counting import compared_images, count_part, split_images
+from bboxqa.report.agreement_summary import summary
+from bboxqa.report.agreement_text import text_lines
 
 SETTINGS = AgreeSettings(bootstrap=0, iou_threshold=(0.3, 0.6))
 BOX = (0.0, 0.0, 10.0, 10.0)
@@ -279,3 +281,29 @@ def test_nothing_drawn_together_has_no_class_and_no_place():
     empty = agree(dataset([], n_images=2, n_annotators=2), bootstrap=40).thresholds[0]
     assert np.isnan(empty.existence.f1)
     assert not empty.reaches_f1(0)
+
+
+def test_existence_is_corrected_for_chance():
+    """1 − (1 − F1) / (1 − chance), with an interval from the same draws of images."""
+    found = agree(made(5), bootstrap=100).existence
+    assert found.reason == "the size of 12 of 12 images is not known"
+    assert np.isnan([found.chance, found.alpha, *found.alpha_interval]).all()
+    data = made(5)
+    data = replace(data, image_size=np.full((12, 2), 60, np.int32))
+    result = agree(data, bootstrap=100)
+    found = result.existence
+    assert 0 < found.chance < found.f1 < 1
+    assert found.alpha == pytest.approx(1 - (1 - found.f1) / (1 - found.chance))
+    assert found.alpha_interval[0] < found.alpha < found.alpha_interval[1]
+    assert found.reason == ""
+    assert summary(result)["thresholds"][0]["existence"] == {
+        "f1": found.f1, "interval": [*found.interval], "chance": found.chance,
+        "alpha": found.alpha, "alpha_interval": [*found.alpha_interval], "reason": None,
+    }  # fmt: skip
+    text = "\n".join(text_lines(result))
+    assert f"= {found.alpha:.4f} [{found.alpha_interval[0]:.4f}, " in text
+    # An image of another shape has no other to be exchanged with.
+    sizes = data.image_size.copy()
+    sizes[np.flatnonzero(data.assigned.sum(1) >= 2)[0]] = 60, 600
+    notes = agree(replace(data, image_size=sizes), bootstrap=0).notes
+    assert any("have no other image of a similar shape" in note for note in notes)
