@@ -37,23 +37,21 @@ def category_use(matched: MatchedUnits) -> Table:
     keys, row = compact(key, len(names) * len(categories))
     used = (found.value == found.own).astype(np.float64)
     image = data.group[data.unit[found.cell]]
-    sums = RatioSums(data.n_groups)
+    sums = RatioSums(len(keys), data.n_groups)
     sums.add(row, image, used, found.n_others / others)
-    sums.add(row + len(keys), image, used - found.n_others / others, found.n_others / others)
-    ratios = sums.ratios(2 * len(keys), matched.bootstrap, matched.seed)
-    p_value = ratios.p_value[len(keys) :]
+    ratios = sums.ratios(matched.bootstrap, matched.seed, null=1.0)
     who, what = np.divmod(keys, max(len(categories), 1))
     return Table(
         {
             "annotator": Categorical(who.astype(np.int32), names),
             "category": Categorical(what.astype(np.int32), categories),
-            "n_used": ratios.numerator[: len(keys)].astype(np.int64),
-            "n_expected": ratios.denominator[: len(keys)],
-            "use": ratios.value[: len(keys)],
-            "use_low": ratios.interval[: len(keys), 0],
-            "use_high": ratios.interval[: len(keys), 1],
-            "p_value": p_value,
-            "systematic": holm(p_value) < _ALARM,
+            "n_used": ratios.numerator.astype(np.int64),
+            "n_expected": ratios.denominator,
+            "use": ratios.value,
+            "use_low": ratios.interval[:, 0],
+            "use_high": ratios.interval[:, 1],
+            "p_value": ratios.p_value,
+            "systematic": holm(ratios.p_value) < _ALARM,
         }
     )
 

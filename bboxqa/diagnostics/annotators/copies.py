@@ -82,10 +82,10 @@ def _pair_likeness(matched: MatchedUnits) -> PairLikeness:
     equal: BoolArray = edges[pairs.left] == edges[pairs.right]
     identical = np.asarray(equal.all(1))
     one, image = np.ones(len(row)), of.image[pairs.left]
-    sums = RatioSums(len(matched.data.image_names))
+    sums = RatioSums(2 * n, len(matched.data.image_names))
     sums.add(row, image, identical, one)
     sums.add(row + n, image, pairs.similarity, one)
-    both = sums.ratios(2 * n, matched.bootstrap, matched.seed)
+    both = sums.ratios(matched.bootstrap, matched.seed)
     differ = np.maximum(np.bincount(row, ~identical, n), 1)
     shares = [sum_by(row, ~identical & column, n) / differ for column in equal.T]
     first, second = np.divmod(keys, max(n_annotators, 1))

@@ -1,6 +1,5 @@
 """Ratios of sums over images, several of each annotator, with intervals from the same draws."""
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -8,7 +7,7 @@ from numpy.typing import NDArray
 
 from bboxqa.agreement.uncertainty.ratios import ratio_intervals
 from bboxqa.agreement.uncertainty.sum_table import table_of
-from bboxqa.core.arrays import FloatArray, IndexArray, frozen_arrays, sum_by
+from bboxqa.core.arrays import FloatArray, frozen_arrays
 
 
 @frozen_arrays
@@ -23,8 +22,8 @@ class Ratios:
     denominator: FloatArray
     """(K,) float64. The sums over all images."""
     p_value: FloatArray
-    """(K,) float64. The probability of a ratio so far from 0 where it is 0 but for the choice of
-    images; NaN with fewer than two images."""
+    """(K,) float64. The probability of a ratio so far from the one of a test where they differ by
+    the choice of images only; NaN with fewer than two images."""
 
     def part(self, of: slice) -> "Ratios":
         """Return some of the ratios."""
@@ -37,14 +36,12 @@ class Ratios:
         )
 
 
-@dataclass(slots=True)
 class RatioSums:
-    """Amounts by ratio and image, added in parts."""
+    """The two sums of K ratios in each of I images, added in parts."""
 
-    n_images: int
-    _parts: list[tuple[IndexArray, IndexArray, FloatArray, FloatArray]] = field(
-        default_factory=list
-    )
+    def __init__(self, n_ratios: int, n_images: int) -> None:
+        self._shape = n_ratios, n_images
+        self._tables: list[Any] = []
 
     def add(
         self,
@@ -54,22 +51,17 @@ class RatioSums:
         denominator: NDArray[Any],
     ) -> None:
         """Add amounts to the two sums of each ratio, `row`, in each image; all (E,)."""
-        self._parts.append(
-            (
-                row.astype(np.int64),
-                image.astype(np.int64),
-                numerator.astype(np.float64),
-                denominator.astype(np.float64),
-            )
-        )
+        tables = [
+            table_of(row.astype(np.int64), image, amount.astype(np.float64), self._shape)
+            for amount in (numerator, denominator)
+        ]
+        before = self._tables
+        self._tables = [a + b for a, b in zip(before, tables, strict=True)] if before else tables
 
-    def ratios(self, n_ratios: int, bootstrap: int, seed: int) -> Ratios:
-        """Return the ratios of the rows 0 to ``n_ratios - 1``."""
-        columns = zip(*self._parts, strict=True)
-        row, image, above, below = (np.concatenate(column) for column in columns)
-        shape = (n_ratios, self.n_images)
-        numerator, denominator = (table_of(row, image, amount, shape) for amount in (above, below))
-        totals = sum_by(row, above, n_ratios), sum_by(row, below, n_ratios)
+    def ratios(self, bootstrap: int, seed: int, null: float = 0.0) -> Ratios:
+        """Return the ratios, and the p-values of tests against `null`."""
+        numerator, denominator = self._tables
+        totals = [np.asarray(table.sum(1), np.float64).ravel() for table in self._tables]
         with np.errstate(divide="ignore", invalid="ignore"):
             value = np.where(totals[1] > 0, totals[0] / totals[1], np.nan)
         return Ratios(
@@ -77,12 +69,12 @@ class RatioSums:
             interval=ratio_intervals(numerator, denominator, bootstrap, seed),
             numerator=totals[0],
             denominator=totals[1],
-            p_value=_p_values(numerator, denominator, value),
+            p_value=_p_values(numerator, denominator, value, null),
         )
 
 
-def _p_values(numerator: Any, denominator: Any, value: FloatArray) -> FloatArray:
-    """Return the p-values of t-tests of ratios against 0, (K,).
+def _p_values(numerator: Any, denominator: Any, value: FloatArray, null: float) -> FloatArray:
+    """Return the p-values of t-tests of ratios against `null`, (K,).
 
     The variance is that of a ratio of sums over clusters, by linearisation [1]_.
 
@@ -103,9 +95,9 @@ def _p_values(numerator: Any, denominator: Any, value: FloatArray) -> FloatArray
     residual[residual < 1e-12 * squares] = 0
     with np.errstate(divide="ignore", invalid="ignore"):
         scale = np.sqrt(residual * n_images / (n_images - 1))
-        statistic = np.abs(value) * np.asarray(denominator.sum(1)).ravel() / scale
+        statistic = np.abs(value - null) * np.asarray(denominator.sum(1)).ravel() / scale
         found: FloatArray = 2 * stdtr(n_images - 1, -statistic)
-    found[value == 0] = 1.0
+    found[value == null] = 1.0
     found[(n_images < 2) | np.isnan(value)] = np.nan
     return found
 

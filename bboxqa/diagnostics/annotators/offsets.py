@@ -30,13 +30,13 @@ def offsets(matched: MatchedUnits) -> Table:
     names = matched.data.annotator_names
     n_annotators = len(names)
     annotator, image, apart, size = _apart(matched)
-    sums = RatioSums(len(matched.data.image_names))
+    sums = RatioSums(8 * n_annotators, len(matched.data.image_names))
     one = np.ones(len(annotator))
     for edge in range(4):
         row = annotator * 4 + edge
         sums.add(row, image, apart[:, edge], one)
         sums.add(row + 4 * n_annotators, image, apart[:, edge], size[:, edge % 2])
-    found = sums.ratios(8 * n_annotators, matched.bootstrap, matched.seed)
+    found = sums.ratios(matched.bootstrap, matched.seed)
     px = slice(0, 4 * n_annotators)
     relative, bounds = 100 * found.value[px.stop :], 100 * found.interval[px.stop :]
     return Table(
@@ -83,12 +83,11 @@ def _apart(matched: MatchedUnits) -> tuple[IndexArray, IndexArray, FloatArray, F
 
 def _medians(annotator: IndexArray, apart: FloatArray, n_annotators: int) -> FloatArray:
     """Return the median of each annotator and edge, (4 A,); NaN without objects."""
-    n = np.bincount(annotator, minlength=n_annotators)
-    start = np.cumsum(n) - n
-    known = np.flatnonzero(n)
-    result = np.full((n_annotators, 4), np.nan)
-    for edge, column in enumerate(apart.T):
-        ordered = column[np.lexsort([column, annotator])]
-        low, high = start[known] + (n[known] - 1) // 2, start[known] + n[known] // 2
-        result[known, edge] = (ordered[low] + ordered[high]) / 2
-    return result.ravel()
+    order = np.argsort(annotator, kind="stable")
+    stop = np.cumsum(np.bincount(annotator, minlength=n_annotators))
+    return np.concatenate(
+        [
+            np.median(apart[own], axis=0) if len(own) else np.full(4, np.nan)
+            for own in np.split(order, stop[:-1])
+        ]
+    )

@@ -70,7 +70,7 @@ def _asked(matched: MatchedUnits) -> BoolArray:
 def _rates(matched: MatchedUnits, cells: ObjectCells) -> Ratios:
     """Return the ratios of `RATES`, each of all annotators, one after the other."""
     n_annotators = len(matched.data.annotator_names)
-    sums = RatioSums(len(matched.data.image_names))
+    sums = RatioSums(len(RATES) * n_annotators, len(matched.data.image_names))
     drawn, expected = cells.drawn, cells.expected
     row, image = cells.annotator.astype(np.int64), cells.image
     _add_f1(sums, matched)
@@ -83,7 +83,7 @@ def _rates(matched: MatchedUnits, cells: ObjectCells) -> Ratios:
     same, others = cells.n_same_category[shared], cells.n_others_drew[shared]
     sums.add((row + 3 * n_annotators)[shared], image[shared], same, others)
     _add_similarity(sums, matched, 4 * n_annotators)
-    return sums.ratios(len(RATES) * n_annotators, matched.bootstrap, matched.seed)
+    return sums.ratios(matched.bootstrap, matched.seed)
 
 
 def _add_f1(sums: RatioSums, matched: MatchedUnits) -> None:

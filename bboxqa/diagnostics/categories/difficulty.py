@@ -80,11 +80,11 @@ def _sums(matched: MatchedUnits, row: IndexArray, n_rows: int) -> Ratios:
     drawn = cells.drawn
     of, image = row[cells.annotation[drawn]], cells.image[drawn]
     n_drew = cells.n_others_drew[drawn]
-    sums = RatioSums(len(matched.data.image_names))
+    sums = RatioSums(3 * n_rows, len(matched.data.image_names))
     sums.add(of, image, n_drew, cells.n_others[drawn])
     sums.add(of + n_rows, image, cells.n_same_category[drawn], n_drew)
     pairs = pairs_of_units(matched)
     for side in (pairs.left, pairs.right):
         where = matched.data.annotations.image[side]
         sums.add(row[side] + 2 * n_rows, where, pairs.similarity, np.ones(len(side)))
-    return sums.ratios(3 * n_rows, matched.bootstrap, matched.seed)
+    return sums.ratios(matched.bootstrap, matched.seed)
