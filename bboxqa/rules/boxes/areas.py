@@ -16,6 +16,7 @@ from bboxqa.rules.base.reporting import record_defect, row_edits, span_of, summa
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.boxes.area_factors import AreaFactor, area_factor, share_factor
 from bboxqa.rules.boxes.copies import copied_boxes
+from bboxqa.rules.boxes.ring_areas import fits_rings
 from bboxqa.rules.facts.box_layout import (
     diagnose,
     doubtful_boxes,
@@ -45,12 +46,15 @@ def _areas(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
         )
         of_box = single & document.has_box
         of_box &= rows_where(n_rows, lambda rows: _is_box(given[rows], sides[rows].prod(1)))
-        n_comparable = _n_comparable(document, outlined, settings)
+        outline, ring_area = _visible(document, np.flatnonzero(single))
+        boxes = np.flatnonzero(of_box)
+        right = boxes[fits_rings(document, boxes, outline, ring_area, settings)]
+        of_box[right] = False
+        n_comparable = _n_comparable(document, outlined, settings) - len(right)
         habit = of_box.sum() >= _ENOUGH and 2 * of_box.sum() > n_comparable
         if not habit:
             of_box[:] = False
         single &= ~of_box
-        outline, ring_area = _visible(document, np.flatnonzero(single | of_box))
         suspects = np.flatnonzero(single)
         single[suspects[_explained(document, suspects, outline, ring_area)]] = False
         # What lies outside of the image is reported as such.

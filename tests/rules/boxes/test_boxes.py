@@ -267,6 +267,22 @@ def test_a_habit_of_writing_the_area_of_the_box_is_one_finding():
     assert len(findings({"annotations": many[:4]}, code="B011")) == 4
 
 
+@pytest.mark.parametrize(
+    ("rings", "box"),
+    [
+        # Cut at the right border of the image: 20 x 50 px of it are inside.
+        ([[80, 10, 130, 10, 130, 60, 80, 60]], [80, 10, 20, 50]),
+        # Written twice.
+        ([SQUARE[0], SQUARE[0]], [10, 10, 20, 30]),
+    ],
+)
+def test_the_area_of_a_box_that_its_outline_fills_is_no_habit(rings, box):
+    many = [{"bbox": box, "segmentation": rings, "area": box[2] * box[3]}] * 6
+    # Others keep the numbers of these images out of doubt.
+    others = [{"segmentation": SQUARE, "area": 600}] * 30
+    assert "B011" not in codes({"annotations": [*many, *others]})
+
+
 def test_the_habit_is_seen_in_boxes_of_another_layout():
     """As in a CVAT export whose boxes, and so their areas, are those of the centre layout."""
     triangle = [[40, 20, 100, 20, 100, 80]]
