@@ -1,4 +1,4 @@
-"""Areas of the parts of outlines that lie inside their images."""
+"""Areas and bounds of the parts of outlines that lie inside their images."""
 
 import numpy as np
 
@@ -41,6 +41,18 @@ def visible_ring_areas(document: Document, rows: IndexArray) -> tuple[IndexArray
     return which, np.array(areas, np.float64)
 
 
+def visible_bounds(document: Document, rows: IndexArray) -> FloatArray:
+    """Return (K, 4) left, top, right and bottom of outlines inside their images; NaN for none."""
+    rings, result = document.annotations.rings, np.full((len(rows), 4), np.nan)
+    for place, row in enumerate(rows.tolist()):
+        of_row = np.flatnonzero(rings.row == row)
+        parts = [rings.xy[rings.offsets[ring] : rings.offsets[ring + 1]] for ring in of_row]
+        xy = np.concatenate([_clipped(part, document.size[row]) for part in parts])
+        if len(xy):
+            result[place] = *xy.min(axis=0), *xy.max(axis=0)
+    return result
+
+
 def clipped_area(xy: FloatArray, size: FloatArray) -> float:
     """Return the area of a ring inside an image, in square pixels (shoelace formula).
 
@@ -60,11 +72,16 @@ def clipped_area(xy: FloatArray, size: FloatArray) -> float:
     >>> clipped_area(ring, np.array([20.0, 10]))
     10.0
     """
+    xy = _clipped(xy, size)
+    x, y = (xy - xy[:1]).T
+    return float(abs((x * np.roll(y, -1) - np.roll(x, -1) * y).sum()) / 2)
+
+
+def _clipped(xy: FloatArray, size: FloatArray) -> FloatArray:
     for axis in (0, 1):
         xy = _cut(xy, xy[:, axis])
         xy = _cut(xy, size[axis] - xy[:, axis])
-    x, y = (xy - xy[:1]).T
-    return float(abs((x * np.roll(y, -1) - np.roll(x, -1) * y).sum()) / 2)
+    return xy
 
 
 def _cut(xy: FloatArray, depth: FloatArray) -> FloatArray:

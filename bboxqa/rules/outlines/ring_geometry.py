@@ -37,6 +37,7 @@ from bboxqa.rules.facts.ring_shapes import (
     shapes,
     usable,
 )
+from bboxqa.rules.facts.visible_areas import visible_bounds
 
 
 def _beyond(document: Document, least: float) -> SparseRows:
@@ -121,11 +122,24 @@ def _off_bounds(document: Document, settings: ValidateSettings) -> tuple[IndexAr
     return np.setdiff1d(np.concatenate(parts), misread), n_compared
 
 
+def _bounds_inside(document: Document, wrong: IndexArray, settings: ValidateSettings) -> IndexArray:
+    """Return the annotations whose box is the bounds of the part of the outline in the image.
+
+    Tools that clip the mask, as pycocotools does, write such boxes.
+    """
+    rows = wrong[np.isin(wrong, _beyond(document, 0).rows)]
+    apart = row_max(
+        np.abs(corners(document.annotations.bbox[rows]) - visible_bounds(document, rows))
+    )
+    return rows[apart <= settings.bounds_px]
+
+
 def _not_bounds(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
     if len(document.annotations.rings.row) + len(document.annotations.rles.row) == 0:
         return
     bbox, bounds = document.annotations.bbox, document.outline_bounds
     wrong, n_compared = _off_bounds(document, settings)
+    wrong = np.setdiff1d(wrong, _bounds_inside(document, wrong, settings))
     outside = np.isin(wrong, _beyond(document, settings.overshoot_px).rows)
     outside |= document.once(in_doubtful_pixels)[wrong]
     free = dict(zip(wrong.tolist(), np.logical_not(outside).tolist(), strict=True))
@@ -195,7 +209,8 @@ RULES = (
         breaks="""One of the two is wrong: a detector learns another object than a segmenter does,
             and Mask R-CNN crops the mask by the box.""",
         explanation="""An edge of the box is more than `bounds_px` away from that edge of the
-            outline. One of the two was changed without the other, or was exported wrongly. Check
+            outline, and of its part inside the image. One of the two was changed without the
+            other, or was exported wrongly. Check
             which is right. It is an error if most boxes lie elsewhere, with an IoU below 0.5. The
             unsafe fix writes the bounds of the outline.""",
         bad={"annotations": [

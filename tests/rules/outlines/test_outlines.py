@@ -183,6 +183,17 @@ def test_a_box_that_is_not_the_bounds_becomes_them():
     assert "P007" not in codes(outline([SQUARE], bbox=[10, 10, 25.5, 30]), bounds_px=6)
 
 
+def test_a_box_may_be_the_bounds_of_the_part_inside_the_image():
+    # The right side is cut at x = 100, where the ring is between y = 20 and y = 40.
+    ring = [[80, 10, 120, 30, 120, 40, 80, 40]]
+    assert "P007" not in codes(outline(ring, bbox=[80, 10, 20, 30]))
+    slanted = [[60, 40, 140, 0, 140, 80]]
+    assert "P007" not in codes(outline(slanted, bbox=[60, 20, 40, 40]))
+    assert "P007" in codes(outline(slanted, bbox=[60, 10, 40, 60]))
+    beyond = [[120, 10, 130, 10, 130, 40]]
+    assert "P007" in codes(outline(beyond, bbox=[60, 10, 40, 60]))
+
+
 def test_most_boxes_that_are_not_the_bounds_are_one_finding():
     one = {"segmentation": [SQUARE], "bbox": [5, 10, 25, 30]}
     content = {"annotations": [one] * 9}
