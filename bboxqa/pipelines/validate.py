@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from functools import partial
 from os import PathLike
+from os.path import lexists, realpath
 from pathlib import Path
 from typing import Any, Never
 
@@ -158,8 +159,9 @@ def validate_with(
     """
     if not paths:
         raise DatasetError(["no file given"])
-    # A file that is named twice would be reported as a copy of itself.
-    files = list({file.resolve(): file for file in reversed(list_files(paths))}.values())[::-1]
+    # A file that is named twice would be reported as a copy of itself. Path.resolve stops at a
+    # link that leads to itself.
+    files = list({realpath(file): file for file in reversed(list_files(paths))}.values())[::-1]
     documents = _documents(files, images, _read_truth(ground_truth), memory, progress)
     return _report(validate_documents(documents, settings, max_findings, progress))
 
@@ -176,7 +178,7 @@ def _documents(
     memory: int | None,
     progress: Progress | None,
 ) -> Iterator[Document]:
-    if missing := [file for file in files if not file.exists()]:
+    if missing := [file for file in files if not lexists(file)]:
         raise no_such_file(missing)
     problems = [
         f"{file}: is of the format {found.name}, which is not checked; expected COCO json"

@@ -418,3 +418,12 @@ def test_files_are_never_read_from_outside_the_folder(tmp_path):
     counts = found(result)
     # Had it been opened, M002 would say that it cannot be decoded.
     assert (counts["M005"], counts["M001"], counts.get("M002")) == (1, 8, None)
+
+
+@pytest.mark.parametrize("command", ["validate", "agree"])
+def test_a_link_to_itself_is_a_clear_error(command, tmp_path):
+    link = tmp_path / "loop.json"
+    link.symlink_to(link)
+    done = run(command, link)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"Error: {link}: cannot be read: ")

@@ -310,9 +310,10 @@ def test_the_user_may_choose_files_all_the_same(tmp_path):
 
 
 def test_a_file_twice(tmp_path):
-    (path,) = files(tmp_path, ann=ONE)
-    with pytest.raises(DatasetError, match="a file is given twice"):
-        read_dataset([path, path])
+    path, other = files(tmp_path, ann=ONE, bob=ONE)
+    with pytest.raises(DatasetError) as caught:
+        read_dataset([path, other, path])
+    assert str(caught.value) == f"a file is given twice: {path}"
 
 
 def test_no_file():

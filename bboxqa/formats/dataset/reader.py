@@ -1,9 +1,11 @@
 """From files to a data set: joined, ordered, and checked for what would falsify a result."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from os import PathLike
+from os.path import realpath
 from pathlib import Path
 
 from bboxqa.core.errors import ConfigError, DatasetError
@@ -86,8 +88,11 @@ def read_dataset(
         names = _names_of(files)
     if not files:
         raise DatasetError(["no file given"])
-    if len({file.resolve() for file in files}) < len(files):
-        raise DatasetError(["a file is given twice: " + ", ".join(map(str, files))])
+    # Path.resolve stops at a link that leads to itself.
+    times = Counter(map(realpath, files))
+    twice = next((file for file in files if times[realpath(file)] > 1), None)
+    if twice is not None:
+        raise DatasetError([f"a file is given twice: {twice}"])
 
     def read_one(file: Path) -> AnnotationFile:
         return format_of(file).read(
