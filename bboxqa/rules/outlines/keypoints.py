@@ -42,6 +42,9 @@ def _keypoints(document: Document, _settings: ValidateSettings) -> Iterator[Hits
     miscounted = ~number | (columns.num_keypoints[points.row] != points.n_visible)
     # The count may be right, and the keypoints those of another object: K008.
     miscounted &= document.once(_n_equal) < _MANY
+    # Points at (0, 0) that the count leaves out are not labelled: K003.
+    n_labelled = points.n_visible - points.n_origin
+    miscounted &= (points.n_origin == 0) | (columns.num_keypoints[points.row] != n_labelled)
     # Some tools write an empty list on every annotation of a category without points.
     nothing = (points.n_numbers == 0) & (expected < 0) & (kind == Kind.MISSING)
     wrong = np.flatnonzero((misshapen | miscounted) & ~nothing)
@@ -148,7 +151,8 @@ RULES = (
         explanation="""Keypoints are x, y and visibility (0, 1 or 2) of each point that the category
             names, and num_keypoints is how many of them have a visibility above 0. Here the list
             has the wrong length, or the count is wrong. The fix corrects the count. Export lists of
-            the wrong length again. The counts of copied keypoints (K008) are not compared.""",
+            the wrong length again. The count may leave out points at (0, 0), see K003. The counts
+            of copied keypoints (K008) are not compared.""",
         bad={
             "categories": [_CATEGORY],
             "annotations": [{"keypoints": [12, 12, 2, 0, 0, 0], "num_keypoints": 2}],

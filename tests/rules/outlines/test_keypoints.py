@@ -121,6 +121,13 @@ def test_a_labelled_point_in_the_corner():
     )
 
 
+def test_a_count_that_leaves_out_points_in_the_corner_is_right():
+    points = [12, 12, 2, 0, 0, 2, 20, 20, 1]
+    found = findings(pose(keypoints=points, num_keypoints=2), select=("K001", "K003"))
+    assert [each.code for each in found] == ["K003"]
+    assert codes(pose(keypoints=points, num_keypoints=1), select=("K001",)) == {"K001"}
+
+
 @pytest.mark.parametrize(
     ("point", "message"),
     [
