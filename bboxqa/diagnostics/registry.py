@@ -9,6 +9,7 @@ from bboxqa.diagnostics.annotators.copies import copies
 from bboxqa.diagnostics.annotators.offsets import offsets
 from bboxqa.diagnostics.annotators.rates import annotators
 from bboxqa.diagnostics.annotators.vitality import category_vitality
+from bboxqa.diagnostics.categories.category_merges import category_merges
 from bboxqa.diagnostics.categories.confusions import confusions
 from bboxqa.diagnostics.categories.difficulty import difficulty
 from bboxqa.diagnostics.disagreement.decomposition import (
@@ -42,6 +43,7 @@ DIAGNOSTICS: dict[str, Diagnostic] = {
     "agreement_groups": agreement_groups,
     "copies": copies,
     "confusions": confusions,
+    "category_merges": category_merges,
     "difficulty": difficulty,
     "category_vitality": category_vitality,
     "agreement_by_size": agreement_by_size,

@@ -1,0 +1,89 @@
+"""Which categories could become one: a suggestion of broader categories, merge by merge."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bboxqa.core.arrays import FloatArray, IndexArray, sum_by
+from bboxqa.diagnostics.categories.confusions import Confusions, count_confusions
+from bboxqa.model.table import Table
+from bboxqa.model.units import MatchedUnits
+
+# More merges are no suggestion, but another set of categories.
+_MOST_MERGES = 50
+# A gain below is one of rounding.
+_LEAST_GAIN = 1e-9
+
+
+def category_merges(matched: MatchedUnits) -> Table:
+    """Return which categories to merge, one merge after the other, the most rewarding first.
+
+    A row for each merge: step, from 1 on; categories, the names of all that are then one; alpha
+    after this merge and those before; and gain, by how much it is higher than before. Each step
+    takes the two categories, or groups of them, whose merger raises alpha most. Merges end where
+    none does, and after 50.
+
+    Whether categories mean the same is not in the data: only confusion is.
+    """
+    names = matched.data.category_names
+    merges = merged_categories(count_confusions(matched.reliability, matched.missing))
+    return Table(
+        {
+            "step": np.arange(1, len(merges) + 1),
+            "categories": np.array(
+                [", ".join(names[member] for member in merge.members) for merge in merges], object
+            ),
+            "alpha": np.array([merge.alpha for merge in merges], np.float64),
+            "gain": np.array([merge.gain for merge in merges], np.float64),
+        }
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Merge:
+    """Categories that became one."""
+
+    members: tuple[int, ...]
+    """All categories of the new one, sorted."""
+    alpha: float
+    gain: float
+
+
+def merged_categories(found: Confusions) -> list[Merge]:
+    """Return the merges that raise alpha, each the best after those before.
+
+    The work of a merge grows with the number of pairs of categories that were confused.
+    """
+    first, second, amount = found.first, found.second, found.amount
+    marginal = found.marginal.copy()
+    members: dict[int, tuple[int, ...]] = {value: (value,) for value in range(found.n_categories)}
+    agreeing, products, alpha = 0.0, 0.0, found.alpha()
+    merges: list[Merge] = []
+    while len(first) and len(merges) < _MOST_MERGES:
+        product = marginal[first] * marginal[second]
+        alphas = found.alpha_of(agreeing + amount, products + product)
+        if np.isnan(alphas).all():
+            break
+        best = int(np.nanargmax(alphas))
+        gain = float(alphas[best]) - alpha
+        if not gain > _LEAST_GAIN:
+            break
+        kept, gone = int(first[best]), int(second[best])
+        agreeing, products = agreeing + float(amount[best]), products + float(product[best])
+        alpha = float(alphas[best])
+        members[kept] = tuple(sorted((*members[kept], *members.pop(gone))))
+        merges.append(Merge(members[kept], alpha, gain))
+        marginal[kept] += marginal[gone]
+        first, second, amount = _relabelled(first, second, amount, kept, gone)
+    return merges
+
+
+def _relabelled(
+    first: IndexArray, second: IndexArray, amount: FloatArray, kept: int, gone: int
+) -> tuple[IndexArray, IndexArray, FloatArray]:
+    """Return the pairs with one name for two values; those of the two are left out."""
+    ends = np.sort(np.where(np.stack([first, second]) == gone, kept, [first, second]), axis=0)
+    apart = ends[0] < ends[1]
+    size = int(ends.max(initial=0)) + 1
+    keys, place = np.unique(ends[0][apart] * size + ends[1][apart], return_inverse=True)
+    return keys // size, keys % size, sum_by(place, amount[apart], len(keys))
