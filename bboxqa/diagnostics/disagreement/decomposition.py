@@ -10,7 +10,7 @@ from bboxqa.agreement.uncertainty.ratios import ratio_intervals
 from bboxqa.agreement.uncertainty.sum_table import table_of
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.diagnostics.disagreement.drawn_objects import DrawnObjects, drawn_objects
-from bboxqa.diagnostics.disagreement.gains import agreement_sums, empty_images, gains
+from bboxqa.diagnostics.disagreement.gains import AgreementSums, agreement_sums, gains, whole_sums
 from bboxqa.diagnostics.disagreement.kinds import (
     ALL_AGREE,
     KINDS,
@@ -18,7 +18,7 @@ from bboxqa.diagnostics.disagreement.kinds import (
     Kind,
     disagreements,
 )
-from bboxqa.diagnostics.disagreement.repairs import drawn_cells, repaired_cells, roots
+from bboxqa.diagnostics.disagreement.repairs import Repair, drawn_cells, repair
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import MatchedUnits
 
@@ -40,7 +40,7 @@ def decomposition(matched: MatchedUnits) -> Table:
     The columns are kind; n_objects and share, of the primary kind, with its 95 % interval over
     images; n_any and share_any, of objects that have the kind beside others; and alpha_gain and
     f1_gain, by how much pooled alpha and F1 would rise if only this kind were repaired (see
-    `repaired_cells`), where these have a meaning. Gains overlap, as those of TIDE [1]_ do: they do
+    `repairs.repair`), where these have a meaning. Gains overlap, as those of TIDE [1]_ do: they do
     not add up to what repairing everything would gain.
 
     References
@@ -124,33 +124,37 @@ class _Parts:
     found: Disagreements
     primary: IndexArray
     """(O,) int64. Places in `_NAMES`."""
+    whole: AgreementSums
 
     @staticmethod
     def of(matched: MatchedUnits) -> "_Parts":
         objects = drawn_objects(matched)
         found = disagreements(matched, objects)
         primary = (found.has * np.arange(1, len(_NAMES))).max(1, initial=0)
-        return _Parts(matched, objects, found, primary)
+        whole = whole_sums(matched, drawn_cells(matched, objects), objects.n_asked)
+        return _Parts(matched, objects, found, primary, whole)
 
-    def gains(self, kind: Kind, groups: Any) -> tuple[FloatArray, FloatArray]:
-        """Return the gains of repairing a kind in groups of objects, (G,) each."""
-        matched, objects = self.matched, self.objects
-        cells = (
-            drawn_cells(matched, objects, roots(self.found, kind)),
-            repaired_cells(matched, objects, self.found, kind),
+    def gains(self, change: Repair, groups: Any) -> tuple[FloatArray, FloatArray]:
+        """Return the gains of a repair in groups of objects, (G,) each."""
+        n_asked = self.objects.n_asked
+        before, after = (
+            agreement_sums(self.matched, cells, n_asked) for cells in (change.before, change.after)
         )
-        before, after = (agreement_sums(matched, each, objects.n_asked) for each in cells)
-        alpha, f1 = gains(before, after, groups, empty_images(matched))
-        drawn = np.bincount(matched.data.annotations.category).astype(np.float64)
-        if matched.missing == "category" and not has_meaning(drawn):
+        alpha, f1 = gains(self.whole, before, after, groups)
+        drawn = np.bincount(self.matched.data.annotations.category).astype(np.float64)
+        if self.matched.missing == "category" and not has_meaning(drawn):
             alpha[:] = np.nan
         return alpha, f1
+
+    def repair(self, kind: Kind) -> Repair:
+        """Return what a repair changes."""
+        return repair(self.matched, self.objects, self.found, kind)
 
     def gain_of_all(self, kind: Kind) -> tuple[float, float]:
         """Return the gains of repairing a kind everywhere."""
         from scipy.sparse import csr_array
 
-        alpha, f1 = self.gains(kind, csr_array(np.ones((1, len(self.objects)))))
+        alpha, f1 = self.gains(self.repair(kind), csr_array(np.ones((1, len(self.objects)))))
         return float(alpha[0]), float(f1[0])
 
     def by_group(
@@ -171,12 +175,13 @@ class _Parts:
         for each in Kind:
             own, rows = np.flatnonzero(kind == each), np.flatnonzero(keys % len(Kind) == each)
             row = np.searchsorted(keys[rows] // len(Kind), group[own])
+            change = self.repair(each)
             # What is joined with an object is counted for that object.
-            column = roots(self.found, each)[place[own]]
+            column = change.root[place[own]]
             shape = len(rows), n_objects
             chosen = csr_array((np.ones(len(own)), (row, column)), shape=shape)
             chosen.data[:] = 1
-            alpha[rows], f1[rows] = self.gains(each, chosen)
+            alpha[rows], f1[rows] = self.gains(change, chosen)
         who = keys // len(Kind)
         return Table(
             {

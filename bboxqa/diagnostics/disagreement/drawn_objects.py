@@ -30,9 +30,6 @@ class DrawnObjects:
     """(N,) int64. Object and annotator of each annotation as one number, sorted."""
     by_key: IndexArray
     """(N,) int64. The annotation of each key."""
-    rank: IndexArray
-    """(O,) int64. Place by how many drew the object, most first, then by what they drew; names and
-    ids have no part in it."""
 
     def __len__(self) -> int:
         return len(self.image)
@@ -58,11 +55,6 @@ def drawn_objects(matched: MatchedUnits) -> DrawnObjects:
     )
     key = of * len(matched.data.annotator_names) + annotations.annotator
     by_key = np.argsort(key, kind="stable")
-    mean = [sum_by(of, side, n_objects) / np.maximum(n_drawn, 1) for side in annotations.bbox.T]
-    rank = np.empty(n_objects, np.int64)
-    rank[np.lexsort((category, *mean, -n_drawn))] = np.arange(n_objects)
-    size = np.bincount(units.unit, minlength=len(units))
-    place = np.lexsort((*_means(annotations.bbox, units.unit, len(units)), -size, matched.objects))
     return DrawnObjects(
         of=of,
         image=image,
@@ -72,17 +64,32 @@ def drawn_objects(matched: MatchedUnits) -> DrawnObjects:
         n_category=n_category,
         is_tied=is_tied,
         n_units=np.bincount(matched.objects, minlength=n_objects),
-        unit=place[run_starts(matched.objects[place])],
+        unit=_largest_units(matched, first),
         key=key[by_key],
         by_key=by_key,
-        rank=rank,
     )
 
 
-def _means(bbox: FloatArray, group: IndexArray, n_groups: int) -> list[FloatArray]:
-    """Return the mean x, y, width and height of each group of boxes."""
+def _largest_units(matched: MatchedUnits, first: IndexArray) -> IndexArray:
+    """Return the unit of each object that most drew; of equals, the one whose boxes come first."""
+    n_units = np.bincount(matched.objects)
+    several = np.flatnonzero((n_units > 1)[matched.objects])
+    chosen = first.copy()
+    if len(several):
+        unit = matched.units.unit
+        size = np.bincount(unit, minlength=len(matched.units))[several]
+        mean = mean_boxes(matched.data.annotations.bbox, unit, len(matched.units))[several]
+        order = np.lexsort((*mean.T, -size, matched.objects[several]))
+        starts = run_starts(matched.objects[several][order])
+        best = several[order[starts]]
+        chosen[matched.objects[best]] = best
+    return chosen
+
+
+def mean_boxes(bbox: FloatArray, group: IndexArray, n_groups: int) -> FloatArray:
+    """Return the mean box of each group, (G, 4); groups without boxes have zeros."""
     size = np.maximum(np.bincount(group, minlength=n_groups), 1)
-    return [sum_by(group, side, n_groups) / size for side in bbox.T]
+    return np.column_stack([sum_by(group, side, n_groups) for side in bbox.T]) / size[:, None]
 
 
 def _categories(

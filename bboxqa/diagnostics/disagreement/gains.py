@@ -75,37 +75,44 @@ def agreement_sums(matched: MatchedUnits, cells: Cells, n_asked: IndexArray) -> 
     )
 
 
-def empty_images(matched: MatchedUnits) -> float:
-    """Return how many annotators left an image empty, where that counts as a unit."""
+def whole_sums(matched: MatchedUnits, cells: Cells, n_asked: IndexArray) -> AgreementSums:
+    """Return the sums of all objects, and of empty images if they count, as one row."""
+    from scipy.sparse import csr_array
+
+    sums = agreement_sums(matched, cells, n_asked)
+    whole = sums.of_groups(csr_array(np.ones((1, len(n_asked)))))
     data = matched.reliability
     extra = (data.unit >= len(matched.units)) & (data.state == Cell.MISSING)
-    return float(extra.sum()) if matched.missing == "category" else 0.0
+    if matched.missing == "ignore" or not extra.any():
+        return whole
+    n_empty = np.zeros((1, whole.marginal.shape[1]))
+    n_empty[0, -1] = extra.sum()
+    marginal = csr_array(whole.marginal + csr_array(n_empty))
+    return AgreementSums(marginal, whole.agreeing + extra.sum(), whole.matched, whole.possible)
 
 
 def gains(
-    before: AgreementSums, after: AgreementSums, groups: Any, n_empty: float
+    whole: AgreementSums, before: AgreementSums, after: AgreementSums, groups: Any
 ) -> tuple[FloatArray, FloatArray]:
-    """Return by how much alpha and F1 of all objects rise if those of a group change, (G,) each.
+    """Return by how much alpha and F1 of the whole rise if a group of objects changes, (G,) each.
 
-    `n_empty` is what `empty_images` returns.
+    `whole` has one row; `groups` is a sparse (G, O) array.
     """
-    marginal = np.asarray(before.marginal.sum(0)).ravel()
-    marginal[-1] += n_empty
-    changed = [
-        groups @ (getattr(after, name) - getattr(before, name))
-        for name in ("marginal", "agreeing", "matched", "possible")
-    ]
-    sums = [before.agreeing.sum() + n_empty, before.matched.sum(), before.possible.sum()]
-    agreeing, pairs, possible = (
-        total + np.append(0.0, change) for total, change in zip(sums, changed[1:], strict=True)
+    marginal = whole.marginal.toarray()[0]
+    change = groups @ (after.marginal - before.marginal)
+    agreeing, matched, possible = (
+        total + np.append(0.0, groups @ (new - old))
+        for total, new, old in (
+            (whole.agreeing, after.agreeing, before.agreeing),
+            (whole.matched, after.matched, before.matched),
+            (whole.possible, after.possible, before.possible),
+        )
     )
-    change = changed[0]
     squares = np.asarray(change.power(2).sum(1)).ravel() + 2 * (change @ marginal)
-    total = np.asarray(change.sum(1)).ravel()
     alpha = nominal_alpha(
-        marginal.sum() + np.append(0.0, total),
+        marginal.sum() + np.append(0.0, np.asarray(change.sum(1)).ravel()),
         agreeing,
         (marginal**2).sum() + np.append(0.0, squares),
     )[0]
-    f1 = ratio(pairs, possible)
+    f1 = ratio(matched, possible)
     return alpha[1:] - alpha[0], f1[1:] - f1[0]

@@ -5,7 +5,7 @@ from enum import IntEnum
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, frozen_arrays, rows
-from bboxqa.diagnostics.disagreement.drawn_objects import DrawnObjects
+from bboxqa.diagnostics.disagreement.drawn_objects import DrawnObjects, mean_boxes
 from bboxqa.model.units import MatchedUnits
 
 # A box that lies in another one by this share is a part of it.
@@ -46,6 +46,9 @@ class Disagreements:
     """(O, 5) bool. The columns are those of `Kind`."""
     root: IndexArray
     """(O,) int64. The object that an object is a part or a repetition of; else itself."""
+    rank: IndexArray
+    """(O,) int64. Of objects that overlap others of the same annotator, the place by how many drew
+    them, most first, then by what they drew; names and ids have no part in it. -1 for others."""
     n_missing: IndexArray
     """(O,) int64. How many annotators missed it, without those who drew it as a part of another."""
     n_merged: IndexArray
@@ -59,15 +62,16 @@ class Disagreements:
 def disagreements(matched: MatchedUnits, objects: DrawnObjects) -> Disagreements:
     """Return how annotators disagree about each object."""
     n = len(objects)
-    root, again = _repetitions(matched, objects)
+    rank = _ranks(matched, objects)
+    root, again = _repetitions(matched, objects, rank)
     is_again = root != np.arange(n)
     parts = _parts(matched, objects, is_again)
     whole, part, merger, splitter = parts
     half = 2 * objects.n_drawn >= objects.n_asked
     # Where most drew the parts, the annotator who drew one box merged them. Objects are joined to
     # those of a lower rank only, so that there are no circles.
-    minor = np.flatnonzero(~half[part] & (objects.rank[whole] < objects.rank[part]))
-    minor = minor[np.lexsort((objects.rank[whole[minor]], part[minor]))]
+    minor = np.flatnonzero(~half[part] & (rank[whole] < rank[part]))
+    minor = minor[np.lexsort((rank[whole[minor]], part[minor]))]
     absorbed, first = np.unique(part[minor], return_index=True)
     root[absorbed] = whole[minor[first]]
     n_annotators = max(len(matched.data.annotator_names), 1)
@@ -90,11 +94,25 @@ def disagreements(matched: MatchedUnits, objects: DrawnObjects) -> Disagreements
     keys = np.unique(np.concatenate([(k * n + o) * n_annotators + a for k, o, a in concerned]))
     pair, annotator = np.divmod(keys, n_annotators)
     kind, concerned_object = np.divmod(pair, max(n, 1))
-    return Disagreements(has, root, n_missing, n_merged, kind, concerned_object, annotator)
+    return Disagreements(has, root, rank, n_missing, n_merged, kind, concerned_object, annotator)
+
+
+def _ranks(matched: MatchedUnits, objects: DrawnObjects) -> IndexArray:
+    """Return the rank of the objects that may be a part or a repetition of another one, (O,)."""
+    near, own = matched.near, matched.own
+    one = objects.of[np.concatenate([near.left, own.left])]
+    other = objects.of[np.concatenate([near.right, own.right])]
+    apart = one != other
+    found = np.unique(np.concatenate([one[apart], other[apart]]))
+    boxes = mean_boxes(matched.data.annotations.bbox, objects.of, len(objects))[found]
+    order = np.lexsort((objects.category[found], *boxes.T, -objects.n_drawn[found]))
+    rank = np.full(len(objects), -1)
+    rank[found[order]] = np.arange(len(found))
+    return rank
 
 
 def _repetitions(
-    matched: MatchedUnits, objects: DrawnObjects
+    matched: MatchedUnits, objects: DrawnObjects, rank: IndexArray
 ) -> tuple[IndexArray, tuple[IndexArray, IndexArray]]:
     """Return which object each one repeats, (O,), and the objects and annotators concerned.
 
@@ -104,9 +122,9 @@ def _repetitions(
     one, other = objects.of[left], objects.of[right]
     alone = np.flatnonzero(_n_common(matched, objects, one, other) == 1)
     one, other, left = one[alone], other[alone], left[alone]
-    swap = objects.rank[one] > objects.rank[other]
+    swap = rank[one] > rank[other]
     main, again = np.where(swap, other, one), np.where(swap, one, other)
-    order = np.lexsort((objects.rank[main], again))
+    order = np.lexsort((rank[main], again))
     found, first = np.unique(again[order], return_index=True)
     root = np.arange(len(objects))
     root[found] = main[order][first]

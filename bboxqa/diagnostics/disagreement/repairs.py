@@ -24,13 +24,13 @@ class Cells:
         return Cells(self.place[index], self.unit[index], self.value[index])
 
 
-def drawn_cells(matched: MatchedUnits, objects: DrawnObjects, root: IndexArray) -> Cells:
-    """Return what the annotators drew, counted for the roots of their objects."""
+def drawn_cells(matched: MatchedUnits, objects: DrawnObjects) -> Cells:
+    """Return what the annotators drew."""
     value = matched.data.annotations.category.astype(np.int64)
-    return Cells(root[objects.of], matched.units.unit, value)
+    return Cells(objects.of, matched.units.unit, value)
 
 
-def roots(found: Disagreements, kind: Kind) -> IndexArray:
+def _roots(found: Disagreements, kind: Kind) -> IndexArray:
     """Return the object that each one is joined with when a kind is repaired, (O,)."""
     each = np.arange(len(found.root))
     root = each
@@ -44,9 +44,19 @@ def roots(found: Disagreements, kind: Kind) -> IndexArray:
     return root
 
 
-def repaired_cells(
+@frozen_arrays
+class Repair:
+    """What annotators drew of the objects that a repair changes, before it and after it."""
+
+    before: Cells
+    after: Cells
+    root: IndexArray
+    """(O,) int64. The object that the cells of each one are counted for."""
+
+
+def repair(
     matched: MatchedUnits, objects: DrawnObjects, found: Disagreements, kind: Kind
-) -> Cells:
+) -> Repair:
     """Return what the annotators would have drawn without a kind of disagreement.
 
     - missed by some: everybody asked drew the objects that at least half drew, and nobody others
@@ -55,22 +65,29 @@ def repaired_cells(
     - split or merged: everybody drew the parts where at least half did, else the whole only
     - drawn twice by one: once
     """
-    root = roots(found, kind)
-    cells = drawn_cells(matched, objects, root)
-    has = found.has[:, kind]
+    root, has = _roots(found, kind), found.has[:, kind]
+    changes = has.copy()
+    changes[root[has]] = True
+    index = np.flatnonzero(changes[objects.of])
+    of = objects.of[index]
+    drawn = drawn_cells(matched, objects).take(index)
+    before = Cells(root[of], drawn.unit, drawn.value)
+    after = before
     if kind == Kind.CLASS_CONFLICT:
-        return Cells(cells.place, cells.unit, objects.category[objects.of])
-    if kind == Kind.BADLY_PLACED:
-        return Cells(cells.place, objects.unit[objects.of], cells.value)
-    if kind == Kind.MISSED:
-        most = 2 * objects.n_drawn >= objects.n_asked
-        kept = np.flatnonzero((~has | most)[objects.of])
-        return _filled(cells.take(kept), objects, np.where(has & most, found.n_missing, 0))
-    joined = _joined(matched, objects, root, cells)
+        after = Cells(before.place, before.unit, objects.category[of])
+    elif kind == Kind.BADLY_PLACED:
+        after = Cells(before.place, objects.unit[of], before.value)
+    elif kind == Kind.MISSED:
+        most = has & (2 * objects.n_drawn >= objects.n_asked)
+        kept = np.flatnonzero(most[of])
+        after = _filled(before.take(kept), objects, np.where(most, found.n_missing, 0))
+    else:
+        author = matched.data.annotations.annotator[index].astype(np.int64)
+        after = _joined(before, objects, found.rank[of], of, author)
     if kind == Kind.SPLIT:
-        stays = root == np.arange(len(root))
-        return _filled(joined, objects, np.where(has & stays, found.n_merged, 0))
-    return joined
+        stays = has & (root == np.arange(len(root)))
+        after = _filled(after, objects, np.where(stays, found.n_merged, 0))
+    return Repair(before, after, root)
 
 
 def _filled(cells: Cells, objects: DrawnObjects, n_more: IndexArray) -> Cells:
@@ -83,14 +100,18 @@ def _filled(cells: Cells, objects: DrawnObjects, n_more: IndexArray) -> Cells:
     )
 
 
-def _joined(matched: MatchedUnits, objects: DrawnObjects, root: IndexArray, cells: Cells) -> Cells:
-    """Return the cells of joined objects in the unit of their root, one of each annotator."""
-    moved = root[objects.of] != objects.of
-    n_annotators = len(matched.data.annotator_names)
-    author = matched.data.annotations.annotator
-    key = root[objects.of] * n_annotators + author
+def _joined(
+    cells: Cells, objects: DrawnObjects, rank: IndexArray, of: IndexArray, author: IndexArray
+) -> Cells:
+    """Return the cells of joined objects in the unit of their root, one of each annotator.
+
+    `rank`, `of` and `author` are those of the object of each cell, the object, and the annotator.
+    """
+    moved = cells.place != of
     # The annotation in the root comes first, then those in the objects that more drew.
-    order = np.lexsort((objects.rank[objects.of], moved, key))
-    kept = np.sort(order[np.flatnonzero(np.diff(key[order], prepend=-1))])
-    unit = np.where(moved, objects.unit[root[objects.of]], cells.unit)
+    order = np.lexsort((rank, moved, author, cells.place))
+    place, author = cells.place[order], author[order]
+    first = (np.diff(place, prepend=-1) != 0) | (np.diff(author, prepend=-1) != 0)
+    kept = np.sort(order[first])
+    unit = np.where(moved, objects.unit[cells.place], cells.unit)
     return Cells(cells.place, unit, cells.value).take(kept)

@@ -112,9 +112,7 @@ def _by_group(
     occurs = np.unique(group[group >= 0])
     n_groups = len(occurs)
     place = np.where(group < 0, n_groups, np.searchsorted(occurs, group))
-    sums = agreement_sums(
-        matched, drawn_cells(matched, objects, np.arange(len(objects))), objects.n_asked
-    )
+    sums = agreement_sums(matched, drawn_cells(matched, objects), objects.n_asked)
     n = np.bincount(place, minlength=n_groups + 1)[:n_groups]
     columns: dict[str, Column] = {
         title: Categorical(occurs.astype(np.int32), tuple(names)),
@@ -143,22 +141,26 @@ def _ratios(
     left, right = (order[side] for side in pairs_within(matched.units.unit[order]))
     named, placed = objects.of[left], objects.of[matched.pairs.left]
     same = (category[left] == category[right]).astype(np.float64)
-    n_images = len(matched.data.image_names)
-    figures = {
-        "f1": (place, objects.image, sums.matched, sums.possible),
-        "class_share": (place[named], objects.image[named], same, np.ones(len(named))),
-        "mean_similarity": (
-            place[placed], objects.image[placed], similarity, np.ones(len(placed)),
-        ),
-    }  # fmt: skip
-    shape = n_groups + 1, n_images
-    above = [table_of(row, image, top, shape)[:-1] for row, image, top, _ in figures.values()]
-    below = [table_of(row, image, low, shape)[:-1] for row, image, _, low in figures.values()]
-    columns = {}
-    for name, top, low in zip(figures, above, below, strict=True):
-        bounds = ratio_intervals(top, low, matched.bootstrap, matched.seed)
-        columns[name] = ratio(*(np.asarray(each.sum(1)).ravel() for each in (top, low)))
-        columns[f"{name}_low"], columns[f"{name}_high"] = bounds.T
+    figures = (
+        (np.arange(len(objects)), sums.matched, sums.possible),
+        (named, same, np.ones(len(named))),
+        (placed, similarity, np.ones(len(placed))),
+    )
+    shape = len(figures) * n_groups, len(matched.data.image_names)
+    places = [n * n_groups + place[of] for n, (of, _, _) in enumerate(figures)]
+    kept = np.flatnonzero(np.concatenate([place[of] for of, _, _ in figures]) < n_groups)
+    row = np.concatenate(places)[kept]
+    image = np.concatenate([objects.image[of] for of, _, _ in figures])[kept]
+    above, below = (
+        table_of(row, image, np.concatenate([each[side] for each in figures])[kept], shape)
+        for side in (1, 2)
+    )
+    value = ratio(*(np.asarray(table.sum(1)).ravel() for table in (above, below)))
+    bounds = ratio_intervals(above, below, matched.bootstrap, matched.seed)
+    columns: dict[str, FloatArray] = {}
+    for n, name in enumerate(("f1", "class_share", "mean_similarity")):
+        own = slice(n * n_groups, (n + 1) * n_groups)
+        columns |= {name: value[own], f"{name}_low": bounds[own, 0], f"{name}_high": bounds[own, 1]}
     return columns
 
 
