@@ -586,7 +586,8 @@ def test_min_alpha_marks_images():
 
 def test_one_alpha_of_several_thresholds_is_refused():
     result = agree(made(), iou_threshold=(0.5, 0.75))
-    for name in ("alpha", "interval", "mean_image_alpha", "status", "units", *TABLES):
+    own = ("existence", "class_agreement", "place")
+    for name in ("alpha", "interval", "mean_image_alpha", "status", "units", *own, *TABLES):
         with pytest.raises(BboxqaError, match=r"several thresholds \(0.5, 0.75\); choose one"):
             getattr(result, name)
     assert [part.iou_threshold for part in result.thresholds] == [0.5, 0.75]

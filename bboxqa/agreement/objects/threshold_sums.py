@@ -93,6 +93,7 @@ def threshold_intervals(
     # With several threads, the order of additions and so the last bit would vary.
     with threadpool_limits(1, "blas"):
         drawn = replicates_of_all(estimators, replicates, seed, on_progress)
+    figures = [sums.figures() for sums in thresholds]
     found: list[Intervals] = [{} for _ in thresholds]
     for index, kind in estimators:
         sums = thresholds[index]
@@ -101,7 +102,7 @@ def threshold_intervals(
             intervals = np.full((sums.coincidences.n_values, 3), np.nan)
             intervals[values] = _interval(of_values, drawn[index, kind])
         else:
-            value = np.array([sums.figures()[kind]])
+            value = np.array([figures[index][kind]])
             intervals = _interval(value, np.atleast_2d(drawn[index, kind]))
         found[index][kind] = intervals
     return found
