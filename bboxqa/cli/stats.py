@@ -18,6 +18,7 @@ from bboxqa.cli.options import (
 
 if TYPE_CHECKING:
     from bboxqa.model.estimates import TaskEstimates
+    from bboxqa.model.ratings import Ratings
 
 
 @click.command()
@@ -79,6 +80,18 @@ if TYPE_CHECKING:
     "Partial agreement of close values, for weighted coefficients; identity counts none",
     "identity",
 )
+@click.option(
+    "--annotators",
+    is_flag=True,
+    help="Show which annotators answer alike instead: the share of equal answers, the cosine of "
+    "numbers, and groups by k-means and by a tree.",
+)
+@click.option(
+    "--association",
+    nargs=2,
+    metavar="COLUMN COLUMN",
+    help="Show whether two columns go together instead: chi-square and Cramér's V.",
+)
 @resampling_options()
 @format_option("text", "json", "csv")
 @raw_csv_option()
@@ -93,6 +106,8 @@ def stats(
       bboxqa stats labels.csv --by task            one result per task
       bboxqa stats scores.csv --level ordinal --coefficient krippendorff_alpha
       bboxqa stats matrix.csv --layout raters-x-units
+      bboxqa stats labels.csv --annotators         who answers like whom
+      bboxqa stats units.csv --association category annotator
 
     TABLE is CSV, TSV, json lines or Parquet. Cells that are empty, NA, NaN, null or - are missing
     ratings.
@@ -102,19 +117,62 @@ def stats(
     """  # noqa: D301 - click reads the sign
     refuse_input_as_output(output, [table])
     check_bootstrap(options["bootstrap"])
-    print_or_write(_formatted(_measured(table, options), output_format, raw_csv), output)
+    if options["annotators"] and options["association"]:
+        raise click.UsageError("--annotators and --association show different things; give one")
+    if options["association"]:
+        text = _associated(table, options["association"], output_format, raw_csv)
+    elif options["annotators"]:
+        text = _similar(table, options, output_format, raw_csv)
+    else:
+        text = _formatted(_measured(table, options), output_format, raw_csv)
+    print_or_write(text, output)
     return 0
+
+
+def _similar(table: Path, options: dict[str, Any], output_format: str, raw_csv: bool) -> str:
+    """Return which annotators answer alike."""
+    from bboxqa.pipelines.answers.similar_annotators import similar_annotators
+    from bboxqa.report.answers import similar_csv, similar_json, similar_lines
+    from bboxqa.report.json_text import json_text
+
+    tasks = [
+        similar_annotators(ratings, task=task, seed=options["seed"])
+        for task, ratings in _ratings(table, options).items()
+    ]
+    if output_format == "csv":
+        return similar_csv(tasks, raw=raw_csv)
+    if output_format == "json":
+        return json_text(similar_json(tasks))
+    return "".join(f"{line}\n" for line in similar_lines(tasks))
+
+
+def _associated(table: Path, columns: tuple[str, str], output_format: str, raw_csv: bool) -> str:
+    """Return whether two columns go together."""
+    from bboxqa.pipelines.answers.column_association import column_association
+    from bboxqa.report.answers import association_csv, association_json, association_lines
+    from bboxqa.report.json_text import json_text
+
+    found = column_association(table, *columns)
+    if output_format == "csv":
+        return association_csv(found, raw=raw_csv)
+    if output_format == "json":
+        return json_text(association_json(found))
+    return "".join(f"{line}\n" for line in association_lines(found))
+
+
+def _ratings(table: Path, options: dict[str, Any]) -> "dict[str | None, Ratings]":
+    from bboxqa.formats.ratings.rating_files import read_ratings
+
+    columns = ("layout", "unit", "annotator", "value", "by", "cluster", "n_options")
+    return read_ratings(table, **{name: options[name] for name in columns})
 
 
 def _measured(table: Path, options: dict[str, Any]) -> "list[TaskEstimates]":
     from bboxqa.cli.console import tracking
-    from bboxqa.formats.ratings.rating_files import read_ratings
     from bboxqa.stats import measure
 
-    columns = ("layout", "unit", "annotator", "value", "by", "cluster", "n_options")
     settings = ("level", "weights", "bootstrap", "seed", "interval")
     with tracking() as progress:
-        tasks = read_ratings(table, **{name: options[name] for name in columns})
         return [
             measure(
                 ratings,
@@ -123,7 +181,7 @@ def _measured(table: Path, options: dict[str, Any]) -> "list[TaskEstimates]":
                 progress=progress,
                 **{name: options[name] for name in settings},
             )
-            for task, ratings in tasks.items()
+            for task, ratings in _ratings(table, options).items()
         ]
 
 

@@ -72,6 +72,24 @@ def annotator_similarity(
     return similarity
 
 
+def shared_units(data: ReliabilityData, n_annotators: int) -> IndexArray:
+    """Return how many units each two annotators rated, (A, A) int64.
+
+    Units that stand for several count as these; several ratings of a unit count as one.
+    """
+    from scipy.sparse import csr_array
+
+    rated = data.state == Cell.CATEGORY
+    shape = (n_annotators, len(data.group))
+    table = csr_array(
+        (np.ones(int(rated.sum())), (data.annotator[rated], data.unit[rated])), shape=shape
+    )
+    table.data[:] = np.minimum(table.data, 1)
+    weight = 1.0 if data.weight is None else data.weight
+    found: IndexArray = ((table * weight) @ table.T).toarray().astype(np.int64)
+    return found
+
+
 def _products(
     data: ReliabilityData,
     n_annotators: int,

@@ -91,3 +91,91 @@ def test_the_help_begins_with_examples():
     assert "bboxqa stats labels.csv --by task" in shown
     for option in ("--layout", "--cluster", "--coefficient", "--interval", "--out"):
         assert option in shown
+
+
+SCHOOLS = ("ann", "bob", "cid", "dan", "eve")
+
+
+@pytest.fixture
+def schools(tmp_path):
+    """Return a table in which ann, bob and cid agree, and dan and eve; two columns go together."""
+    rows = [
+        f"u{unit},{name},{unit % 3 if place < 3 else unit % 2},{'yes' if unit % 3 else 'no'}"
+        for unit in range(12)
+        for place, name in enumerate(SCHOOLS)
+    ]
+    path = tmp_path / "schools.csv"
+    path.write_text("\n".join(["unit,annotator,value,hard", *rows, "u1,fay,,yes"]) + "\n")
+    return path
+
+
+def test_annotators_who_answer_alike(schools):
+    result = run("stats", schools, "--annotators")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "1: ann, bob, cid" in result.stdout
+    assert "2: dan, eve" in result.stdout
+    (found,) = json.loads(run("stats", schools, "--annotators", "--format", "json").stdout)
+    pairs = {(row["first"], row["second"]): row for row in found["pairs"]}
+    assert len(pairs) == 10
+    assert (pairs["ann", "bob"]["equal"], pairs["ann", "bob"]["cosine"]) == (1, pytest.approx(1))
+    # Of six units, u % 3 and u % 2 are 0 and 0, 1 and 1, and then differ: one third is equal. The
+    # cosine is Σ ab / √(Σ a² Σ b²) = 3 / √(10 · 3), of the pairs 00 11 20 01 10 21.
+    assert pairs["ann", "dan"]["equal"] == pytest.approx(1 / 3)
+    assert pairs["ann", "dan"]["cosine"] == pytest.approx(3 / 30**0.5)
+    assert pairs["ann", "dan"]["n_shared"] == 12
+    assert [row["kmeans"] for row in found["annotators"]] == [1, 1, 1, 2, 2, 0]
+    shown = run("stats", schools, "--annotators", "--format", "csv").stdout
+    assert len(list(csv.DictReader(io.StringIO(shown)))) == 10
+
+
+@pytest.mark.parametrize(
+    ("rows", "note"),
+    [
+        ("u1,a,x\nu1,b,y", "no groups: they need three annotators or more"),
+        ("u1,a,x\nu1,b,y\nu2,c,x", "no groups: some annotators share no unit"),
+        ("u1,a,x\nu1,b,x\nu1,c,x", "no groups: all annotators are equally similar"),
+    ],
+)
+def test_why_there_are_no_groups_of_annotators(tmp_path, rows, note):
+    path = tmp_path / "few.csv"
+    path.write_text(f"unit,annotator,value\n{rows}\n")
+    result = run("stats", path, "--annotators")
+    assert result.returncode == 0
+    assert note in result.stdout
+
+
+def test_association_of_two_columns(schools):
+    result = run("stats", schools, "--association", "unit", "hard")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert "Cramér's V 1.0000" in result.stdout
+    options = ("--association", "value", "hard", "--format", "json")
+    found = json.loads(run("stats", schools, *options).stdout)
+    # Hard is no where u % 3 is 0: the value of ann, bob, cid, and there u % 2 is 0 in half.
+    assert found["values"] == [["0", "1", "2"], ["no", "yes"]]
+    assert found["counts"] == [[12 + 4, 8], [4, 12 + 8], [0, 12]]
+    assert found["notes"][-1] == "1 row left out: a value is missing"
+    shown = run("stats", schools, *options[:-1], "csv").stdout
+    first = next(iter(csv.DictReader(io.StringIO(shown))))
+    assert first == {"value": "0", "hard": "no", "n": "16"}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--association", "value", "hart"], "has no column 'hart'; columns: "),
+        (["--association", "hard", "hard"], "both columns are 'hard'; expected two different"),
+        (["--association", "value", "hard", "--annotators"], "show different things; give one"),
+    ],
+)
+def test_what_is_no_association(schools, arguments, message):
+    result = run("stats", schools, *arguments)
+    assert result.returncode == 2
+    assert message in result.stderr
+
+
+def test_a_column_of_one_value_has_no_association(tmp_path):
+    path = tmp_path / "one.csv"
+    path.write_text("a,b\nx,1\nx,2\n")
+    result = run("stats", path, "--association", "a", "b")
+    assert result.returncode == 0
+    assert "The test of independence is undefined" in result.stdout

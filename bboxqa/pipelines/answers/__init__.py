@@ -1,0 +1,1 @@
+"""Tables of ratings: who answers like whom, and which columns go together."""
