@@ -36,8 +36,8 @@ class ObjectCells:
 
     @property
     def expected(self) -> BoolArray:
-        """Where at least half of the others, and at least one, drew the object, (C,)."""
-        result: BoolArray = (self.n_others_drew > 0) & (2 * self.n_others_drew >= self.n_others)
+        """Where more than half of the others drew the object, (C,)."""
+        result: BoolArray = 2 * self.n_others_drew > self.n_others
         return result
 
 

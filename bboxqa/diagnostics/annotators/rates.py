@@ -25,10 +25,10 @@ def annotators(matched: MatchedUnits) -> Table:
 
     - f1: 2 · matched / (drawn by the annotator + drawn by the others), over each other annotator
       and image that both were asked about, in units of the threshold.
-    - miss_rate: of the objects that at least half of the others drew, the share that the annotator
+    - miss_rate: of the objects that more than half of the others drew, the share that the annotator
       did not; n_missed is their number. Extra_rate: of the annotator's annotations, the share that
-      fewer than half of the others drew; n_extra. Both count objects, so that a badly placed box is
-      neither a miss nor an extra.
+      fewer than half of the others drew; n_extra. What exactly half of them drew is neither. Both
+      count objects, so that a badly placed box is neither a miss nor an extra.
     - class_share: of the other annotators' boxes of objects that the annotator drew, the share with
       the same category.
     - mean_similarity: of the matched pairs.
@@ -76,9 +76,8 @@ def _rates(matched: MatchedUnits, cells: ObjectCells) -> Ratios:
     _add_f1(sums, matched)
     missed = expected & ~drawn
     sums.add((row + n_annotators)[expected], image[expected], missed[expected], expected[expected])
-    # Where nobody else was asked, nothing is an extra.
-    judged = drawn & (cells.n_others > 0)
-    sums.add((row + 2 * n_annotators)[judged], image[judged], ~expected[judged], judged[judged])
+    extra = 2 * cells.n_others_drew < cells.n_others
+    sums.add((row + 2 * n_annotators)[drawn], image[drawn], extra[drawn], drawn[drawn])
     shared = drawn & (cells.n_others_drew > 0)
     same, others = cells.n_same_category[shared], cells.n_others_drew[shared]
     sums.add((row + 3 * n_annotators)[shared], image[shared], same, others)

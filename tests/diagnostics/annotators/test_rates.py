@@ -18,13 +18,12 @@ def counted(units):
     for _, asked, drawn in objects_of(units):
         for who in asked.tolist():
             others = [drawn[other] for other in drawn if other != who]
-            expected = bool(others) and 2 * len(others) >= len(asked) - 1
+            expected = 2 * len(others) > len(asked) - 1
             if expected:
                 found["miss_rate"][who] += (who not in drawn, 1)
             if who not in drawn:
                 continue
-            if len(asked) > 1:
-                found["extra_rate"][who] += (not expected, 1)
+            found["extra_rate"][who] += (2 * len(others) < len(asked) - 1, 1)
             for other in others:
                 found["class_share"][who] += (of.category[other] == of.category[drawn[who]], 1)
     drawn = np.zeros(units.data.assigned.shape)
@@ -79,6 +78,17 @@ def test_rates_of_four_annotators_by_hand():
     assert np.isnan(table["extra_rate"][3])
     # Others' boxes of ann's objects: same, other, other; of bob's the same; cid's: two others.
     assert table["class_share"][:3].tolist() == [1 / 3, 1 / 3, 0]
+
+
+def test_what_half_of_the_others_drew_is_neither_missed_nor_extra():
+    # Ann invents an object, which is one of the two others for bob and cid, and no miss of theirs.
+    # Of two who draw something, each has half of the others on their side.
+    here, there, far = (10, 10, 20, 20), (60, 60, 20, 20), (120, 10, 20, 20)
+    rows = [(0, who, 0, here) for who in range(3)] + [(0, 0, 0, there)]
+    table = annotators(matched(dataset([*rows, (0, 0, 0, far), (0, 1, 0, far)])))
+    assert table["n_missed"].tolist() == [0, 0, 1]
+    assert table["n_extra"].tolist() == [1, 0, 0]
+    assert table["miss_rate"].tolist() == [0, 0, 1 / 2]
 
 
 def test_intervals_contain_the_rates_and_are_seeded():
