@@ -1,0 +1,88 @@
+"""The threshold that separates annotations of one object best from those that overlap by chance."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bboxqa.core.arrays import FloatArray
+
+# Thresholds whose distance is so little below the largest one separate about as well.
+_SAME = 0.02
+# Below this distance, annotators agree hardly more than by chance.
+_LEAST = 0.2
+# With more of the range of similarities, no threshold stands out.
+_WIDE = 0.35
+
+
+@dataclass(frozen=True, slots=True)
+class ThresholdChoice:
+    """The threshold that data suggest, and those that separate about as well.
+
+    Attributes
+    ----------
+    threshold : float
+        NaN where none suggests itself.
+    distance : float
+        The largest Kolmogorov-Smirnov distance; NaN where chance was not measured.
+    lowest, highest : float
+        The thresholds whose distance is at most 0.02 less.
+    reason : str
+        Why there is none; empty where there is one.
+    """
+
+    threshold: float
+    distance: float
+    lowest: float
+    highest: float
+    reason: str = ""
+
+
+def threshold_choice(
+    thresholds: FloatArray, observed: FloatArray, by_chance: FloatArray
+) -> ThresholdChoice:
+    """Return the threshold at which observed and expected similarity differ most [1]_.
+
+    F1 at a threshold is the share of annotations whose similarity to that of another annotator
+    reaches it, and F1 by chance the share where annotations of other images are laid over the
+    image. Their difference is the distance of the two distributions of similarity; it is largest
+    where the densities cross: above, a similarity is more frequent in one object, and below, by
+    chance.
+
+    Parameters
+    ----------
+    thresholds : (T,) float64
+        Sorted.
+    observed, by_chance : (T,) float64
+        F1 at each threshold; NaN where not measured.
+
+    References
+    ----------
+    .. [1] A. Braylan, O. Alonso and M. Lease (2022), Measuring annotator agreement generally across
+           complex structured, multi-object, and free-text annotation tasks, Proceedings of the ACM
+           Web Conference 2022, doi:10.1145/3485447.3512242.
+
+    Examples
+    --------
+    >>> choice = threshold_choice(
+    ...     np.array([0.1, 0.3, 0.5, 0.7]),
+    ...     np.array([0.9, 0.85, 0.7, 0.3]),
+    ...     np.array([0.4, 0.1, 0.02, 0.0]),
+    ... )
+    >>> choice.threshold, choice.distance
+    (0.3, 0.75)
+    """
+    distance = observed - by_chance
+    if np.isnan(distance).any() or len(distance) == 0:
+        return ThresholdChoice(np.nan, np.nan, np.nan, np.nan, "agreement by chance is not known")
+    largest = float(distance.max())
+    near = np.flatnonzero(distance >= largest - _SAME)
+    low, high = float(thresholds[near[0]]), float(thresholds[near[-1]])
+    reason = ""
+    if largest < _LEAST:
+        reason = f"at no threshold is F1 more than {largest:.2f} above F1 by chance"
+    elif high - low > _WIDE:
+        reason = f"all thresholds from {low:g} to {high:g} separate objects from chance as well"
+    elif near[0] == 0:
+        reason = f"F1 is most above F1 by chance at the lowest threshold, {low:g}"
+    best = np.nan if reason else float(thresholds[np.argmax(distance)])
+    return ThresholdChoice(best, largest, low, high, reason)

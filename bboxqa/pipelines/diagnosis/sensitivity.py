@@ -1,0 +1,142 @@
+"""How agreement depends on the threshold, and the threshold that the data suggest."""
+
+from dataclasses import dataclass, replace
+
+import msgspec
+import numpy as np
+
+from bboxqa.core.arrays import FloatArray
+from bboxqa.core.types import Progress
+from bboxqa.diagnostics.disagreement.thresholds import ThresholdChoice, threshold_choice
+from bboxqa.model.annotations import Dataset
+from bboxqa.model.results import ThresholdResult
+from bboxqa.model.settings import AgreeSettings
+from bboxqa.model.table import Table
+from bboxqa.pipelines.chance_existence import chance_existence
+from bboxqa.pipelines.counting import compared_images, count_sequentially
+from bboxqa.pipelines.threshold_results import measure_name, threshold_results
+
+THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(1, 20))
+"""0.05 to 0.95."""
+
+# Of more annotations, random images with about so many are measured at all thresholds.
+_MOST = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class Sensitivity:
+    """Agreement at each threshold.
+
+    Attributes
+    ----------
+    table : Table
+        A row for each threshold: alpha, F1, F1 by chance, F1 above chance ("existence_alpha") and
+        class alpha, with their 95 % intervals over images but for F1 by chance; the share of equal
+        classes, the mean similarity, and the number of units. NaN where undefined or without
+        meaning.
+    choice : ThresholdChoice
+    text : str
+        What the data suggest, as a sentence.
+    n_images : int
+        How many images were measured.
+    """
+
+    table: Table
+    choice: ThresholdChoice
+    text: str
+    n_images: int
+
+
+def sensitivity(
+    data: Dataset,
+    settings: AgreeSettings,
+    *,
+    memory: int | None = None,
+    progress: Progress | None = None,
+) -> Sensitivity:
+    """Measure agreement at thresholds from 0.05 to 0.95, comparing annotations once.
+
+    Of more than 100,000 annotations, random images with about so many are measured. Errors are
+    those of `agree`; the threshold of the settings has no effect.
+
+    Examples
+    --------
+    >>> import bboxqa
+    >>> from bboxqa.examples import example_file
+    >>> data = bboxqa.read_coco(example_file("fruits"))
+    >>> found = sensitivity(data, bboxqa.AgreeSettings(bootstrap=0))
+    >>> found.table["f1"][[9, 15]].round(4)
+    array([0.7778, 0.7778])
+    >>> found.text
+    'No threshold suggests itself: agreement by chance is not known.'
+    """
+    settings = msgspec.structs.replace(settings, iou_threshold=THRESHOLDS)
+    part = compared_images(_sampled(data, settings.seed))
+    counted = count_sequentially(part, settings, memory=memory, progress=progress)
+    chance = chance_existence(part, settings, memory=memory, progress=progress)
+    results = threshold_results(part, settings, counted, chance, progress)
+    table = Table(_columns(results))
+    choice = threshold_choice(np.array(THRESHOLDS), table["f1"], table["f1_by_chance"])
+    n_images = int((part.data.assigned.sum(1) >= 2).sum())
+    text = _text(choice, table, measure_name(settings.similarity))
+    return Sensitivity(table, choice, text, n_images)
+
+
+def _sampled(data: Dataset, seed: int) -> Dataset:
+    """Return the data with about `_MOST` annotations, of random images; all if there are fewer."""
+    n_drawn = np.bincount(data.annotations.image, minlength=len(data.image_names))
+    if n_drawn.sum() <= _MOST:
+        return data
+    order = np.random.default_rng(seed).permutation(len(n_drawn))
+    taken = np.zeros(len(n_drawn), np.bool_)
+    taken[order[np.cumsum(n_drawn[order]) <= _MOST]] = True
+    kept = np.flatnonzero(taken[data.annotations.image])
+    # Images that are not taken have nobody to compare.
+    return replace(
+        data,
+        annotations=data.annotations.take(kept),
+        assigned=data.assigned & taken[:, None],
+    )
+
+
+def _columns(results: tuple[ThresholdResult, ...]) -> dict[str, FloatArray]:
+    """Return the figures of each threshold as columns."""
+    rows = [
+        {
+            "threshold": result.iou_threshold,
+            **_with_interval("alpha", result.alpha, result.interval),
+            **_with_interval("f1", result.existence.f1, result.existence.interval),
+            "f1_by_chance": result.existence.chance,
+            **_with_interval(
+                "existence_alpha", result.existence.alpha, result.existence.alpha_interval
+            ),
+            **_with_interval(
+                "class_alpha", result.class_agreement.alpha, result.class_agreement.interval
+            ),
+            "class_share": result.class_agreement.share,
+            "mean_similarity": result.place.mean_iou,
+            "n_units": result.n_units,
+        }
+        for result in results
+    ]
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+
+def _with_interval(name: str, value: float, interval: tuple[float, float]) -> dict[str, float]:
+    return {name: value, f"{name}_low": interval[0], f"{name}_high": interval[1]}
+
+
+def _text(choice: ThresholdChoice, table: Table, measure: str) -> str:
+    """Return what the data suggest as a sentence."""
+    if choice.reason:
+        return f"No threshold suggests itself: {choice.reason}."
+    row = int(np.argmax(table["f1"] - table["f1_by_chance"]))
+    about = (
+        ""
+        if choice.lowest == choice.highest
+        else (f"; thresholds from {choice.lowest:g} to {choice.highest:g} do about as well")
+    )
+    return (
+        f"{measure} {choice.threshold:g} separates objects from chance best: F1 is "
+        f"{table['f1'][row]:.2f}, and {table['f1_by_chance'][row]:.2f} by chance{about}."
+    )

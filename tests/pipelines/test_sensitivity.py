@@ -1,0 +1,64 @@
+"""Agreement at thresholds from 0.05 to 0.95."""
+
+from dataclasses import replace
+
+import msgspec
+import numpy as np
+import pytest
+from support.datasets import dataset, object_rows, with_assigned
+
+from bboxqa.model.settings import AgreeSettings
+from bboxqa.pipelines.agree import agree_with
+from bboxqa.pipelines.diagnosis import sensitivity as module
+from bboxqa.pipelines.diagnosis.sensitivity import THRESHOLDS, sensitivity
+
+SETTINGS = AgreeSettings(bootstrap=40)
+
+
+@pytest.fixture(scope="module")
+def data():
+    found = dataset(object_rows(np.random.default_rng(1), n_images=16), size=(60, 60))
+    assigned = found.assigned.copy()
+    assigned[0] = [True, False, False]
+    return with_assigned(found, assigned)
+
+
+@pytest.fixture(scope="module")
+def found(data):
+    return sensitivity(data, SETTINGS)
+
+
+def test_each_threshold_is_as_if_measured_alone(data, found):
+    assert found.n_images == 15
+    assert found.table["threshold"].tolist() == list(THRESHOLDS)
+    for place in (0, 9, 18):
+        row = {name: column[place] for name, column in found.table.columns.items()}
+        settings = msgspec.structs.replace(SETTINGS, iou_threshold=(THRESHOLDS[place],))
+        alone = agree_with(data, settings, with_chance=False).thresholds[0]
+        shown = [row["alpha"], row["alpha_low"], row["alpha_high"], row["f1"], row["f1_low"],
+                 row["class_alpha"], row["class_share"], row["mean_similarity"],
+                 row["n_units"]]  # fmt: skip
+        expected = [alone.alpha, *alone.interval, alone.existence.f1, alone.existence.interval[0],
+                    alone.class_agreement.alpha, alone.class_agreement.share, alone.place.mean_iou,
+                    alone.n_units]  # fmt: skip
+        assert shown == pytest.approx(expected, nan_ok=True)
+    assert (np.diff(found.table["f1"]) <= 0).all()
+    assert (found.table["f1_by_chance"] < found.table["f1"])[:10].all()
+
+
+def test_the_sentence_names_the_threshold(data, found):
+    assert found.choice.reason == ""
+    assert found.text.startswith(
+        f"IoU {found.choice.threshold:g} separates objects from chance best: F1 is "
+    )
+    without = AgreeSettings(bootstrap=0)
+    unknown = sensitivity(replace(data, image_size=data.image_size * 0), without)
+    assert unknown.text == "No threshold suggests itself: agreement by chance is not known."
+
+
+def test_of_many_annotations_random_images_are_measured(data, found, monkeypatch):
+    monkeypatch.setattr(module, "_MOST", 60)
+    other = AgreeSettings(bootstrap=0, iou_threshold=(0.7,))
+    part = sensitivity(data, other)
+    assert 0 < part.n_images < 15
+    assert 0 < part.table["n_units"][9] < found.table["n_units"][9]
