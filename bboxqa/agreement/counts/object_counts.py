@@ -1,7 +1,7 @@
 """Which annotators drew the same objects, with which category and where: sums that add."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,10 @@ from bboxqa.model.units import CandidatePairs
 
 # Pairs of annotators who were asked about one image, counted at a time.
 _CHUNK = 1 << 19
+# Sums of fewer than 2^28 multiples of 1 / _COARSE, and of the rests of 1 / _FINE, are exact.
+_COARSE, _FINE = 2.0**24, 2.0**50
+# Areas of polygons are exact to about 1e-9; their last digits depend on what is computed together.
+_DIGITS = 9
 
 
 @frozen_arrays
@@ -35,7 +39,9 @@ class ObjectSums:
     same_class: FloatArray
     """Matched pairs of equal category."""
     similarity: FloatArray
-    """The sum of the similarities of the matched pairs."""
+    """The sum of the similarities of the matched pairs, each rounded to a multiple of 2^-24."""
+    similarity_rest: FloatArray
+    """The sum of what rounding left of them: with it, the sum is the same in any order of parts."""
 
     @property
     def f1(self) -> FloatArray:
@@ -50,11 +56,11 @@ class ObjectSums:
     @property
     def mean_similarity(self) -> FloatArray:
         """The mean similarity of matched pairs; NaN without any."""
-        return ratio(self.similarity, self.matched)
+        return ratio(self.similarity + self.similarity_rest, self.matched)
 
     def stacked(self) -> FloatArray:
-        """Return the sums as rows, in the order of the attributes, (4, K)."""
-        return np.stack([self.matched, self.possible, self.same_class, self.similarity])
+        """Return the sums as rows, in the order of the attributes, (5, K)."""
+        return np.stack([getattr(self, field.name) for field in fields(self)])
 
     def total(self) -> "ObjectSums":
         """Return the sums over all K, each (1,)."""
@@ -74,7 +80,7 @@ class ObjectCounts:
     pairs: ObjectSums
     """By these pairs of annotators."""
     similarities: FloatArray
-    """Of each matched pair, in the order of images, (S,)."""
+    """Of each matched pair, in the order of images, to nine digits, (S,)."""
 
 
 def ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
@@ -121,8 +127,11 @@ def count_objects(
     (array([9.]), array([0.]))
     """
     n_images, n_annotators = assigned.shape
-    left, right, similarity = pairs.left, pairs.right, pairs.similarity
+    left, right = pairs.left, pairs.right
+    similarity = np.round(pairs.similarity, _DIGITS)
     image, category = annotations.image, annotations.category
+    rounded = np.round(similarity * _COARSE) / _COARSE
+    rest = np.round((similarity - rounded) * _FINE) / _FINE
     same = (category[left] == category[right]).astype(np.float64)
     others = assigned.sum(1)[image] - 1.0
 
@@ -132,7 +141,8 @@ def count_objects(
             np.bincount(key, minlength=size).astype(np.float64),
             possible,
             sum_by(key, same, size),
-            sum_by(key, similarity, size),
+            sum_by(key, rounded, size),
+            sum_by(key, rest, size),
         )
 
     # Each pair counts for the categories of both of its annotations.

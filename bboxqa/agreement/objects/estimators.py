@@ -12,8 +12,8 @@ from bboxqa.agreement.uncertainty.sum_table import SumTable
 from bboxqa.core.arrays import FloatArray, IndexArray
 
 # The rows of a threshold: those of `ObjectSums`, and by chance.
-_MATCHED, _POSSIBLE, _SAME, _SIMILARITY, _BY_CHANCE, _POSSIBLE_BY_CHANCE = range(6)
-_N_ROWS = 6
+_MATCHED, _POSSIBLE, _SAME, _SIMILARITY, _REST, _BY_CHANCE, _POSSIBLE_BY_CHANCE = range(7)
+_N_ROWS = 7
 
 
 def above_chance(f1: FloatArray, chance: FloatArray) -> FloatArray:
@@ -79,7 +79,7 @@ def _class_share(first: int, sums: FloatArray) -> FloatArray:
 
 
 def _place(first: int, sums: FloatArray) -> FloatArray:
-    return ratio(sums[first + _SIMILARITY], sums[first + _MATCHED])
+    return ratio(sums[first + _SIMILARITY] + sums[first + _REST], sums[first + _MATCHED])
 
 
 _KINDS = {
