@@ -62,15 +62,6 @@ def join_units(tables: Sequence[UnitTable], images: Sequence[int]) -> UnitTable:
     )
 
 
-def join_candidates(tables: Sequence[CandidatePairs], first: Sequence[int]) -> CandidatePairs:
-    """Return the pairs of all parts, which begin at these annotations of the whole."""
-    return CandidatePairs(
-        np.concatenate([t.left + n for t, n in zip(tables, first, strict=True)]),
-        np.concatenate([t.right + n for t, n in zip(tables, first, strict=True)]),
-        np.concatenate([t.similarity for t in tables]),
-    )
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class MatchedUnits:
     """Annotations joined to units, with the similarities that joined them.

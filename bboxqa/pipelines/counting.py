@@ -29,7 +29,7 @@ from bboxqa.model.annotations import Dataset
 from bboxqa.model.reliability import Coincidences, ReliabilityData
 from bboxqa.model.selection import select_annotations
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.model.units import CandidatePairs, UnitTable, join_candidates, join_units
+from bboxqa.model.units import CandidatePairs, UnitTable, join_units
 
 # Bytes per annotation with its outline while it is compared and matched.
 _BYTES = 2000
@@ -68,8 +68,6 @@ class AgreementCounts:
     """Of the part, or of the whole."""
     counts: Counter[str] = field(default_factory=Counter)
     """How many annotations are flat or repaired, and rings short; see `candidate_pairs`."""
-    matched: tuple[CandidatePairs, ...] = ()
-    """The pairs inside units, one per threshold, if they were asked for."""
 
 
 def compared_images(data: Dataset) -> ImagePart:
@@ -142,14 +140,13 @@ def count_part(
     settings: AgreeSettings,
     *,
     greedy: bool = False,
-    keep_pairs: bool = False,
     memory: int | None = None,
     progress: Progress | None = None,
 ) -> AgreementCounts:
     """Compare and match the annotations of all images, and count agreement.
 
-    With `greedy`, they are matched by the greedy matcher as well; with `keep_pairs`, the pairs
-    inside units are returned, too. With limited memory and more pairs, a crowded image is refused.
+    With `greedy`, they are matched by the greedy matcher as well. With limited memory and more
+    pairs, a crowded image is refused.
     """
     data = part.data
     matchers = {settings.matcher, "greedy"} if greedy else {settings.matcher}
@@ -178,13 +175,12 @@ def count_part(
         classes=tuple(one.classes for one in each),
         n_images=len(data.image_names),
         counts=counts,
-        matched=tuple(one.matched for one in each) if keep_pairs else (),
     )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Counted:
-    """The counts of one threshold, with the pairs inside units that reach it."""
+    """The counts of one threshold."""
 
     units: UnitTable
     coincidences: Coincidences
@@ -192,7 +188,6 @@ class _Counted:
     pairs: PairCounts
     objects: ObjectCounts
     classes: Coincidences
-    matched: CandidatePairs
 
 
 def _counted(
@@ -222,7 +217,6 @@ def _counted(
         pairs=count_pairs(reliability, len(data.annotator_names), missing),
         objects=count_objects(data.annotations, every, data.assigned, len(data.category_names)),
         classes=classes,
-        matched=matched,
     )
 
 
@@ -240,7 +234,6 @@ def count_sequentially(
     settings: AgreeSettings,
     *,
     greedy: bool = False,
-    keep_pairs: bool = False,
     memory: int | None,
     progress: Progress | None = None,
 ) -> AgreementCounts:
@@ -248,9 +241,7 @@ def count_sequentially(
 
     Parameters and errors are as those of `count_part`; without `memory`, there is one part.
     """
-    count = partial(
-        count_part, settings=settings, greedy=greedy, keep_pairs=keep_pairs, memory=memory
-    )
+    count = partial(count_part, settings=settings, greedy=greedy, memory=memory)
     n = len(whole.data.annotations)
     n_images = len(whole.data.image_names)
     n_parts = 1 if memory is None else -(-n // max(memory // (2 * _BYTES), _LEAST))
@@ -280,7 +271,6 @@ def join_counted(parts: Sequence[AgreementCounts]) -> AgreementCounts:
     for part in parts:
         counts += part.counts
     before = np.cumsum([0, *(part.n_images for part in parts)])[:-1].tolist()
-    first = np.cumsum([0, *(len(part.units[0].unit) for part in parts)])[:-1].tolist()
     return AgreementCounts(
         units=tuple(join_units(tables, before) for tables in _by_threshold(parts, "units")),
         coincidences=tuple(map(join_coincidences, _by_threshold(parts, "coincidences"))),
@@ -290,7 +280,6 @@ def join_counted(parts: Sequence[AgreementCounts]) -> AgreementCounts:
         classes=tuple(map(join_coincidences, _by_threshold(parts, "classes"))),
         n_images=sum(part.n_images for part in parts),
         counts=counts,
-        matched=tuple(join_candidates(pairs, first) for pairs in _by_threshold(parts, "matched")),
     )
 
 
