@@ -5,6 +5,7 @@ import pytest
 from support.brute_objects import KINDS, BruteObjects
 from support.datasets import dataset, object_rows, with_assigned
 
+from bboxqa import read_coco, simulate
 from bboxqa.diagnostics.disagreement.decomposition import (
     decomposition,
     decomposition_by_annotator,
@@ -187,6 +188,27 @@ def test_intervals_are_those_of_draws_of_images():
     # 15 of 45 objects, in every second image.
     assert row["share"] == pytest.approx(1 / 3)
     assert 0.2 < row["share_low"] < 0.3 < 0.35 < row["share_high"] < 0.45
+
+
+@pytest.mark.parametrize(
+    ("error", "kind"),
+    [("miss=0.1", 0), ("extra=0.1", 0), ("confuse=0.1", 1), ("offset=40%,0", 2), ("split=0.1", 3),
+     ("duplicate=0.1", 4)],
+)  # fmt: skip
+def test_a_known_error_is_the_only_kind_and_names_its_annotator(error, kind):
+    """Of three annotators two draw the truth, and the third errs in every tenth object."""
+    document = simulate(images=40, errors={"p03": error}).document()
+    matched = matched_of(read_coco(document))
+    table = decomposition(matched)
+    n = table["n_any"][1:]
+    # An offset is in every object.
+    n_objects = table["n_objects"].sum()
+    assert n[kind] == (n_objects if error.startswith("offset") else n.sum())
+    assert n[kind] / n_objects > 0.05
+    found = decomposition_by_annotator(matched).records()
+    assert [(row["annotator"], row["kind"], row["n_objects"]) for row in found] == [
+        ("p03", KINDS[kind], n[kind])
+    ]
 
 
 def test_nothing_drawn():

@@ -97,7 +97,11 @@ class BruteObjects:
                 if max(inside(half, other), inside(other, half)) >= 0.5:
                     continue
                 self.merged[part].add(merger)
-                self.concerned["split or merged"] |= {(part, merger), (part, splitter)}
+                drawn, asked = 2 * len(self.objects[part]), len(self.asked[part])
+                if drawn <= asked:
+                    self.concerned["split or merged"].add((part, splitter))
+                if drawn >= asked:
+                    self.concerned["split or merged"].add((part, merger))
                 if not self.is_common(part) and self.rank(whole) < self.rank(part):
                     self.whole[part] = min(self.whole.get(part, whole), whole, key=self.rank)
 

@@ -96,7 +96,8 @@ def decomposition_by_annotator(matched: MatchedUnits) -> Table:
 
     It concerns those who missed an object that at least half of the annotators asked drew, or drew
     one that fewer drew; who gave another category than most; who drew a box apart from most; who
-    split or merged objects; and who drew one twice. Where there is no majority, it concerns all.
+    split or merged objects that most did not; and who drew one twice. Where there is no majority,
+    it concerns all.
     A row for each annotator and kind that occur. Columns: annotator; kind; n_objects; share, of the
     objects in the images of the annotator; alpha_gain and f1_gain, by how much alpha and F1 of all
     objects would rise if the kind were repaired in these objects only.

@@ -39,7 +39,8 @@ class Disagreements:
 
     `object` and `annotator` say whom each of E kinds concerns: who missed an object that at least
     half of the annotators asked drew, and who drew one that fewer did; who gave it another category
-    than most; who drew it apart from most; who split or merged it; who drew it twice.
+    than most; who drew it apart from most; who split or merged it otherwise than most; who drew it
+    twice.
     """
 
     has: BoolArray
@@ -86,7 +87,7 @@ def disagreements(matched: MatchedUnits, objects: DrawnObjects) -> Disagreements
     has[:, Kind.MISSED] = n_missing > 0
     concerned = [
         (Kind.TWICE, *again),
-        (Kind.SPLIT, np.tile(part, 2), np.concatenate([merger, splitter])),
+        (Kind.SPLIT, *_who_differs(objects, part, merger, splitter)),
         (Kind.BADLY_PLACED, *_apart(matched, objects)),
         (Kind.CLASS_CONFLICT, *_dissenting(matched, objects)),
         (Kind.MISSED, *_missing(matched, objects, n_missing > 0, merged)),
@@ -172,6 +173,18 @@ def _parts(
     inside &= _inside(bbox[small], bbox[first]) < _INSIDE
     found = found[inside]
     return whole[found], part[found], merger[found], splitter[found]
+
+
+def _who_differs(
+    objects: DrawnObjects, part: IndexArray, merger: IndexArray, splitter: IndexArray
+) -> tuple[IndexArray, IndexArray]:
+    """Return parts and who drew them otherwise than most: both sides if neither is most."""
+    drawn, asked = 2 * objects.n_drawn[part], objects.n_asked[part]
+    split, merged = drawn <= asked, drawn >= asked
+    return (
+        np.concatenate([part[split], part[merged]]),
+        np.concatenate([splitter[split], merger[merged]]),
+    )
 
 
 def _areas(bbox: FloatArray) -> FloatArray:
