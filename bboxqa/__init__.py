@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from bboxqa.core.version import __version__
     from bboxqa.model.annotations import Dataset
     from bboxqa.model.comparison import ComparisonResult
+    from bboxqa.model.diagnosis import Diagnosis, Story
     from bboxqa.model.findings import Finding
     from bboxqa.model.results import AgreementResult
     from bboxqa.model.settings import AgreeSettings, ValidateSettings
@@ -34,11 +35,13 @@ __all__ = [
     "ConfigError",
     "Dataset",
     "DatasetError",
+    "Diagnosis",
     "Finding",
     "ImagePlan",
     "OutputError",
     "Report",
     "Simulation",
+    "Story",
     "ValidateSettings",
     "__version__",
     "agree",
@@ -58,11 +61,13 @@ _HOME = {
     "ConfigError": "bboxqa.core.errors",
     "Dataset": "bboxqa.model.annotations",
     "DatasetError": "bboxqa.core.errors",
+    "Diagnosis": "bboxqa.model.diagnosis",
     "Finding": "bboxqa.model.findings",
     "ImagePlan": "bboxqa.pipelines.plan",
     "OutputError": "bboxqa.core.errors",
     "Report": "bboxqa.report.findings.report",
     "Simulation": "bboxqa.pipelines.simulation.simulate",
+    "Story": "bboxqa.model.diagnosis",
     "ValidateSettings": "bboxqa.model.settings",
     "__version__": "bboxqa.core.version",
     "agree": "bboxqa.pipelines.agree",

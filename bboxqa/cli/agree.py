@@ -15,6 +15,9 @@ from bboxqa.cli.agree_options import (
 from bboxqa.cli.options import agree_settings, files_argument, format_option, quiet_option
 from bboxqa.report.registry import AGREEMENT_VIEWS
 
+# The story of more takes longer than their alpha, and is told if it is asked for.
+_MOST_TOLD = 100_000
+
 
 @click.command()
 @files_argument()
@@ -33,6 +36,11 @@ from bboxqa.report.registry import AGREEMENT_VIEWS
     "the same objects, is lower."
 )
 @measuring_options
+@click.option(
+    "--diagnose",
+    is_flag=True,
+    help="Print who, what and where lowers agreement as tables, and with --out write them.",
+)
 @quiet_option("Print the figures of agreement only.")
 @format_option(*AGREEMENT_VIEWS)
 def agree(
@@ -44,6 +52,7 @@ def agree(
     out: Path | None,
     force: bool,
     raw_csv: bool,
+    diagnose: bool,
     quiet: bool,
     output_format: str,
     **options: Any,
@@ -75,13 +84,21 @@ def agree(
         result = agree_files(
             source, settings, memory=memory, digest=out is not None, progress=progress
         )
+        few = result.n_annotations <= _MOST_TOLD
+        diagnosis = result.diagnose() if diagnose or (out is not None and few) else None
+        shown: dict[str, Any] = {}
+        if output_format == "text" and not quiet:
+            story = result.story() if diagnosis is None and few else diagnosis
+            shown = {"story": story, "diagnose": diagnose}
+        elif diagnose and output_format == "json":
+            shown = {"diagnosis": diagnosis}
     written = []
     if out is not None:
         from bboxqa.report.agreement_summary import summary
         from bboxqa.report.result_files import write_folder
 
-        written = write_folder(result, summary(result), out, raw_csv=raw_csv)
-    show(AGREEMENT_VIEWS, result, output_format, written, quiet=quiet)
+        written = write_folder(result, summary(result), out, diagnosis=diagnosis, raw_csv=raw_csv)
+    show(AGREEMENT_VIEWS, result, output_format, written, quiet=quiet, **shown)
     return 0 if all(part.passes(settings) for part in result.thresholds) else 1
 
 

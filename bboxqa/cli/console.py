@@ -56,12 +56,17 @@ def show(
     written: list[Path],
     *,
     quiet: bool = False,
+    **options: object,
 ) -> None:
-    """Print a view of a result, and where the result was written; only its headline if `quiet`."""
+    """Print a view of a result, and where the result was written; only its headline if `quiet`.
+
+    The options are those of the view.
+    """
     from bboxqa.report.registry import view
 
     in_terminal = output_format == "text" and sys.stdout and sys.stdout.isatty()
-    options: dict[str, int] = {"width": get_terminal_size().columns} if in_terminal else {}
+    if in_terminal:
+        options["width"] = get_terminal_size().columns
     if quiet:
         options["quiet"] = True
     for line in view(views, output_format)(result, **options):

@@ -9,6 +9,7 @@ import numpy as np
 from bboxqa.core.errors import BboxqaError
 from bboxqa.core.text import count
 from bboxqa.model.annotations import Source
+from bboxqa.model.diagnosis import Diagnoser, Diagnosis, Story
 from bboxqa.model.object_agreement import ClassAgreement, Existence, Place
 from bboxqa.model.reliability import ReliabilityData
 from bboxqa.model.settings import AgreeSettings
@@ -168,6 +169,8 @@ class AgreementResult:
         Remarks that are needed to read the numbers.
     headlines : tuple of str
         The first of `notes`: what is to be known before the numbers, which it may make useless.
+    diagnoser : Diagnoser
+        What `story` and `diagnose` call.
     """
 
     thresholds: tuple[ThresholdResult, ...]
@@ -181,7 +184,27 @@ class AgreementResult:
     attribution: str
     sources: tuple[Source, ...]
     notes: tuple[str, ...]
-    headlines: tuple[str, ...] = ()
+    headlines: tuple[str, ...]
+    diagnoser: Diagnoser
+
+    def story(self) -> Story:
+        """Return who, what and where lowers agreement at the first threshold, in sentences."""
+        return self.diagnoser.story(self)
+
+    def diagnose(self) -> Diagnosis:
+        """Return the story with the tables that it is made of, and what to review first.
+
+        Examples
+        --------
+        >>> import bboxqa
+        >>> from bboxqa.examples import example_file
+        >>> found = bboxqa.agree(bboxqa.read_coco(example_file("fruits"))).diagnose()
+        >>> found.tables["annotators"]["class_share"].round(2)
+        array([0.67, 0.67, 0.33])
+        >>> found.review["reason"][0]
+        'Banana by Ann1 and Ann2, Apple by Ann3'
+        """
+        return self.diagnoser.diagnosis(self)
 
     def _only(self) -> ThresholdResult:
         if len(self.thresholds) != 1:

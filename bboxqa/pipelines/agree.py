@@ -26,6 +26,7 @@ from bboxqa.pipelines.counting import (
     compared_images,
     count_sequentially,
 )
+from bboxqa.pipelines.diagnosis.diagnosed import ImageDiagnoser
 from bboxqa.pipelines.notes import all_asked_notes, chance_notes, image_notes
 from bboxqa.pipelines.read import read_for
 from bboxqa.pipelines.settings import agree_settings_from
@@ -242,6 +243,7 @@ def agree_with(
             *chance_notes(chance.n_alone, n_images, chance.reason),
         ),
         headlines=data.headlines,
+        diagnoser=ImageDiagnoser(part, memory, progress),
     )
 
 

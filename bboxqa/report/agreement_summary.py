@@ -7,8 +7,10 @@ from typing import Any
 
 import msgspec
 
+from bboxqa.model.diagnosis import Diagnosis
 from bboxqa.model.object_agreement import ClassAgreement, Existence, Place
 from bboxqa.model.results import AgreementResult, ThresholdResult
+from bboxqa.report.diagnosis_summary import diagnosis_summary
 from bboxqa.report.json_text import json_text
 from bboxqa.report.numbers import json_interval, json_number
 
@@ -96,9 +98,12 @@ def _place(found: Place) -> dict[str, Any]:
     }
 
 
-def json_lines(result: AgreementResult) -> Iterator[str]:
-    """Yield a result as indented JSON, the form of `summary.json`."""
-    yield from json_text(summary(result)).rstrip("\n").split("\n")
+def json_lines(result: AgreementResult, *, diagnosis: Diagnosis | None = None) -> Iterator[str]:
+    """Yield a result as indented JSON, the form of `summary.json`; a diagnosis is added to it."""
+    found = summary(result)
+    if diagnosis is not None:
+        found["diagnosis"] = diagnosis_summary(diagnosis)
+    yield from json_text(found).rstrip("\n").split("\n")
 
 
 def summary_schema() -> dict[str, Any]:

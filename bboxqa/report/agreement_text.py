@@ -6,8 +6,10 @@ from math import isnan
 import numpy as np
 
 from bboxqa.core.text import count
+from bboxqa.model.diagnosis import Story
 from bboxqa.model.results import AgreementResult, ThresholdResult
 from bboxqa.model.table import Table
+from bboxqa.report.diagnosis_text import story_lines
 from bboxqa.report.numbers import decimal, interval_text
 from bboxqa.report.table_excerpt import table_excerpt
 
@@ -25,12 +27,18 @@ _NAMES = {"alpha": "alpha", "f1": "F1"}
 
 
 def text_lines(
-    result: AgreementResult, *, width: int | None = None, quiet: bool = False
+    result: AgreementResult,
+    *,
+    story: Story | None = None,
+    diagnose: bool = False,
+    width: int | None = None,
+    quiet: bool = False,
 ) -> Iterator[str]:
     """Yield what was measured, the headline numbers, and the most telling rows of the tables.
 
     The tables are those of the first threshold; names longer than the width of the terminal are
-    folded. With `quiet`, only warnings and the headline numbers are yielded.
+    folded. The story comes last; with `diagnose`, after the tables that it is made of. With
+    `quiet`, only warnings and the headline numbers are yielded.
     """
     if not quiet:
         yield from _measured(result)
@@ -42,6 +50,7 @@ def text_lines(
     if not quiet:
         yield from _legend(result)
         yield from _tables(result.thresholds[0], width)
+        yield from story_lines(story, width, diagnose=diagnose)
     yield from _verdicts(result)
 
 

@@ -127,6 +127,5 @@ def write_comparison(
         parts = [(part.iou_threshold, getattr(part, name)) for part in result.thresholds]
         tables[f"alpha_{name}"] = parts
     sources = [*result.before.sources, *result.after.sources]
-    return write_tables(
-        folder, summary(result), manifest(result.settings, sources), tables, raw_csv=raw_csv
-    )
+    documents = {"summary": summary(result), "manifest": manifest(result.settings, sources)}
+    return write_tables(folder, documents, tables, raw_csv=raw_csv)

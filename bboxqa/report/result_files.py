@@ -14,10 +14,12 @@ import msgspec
 from bboxqa.core.errors import OutputError
 from bboxqa.core.files import filled_folder
 from bboxqa.model.annotations import Source
+from bboxqa.model.diagnosis import Diagnosis
 from bboxqa.model.results import AgreementResult
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Categorical, Table
 from bboxqa.report.csv_cells import csv_cell
+from bboxqa.report.diagnosis_summary import diagnosis_summary
 from bboxqa.report.json_text import json_text
 
 # A cell with one of these characters has to be quoted (RFC 4180).
@@ -43,26 +45,35 @@ def check_folder(folder: Path, *, force: bool) -> None:
 
 
 def write_folder(
-    result: AgreementResult, summary: dict[str, Any], folder: Path, *, raw_csv: bool = False
+    result: AgreementResult,
+    summary: dict[str, Any],
+    folder: Path,
+    *,
+    diagnosis: Diagnosis | None = None,
+    raw_csv: bool = False,
 ) -> list[Path]:
-    """Write a result of `agree`; see `write_tables`."""
+    """Write a result of `agree`, and its diagnosis if there is one; see `write_tables`."""
     parts = result.thresholds
-    tables = {
+    tables: dict[str, list[tuple[float | None, Table]]] = {
         name: [(part.iou_threshold, getattr(part, name)) for part in parts] for name in _TABLES
     }
-    made_from = manifest(result.settings, result.sources)
-    return write_tables(folder, summary, made_from, tables, raw_csv=raw_csv)
+    documents = {"summary": summary, "manifest": manifest(result.settings, result.sources)}
+    if diagnosis is not None:
+        found = {**diagnosis.tables, "review": diagnosis.review}
+        tables |= {name: [(None, table)] for name, table in found.items()}
+        documents["diagnosis"] = diagnosis_summary(diagnosis)
+        documents["review"] = dict(diagnosis.review_document)
+    return write_tables(folder, documents, tables, raw_csv=raw_csv)
 
 
 def write_tables(
     folder: Path,
-    summary: dict[str, Any],
-    manifest: dict[str, Any],
+    documents: Mapping[str, dict[str, Any]],
     tables: Mapping[str, Sequence[tuple[float | None, Table]]],
     *,
     raw_csv: bool = False,
 ) -> list[Path]:
-    """Write summary.json, a csv file per table and manifest.json, and return their paths.
+    """Write a json file per document and a csv file per table, and return their paths.
 
     The parts of a table are written below each other, with their threshold if they have one.
 
@@ -72,10 +83,10 @@ def write_tables(
     """
     try:
         with filled_folder(folder) as scratch:
-            (scratch / "summary.json").write_text(json_text(summary), "utf-8")
+            for name, document in documents.items():
+                (scratch / f"{name}.json").write_text(json_text(document), "utf-8")
             for name, parts in tables.items():
                 _csv(scratch / f"{name}.csv", parts, raw_csv)
-            (scratch / "manifest.json").write_text(json_text(manifest), "utf-8")
             written = [folder / file.name for file in sorted(scratch.iterdir())]
     except OSError as error:
         raise OutputError(f"{folder}: cannot be written: {error.strerror}") from None

@@ -1,20 +1,24 @@
 """What a user of `bboxqa agree` reads, and what it writes."""
 
 import csv
+import importlib
 import json
 import re
 from pathlib import Path
 
 import jsonschema
 import pytest
+from click.testing import CliRunner
 from support.cli import python, run, shell
 from support.datasets import two_annotators, write
 
 import bboxqa
 from bboxqa.cli.agree import agree
+from bboxqa.diagnostics import registry as diagnostics
 from bboxqa.geometry.similarities import registry as similarities
 from bboxqa.matching import registry as matchers
 from bboxqa.report.agreement_summary import summary_schema
+from bboxqa.report.diagnosis_summary import diagnosis_schema
 
 
 def box(number, annotator, x, category=1, **more):
@@ -110,8 +114,18 @@ def test_out_writes_all_files_with_the_same_figures(export, tmp_path):
     assert done.returncode == 0
     assert f"Written: {out}" in done.stdout
     names = {path.name for path in out.iterdir()}
-    tables = {"images.csv", "units.csv", "pairs.csv", "categories.csv"}
-    assert names == {*tables, "summary.json", "manifest.json"}
+    tables = {"images", "units", "pairs", "categories", "review", "review_images"}
+    tables |= set(diagnostics.names())
+    documents = {"summary.json", "manifest.json", "diagnosis.json", "review.json"}
+    assert names == {*documents, *(f"{name}.csv" for name in tables)}
+    diagnosis = json.loads((out / "diagnosis.json").read_text())
+    jsonschema.validate(diagnosis, diagnosis_schema())
+    jsonschema.Draft202012Validator.check_schema(diagnosis_schema())
+    assert [row["name"] for row in diagnosis["annotators"]] == ["a", "b"]
+    # Of the four objects of a, b drew all but one.
+    assert diagnosis["annotators"][1]["miss_rate"]["value"] == 0.25
+    (confusion,) = diagnosis["confusions"]
+    assert (confusion["first"], confusion["second"], confusion["n"]) == ("cat", "dog", 1)
     assert [path.name for path in out.parent.iterdir()] == [out.name]
     summary = json.loads((out / "summary.json").read_text())
     jsonschema.validate(summary, summary_schema())
@@ -401,3 +415,32 @@ def test_quiet_prints_figures_and_the_verdict_only(tmp_path):
     refused = run("agree", path, "-q", "--format", "json")
     assert refused.returncode == 2
     assert "--quiet is about text; leave out --format" in refused.stderr
+
+
+def test_the_story_comes_last_and_its_tables_on_request(export):
+    plain = run("agree", export).stdout
+    assert "What lowers agreement at IoU 0.5" in plain
+    assert plain.index("What lowers agreement") > plain.index("Images, by what they cost")
+    assert "with two annotators it cannot be told who is right" in plain
+    assert "Annotators at IoU 0.5" not in plain
+    assert "What lowers" not in run("agree", export, "-q").stdout
+    full = run("agree", export, "--diagnose").stdout
+    assert "Annotators at IoU 0.5" in full
+    assert "Review at IoU 0.5" in full
+    assert "not drawn by b" in full
+
+
+def test_json_has_the_diagnosis_on_request(export):
+    assert "diagnosis" not in json.loads(run("agree", export, "--format", "json").stdout)
+    found = json.loads(run("agree", export, "--format", "json", "--diagnose").stdout)
+    jsonschema.validate(found, summary_schema())
+    jsonschema.validate(found["diagnosis"], diagnosis_schema())
+
+
+def test_large_data_have_the_story_on_request(export, monkeypatch):
+    module = importlib.import_module("bboxqa.cli.agree")
+    monkeypatch.setattr(module, "_MOST_TOLD", 3)
+    runner = CliRunner()
+    assert "add --diagnose" in runner.invoke(agree, [str(export)], standalone_mode=False).output
+    told = runner.invoke(agree, [str(export), "--diagnose"], standalone_mode=False).output
+    assert "What lowers agreement" in told

@@ -1,0 +1,133 @@
+"""Sentences about objects and categories, and about what the data cannot tell."""
+
+from collections.abc import Iterator, Mapping
+from math import isnan
+
+import numpy as np
+
+from bboxqa.core.text import count
+from bboxqa.diagnostics.disagreement.kinds import KINDS
+from bboxqa.model.results import ThresholdResult
+from bboxqa.model.table import Table
+from bboxqa.model.units import MatchedUnits
+from bboxqa.pipelines.diagnosis.about_annotators import LEAST_IMAGES
+from bboxqa.pipelines.diagnosis.sentences import Bounds, Sentence, above_others, bounds
+
+_LEAST_SHARE = 0.01
+_LEAST_CONFUSED = 5
+_LEAST_DRAWN = 20
+_NAMED = 2
+_KIND = dict(
+    zip(
+        KINDS,
+        (
+            "are missed by some annotators",
+            "have different categories",
+            "are placed differently: their boxes overlap too little to match",
+            "are drawn in parts by some, or together with another object",
+            "are drawn twice by one annotator",
+        ),
+        strict=True,
+    )
+)
+
+
+def kind_sentences(tables: Mapping[str, Table], *, has_alpha: bool) -> Iterator[Sentence]:
+    """Yield the kind of disagreement that costs most, and the next one if it costs half as much."""
+    table = tables["decomposition"]
+    what, column = ("alpha", "alpha_gain") if has_alpha else ("F1", "f1_gain")
+    gain, share = table[column], bounds(table, "share")
+    order = np.argsort(-np.nan_to_num(gain), kind="stable")[:_NAMED]
+    for rank, place in enumerate(order.tolist()):
+        least = 0.005 if rank == 0 else gain[order[0]] / 2
+        if not gain[place] > least or isnan(share.low[place]):
+            continue
+        text = f"{share.percent(place)} of the objects {_KIND[table['kind'][place]]}"
+        gains = f"without it, {what} would be {gain[place]:.2f} higher"
+        text += f"; {gains} (gains overlap)" if rank else f"; this costs most: {gains}"
+        yield Sentence(1.0, text)
+
+
+def confusion_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
+    """Yield the categories that are confused most often, and by whom above all."""
+    table, matrix = tables["confusions"], tables["confusion_matrix"]
+    frequent = np.argsort(-table["n"], kind="stable")[:_NAMED]
+    n_objects = max(int(tables["decomposition"]["n_objects"].sum()), 1)
+    for place in frequent.tolist():
+        n, share = int(table["n"][place]), float(table["share"][place])
+        if n < _LEAST_CONFUSED or share < _LEAST_SHARE:
+            continue
+        first, second = table["first"][place], table["second"][place]
+        text = (
+            f"{first} and {second} are confused in {n:,} matched objects, {100 * share:.1f} % of "
+            "those with either"
+        )
+        who = _confuser(matrix, first, second)
+        yield Sentence(n / n_objects, f"{text}, above all by {who}" if who else text)
+
+
+def _confuser(matrix: Table, first: str, second: str) -> str:
+    """Return who surely confuses two categories more often than the others; empty if nobody."""
+    both = (first, second)
+    own = matrix.take(
+        np.flatnonzero(np.isin(matrix["category"], both) & np.isin(matrix["others"], both))
+    )
+    names, place = np.unique(own["annotator"].astype(str), return_inverse=True)
+    if len(names) < 3:
+        return ""
+    differ = own["category"] != own["others"]
+    # Several others saw one object: they do not count as so many objects.
+    n = np.bincount(place, own["n"]) / (len(names) - 1)
+    rate = np.bincount(place, own["n"] * differ) / (len(names) - 1) / n
+    error = 1.96 * np.sqrt(rate * (1 - rate) / n)
+    found = above_others(Bounds(rate, rate - error, rate + error))
+    return str(names[found[0]]) if len(found) else ""
+
+
+def category_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
+    """Yield the category that is surely found less than the others."""
+    table = tables["difficulty"]
+    table = table.take(np.flatnonzero(table["n"] >= _LEAST_DRAWN))
+    found = bounds(table, "found_share")
+    share = table["n"] / max(int(table["n"].sum()), 1)
+    for place in above_others(found.of_complement())[:1].tolist():
+        value = found.value[place]
+        others = 100 * float(np.nanmedian(np.delete(found.value, place)))
+        yield Sentence(
+            (1 - value) * share[place],
+            f"{table['category'][place]} is found least: where one annotator draws it, "
+            f"{found.percent(place)} of the others draw something; the median of the other "
+            f"categories is {others:.1f} %",
+        )
+
+
+def limit_sentences(
+    part: ThresholdResult, matched: MatchedUnits, tables: Mapping[str, Table]
+) -> Iterator[str]:
+    """Yield what cannot be told from these data."""
+    annotators = tables["annotators"]
+    if len(matched.pairs) == 0:
+        yield (
+            f"no two annotations match at {part.threshold_label}: categories and places can hardly "
+            "be compared"
+        )
+    n_images = int((matched.data.assigned.sum(1) >= 2).sum())
+    if not matched.bootstrap:
+        yield "without draws (bootstrap 0) nobody is named: intervals are missing"
+    elif n_images < LEAST_IMAGES:
+        yield f"with {count(n_images, 'image')} nobody is named: it takes {LEAST_IMAGES}"
+    if int((annotators["n_images"] > 0).sum()) == 2:
+        yield (
+            "with two annotators it cannot be told who is right: what one misses is what the other "
+            "adds"
+        )
+    n_categories = len(np.unique(matched.data.annotations.category))
+    if n_categories == 1:
+        yield "with one category, confusions cannot be told"
+
+
+def agreement_sentence(part: ThresholdResult, matched: MatchedUnits) -> Iterator[str]:
+    """Yield that all agree, if they do."""
+    n = len(matched.units)
+    if n and part.n_complete_units == n and part.class_agreement.share == 1:
+        yield f"all annotators drew the same {count(n, 'object')}, with the same categories"

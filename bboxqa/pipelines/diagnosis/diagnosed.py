@@ -1,0 +1,69 @@
+"""From a result to its diagnosis."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from bboxqa.core.types import Progress
+from bboxqa.diagnostics import registry
+from bboxqa.diagnostics.disagreement.review import review_queue
+from bboxqa.model.diagnosis import Diagnosis, Story
+from bboxqa.model.results import AgreementResult
+from bboxqa.model.table import Table
+from bboxqa.model.units import MatchedUnits
+from bboxqa.pipelines.counting import ImagePart
+from bboxqa.pipelines.diagnosis.matched_units import matched_units
+from bboxqa.pipelines.diagnosis.review_document import review_document
+from bboxqa.pipelines.diagnosis.story import TABLES, story_of
+from bboxqa.pipelines.diagnosis.warnings import warnings_of
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ImageDiagnoser:
+    """Finds what lowers agreement in the images that a result was measured of."""
+
+    images: ImagePart
+    memory: int | None = None
+    progress: Progress | None = None
+
+    def story(self, result: AgreementResult) -> Story:
+        """Return who, what and where lowers agreement at the first threshold, in sentences."""
+        matched = self._matched(result)
+        return Story(**self._told(result, matched, self._tables(matched, TABLES)))
+
+    def diagnosis(self, result: AgreementResult) -> Diagnosis:
+        """Return the story with its tables, and what to review first."""
+        matched = self._matched(result)
+        tables = self._tables(matched, registry.names())
+        queue = review_queue(matched)
+        return Diagnosis(
+            **self._told(result, matched, tables),
+            tables={**tables, "review_images": queue.images},
+            review=queue.objects,
+            review_document=review_document(self.images.data, queue.annotations, queue.reasons),
+        )
+
+    def _matched(self, result: AgreementResult) -> MatchedUnits:
+        threshold = result.thresholds[0].iou_threshold
+        settings = msgspec.structs.replace(result.settings, iou_threshold=(threshold,))
+        return matched_units(self.images, settings, memory=self.memory, progress=self.progress)
+
+    def _tables(self, matched: MatchedUnits, names: Sequence[str]) -> dict[str, Table]:
+        tables = {}
+        for done, name in enumerate(names):
+            if self.progress is not None:
+                self.progress("diagnosing", done, len(names))
+            tables[name] = registry.diagnostic(name)(matched)
+        return tables
+
+    def _told(
+        self, result: AgreementResult, matched: MatchedUnits, tables: dict[str, Table]
+    ) -> dict[str, Any]:
+        part = result.thresholds[0]
+        return {
+            "threshold_label": part.threshold_label,
+            "story": story_of(part, matched, tables),
+            "warnings": warnings_of(part, self.images, matched, tables, result.settings),
+        }

@@ -1,0 +1,75 @@
+"""What sentences of a diagnosis have in common: numbers, and who differs surely from the others."""
+
+from statistics import NormalDist
+from typing import NamedTuple
+
+import numpy as np
+
+from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.model.table import Table
+
+_NORMAL = NormalDist()
+_LEVEL = 0.95
+
+
+class Sentence(NamedTuple):
+    """A sentence, and which share of the objects it concerns, about."""
+
+    weight: float
+    text: str
+
+
+class Bounds(NamedTuple):
+    """K figures with their 95 % intervals; NaN where there is none."""
+
+    value: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+    def of_complement(self) -> "Bounds":
+        """Return 1 − the figures."""
+        return Bounds(1 - self.value, 1 - self.high, 1 - self.low)
+
+    def text(self, place: int, factor: float = 1.0) -> str:
+        """Return the bounds of a figure times a factor, in brackets."""
+        return f"[{factor * self.low[place]:.1f}, {factor * self.high[place]:.1f}]"
+
+    def percent(self, place: int) -> str:
+        """Return a figure in percent with its interval."""
+        return f"{100 * self.value[place]:.1f} % {self.text(place, 100)}"
+
+
+def bounds(table: Table, name: str) -> Bounds:
+    """Return a column of a table with its interval."""
+    return Bounds(table[name], table[f"{name}_low"], table[f"{name}_high"])
+
+
+def above_others(found: Bounds) -> IndexArray:
+    """Return the figures that surely are above the median of the others, the largest first.
+
+    The intervals are widened as those of Bonferroni are, so that of all K figures one is named by
+    mistake in 5 % of the cases at most.
+
+    Examples
+    --------
+    >>> low, high = np.array([0.05, 0.06, 0.2]), np.array([0.15, 0.16, 0.4])
+    >>> above_others(Bounds((low + high) / 2, low, high))
+    array([2])
+    """
+    value, low = found.value, found.low
+    known = np.flatnonzero(~np.isnan(low))
+    if len(known) < 2:
+        return known[:0]
+    wider = _NORMAL.inv_cdf(1 - (1 - _LEVEL) / (2 * len(known))) / _NORMAL.inv_cdf((1 + _LEVEL) / 2)
+    surely = value[known] - wider * (value[known] - low[known])
+    ordered = np.sort(value[known])
+    rank = np.searchsorted(ordered, value[known])
+    # The median of all but one: the place of that one is left out.
+    n = len(known) - 1
+
+    def without(place: int) -> FloatArray:
+        return ordered[np.where(place >= rank, place + 1, place)]
+
+    median = (without((n - 1) // 2) + without(n // 2)) / 2
+    named = known[surely > median]
+    return named[np.argsort(-value[named], kind="stable")]

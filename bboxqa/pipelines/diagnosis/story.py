@@ -1,0 +1,70 @@
+"""The story of a diagnosis: a few sentences, the most useful first."""
+
+from collections.abc import Mapping
+from math import isnan
+
+from bboxqa.model.results import ThresholdResult
+from bboxqa.model.table import Table
+from bboxqa.model.units import MatchedUnits
+from bboxqa.pipelines.diagnosis.about_annotators import (
+    LEAST_IMAGES,
+    offset_sentences,
+    rate_sentences,
+    two_annotators,
+    worst_annotator,
+)
+from bboxqa.pipelines.diagnosis.about_objects import (
+    agreement_sentence,
+    category_sentences,
+    confusion_sentences,
+    kind_sentences,
+    limit_sentences,
+)
+
+TABLES = (
+    "decomposition",
+    "decomposition_by_annotator",
+    "annotators",
+    "offsets",
+    "confusion_matrix",
+    "copies",
+    "confusions",
+    "difficulty",
+)
+"""The diagnostics that the story and the warnings are made of."""
+
+_MOST = 10
+_NOBODY = (
+    "nobody surely misses, adds, misnames or misplaces more than the other annotators do "
+    "(95 % intervals, corrected for their number)"
+)
+
+
+def story_of(
+    part: ThresholdResult, matched: MatchedUnits, tables: Mapping[str, Table]
+) -> tuple[str, ...]:
+    """Return at most ten sentences: each from a figure and its interval, or a count.
+
+    First who and what costs most, then single findings by the share of objects that they concern,
+    last what the data cannot tell.
+    """
+    if not len(matched.data.annotations):
+        return ("nobody drew anything: there is nothing to tell",)
+    several = int((tables["annotators"]["n_images"] > 0).sum()) > 2
+    lead = [*kind_sentences(tables, has_alpha=not isnan(part.alpha))]
+    people = [*offset_sentences(tables)]
+    if several:
+        people += rate_sentences(tables)
+        lead += worst_annotator(tables, part.alpha)
+    else:
+        people += two_annotators(tables)
+    found = [*people, *confusion_sentences(tables), *category_sentences(tables)]
+    found.sort(key=lambda sentence: -sentence.weight)
+    first = [*agreement_sentence(part, matched), *(sentence.text for sentence in lead)]
+    last = [*limit_sentences(part, matched, tables)]
+    n_images = int((matched.data.assigned.sum(1) >= 2).sum())
+    if several and not people and matched.bootstrap and n_images >= LEAST_IMAGES:
+        last.insert(0, _NOBODY)
+    middle = [sentence.text for sentence in found]
+    kept = max(_MOST - len(first) - len(last), 0)
+    return (*first, *middle[:kept], *last)

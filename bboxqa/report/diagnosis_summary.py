@@ -1,0 +1,70 @@
+"""A diagnosis as one plain object, the form of `diagnosis.json`."""
+
+from importlib.resources import files
+from typing import Any
+
+import msgspec
+
+from bboxqa.model.diagnosis import Diagnosis
+from bboxqa.model.table import Table
+
+_FIGURES = ("f1", "miss_rate", "extra_rate", "class_share")
+_OF_CONFUSIONS = ("first", "second", "n", "gain")
+
+
+def diagnosis_summary(diagnosis: Diagnosis) -> dict[str, Any]:
+    """Return a diagnosis as `diagnosis_schema` describes it; None where a number is undefined.
+
+    Examples
+    --------
+    >>> import bboxqa
+    >>> from bboxqa.examples import example_file
+    >>> result = bboxqa.agree(bboxqa.read_coco(example_file("fruits")))
+    >>> diagnosis_summary(result.diagnose())["annotators"][0]["miss_rate"]
+    {'value': 0.0, 'interval': None}
+    """
+    tables = diagnosis.tables
+    confused = tables["confusions"].records()
+    return {
+        "threshold": diagnosis.threshold_label,
+        "story": list(diagnosis.story),
+        "warnings": list(diagnosis.warnings),
+        "annotators": _annotators(tables["annotators"], tables["offsets"]),
+        "confusions": [{name: row[name] for name in _OF_CONFUSIONS} for row in confused],
+        "decomposition": [_with_interval(row) for row in tables["decomposition"].records()],
+    }
+
+
+def _annotators(annotators: Table, offsets: Table) -> list[dict[str, Any]]:
+    """Return the figures of each annotator; offsets have four rows each, in the same order."""
+    edges = offsets.records()
+    return [
+        {
+            "name": row["annotator"],
+            "n": row["n"],
+            **{name: _figure(row, name) for name in _FIGURES},
+            "offset_px": [
+                _figure(edge, "offset_px") for edge in edges[4 * place : 4 * (place + 1)]
+            ],
+        }
+        for place, row in enumerate(annotators.records())
+    ]
+
+
+def _figure(row: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return a figure of a row with its 95 % interval."""
+    bounds = [row[f"{name}_low"], row[f"{name}_high"]]
+    return {"value": row[name], "interval": None if None in bounds else bounds}
+
+
+def _with_interval(row: dict[str, Any]) -> dict[str, Any]:
+    share = _figure(row, "share")
+    kept = {name: row[name] for name in row if name not in ("share_low", "share_high")}
+    return kept | {"share": share["value"], "interval": share["interval"]}
+
+
+def diagnosis_schema() -> dict[str, Any]:
+    """Return the JSON schema (2020-12) of `diagnosis_summary`."""
+    text = files("bboxqa.report").joinpath("diagnosis.schema.json").read_bytes()
+    schema: dict[str, Any] = msgspec.json.decode(text)
+    return schema

@@ -1,0 +1,140 @@
+"""Each warning of a diagnosis comes where its cause is, with its figure, and nowhere else."""
+
+import re
+
+import numpy as np
+import pytest
+from support.datasets import dataset, with_assigned
+
+import bboxqa
+
+_KINDS = {
+    "asked": "list who was asked",
+    "image": "of the objects",
+    "groups": "share no image",
+    "copies": "identical boxes",
+    "twice": "objects twice",
+    "threshold": "depends on the threshold",
+    "matcher": "the matcher matters",
+}
+
+
+def warned(data, **settings):
+    """Return the warnings by kind."""
+    found = {}
+    for line in bboxqa.agree(data, **{"bootstrap": 100, **settings}).story().warnings:
+        (kind,) = [kind for kind, words in _KINDS.items() if words in line]
+        found[kind] = line
+    return found
+
+
+def simulated(errors, **more):
+    options = {"images": 30, "annotators": 3, "categories": ("cow", "sheep"), **more}
+    return bboxqa.read_coco(bboxqa.simulate(errors=errors, **options).document())
+
+
+def figures(line):
+    return [float(number) for number in re.findall(r"\d\.\d\d", line)]
+
+
+def rows_of(images, draws):
+    """Return a row per image, annotator and object: category by the parity of the object."""
+    return [
+        (image, annotator, n % 2, (40.0 * n, 10.0 * annotator * moved, 30.0, 30.0))
+        for image in images
+        for annotator, moved in draws.items()
+        for n in range(4)
+    ]
+
+
+def test_sound_data_have_no_warning():
+    assert warned(simulated({"p*": "jitter=1"})) == {}
+
+
+def test_one_image_that_holds_most_units():
+    # Six images of 4 units on which both agree, and one of 20 objects of which each drew half.
+    rows = rows_of(range(6), {0: 0, 1: 0})
+    rows += [(6, n % 2, n % 2, (40.0 * n, 200.0, 30.0, 30.0)) for n in range(20)]
+    line = warned(dataset(rows))["image"]
+    assert "image 0006 holds 45 % of the objects" in line
+    assert "without it, alpha would be 1.00" in line
+
+
+def test_groups_without_shared_images():
+    rows = rows_of(range(4), {0: 0, 1: 0}) + [
+        (image, annotator, (n + (annotator == 2) * (n > 1)) % 2, (40.0 * n, 0, 30, 30))
+        for image in range(4, 8)
+        for annotator in (2, 3)
+        for n in range(4)
+    ]
+    asked = np.zeros((8, 4), bool)
+    asked[:4, :2] = asked[4:, 2:] = True
+    line = warned(with_assigned(dataset(rows, n_annotators=4), asked))["groups"]
+    # Of 4 objects of the second group, 2 have different categories: D_o is 1/2. Annotator 3 has
+    # 2 + 2, annotator 2 as well: of the 16 values of each category of 32, D_e = 2·16·16/(32·31).
+    assert "annotator 0000 and 1 more: 1.00" in line
+    assert f"annotator 0002 and 1 more: {1 - 0.5 / (2 * 16 * 16 / (32 * 31)):.2f}" in line
+
+
+def test_copied_boxes():
+    data = simulated({"p*": "jitter=3 miss=0.2", "p02": "copy=p01:0.8"}, annotators=4)
+    line = warned(data)["copies"]
+    assert line.startswith("p01 and p02 have")
+    document = bboxqa.agree(data, bootstrap=0)
+    assert f"and not {document.alpha:.2f}" in line
+
+
+def test_objects_drawn_twice():
+    line = warned(simulated({"p*": "jitter=1", "p02": "duplicate=0.5"}))["twice"]
+    assert line.startswith("p02 drew")
+    after, before = figures(line)
+    once = bboxqa.agree(simulated({"p*": "jitter=1"}), bootstrap=0).alpha
+    assert before < after == pytest.approx(once, abs=0.03)
+
+
+def test_alpha_that_moves_with_the_threshold():
+    # Boxes of 30 moved by 10: an IoU of 20 / 40 = 0.5.
+    data = dataset(rows_of(range(6), {0: 0, 1: 1}))
+    line = warned(data)["threshold"]
+    assert "at IoU 0.4 / 0.5 / 0.6" in line
+    high = bboxqa.agree(data, iou_threshold=0.6, bootstrap=0).alpha
+    assert f"1.00 / 1.00 / {high:.2f}" in line
+    # At a low threshold there is no pair below half of it: only the higher neighbour is known.
+    assert "threshold" not in warned(data, iou_threshold=0.15)
+
+
+def test_who_was_asked_is_not_known():
+    document = bboxqa.simulate(images=20, annotators=2, categories=("cow", "sheep")).document()
+    first = {image["id"] for image in document["images"][:8]}
+    for image in document["images"]:
+        del image["annotators"]
+    document["annotations"] = [
+        each
+        for each in document["annotations"]
+        if each["annotator"] == "p01" or each["image_id"] not in first
+    ]
+    data = bboxqa.read_coco(document)
+    result = bboxqa.agree(data, bootstrap=0)
+    line = warned(data)["asked"]
+    everyone = bboxqa.agree(bboxqa.read_coco(document, asked="all"), bootstrap=0)
+    assert f"would be {everyone.alpha:.2f}" in line
+    assert f"alpha {result.alpha:.2f}" in line
+
+
+def test_a_matcher_that_matters_more_than_the_draws():
+    # Chains of boxes, each half over the next: what matches depends on the matcher.
+    rng = np.random.default_rng(0)
+    rows = [
+        (image, annotator, int(n % 2), (40.0 * n + rng.normal(0, 7), rng.normal(0, 7), 30.0, 30.0))
+        for image in range(60)
+        for annotator in range(6)
+        for n in range(4)
+    ]
+    data = dataset(rows)
+    line = warned(data, matcher="recursive")["matcher"]
+    for name in ("greedy", "average"):
+        if f"{name} gives" in line:
+            other = bboxqa.agree(data, matcher=name, bootstrap=0).alpha
+            assert f"{name} gives {other:.2f}" in line
+            return
+    raise AssertionError(line)

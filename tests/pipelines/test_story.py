@@ -1,0 +1,135 @@
+"""The story names what was simulated: who, which error, how large; and nobody without cause."""
+
+import numpy as np
+import pytest
+from support.datasets import dataset, with_assigned
+
+import bboxqa
+from bboxqa.pipelines.diagnosis.sentences import Bounds, above_others
+
+_TRIAL = {"p*": "jitter=1", "p03": "miss=0.1 offset=5,0 confuse=cow/sheep:0.2"}
+_NOBODY = "nobody surely misses"
+
+
+def told(errors, **more):
+    options = {"images": 80, "categories": ("cow", "sheep", "horse"), **more}
+    draws = options.pop("bootstrap", 200)
+    data = bboxqa.read_coco(bboxqa.simulate(errors=errors, **options).document())
+    return bboxqa.agree(data, bootstrap=draws).story()
+
+
+def sentence(story, *words):
+    """Return the one sentence with all of the words."""
+    (found,) = [line for line in story.story if all(word in line for word in words)]
+    return found
+
+
+def number_before(text, unit):
+    return float(text.split(unit)[0].split()[-1].lstrip("("))
+
+
+@pytest.fixture(scope="module")
+def trial():
+    return told(_TRIAL, annotators=3, images=150)
+
+
+def test_the_trial_names_person_offset_misses_and_categories(trial):
+    offset = sentence(trial, "p03 places boxes", "further right")
+    assert number_before(offset, " px") == pytest.approx(5.0, abs=0.2)
+    missed = sentence(trial, "p03 misses")
+    # Not inflated by boxes that do not match.
+    assert number_before(missed, " %") == pytest.approx(10, abs=3)
+    assert sentence(trial, "cow and sheep are confused", "above all by p03")
+    assert sentence(trial, "p03 shares least", "without p03, alpha would be 0.9")
+    assert not any("p01" in line or "p02" in line for line in trial.story)
+    assert 5 <= len(trial.story) <= 10
+
+
+def test_offset_has_its_direction_and_size_its_sign():
+    story = told({"p*": "jitter=1", "p02": "offset=0,-4", "p01": "scale=1.2"}, annotators=5)
+    assert sentence(story, "p02 places boxes", "further up")
+    bigger = sentence(story, "p01 places boxes", "wider", "taller")
+    assert number_before(bigger, " % of the width") == pytest.approx(20, abs=3)
+
+
+def test_extras_are_named():
+    story = told({"p*": "jitter=1", "p04": "extra=0.3"}, annotators=4)
+    assert number_before(sentence(story, "what p04 drew"), " %") == pytest.approx(23, abs=7)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_nobody_is_named_where_all_err_alike(seed):
+    story = told({"p*": "jitter=2 miss=0.1 confuse=0.1"}, annotators=5, seed=seed)
+    named = [line for line in story.story if any(f"p0{n} " in line for n in range(1, 6))]
+    assert not named
+    assert story.story[-1].startswith(_NOBODY)
+
+
+def test_perfect_annotators_agree():
+    story = told({}, annotators=3)
+    assert story.story[0].startswith("all annotators drew the same")
+    assert story.warnings == ()
+
+
+def test_two_annotators_are_not_judged():
+    story = told({"p*": "jitter=1", "p02": "miss=0.2 offset=5,0"}, annotators=2)
+    assert sentence(story, "p02 did not draw", "of what p01 drew")
+    # Half of the difference between two, whoever is right, is nobody's: the whole one is named.
+    assert number_before(sentence(story, "p01 places boxes", "further left"), " px") == (
+        pytest.approx(5, abs=0.3)
+    )
+    assert sentence(story, "it cannot be told who is right")
+
+
+def test_what_cannot_be_told_is_said():
+    story = told({"p*": "jitter=1 miss=0.1"}, annotators=3, images=3, categories=("cow",))
+    assert "with one category, confusions cannot be told" in story.story
+    assert any(line.startswith("with 3 images nobody is named") for line in story.story)
+    without = told({"p*": "jitter=1 miss=0.1"}, annotators=3, bootstrap=0)
+    assert "without draws (bootstrap 0) nobody is named: intervals are missing" in without.story
+
+
+def test_boxes_that_never_match_are_said():
+    rows = [(image, a, 0, (100 * a, 0, 10, 10)) for image in range(6) for a in range(3)]
+    data = dataset(rows, n_images=6, n_annotators=3)
+    story = bboxqa.agree(data, bootstrap=100).story()
+    assert any(line.startswith("no two annotations match at IoU 0.5") for line in story.story)
+
+
+def test_empty_images_only_have_nothing_to_tell():
+    data = with_assigned(dataset([], n_images=6, n_annotators=3), np.ones((6, 3), bool))
+    assert bboxqa.agree(data, bootstrap=100).story().story == (
+        "nobody drew anything: there is nothing to tell",
+    )
+
+
+def test_the_order_of_records_and_the_ids_do_not_matter(trial):
+    errors = {"p*": "jitter=1", "p03": "miss=0.1 offset=5,0 confuse=cow/sheep:0.2"}
+    document = bboxqa.simulate(
+        errors=errors, annotators=3, images=150, categories=("cow", "sheep", "horse")
+    ).document()
+    document["annotations"].reverse()
+    for number, each in enumerate(document["annotations"]):
+        each["id"] = number
+    story = bboxqa.agree(bboxqa.read_coco(document), bootstrap=200).story()
+    assert story.story == trial.story
+
+
+def test_several_thresholds_are_diagnosed_at_the_first():
+    data = bboxqa.read_coco(bboxqa.simulate(images=20, annotators=3).document())
+    result = bboxqa.agree(data, iou_threshold=[0.6, 0.8], bootstrap=0)
+    assert result.story().threshold_label == "IoU 0.6"
+
+
+def test_figures_above_the_median_of_the_others_are_named():
+    # The largest is surely above the others; its interval is widened for three comparisons, by
+    # 2.394 / 1.960 = 1.22, so that the lower end 0.20 of 0.30 becomes 0.178.
+    value = np.array([0.10, 0.17, 0.30])
+    low = np.array([0.05, 0.12, 0.20])
+    found = Bounds(value, low, value + 0.1)
+    assert above_others(found).tolist() == [2]
+    # The median of the others of 0.30 is now 0.18, just above 0.178.
+    value[:2] = 0.18
+    assert above_others(Bounds(value, np.minimum(low, value), value + 0.1)).tolist() == []
+    unknown = np.full(3, np.nan)
+    assert above_others(Bounds(value, unknown, unknown)).tolist() == []
