@@ -17,12 +17,12 @@ class Existence:
     interval: Interval = NONE
     """The 95 % interval of `f1`; NaN where there is none."""
     chance: float = nan
-    """F1 of annotations with those of other images; NaN where it was not measured."""
+    """F1 of annotations with those of other images; NaN where it cannot be measured."""
     alpha: float = nan
     """1 − (1 − f1) / (1 − chance): 0 for annotators who place objects at random."""
     alpha_interval: Interval = NONE
     reason: str = ""
-    """Why there is no `chance`; empty where there is one."""
+    """Why there is no `alpha`; empty where there is one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,11 @@
 """Outlines of annotations as flat arrays."""
 
+from dataclasses import replace
 from enum import IntEnum
 from itertools import pairwise
 from typing import Any
+
+import numpy as np
 
 from bboxqa.core.arrays import ByteArray, FloatArray, IndexArray, IntArray, frozen_arrays, rows
 
@@ -79,3 +82,10 @@ class Segmentations:
             counts_stop=texts[1:],
             size=self.size,
         )
+
+    def scaled(self, factors: FloatArray) -> "Segmentations":
+        """Return the polygons of N annotations with their x and y multiplied by (N, 2) factors."""
+        packed = self.packed()
+        of_rings = np.repeat(factors, packed.part_stop - packed.part_start, axis=0)
+        of_vertices = np.repeat(of_rings, np.diff(packed.ring_offsets), axis=0)
+        return replace(packed, xy=packed.xy * of_vertices)

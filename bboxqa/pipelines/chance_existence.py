@@ -16,28 +16,34 @@ from bboxqa.core.arrays import (
     run_starts,
     sum_by,
 )
+from bboxqa.core.blocks import blocks
+from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import count
 from bboxqa.core.types import Progress
-from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
+from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, possible_pairs
 from bboxqa.geometry.similarities.registry import needs_outlines
 from bboxqa.matching.match import match
 from bboxqa.matching.registry import matcher
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.outlines import SegmentationKind, Segmentations
+from bboxqa.model.outlines import SegmentationKind
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.counting import ImagePart
 
 # Images whose ratios of width to height differ by less are of one kind.
 _RATIO = 1.2
 # Annotations, and images by annotators asked, that are compared: about so many of small data sets,
-# and at most so many; outlines take ten times as long as boxes.
-_ENOUGH, _MOST, _OUTLINE = 50_000, 100_000, 10
+# and at most so many of large ones.
+_ENOUGH, _MOST = 50_000, 100_000
+# An outline takes as long as so many boxes, and a box as long as so many pairs in crowded images.
+_OUTLINE, _PAIRS = 10, 100
 # With more passes, the F1 is hardly more certain: the images are what it is uncertain about.
 _MOST_PASSES = 100
 # As many are compared at a time.
 _AT_ONCE = 1 << 15
 # The weighted sides of boxes tell images and annotators apart without their names.
 _WEIGHTS = np.sqrt([2.0, 3.0, 5.0, 7.0])
+
+_TOO_MANY = "too many annotations of different images overlap"
 
 
 @frozen_arrays
@@ -102,7 +108,10 @@ def chance_existence(
     start, stop = _drawn_by(data, slots)
     for part_of in _whole_places(slots.place, 1 + stop - start):
         laid = _laid_over(data, slots.take(part_of), start[part_of], stop[part_of], settings)
-        _add_matches(sums, laid, settings, memory)
+        try:
+            _add_matches(sums, laid, settings, memory)
+        except DatasetError:
+            return ChanceCounts(np.zeros_like(sums), n_alone, _TOO_MANY)
         if progress is not None:
             progress("comparing with other images", part_of.stop, len(start))
     return ChanceCounts(sums, n_alone)
@@ -111,6 +120,8 @@ def chance_existence(
 def _reason(n_compared: int, n_alone: int, n_unknown: int) -> str:
     """Return why agreement by chance is not measured."""
     images = count(n_compared, "image")
+    if n_compared < 2:
+        return f"{images}, and agreement by chance needs others"
     if 2 * n_unknown > n_compared:
         return f"the size of {n_unknown:,} of {images} is not known"
     return f"{n_alone:,} of {images} have no other of a similar shape and the same annotators"
@@ -148,27 +159,47 @@ def _slots(
     """Return which images are brought to which places, in as many passes as the data need."""
     generator = np.random.default_rng(settings.seed)
     ranks = _ranks(data)
-    n_drawn = np.bincount(data.annotations.image, minlength=len(kind))
-    work = np.where(exchanged, n_drawn + data.assigned.sum(1), 0)
-    if needs_outlines(settings.similarity):
-        work *= _OUTLINE
+    work = _work(data, settings) * exchanged
     n_passes = _ENOUGH // (int(work.sum()) * len(settings.iou_threshold))
     if work.sum() > _MOST:
         order = np.argsort(generator.random(len(kind))[ranks[0]])
-        exchanged[order[np.cumsum(work[order]) > _MOST]] = False
+        order = order[exchanged[order]]
+        taken = np.cumsum(work[order]) <= _MOST
+        exchanged[order[~taken][max(0, 2 - taken.sum()) :]] = False
     image, annotator = np.nonzero(data.assigned & exchanged[:, None])
     n_passes = min(max(n_passes, 1), _MOST_PASSES)
     return chance_slots(image, annotator, kind[image], ranks, n_passes, generator)
 
 
+def _work(data: Dataset, settings: AgreeSettings) -> IndexArray:
+    """Return what comparing each image takes, in annotations."""
+    n_images = len(data.image_names)
+    pairs = possible_pairs(data.annotations, n_images)
+    n_drawn = np.bincount(data.annotations.image, minlength=n_images)
+    work: IndexArray = n_drawn + data.assigned.sum(1) + pairs // _PAIRS
+    return work * _OUTLINE if needs_outlines(settings.similarity) else work
+
+
 def _ranks(data: Dataset) -> tuple[IndexArray, IndexArray]:
     """Return the rank of each image and annotator by what was drawn."""
     annotations = data.annotations
-    size = np.maximum(data.image_size, 1)[annotations.image]
-    drawn = annotations.bbox / np.tile(size, 2) @ _WEIGHTS
-    of_images = sum_by(annotations.image, drawn, len(data.image_names))
-    of_annotators = sum_by(annotations.annotator, drawn, len(data.annotator_names))
+    n_images, n_annotators = data.assigned.shape
+    of_images, of_annotators = np.zeros(n_images), np.zeros(n_annotators)
+    parts = [*blocks(len(annotations))]
+    # From the first box on, so that only places relative to others count.
+    first = np.min([_relative(data, part).min(0) for part in parts] or [np.zeros(4)], axis=0)
+    for part in parts:
+        drawn = (_relative(data, part) - first) @ _WEIGHTS
+        of_images += sum_by(annotations.image[part], drawn, n_images)
+        of_annotators += sum_by(annotations.annotator[part], drawn, n_annotators)
     return np.argsort(np.argsort(of_images)), np.argsort(np.argsort(of_annotators))
+
+
+def _relative(data: Dataset, part: slice) -> FloatArray:
+    """Return boxes as shares of the sides of their images, (N, 4)."""
+    size = np.maximum(data.image_size, 1)[data.annotations.image[part]]
+    shares: FloatArray = data.annotations.bbox[part] / np.tile(size, 2)
+    return shares
 
 
 def _drawn_by(data: Dataset, slots: ChanceSlots) -> tuple[IndexArray, IndexArray]:
@@ -214,6 +245,7 @@ def _laid_over(
     if not needs_outlines(settings.similarity):
         annotations = replace(annotations, segmentation=None)
     annotations = annotations.take(rows(start, stop)[0])
+    outlines = annotations.segmentation
     assigned = np.zeros((len(first), len(data.annotator_names)), np.bool_)
     assigned[number, slots.annotator] = True
     laid = replace(
@@ -224,7 +256,7 @@ def _laid_over(
             annotations,
             image=np.repeat(number, stop - start).astype(np.int32),
             bbox=annotations.bbox * np.tile(scale, 2),
-            segmentation=_scaled(annotations.segmentation, scale),
+            segmentation=None if outlines is None else outlines.scaled(scale),
         ),
         assigned=assigned,
         unlisted=None,
@@ -258,14 +290,3 @@ def _add_matches(
         n_joined = np.bincount(units.unit, minlength=len(units))
         matched = sum_by(image[units.image], n_joined * (n_joined - 1) / 2, sums.shape[1])
         sums[index] += np.column_stack([matched, possible])
-
-
-def _scaled(outlines: Segmentations | None, scale: FloatArray) -> Segmentations | None:
-    """Return outlines with their vertices scaled by the factors of each annotation, (N, 2)."""
-    if outlines is None:
-        return None
-    packed = outlines.packed()
-    n_rings = packed.part_stop - packed.part_start
-    per_ring = np.repeat(scale, n_rings, axis=0)
-    per_vertex = np.repeat(per_ring, np.diff(packed.ring_offsets), axis=0)
-    return replace(packed, xy=packed.xy * per_vertex)

@@ -30,6 +30,7 @@ from bboxqa.pipelines.result_tables import category_table, image_table, pair_tab
 
 # Low, high and shift of a figure without an interval.
 _UNKNOWN = np.array([[nan, nan, 0.0]])
+_FULL_CHANCE = "annotations of different images match as well"
 
 
 def threshold_results(
@@ -158,7 +159,7 @@ def _objects(
             chance=figures["chance"],
             alpha=figures["above chance"],
             alpha_interval=_interval(intervals, "above chance"),
-            reason=chance_reason if isnan(figures["chance"]) else "",
+            reason=_reason(figures, chance_reason),
         ),
         "class_agreement": ClassAgreement(
             alpha=figures["class"],
@@ -174,6 +175,11 @@ def _objects(
             n_pairs=len(similarities),
         ),
     }
+
+
+def _reason(figures: dict[str, float], chance_reason: str) -> str:
+    """Return why existence is not corrected for chance; empty where it is."""
+    return _FULL_CHANCE if figures["chance"] == 1 else chance_reason
 
 
 def _interval(intervals: Intervals, kind: str) -> Interval:

@@ -9,6 +9,7 @@ from support.brute import best_matchings, box_iou
 from support.datasets import boxes_as_outlines, dataset, random_rows, with_assigned
 from support.masks import encode
 
+from bboxqa import agree
 from bboxqa.matching.registry import MATCHERS
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines import chance_existence as module
@@ -250,3 +251,32 @@ def test_progress_reaches_its_end(monkeypatch):
     assert len(calls) > 1
     assert calls[-1][1] == calls[-1][2]
     assert {stage for stage, _, _ in calls} == {"comparing with other images"}
+
+
+def test_perfect_annotators_have_one_and_an_interval_whatever_is_by_chance():
+    data = random_data(2, n_images=8)
+    of_ann = data.annotations.take(np.flatnonzero(data.annotations.annotator == 0))
+    rows = [
+        (image, who, 0, tuple(box))
+        for image, box in zip(of_ann.image.tolist(), of_ann.bbox.tolist(), strict=True)
+        for who in (0, 1)
+    ]
+    found = agree(dataset(rows, size=(40, 40), n_images=8)).existence
+    assert (found.alpha, found.alpha_interval, found.reason) == (1, (1, 1), "")
+    assert 0 < found.chance < 1
+
+
+def test_where_chance_gives_full_agreement_there_is_a_reason():
+    # One object in the same place of every image.
+    rows = [(image, who, 0, (5, 5, 10, 10)) for image in range(3) for who in range(2)]
+    found = agree(dataset(rows, size=(40, 40))).existence
+    assert (found.f1, found.chance) == (1, 1)
+    assert np.isnan(found.alpha)
+    assert found.reason == "annotations of different images match as well"
+
+
+def test_pairs_count_as_work_where_images_are_crowded(monkeypatch):
+    data = random_data(5, n_images=6, n_annotators=4)
+    n_passes = counted(data).sums[0, :, 1].sum()
+    monkeypatch.setattr(module, "_PAIRS", 1e-3)
+    assert 0 < counted(data).sums[0, :, 1].sum() < n_passes / 2
