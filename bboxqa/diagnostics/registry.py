@@ -12,6 +12,7 @@ from bboxqa.diagnostics.annotators.vitality import category_vitality
 from bboxqa.diagnostics.categories.category_merges import category_merges
 from bboxqa.diagnostics.categories.confusions import confusions
 from bboxqa.diagnostics.categories.difficulty import difficulty
+from bboxqa.diagnostics.categories.supercategories import supercategories
 from bboxqa.diagnostics.disagreement.decomposition import (
     decomposition,
     decomposition_by_annotator,
@@ -44,6 +45,7 @@ DIAGNOSTICS: dict[str, Diagnostic] = {
     "copies": copies,
     "confusions": confusions,
     "category_merges": category_merges,
+    "supercategories": supercategories,
     "difficulty": difficulty,
     "category_vitality": category_vitality,
     "agreement_by_size": agreement_by_size,

@@ -80,6 +80,8 @@ class Dataset:
         All annotations, ordered by image, then annotator.
     assigned : (I, A) bool
         Who was asked to annotate what.
+    supercategories : tuple of str
+        One per category, empty where unknown; none if all are.
     unlisted : (I,) bool, optional
         The images that do not list who was asked; `assigned` has those who annotated them.
     attribution : str
@@ -103,6 +105,7 @@ class Dataset:
     notes: tuple[str, ...] = ()
     headlines: tuple[str, ...] = ()
     unlisted: BoolArray | None = None
+    supercategories: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         return (

@@ -58,6 +58,7 @@ class Category(msgspec.Struct, gc=False):
 
     id: Id
     name: str
+    supercategory: Loose = None
 
 
 class Attributes(msgspec.Struct, gc=False):

@@ -160,7 +160,9 @@ def _category(label: str, record: dict[str, Any], report: _Report) -> Category |
     if not isinstance(name, str):
         report.add(label, "name", name, "text")
         return None
-    return None if number is None else Category(number, name)
+    if number is None:
+        return None
+    return Category(number, name, record.get("supercategory"))
 
 
 def _annotation(

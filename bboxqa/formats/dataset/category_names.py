@@ -1,7 +1,7 @@
 """Names of categories: what they are renamed to, and which are variants of one name."""
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from itertools import combinations
@@ -40,6 +40,20 @@ def with_category_map(
         )
         for file in files
     ]  # fmt: skip
+
+
+def supercategories(files: Sequence[AnnotationFile], names: Iterable[str]) -> tuple[str, ...]:
+    """Return the supercategory of each category, by the first file that names one.
+
+    It is empty where none does; the tuple is where this holds for all.
+    """
+    found: dict[str, str] = {}
+    for file in files:
+        for category in file.categories:
+            if isinstance(category.supercategory, str):
+                found.setdefault(clean(category.name), clean(category.supercategory))
+    of_names = tuple(found.get(name, "") for name in names)
+    return of_names if any(of_names) else ()
 
 
 def renamed_categories(

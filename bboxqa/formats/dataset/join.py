@@ -12,7 +12,7 @@ from bboxqa.core.text import clean
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import Image, whole_number
 from bboxqa.formats.dataset.attribution import Attribution
-from bboxqa.formats.dataset.category_names import map_options, renamed_categories
+from bboxqa.formats.dataset.category_names import map_options, renamed_categories, supercategories
 from bboxqa.formats.dataset.image_names import join_advice, names_of_images
 from bboxqa.formats.dataset.merge import IndexedAnnotations, merge
 from bboxqa.formats.dataset.remarks import headlines_of, notes_of
@@ -101,6 +101,7 @@ def join(
         image_names=tuple(joined.images),
         image_size=_sizes(joined),
         category_names=tuple(joined.categories),
+        supercategories=supercategories(files, joined.categories),
         annotator_names=annotator_names,
         annotations=merge(files, indexed, authors, memory),
         assigned=assigned,

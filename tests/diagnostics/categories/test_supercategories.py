@@ -1,0 +1,61 @@
+"""What merging the categories of a supercategory would gain, against counting again."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from support.datasets import dataset, document
+from support.matched import matched, random_data
+
+import bboxqa
+from bboxqa.agreement.alpha.nominal import pooled_alpha
+from bboxqa.agreement.counts.coincidences import coincidences
+from bboxqa.diagnostics.categories.supercategories import supercategories
+
+ABOVE = ("animal", "", "thing", "animal", "thing", "", "animal")
+
+
+def alpha_with(units, above):
+    """Return alpha with one name for all categories of some supercategories."""
+    value = units.reliability.value.copy()
+    for name in above:
+        members = [place for place, other in enumerate(ABOVE) if other == name]
+        value[np.isin(value, members)] = members[0]
+    data = replace(units.reliability, value=value)
+    return pooled_alpha(coincidences(data, units.missing)).value
+
+
+@pytest.mark.parametrize("missing", ["category", "ignore"])
+def test_merged_alpha_is_that_of_one_category(missing):
+    data = random_data(3, n_images=40, n_categories=7)
+    units = matched(replace(data, supercategories=ABOVE), missing=missing)
+    alpha = pooled_alpha(coincidences(units.reliability, missing)).value
+    rows = {row["supercategory"]: row for row in supercategories(units).records()}
+    expected = {"animal": ["animal"], "thing": ["thing"], "(all)": ["animal", "thing"]}
+    assert rows.keys() == expected.keys()
+    drawn = np.bincount(units.data.annotations.category)
+    for name, above in expected.items():
+        merged = alpha_with(units, above)
+        assert rows[name]["alpha_merged"] == pytest.approx(merged)
+        assert rows[name]["gain"] == pytest.approx(merged - alpha)
+        members = [place for place, other in enumerate(ABOVE) if other in above]
+        assert (rows[name]["n_categories"], rows[name]["n"]) == (len(members), drawn[members].sum())
+
+
+def test_without_supercategories_there_are_no_rows():
+    assert len(supercategories(matched(random_data(3)))) == 0
+    assert len(supercategories(matched(dataset([], n_images=2)))) == 0
+
+
+def test_supercategories_are_read():
+    categories = [
+        {"id": 2, "name": "dog", "supercategory": "animal"},
+        {"id": 1, "name": "cat", "supercategory": "animal"},
+        {"id": 3, "name": "car"},
+        {"id": 4, "name": "bus", "supercategory": None},
+    ]
+    data = bboxqa.read_coco(document([], categories=categories), min_annotators=1)
+    assert data.category_names == ("bus", "car", "cat", "dog")
+    assert data.supercategories == ("", "", "animal", "animal")
+    plain = bboxqa.read_coco(document([]), min_annotators=1)
+    assert plain.supercategories == ()
