@@ -9,6 +9,10 @@ from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table
 from bboxqa.pipelines.counting import compared_images
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
+from bboxqa.pipelines.diagnosis.sensitivity import sensitivity
+
+SENSITIVITY = "sensitivity"
+"""The table of agreement at all thresholds, which is made of the images and not of one matching."""
 
 
 def diagnose(
@@ -31,7 +35,7 @@ def diagnose(
     settings : AgreeSettings
         With one threshold.
     names : sequence of str, optional
-        Names in `bboxqa.diagnostics.registry`; by default all of them.
+        Names in `bboxqa.diagnostics.registry`, and "sensitivity"; by default all of them.
     memory : int, optional
         Limits the bytes that the pairs of an image take; an image with more is refused.
     progress : callable, optional
@@ -46,14 +50,19 @@ def diagnose(
     >>> import bboxqa
     >>> from bboxqa.examples import example_file
     >>> data = bboxqa.read_coco(example_file("fruits"))
-    >>> tables = diagnose(data, bboxqa.AgreeSettings())
+    >>> tables = diagnose(data, bboxqa.AgreeSettings(), ["pair_similarity"])
     >>> for row in tables["pair_similarity"].rows():
     ...     print(*row[:3], round(row[3], 4))
     Ann1 Ann2 3 0.8825
     Ann1 Ann3 2 0.8466
     Ann2 Ann3 2 0.9182
     """
-    chosen = {name: registry.diagnostic(name) for name in names or registry.names()}
+    wanted = names or (*registry.names(), SENSITIVITY)
+    chosen = {name: registry.diagnostic(name) for name in wanted if name != SENSITIVITY}
     part = compared_images(data)
     matched = matched_units(part, settings, memory=memory, progress=progress)
-    return {name: find(matched) for name, find in chosen.items()}
+    tables = {name: find(matched) for name, find in chosen.items()}
+    if SENSITIVITY in wanted:
+        found = sensitivity(part, settings, memory=memory, progress=progress)
+        tables[SENSITIVITY] = found.table
+    return tables

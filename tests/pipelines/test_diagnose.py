@@ -7,6 +7,7 @@ import pytest
 from support.datasets import dataset, object_rows
 
 from bboxqa.core.errors import ConfigError
+from bboxqa.diagnostics.registry import names
 from bboxqa.geometry.candidates import candidate_pairs
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import agree_with
@@ -37,7 +38,7 @@ def test_pair_similarity_is_that_of_annotations_in_one_unit(data):
         if unit[int(of.id[a])] == unit[int(of.id[b])]:
             names = (data.annotator_names[of.annotator[a]], data.annotator_names[of.annotator[b]])
             expected[names].append(found)
-    found = rows(diagnose(data, SETTINGS)["pair_similarity"])
+    found = rows(diagnose(data, SETTINGS, ["pair_similarity"])["pair_similarity"])
     assert len(found) == 3
     assert found == {
         names: [len(part), pytest.approx(np.mean(part)), min(part)]
@@ -45,9 +46,16 @@ def test_pair_similarity_is_that_of_annotations_in_one_unit(data):
     }
 
 
+def test_every_diagnostic_has_its_table(data):
+    tables = diagnose(data, SETTINGS)
+    assert [*tables] == [*names(), "sensitivity"]
+    assert len(tables["sensitivity"]) == 19
+    assert len(diagnose(data, SETTINGS, ["sensitivity"])) == 1
+
+
 def test_nothing_in_common():
     data = dataset([(0, 0, 0, (1, 1, 4, 4)), (0, 1, 0, (20, 20, 4, 4))])
-    assert rows(diagnose(data, SETTINGS)["pair_similarity"]) == {}
+    assert rows(diagnose(data, SETTINGS, ["pair_similarity"])["pair_similarity"]) == {}
 
 
 @pytest.mark.parametrize(

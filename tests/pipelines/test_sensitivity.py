@@ -9,6 +9,7 @@ from support.datasets import dataset, object_rows, with_assigned
 
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import agree_with
+from bboxqa.pipelines.counting import compared_images
 from bboxqa.pipelines.diagnosis import sensitivity as module
 from bboxqa.pipelines.diagnosis.sensitivity import THRESHOLDS, sensitivity
 
@@ -25,7 +26,7 @@ def data():
 
 @pytest.fixture(scope="module")
 def found(data):
-    return sensitivity(data, SETTINGS)
+    return sensitivity(compared_images(data), SETTINGS)
 
 
 def test_each_threshold_is_as_if_measured_alone(data, found):
@@ -52,13 +53,13 @@ def test_the_sentence_names_the_threshold(data, found):
         f"IoU {found.choice.threshold:g} separates objects from chance best: F1 is "
     )
     without = AgreeSettings(bootstrap=0)
-    unknown = sensitivity(replace(data, image_size=data.image_size * 0), without)
+    unknown = sensitivity(compared_images(replace(data, image_size=data.image_size * 0)), without)
     assert unknown.text == "No threshold suggests itself: agreement by chance is not known."
 
 
 def test_of_many_annotations_random_images_are_measured(data, found, monkeypatch):
     monkeypatch.setattr(module, "_MOST", 60)
     other = AgreeSettings(bootstrap=0, iou_threshold=(0.7,))
-    part = sensitivity(data, other)
+    part = sensitivity(compared_images(data), other)
     assert 0 < part.n_images < 15
     assert 0 < part.table["n_units"][9] < found.table["n_units"][9]

@@ -8,12 +8,11 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.types import Progress
 from bboxqa.diagnostics.disagreement.thresholds import ThresholdChoice, threshold_choice
-from bboxqa.model.annotations import Dataset
 from bboxqa.model.results import ThresholdResult
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table
 from bboxqa.pipelines.chance_existence import chance_existence
-from bboxqa.pipelines.counting import compared_images, count_sequentially
+from bboxqa.pipelines.counting import ImagePart, count_sequentially
 from bboxqa.pipelines.threshold_results import measure_name, threshold_results
 
 THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(1, 20))
@@ -48,7 +47,7 @@ class Sensitivity:
 
 
 def sensitivity(
-    data: Dataset,
+    images: ImagePart,
     settings: AgreeSettings,
     *,
     memory: int | None = None,
@@ -57,21 +56,23 @@ def sensitivity(
     """Measure agreement at thresholds from 0.05 to 0.95, comparing annotations once.
 
     Of more than 100,000 annotations, random images with about so many are measured. Errors are
-    those of `agree`; the threshold of the settings has no effect.
+    those of `agree`; the threshold of the settings has no effect. `images` is what
+    `compared_images` returns.
 
     Examples
     --------
     >>> import bboxqa
     >>> from bboxqa.examples import example_file
-    >>> data = bboxqa.read_coco(example_file("fruits"))
-    >>> found = sensitivity(data, bboxqa.AgreeSettings(bootstrap=0))
+    >>> from bboxqa.pipelines.counting import compared_images
+    >>> images = compared_images(bboxqa.read_coco(example_file("fruits")))
+    >>> found = sensitivity(images, bboxqa.AgreeSettings(bootstrap=0))
     >>> found.table["f1"][[9, 15]].round(4)
     array([0.7778, 0.7778])
     >>> found.text
     'No threshold suggests itself: agreement by chance is not known.'
     """
     settings = msgspec.structs.replace(settings, iou_threshold=THRESHOLDS)
-    part = compared_images(_sampled(data, settings.seed))
+    part = _sampled(images, settings.seed)
     counted = count_sequentially(part, settings, memory=memory, progress=progress)
     chance = chance_existence(part, settings, memory=memory, progress=progress)
     results = threshold_results(part, settings, counted, chance, progress)
@@ -82,21 +83,23 @@ def sensitivity(
     return Sensitivity(table, choice, text, n_images)
 
 
-def _sampled(data: Dataset, seed: int) -> Dataset:
-    """Return the data with about `_MOST` annotations, of random images; all if there are fewer."""
+def _sampled(images: ImagePart, seed: int) -> ImagePart:
+    """Return random images with about `_MOST` annotations; all if there are fewer."""
+    data = images.data
     n_drawn = np.bincount(data.annotations.image, minlength=len(data.image_names))
     if n_drawn.sum() <= _MOST:
-        return data
+        return images
     order = np.random.default_rng(seed).permutation(len(n_drawn))
     taken = np.zeros(len(n_drawn), np.bool_)
     taken[order[np.cumsum(n_drawn[order]) <= _MOST]] = True
     kept = np.flatnonzero(taken[data.annotations.image])
-    # Images that are not taken have nobody to compare.
-    return replace(
+    part = replace(
         data,
         annotations=data.annotations.take(kept),
+        # Nobody is asked about the others.
         assigned=data.assigned & taken[:, None],
     )
+    return ImagePart(part, images.empty[taken[images.empty]])
 
 
 def _columns(results: tuple[ThresholdResult, ...]) -> dict[str, FloatArray]:
