@@ -1,5 +1,6 @@
 """From decoded records to columns, window by window."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
@@ -10,6 +11,7 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray
 from bboxqa.core.spool import SpooledColumn, column_limit
 from bboxqa.core.text import alike
+from bboxqa.formats.annotations.machine_marks import count_marks
 from bboxqa.formats.annotations.outline_columns import OutlinesBuilder
 from bboxqa.formats.annotations.records import (
     ANNOTATOR_KEYS,
@@ -57,6 +59,8 @@ class Columns:
         By annotator key.
     segmentation : Segmentations or None
         None where outlines were not read.
+    marks : Counter of str
+        How many annotations a machine began, by the key that says so.
     """
 
     id: IndexArray
@@ -66,6 +70,7 @@ class Columns:
     iscrowd: BoolArray
     authors: dict[str, Authors]
     segmentation: Segmentations | None
+    marks: Counter[str]
 
 
 class _AuthorsBuilder:
@@ -145,6 +150,7 @@ class ColumnsBuilder:
         self._columns["bbox"] = SpooledColumn(np.float64, 4, limit)
         self._columns["iscrowd"] = SpooledColumn(np.bool_, limit=limit)
         self._authors = {key: _AuthorsBuilder(key, limit) for key in keys}
+        self._marks: Counter[str] = Counter()
         self.outlines = OutlinesBuilder(name, self.problems, memory) if segmentation else None
 
     def add(self, records: Sequence[Annotation]) -> None:
@@ -158,6 +164,7 @@ class ColumnsBuilder:
         self._columns["iscrowd"].add(crowd)
         for author in self._authors.values():
             author.add(records)
+        self._marks += count_marks(records)
         if self.outlines is not None:
             self.outlines.add([r for r in records if isinstance(r, OutlinedAnnotation)])
 
@@ -180,6 +187,7 @@ class ColumnsBuilder:
             column.add(getattr(columns, name))
         for key, author in self._authors.items():
             author.absorb(columns.authors[key])
+        self._marks += columns.marks
         if self.outlines is not None and columns.segmentation is not None:
             self.outlines.absorb(columns.segmentation)
         self.problems += problems
@@ -195,6 +203,7 @@ class ColumnsBuilder:
             **{name: column.done() for name, column in self._columns.items()},
             authors={key: author.done() for key, author in self._authors.items()},
             segmentation=None if self.outlines is None else self.outlines.done(),
+            marks=self._marks,
         )
 
 

@@ -81,6 +81,9 @@ class Annotation(msgspec.Struct, gc=False):
     rater_id: Loose = None
     created_by: Loose = None
     attributes: Attributes | list[Any] | str | int | float | bool | None = None
+    machine: Loose = None
+    source: Loose = None
+    model: Loose = None
 
 
 class Rle(msgspec.Struct, gc=False):

@@ -1,5 +1,6 @@
 """What a reader has to know of a data set: before its numbers, or when reading them."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import combinations
 
@@ -21,7 +22,10 @@ _MANY = 20
 def headlines_of(
     data: Dataset, files: Sequence[AnnotationFile], attribution: Attribution
 ) -> tuple[str, ...]:
-    """Return what may make the numbers useless: few common images, copies, variants of names."""
+    """Return what may make the numbers useless.
+
+    That is few common images, copies, variants of names, and annotations that a machine began.
+    """
     result = []
     apart = _apart(data.assigned) if attribution.of_files else np.zeros(0, np.int64)
     if len(apart):
@@ -36,7 +40,20 @@ def headlines_of(
         copies = list(_copies(data))
         more = f" ({len(copies) - _NAMED:,} more such pairs)" if len(copies) > _NAMED else ""
         result += [*copies[: _NAMED - 1], *(each + more for each in copies[_NAMED - 1 : _NAMED])]
-    return tuple(filter(None, [*result, variant_remark(_users(data))]))
+    return tuple(filter(None, [*result, variant_remark(_users(data)), _machine_remark(files)]))
+
+
+def _machine_remark(files: Sequence[AnnotationFile]) -> str:
+    """Return how many annotations a machine began; empty if none."""
+    marks = sum((file.columns.marks for file in files), Counter[str]())
+    if not marks:
+        return ""
+    n_annotations = sum(len(file.columns.id) for file in files)
+    return (
+        f"a machine began {marks.total():,} of {count(n_annotations, 'annotation')} "
+        f"({', '.join(sorted(marks))}): annotators who correct the same proposals share their "
+        "errors, and agree more than independent ones"
+    )
 
 
 def _copies(data: Dataset) -> Iterator[str]:

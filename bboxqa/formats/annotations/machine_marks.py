@@ -1,0 +1,57 @@
+"""Marks of annotations that a machine began."""
+
+from collections import Counter
+from collections.abc import Sequence
+from operator import attrgetter
+
+from bboxqa.formats.annotations.records import Annotation
+
+MARKS = ("machine", "source", "model")
+"""The keys of annotations that may say so."""
+
+_VALUES = attrgetter(*MARKS)
+_UNMARKED = {(None, None, None)}
+_MACHINES = frozenset(
+    (
+        "auto",
+        "automatic",
+        "machine",
+        "model",
+        "prediction",
+        "predicted",
+        "semi-auto",
+        "pre-annotation",
+    )
+)
+
+
+def count_marks(records: Sequence[Annotation]) -> Counter[str]:
+    """Return how many annotations a machine began, by the key that says so.
+
+    That is `machine` with true, `source` with a word such as "auto" or "semi-auto", or `model` with
+    the name of one.
+
+    Examples
+    --------
+    >>> box = (0, 0, 1, 1)
+    >>> count_marks([Annotation(1, 1, 1, box, source="auto"), Annotation(2, 1, 1, box, model="")])
+    Counter({'source': 1})
+    """
+    try:
+        if set(map(_VALUES, records)) <= _UNMARKED:
+            return Counter()
+    except TypeError:
+        # A list or an object is no mark, but others may be.
+        pass
+    found = (mark for mark in map(_mark, map(_VALUES, records)) if mark)
+    return Counter(found)
+
+
+def _mark(values: tuple[object, object, object]) -> str:
+    """Return the key that says that a machine began an annotation; empty if none does."""
+    machine, source, model = values
+    if machine is True or machine == 1 or (isinstance(machine, str) and machine.lower() == "true"):
+        return "machine"
+    if isinstance(source, str) and source.lower() in _MACHINES:
+        return "source"
+    return "model" if isinstance(model, str) and model else ""
