@@ -7,7 +7,13 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray
 from bboxqa.diagnostics.annotators.category_use import NO_BOX
 from bboxqa.model.table import Table
-from bboxqa.pipelines.diagnosis.sentences import Bounds, Sentence, above_others, bounds
+from bboxqa.pipelines.diagnosis.sentences import (
+    Bounds,
+    Sentence,
+    above_others,
+    bounds,
+    share_bounds,
+)
 
 # Smaller shares of objects and of sides, and smaller offsets in px, are not worth a sentence.
 _LEAST_SHARE = 0.01
@@ -163,10 +169,9 @@ def _above_all(own: Table) -> str:
     labels, place = np.unique(own["others"][drawn].astype(str), return_inverse=True)
     if len(labels) < 2:
         return ""
-    n = np.bincount(place, own["n"][drawn])
+    n = np.bincount(place, own["n"][drawn]).astype(np.float64)
     missed = np.bincount(place, (own["n"] * (own["category"] == NO_BOX))[drawn])
-    rate = missed / n
-    low = rate - 3 * np.sqrt(rate * (1 - rate) / n)
+    low = share_bounds(missed / n, n, len(labels)).low
     best = int(np.argmax(missed))
     return f", above all {labels[best]}" if low[best] > missed.sum() / n.sum() else ""
 

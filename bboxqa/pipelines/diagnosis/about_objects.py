@@ -11,7 +11,7 @@ from bboxqa.model.results import ThresholdResult
 from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.diagnosis.about_annotators import LEAST_IMAGES
-from bboxqa.pipelines.diagnosis.sentences import Bounds, Sentence, above_others, bounds
+from bboxqa.pipelines.diagnosis.sentences import Sentence, above_others, bounds, share_bounds
 
 _LEAST_SHARE = 0.01
 _LEAST_CONFUSED = 5
@@ -79,8 +79,7 @@ def _confuser(matrix: Table, first: str, second: str) -> str:
     # Several others saw one object: they do not count as so many objects.
     n = np.bincount(place, own["n"]) / (len(names) - 1)
     rate = np.bincount(place, own["n"] * differ) / (len(names) - 1) / n
-    error = 1.96 * np.sqrt(rate * (1 - rate) / n)
-    found = above_others(Bounds(rate, rate - error, rate + error))
+    found = above_others(share_bounds(rate, n))
     return str(names[found[0]]) if len(found) else ""
 
 

@@ -73,3 +73,24 @@ def above_others(found: Bounds) -> IndexArray:
     median = (without((n - 1) // 2) + without(n // 2)) / 2
     named = known[surely > median]
     return named[np.argsort(-value[named], kind="stable")]
+
+
+def share_bounds(share: FloatArray, n: FloatArray, n_shares: int = 1) -> Bounds:
+    """Return shares of `n` cases with Wilson's 95 % intervals [1]_, corrected for their number.
+
+    References
+    ----------
+    .. [1] E. B. Wilson (1927), Probable inference, the law of succession, and statistical
+           inference, Journal of the American Statistical Association 22(158),
+           doi:10.1080/01621459.1927.10502953.
+
+    Examples
+    --------
+    >>> found = share_bounds(np.array([0.1]), np.array([10.0]))
+    >>> found.low.round(4), found.high.round(4)
+    (array([0.0179]), array([0.4042]))
+    """
+    z = _NORMAL.inv_cdf(1 - (1 - _LEVEL) / (2 * max(n_shares, 1)))
+    middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z * np.sqrt(share * (1 - share) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
+    return Bounds(share, middle - half, middle + half)

@@ -182,7 +182,7 @@ def _matcher(
             continue
         other = msgspec.structs.replace(settings, matcher=name)
         found = _alpha_at(part.iou_threshold, images, matched, other)
-        if not low <= found <= high:
+        if not low <= found <= high and abs(found - part.alpha) >= _LEAST_GAIN:
             yield (
                 f"the matcher matters more than the draw of images: {settings.matcher} gives "
                 f"alpha {part.alpha:.2f} [{low:.2f}, {high:.2f}], {name} gives {found:.2f}"
