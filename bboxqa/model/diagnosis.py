@@ -44,6 +44,8 @@ class Story:
 class Diagnosis(Story):
     """A story with the tables that it is made of, and what to review first.
 
+    The story has one more sentence: the threshold that the data suggest.
+
     Attributes
     ----------
     tables : mapping of str to Table

@@ -9,10 +9,7 @@ from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table
 from bboxqa.pipelines.counting import compared_images
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
-from bboxqa.pipelines.diagnosis.sensitivity import sensitivity
-
-SENSITIVITY = "sensitivity"
-"""The table of agreement at all thresholds, which is made of the images and not of one matching."""
+from bboxqa.pipelines.diagnosis.sensitivity import SENSITIVITY, sensitivity
 
 
 def diagnose(

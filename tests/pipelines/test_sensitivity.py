@@ -54,7 +54,7 @@ def test_the_sentence_names_the_threshold(data, found):
     )
     without = AgreeSettings(bootstrap=0)
     unknown = sensitivity(compared_images(replace(data, image_size=data.image_size * 0)), without)
-    assert unknown.text == "No threshold suggests itself: agreement by chance is not known."
+    assert unknown.text == "no threshold suggests itself: agreement by chance is not known"
 
 
 def test_of_many_annotations_random_images_are_measured(data, found, monkeypatch):

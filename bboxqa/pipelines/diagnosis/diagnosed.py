@@ -16,6 +16,7 @@ from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.counting import ImagePart
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
 from bboxqa.pipelines.diagnosis.review_document import review_document
+from bboxqa.pipelines.diagnosis.sensitivity import SENSITIVITY, sensitivity
 from bboxqa.pipelines.diagnosis.story import TABLES, story_of
 from bboxqa.pipelines.diagnosis.warnings import warnings_of
 
@@ -38,9 +39,17 @@ class ImageDiagnoser:
         matched = self._matched(result)
         tables = self._tables(matched, registry.names())
         queue = review_queue(matched)
+        of_thresholds = sensitivity(
+            self.images, result.settings, memory=self.memory, progress=self.progress
+        )
+        told = self._told(result, matched, tables)
         return Diagnosis(
-            **self._told(result, matched, tables),
-            tables={**tables, "review_images": queue.images},
+            **{**told, "story": (*told["story"], of_thresholds.text)},
+            tables={
+                **tables,
+                SENSITIVITY: of_thresholds.table,
+                "review_images": queue.images,
+            },
             review=queue.objects,
             review_document=review_document(self.images.data, queue.annotations, queue.reasons),
         )

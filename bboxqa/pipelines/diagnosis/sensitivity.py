@@ -15,6 +15,9 @@ from bboxqa.pipelines.chance_existence import chance_existence
 from bboxqa.pipelines.counting import ImagePart, count_sequentially
 from bboxqa.pipelines.threshold_results import measure_name, threshold_results
 
+SENSITIVITY = "sensitivity"
+"""The name of the table, which is made of the images and not of one matching."""
+
 THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(1, 20))
 """0.05 to 0.95."""
 
@@ -35,7 +38,7 @@ class Sensitivity:
         meaning.
     choice : ThresholdChoice
     text : str
-        What the data suggest, as a sentence.
+        What the data suggest, as a sentence of a story.
     n_images : int
         How many images were measured.
     """
@@ -69,7 +72,7 @@ def sensitivity(
     >>> found.table["f1"][[9, 15]].round(4)
     array([0.7778, 0.7778])
     >>> found.text
-    'No threshold suggests itself: agreement by chance is not known.'
+    'no threshold suggests itself: agreement by chance is not known'
     """
     settings = msgspec.structs.replace(settings, iou_threshold=THRESHOLDS)
     part = _sampled(images, settings.seed)
@@ -132,7 +135,7 @@ def _with_interval(name: str, value: float, interval: tuple[float, float]) -> di
 def _text(choice: ThresholdChoice, table: Table, measure: str) -> str:
     """Return what the data suggest as a sentence."""
     if choice.reason:
-        return f"No threshold suggests itself: {choice.reason}."
+        return f"no threshold suggests itself: {choice.reason}"
     row = int(np.argmax(table["f1"] - table["f1_by_chance"]))
     about = (
         ""
@@ -141,5 +144,5 @@ def _text(choice: ThresholdChoice, table: Table, measure: str) -> str:
     )
     return (
         f"{measure} {choice.threshold:g} separates objects from chance best: F1 is "
-        f"{table['f1'][row]:.2f}, and {table['f1_by_chance'][row]:.2f} by chance{about}."
+        f"{table['f1'][row]:.2f}, and {table['f1_by_chance'][row]:.2f} by chance{about}"
     )
