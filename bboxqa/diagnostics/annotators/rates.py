@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from bboxqa.agreement.objects.meaning import has_meaning
 from bboxqa.core.arrays import BoolArray, IntArray
 from bboxqa.diagnostics.annotators.image_ratios import Ratios, RatioSums
 from bboxqa.diagnostics.annotators.object_cells import (
@@ -21,7 +22,8 @@ def annotators(matched: MatchedUnits) -> Table:
     """Return how well each annotator agrees with the others, a row for each one.
 
     Columns: annotator; n, the annotations that were compared, and n_images; vitality, by how much
-    alpha falls without the annotator; then each of `RATES` with the 95 % interval over images.
+    alpha falls without the annotator, NaN where alpha has no meaning; then each of `RATES` with the
+    95 % interval over images.
 
     - f1: 2 · matched / (drawn by the annotator + drawn by the others), over each other annotator
       and image that both were asked about, in units of the threshold.
@@ -43,7 +45,7 @@ def annotators(matched: MatchedUnits) -> Table:
         "annotator": Categorical(np.arange(n_annotators, dtype=np.int32), names),
         "n": np.bincount(author, minlength=n_annotators),
         "n_images": _asked(matched).sum(0),
-        "vitality": alpha - without,
+        "vitality": alpha - without if _has_meaning(matched) else np.full(n_annotators, np.nan),
     }
     for place, name in enumerate(RATES):
         of = slice(place * n_annotators, (place + 1) * n_annotators)
@@ -55,6 +57,12 @@ def annotators(matched: MatchedUnits) -> Table:
         if name in _COUNTED:
             columns[_COUNTED[name]] = found.numerator[of].astype(np.int64)
     return Table(columns)
+
+
+def _has_meaning(matched: MatchedUnits) -> bool:
+    """Return whether alpha can show agreement."""
+    drawn = np.bincount(matched.data.annotations.category).astype(np.float64)
+    return matched.missing == "ignore" or has_meaning(drawn)
 
 
 _COUNTED = {"miss_rate": "n_missed", "extra_rate": "n_extra"}

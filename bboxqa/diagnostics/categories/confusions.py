@@ -5,6 +5,7 @@ import numpy as np
 from bboxqa.agreement.alpha.nominal import nominal_alpha
 from bboxqa.agreement.alpha.value_pairs import value_pairs
 from bboxqa.agreement.counts.unit_counts import unit_counts
+from bboxqa.agreement.objects.meaning import has_meaning
 from bboxqa.core.arrays import FloatArray, IndexArray, frozen_arrays, sum_by
 from bboxqa.model.reliability import ReliabilityData
 from bboxqa.model.table import Categorical, Table
@@ -27,6 +28,8 @@ class Confusions:
     """(K,) float64. The pairable values, and the coincidences of each with itself."""
     n_categories: int
     """The values beyond are no categories: missing annotations."""
+    has_meaning: bool
+    """Whether alpha can show agreement; all alphas are NaN where it cannot."""
 
     def alpha(self) -> float:
         """Return the nominal alpha of all values."""
@@ -38,6 +41,8 @@ class Confusions:
         `agreeing` are the coincidences of merged values, and `products` is the sum of n_c n_k over
         each two of them.
         """
+        if not self.has_meaning:
+            return np.full(len(agreeing), np.nan)
         total = np.full(len(agreeing), self.marginal.sum())
         squares = float((self.marginal**2).sum()) + 2 * products
         return nominal_alpha(total, self.diagonal.sum() + agreeing, squares)[0]
@@ -56,6 +61,7 @@ def count_confusions(data: ReliabilityData, missing: str) -> Confusions:
     """Return the pairs of categories that were given in one unit."""
     counts = unit_counts(data, missing)
     pairs = value_pairs(counts)
+    n_drawn = sum_by(counts.value, counts.count, counts.n_values)
     size = counts.size[counts.unit]
     pairable = size >= 2
     twice = counts.count * (counts.count - 1) / np.maximum(size - 1, 1)
@@ -69,6 +75,7 @@ def count_confusions(data: ReliabilityData, missing: str) -> Confusions:
         marginal=sum_by(counts.value, counts.count * pairable, counts.n_values),
         diagonal=sum_by(counts.value, twice * pairable, counts.n_values),
         n_categories=data.n_values,
+        has_meaning=missing == "ignore" or has_meaning(n_drawn[: data.n_values]),
     )
 
 
@@ -78,7 +85,7 @@ def confusions(matched: MatchedUnits) -> Table:
     Columns: first and second, the categories; n, the units in which both were given; share, of the
     units with one of them; alpha_merged, alpha if both were one category; and gain, by how much it
     is higher than alpha. Gains of several pairs do not add up. NaN where alpha is undefined, as
-    where one category remains.
+    where one category remains, or has no meaning, as where one has over 90 % of the annotations.
     """
     found = count_confusions(matched.reliability, matched.missing)
     merged = found.merged_alpha()

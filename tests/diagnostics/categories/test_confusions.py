@@ -9,6 +9,8 @@ from support.matched import matched, random_data
 
 from bboxqa.agreement.alpha.nominal import pooled_alpha
 from bboxqa.agreement.counts.coincidences import coincidences
+from bboxqa.diagnostics.annotators.rates import annotators
+from bboxqa.diagnostics.categories.category_merges import category_merges
 from bboxqa.diagnostics.categories.confusions import confusions
 
 
@@ -48,6 +50,18 @@ def test_two_categories_cannot_be_merged_without_missing_ones():
     rows = [(image, a, a * (image % 2), (1, 1, 9, 9)) for image in range(6) for a in range(2)]
     ((*_, merged, gain),) = confusions(matched(dataset(rows), missing="ignore")).rows()
     assert (merged, gain) == (None, None)
+
+
+def test_where_alpha_has_no_meaning_nothing_is_gained():
+    # One of 20 objects is confused, and all others are of one category: 59 of 60 annotations.
+    rows = [
+        (image, a, int(a == 1 and not image), (1, 1, 9, 9)) for image in range(20) for a in range(3)
+    ]
+    units = matched(dataset(rows))
+    ((*_, n, _, merged, gain),) = confusions(units).rows()
+    assert (n, merged, gain) == (1, None, None)
+    assert len(category_merges(units)) == 0
+    assert np.isnan(annotators(units)["vitality"]).all()
 
 
 def test_nothing_is_confused():
