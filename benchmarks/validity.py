@@ -156,7 +156,15 @@ CASES = (
         "p04 of 4: miss=0.1 extra=0.3 confuse=0.1",
         EXTRAS,
         of_p04,
-        {"miss_rate": 0.1, "extra_rate": (0.3 + 0.9 * 0.028) / 1.2, "class_share": 0.8125},
+        {
+            "miss_rate": 0.1,
+            "extra_rate": (0.3 + 0.9 * 0.028) / 1.2,
+            "class_share": 0.8125,
+            "offset_px, left": 0,
+            "offset_px, top": 0,
+            "offset_px, right": 0,
+            "offset_px, bottom": 0,
+        },
     ),
 )
 

@@ -228,9 +228,10 @@ def _halves(edges: FloatArray, rng: Generator) -> tuple[FloatArray, FloatArray]:
 def _extras(view: _View) -> Drawing:
     """Return boxes that show nothing, each with the size and category of some object."""
     scene, rng = view.scene, view.stream("extra")
-    number = np.count_nonzero(rng.random(len(scene)) < view.errors.extra * view.fatigue.mean())
-    chance = view.fatigue / view.fatigue.sum()
-    image = np.sort(rng.choice(len(chance), number, p=chance)).astype(np.int32)
+    # Images are independent of each other, as intervals that draw images assume.
+    expected = view.errors.extra * view.fatigue * len(scene) / len(view.fatigue)
+    counts = rng.poisson(expected)
+    image, number = np.repeat(np.arange(len(counts), dtype=np.int32), counts), counts.sum()
     shape = rng.integers(0, max(1, len(scene)), number)
     sides = (scene.edges[:, 2:] - scene.edges[:, :2])[shape]
     others = scene.image, scene.edges
