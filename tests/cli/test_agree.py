@@ -114,7 +114,7 @@ def test_out_writes_all_files_with_the_same_figures(export, tmp_path):
     assert done.returncode == 0
     assert f"Written: {out}" in done.stdout
     names = {path.name for path in out.iterdir()}
-    tables = {"images", "units", "pairs", "categories", "review", "review_images"}
+    tables = {"images", "units", "pairs", "categories", "review", "review_images", "sensitivity"}
     tables |= set(diagnostics.names())
     documents = {"summary.json", "manifest.json", "diagnosis.json", "review.json"}
     assert names == {*documents, *(f"{name}.csv" for name in tables)}

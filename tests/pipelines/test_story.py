@@ -133,3 +133,22 @@ def test_figures_above_the_median_of_the_others_are_named():
     assert above_others(Bounds(value, np.minimum(low, value), value + 0.1)).tolist() == []
     unknown = np.full(3, np.nan)
     assert above_others(Bounds(value, unknown, unknown)).tolist() == []
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [],
+        [(0, 0, 0, (0, 0, 10, 10))],
+        [(0, 0, 0, (0, 0, 10, 10)), (0, 1, 0, (0, 0, 10, 10))],
+        [(0, 0, 0, (0, 0, 10, 10)), (1, 1, 1, (50, 0, 10, 10)), (2, 2, 1, (0, 0, 0, 0))],
+    ],
+)
+def test_few_annotations_are_diagnosed(rows):
+    data = dataset(rows, n_images=3, n_annotators=3)
+    found = bboxqa.agree(data, bootstrap=40).diagnose()
+    assert 1 <= len(found.story) <= 10
+    assert "sensitivity" in found.tables
+    assert len(found.review_document["annotations"]) == sum(
+        text.count(":") for text in found.review["boxes"]
+    )

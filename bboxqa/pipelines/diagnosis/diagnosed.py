@@ -35,7 +35,7 @@ class ImageDiagnoser:
         return Story(**self._told(result, matched, self._tables(matched, TABLES)))
 
     def diagnosis(self, result: AgreementResult) -> Diagnosis:
-        """Return the story with its tables, and what to review first."""
+        """Return the story and the threshold that the data suggest, tables and what to review."""
         matched = self._matched(result)
         tables = self._tables(matched, registry.names())
         queue = review_queue(matched)

@@ -33,7 +33,7 @@ TABLES = (
 )
 """The diagnostics that the story and the warnings are made of."""
 
-_MOST = 10
+_MOST = 9
 _NOBODY = (
     "nobody surely misses, adds, misnames or misplaces more than the other annotators do "
     "(95 % intervals, corrected for their number)"
@@ -43,7 +43,7 @@ _NOBODY = (
 def story_of(
     part: ThresholdResult, matched: MatchedUnits, tables: Mapping[str, Table]
 ) -> tuple[str, ...]:
-    """Return at most ten sentences: each from a figure and its interval, or a count.
+    """Return at most nine sentences: each from a figure and its interval, or a count.
 
     First who and what costs most, then single findings by the share of objects that they concern,
     last what the data cannot tell.
