@@ -43,8 +43,9 @@ _COMPARING = (
         "--matcher",
         metavar="NAME",
         shell_complete=completed("bboxqa.matching.registry:names"),
-        help="How annotations are grouped into objects: recursive (default), hungarian (two "
-        "annotators), greedy, average or complete (do not depend on the order of annotators).",
+        help="How annotations are grouped into objects: auto (default; hungarian where two "
+        "annotate an image, greedy where more do), hungarian, greedy, average, complete, or "
+        "recursive (depends on the order of annotators).",
     ),
     click.option(
         "--category-lenient",

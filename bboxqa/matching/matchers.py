@@ -1,4 +1,4 @@
-"""Three ways to find which annotations of several annotators show one object."""
+"""Ways to find which annotations of several annotators show one object."""
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
@@ -136,6 +136,23 @@ def greedy(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) 
     home[hard] = np.flatnonzero(hard)
     _join(home, annotations, pairs, _greedy_order(annotations, pairs, weight, hard))
     return home
+
+
+def auto(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) -> IndexArray:
+    """Match as `hungarian` in images that two annotators drew in, and as `greedy` in others.
+
+    In simulations and on data with a known truth, these are right more often than others. The
+    result does not depend on the order of the annotators.
+    """
+    third = annotations.image[author_ranks(annotations) > 1]
+    several = np.isin(annotations.image, third)[pairs.left]
+    if several.all():
+        return greedy(annotations, pairs, weight)
+    if not several.any():
+        return hungarian(annotations, pairs, weight)
+    first = greedy(annotations, pairs.take(several), weight[several])
+    two = hungarian(annotations, pairs.take(~several), weight[~several])
+    return np.minimum(first, two)
 
 
 def _join(

@@ -2,9 +2,10 @@
 
 from bboxqa.core.registry import lookup
 from bboxqa.matching.linkage import average, complete
-from bboxqa.matching.matchers import Matcher, greedy, hungarian, recursive
+from bboxqa.matching.matchers import Matcher, auto, greedy, hungarian, recursive
 
 MATCHERS: dict[str, Matcher] = {
+    "auto": Matcher(auto, pair_bytes=80),
     "hungarian": Matcher(hungarian, most_annotators=2, pair_bytes=60),
     "recursive": Matcher(recursive, by_order=True, pair_bytes=60),
     "greedy": Matcher(greedy, pair_bytes=80),
@@ -19,7 +20,7 @@ def names() -> tuple[str, ...]:
     Examples
     --------
     >>> names()
-    ('hungarian', 'recursive', 'greedy', 'average', 'complete')
+    ('auto', 'hungarian', 'recursive', 'greedy', 'average', 'complete')
     """
     return tuple(MATCHERS)
 

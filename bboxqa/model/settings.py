@@ -55,7 +55,7 @@ class AgreeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
 
     similarity: str = "bbox"
     iou_threshold: tuple[float, ...] = (0.5,)
-    matcher: str = "recursive"
+    matcher: str = "auto"
     category_lenient: bool = False
     missing: Missing = "category"
     empty_images: EmptyImages = "agree"

@@ -41,7 +41,7 @@ def agree(
     *,
     similarity: str = "bbox",
     iou_threshold: float | Sequence[float] = 0.5,
-    matcher: str = "recursive",
+    matcher: str = "auto",
     category_lenient: bool = False,
     missing: Missing = "category",
     empty_images: EmptyImages = "agree",
@@ -65,8 +65,9 @@ def agree(
         How two annotations are compared; also the name of a similarity of another package.
     iou_threshold : float or sequence of float
         Two annotations can show one object if their similarity reaches it; one result each.
-    matcher : {"recursive", "hungarian", "greedy", "average", "complete"}
-        How annotations are joined to units.
+    matcher : {"auto", "hungarian", "recursive", "greedy", "average", "complete"}
+        How annotations are joined to units. "auto" is "hungarian" in images of two annotators, and
+        "greedy" in others.
     category_lenient : bool
         Prefer pairs of equal category when matching.
     missing : {"category", "ignore"}

@@ -274,7 +274,7 @@ def test_files_of_annotators_folders_and_names(tmp_path):
         (["x.json", "--iou", "nan"], "--iou is nan; expected more than 0"),
         (
             ["x.json", "--matcher", "best"],
-            "expected one of hungarian, recursive, greedy, average",
+            "expected one of auto, hungarian, recursive, greedy",
         ),
         (["x.json", "--config", "none.toml"], "none.toml: no such file, and none of the settings"),
         (["x.json", "--config", "kalso"], "; did you mean 'kalos'?"),

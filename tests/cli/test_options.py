@@ -83,7 +83,7 @@ def test_the_threshold_has_a_name_for_what_is_not_iou(tmp_path):
     ("typed", "completed"),
     [
         ("agree --similarity p", ["polygon", "pixel"]),
-        ("agree --matcher ", ["hungarian", "recursive", "greedy", "average", "complete"]),
+        ("agree --matcher ", ["auto", "hungarian", "recursive", "greedy", "average", "complete"]),
         ("agree --missing i", ["ignore"]),
         ("agree --empty-images s", ["skip"]),
         ("agree --attribution f", ["files"]),

@@ -156,7 +156,7 @@ def test_hungarian_has_the_largest_total(seed):
     assert total == best
 
 
-@pytest.mark.parametrize("matcher", ["greedy", "average", "complete"])
+@pytest.mark.parametrize("matcher", ["auto", "greedy", "average", "complete"])
 @settings(max_examples=100)
 @given(seeds, st.sampled_from(list(SIMILARITY_OF)), st.booleans(), st.permutations(range(4)))
 def test_the_order_of_annotators_changes_nothing(matcher, seed, similarity, lenient, order):
@@ -168,6 +168,25 @@ def test_the_order_of_annotators_changes_nothing(matcher, seed, similarity, leni
         for each in (range(4), order)
     )
     assert found == expected
+
+
+@given(seeds, st.booleans())
+def test_auto_is_hungarian_where_two_annotate_and_greedy_where_more_do(seed, lenient):
+    """Images of two to four annotators, of boxes on a coarse grid: the two matchers differ."""
+    rng = np.random.default_rng(seed)
+    rows, by_image = [], []
+    for place, n in enumerate(rng.integers(2, 5, 3).tolist()):
+        own = [(place, *row[1:]) for row in tied_rows(rng, n_annotators=n, n_boxes=5)]
+        two = len({row[1] for row in own}) == 2
+        by_image.append((len(rows), own, "hungarian" if two else "greedy"))
+        rows += own
+    expected = set()
+    for start, own, matcher in by_image:
+        data = dataset(own, n_images=3, n_annotators=4)
+        units = run(data, matcher, category_lenient=lenient)
+        expected |= {frozenset(start + node for node in unit) for unit in units}
+    data = dataset(rows, n_images=3, n_annotators=4)
+    assert run(data, "auto", category_lenient=lenient) == expected
 
 
 @pytest.mark.parametrize("matcher", ["hungarian", "recursive"])
@@ -263,7 +282,9 @@ def test_units_are_numbered_by_the_id_of_their_first_annotation():
 
 
 def test_unknown_matcher():
-    with pytest.raises(ConfigError, match="matcher is 'best'; expected one of hungarian, recurs"):
+    with pytest.raises(
+        ConfigError, match="matcher is 'best'; expected one of auto, hungarian, rec"
+    ):
         run(dataset([]), "best")
 
 

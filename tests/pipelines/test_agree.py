@@ -427,12 +427,13 @@ def test_few_images_are_told():
 
 
 def test_greedy_is_told_beside_recursive():
-    result = agree(made(n_annotators=3))
+    result = agree(made(n_annotators=3), matcher="recursive")
     greedy = agree(made(n_annotators=3), matcher="greedy")
     assert result.thresholds[0].greedy_alpha == greedy.alpha
     assert any("greedy matching, which does not depend" in note for note in result.notes)
     assert np.isnan(greedy.thresholds[0].greedy_alpha)
-    assert np.isnan(agree(made(n_annotators=2)).thresholds[0].greedy_alpha)
+    two = agree(made(n_annotators=2), matcher="recursive")
+    assert np.isnan(two.thresholds[0].greedy_alpha)
 
 
 def test_boxes_without_area_match_nothing():
@@ -618,7 +619,7 @@ def test_repr():
     text = repr(agree(made(), iou_threshold=(0.5, 0.75)))
     assert text.startswith("<AgreementResult: 12 images, 3 annotators, ")
     assert text.count("<ThresholdResult IoU ") == 2
-    assert "matcher 'recursive'" in text
+    assert "matcher 'auto'" in text
 
 
 def test_html_is_escaped():

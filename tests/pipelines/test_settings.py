@@ -49,7 +49,7 @@ def test_a_wrong_file_is_named_with_its_key(text, message, tmp_path):
 
 
 def test_an_option_is_named_as_it_is_typed():
-    with pytest.raises(ConfigError, match=r"^--matcher is 'best'; expected one of hungarian"):
+    with pytest.raises(ConfigError, match=r"^--matcher is 'best'; expected one of auto, hungarian"):
         agree_settings_from({"matcher": "best"}, names={"matcher": "--matcher"})
 
 

@@ -12,6 +12,8 @@ from support.validation import report_of
 from bboxqa import agree, read_coco
 
 THRESHOLDS = 0.5, 0.75, 0.9
+# As the slow twin matches.
+RECURSIVE = {"matcher": "recursive", "bootstrap": 0}
 # Similarity to the pooled and the mean alpha at each threshold.
 ALPHAS = {
     "bbox": ((0.619373, 0.686978), (0.197272, 0.296257), (-0.206792, -0.056954)),
@@ -81,7 +83,7 @@ def test_what_is_read(data):
 
 @pytest.mark.parametrize("similarity", ALPHAS)
 def test_alphas(similarity, data):
-    result = agree(data, similarity=similarity, iou_threshold=THRESHOLDS, bootstrap=0)
+    result = agree(data, similarity=similarity, iou_threshold=THRESHOLDS, **RECURSIVE)
     found = [(part.alpha, part.mean_image_alpha) for part in result.thresholds]
     assert np.array(found) == pytest.approx(np.array(ALPHAS[similarity]), abs=5e-7)
     expected = [by_definition(similarity, threshold) for threshold in THRESHOLDS]
@@ -95,14 +97,14 @@ def test_alphas_of_run_lengths(tmp_path):
         mask = as_mask(corners(record))
         record["segmentation"] = {**mask, "counts": mask["counts"].decode()}
     path = write(tmp_path / "masks.json", content)
-    result = agree(read_coco(path), similarity="mask", iou_threshold=THRESHOLDS, bootstrap=0)
+    result = agree(read_coco(path), similarity="mask", iou_threshold=THRESHOLDS, **RECURSIVE)
     found = [(part.alpha, part.mean_image_alpha) for part in result.thresholds]
     assert np.array(found) == pytest.approx(np.array(ALPHAS["mask"]), abs=5e-7)
 
 
 @pytest.mark.parametrize(("variant", "alphas"), VARIANTS, ids=str)
 def test_variants(variant, alphas, data):
-    result = agree(data, bootstrap=0, **variant)
+    result = agree(data, **variant, **RECURSIVE)
     found = result.alpha, result.mean_image_alpha
     assert found == pytest.approx(alphas, abs=5e-7)
     assert found == pytest.approx(by_definition("bbox", 0.5, **variant), abs=1e-12)

@@ -40,7 +40,7 @@ def test_objects_are_counted_in_words(data):
     ],
 )
 def test_a_threshold_is_that_of_its_similarity(data, similarity, threshold, measure, title):
-    result = result_of(data, similarity=similarity, iou_threshold=threshold)
+    result = result_of(data, similarity=similarity, iou_threshold=threshold, matcher="recursive")
     text = "\n".join(text_lines(result))
     assert text.count(measure) == 5
     assert title in text
