@@ -160,7 +160,14 @@ def test_from_a_fifth_of_the_records_on_a_defect_is_one_finding_with_its_range()
     assert (found.count, found.pointer, found.fix) == (20, "/annotations", "safe")
     assert len(found.examples) == 3
     assert len(findings(boxes(19, 81), code="B004")) == 19
-    assert len(findings(boxes(10, 0), code="B004")) == 10
+
+
+def test_four_records_of_a_small_file_are_one_finding():
+    assert len(findings(boxes(3, 9), code="B004")) == 3
+    (found,) = findings(boxes(4, 9), code="B004")
+    assert (found.count, "4 of 13 annotations" in found.message) == (4, True)
+    (found,) = findings({"annotations": [{"bbox": [1, 2, None, 4]}] * 9 + [{}] * 9}, code="S006")
+    assert found.count == 9
 
 
 def test_only_findings_of_a_severity_are_listed_and_all_are_counted():

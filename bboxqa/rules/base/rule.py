@@ -77,7 +77,7 @@ class Defect:
     key: str = ""
 
 
-MANY = 10
+MANY = 3
 """More records than this with one defect are one finding, where they are a fifth of all."""
 
 Summary = Callable[[IndexArray, str], str]
