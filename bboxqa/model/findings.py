@@ -152,6 +152,8 @@ class FileReport:
         Number of records, valid or not.
     kind : str
         What the file holds in place of annotations of objects, such as "COCO captions"; else "".
+    unread : str
+        What belongs to the file and was not read, and what to type; "" where all was.
     """
 
     name: str
@@ -161,6 +163,7 @@ class FileReport:
     n_annotations: int
     n_categories: int
     kind: str = ""
+    unread: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,10 +35,17 @@ from bboxqa.rules.outlines import (
 from bboxqa.rules.panoptic import png_files, segments
 from bboxqa.rules.results import scores
 from bboxqa.rules.selection import is_selected, prefixes
-from bboxqa.rules.structure import annotation_fields, dates, image_fields, json_text, top_level
+from bboxqa.rules.structure import (
+    annotation_fields,
+    captions,
+    dates,
+    image_fields,
+    json_text,
+    top_level,
+)
 
 _MODULES = (
-    json_text, top_level, annotation_fields, image_fields, dates,
+    json_text, top_level, annotation_fields, image_fields, dates, captions,
     id_types, identifiers, references, licences, listed_categories, tracks,
     image_files, image_names, image_sizes, image_splits, image_bytes, related_images,
     extents, image_edges, layouts, areas, copies,

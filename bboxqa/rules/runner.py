@@ -162,10 +162,12 @@ def _locate(
 
 def file_report(document: Document) -> FileReport:
     """Return the name, the exporter and the numbers of records of a file."""
-    tool = exporter(document)
+    tool, kind = exporter(document), kind_of(document)
+    has_pngs = "segments_info" in kind.required and document.disk is None
     return FileReport(
         name=document.name,
-        kind=kind_of(document).name,
+        kind=kind.name,
+        unread="its PNG files are not read without --images FOLDER" if has_pngs else "",
         exporter=tool,
         habits=QUIRKS.get(tool or "", ""),
         n_images=len(document.reading.images),

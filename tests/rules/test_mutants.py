@@ -23,7 +23,7 @@ SEEDS = int(os.environ.get("BBOXQA_MUTANTS", "10"))
 ELSEWHERE = {
     code
     for code, rule in RULES.items()
-    if rule.scope in ("files", "images") or code in ("F007", "A005") or code[0] in "QGE"
+    if rule.scope in ("files", "images") or code in ("F007", "A005", "S014") or code[0] in "QGE"
 }
 
 

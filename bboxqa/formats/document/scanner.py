@@ -19,6 +19,7 @@ _BLANK = re.compile(rb"[ \t\n\r]*")
 # The keys of a result, whose mask can make it long.
 _OF_IMAGE, _OF_RESULTS = b'"image_id"', (b'"score"', b'"caption"')
 _FIRST_RESULT = 1 << 20
+_EMPTY = re.compile(rb"\[[ \t\n\r]*\]")
 _KEY = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
@@ -123,10 +124,11 @@ class Scanner:
                 raise self._values.stop(place, "expected ',' or '}'")
 
     def _top_list(self, place: int) -> int:
-        """Read a list at the top level; results of detectors are read as annotations."""
+        """Read a list at the top level; results of detectors, or none, are read as annotations."""
         out, name = self._out, RESULTS_LIST
         head = self._text[place : place + _FIRST_RESULT]
-        if _OF_IMAGE not in head or not any(key in head for key in _OF_RESULTS):
+        is_empty = _EMPTY.match(head) is not None
+        if not is_empty and (_OF_IMAGE not in head or not any(key in head for key in _OF_RESULTS)):
             return self._list("", place + 1, _NoSink())
         out.sections[name] = Section()
         out.spans[name] = (place, place, len(self._text))

@@ -166,7 +166,8 @@ def _file(file: FileReport, paint: _Painter) -> str:
     # Other kinds of file lack some of the lists.
     counts = [text for number, text in parts if number or not file.kind]
     kind = [one_line(file.kind)] if file.kind else []
-    return f"{paint(one_line(file.name), _BOLD)}{exporter}: {', '.join([*kind, *counts])}"
+    unread = f"; {file.unread}" if file.unread else ""
+    return f"{paint(one_line(file.name), _BOLD)}{exporter}: {', '.join([*kind, *counts])}{unread}"
 
 
 def _title(group: Group, paint: _Painter) -> str:

@@ -83,7 +83,7 @@ RESULTS = FileKind(
     required=("image_id", "category_id", "bbox"), lists=(), is_of_truth=True,
 )  # fmt: skip
 CAPTION_RESULTS = FileKind(
-    "results of COCO captions", _RESULTS, ("F006",),
+    "results of COCO captions", (*_RESULTS, "S014"), ("F006",),
     required=("image_id", "caption"), lists=(), is_of_truth=True,
 )  # fmt: skip
 PANOPTIC_RESULTS = FileKind(
@@ -91,6 +91,7 @@ PANOPTIC_RESULTS = FileKind(
     required=("image_id", "file_name", "segments_info"), lists=("annotations",), is_of_truth=True,
 )  # fmt: skip
 _LIST = FileKind("", ("F",))
+_NO_RESULTS = FileKind("COCO results", ("F",), lists=(), is_of_truth=True)
 _KEYS_OF_IMAGES = {"info", "licenses", "images", "categories", "type"}
 """The keys of a file that lists images only; any other may be annotations under another name."""
 
@@ -142,7 +143,7 @@ def _has_images_only(document: Document) -> bool:
 
 def _kind_of_results(keys: list[set[str]]) -> FileKind:
     if not _have(keys, "image_id"):
-        return _LIST
+        return _LIST if keys else _NO_RESULTS
     return CAPTION_RESULTS if _have(keys, "caption") else RESULTS
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.core.json_values import shortened
 from bboxqa.core.text import count
+from bboxqa.formats.document.annotation_columns import Segments
 from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect
@@ -44,7 +45,7 @@ def _different(document: Document, _settings: ValidateSettings) -> Iterator[Hits
     for row, png in enumerate(png_segments(document)):
         if png is not None and not png.problem:
             own = slice(bounds[row], bounds[row + 1])
-            if text := _difference(segments.id[own], segments.area[own], png):
+            if text := _difference(segments, own, png):
                 messages[row] = text
 
     def describe(row: int) -> Defect:
@@ -59,10 +60,10 @@ def _different(document: Document, _settings: ValidateSettings) -> Iterator[Hits
     yield from hits(np.array(list(messages), np.int64), describe)
 
 
-def _difference(ids: IndexArray, areas: FloatArray, png: PngSegments) -> str:
+def _difference(segments: Segments, own: slice, png: PngSegments) -> str:
     """Return how the segments of the file differ from those of the PNG; "" if they do not."""
-    ids, first = np.unique(ids, return_index=True)
-    areas = areas[first]
+    ids, first = np.unique(segments.id[own], return_index=True)
+    areas, bbox = segments.area[own][first], segments.bbox[own][first]
     lacking, unlisted = np.setdiff1d(ids, png.id), np.setdiff1d(png.id, ids)
     _, ours, theirs = np.intersect1d(ids, png.id, return_indices=True)
     # Results may leave areas out.
@@ -82,7 +83,27 @@ def _difference(ids: IndexArray, areas: FloatArray, png: PngSegments) -> str:
             f"{count(len(differ), 'wrong area')}, such as {figure(areas[ours][place])} of segment "
             f"{ids[ours][place]}, which has {png.area[theirs][place]:,} px"
         )
+    if len(misplaced := _misplaced(bbox[ours], png.bounds[theirs])):
+        left, top, right, bottom = png.bounds[theirs][misplaced[0]].tolist()
+        box = ", ".join(map(figure, bbox[ours][misplaced[0]]))
+        parts.append(
+            f"{len(misplaced):,} wrong bbox{'' if len(misplaced) == 1 else 'es'}, such as {box} of "
+            f"segment {ids[ours][misplaced[0]]}, whose pixels have {left}, {top}, {right - left}, "
+            f"{bottom - top}"
+        )
     return ", ".join(parts)
+
+
+def _misplaced(bbox: FloatArray, bounds: IndexArray) -> IndexArray:
+    """Return which boxes are not the bounds of their pixels.
+
+    Boxes may be missing, and some tools leave out the last row and column.
+    """
+    start, stop = bbox[:, :2] - bounds[:, :2], bbox[:, :2] + bbox[:, 2:] - bounds[:, 2:]
+    off: IndexArray = np.flatnonzero(
+        (np.abs(start) >= 1).any(axis=1) | (np.abs(stop) > 1).any(axis=1)
+    )
+    return off
 
 
 RULES = (
@@ -109,7 +130,8 @@ RULES = (
         breaks="""panopticapi stops with 'segment with ID … is presented in PNG and not presented in
             JSON', or the other way round; with wrong areas, panoptic quality is wrong.""",
         explanation="""The PNG has segments that segments_info does not list, or the other way
-            round; or the area of a segment is not its number of pixels. The PNG may have been
+            round; or the area of a segment is not its number of pixels, or its bbox not the bounds
+            of these. The PNG may have been
             resized or stored with other colours, or one of the two is of another version. Colour 0
             is for pixels without a label.""",
         bad=panoptic_example(area=8),

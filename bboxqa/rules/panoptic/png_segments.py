@@ -28,6 +28,9 @@ class PngSegments:
     """(S,) int64. The segments in it, in ascending order, without 0 for pixels that have none."""
     area: IndexArray = field(default_factory=lambda: np.zeros(0, np.int64))
     """(S,) int64. Their pixels."""
+    bounds: IndexArray = field(default_factory=lambda: np.zeros((0, 4), np.int64))
+    """(S, 4) int64. Left, top, right and bottom of each in pixels; right and bottom are after the
+    last pixel."""
 
 
 def png_segments(document: Document) -> Sequence[PngSegments | None]:
@@ -80,15 +83,21 @@ def read_segments(path: Path, size: tuple[float, float]) -> PngSegments:
     except Exception as error:  # noqa: BLE001
         return PngSegments(f"cannot be read: {clean(str(error).partition(chr(10))[0])}")
     red, green, blue = (colours[..., part].ravel() for part in range(3))
-    return _counted(red | green.astype(np.uint32) << 8 | blue.astype(np.uint32) << 16)
+    return _counted(red | green.astype(np.uint32) << 8 | blue.astype(np.uint32) << 16, width)
 
 
-def _counted(pixels: NDArray[np.uint32]) -> PngSegments:
-    """Return the segments of pixels, most of which are equal to the one before."""
+def _counted(pixels: NDArray[np.uint32], width: int) -> PngSegments:
+    """Return the segments of the pixels of rows, most of which are equal to the one before."""
     is_start = np.ones(len(pixels), np.bool_)
     np.not_equal(pixels[1:], pixels[:-1], out=is_start[1:])
+    is_start[::width] = True
     starts = np.flatnonzero(is_start)
     ids, of_run = np.unique(pixels[starts], return_inverse=True)
     lengths = np.diff(np.append(starts, len(pixels)))
     areas = np.bincount(of_run, lengths, minlength=len(ids)).astype(np.int64)
-    return PngSegments("", ids[ids > 0].astype(np.int64), areas[ids > 0])
+    top, left = np.divmod(starts, width)
+    order = np.argsort(of_run, kind="stable")
+    first = np.searchsorted(of_run[order], np.arange(len(ids)))
+    edges = np.stack([-left, -top, left + lengths, top + 1], axis=1)[order]
+    bounds = np.maximum.reduceat(edges, first) * [-1, -1, 1, 1]
+    return PngSegments("", ids[ids > 0].astype(np.int64), areas[ids > 0], bounds[ids > 0])

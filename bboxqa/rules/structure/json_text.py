@@ -148,9 +148,14 @@ def _not_object(document: Document, _settings: ValidateSettings) -> Iterator[Hit
     is_list = isinstance(reading.top, list)
     if isinstance(reading.top, dict) or (reading.stopped and not is_list):
         return
-    what = "a list" if is_list else shortened(reading.top)
-    message = f"top level is {what}; expected an object with images, annotations and categories"
-    yield from described_hits([Defect(message, expected="an object")])
+    what, expected = shortened(reading.top), "an object with images, annotations and categories"
+    if is_list:
+        what = "a list"
+    if reading.is_results and not len(document.annotations):
+        what, expected = "an empty list", f"results with image_id and score, or {expected}"
+    yield from described_hits(
+        [Defect(f"top level is {what}; expected {expected}", expected=expected)]
+    )
 
 
 def _large(document: Document, settings: ValidateSettings) -> Iterator[Hits]:
@@ -241,13 +246,14 @@ RULES = (
     ),
     Rule(
         code="F006",
-        title="top level is not a JSON object",
+        title="top level is neither an object nor a list of results",
         severity=Severity.ERROR,
         scope="data set",
         breaks="pycocotools stops: 'annotation file format … not supported'.",
         explanation="""A COCO file is an object with the lists images, annotations and categories.
             A list of results (image_id, category_id, bbox, score), as detectors write it, is
-            recognised and has rules of its own.""",
+            recognised and has rules of its own; pycocotools stops at an empty one with an
+            IndexError.""",
         bad='[{"image_id": 1, "category_id": 1, "bbox": [1, 2, 3, 4]}]',
         good=_PLAIN,
         check=_not_object,

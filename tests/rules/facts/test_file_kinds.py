@@ -101,7 +101,7 @@ CAPTION_RESULTS = json.dumps([{"image_id": 1, "caption": "a cat"}])
         (objects(annotations=[]), ""),
         (objects(annotations=[{"id": 1, "image_id": 1, "caption": "a cat", **BOX}]), ""),
         ('[{"data": {"image_id": 1}, "score": 1}]', ""),
-        ("[]", ""),
+        ("[]", "COCO results"),
     ],
 )
 def test_the_kind_of_a_file(text, name):
@@ -126,6 +126,23 @@ def test_images_of_a_file_without_annotations_are_checked():
 def test_references_of_captions_are_checked():
     [found] = findings(captions(image_id=9))
     assert (found.code, found.pointer) == ("I004", "/annotations/2/image_id")
+
+
+@pytest.mark.parametrize("caption", [None, "", " \n", 7])
+def test_captions_that_say_nothing(caption):
+    [found] = findings(captions(caption=caption))
+    assert (found.code, found.pointer) == ("S014", "/annotations/2/caption")
+    missing = json.loads(captions())
+    del missing["annotations"][2]["caption"]
+    [found] = findings(exact(missing))
+    assert found.message == "caption is missing; expected a text that is not empty"
+
+
+def test_an_empty_list_is_one_of_results(tmp_path):
+    detections, truth = written(tmp_path, "[ ]\n", objects())
+    for more in ({}, {"ground_truth": truth}):
+        [found] = validate(detections, **more).findings
+        assert (found.code, "an empty list; expected results" in found.message) == ("F006", True)
 
 
 def test_categories_of_captions_refer_to_nothing():
@@ -410,6 +427,30 @@ def test_segments_that_differ_from_their_png(tmp_path):
     assert "1 wrong area, such as 8 of segment 66000, which has 9 px" in message
 
 
+@pytest.mark.parametrize("bbox", [[4, 0, 3, 3], [4, 0, 2, 2], [4.5, 0.5, 2.5, 2.5]])
+def test_a_bbox_that_bounds_its_pixels_in_the_png(tmp_path, bbox):
+    painted(tmp_path / "a.png", 7, 8)
+    assert of_pngs(tmp_path, bbox=bbox, area=4) == of_pngs(tmp_path, area=4)
+
+
+@pytest.mark.parametrize("bbox", [[3, 0, 4, 3], [4, 1, 3, 3], [4, 0, 5, 3], [4, 0, 3, 1]])
+def test_a_bbox_that_does_not_bound_its_pixels_in_the_png(tmp_path, bbox):
+    painted(tmp_path / "a.png", 7, 8)
+    found = of_pngs(tmp_path, bbox=bbox)
+    box = ", ".join(map(str, bbox))
+    text = f"1 wrong bbox, such as {box} of segment 8, whose pixels have 4, 0, 3, 3"
+    assert text in dict(found)["G006"]
+
+
+def test_it_is_said_that_the_png_files_of_a_panoptic_file_are_not_read(tmp_path):
+    painted(tmp_path / "a.png", 7, 8)
+    path = tmp_path / "panoptic.json"
+    path.write_text(panoptic_example())
+    text = "its PNG files are not read without --images FOLDER"
+    assert text in run("validate", path).output
+    assert text not in run("validate", path, "--images", tmp_path).output
+
+
 @pytest.mark.parametrize(
     ("size", "mode", "problem"),
     [((9, 6), "RGB", "has 9 x 6 px; its image has 9 x 5"), ((9, 5), "L", "has mode L")],
@@ -440,6 +481,9 @@ def test_the_areas_of_a_png_are_counted_exactly(tmp_path):
     ids, areas = np.unique(number[number > 0], return_counts=True)
     assert found.id.tolist() == ids.tolist()
     assert found.area.tolist() == areas.tolist()
+    for segment, bounds in zip(ids[:50], found.bounds.tolist(), strict=False):
+        y, x = np.nonzero(number == segment)
+        assert bounds == [x.min(), y.min(), x.max() + 1, y.max() + 1]
 
 
 def with_lists(**lists):
