@@ -384,7 +384,9 @@ def test_a_picture_that_was_saved_again_looks_alike(tmp_path):
     picture(seed=2).save(tmp_path / "g.jpg", quality=80)
     picture(seed=2).point(lambda level: level // 16 * 16).save(tmp_path / "h.png")
     names = sorted(path.name for path in tmp_path.iterdir())
-    assert [found.message for found in found_in(many(names), tmp_path, "M013")] == [
+    # Of fewer than a fifth of the images, each is a finding.
+    absent = [f"{number}.png" for number in range(13)]
+    assert [found.message for found in found_in(many([*names, *absent]), tmp_path, "M013")] == [
         f'image "{name}" looks like "{other}", though their bytes differ; expected each picture '
         "once"
         for name, other in (("c.jpg", "a.png"), ("d.png", "a.png"), ("g.jpg", "b.png"),
