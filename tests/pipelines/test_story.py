@@ -34,7 +34,7 @@ def trial():
 
 
 def test_the_trial_names_person_offset_misses_and_categories(trial):
-    offset = sentence(trial, "p03 places boxes", "further right")
+    offset = sentence(trial, "p03 draws boxes", "further right")
     assert number_before(offset, " px") == pytest.approx(5.0, abs=0.2)
     missed = sentence(trial, "p03 misses")
     # Not inflated by boxes that do not match.
@@ -47,8 +47,8 @@ def test_the_trial_names_person_offset_misses_and_categories(trial):
 
 def test_offset_has_its_direction_and_size_its_sign():
     story = told({"p*": "jitter=1", "p02": "offset=0,-4", "p01": "scale=1.2"}, annotators=5)
-    assert sentence(story, "p02 places boxes", "further up")
-    bigger = sentence(story, "p01 places boxes", "wider", "taller")
+    assert sentence(story, "p02 draws boxes", "further up")
+    bigger = sentence(story, "p01 draws boxes", "wider", "taller")
     assert number_before(bigger, " % of the width") == pytest.approx(20, abs=3)
 
 
@@ -75,7 +75,7 @@ def test_two_annotators_are_not_judged():
     story = told({"p*": "jitter=1", "p02": "miss=0.2 offset=5,0"}, annotators=2)
     assert sentence(story, "p02 did not draw", "of what p01 drew")
     # Half of the difference between two, whoever is right, is nobody's: the whole one is named.
-    assert number_before(sentence(story, "p01 places boxes", "further left"), " px") == (
+    assert number_before(sentence(story, "p01 draws boxes", "further left"), " px") == (
         pytest.approx(5, abs=0.3)
     )
     assert sentence(story, "it cannot be told who is right")

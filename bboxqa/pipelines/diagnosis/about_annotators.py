@@ -70,7 +70,7 @@ def rate_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
                 text = f"{name} misses {percent} of the objects that most others drew"
                 text += _above_all(own)
             elif what == "adds":
-                text = f"{percent} of what {name} drew, fewer than half of the others drew"
+                text = f"most others did not draw {percent} of what {name} drew"
             else:
                 text = f"{name} and the others gave different categories to {percent} of the "
                 text += f"objects that both drew{_most_often(own)}"
@@ -121,7 +121,7 @@ def offset_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
         if two and place == 1 and 0 in said:
             continue
         others = names[1 - place] if two else "the others"
-        text = f"{names[place]} places boxes {_and(parts)} than {others}"
+        text = f"{names[place]} draws boxes {_and(parts)} than {others}"
         yield Sentence(weight[place] * share[place], text)
 
 
@@ -130,7 +130,7 @@ _MEASURES = (
     ((0, 2), ("further left", "further right"), False),
     ((1, 3), ("further up", "further down"), False),
     ((0, 2), ("narrower", "wider"), True),
-    ((1, 3), ("lower in height", "taller"), True),
+    ((1, 3), ("shorter", "taller"), True),
 )
 
 

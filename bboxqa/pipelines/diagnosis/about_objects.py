@@ -43,7 +43,7 @@ def kind_sentences(tables: Mapping[str, Table], *, has_alpha: bool) -> Iterator[
         if not gain[place] > least or isnan(share.low[place]):
             continue
         text = f"{share.percent(place)} of the objects {_KIND[table['kind'][place]]}"
-        gains = f"without it, {what} would be {gain[place]:.2f} higher"
+        gains = f"if that were repaired, {what} would be {gain[place]:.2f} higher"
         text += f"; {gains} (gains overlap)" if rank else f"; this costs most: {gains}"
         yield Sentence(1.0, text)
 
