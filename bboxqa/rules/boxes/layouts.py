@@ -150,8 +150,9 @@ RULES = (
             outlines. The unsafe fix converts all of them to x, y, width, height. There is none
             where y before x is as likely: no box would extend beyond its image, as in square
             images. Without outlines and areas, boxes that lie inside their images in both layouts
-            show nothing: width, height, x, y, all of half the size (but see B013), and
-            thousandths or centres in part of the images may not be found. Look at an image.""",
+            show nothing: width, height, x, y, all of half the size (but see B013), and centres in
+            part of the images may not be found. Where wrong sizes of images would explain the same,
+            the message says so and there is no fix. Look at an image.""",
         bad={"annotations": [
             _box(60, 50, 80, 60), _box(50, 60, 70, 70), _box(70, 30, 90, 40), _box(20, 60, 40, 70),
             _box(75, 65, 95, 75),

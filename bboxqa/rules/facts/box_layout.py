@@ -156,6 +156,8 @@ def _diagnosis(
         doubt = ", unless their outlines are wrong"
     elif max(layout.scale) > 1 and not _leave(boxes.bbox[rows], boxes.size[rows]):
         doubt = f", unless their {evidence.beside} are wrong, as boxes lie inside their images"
+    if evidence.is_likely_only:
+        doubt = ", unless the sizes of the images are wrong"
     text = evidence.text(concerned)
     return Diagnosis(layout, rows, read[rows], text, concerned, where, doubt)
 

@@ -1,6 +1,6 @@
 """What images say about the layout of boxes: in which one boxes lie inside."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from bboxqa.rules.facts.layout_evidence import (
     Evidence,
     tells_x_from_y,
 )
+from bboxqa.rules.facts.layout_parts import ENOUGH_IMAGES
 
 # Share of boxes that leave their images where they start in their centre.
 _MANY = 0.2
@@ -24,8 +25,10 @@ _MANY = 0.2
 _OF_PART = 2 * ENOUGH
 # Share of the side by which half of the boxes in another layout extend beyond their images.
 _FAR = 0.2
-# Boxes beyond each of two edges that prove even where they are a small share, and that share.
+# Boxes beyond each of two edges that prove even where they are a small share, and that share;
+# and those beyond one edge, and in all, that make it likely.
 _AT_EACH_EDGE, _FEW_OF_ALL = 2 * ENOUGH, 0.005
+_AT_LEAST, _AT_BOTH = ENOUGH, 4 * ENOUGH
 # A layout that shrinks boxes cures every overshoot; the images have to be filled, too.
 _FILLED = 0.95
 
@@ -39,6 +42,7 @@ _WITHIN_IMAGES = (
     Layout(Numbers.SIDES, unit=1000.0),
     Layout(Numbers.SIDES, scale=(2.0, 2.0)),
 )
+_ENLARGED = (Layout(Numbers.SIDES, unit=1000.0), Layout(Numbers.SIDES, scale=(2.0, 2.0)))
 
 
 def of_images(boxes: Boxes) -> Sequence[Evidence]:
@@ -57,7 +61,45 @@ def of_images(boxes: Boxes) -> Sequence[Evidence]:
         if _is_possible(boxes, layout, sized, wrong)
     ]
     # Of layouts that explain the same boxes, the first is the most plausible.
-    return sorted(found, key=lambda each: int(each.against.sum()) - int(each.speaks.sum()))
+    found.sort(key=lambda each: int(each.against.sum()) - int(each.speaks.sum()))
+    return [*found, *_of_enlarged_part(boxes, sized, wrong)]
+
+
+def _of_enlarged_part(boxes: Boxes, sized: BoolArray, wrong: BoolArray) -> Iterator[Evidence]:
+    """Yield the layout in which all boxes lie inside of images that they extend far beyond.
+
+    For layouts that shrink boxes. Most boxes of these images are wrong as they are, and fill the
+    images when they are read in the layout.
+    """
+    images = np.bincount(boxes.image[wrong], minlength=boxes.n_images) > 0
+    concerned = sized & np.append(images, False)[boxes.image]
+    n_wrong, n_boxes = int(wrong.sum()), int(concerned.sum())
+    is_part = images.sum() >= ENOUGH_IMAGES and n_boxes < sized.sum()
+    if not is_part or n_wrong < _OF_PART or n_wrong <= MOST * n_boxes:
+        return
+    bbox, size = boxes.bbox[wrong], boxes.size[wrong]
+    others = [_is_sound(layout, bbox, size) for layout in PIXEL_LAYOUTS]
+    others.append(_is_sound(COCO, bbox, size[:, ::-1]))
+    beyond = (bbox[:, :2] + bbox[:, 2:] > size).sum(axis=0)
+    if max(each.mean() for each in others) > 1 - _MANY or beyond.min() < _OF_PART:
+        return
+    if not _leave_far(bbox, size):
+        return
+
+    def text(_concerned: BoolArray) -> str:
+        return (
+            f"as x, y, width, height, {n_wrong:,} of {n_boxes:,} extend beyond their image or have "
+            f"no area; read this way, all {n_boxes:,} lie inside"
+        )
+
+    none = np.zeros(len(boxes), np.bool_)
+    bbox, size = boxes.bbox[concerned], boxes.size[concerned]
+    for layout in _ENLARGED:
+        if _is_sound(layout, bbox, size).all() and _fill(layout.read(bbox, size), size):
+            yield Evidence(
+                layout, wrong, none, concerned, none, False, text,
+                is_likely_only=True, images=images,
+            )  # fmt: skip
 
 
 def _is_sound(layout: Layout, bbox: FloatArray, size: FloatArray) -> BoolArray:
@@ -100,8 +142,12 @@ def _of_image(boxes: Boxes, layout: Layout, sized: BoolArray, wrong: BoolArray) 
         and int(against.sum()) <= min((1 - NEARLY_ALL) * total, FEW * n_wrong)
         and (layout != _TURNED or not against.any())
     )
+    is_likely = False
     if layout == _CENTRE and not against.any():
         proof = proof or _leave_two_edges(bbox[wrong], size[wrong], total)
+        is_likely = not proof and _leave_two_edges(
+            bbox[wrong], size[wrong], total, _AT_LEAST, _AT_BOTH
+        )
     proof = proof and (
         not layout.is_scaled or _fill(layout.read(bbox[good], size[good]), size[good])
     )
@@ -117,10 +163,11 @@ def _of_image(boxes: Boxes, layout: Layout, sized: BoolArray, wrong: BoolArray) 
     none = np.zeros(len(bbox), np.bool_)
     may_be_part = layout.is_of_corners and _leave_far(bbox[speaks], size[speaks])
     return Evidence(
-        layout, speaks, against, sized, none, proof, text, n_wrong - n_speaks,
+        layout, speaks, against, sized, none, proof or is_likely, text, n_wrong - n_speaks,
         least=_OF_PART, may_be_part=may_be_part, fills_gaps=True,
         may_be_of_authors=layout == _CENTRE,
         is_certain=tells_x_from_y(layout, layout.read(bbox[good], size[good]), size[good]),
+        is_likely_only=is_likely,
     )  # fmt: skip
 
 
@@ -130,10 +177,12 @@ def _leave_far(bbox: FloatArray, size: FloatArray) -> bool:
     return len(beyond) > 0 and bool(np.median(row_max(beyond)) >= _FAR)
 
 
-def _leave_two_edges(bbox: FloatArray, size: FloatArray, total: int) -> bool:
+def _leave_two_edges(
+    bbox: FloatArray, size: FloatArray, total: int, at_each: int = _AT_EACH_EDGE, at_both: int = 0
+) -> bool:
     """Return whether boxes extend beyond the right and the lower edge, and not by an accident."""
-    beyond = bbox[:, :2] + bbox[:, 2:] > size
-    return bool((beyond.sum(axis=0) >= max(_AT_EACH_EDGE, _FEW_OF_ALL * total)).all())
+    beyond = (bbox[:, :2] + bbox[:, 2:] > size).sum(axis=0)
+    return bool(beyond.min() >= max(at_each, _FEW_OF_ALL * total) and beyond.sum() >= at_both)
 
 
 def _fill(bbox: FloatArray, size: FloatArray) -> bool:

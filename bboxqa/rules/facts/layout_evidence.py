@@ -62,6 +62,10 @@ class Evidence:
         Whether boxes fit it to the pixel, so that all boxes of a single image prove it.
     beside : str
         What the boxes are compared with: "outlines", "areas" or "images".
+    is_likely_only : bool
+        Whether wrong sizes of images are another explanation.
+    images : (I,) bool or None
+        The images whose boxes are in the layout, where these are part of them.
     """
 
     layout: Layout
@@ -79,6 +83,8 @@ class Evidence:
     is_certain: bool = True
     is_exact: bool = False
     beside: str = "images"
+    is_likely_only: bool = False
+    images: BoolArray | None = None
 
 
 def _distance(bbox: FloatArray, bounds: FloatArray) -> FloatArray:

@@ -68,6 +68,9 @@ def parts_of(boxes: Boxes, evidence: Evidence) -> Iterator[tuple[Grouping, BoolA
     """Yield the annotators, and the images, that some evidence shows a layout of."""
     if evidence.is_enough:
         return
+    if evidence.images is not None:
+        yield Grouping(boxes.image, boxes.n_images), evidence.images
+        return
     for grouping in groupings(boxes):
         part = None
         if evidence.may_be_part:
