@@ -61,9 +61,9 @@ def cases(draw):
 @given(cases())
 def test_parts_joined_in_any_tree_are_the_whole(case):
     images, settings, n_parts, fan_in, greedy = case
-    count = partial(count_part, settings=settings, greedy=greedy, keep_pairs=True)
+    count = partial(count_part, settings=settings, greedy=greedy)
     whole = count(images)
-    assert len(whole.matched) == len(settings.iou_threshold)
+    assert len(whole.objects) == len(settings.iou_threshold)
     level = [count(part) for part in split_images(images, n_parts)]
     while len(level) > 1:
         level = [join_counted(level[i : i + fan_in]) for i in range(0, len(level), fan_in)]
@@ -107,7 +107,7 @@ def test_what_cannot_be_compared_is_told_whole(monkeypatch):
 def same(joined, whole):
     assert joined.n_images == whole.n_images
     assert joined.counts == whole.counts
-    for name in ("units", "coincidences", "greedy", "pairs", "classes", "matched"):
+    for name in ("units", "coincidences", "greedy", "pairs", "classes"):
         for ours, theirs in zip(getattr(joined, name), getattr(whole, name), strict=True):
             for field in fields(theirs):
                 one, other = getattr(ours, field.name), getattr(theirs, field.name)
