@@ -14,6 +14,7 @@ from support.datasets import dataset, two_annotators
 
 import bboxqa
 from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.examples import example_file
 from bboxqa.model.table import Table
 from bboxqa.pipelines import counting
 from bboxqa.report.agreement_summary import summary
@@ -154,3 +155,28 @@ def test_memory_does_not_change_the_result(monkeypatch):
 
 BOXES = (1, 1, 4, 4), (1, 1, 4, 5)
 DATA = dataset([(image, drawer, 0, BOXES[drawer]) for image in range(4) for drawer in range(2)])
+
+
+@pytest.mark.parametrize("call", [bboxqa.read_coco, bboxqa.validate])
+@pytest.mark.parametrize("source", [None, 3, [None]])
+def test_what_is_no_path_is_named(call, source):
+    with pytest.raises(TypeError, match=r"source is of type (NoneType|int); expected a path"):
+        call(source)
+
+
+def test_an_empty_dictionary_is_neither_a_document_nor_files():
+    with pytest.raises(bboxqa.BboxqaError, match="the dictionary is empty; expected a COCO"):
+        bboxqa.read_coco({})
+
+
+@pytest.mark.parametrize("memory", ["2GB", 1.5, True])
+def test_memory_is_a_number_of_bytes(memory):
+    file = example_file("fruits")
+    data = bboxqa.read_coco(file)
+    for call in (
+        lambda: bboxqa.agree(data, memory=memory),
+        lambda: bboxqa.read_coco(file, memory=memory),
+        lambda: bboxqa.validate(file, memory=memory),
+    ):
+        with pytest.raises(bboxqa.BboxqaError, match="expected a number of bytes, such as"):
+            call()

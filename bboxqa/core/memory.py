@@ -11,6 +11,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from bboxqa.core.errors import ConfigError
+
+
+def check_limit(memory: object) -> None:
+    """Refuse a limit of memory that is no number of bytes.
+
+    Raises
+    ------
+    ConfigError
+    """
+    if memory is not None and (not isinstance(memory, int) or isinstance(memory, bool)):
+        raise ConfigError(
+            f"memory is {memory!r}; expected a number of bytes, such as 2 * 10**9 for 2 GB"
+        )
+
 
 @contextmanager
 def gc_paused() -> Iterator[None]:

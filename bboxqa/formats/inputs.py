@@ -1,7 +1,9 @@
 """The files that a command reads."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from os import PathLike
 from pathlib import Path
+from typing import Any, cast
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.types import AnyPath
@@ -11,6 +13,19 @@ from bboxqa.formats.registry import format_of
 
 RESULT_FILES = frozenset({"manifest.json", "summary.json"})
 """The json files that `agree --out` and `compare --out` write beside their tables."""
+
+
+def as_paths(source: object) -> list[AnyPath]:
+    """Return one path, or several, as a list; raise TypeError for anything else."""
+    one = isinstance(source, str | PathLike) or not isinstance(source, Iterable)
+    paths: list[Any] = [source] if one else list(cast("Iterable[Any]", source))
+    wrong = next((each for each in paths if not isinstance(each, str | PathLike)), "")
+    if wrong != "":
+        raise TypeError(
+            f"source is of type {type(wrong).__name__}; expected a path, several, or a COCO "
+            "document as a dictionary"
+        )
+    return paths
 
 
 def list_files(

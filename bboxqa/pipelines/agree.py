@@ -9,6 +9,7 @@ from typing import Any, Never
 import numpy as np
 
 from bboxqa.core.errors import ConfigError
+from bboxqa.core.memory import check_limit
 from bboxqa.core.types import Files, Progress
 from bboxqa.core.version import __version__
 from bboxqa.geometry.similarities.registry import needs_outlines
@@ -124,6 +125,7 @@ def agree(
     0.0222
     """
     check_dataset(data, "data")
+    check_limit(memory)
     settings = settings_of_keywords(
         {
             "similarity": similarity,

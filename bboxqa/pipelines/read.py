@@ -106,6 +106,8 @@ def read_coco(
         "digest": digest,
         "progress": progress,
     }
+    if isinstance(source, Mapping) and not source:
+        raise DatasetError(["the dictionary is empty; expected a COCO document, or files by name"])
     if isinstance(source, Mapping) and isinstance(source.get("annotations"), list | tuple):
         return _read_document(source, memory, **options)
     return _read(source, memory, **options)

@@ -10,11 +10,12 @@ from typing import Any, Never
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.json_values import document_bytes
+from bboxqa.core.memory import check_limit
 from bboxqa.core.types import AnyPath, Progress
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.document.tolerant import read_bytes, read_path
-from bboxqa.formats.inputs import list_files
+from bboxqa.formats.inputs import as_paths, list_files
 from bboxqa.formats.opening import no_such_file
 from bboxqa.formats.registry import format_of
 from bboxqa.model.findings import FoundReport
@@ -116,6 +117,7 @@ def validate(
     >>> [(finding.code, finding.pointer) for finding in report.findings if finding.code[0] == "C"]
     [('C008', '/categories/0/name')]
     """
+    check_limit(memory)
     settings = validate_settings_from(
         {
             "select": select,
@@ -140,8 +142,9 @@ def validate(
         truth = _read_truth(ground_truth)
         documents = [_document(images, truth, progress, (), reading)]
         return _report(validate_documents(documents, settings, max_findings))
-    paths = [source] if isinstance(source, str | PathLike) else list(source)
-    return validate_with(paths, settings, images, ground_truth, max_findings, memory, progress)
+    return validate_with(
+        as_paths(source), settings, images, ground_truth, max_findings, memory, progress
+    )
 
 
 def validate_with(

@@ -4,12 +4,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from os import PathLike
 from os.path import realpath
 from pathlib import Path
 
 from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.core.memory import gc_paused, trim_memory
+from bboxqa.core.memory import check_limit, gc_paused, trim_memory
 from bboxqa.core.spool import check_memory
 from bboxqa.core.types import AnyPath, Files, Progress
 from bboxqa.formats.annotations.columns import AnnotationFile
@@ -19,7 +18,7 @@ from bboxqa.formats.dataset.attribution import Attribution, attribute
 from bboxqa.formats.dataset.category_names import with_category_map
 from bboxqa.formats.dataset.image_names import with_join_names
 from bboxqa.formats.dataset.join import join
-from bboxqa.formats.inputs import list_files
+from bboxqa.formats.inputs import as_paths, list_files
 from bboxqa.formats.registry import format_of, suffixes
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import Asked, JoinBy
@@ -77,14 +76,14 @@ def read_dataset(
 
     Raises DatasetError with everything that would falsify a result, in the words of the readers.
     """
+    check_limit(memory)
     if isinstance(source, Mapping):
         if attribution not in (None, "files"):
             raise ConfigError(f"named files are one annotator each, not {attribution!r}")
         attribution = "files"
         files, names = [Path(path) for path in source.values()], list(source)
     else:
-        paths = [source] if isinstance(source, str | PathLike) else list(source)
-        files = _files(paths, pattern)
+        files = _files(as_paths(source), pattern)
         names = _names_of(files)
     if not files:
         raise DatasetError(["no file given"])
