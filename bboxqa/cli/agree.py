@@ -15,9 +15,6 @@ from bboxqa.cli.agree_options import (
 from bboxqa.cli.options import agree_settings, files_argument, format_option, quiet_option
 from bboxqa.report.registry import AGREEMENT_VIEWS
 
-# The story of more takes longer than their alpha, and is told if it is asked for.
-_MOST_TOLD = 100_000
-
 
 @click.command()
 @files_argument()
@@ -84,11 +81,11 @@ def agree(
         result = agree_files(
             source, settings, memory=memory, digest=out is not None, progress=progress
         )
-        few = result.n_annotations <= _MOST_TOLD
-        diagnosis = result.diagnose() if diagnose or (out is not None and few) else None
+        quick = result.diagnoser.is_quick
+        diagnosis = result.diagnose() if diagnose or (out is not None and quick) else None
         shown: dict[str, Any] = {}
         if output_format == "text" and not quiet:
-            story = result.story() if diagnosis is None and few else diagnosis
+            story = result.story() if diagnosis is None and quick else diagnosis
             shown = {"story": story, "diagnose": diagnose}
         elif diagnose and output_format == "json":
             shown = {"diagnosis": diagnosis}

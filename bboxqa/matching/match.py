@@ -1,9 +1,12 @@
 """From pairs of annotations to units: which annotations show one object."""
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.matching import registry
+from bboxqa.matching.components import author_ranks
 from bboxqa.matching.objective import pair_weights
 from bboxqa.model.annotations import Annotations
 from bboxqa.model.units import CandidatePairs, UnitTable
@@ -22,6 +25,14 @@ def check_matcher(annotations: Annotations, matcher: str) -> None:
             f"matcher {matcher!r} is for {'two' if most == 2 else most} annotators and there are "
             f"{n_annotators}; choose {' or '.join(others)}"
         )
+
+
+def bytes_per_pair(annotations: Annotations, matchers: Iterable[str]) -> int:
+    """Return the bytes that the hungriest of some matchers needs for each pair of an image."""
+    only_two = not (author_ranks(annotations) > 1).any()
+    # This is what `auto` does where no image has a third annotator.
+    names = ["hungarian" if name == "auto" and only_two else name for name in matchers]
+    return max(registry.matcher(name).pair_bytes for name in names)
 
 
 def match(

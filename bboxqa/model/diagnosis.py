@@ -65,6 +65,10 @@ class Diagnosis(Story):
 class Diagnoser(Protocol):
     """Compares the annotations of a result again, to find what lowers agreement."""
 
+    @property
+    def is_quick(self) -> bool:
+        """Whether the story takes little longer than the result: it is then told unasked."""
+
     def story(self, result: "AgreementResult", /) -> Story:
         """Return who, what and where lowers agreement, in sentences."""
 

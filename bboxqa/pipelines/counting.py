@@ -23,8 +23,7 @@ from bboxqa.core.memory import release_pages
 from bboxqa.core.types import Progress
 from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs, possible_pairs
 from bboxqa.geometry.unit_pairs import unit_pairs
-from bboxqa.matching.match import match
-from bboxqa.matching.registry import matcher
+from bboxqa.matching.match import bytes_per_pair, match
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.reliability import Coincidences, ReliabilityData
 from bboxqa.model.selection import select_annotations
@@ -155,7 +154,7 @@ def count_part(
         settings.similarity,
         min(settings.iou_threshold),
         all_touched=settings.all_touched,
-        pair_bytes=max(matcher(name).pair_bytes for name in matchers),
+        pair_bytes=bytes_per_pair(data.annotations, matchers),
         memory=memory,
         progress=None if progress is None else lambda *done: progress("comparing", *done),
     )

@@ -14,6 +14,7 @@ from bboxqa.agreement.counts.object_counts import ObjectSums, count_objects, joi
 from bboxqa.agreement.objects.image_costs import alpha_costs, f1_costs
 from bboxqa.agreement.objects.meaning import has_meaning, pairs_with_meaning
 from bboxqa.agreement.uncertainty.resampling import drawn_weights
+from bboxqa.geometry.candidates import candidate_pairs
 from bboxqa.geometry.unit_pairs import unit_pairs
 from bboxqa.model.annotations import Annotations
 from bboxqa.model.settings import AgreeSettings
@@ -245,9 +246,10 @@ def test_every_pair_of_a_unit_has_its_similarity(seed, matcher):
     """Also those of three annotators of which only two pairs reach the threshold."""
     data = made(seed, n_annotators=4)
     settings = AgreeSettings(iou_threshold=(0.5,), matcher=matcher)
-    counted = count_part(compared_images(data), settings, keep_pairs=True)
-    units, known = counted.units[0], counted.matched[0]
     compared = compared_images(data).data
+    units = count_part(compared_images(data), settings).units[0]
+    near, _ = candidate_pairs(compared, "bbox", 0.5)
+    known = near.take(np.flatnonzero(units.unit[near.left] == units.unit[near.right]))
     pairs = unit_pairs(compared, units, known, "bbox")
     unit, box = units.unit, compared.annotations.bbox.tolist()
     expected = [(p, q) for p, q in combinations(range(len(unit)), 2) if unit[p] == unit[q]]

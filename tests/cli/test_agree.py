@@ -1,7 +1,6 @@
 """What a user of `bboxqa agree` reads, and what it writes."""
 
 import csv
-import importlib
 import json
 import re
 from pathlib import Path
@@ -17,6 +16,7 @@ from bboxqa.cli.agree import agree
 from bboxqa.diagnostics import registry as diagnostics
 from bboxqa.geometry.similarities import registry as similarities
 from bboxqa.matching import registry as matchers
+from bboxqa.pipelines.diagnosis import diagnosed
 from bboxqa.report.agreement_summary import summary_schema
 from bboxqa.report.diagnosis_summary import diagnosis_schema
 
@@ -300,7 +300,7 @@ def test_wrong_use_is_explained(arguments, message, tmp_path):
         (b"", "the file is empty"),
         (b'{"images": [], "annot', "F001 error not JSON at byte 15"),
         (b"<!DOCTYPE html><html>Sign in</html>", "F001 error the file is a web page"),
-        (b"[]", "F006 error "),
+        (b"[]", "holds COCO results"),
         (b"\xff\xfe{\x00}\x00", 'S001 error keys "images"'),
         (
             b'{"images": [], "annotations": [], "categories": []}',
@@ -437,9 +437,9 @@ def test_json_has_the_diagnosis_on_request(export):
     jsonschema.validate(found["diagnosis"], diagnosis_schema())
 
 
-def test_large_data_have_the_story_on_request(export, monkeypatch):
-    module = importlib.import_module("bboxqa.cli.agree")
-    monkeypatch.setattr(module, "_MOST_TOLD", 3)
+@pytest.mark.parametrize(("limit", "most"), [("_MOST_TOLD", 6), ("_CROWDED", 0)])
+def test_large_and_crowded_data_have_the_story_on_request(limit, most, export, monkeypatch):
+    monkeypatch.setattr(diagnosed, limit, most)
     runner = CliRunner()
     assert "add --diagnose" in runner.invoke(agree, [str(export)], standalone_mode=False).output
     told = runner.invoke(agree, [str(export), "--diagnose"], standalone_mode=False).output

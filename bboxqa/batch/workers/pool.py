@@ -226,7 +226,9 @@ def _start(work: Callable[[_Task], Any], module: str, lane: _Lane[_Task]) -> _Wo
         with _apart():
             if sys.platform == "linux":
                 _start_server()
-            process.start()
+            # Interrupted while it is told what to do, it would print a traceback.
+            with blocked_signals():
+                process.start()
     except (EOFError, OSError) as error:
         # Raised as it is, the run would seem to have been interrupted.
         raise OutputError(

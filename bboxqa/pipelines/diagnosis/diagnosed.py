@@ -9,6 +9,7 @@ import msgspec
 from bboxqa.core.types import Progress
 from bboxqa.diagnostics import registry
 from bboxqa.diagnostics.disagreement.review import review_queue
+from bboxqa.geometry.candidates import possible_pairs
 from bboxqa.model.diagnosis import Diagnosis, Story
 from bboxqa.model.results import AgreementResult
 from bboxqa.model.table import Table
@@ -20,6 +21,11 @@ from bboxqa.pipelines.diagnosis.sensitivity import SENSITIVITY, sensitivity
 from bboxqa.pipelines.diagnosis.story import TABLES, story_of
 from bboxqa.pipelines.diagnosis.warnings import warnings_of
 
+# The story of more takes longer than their alpha, and is told if it is asked for.
+_MOST_TOLD = 100_000
+# Pairs of annotations in an image.
+_CROWDED = 1 << 20
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ImageDiagnoser:
@@ -28,6 +34,13 @@ class ImageDiagnoser:
     images: ImagePart
     memory: int | None = None
     progress: Progress | None = None
+
+    @property
+    def is_quick(self) -> bool:
+        """Whether there are few annotations, and few in any one image."""
+        data = self.images.data
+        crowded = possible_pairs(data.annotations, len(data.image_names)).max(initial=0)
+        return len(data.annotations) <= _MOST_TOLD and int(crowded) <= _CROWDED
 
     def story(self, result: AgreementResult) -> Story:
         """Return who, what and where lowers agreement at the first threshold, in sentences."""
