@@ -132,7 +132,7 @@ def stats(
 def _similar(table: Path, options: dict[str, Any], output_format: str, raw_csv: bool) -> str:
     """Return which annotators answer alike."""
     from bboxqa.pipelines.answers.similar_annotators import similar_annotators
-    from bboxqa.report.answers import similar_csv, similar_json, similar_lines
+    from bboxqa.report.answers_text import similar_csv, similar_json, similar_lines
     from bboxqa.report.json_text import json_text
 
     tasks = [
@@ -149,7 +149,7 @@ def _similar(table: Path, options: dict[str, Any], output_format: str, raw_csv: 
 def _associated(table: Path, columns: tuple[str, str], output_format: str, raw_csv: bool) -> str:
     """Return whether two columns go together."""
     from bboxqa.pipelines.answers.column_association import column_association
-    from bboxqa.report.answers import association_csv, association_json, association_lines
+    from bboxqa.report.answers_text import association_csv, association_json, association_lines
     from bboxqa.report.json_text import json_text
 
     found = column_association(table, *columns)
