@@ -1,23 +1,21 @@
 """The objects to review first, by how much agreement would gain."""
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from bboxqa.agreement.objects.meaning import has_meaning
-from bboxqa.core.arrays import FloatArray, IndexArray, run_starts
+from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.diagnostics.disagreement.drawn_objects import DrawnObjects, drawn_objects
 from bboxqa.diagnostics.disagreement.gains import agreement_sums, gains, whole_sums
 from bboxqa.diagnostics.disagreement.kinds import KINDS, Disagreements, Kind, disagreements
+from bboxqa.diagnostics.disagreement.reasons import described_objects
 from bboxqa.diagnostics.disagreement.repairs import drawn_cells, repair
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import MatchedUnits
 
 # Nobody reviews more at once.
 _MOST = 1000
-# People that a reason names.
-_NAMED = 4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +61,7 @@ def review_queue(matched: MatchedUnits, most: int = _MOST) -> ReviewQueue:
     # Equal gains: the image with more to gain first, then the order of the data.
     order = np.lexsort((place, -of_image[objects.image[place]], -gain.round(12)))[:most]
     place, kind, gain = place[order], kind[order], gain[order]
-    words = [*_words(matched, objects, found, best.root, place, kind)]
+    words = [*described_objects(matched, objects, found, best.root, place, kind)]
     images = np.flatnonzero(n_objects)
     images = images[np.lexsort((images, -of_image[images]))]
     names = matched.data.image_names
@@ -140,110 +138,6 @@ def _gains(matched: MatchedUnits, objects: DrawnObjects, found: Disagreements) -
     place = np.flatnonzero(gain > 0)
     column = "alpha_gain" if of_alpha else "f1_gain"
     return _Gains(place, best[place], gain[place], column, root)
-
-
-@dataclass(frozen=True, slots=True)
-class _Words:
-    """What the table says about an object, and the annotations of it."""
-
-    reason: str
-    annotators: str
-    categories: str
-    annotations: str
-    boxes: str
-    rows: tuple[int, ...]
-
-
-def _words(
-    matched: MatchedUnits,
-    objects: DrawnObjects,
-    found: Disagreements,
-    joined: dict[Kind, IndexArray],
-    place: IndexArray,
-    kind: IndexArray,
-) -> Iterator[_Words]:
-    """Yield what the table says about each object."""
-    of = matched.data.annotations
-    names, categories = matched.data.annotator_names, matched.data.category_names
-    members = {each: _grouped(root[objects.of], place) for each, root in joined.items()}
-    whom = {each: np.flatnonzero(found.kind == each) for each in Kind}
-    concerned = {
-        each: _grouped(joined[each][found.object[entries]], place, found.annotator[entries])
-        for each, entries in whom.items()
-    }
-    for at, number in zip(place.tolist(), kind.tolist(), strict=True):
-        each = Kind(number)
-        drawn = members[each][at]
-        authors = [names[code] for code in of.annotator[drawn].tolist()]
-        given = [categories[code] for code in of.category[drawn].tolist()]
-        people = [names[code] for code in dict.fromkeys(concerned[each].get(at, []))]
-        yield _Words(
-            reason=_reason(each, authors, given, people),
-            annotators=", ".join(people),
-            categories=_listed(authors, given),
-            annotations=_listed(authors, map(str, of.id[drawn].tolist())),
-            boxes=_listed(authors, [_box(box) for box in of.bbox[drawn].tolist()]),
-            rows=tuple(drawn),
-        )
-
-
-def _grouped(
-    group: IndexArray, wanted: IndexArray, values: IndexArray | None = None
-) -> dict[int, list[int]]:
-    """Return the values of each wanted group, by default their places."""
-    places = np.flatnonzero(np.isin(group, wanted))
-    places = places[np.argsort(group[places], kind="stable")]
-    starts = run_starts(group[places])
-    found = places if values is None else values[places]
-    bounds = zip(starts.tolist(), [*starts[1:].tolist(), len(places)], strict=False)
-    return {int(group[places[one]]): found[one:other].tolist() for one, other in bounds}
-
-
-def _reason(kind: Kind, authors: list[str], given: list[str], people: list[str]) -> str:
-    """Return why the annotators disagree about an object."""
-    who = joined_names(people)
-    match kind:
-        case Kind.MISSED:
-            missed = not set(people) <= set(authors)
-            return f"not drawn by {who}" if missed else f"drawn by {who} only"
-        case Kind.CLASS_CONFLICT:
-            values = dict.fromkeys(given)
-            return ", ".join(
-                f"{value} by "
-                + joined_names(
-                    [one for one, said in zip(authors, given, strict=True) if said == value]
-                )
-                for value in values
-            )
-        case Kind.BADLY_PLACED:
-            return f"drawn elsewhere by {who}: the boxes overlap too little to match"
-        case Kind.SPLIT:
-            return f"split or merged by {who}"
-        case Kind.TWICE:
-            return f"drawn twice by {who}"
-
-
-def joined_names(names: list[str]) -> str:
-    """Return names as words of a sentence, at most four of them.
-
-    Examples
-    --------
-    >>> joined_names(["ann", "bob", "cid"]), joined_names(["ann"])
-    ('ann, bob and cid', 'ann')
-    >>> joined_names(["ann", "bob", "cid", "dan", "eve"])
-    'ann, bob, cid and 2 others'
-    """
-    if len(names) > _NAMED:
-        return f"{', '.join(names[: _NAMED - 1])} and {len(names) - _NAMED + 1} others"
-    return " and ".join([part for part in (", ".join(names[:-1]), *names[-1:]) if part])
-
-
-def _listed(names: list[str], values: Iterable[str]) -> str:
-    return "; ".join(f"{name}: {value}" for name, value in zip(names, values, strict=True))
-
-
-def _box(box: list[float]) -> str:
-    return " ".join(f"{side:.10g}" for side in box)
 
 
 def _texts(values: list[str]) -> Categorical:
