@@ -83,17 +83,35 @@ def of_all(seed: int, images: int, bootstrap: int, options: Mapping[str, Any]) -
 
 def of_p04(seed: int, images: int, bootstrap: int, options: Mapping[str, Any]) -> Figures:
     """Measure how the annotator p04 errs."""
-    tables = _tables(seed, images, bootstrap, options, ("annotators", "offsets"))
-    (row,) = [each for each in tables["annotators"] if each["annotator"] == "p04"]
+    (row,) = [
+        each
+        for each in _tables(seed, images, bootstrap, options, ("annotators",))["annotators"]
+        if each["annotator"] == "p04"
+    ]
     figures = {
         name: (row[name], row[f"{name}_low"], row[f"{name}_high"])
         for name in ("miss_rate", "extra_rate", "class_share", "f1")
     }
-    for each in tables["offsets"]:
-        if each["annotator"] == "p04":
-            value = (each["offset_px"], each["offset_px_low"], each["offset_px_high"])
-            figures[f"offset_px, {each['edge']}"] = value
-    return figures
+    return figures | _offsets("p04", seed, images, bootstrap, options)
+
+
+def offset_of_p01(seed: int, images: int, bootstrap: int, options: Mapping[str, Any]) -> Figures:
+    """Measure where the annotator p01 places the edges of boxes."""
+    return _offsets("p01", seed, images, bootstrap, options)
+
+
+def _offsets(
+    name: str, seed: int, images: int, bootstrap: int, options: Mapping[str, Any]
+) -> Figures:
+    return {
+        f"offset_px, {row['edge']}": (
+            row["offset_px"],
+            row["offset_px_low"],
+            row["offset_px_high"],
+        )
+        for row in _tables(seed, images, bootstrap, options, ("offsets",))["offsets"]
+        if row["annotator"] == name
+    }
 
 
 def _tables(
@@ -165,6 +183,15 @@ CASES = (
             "offset_px, right": 0,
             "offset_px, bottom": 0,
         },
+    ),
+    *(
+        Case(
+            f"p01 of {n}, beside p0{n}: offset=5,0",
+            {"annotators": n, "errors": ["p*: jitter=3%", f"p0{n}: offset=5,0"]},
+            offset_of_p01,
+            {f"offset_px, {edge}": 0 for edge in ("left", "top", "right", "bottom")},
+        )
+        for n in (3, 4)
     ),
 )
 

@@ -2,9 +2,21 @@
 
 import numpy as np
 
-from bboxqa.core.arrays import FloatArray, IndexArray, sum_by
-from bboxqa.diagnostics.annotators.image_ratios import RatioSums, holm
-from bboxqa.diagnostics.annotators.object_cells import edges_of, object_cells
+from bboxqa.agreement.counts.object_counts import ratio
+from bboxqa.agreement.uncertainty.resampling import (
+    covering_intervals,
+    drawn_weights,
+    percentile_interval,
+)
+from bboxqa.core.arrays import FloatArray
+from bboxqa.diagnostics.annotators.edge_differences import (
+    PairGroup,
+    confirmed,
+    edge_differences,
+    pair_groups,
+    pair_medians,
+)
+from bboxqa.diagnostics.annotators.image_ratios import holm, p_values
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import MatchedUnits
 
@@ -15,79 +27,119 @@ _ALARM = 0.05
 
 
 def offsets(matched: MatchedUnits) -> Table:
-    """Return how far each annotator places the edges of objects from where the others do.
+    """Return how far each annotator places the edges of objects from where most others do.
 
-    A row for each annotator and edge of the box; positive is to the right, or down. An offset is
-    the annotator's edge less the mean of the others' edges of the object, also where the boxes are
-    too far apart to match.
+    A row for each annotator and edge of the box; positive is to the right, or down. Each other
+    annotator gives one difference: its mean over the objects that both drew, also where boxes are
+    too far apart to match. The offset is their median, weighted by the numbers of these objects, so
+    that one displaced annotator does not displace the others. Of two in the middle, the one nearer
+    to 0 counts, and 0 if they have different directions: with two others, what both confirm.
 
-    Columns: annotator, edge, n, the objects that others drew, too; offset_px, the mean over them,
-    with its 95 % interval over images, and median_px; offset_percent, the mean offset over the mean
-    width of the others' boxes (height for top and bottom), with its interval; p_value, of a t-test
-    over images against 0; and whether the offset is systematic: it is after Holm's correction for
-    all rows.
+    Columns: annotator, edge; n, the objects that others drew, too, and n_others, who drew them;
+    offset_px with its 95 % interval over images, and median_px, which is made of the medians over
+    objects and not of the means; offset_percent, of the mean width of the others' boxes (height for
+    top and bottom), with its interval; p_value, of t-tests of the differences over images against
+    0: others of more than half of the weight have this value or a smaller one; and whether the
+    offset is systematic: it is after Holm's correction for all rows.
     """
-    names = matched.data.annotator_names
+    names, n_images = matched.data.annotator_names, len(matched.data.image_names)
     n_annotators = len(names)
-    annotator, image, apart, size = _apart(matched)
-    sums = RatioSums(8 * n_annotators, len(matched.data.image_names))
-    one = np.ones(len(annotator))
-    for edge in range(4):
-        row = annotator * 4 + edge
-        sums.add(row, image, apart[:, edge], one)
-        sums.add(row + 4 * n_annotators, image, apart[:, edge], size[:, edge % 2])
-    found = sums.ratios(matched.bootstrap, matched.seed)
-    px = slice(0, 4 * n_annotators)
-    relative, bounds = 100 * found.value[px.stop :], 100 * found.interval[px.stop :]
+    found = edge_differences(matched)
+    medians = pair_medians(found)
+    # Offsets in px and in percent, their intervals, medians and p-values.
+    figures = np.full((8, n_annotators, 4), np.nan)
+    stop = 0
+    for group in pair_groups(found, n_images):
+        start, stop = stop, stop + int(group.stop[-1])
+        figures[:, group.annotator] = _figures(group, medians[:, start:stop], matched)
+    px, low, high, percent, percent_low, percent_high, median, p_value = figures.reshape(8, -1)
     return Table(
         {
             "annotator": Categorical(np.repeat(np.arange(n_annotators), 4).astype(np.int32), names),
             "edge": Categorical(np.tile(np.arange(4), n_annotators).astype(np.int32), EDGES),
-            "n": found.denominator[px].astype(np.int64),
-            "offset_px": found.value[px],
-            "offset_px_low": found.interval[px, 0],
-            "offset_px_high": found.interval[px, 1],
-            "median_px": _medians(annotator, apart, n_annotators),
-            "offset_percent": relative,
-            "offset_percent_low": bounds[:, 0],
-            "offset_percent_high": bounds[:, 1],
-            "p_value": found.p_value[px],
-            "systematic": holm(found.p_value[px]) < _ALARM,
+            "n": np.repeat(found.n_shared, 4),
+            "n_others": np.repeat(np.bincount(found.annotator, minlength=n_annotators), 4),
+            "offset_px": px,
+            "offset_px_low": low,
+            "offset_px_high": high,
+            "median_px": median,
+            "offset_percent": percent,
+            "offset_percent_low": percent_low,
+            "offset_percent_high": percent_high,
+            "p_value": p_value,
+            "systematic": holm(p_value) < _ALARM,
         }
     )
 
 
-def _apart(matched: MatchedUnits) -> tuple[IndexArray, IndexArray, FloatArray, FloatArray]:
-    """Return the edges of each shared object less those of the others.
-
-    Of the S annotations of objects that others drew, too: annotator and image, (S,), the edges less
-    the mean of the others' edges, (S, 4), and the mean width and height of the others, (S, 2).
-    """
-    cells = object_cells(matched)
-    drawn = np.flatnonzero(cells.drawn)
-    n_objects = int(cells.object.max(initial=-1)) + 1
-    bbox = matched.data.annotations.bbox[cells.annotation[drawn]]
-    numbers = np.concatenate([edges_of(bbox), bbox[:, 2:]], axis=1)
-    of = cells.object[drawn]
-    everyone = np.stack([sum_by(of, column, n_objects) for column in numbers.T], axis=1)[of]
-    shared = np.flatnonzero(cells.n_others_drew[drawn] > 0)
-    n_others = cells.n_others_drew[drawn[shared], None]
-    others = (everyone[shared] - numbers[shared]) / n_others
-    return (
-        cells.annotator[drawn[shared]].astype(np.int64),
-        cells.image[drawn[shared]].astype(np.int64),
-        numbers[shared, :4] - others[:, :4],
-        others[:, 4:],
+def _figures(group: PairGroup, medians: FloatArray, matched: MatchedUnits) -> FloatArray:
+    """Return the figures of the annotators of a group, (8, G, 4)."""
+    edges, sides, counts = (
+        np.asarray(table.sum(1), np.float64).reshape(-1, 1)
+        for table in (group.edges, group.sides, group.counts)
     )
-
-
-def _medians(annotator: IndexArray, apart: FloatArray, n_annotators: int) -> FloatArray:
-    """Return the median of each annotator and edge, (4 A,); NaN without objects."""
-    order = np.argsort(annotator, kind="stable")
-    stop = np.cumsum(np.bincount(annotator, minlength=n_annotators))
-    return np.concatenate(
+    offset = _offsets(group, edges, sides, counts)[..., 0]
+    bounds = _intervals(group, offset, matched.bootstrap, matched.seed)
+    shape = 4, len(counts)
+    differences = ratio(edges.reshape(shape), counts[:, 0])
+    tests = np.stack(
         [
-            np.median(apart[own], axis=0) if len(own) else np.full(4, np.nan)
-            for own in np.split(order, stop[:-1])
+            p_values(group.edges[edge * shape[1] : (edge + 1) * shape[1]], group.counts, mean, 0.0)
+            for edge, mean in enumerate(differences)
         ]
     )
+    median, p_value = np.empty((2, *offset.shape[1:]))
+    for place, own in group.each:
+        for edge in range(4):
+            median[place, edge] = confirmed(medians[edge, own, None], counts[own])[0]
+            # A difference in the other direction confirms nothing.
+            agrees = np.sign(differences[edge, own]) == np.sign(offset[0, place, edge])
+            p_value[place, edge] = _largest(np.where(agrees, tests[edge, own], 1), counts[own, 0])
+    return np.stack([offset[0], *bounds[0], offset[1], *bounds[1], median, p_value])
+
+
+def _offsets(
+    group: PairGroup, edges: FloatArray, sides: FloatArray, counts: FloatArray
+) -> FloatArray:
+    """Return offsets in px and in percent, (2, G, 4, B), of sums of B columns."""
+    n_pairs, n_columns = counts.shape
+    differences = ratio(edges.reshape(4, n_pairs, n_columns), counts)
+    of_sides = sides.reshape(2, n_pairs, n_columns)
+    found = np.empty((2, len(group.annotator), 4, n_columns))
+    for place, own in group.each:
+        side = ratio(of_sides[:, own].sum(1), counts[own].sum(0))
+        for edge in range(4):
+            found[0, place, edge] = confirmed(differences[edge, own], counts[own])
+            found[1, place, edge] = 100 * found[0, place, edge] / side[edge % 2]
+    return found
+
+
+def _intervals(group: PairGroup, offset: FloatArray, bootstrap: int, seed: int) -> FloatArray:
+    """Return the bounds of offsets over images, (2, 2, G, 4): of px and percent, low and high.
+
+    NaN without draws, and of annotators with fewer than two images.
+    """
+    from threadpoolctl import threadpool_limits
+
+    n_images = np.asarray((group.counts != 0).sum(0)).ravel()
+    used = np.flatnonzero(n_images)
+    tables = [table[:, used] for table in (group.edges, group.sides, group.counts)]
+    if not bootstrap or len(used) < 2:
+        return np.full((2, 2, *offset.shape[1:]), np.nan)
+    # With several threads, the order of additions and so the last bit would vary.
+    with threadpool_limits(1, "blas"):
+        parts = [
+            _offsets(group, *(np.asarray(table @ weights) for table in tables))
+            for weights in drawn_weights(len(used), bootstrap, seed)
+        ]
+    drawn = np.concatenate(parts, axis=-1).reshape(offset.size, -1)
+    values = offset.ravel()
+    bounds = covering_intervals(values, drawn, percentile_interval(drawn), highest=np.inf)[0]
+    return np.moveaxis(bounds.reshape(*offset.shape, 2), 3, 1)
+
+
+def _largest(p_value: FloatArray, weights: FloatArray) -> float:
+    """Return the p-value that others of more than half of the weight do not exceed."""
+    order = np.argsort(p_value)
+    reached = np.cumsum(weights[order])
+    return float(p_value[order][np.searchsorted(reached, reached[-1] / 2, side="right")])

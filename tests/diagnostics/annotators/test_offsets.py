@@ -1,6 +1,7 @@
-"""Offsets of edges, against counting object by object."""
+"""Offsets of edges, against counting pair by pair."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from itertools import permutations
 
 import numpy as np
 import pytest
@@ -8,6 +9,8 @@ from scipy.stats import ttest_1samp
 from support.datasets import dataset
 from support.matched import matched, objects_of, random_data
 
+from bboxqa.diagnostics.annotators import edge_differences
+from bboxqa.diagnostics.annotators.edge_differences import confirmed
 from bboxqa.diagnostics.annotators.image_ratios import RatioSums, holm
 from bboxqa.diagnostics.annotators.offsets import EDGES, offsets
 
@@ -17,49 +20,78 @@ def edges(box):
     return np.array([x, y, x + width, y + height])
 
 
+def middle(differences, weights):
+    """Return the median of differences that are repeated as often as their weights say."""
+    repeated = np.sort(np.repeat(differences, weights))
+    low, high = repeated[(len(repeated) - 1) // 2], repeated[len(repeated) // 2]
+    return 0.0 if low < 0 < high else min(low, high, key=abs)
+
+
 @pytest.mark.parametrize(("seed", "n_annotators"), [(1, 2), (2, 3), (3, 5)])
-def test_offsets_are_those_of_objects_one_by_one(seed, n_annotators):
+def test_offsets_are_those_of_pairs_one_by_one(seed, n_annotators, monkeypatch):
+    monkeypatch.setattr(edge_differences, "_AT_ONCE", 5)
     units = matched(random_data(seed, n_annotators=n_annotators))
     apart, sizes = defaultdict(list), defaultdict(list)
+    n_shared = Counter()
     boxes = units.data.annotations.bbox
     for _, _, drawn in objects_of(units):
-        for who, row in drawn.items():
-            others = [boxes[other] for name, other in drawn.items() if name != who]
-            if others:
-                apart[who].append(edges(boxes[row]) - np.mean([edges(b) for b in others], axis=0))
-                sizes[who].append(np.mean(others, axis=0)[2:])
+        n_shared.update(list(drawn) if len(drawn) > 1 else [])
+        for who, other in permutations(drawn, 2):
+            apart[who, other].append(edges(boxes[drawn[who]]) - edges(boxes[drawn[other]]))
+            sizes[who].append(boxes[drawn[other]][2:])
     table = offsets(units)
     assert table["edge"].tolist() == list(EDGES) * n_annotators
     for who in range(n_annotators):
         of = slice(4 * who, 4 * who + 4)
-        assert table["n"][of].tolist() == [len(apart[who])] * 4
-        assert table["offset_px"][of] == pytest.approx(np.mean(apart[who], axis=0), abs=1e-9)
-        assert table["median_px"][of] == pytest.approx(np.median(apart[who], axis=0), abs=1e-9)
-        percent = 100 * np.sum(apart[who], axis=0) / np.tile(np.sum(sizes[who], axis=0), 2)
+        others = [pair for pair in apart if pair[0] == who]
+        weights = [len(apart[pair]) for pair in others]
+        assert table["n"][of].tolist() == [n_shared[who]] * 4
+        assert table["n_others"][of].tolist() == [len(others)] * 4
+        for name, function in (("offset_px", np.mean), ("median_px", np.median)):
+            values = np.array([function(apart[pair], axis=0) for pair in others])
+            expected = [middle(column, weights) for column in values.T]
+            assert table[name][of] == pytest.approx(expected, abs=1e-9)
+        percent = 100 * table["offset_px"][of] / np.tile(np.mean(sizes[who], axis=0), 2)
         assert table["offset_percent"][of] == pytest.approx(percent, abs=1e-9)
 
 
-def shifted_data(seed, shift):
-    """Return three annotators of 40 images, the third `shift` px to the right."""
+def test_confirmed_differences_by_hand():
+    # Three others: the median. Four: of 2 and 3 in the middle, 2. Four, −1 and 3 in the middle: 0.
+    # One other with half of the weight and -3, those with the rest have 1: 0; with more: −3.
+    values = np.array([[2.0, 2, 3, -3, -3], [9, 3, 9, 1, 1], [-4, 9, -1, 1, 1], [0, 0, -4, 1, 1]])
+    weights = np.array([[1.0, 1, 1, 3, 4], [1, 1, 1, 1, 1], [1, 1, 1, 1, 1], [0, 1, 1, 1, 1]])
+    assert confirmed(values, weights).tolist() == [2, 2, 0, 0, -3]
+    assert np.isnan(confirmed(values * np.nan, weights * 0)).all()
+
+
+def shifted_data(seed, shift, n_annotators=3):
+    """Return annotators of 40 images, the third `shift` px to the right."""
     rng = np.random.default_rng(seed)
     rows = []
     for image in range(40):
         for place in rng.integers(5, 40, (3, 2)) + np.array([[0, 0], [100, 0], [0, 100]]):
-            for annotator in range(3):
+            for annotator in range(n_annotators):
                 x, y = place + rng.normal(0, 1, 2) + np.array([shift * (annotator == 2), 0])
                 rows.append((image, annotator, 0, (x, y, 24.0, 24.0)))
     return dataset(rows)
 
 
-def test_a_shift_is_found_with_its_direction():
-    table = offsets(matched(shifted_data(1, 5.0), bootstrap=200))
-    rows = {row["edge"]: row for row in table.records() if row["annotator"] == "annotator 0002"}
-    for edge in ("left", "right"):
-        assert rows[edge]["offset_px_low"] < 5 < rows[edge]["offset_px_high"]
-        assert rows[edge]["systematic"]
-    for edge in ("top", "bottom"):
-        assert rows[edge]["offset_px_low"] < 0 < rows[edge]["offset_px_high"]
-        assert not rows[edge]["systematic"]
+@pytest.mark.parametrize("n_annotators", [3, 4])
+def test_a_shift_is_found_and_leaves_the_others_where_they_are(n_annotators):
+    rows = [
+        row
+        for seed in range(5)
+        for row in offsets(matched(shifted_data(seed, 5.0, n_annotators), bootstrap=200)).records()
+    ]
+    covered = []
+    for row in rows:
+        shifted = row["annotator"] == "annotator 0002" and row["edge"] in {"left", "right"}
+        assert row["offset_px"] == pytest.approx(5.0 * shifted, abs=0.5)
+        assert row["n_others"] == n_annotators - 1
+        if shifted:
+            assert row["systematic"]
+        covered.append(row["offset_px_low"] <= 5 * shifted <= row["offset_px_high"])
+    assert np.mean(covered) > 0.85
 
 
 def test_boxes_too_far_apart_to_match_have_an_offset():

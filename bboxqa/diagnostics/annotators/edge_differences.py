@@ -1,0 +1,153 @@
+"""How far apart each two annotators place the edges of the objects that both drew."""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from bboxqa.agreement.uncertainty.sum_table import table_of
+from bboxqa.core.arrays import (
+    FloatArray,
+    IndexArray,
+    compact,
+    frozen_arrays,
+    pairs_within,
+    run_starts,
+)
+from bboxqa.diagnostics.annotators.object_cells import edges_of, object_cells
+from bboxqa.model.units import MatchedUnits
+
+# Ordered pairs of annotators whose sums are drawn at a time.
+_AT_ONCE = 1 << 13
+
+
+@frozen_arrays
+class EdgeDifferences:
+    """Edges of one annotator less those of another one, of E objects that both drew."""
+
+    annotator: IndexArray
+    """(M,) int64. Of each ordered pair, the annotator whose edges are compared with the other's;
+    sorted. Two annotators who share objects are two of these pairs."""
+    pair: IndexArray
+    image: IndexArray
+    """(E,) int64. The ordered pair and the image of each object; the second half is the first one
+    with the annotators exchanged."""
+    edges: FloatArray
+    """(E, 4) float64. The differences."""
+    others: FloatArray
+    """(E, 2) float64. The width and height of the other's box."""
+    n_shared: IndexArray
+    """(A,) int64. How many objects each annotator shares with others."""
+
+
+def edge_differences(matched: MatchedUnits) -> EdgeDifferences:
+    """Return the differences of each two annotators, also where boxes are too far to match."""
+    cells = object_cells(matched)
+    drawn = np.flatnonzero(cells.drawn)
+    left, right = (drawn[side] for side in pairs_within(cells.object[drawn]))
+    own, other = np.concatenate([left, right]), np.concatenate([right, left])
+    n_annotators = len(matched.data.annotator_names)
+    key = cells.annotator[own].astype(np.int64) * n_annotators + cells.annotator[other]
+    keys, pair = compact(key, n_annotators**2)
+    bbox = matched.data.annotations.bbox
+    edges = edges_of(bbox)
+    return EdgeDifferences(
+        annotator=keys // n_annotators,
+        pair=pair,
+        image=cells.image[own].astype(np.int64),
+        edges=edges[cells.annotation[own]] - edges[cells.annotation[other]],
+        others=bbox[cells.annotation[other], 2:],
+        n_shared=np.bincount(
+            cells.annotator[drawn[cells.n_others_drew[drawn] > 0]], minlength=n_annotators
+        ),
+    )
+
+
+@frozen_arrays
+class PairGroup:
+    """The P ordered pairs of G annotators: of each of them, those with all others."""
+
+    annotator: IndexArray
+    start: IndexArray
+    stop: IndexArray
+    """(G,) int64. The annotators, and where the pairs of each begin and end."""
+    edges: Any
+    sides: Any
+    counts: Any
+    """(4 P, I), (2 P, I) and (P, I) arrays or sparse arrays. What each image adds to the
+    differences of the four edges, to width and height of the others' boxes, and to the number of
+    objects."""
+
+    @property
+    def each(self) -> Iterator[tuple[int, slice]]:
+        """The place of each annotator, and the pairs."""
+        yield from enumerate(map(slice, self.start.tolist(), self.stop.tolist()))
+
+
+def pair_groups(found: EdgeDifferences, n_images: int) -> Iterator[PairGroup]:
+    """Yield the sums of some annotators at a time."""
+    annotators, n_pairs = np.unique(found.annotator, return_counts=True)
+    stop = np.cumsum(n_pairs)
+    start = stop - n_pairs
+    group = start // _AT_ONCE
+    ends = np.searchsorted(group, np.unique(group)).tolist()
+    for first, last in pairwise([*ends, len(annotators)]):
+        low, high = int(start[first]), int(stop[last - 1])
+        inside = np.flatnonzero((found.pair >= low) & (found.pair < high))
+        of = found.pair[inside] - low, found.image[inside], (high - low, n_images)
+        yield PairGroup(
+            annotator=annotators[first:last],
+            start=start[first:last] - low,
+            stop=stop[first:last] - low,
+            edges=_table(*of, found.edges[inside]),
+            sides=_table(*of, found.others[inside]),
+            counts=_table(*of, np.ones((len(inside), 1))),
+        )
+
+
+def _table(pair: IndexArray, image: IndexArray, shape: tuple[int, int], amounts: FloatArray) -> Any:
+    """Return the sums of (E, N) amounts by pair and image, those of each of the N below another."""
+    n_amounts = amounts.shape[1]
+    row = pair + np.arange(n_amounts)[:, None] * shape[0]
+    shape = n_amounts * shape[0], shape[1]
+    return table_of(row.ravel(), np.tile(image, n_amounts), amounts.T.ravel(), shape)
+
+
+def pair_medians(found: EdgeDifferences) -> FloatArray:
+    """Return the median difference of each ordered pair and edge, (4, M)."""
+    half = len(found.pair) // 2
+    # The second half are those of the first in the other direction.
+    pair, mirrored = found.pair[:half], found.pair[half:]
+    order = np.argsort(pair, kind="stable")
+    medians = np.empty((4, len(found.annotator)))
+    for rows in np.split(order, run_starts(pair[order])[1:]):
+        if len(rows):
+            of_pair = np.median(found.edges[rows], axis=0)
+            medians[:, pair[rows[0]]] = of_pair
+            medians[:, mirrored[rows[0]]] = -of_pair
+    return medians
+
+
+def confirmed(values: FloatArray, weights: FloatArray) -> FloatArray:
+    """Return the weighted median of each column, (M, B) twice → (B,).
+
+    Of two values in the middle, the one nearer to 0 counts, and 0 if they lie on both sides of it:
+    the difference that others of half of the weight or more confirm. NaN without weight.
+
+    Examples
+    --------
+    >>> values = np.array([[5.0, 5.0], [4.0, -1.0]])
+    >>> confirmed(values, np.ones((2, 2)))
+    array([4., 0.])
+    """
+    order = np.argsort(values, axis=0)
+    ordered = np.take_along_axis(values, order, axis=0)
+    reached = np.cumsum(np.take_along_axis(weights, order, axis=0), axis=0)
+    half = reached[-1] / 2
+    last = len(values) - 1
+    low, high = (
+        np.take_along_axis(ordered, np.minimum(below.sum(0), last)[None], axis=0)[0]
+        for below in (reached < half, reached <= half)
+    )
+    return np.where(half > 0, np.clip(0, low, high), np.nan)
