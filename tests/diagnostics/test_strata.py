@@ -50,6 +50,7 @@ def test_groups_are_as_if_measured_alone(diagnostic):
         alone = agree_with(dataset(own, n_images=20, n_annotators=3), SETTINGS).thresholds[0]
         assert row[title].startswith(start)
         assert row["alpha"] == pytest.approx(alone.alpha)
+        assert (row["alpha_low"], row["alpha_high"]) == pytest.approx(alone.interval)
         assert row["f1"] == pytest.approx(alone.existence.f1)
         assert (row["f1_low"], row["f1_high"]) == pytest.approx(alone.existence.interval)
         assert row["class_share"] == pytest.approx(alone.class_agreement.share)

@@ -4,12 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.agreement.uncertainty.resampling import (
-    covering_intervals,
-    drawn_weights,
-    percentile_interval,
-)
-from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
+from bboxqa.core.arrays import FloatArray
 
 
 def ratio_intervals(numerator: Any, denominator: Any, bootstrap: int, seed: int) -> FloatArray:
@@ -51,28 +47,11 @@ def ratio_intervals(numerator: Any, denominator: Any, bootstrap: int, seed: int)
     if not bootstrap or len(known) == 0:
         return none
     above, below = numerator[known], denominator[known]
-    used = _columns(above, below)
-    replicates = _replicates(above[:, used], below[:, used], bootstrap, seed)
     value = np.asarray(above.sum(1), np.float64).ravel() / np.asarray(below.sum(1)).ravel()
-    bounds = percentile_interval(replicates)
-    none[known] = covering_intervals(value, replicates, bounds, highest=np.inf)[0]
+    none[known] = drawn_intervals(value, (above, below), _ratio, bootstrap, seed)
     return none
 
 
-def _columns(above: Any, below: Any) -> IndexArray:
-    """Return the images that add to any of the sums: others would only widen the draws."""
-    counted = np.asarray((below != 0).sum(0)).ravel() + np.asarray((above != 0).sum(0)).ravel()
-    return np.flatnonzero(counted)
-
-
-def _replicates(above: Any, below: Any, bootstrap: int, seed: int) -> FloatArray:
-    """Return the ratios of each draw, (K, B)."""
-    from threadpoolctl import threadpool_limits
-
-    parts = []
-    # With several threads, the order of additions and so the last bit would vary.
-    with threadpool_limits(1, "blas"), np.errstate(divide="ignore", invalid="ignore"):
-        for weights in drawn_weights(above.shape[1], bootstrap, seed):
-            total = np.asarray(below @ weights)
-            parts.append(np.where(total > 0, np.asarray(above @ weights) / total, np.nan))
-    return np.concatenate(parts, axis=1)
+def _ratio(above: FloatArray, below: FloatArray) -> FloatArray:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(below > 0, above / below, np.nan)

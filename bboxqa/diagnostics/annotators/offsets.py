@@ -3,11 +3,7 @@
 import numpy as np
 
 from bboxqa.agreement.counts.object_counts import ratio
-from bboxqa.agreement.uncertainty.resampling import (
-    covering_intervals,
-    drawn_weights,
-    percentile_interval,
-)
+from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
 from bboxqa.core.arrays import FloatArray
 from bboxqa.diagnostics.annotators.edge_differences import (
     PairGroup,
@@ -119,22 +115,12 @@ def _intervals(group: PairGroup, offset: FloatArray, bootstrap: int, seed: int) 
 
     NaN without draws, and of annotators with fewer than two images.
     """
-    from threadpoolctl import threadpool_limits
+    tables = group.edges, group.sides, group.counts
 
-    n_images = np.asarray((group.counts != 0).sum(0)).ravel()
-    used = np.flatnonzero(n_images)
-    tables = [table[:, used] for table in (group.edges, group.sides, group.counts)]
-    if not bootstrap or len(used) < 2:
-        return np.full((2, 2, *offset.shape[1:]), np.nan)
-    # With several threads, the order of additions and so the last bit would vary.
-    with threadpool_limits(1, "blas"):
-        parts = [
-            _offsets(group, *(np.asarray(table @ weights) for table in tables))
-            for weights in drawn_weights(len(used), bootstrap, seed)
-        ]
-    drawn = np.concatenate(parts, axis=-1).reshape(offset.size, -1)
-    values = offset.ravel()
-    bounds = covering_intervals(values, drawn, percentile_interval(drawn), highest=np.inf)[0]
+    def evaluate(*sums: FloatArray) -> FloatArray:
+        return _offsets(group, *sums).reshape(offset.size, -1)
+
+    bounds = drawn_intervals(offset.ravel(), tables, evaluate, bootstrap, seed)
     return np.moveaxis(bounds.reshape(*offset.shape, 2), 3, 1)
 
 

@@ -3,14 +3,14 @@
 import numpy as np
 
 from bboxqa.agreement.objects.meaning import has_meaning
-from bboxqa.core.arrays import BoolArray, IntArray
+from bboxqa.core.arrays import BoolArray, FloatArray, IntArray
 from bboxqa.diagnostics.annotators.image_ratios import Ratios, RatioSums
 from bboxqa.diagnostics.annotators.object_cells import (
     ObjectCells,
     object_cells,
     pairs_of_units,
 )
-from bboxqa.diagnostics.annotators.vitality import alpha_without_annotators
+from bboxqa.diagnostics.annotators.vitality import vitality
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.units import MatchedUnits
 
@@ -22,8 +22,8 @@ def annotators(matched: MatchedUnits) -> Table:
     """Return how well each annotator agrees with the others, a row for each one.
 
     Columns: annotator; n, the annotations that were compared, and n_images; vitality, by how much
-    alpha falls without the annotator, NaN where alpha has no meaning; then each of `RATES` with the
-    95 % interval over images.
+    alpha falls without the annotator, NaN where alpha has no meaning; each of `RATES`; and the 95 %
+    interval over images of all of these.
 
     - f1: 2 · matched / (drawn by the annotator + drawn by the others), over each other annotator
       and image that both were asked about, in units of the threshold.
@@ -40,12 +40,14 @@ def annotators(matched: MatchedUnits) -> Table:
     n_annotators = len(names)
     found = _rates(matched, cells)
     author = matched.data.annotations.annotator
-    alpha, without = alpha_without_annotators(matched.reliability, n_annotators, matched.missing)
+    vital, bounds = _vitality(matched)
     columns: dict[str, Column] = {
         "annotator": Categorical(np.arange(n_annotators, dtype=np.int32), names),
         "n": np.bincount(author, minlength=n_annotators),
         "n_images": _asked(matched).sum(0),
-        "vitality": alpha - without if _has_meaning(matched) else np.full(n_annotators, np.nan),
+        "vitality": vital,
+        "vitality_low": bounds[:, 0],
+        "vitality_high": bounds[:, 1],
     }
     for place, name in enumerate(RATES):
         of = slice(place * n_annotators, (place + 1) * n_annotators)
@@ -59,10 +61,16 @@ def annotators(matched: MatchedUnits) -> Table:
     return Table(columns)
 
 
-def _has_meaning(matched: MatchedUnits) -> bool:
-    """Return whether alpha can show agreement."""
+def _vitality(matched: MatchedUnits) -> tuple[FloatArray, FloatArray]:
+    """Return vitalities and their intervals, (A,) and (A, 2); NaN where alpha has no meaning."""
+    n_annotators = len(matched.data.annotator_names)
     drawn = np.bincount(matched.data.annotations.category).astype(np.float64)
-    return matched.missing == "ignore" or has_meaning(drawn)
+    if matched.missing == "category" and not has_meaning(drawn):
+        return np.full(n_annotators, np.nan), np.full((n_annotators, 2), np.nan)
+    found = vitality(
+        matched.reliability, n_annotators, matched.missing, matched.bootstrap, matched.seed
+    )
+    return found.value, found.interval
 
 
 _COUNTED = {"miss_rate": "n_missed", "extra_rate": "n_extra"}

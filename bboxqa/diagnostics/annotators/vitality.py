@@ -1,9 +1,14 @@
 """By how much alpha falls without each annotator, overall and per category."""
 
+from typing import Any
+
 import numpy as np
 
 from bboxqa.agreement.alpha.nominal import binary_alpha, nominal_alpha
+from bboxqa.agreement.counts.coincidences import coincidences
 from bboxqa.agreement.counts.unit_counts import UnitCounts, unit_counts
+from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
+from bboxqa.agreement.uncertainty.sum_table import table_of
 from bboxqa.core.arrays import (
     FloatArray,
     IndexArray,
@@ -30,6 +35,11 @@ class LostCoincidences:
     lost_marginal: FloatArray
     lost_diagonal: FloatArray
     """(L,) float64. What the two sums of the value lose without the annotator."""
+    row: IndexArray
+    image: IndexArray
+    part_marginal: FloatArray
+    part_diagonal: FloatArray
+    """(E,) each. The parts of these losses: which loss, and in which image."""
 
 
 def lost_coincidences(data: ReliabilityData, n_annotators: int, missing: str) -> LostCoincidences:
@@ -66,6 +76,10 @@ def lost_coincidences(data: ReliabilityData, n_annotators: int, missing: str) ->
         value=value,
         lost_marginal=sum_by(place, lost_marginal, len(keys)),
         lost_diagonal=sum_by(place, lost_diagonal, len(keys)),
+        row=place,
+        image=data.group[data.unit[found.cell]].astype(np.int64),
+        part_marginal=lost_marginal,
+        part_diagonal=lost_diagonal,
     )
 
 
@@ -80,25 +94,81 @@ def _sums(counts: UnitCounts) -> tuple[FloatArray, FloatArray]:
     )
 
 
-def alpha_without_annotators(
-    data: ReliabilityData, n_annotators: int, missing: str
-) -> tuple[float, FloatArray]:
-    """Return the pooled nominal alpha of everyone, and without each annotator, (A,).
+@frozen_arrays
+class Vitality:
+    """By how much pooled nominal alpha falls without each annotator; NaN where undefined.
 
-    NaN where undefined. The units stay those of everyone; one that nobody else drew leaves with its
-    annotator.
+    The units stay those of everyone; one that nobody else drew leaves with its annotator.
     """
+
+    alpha: float
+    without: FloatArray
+    """(A,) float64. Alpha of everyone, and without each annotator."""
+    value: FloatArray
+    interval: FloatArray
+    """(A,) and (A, 2) float64. Their difference, with its 95 % interval over images."""
+
+
+def vitality(
+    data: ReliabilityData, n_annotators: int, missing: str, bootstrap: int = 0, seed: int = 0
+) -> Vitality:
+    """Return the vitality of each annotator."""
     lost = lost_coincidences(data, n_annotators, missing)
-    whole = lost.marginal
-    change = (whole[lost.value] - lost.lost_marginal) ** 2 - whole[lost.value] ** 2
 
-    def left(total: float, amount: FloatArray) -> FloatArray:
-        return np.append(total - sum_by(lost.annotator, amount, n_annotators), total)
+    def evaluate(*sums: FloatArray) -> FloatArray:
+        alphas = _alphas(lost, n_annotators, *sums)
+        fall: FloatArray = alphas[-1] - alphas[:-1]
+        return fall
 
-    agreeing = left(float(lost.diagonal.sum()), lost.lost_diagonal)
-    squares = left(float((whole**2).sum()), -change)
-    alpha = nominal_alpha(left(float(whole.sum()), lost.lost_marginal), agreeing, squares)[0]
-    return float(alpha[-1]), alpha[:-1]
+    sums = lost.marginal, lost.diagonal.sum(keepdims=True), lost.lost_marginal, lost.lost_diagonal
+    *without, alpha = _alphas(lost, n_annotators, *(each[:, None] for each in sums))[:, 0]
+    value = alpha - np.array(without)
+    tables = _tables(lost, data, missing) if bootstrap else ()
+    interval = drawn_intervals(value, tables, evaluate, bootstrap, seed)
+    return Vitality(float(alpha), np.array(without), value, interval)
+
+
+def _alphas(
+    lost: LostCoincidences,
+    n_annotators: int,
+    marginal: FloatArray,
+    agreeing: FloatArray,
+    lost_marginal: FloatArray,
+    lost_diagonal: FloatArray,
+) -> FloatArray:
+    """Return alpha without each annotator, and of everyone, (A + 1, B).
+
+    The sums have B columns: K marginals, one sum of diagonals, and twice L losses.
+    """
+    from scipy.sparse import csr_array
+
+    rows = np.arange(len(lost.annotator))
+    everyone = csr_array(
+        (np.ones(len(rows)), (lost.annotator, rows)), shape=(n_annotators + 1, len(rows))
+    )
+    before = marginal[lost.value]
+    squares = (marginal**2).sum(0) + everyone @ ((before - lost_marginal) ** 2 - before**2)
+    total = marginal.sum(0) - everyone @ lost_marginal
+    alphas: FloatArray = nominal_alpha(total, agreeing - everyone @ lost_diagonal, squares)[0]
+    return alphas
+
+
+def _tables(lost: LostCoincidences, data: ReliabilityData, missing: str) -> tuple[Any, ...]:
+    """Return the sums of `_alphas` by image."""
+    found = coincidences(data, missing)
+    n_images = data.n_groups
+    shape = len(lost.annotator), n_images
+    return (
+        table_of(
+            found.value.astype(np.int64),
+            found.group,
+            found.marginal,
+            (len(lost.marginal), n_images),
+        ),
+        table_of(np.zeros(len(found.group), np.int64), found.group, found.diagonal, (1, n_images)),
+        table_of(lost.row, lost.image, lost.part_marginal, shape),
+        table_of(lost.row, lost.image, lost.part_diagonal, shape),
+    )
 
 
 def category_vitality(matched: MatchedUnits) -> Table:

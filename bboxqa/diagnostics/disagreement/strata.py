@@ -4,11 +4,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from bboxqa.agreement.alpha.nominal import nominal_alpha
 from bboxqa.agreement.counts.object_counts import ratio
 from bboxqa.agreement.objects.meaning import has_meaning
+from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
 from bboxqa.agreement.uncertainty.ratios import ratio_intervals
 from bboxqa.agreement.uncertainty.sum_table import table_of
-from bboxqa.core.arrays import FloatArray, IndexArray, pairs_within, sum_by
+from bboxqa.core.arrays import FloatArray, IndexArray, compact, pairs_within, sum_by
 from bboxqa.diagnostics.disagreement.drawn_objects import DrawnObjects, drawn_objects
 from bboxqa.diagnostics.disagreement.gains import AgreementSums, agreement_sums
 from bboxqa.diagnostics.disagreement.repairs import drawn_cells
@@ -103,9 +105,9 @@ def _by_group(
 ) -> Table:
     """Return agreement on groups of objects, one row for each that occurs.
 
-    Columns: the group; n_objects; f1, class_share and mean_similarity, each with its 95 % interval
-    over images, the last of pairs that reach the threshold; alpha, of the units of the group, NaN
-    where it is undefined or has no meaning; and missed_share and badly_placed_share, of the objects
+    Columns: the group; n_objects; f1, class_share, mean_similarity, of pairs that reach the
+    threshold, and alpha, of the units of the group, NaN where it is undefined or has no meaning,
+    each with its 95 % interval over images; and missed_share and badly_placed_share, of the objects
     that not all drew, and of those whose annotations overlap too little to match.
     """
     # Objects of no group, -1, come last.
@@ -118,7 +120,7 @@ def _by_group(
         title: Categorical(occurs.astype(np.int32), tuple(names)),
         "n_objects": n,
         **_ratios(matched, objects, sums, place, n_groups),
-        "alpha": _alphas(matched, objects, sums, place, n_groups),
+        **_alphas(matched, objects, sums, place, n_groups),
     }
     for name, has in (
         ("missed_share", objects.n_drawn < objects.n_asked),
@@ -170,18 +172,32 @@ def _alphas(
     sums: AgreementSums,
     place: IndexArray,
     n_groups: int,
-) -> FloatArray:
-    """Return the alpha of the units of each group, NaN where it has no meaning."""
+) -> dict[str, FloatArray]:
+    """Return the alpha of the units of each group with its interval, NaN without meaning."""
     from scipy.sparse import csr_array
 
-    each = np.ones(len(objects))
-    shape = n_groups + 1, len(objects)
-    groups = csr_array((each, (place, np.arange(len(objects)))), shape=shape)[:n_groups]
-    alpha = sums.of_groups(groups).alpha()
+    n_images, n_values = len(matched.data.image_names), sums.marginal.shape[1]
+    entries = sums.marginal.tocoo()
+    kept = np.flatnonzero(place[entries.row] < n_groups)
+    of, value = entries.row[kept], entries.col[kept].astype(np.int64)
+    keys, row = compact(place[of] * n_values + value, n_groups * n_values)
+    inside = np.flatnonzero(place < n_groups)
+    tables = (
+        table_of(row, objects.image[of], entries.data[kept], (len(keys), n_images)),
+        table_of(place[inside], objects.image[inside], sums.agreeing[inside], (n_groups, n_images)),
+    )
+    rows = np.arange(len(keys))
+    groups = csr_array((np.ones(len(keys)), (keys // n_values, rows)), shape=(n_groups, len(keys)))
+
+    def evaluate(marginal: FloatArray, agreeing: FloatArray) -> FloatArray:
+        return nominal_alpha(groups @ marginal, agreeing, groups @ marginal**2)[0]
+
+    alpha = evaluate(*(np.asarray(table.sum(1)).reshape(-1, 1) for table in tables))[:, 0]
     if matched.missing == "category":
         n_categories = len(matched.data.category_names)
         key = place[objects.of] * n_categories + matched.data.annotations.category
         drawn = np.bincount(key, minlength=(n_groups + 1) * n_categories).astype(np.float64)
         meaningful = [has_meaning(row) for row in drawn.reshape(-1, n_categories)[:n_groups]]
         alpha[~np.array(meaningful, np.bool_)] = np.nan
-    return alpha
+    bounds = drawn_intervals(alpha, tables, evaluate, matched.bootstrap, matched.seed, highest=1.0)
+    return {"alpha": alpha, "alpha_low": bounds[:, 0], "alpha_high": bounds[:, 1]}

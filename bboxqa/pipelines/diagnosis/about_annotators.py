@@ -35,11 +35,13 @@ def worst_annotator(tables: Mapping[str, Table], alpha: float) -> Iterator[Sente
             f"[{f1.low[place]:.2f}, {f1.high[place]:.2f}], the median of the others is "
             f"{np.nanmedian(others):.2f}"
         )
-        without = alpha - table["vitality"][place]
-        if without > alpha:
+        vital = bounds(table, "vitality")
+        if vital.high[place] < 0:
+            name, without = table["annotator"][place], alpha - vital.value[place]
+            gain = f"{-vital.value[place]:.2f} [{-vital.high[place]:.2f}, {-vital.low[place]:.2f}]"
             text += (
-                f"; without {table['annotator'][place]}, alpha would be {without:.2f} and not "
-                f"{alpha:.2f}"
+                f"; without {name}, alpha would be {without:.2f} and not {alpha:.2f} "
+                f"({gain} higher)"
             )
         yield Sentence(1.0, text)
 

@@ -54,13 +54,16 @@ def confusion_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
     frequent = np.argsort(-table["n"], kind="stable")[:_NAMED]
     n_objects = max(int(tables["decomposition"]["n_objects"].sum()), 1)
     for place in frequent.tolist():
-        n, share = int(table["n"][place]), float(table["share"][place])
-        if n < _LEAST_CONFUSED or share < _LEAST_SHARE:
+        n, share = int(table["n"][place]), bounds(table, "share")
+        if n < _LEAST_CONFUSED or share.value[place] < _LEAST_SHARE:
             continue
         first, second = table["first"][place], table["second"][place]
+        percent = f"{100 * share.value[place]:.1f} %"
+        if not isnan(share.low[place]):
+            percent = share.percent(place)
         text = (
-            f"{first} and {second} are confused in {n:,} matched objects, {100 * share:.1f} % of "
-            "those with either"
+            f"{first} and {second} are confused in {n:,} matched objects, {percent} of those with "
+            "either"
         )
         who = _confuser(matrix, first, second)
         yield Sentence(n / n_objects, f"{text}, above all by {who}" if who else text)

@@ -10,7 +10,7 @@ from bboxqa.agreement.alpha.nominal import alpha_per_category, pooled_alpha
 from bboxqa.agreement.counts.coincidences import coincidences
 from bboxqa.agreement.counts.reliability_rows import from_units
 from bboxqa.diagnostics.annotators.rates import annotators
-from bboxqa.diagnostics.annotators.vitality import alpha_without_annotators, category_vitality
+from bboxqa.diagnostics.annotators.vitality import category_vitality, vitality
 from bboxqa.model.units import UnitTable
 
 
@@ -32,7 +32,8 @@ def counted_again(units, out):
 @pytest.mark.parametrize(("seed", "n_annotators"), [(1, 2), (2, 3), (3, 3), (4, 5)])
 def test_alpha_without_each_annotator(seed, n_annotators, missing):
     units = matched(random_data(seed, n_annotators=n_annotators), missing=missing)
-    alpha, without = alpha_without_annotators(units.reliability, n_annotators, missing)
+    found = vitality(units.reliability, n_annotators, missing)
+    alpha, without = found.alpha, found.without
     assert alpha == pytest.approx(pooled_alpha(coincidences(units.reliability, missing)).value)
     again = [counted_again(units, out) for out in range(n_annotators)]
     expected = [pooled_alpha(each).value for each in again]
@@ -42,21 +43,48 @@ def test_alpha_without_each_annotator(seed, n_annotators, missing):
     table = category_vitality(units)
     names, categories = units.data.annotator_names, units.data.category_names
     assert len(table)
-    for category, annotator, whole, rest, vitality in table.rows():
+    for category, annotator, whole, rest, fall in table.rows():
         value = categories.index(category)
         found = alpha_per_category(again[names.index(annotator)])[0][value]
         assert whole == pytest.approx(everyone[value])
         assert rest == (None if np.isnan(found) else pytest.approx(found))
-        assert vitality == (None if rest is None else pytest.approx(whole - rest))
+        assert fall == (None if rest is None else pytest.approx(whole - rest))
 
 
 def test_units_that_nobody_else_drew_leave_with_their_annotator():
     # Ann and bob agree on everything; cid invents an object in each image.
     data = random_data(5, everyone=True)
     units = matched(data)
-    _, without = alpha_without_annotators(units.reliability, 3, "category")
+    without = vitality(units.reliability, 3, "category").without
     rows = units.reliability
     kept = rows.take(np.flatnonzero(rows.annotator != 2))
     # Phantom units, which nobody who is left drew, would raise the agreement on "missing".
     phantom = pooled_alpha(coincidences(kept, "category")).value
     assert without[2] < phantom
+
+
+def test_the_interval_is_that_of_counting_drawn_images_again():
+    units = matched(random_data(2, n_images=12, everyone=True), bootstrap=200)
+    again = [counted_again(units, out) for out in range(3)]
+    everyone = coincidences(units.reliability, "category")
+    # Empty images are not drawn.
+    images = np.unique(units.data.annotations.image)
+    rng, drawn = np.random.default_rng(0), []
+    for _ in range(200):
+        weights = np.zeros(12)
+        np.add.at(weights, images[rng.integers(0, len(images), len(images))], 1)
+
+        def alpha(counted, weights=weights):
+            weight = weights[counted.group]
+            return pooled_alpha(
+                replace(
+                    counted,
+                    marginal=counted.marginal * weight,
+                    diagonal=counted.diagonal * weight,
+                )
+            ).value
+
+        drawn.append([alpha(everyone) - alpha(each) for each in again])
+    table = annotators(units)
+    found = np.column_stack([table["vitality_low"], table["vitality_high"]])
+    assert found == pytest.approx(np.quantile(drawn, [0.025, 0.975], axis=0).T)

@@ -22,12 +22,13 @@ def test_merged_alpha_is_that_of_one_category(seed, missing):
     alpha = pooled_alpha(coincidences(data, missing)).value
     table = confusions(units)
     assert len(table) > 2
-    for first, second, _, _, merged, gain in table.rows():
+    for row in table.records():
+        first, second, merged = row["first"], row["second"], row["alpha_merged"]
         one, other = names.index(first), names.index(second)
         value = np.where(data.value == other, one, data.value).astype(np.int32)
         expected = pooled_alpha(coincidences(replace(data, value=value), missing)).value
         assert merged == pytest.approx(expected)
-        assert gain == pytest.approx(expected - alpha)
+        assert row["gain"] == pytest.approx(expected - alpha)
     assert (np.diff(table["gain"]) <= 0).all()
 
 
@@ -40,16 +41,17 @@ def test_confusions_by_hand():
         for image, pair in enumerate(pairs)
         for annotator in range(2)
     ]
-    ((first, second, n, share, merged, gain),) = confusions(matched(dataset(rows))).rows()
-    assert (first, second, n, share, merged) == ("category 0000", "category 0001", 2, 2 / 3, 1)
+    (found,) = confusions(matched(dataset(rows))).records()
+    assert (found["first"], found["second"]) == ("category 0000", "category 0001")
+    assert (found["n"], found["share"], found["alpha_merged"]) == (2, 2 / 3, 1)
     # D_o = 4 / 8, D_e = (64 - 16 - 4 - 4) / 56, so that alpha is 1 - 0.5 · 56 / 40 = 0.3.
-    assert gain == pytest.approx(0.7)
+    assert found["gain"] == pytest.approx(0.7)
 
 
 def test_two_categories_cannot_be_merged_without_missing_ones():
     rows = [(image, a, a * (image % 2), (1, 1, 9, 9)) for image in range(6) for a in range(2)]
-    ((*_, merged, gain),) = confusions(matched(dataset(rows), missing="ignore")).rows()
-    assert (merged, gain) == (None, None)
+    (found,) = confusions(matched(dataset(rows), missing="ignore", bootstrap=20)).records()
+    assert (found["alpha_merged"], found["gain"], found["gain_low"]) == (None, None, None)
 
 
 def test_where_alpha_has_no_meaning_nothing_is_gained():
@@ -58,8 +60,8 @@ def test_where_alpha_has_no_meaning_nothing_is_gained():
         (image, a, int(a == 1 and not image), (1, 1, 9, 9)) for image in range(20) for a in range(3)
     ]
     units = matched(dataset(rows))
-    ((*_, n, _, merged, gain),) = confusions(units).rows()
-    assert (n, merged, gain) == (1, None, None)
+    (found,) = confusions(units).records()
+    assert (found["n"], found["alpha_merged"], found["gain"]) == (1, None, None)
     assert len(category_merges(units)) == 0
     assert np.isnan(annotators(units)["vitality"]).all()
 
@@ -67,3 +69,49 @@ def test_where_alpha_has_no_meaning_nothing_is_gained():
 def test_nothing_is_confused():
     rows = [(0, a, c, (1 + 50 * c, 1, 9, 9)) for a in range(2) for c in range(2)]
     assert len(confusions(matched(dataset(rows)))) == 0
+
+
+@pytest.mark.parametrize("missing", ["category", "ignore"])
+def test_intervals_are_those_of_drawn_images_measured_alone(missing):
+    units = matched(random_data(4, n_images=14, n_categories=3), missing=missing, bootstrap=40)
+    data, names = units.reliability, units.data.category_names
+    images = np.unique(data.group[data.unit])
+    rng, drawn = np.random.default_rng(0), []
+    for _ in range(40):
+        copies = [
+            np.flatnonzero(data.group[data.unit] == image)
+            for image in images[rng.integers(0, len(images), len(images))]
+        ]
+        number = np.repeat(np.arange(len(copies)), [len(cells) for cells in copies])
+        cells = np.concatenate(copies)
+        unit = np.unique(number * len(data.group) + data.unit[cells], return_inverse=True)[1]
+        group = np.zeros(unit.max() + 1, np.int32)
+        drawn.append(replace(data.take(cells), unit=unit, group=group, n_groups=1))
+
+    def alpha(found, one, other):
+        value = np.where(found.value == other, one, found.value).astype(np.int32)
+        return pooled_alpha(coincidences(replace(found, value=value), missing), 2).value
+
+    table = confusions(units).records()
+    assert len(table) == 3
+    for row in table:
+        pair = names.index(row["first"]), names.index(row["second"])
+        gains = [alpha(each, *pair) - alpha(each, 0, 0) for each in drawn]
+        low, high = np.nanquantile(gains, [0.025, 0.975])
+        assert np.isnan(gains).mean() <= 0.05
+        assert low <= row["gain"] <= high
+        assert (row["gain_low"], row["gain_high"]) == pytest.approx((low, high))
+
+
+def test_categories_that_are_told_apart_well_lose_by_a_merger():
+    # Objects of a and b are confused once in 40 units, those of c and d in every other one.
+    pairs = [(0, 0)] * 20 + [(1, 1)] * 19 + [(0, 1)] + [(2, 2), (3, 3), (2, 3), (3, 2)] * 5
+    rows = [(image, a, pair[a], (9, 9, 20, 20)) for image, pair in enumerate(pairs) for a in (0, 1)]
+    table = {row["first"][-1] + row["second"][-1]: row
+             for row in confusions(matched(dataset(rows), bootstrap=200)).records()}  # fmt: skip
+    assert table["01"]["gain"] < 0
+    assert table["23"]["gain_low"] > 0
+    # One of the 40 units with a or b has both.
+    assert table["01"]["share"] == pytest.approx(1 / 40)
+    assert table["01"]["share_low"] == 0
+    assert 1 / 40 < table["01"]["share_high"] < 0.1
