@@ -55,11 +55,14 @@ class Diagnosis(Story):
         them as most of them drew them: a row for each, with the reason, the people and the boxes.
     review_document : mapping
         The annotations of these objects as a COCO document.
+    worst_images : mapping
+        The images that cost most agreement, with their objects and all annotations in them.
     """
 
     tables: Mapping[str, Table]
     review: Table
     review_document: Mapping[str, Any]
+    worst_images: Mapping[str, Any]
 
 
 class Diagnoser(Protocol):

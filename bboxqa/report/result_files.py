@@ -63,6 +63,7 @@ def write_folder(
         tables |= {name: [(None, table)] for name, table in found.items()}
         documents["diagnosis"] = diagnosis_summary(diagnosis)
         documents["review"] = dict(diagnosis.review_document)
+        documents["worst_images"] = dict(diagnosis.worst_images)
     return write_tables(folder, documents, tables, raw_csv=raw_csv)
 
 

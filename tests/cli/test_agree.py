@@ -117,6 +117,7 @@ def test_out_writes_all_files_with_the_same_figures(export, tmp_path):
     tables = {"images", "units", "pairs", "categories", "review", "review_images", "sensitivity"}
     tables |= set(diagnostics.names())
     documents = {"summary.json", "manifest.json", "diagnosis.json", "review.json"}
+    documents.add("worst_images.json")
     assert names == {*documents, *(f"{name}.csv" for name in tables)}
     diagnosis = json.loads((out / "diagnosis.json").read_text())
     jsonschema.validate(diagnosis, diagnosis_schema())

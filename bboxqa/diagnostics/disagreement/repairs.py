@@ -30,7 +30,7 @@ def drawn_cells(matched: MatchedUnits, objects: DrawnObjects) -> Cells:
     return Cells(objects.of, matched.units.unit, value)
 
 
-def _roots(found: Disagreements, kind: Kind) -> IndexArray:
+def joined_objects(found: Disagreements, kind: Kind) -> IndexArray:
     """Return the object that each one is joined with when a kind is repaired, (O,)."""
     each = np.arange(len(found.root))
     root = each
@@ -65,7 +65,7 @@ def repair(
     - split or merged: everybody drew the parts where at least half did, else the whole only
     - drawn twice by one: once
     """
-    root, has = _roots(found, kind), found.has[:, kind]
+    root, has = joined_objects(found, kind), found.has[:, kind]
     changes = has.copy()
     changes[root[has]] = True
     index = np.flatnonzero(changes[objects.of])

@@ -8,6 +8,9 @@ from numpy.typing import NDArray
 
 from bboxqa.core.arrays import FloatArray, IndexArray, run_starts
 from bboxqa.model.outlines import SegmentationKind, Segmentations
+from bboxqa.model.run_lengths import decode_counts
+
+_MOST_TRACED = 10**8
 
 
 def masks(segmentations: Segmentations, image_size: NDArray[np.int64]) -> list[dict[str, Any]]:
@@ -52,3 +55,27 @@ def mask_iou(rles: list[dict[str, Any]], left: IndexArray, right: IndexArray) ->
         others = [rles[index] for index in right[start:stop].tolist()]
         result[start:stop] = mask.iou([rles[int(left[start])]], others, [0] * len(others))[0]
     return result
+
+
+def mask_rings(rle: dict[str, Any]) -> list[FloatArray]:
+    """Return the outline of a mask along the edges of its pixels, each ring (V, 2) in pixels.
+
+    Holes are rings of their own, so that the even-odd rule fills the mask. Masks of more than 100
+    million pixels have no rings.
+    """
+    from rasterio.features import shapes
+
+    height, width = rle["size"]
+    if height * width > _MOST_TRACED:
+        return []
+    runs = decode_counts(rle["counts"])
+    value = np.arange(len(runs)) % 2
+    pixels = np.zeros(height * width, np.uint8)
+    filled = np.repeat(value.astype(np.uint8), runs)[: height * width]
+    pixels[: len(filled)] = filled
+    pixels = np.ascontiguousarray(pixels.reshape(width, height).T)
+    return [
+        np.array(ring, np.float64)
+        for shape, _ in shapes(pixels, mask=pixels.astype(np.bool_), connectivity=8)
+        for ring in shape["coordinates"]
+    ]

@@ -20,6 +20,7 @@ from bboxqa.pipelines.diagnosis.review_document import review_document
 from bboxqa.pipelines.diagnosis.sensitivity import SENSITIVITY, sensitivity
 from bboxqa.pipelines.diagnosis.story import TABLES, story_of
 from bboxqa.pipelines.diagnosis.warnings import warnings_of
+from bboxqa.pipelines.diagnosis.worst_images import worst_images
 
 # The story of more takes longer than their alpha, and is told if it is asked for.
 _MOST_TOLD = 100_000
@@ -65,6 +66,7 @@ class ImageDiagnoser:
             },
             review=queue.objects,
             review_document=review_document(self.images.data, queue.annotations, queue.reasons),
+            worst_images=worst_images(result.thresholds[0], matched),
         )
 
     def _matched(self, result: AgreementResult) -> MatchedUnits:

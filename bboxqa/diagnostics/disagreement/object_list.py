@@ -1,0 +1,58 @@
+"""Objects of some images, each with how its annotators disagree."""
+
+import numpy as np
+
+from bboxqa.core.arrays import FloatArray, IndexArray, frozen_arrays
+from bboxqa.diagnostics.disagreement.drawn_objects import drawn_objects
+from bboxqa.diagnostics.disagreement.kinds import Kind, disagreements
+from bboxqa.diagnostics.disagreement.reasons import described_objects
+from bboxqa.diagnostics.disagreement.repairs import joined_objects
+from bboxqa.model.units import MatchedUnits
+
+
+@frozen_arrays
+class ObjectList:
+    """L objects of chosen images, in the order of images."""
+
+    object: IndexArray
+    """(L,) int64. The number of each object."""
+    image: IndexArray
+    """(L,) int64."""
+    kind: IndexArray
+    """(L,) int64. A `Kind`, or -1 where all agree."""
+    reason: tuple[str, ...]
+    """(L,). Why annotators disagree; empty where they do not."""
+    similarity: FloatArray
+    """(L,) float64. The mean of the pairs that match; NaN where none does."""
+    of: IndexArray
+    """(N,) int64. The object of each annotation of the data."""
+
+
+def object_list(matched: MatchedUnits, images: IndexArray) -> ObjectList:
+    """Return the objects of some images."""
+    objects = drawn_objects(matched)
+    found = disagreements(matched, objects)
+    chosen = np.flatnonzero(np.isin(objects.image, images))
+    has = found.has[chosen]
+    kind = np.where(has.any(1), has.shape[1] - 1 - has[:, ::-1].argmax(1), -1)
+    joined = {each: joined_objects(found, each) for each in Kind}
+    differs = np.flatnonzero(kind >= 0)
+    # A part or a repetition is described with the object that it belongs to.
+    place = chosen[differs]
+    for each, root in joined.items():
+        place = np.where(kind[differs] == each, root[place], place)
+    words = described_objects(matched, objects, found, joined, place, kind[differs])
+    reason = np.full(len(chosen), "", object)
+    reason[differs] = [row.reason for row in words]
+    pairs = matched.pairs
+    of_pairs = objects.of[pairs.left]
+    n_pairs = np.bincount(of_pairs, minlength=len(objects))[chosen]
+    total = np.bincount(of_pairs, pairs.similarity, len(objects))[chosen]
+    return ObjectList(
+        object=chosen,
+        image=objects.image[chosen],
+        kind=kind,
+        reason=tuple(reason.tolist()),
+        similarity=np.where(n_pairs > 0, total / np.maximum(n_pairs, 1), np.nan),
+        of=objects.of,
+    )

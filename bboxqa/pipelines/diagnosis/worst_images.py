@@ -1,0 +1,125 @@
+"""The images that cost most agreement, with everything that a picture of them shows."""
+
+from typing import Any
+
+import numpy as np
+
+from bboxqa.core.arrays import IndexArray
+from bboxqa.diagnostics.disagreement.kinds import ALL_AGREE, KINDS
+from bboxqa.diagnostics.disagreement.object_list import ObjectList, object_list
+from bboxqa.geometry.kernels.masks import mask_rings
+from bboxqa.model.annotations import Dataset
+from bboxqa.model.outlines import SegmentationKind, Segmentations
+from bboxqa.model.results import ThresholdResult
+from bboxqa.model.table import Table
+from bboxqa.model.units import MatchedUnits
+from bboxqa.report.numbers import json_number
+
+_MOST_IMAGES = 1000
+_MOST_SHAPES = 200_000
+
+
+def worst_images(part: ThresholdResult, matched: MatchedUnits) -> dict[str, Any]:
+    """Return the images that cost most agreement, the worst first, and what was drawn in them.
+
+    At most 1,000 images, and 200,000 annotations beyond those of the first image. Objects are
+    numbered within an image. `kind` is "all agree" or how annotators disagree about the object,
+    `reason` says who; `similarity` is the mean of the pairs that match.
+    """
+    rows, images = _chosen(part.images, matched.data)
+    found = object_list(matched, images)
+    number = _numbers(found, int(matched.objects.max(initial=-1)) + 1)
+    objects = _by_image(found.image, images)
+    shapes = _by_image(matched.data.annotations.image.astype(np.int64), images)
+    return {
+        "threshold": part.threshold_label,
+        "measure": part.measure,
+        "n_images": len(part.images),
+        "images": [
+            {
+                **_image(matched.data, image),
+                "cost": row["cost"],
+                "alpha": row["alpha"],
+                "f1": row["f1"],
+                "objects": [_object(found, number, each) for each in objects[place]],
+                "shapes": [_shape(matched, found, number, each) for each in shapes[place]],
+            }
+            for place, (row, image) in enumerate(zip(rows, images.tolist(), strict=True))
+        ],
+    }
+
+
+def _chosen(table: Table, data: Dataset) -> tuple[list[dict[str, Any]], IndexArray]:
+    """Return the rows of the worst images, and their places in the data."""
+    cost = np.nan_to_num(np.asarray(table["cost"], np.float64), nan=-np.inf)
+    worst = np.lexsort((-np.asarray(table["n_units"]), -cost))[:_MOST_IMAGES]
+    place = {name: index for index, name in enumerate(data.image_names)}
+    images = np.array([place[name] for name in table["image"][worst].tolist()], np.int64)
+    n_shapes = np.bincount(data.annotations.image, minlength=len(data.image_names))[images]
+    kept = np.cumsum(n_shapes) - n_shapes[:1].sum() <= _MOST_SHAPES
+    return table.take(worst[kept]).records(), images[kept]
+
+
+def _by_image(image: IndexArray, images: IndexArray) -> list[list[int]]:
+    """Return the indices of the rows of each image, in order."""
+    order = np.argsort(image, kind="stable")
+    low = np.searchsorted(image[order], images, "left").tolist()
+    high = np.searchsorted(image[order], images, "right").tolist()
+    return [order[a:b].tolist() for a, b in zip(low, high, strict=True)]
+
+
+def _numbers(found: ObjectList, n_objects: int) -> IndexArray:
+    """Return the number of each object within its image, from 1 on; 0 for objects of others."""
+    order = np.argsort(found.image, kind="stable")
+    image = found.image[order]
+    first = np.searchsorted(image, image, "left")
+    number = np.zeros(n_objects, np.int64)
+    number[found.object[order]] = np.arange(len(order)) - first + 1
+    return number
+
+
+def _image(data: Dataset, place: int) -> dict[str, Any]:
+    width, height = data.image_size[place].tolist()
+    asked = np.flatnonzero(data.assigned[place]).tolist()
+    return {
+        "file_name": data.image_names[place],
+        "width": width or None,
+        "height": height or None,
+        "asked": [data.annotator_names[each] for each in asked],
+    }
+
+
+def _object(found: ObjectList, number: IndexArray, row: int) -> dict[str, Any]:
+    kind = int(found.kind[row])
+    return {
+        "object": int(number[found.object[row]]),
+        "kind": ALL_AGREE if kind < 0 else KINDS[kind],
+        "reason": found.reason[row],
+        "similarity": json_number(float(found.similarity[row])),
+    }
+
+
+def _shape(
+    matched: MatchedUnits, found: ObjectList, number: IndexArray, row: int
+) -> dict[str, Any]:
+    of = matched.data.annotations
+    return {
+        "annotation": int(of.id[row]),
+        "annotator": matched.data.annotator_names[of.annotator[row]],
+        "category": matched.data.category_names[of.category[row]],
+        "object": int(number[found.of[row]]),
+        "unit": int(matched.units.unit[row]),
+        "bbox": of.bbox[row].tolist(),
+        **_rings(of.segmentation, row),
+    }
+
+
+def _rings(segmentations: Segmentations | None, row: int) -> dict[str, Any]:
+    """Return the outline of an annotation, if it has one, as lists of x and y by turns."""
+    if segmentations is None or segmentations.kind[row] == SegmentationKind.NONE:
+        return {}
+    if segmentations.kind[row] == SegmentationKind.POLYGON:
+        rings = segmentations.rings(row)
+    else:
+        rings = mask_rings(segmentations.rle(row))
+    return {"rings": [ring.round(2).ravel().tolist() for ring in rings]}

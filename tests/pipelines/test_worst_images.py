@@ -1,0 +1,89 @@
+"""The document of the worst images holds every annotation, object and reason of them."""
+
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from support.datasets import dataset
+
+import bboxqa
+from bboxqa.geometry.kernels.masks import mask_rings
+
+
+def found(data, **settings):
+    return bboxqa.agree(data, bootstrap=0, **settings).diagnose().worst_images
+
+
+def simulated(**errors):
+    options = {"images": 12, "annotators": 3, "categories": ("cow", "sheep"), "seed": 3}
+    return bboxqa.read_coco(bboxqa.simulate(errors={"*": errors}, **options).document())
+
+
+def test_images_come_by_what_they_cost():
+    data = simulated(miss=0.3, confuse=0.2)
+    document = found(data)
+    costs = [image["cost"] for image in document["images"]]
+    assert costs == sorted(costs, reverse=True)
+    assert len(costs) == document["n_images"] == 12
+
+
+def test_every_annotation_is_a_shape_of_its_image():
+    data = simulated(miss=0.3, jitter=0.1)
+    shapes = Counter(
+        (image["file_name"], shape["annotator"], shape["category"], tuple(shape["bbox"]))
+        for image in found(data)["images"]
+        for shape in image["shapes"]
+    )
+    of = data.annotations
+    expected = Counter(
+        (data.image_names[i], data.annotator_names[a], data.category_names[c], tuple(box))
+        for i, a, c, box in zip(of.image, of.annotator, of.category, of.bbox.tolist(), strict=True)
+    )
+    assert shapes == expected
+
+
+def test_objects_are_numbered_within_their_image_and_have_shapes():
+    for image in found(simulated(miss=0.2, duplicate=0.2, split=0.2))["images"]:
+        numbers = [each["object"] for each in image["objects"]]
+        assert numbers == list(range(1, len(numbers) + 1))
+        assert {shape["object"] for shape in image["shapes"]} == set(numbers)
+
+
+def test_reasons_by_hand():
+    # Equal boxes of all; one that the third annotator misses; one that the second
+    # names otherwise.
+    boxes = [[10, 10, 20, 20], [50, 50, 20, 20], [90, 90, 20, 20]]
+    rows = [(0, who, 0, box) for who in range(3) for box in boxes]
+    rows.remove((0, 2, 0, boxes[1]))
+    rows[rows.index((0, 1, 0, boxes[2]))] = (0, 1, 1, boxes[2])
+    (image,) = found(dataset(rows))["images"]
+    by_box = {tuple(shape["bbox"]): shape["object"] for shape in image["shapes"]}
+    told = {each["object"]: (each["kind"], each["reason"]) for each in image["objects"]}
+    assert [told[by_box[tuple(box)]] for box in boxes] == [
+        ("all agree", ""),
+        ("missed by some", "not drawn by annotator 0002"),
+        (
+            "class conflict",
+            "category 0000 by annotator 0000 and annotator 0002, category 0001 by annotator 0001",
+        ),
+    ]
+    similarity = {each["object"]: each["similarity"] for each in image["objects"]}
+    assert similarity[by_box[tuple(boxes[0])]] == 1.0
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rings_of_a_mask_enclose_its_pixels(seed):
+    from pycocotools import mask
+
+    pixels = np.random.default_rng(seed).random((9, 12)) < 0.4
+    rings = mask_rings(mask.encode(np.asfortranarray(pixels.astype(np.uint8))))
+    # The even-odd rule at the centre of each pixel.
+    y, x = np.mgrid[:9, :12] + 0.5
+    inside = np.zeros(pixels.shape, bool)
+    for ring in rings:
+        for (x0, y0), (x1, y1) in pairwise(ring):
+            crosses = (y0 > y) != (y1 > y)
+            at = x0 + (y - y0) * (x1 - x0) / (y1 - y0) if y1 != y0 else np.inf
+            inside ^= crosses & (x < at)
+    np.testing.assert_array_equal(inside, pixels)
