@@ -32,6 +32,10 @@ def diagnosis_summary(diagnosis: Diagnosis) -> dict[str, Any]:
         "annotators": _annotators(tables["annotators"], tables["offsets"]),
         "confusions": [{name: row[name] for name in _OF_CONFUSIONS} for row in confused],
         "decomposition": [_with_interval(row) for row in tables["decomposition"].records()],
+        "tables": {
+            name: {"columns": [*table.columns], "rows": [*map(list, table.rows())]}
+            for name, table in tables.items()
+        },
     }
 
 
