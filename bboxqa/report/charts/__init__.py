@@ -1,0 +1,1 @@
+"""Charts of values: for a page, a notebook and a paper."""

@@ -1,0 +1,44 @@
+"""Figures of matplotlib in the style of the pages, whatever style the user has chosen."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from bboxqa.report.charts.palette import BACK, DIM, LINE, SERIES, TEXT
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_STYLE: dict[str, Any] = {
+    "axes.edgecolor": DIM, "axes.labelcolor": TEXT, "axes.titlecolor": TEXT,
+    "axes.facecolor": "none", "figure.facecolor": "none", "text.color": TEXT,
+    "axes.spines.top": False, "axes.spines.right": False, "axes.grid": False,
+    "axes.titlelocation": "left", "axes.titlesize": 11, "axes.titleweight": "bold",
+    "font.size": 10, "grid.color": LINE, "grid.linewidth": 0.8, "hatch.color": DIM,
+    "hatch.linewidth": 0.6, "legend.frameon": False, "xtick.color": DIM, "ytick.color": DIM,
+    "xtick.labelcolor": TEXT, "ytick.labelcolor": TEXT, "patch.edgecolor": BACK,
+    "text.parse_math": False, "svg.fonttype": "none", "svg.hashsalt": "bboxqa", "pdf.fonttype": 42,
+}  # fmt: skip
+
+
+@contextmanager
+def page_style() -> Iterator[None]:
+    """Draw what is drawn within in the style of the pages."""
+    import matplotlib as mpl
+    from cycler import cycler
+
+    settings: Any = {**mpl.rcParamsDefault, **_STYLE, "axes.prop_cycle": cycler(color=SERIES)}
+    with mpl.rc_context(settings):
+        yield
+
+
+def new_axes(width: float, height: float, ax: "Axes | None" = None) -> "Axes":
+    """Return the axes that were given, or those of a new figure, in inches.
+
+    The figure belongs to nobody but the caller: pyplot does not keep it.
+    """
+    if ax is not None:
+        return ax
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained").subplots()

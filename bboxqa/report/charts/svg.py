@@ -1,0 +1,91 @@
+"""A figure as SVG that becomes a part of a page."""
+
+from io import StringIO
+from typing import TYPE_CHECKING
+from xml.etree import ElementTree as ET
+
+from bboxqa.core.text import one_line
+from bboxqa.report.charts.palette import CLASSES
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
+_COLORED = ("fill", "stroke")
+# What the style of the page decides.
+_LEFT_OUT = ("font", "font-family", "-inkscape-font-specification")
+_NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
+
+
+def figure_svg(figure: "Figure", name: str, label: str) -> str:
+    """Return a figure as an `svg` element.
+
+    A page whose policy forbids inline styles shows it as it is: properties are attributes, and the
+    colours of the palette are classes, such as ``fill-text``, that the page defines for light and
+    dark screens. Texts stay texts.
+
+    Parameters
+    ----------
+    figure : matplotlib.figure.Figure
+    name : str
+        Begins the ids, so that those of two figures in one page differ.
+    label : str
+        What the figure shows, for those who do not see it.
+    """
+    file = StringIO()
+    figure.savefig(file, format="svg", metadata=_NO_METADATA)
+    # The text was made by matplotlib a moment ago, so it holds no entities of others.
+    root = ET.fromstring(file.getvalue())  # noqa: S314
+    for parent in [*root.iter()]:
+        for child in [*parent]:
+            if child.tag in (f"{{{_SVG}}}metadata", f"{{{_SVG}}}style"):
+                parent.remove(child)
+    for element in root.iter():
+        _restyle(element)
+        _rename(element, name)
+    width, height = (root.attrib.pop(side).removesuffix("pt") for side in ("width", "height"))
+    root.attrib.update(
+        {"class": "chart", "role": "img", "aria-label": one_line(label), "width": width,
+         "height": height}
+    )  # fmt: skip
+    ET.register_namespace("", _SVG)
+    ET.register_namespace("xlink", _XLINK)
+    return ET.tostring(root, encoding="unicode")
+
+
+def _restyle(element: ET.Element) -> None:
+    """Turn the style of an element into attributes and classes."""
+    style = element.attrib.pop("style", "")
+    pairs = (part.partition(":") for part in style.split(";") if ":" in part)
+    properties = {name.strip(): value.strip() for name, _, value in pairs}
+    if "font" in properties:
+        # Written as: 10px 'DejaVu Sans', …
+        size = next(part for part in properties["font"].split() if part.endswith("px"))
+        properties["font-size"] = size
+        if "bold" in properties["font"] or "700" in properties["font"].split():
+            properties["font-weight"] = "700"
+    classes = []
+    for name, value in properties.items():
+        known = CLASSES.get(value.lower()) if name in _COLORED else None
+        if known is not None:
+            classes.append(f"{name}-{known}")
+        elif name not in _LEFT_OUT:
+            element.set(name, value)
+    for name in _COLORED:
+        known = CLASSES.get(element.get(name, "").lower())
+        if known is not None:
+            classes.append(f"{name}-{known}")
+            del element.attrib[name]
+    if classes:
+        element.set("class", " ".join(classes))
+
+
+def _rename(element: ET.Element, name: str) -> None:
+    """Begin ids, and what refers to them, with a name."""
+    for key, value in [*element.attrib.items()]:
+        if key == "id":
+            element.set(key, f"{name}-{value}")
+        elif key in ("href", f"{{{_XLINK}}}href") and value.startswith("#"):
+            element.set(key, f"#{name}-{value[1:]}")
+        elif value.startswith("url(#"):
+            element.set(key, f"url(#{name}-{value[5:]}")
