@@ -11,6 +11,10 @@ from bboxqa.model.annotations import Annotations
 _CHUNK = 1 << 14
 # In images with more pairs, a tree is faster than comparing all bounds.
 _CROWDED = 40_000
+# Annotations of a crowded image that show how many overlap.
+_SAMPLE = 64
+# Where a larger share overlaps, comparing all bounds is faster than a tree.
+_DENSE = 0.02
 
 
 def _groups(annotations: Annotations) -> tuple[IndexArray, IndexArray]:
@@ -30,31 +34,58 @@ def _groups(annotations: Annotations) -> tuple[IndexArray, IndexArray]:
 def _overlapping(
     bounds: FloatArray, left: IndexArray, right: IndexArray
 ) -> tuple[IndexArray, IndexArray]:
-    a, b = bounds[left], bounds[right]
+    a, b = bounds.take(left, axis=0), bounds.take(right, axis=0)
     keep = np.flatnonzero(
         (a[:, 0] < b[:, 2]) & (b[:, 0] < a[:, 2]) & (a[:, 1] < b[:, 3]) & (b[:, 1] < a[:, 3])
     )
     return left[keep], right[keep]
 
 
-def _from_tree(
-    bounds: FloatArray, annotations: Annotations, first: int, last: int
+def _in_crowd(
+    bounds: FloatArray, annotations: Annotations, group_end: IndexArray, first: int, last: int
 ) -> Iterator[tuple[IndexArray, IndexArray]]:
     """Yield the overlapping pairs of one crowded image, some annotations at a time."""
     import shapely
 
     shapes = shapely.box(*bounds[first:last].T)
     tree = shapely.STRtree(shapes)
-    # Even if all overlap, the pairs of so many annotations fit into memory.
-    step = max(_CROWDED * 16 // (last - first), 1)
-    for start in range(first, last, step):
-        stop = min(start + step, last)
-        left, right = tree.query(shapes[start - first : stop - first])
-        left, right = left + start, right + first
+    sample = shapes[:: -(-len(shapes) // _SAMPLE)]
+    if tree.query(sample).shape[1] > _DENSE * len(sample) * len(shapes):
+        yield from _from_grid(bounds[first:last], group_end[first:last], first)
+        return
+    # Pairs of so many annotations fit into memory even if many overlap.
+    step = max(_CROWDED * 16 // len(shapes), 1)
+    for start in range(0, len(shapes), step):
+        left, right = tree.query(shapes[start : start + step])
+        left, right = left + (first + start), right + first
         other = annotations.annotator[left] < annotations.annotator[right]
         left, right = left[other], right[other]
         order = np.lexsort((right, left))
         yield _overlapping(bounds, left[order], right[order])
+
+
+def _from_grid(
+    bounds: FloatArray, group_end: IndexArray, first: int
+) -> Iterator[tuple[IndexArray, IndexArray]]:
+    """Yield the overlapping pairs of one image, whose first annotation is `first`.
+
+    All bounds are compared: faster than a tree where many overlap, as no pair has to be sorted.
+    """
+    n = len(bounds)
+    columns = np.ascontiguousarray(bounds.T)
+    later = group_end - first
+    start = 0
+    while (begin := int(later[start])) < n:
+        stop = min(start + max(_CHUNK // (n - begin), 1), n - 1)
+        a, b = columns[:, start:stop, None], columns[:, None, begin:]
+        # Rows of several annotators do not begin at the same column.
+        cells = np.arange(begin, n) >= later[start:stop, None]
+        for low, high in ((0, 2), (1, 3)):
+            cells &= a[low] < b[high]
+            cells &= b[low] < a[high]
+        row, column = np.divmod(np.flatnonzero(cells), n - begin)
+        yield row + (first + start), column + (first + begin)
+        start = stop
 
 
 def neighbours(
@@ -81,7 +112,7 @@ def neighbours(
     for first, last in [*special, (len(annotations), len(annotations))]:
         yield from _flat(bounds, group_end, total, place, first)
         if bounds is not None and last > first:
-            yield from _from_tree(bounds, annotations, first, last)
+            yield from _in_crowd(bounds, annotations, group_end, first, last)
         place = last
 
 

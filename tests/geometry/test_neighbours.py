@@ -23,9 +23,11 @@ def sorted_rows(seed, **more):
 
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("crowded", [40_000, 10, 0])
+@pytest.mark.parametrize("dense", [0.0, 1.0])
 @pytest.mark.parametrize("chunk", [1 << 14, 3])
-def test_equal_to_looking_at_all(seed, crowded, chunk, monkeypatch):
+def test_equal_to_looking_at_all(seed, crowded, dense, chunk, monkeypatch):
     monkeypatch.setattr(neighbours_module, "_CROWDED", crowded)
+    monkeypatch.setattr(neighbours_module, "_DENSE", dense)
     monkeypatch.setattr(neighbours_module, "_CHUNK", chunk)
     rows = sorted_rows(seed)
     columns = annotations(rows)
@@ -34,12 +36,13 @@ def test_equal_to_looking_at_all(seed, crowded, chunk, monkeypatch):
     assert found(columns, None) == brute.neighbours(rows)
 
 
-def test_one_crowded_image_between_others():
+@pytest.mark.parametrize("size", [7.0, 150.0])
+def test_one_crowded_image_between_others(size):
     rng = np.random.default_rng(1)
     rows = sorted_rows(2)
     for annotator in range(2):
         rows += [
-            (4, annotator, 0, (*rng.integers(0, 300, 2).astype(float), 9.0, 7.0))
+            (4, annotator, 0, (*rng.integers(0, 300, 2).astype(float), size, size))
             for _ in range(250)
         ]
     rows += [(5 + image, *rest) for image, *rest in sorted_rows(3)]

@@ -19,7 +19,9 @@ def _corners(dataset: Dataset) -> tuple[FloatArray, Counter[str]]:
 def _bbox(dataset: Dataset, _: Options) -> Comparison:
     corners, counts = _corners(dataset)
     return Comparison(
-        compare=lambda left, right: boxes.bbox_iou(corners[left], corners[right]),
+        compare=lambda left, right: boxes.bbox_iou(
+            corners.take(left, axis=0), corners.take(right, axis=0)
+        ),
         bounds=corners,
         counts=counts,
     )
@@ -28,7 +30,9 @@ def _bbox(dataset: Dataset, _: Options) -> Comparison:
 def _giou(dataset: Dataset, options: Options) -> Comparison:
     corners, counts = _corners(dataset)
     return Comparison(
-        compare=lambda left, right: boxes.bbox_giou(corners[left], corners[right]),
+        compare=lambda left, right: boxes.bbox_giou(
+            corners.take(left, axis=0), corners.take(right, axis=0)
+        ),
         # The GIoU of boxes that do not overlap is 0 at most.
         bounds=corners if options.iou_threshold > 0 else None,
         counts=counts,
@@ -42,7 +46,9 @@ def _centroid(dataset: Dataset, options: Options) -> Comparison:
     # 1e-6 more keeps those that reach it exactly.
     reach = boxes.diagonals(corners)[:, None] * (1 - options.iou_threshold + 1e-6)
     return Comparison(
-        compare=lambda left, right: boxes.bbox_centroid(corners[left], corners[right]),
+        compare=lambda left, right: boxes.bbox_centroid(
+            corners.take(left, axis=0), corners.take(right, axis=0)
+        ),
         bounds=np.concatenate([centre - reach, centre + reach], axis=1),
         counts=counts,
     )
