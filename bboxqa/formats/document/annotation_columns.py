@@ -154,6 +154,8 @@ class AnnotationColumns:
     """(N,) int8. -1 where it is not 0 or 1."""
     num_keypoints: IndexArray
     """(N,) int64. -1 where it is not a whole number."""
+    has_caption: BoolArray
+    """(N,) bool. Whether the caption is a text that is not blank."""
     form: ByteArray
     """(N,) uint8. The `Form` of the outline."""
     rings: Rings

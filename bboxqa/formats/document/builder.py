@@ -30,6 +30,7 @@ from bboxqa.formats.document.raw_values import (
     Missing,
     are_numbers,
     boxes_of,
+    captioned,
     column_of,
     floats,
     kinds_of,
@@ -43,7 +44,8 @@ _FIELDS = (*ID_KEYS, "bbox", "area", "iscrowd", "segmentation", "keypoints", "nu
 _COLUMNS: dict[str, tuple[type, int]] = {
     "record": (np.uint8, 0), "id": (np.int64, 0), "image_id": (np.int64, 0),
     "category_id": (np.int64, 0), "bbox": (np.float64, 4), "area": (np.float64, 0),
-    "iscrowd": (np.int8, 0), "num_keypoints": (np.int64, 0), "form": (np.uint8, 0),
+    "iscrowd": (np.int8, 0), "num_keypoints": (np.int64, 0), "has_caption": (np.bool_, 0),
+    "form": (np.uint8, 0),
 }  # fmt: skip
 _OF_RLES: dict[str, tuple[type, int]] = {
     "row": (np.int64, 0), "size": (np.int64, 2), "total": (np.int64, 0), "area": (np.int64, 0),
@@ -104,6 +106,10 @@ class AnnotationsBuilder:
         if not (types_of["iscrowd"] == {int} and set(iscrowd) <= {0, 1}):
             iscrowd = [int(v) if v in (0, 1) else -1 for v in iscrowd]
         self._columns["iscrowd"].add(np.array(iscrowd, np.int8))
+        has_caption = np.zeros(len(records), np.bool_)
+        if "caption" in keys:
+            has_caption = captioned(column_of(records, "caption", keys))
+        self._columns["has_caption"].add(has_caption)
         self._add_keypoints(columns, types_of)
         self._add_outlines(columns["segmentation"], types_of["segmentation"])
         self._add_annotators(records, keys)
@@ -125,6 +131,10 @@ class AnnotationsBuilder:
             else:
                 self._whole[key].add(np.ones(len(column), np.bool_))
                 return
+        if types == {Missing}:
+            self._columns[key].add(np.zeros(len(column), np.int64))
+            self._whole[key].add(np.zeros(len(column), np.bool_))
+            return
         whole = [whole_number(value) is not None for value in column]
         self._columns[key].add(np.array([id_number(value) for value in column], np.int64))
         self._whole[key].add(np.array(whole, np.bool_))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from bboxqa.core.arrays import ByteArray, FloatArray
+from bboxqa.core.arrays import BoolArray, ByteArray, FloatArray
 from bboxqa.formats.document.annotation_columns import Kind
 
 NUMBERS = {int, float}
@@ -79,6 +79,11 @@ def boxes_of(column: list[Any], types: set[type]) -> FloatArray:
             boxes[place] = floats(column[place])
     boxes[~np.isfinite(boxes).all(1)] = np.nan
     return boxes
+
+
+def captioned(column: list[Any]) -> BoolArray:
+    """Return whether each value is a text that is not blank."""
+    return np.array([type(v) is str and bool(v.strip()) for v in column], np.bool_)
 
 
 def numbers_of(column: list[Any], types: set[type]) -> FloatArray:

@@ -16,12 +16,8 @@ from bboxqa.rules.facts.file_kinds import kind_of
 def _captions(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     if "caption" not in kind_of(document).required:
         return
-    wrong = [
-        row
-        for row in np.flatnonzero(document.annotations.record == Kind.DICT).tolist()
-        if not (isinstance(text := document.record(row).get("caption"), str) and text.strip())
-    ]
-    rows = np.array(wrong, np.int64)
+    columns = document.annotations
+    rows = np.flatnonzero((columns.record == Kind.DICT) & ~columns.has_caption)
     yield from value_hits(document, "annotations", "caption", rows, "a text that is not empty")
 
 
