@@ -48,8 +48,8 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True)
-class AlphaChange:
-    """An alpha before and after, and the difference after − before.
+class Change:
+    """A figure before and after, and the difference after − before.
 
     Attributes
     ----------
@@ -60,7 +60,7 @@ class AlphaChange:
     interval_shift : float
         By how much the interval of the difference was moved, since it did not contain it; else 0.
     status : str
-        "ok", or in which version alpha is undefined, and why.
+        "ok", or in which version it is undefined, and why.
     """
 
     before: float
@@ -82,8 +82,10 @@ class AgreementChange:
     measure : str
         What the threshold is a value of, such as "IoU".
     iou_threshold : float
-    pooled, mean : AlphaChange
+    pooled, mean : Change
         Alpha over all units, and its mean over images.
+    f1 : Change
+        The F1 of existence: the share of objects that annotators both drew.
     categories, images : Table
         Alpha before and after, and the difference, by category and by image; of categories with
         the interval of the difference, `low` and `high`.
@@ -91,8 +93,9 @@ class AgreementChange:
 
     measure: str
     iou_threshold: float
-    pooled: AlphaChange
-    mean: AlphaChange
+    pooled: Change
+    mean: Change
+    f1: Change
     categories: Table
     images: Table
 

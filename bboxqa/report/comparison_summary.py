@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from bboxqa.model.comparison import AgreementChange, AlphaChange, ComparisonResult, Version
+from bboxqa.model.comparison import AgreementChange, Change, ComparisonResult, Version
 from bboxqa.model.table import Table
 from bboxqa.report.agreement_summary import OF_SETTINGS
 from bboxqa.report.json_text import json_text
@@ -85,13 +85,14 @@ def _things(table: Table, noun: str) -> dict[str, Any]:
 def _threshold(part: AgreementChange) -> dict[str, Any]:
     return {
         "iou_threshold": part.iou_threshold,
-        "pooled": _alphas(part.pooled),
-        "mean_over_images": _alphas(part.mean),
+        "pooled": _figure(part.pooled),
+        "mean_over_images": _figure(part.mean),
+        "f1": _figure(part.f1),
         "categories": part.categories.records(),
     }
 
 
-def _alphas(change: AlphaChange) -> dict[str, Any]:
+def _figure(change: Change) -> dict[str, Any]:
     return {
         "status": change.status,
         "before": json_number(change.before),

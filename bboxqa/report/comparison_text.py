@@ -7,7 +7,7 @@ import numpy as np
 
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.text import count, one_line
-from bboxqa.model.comparison import AlphaChange, ComparisonResult, Version
+from bboxqa.model.comparison import Change, ComparisonResult, Version
 from bboxqa.model.table import Categorical, Table
 from bboxqa.report.numbers import decimal, interval_text
 from bboxqa.report.table_excerpt import table_excerpt
@@ -122,12 +122,16 @@ def _movement(result: ComparisonResult) -> str:
 
 
 def _agreement(result: ComparisonResult) -> Iterator[str]:
-    """Yield alpha before and after, if both versions have one."""
+    """Yield alpha and F1 before and after, if both versions have them."""
     if not result.thresholds:
         return
-    rows = [["Krippendorff's alpha", "before", "after", "difference", "95 % interval"]]
+    rows = [["Agreement", "before", "after", "difference", "95 % interval"]]
     for part in result.thresholds:
-        for word, change in (("pooled", part.pooled), ("mean over images", part.mean)):
+        for word, change in (
+            ("alpha, pooled", part.pooled),
+            ("alpha, mean over images", part.mean),
+            ("existence, F1", part.f1),
+        ):
             rows.append([f"{word}, {part.threshold_label}", *_numbers(change)])
     for line in table_lines(rows, left=(0, 4)):
         yield f" {line}"
@@ -147,39 +151,30 @@ def _agreement(result: ComparisonResult) -> Iterator[str]:
             f" in all images: {before:,} before and {after:,} after, none of which both "
             f"measure{drawn}"
         )
-    yield from _existence(result)
 
 
-def _numbers(change: AlphaChange) -> list[str]:
+def _numbers(change: Change) -> list[str]:
     numbers = [decimal(value) or "–" for value in (change.before, change.after)]
     difference = "–" if isnan(change.difference) else f"{round(change.difference, 4) + 0.0:+.4f}"
     return [*numbers, difference, interval_text(change.interval)]
 
 
 def _all_images(result: ComparisonResult) -> Iterator[str]:
-    """Yield the pooled alphas of all images, where one version measures more of them."""
+    """Yield pooled alpha and F1 of all images, where one version measures more of them."""
     before, after = result.before.agreement, result.after.agreement
     if before is None or after is None:
         return
     if (before.n_images, after.n_images) == result.n_measured_images:
         return
     for old, new in zip(before.thresholds, after.thresholds, strict=True):
-        yield (
-            f" in all images, pooled, {old.threshold_label}: {decimal(old.alpha) or '–'} in "
-            f"{before.n_images:,} before, {decimal(new.alpha) or '–'} in {after.n_images:,} after"
-        )
-
-
-def _existence(result: ComparisonResult) -> Iterator[str]:
-    """Yield F1 of all images of both versions."""
-    before, after = result.before.agreement, result.after.agreement
-    if before is None or after is None:
-        return
-    for old, new in zip(before.thresholds, after.thresholds, strict=True):
-        yield (
-            f" Existence: F1 in all images, {old.threshold_label}: "
-            f"{decimal(old.existence.f1) or '–'} before, {decimal(new.existence.f1) or '–'} after"
-        )
+        for word, one, other in (
+            ("alpha, pooled", old.alpha, new.alpha),
+            ("existence, F1", old.existence.f1, new.existence.f1),
+        ):
+            yield (
+                f" in all images: {word}, {old.threshold_label}: {decimal(one) or '–'} in "
+                f"{before.n_images:,} before, {decimal(other) or '–'} in {after.n_images:,} after"
+            )
 
 
 def _tables(result: ComparisonResult, width: int | None) -> Iterator[str]:

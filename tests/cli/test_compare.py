@@ -35,12 +35,13 @@ annotations matched by id, others by similarity bbox of 0.5 or more, auto matchi
  removed             16  6.1 % of those before
  added               15  5.7 % of those after
 
- Krippendorff's alpha       before   after  difference  95 % interval
- pooled, IoU 0.5            0.6281  0.6965     +0.0684  [0.0058, 0.1482]
- mean over images, IoU 0.5  0.6935  0.7454     +0.0519  [-0.0215, 0.1362]
+ Agreement                         before   after  difference  95 % interval
+ alpha, pooled, IoU 0.5            0.6281  0.6965     +0.0684  [0.0058, 0.1482]
+ alpha, mean over images, IoU 0.5  0.6935  0.7454     +0.0519  [-0.0215, 0.1362]
+ existence, F1, IoU 0.5            0.9077  0.9317     +0.0240  [0.0097, 0.0437]
  in the 59 images that both versions measure, drawn together (1,000 draws)
- in all images, pooled, IoU 0.5: 0.6194 in 60 before, 0.6986 in 60 after
- Existence: F1 in all images, IoU 0.5: 0.9117 before, 0.9320 after
+ in all images: alpha, pooled, IoU 0.5: 0.6194 in 60 before, 0.6986 in 60 after
+ in all images: existence, F1, IoU 0.5: 0.9117 in 60 before, 0.9320 in 60 after
 
 Renamed annotations
  category_before  category_after  n_annotations
@@ -96,7 +97,7 @@ def test_text(folder):
 def test_quiet_text_is_numbers_only(folder):
     lines = compared(folder, "--quiet").stdout.splitlines()
     shown = GOLDEN.splitlines()
-    assert lines == [*shown[9:16], *shown[17:23]]
+    assert lines == [*shown[9:16], *shown[17:24]]
     assert compared(folder, "-q", "--format", "json").returncode == 2
 
 
@@ -106,7 +107,7 @@ def test_text_of_two_equal_files(folder):
     lines = done.stdout.splitlines()
     assert " unchanged          264  100.0 % of those before" in lines
     assert " added                0" in lines
-    assert " pooled, IoU 0.5            0.6194  0.6194     +0.0000" in lines
+    assert " alpha, pooled, IoU 0.5            0.6194  0.6194     +0.0000" in lines
     assert lines[-1].startswith(" Note: after:")
     assert " in the 60 images that both versions measure" in lines
 

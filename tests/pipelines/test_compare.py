@@ -385,7 +385,7 @@ def test_an_alpha_without_meaning_is_not_compared(tmp_path):
     assert np.isnan(alphas["alpha_before"]).tolist() == [True, True]
     assert not np.isnan(alphas["alpha_after"]).any()
     text = "\n".join(text_lines(result))
-    assert " Existence: F1 in all images, IoU 0.5: 0.5000 before, 0.5000 after" in text
+    assert " existence, F1, IoU 0.5            0.5000  0.5000     +0.0000" in text
 
 
 def test_notes_on_the_agreement_of_a_version_name_it(tmp_path):
@@ -562,6 +562,30 @@ def test_the_interval_is_that_of_drawing_the_same_images_of_both(seed):
     assert np.ptp(change.interval) < np.ptp(np.quantile(apart, [0.025, 0.975]))
 
 
+def drawn_f1(data, names, n_draws, seed):
+    """Return the F1 of each resample of the images."""
+    sums = {name: np.zeros(2) for name in names}
+    for name, units in units_of(data).items():
+        for unit in units:
+            n_drawn = sum(said != brute.MISSING for said in unit)
+            sums[name] += [n_drawn * (n_drawn - 1), n_drawn * (len(unit) - 1)]
+    generator = np.random.default_rng(seed)
+    found = []
+    for _ in range(n_draws):
+        places = generator.integers(0, len(names), len(names))
+        matched, possible = sum(sums[names[place]] for place in places)
+        found.append(matched / possible)
+    return np.array(found)
+
+
+def test_the_interval_of_f1_is_that_of_drawing_the_same_images_of_both():
+    before, after, _ = made(2)
+    change = compare(before, after, bootstrap=80, seed=3).thresholds[0].f1
+    old, new = (drawn_f1(data, before.image_names, 80, 3) for data in (before, after))
+    assert change.interval == pytest.approx(np.quantile(new - old, [0.025, 0.975]), abs=1e-12)
+    assert change.difference == pytest.approx(change.after - change.before)
+
+
 def test_the_interval_of_other_images_is_that_of_independent_draws():
     before, after = made(1)[0], renamed_images(made(2)[0], "other")
     change = compare(before, after, bootstrap=80, seed=7).thresholds[0].pooled
@@ -617,6 +641,8 @@ def test_alphas_are_those_of_agree(empty_images, missing):
             assert getattr(change.mean, f"{when}_interval") == pytest.approx(
                 part.mean_image_interval
             )
+            assert getattr(change.f1, when) == pytest.approx(part.existence.f1)
+            assert getattr(change.f1, f"{when}_interval") == pytest.approx(part.existence.interval)
             alphas = dict(zip(part.categories["category"], part.categories["alpha"], strict=True))
             found = change.categories.records()
             assert {row["category"]: row[f"alpha_{when}"] for row in found} == pytest.approx(alphas)

@@ -2,22 +2,25 @@
 
 from dataclasses import dataclass, replace
 from functools import partial
+from math import nan
 
 import numpy as np
 
 from bboxqa.agreement.alpha.nominal import alpha_per_category, pooled_alpha, value_sums
 from bboxqa.agreement.alpha.nominal_estimator import image_estimators
 from bboxqa.agreement.counts.coincidences import coincidences
+from bboxqa.agreement.counts.object_counts import ratio
 from bboxqa.agreement.objects.meaning import LARGEST_SHARE, reason_without_meaning
-from bboxqa.agreement.uncertainty.estimator import OK
+from bboxqa.agreement.uncertainty.estimator import OK, Estimator
 from bboxqa.agreement.uncertainty.resampling import (
     covering_intervals,
     percentile_interval,
     replicates_of_all,
 )
+from bboxqa.agreement.uncertainty.sum_table import SumTable
 from bboxqa.core.arrays import FloatArray, IndexArray, IntArray
 from bboxqa.core.types import Progress
-from bboxqa.model.comparison import AgreementChange, AlphaChange
+from bboxqa.model.comparison import AgreementChange, Change
 from bboxqa.model.reliability import Coincidences
 from bboxqa.model.results import AgreementResult, ThresholdResult
 from bboxqa.model.settings import AgreeSettings
@@ -26,7 +29,7 @@ from bboxqa.pipelines.versions.aligned import Aligned
 from bboxqa.pipelines.versions.tables import Names
 
 _Drawn = dict[tuple[int, int, str], FloatArray]
-"""By side, index of the threshold, and "pooled", "mean" or "categories"."""
+"""By side, index of the threshold, and "pooled", "mean", "categories" or "f1"."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,6 +40,9 @@ class _Side:
     """One per threshold."""
     alphas: list[FloatArray]
     """list of (I,) float64. Alpha of each image, NaN where it has none; one per threshold."""
+    objects: list[FloatArray]
+    """list of (2, I) float64. Pairs of annotations that match in each image, and that could; one
+    per threshold."""
     images: IndexArray
     """(C,) int64. The images that are measured."""
     with_missing: bool
@@ -65,6 +71,7 @@ class _Side:
         return _Side(
             [_rows(found, np.flatnonzero(inside[found.group])) for found in self.counted],
             [np.where(inside, alpha, np.nan) for alpha in self.alphas],
+            [np.where(inside, sums, 0.0) for sums in self.objects],
             images,
             self.with_missing,
         )
@@ -116,7 +123,7 @@ def _side(result: AgreementResult, names: Names, image: IndexArray, category: In
     n_images, n_categories = len(names.images), len(names.categories)
     # A missing annotation is the last value.
     values = np.append(category, n_categories)
-    counted, alphas = [], []
+    counted, alphas, objects = [], [], []
     for part in result.thresholds:
         found = coincidences(part.reliability, settings.missing)
         order = np.lexsort((values[found.value], image[found.group]))
@@ -132,10 +139,20 @@ def _side(result: AgreementResult, names: Names, image: IndexArray, category: In
         alpha = np.full(n_images, np.nan)
         alpha[image[_measured(part)]] = part.images["alpha"]
         alphas.append(alpha)
+        sums = np.zeros((2, n_images))
+        sums[:, image[_measured(part)]] = _object_sums(part.images)
+        objects.append(sums)
     images = image[_measured(result.thresholds[0])]
     if settings.empty_images == "skip":
         images = images[result.thresholds[0].images["n_annotations"] > 0]
-    return _Side(counted, alphas, np.sort(images), settings.missing == "category")
+    return _Side(counted, alphas, objects, np.sort(images), settings.missing == "category")
+
+
+def _object_sums(images: Table) -> FloatArray:
+    """Return the pairs of annotations that match in each image, and that could, (2, I)."""
+    possible = images["n_annotations"] * (images["n_annotators"] - 1) / 2
+    # Matched pairs are whole numbers.
+    return np.stack([np.rint(np.nan_to_num(images["f1"]) * possible), possible])
 
 
 def _measured(part: ThresholdResult) -> IntArray:
@@ -164,8 +181,8 @@ def _draw(
     estimators = [
         {
             (place, *name): estimator
-            for name, estimator in image_estimators(
-                side.counted, side.alphas, side.images, values
+            for name, estimator in (
+                image_estimators(side.counted, side.alphas, side.images, values) | _f1_of(side)
             ).items()
         }
         for place, side in enumerate(sides)
@@ -185,6 +202,21 @@ def _draw(
     return drawn
 
 
+def _f1_of(side: _Side) -> dict[tuple[int, str], Estimator]:
+    """Return the F1 of each threshold as a function of sums over images."""
+    clusters = np.arange(len(side.images))
+
+    def f1(sums: FloatArray) -> FloatArray:
+        return ratio(sums[0], sums[1])
+
+    return {
+        (index, "f1"): Estimator(
+            nan, nan, nan, OK, SumTable(partial(sums.take, side.images, axis=1)), f1, clusters
+        )
+        for index, sums in enumerate(side.objects)
+    }
+
+
 def _change(
     part: ThresholdResult,
     index: int,
@@ -195,15 +227,16 @@ def _change(
 ) -> AgreementChange:
     """Return the change at one threshold."""
     found: dict[str, tuple[FloatArray, ...]] = {}
-    for kind in ("pooled", "mean", "categories"):
+    for kind in ("pooled", "mean", "categories", "f1"):
         old, new = (_estimate(side, index, kind, values) for side in sides)
         replicates = [np.atleast_2d(drawn[side, index, kind]) for side in (0, 1) if drawn]
         found[kind] = (old, new, new - old, *_intervals(old, new, replicates))
     return AgreementChange(
         measure=part.measure,
         iou_threshold=part.iou_threshold,
-        pooled=_alpha_change(found["pooled"], _status(sides, index)),
-        mean=_alpha_change(found["mean"]),
+        pooled=_figure_change(found["pooled"], _status(sides, index)),
+        mean=_figure_change(found["mean"]),
+        f1=_figure_change(found["f1"]),
         categories=_category_table(found["categories"], values, names.categories),
         images=_image_table(sides[0].alphas[index], sides[1].alphas[index], names.images),
     )
@@ -216,6 +249,8 @@ def _estimate(side: _Side, index: int, kind: str, values: IntArray) -> FloatArra
         return np.array([defined.mean() if len(defined) else np.nan])
     if kind == "categories":
         return side.of_categories(index)[values]
+    if kind == "f1":
+        return ratio(*side.objects[index][:, side.images].sum(1, keepdims=True))
     return np.array([side.alpha(index)[0]])
 
 
@@ -249,11 +284,9 @@ def _status(sides: tuple[_Side, _Side], index: int) -> str:
     )
 
 
-def _alpha_change(found: tuple[FloatArray, ...], status: str = OK) -> AlphaChange:
+def _figure_change(found: tuple[FloatArray, ...], status: str = OK) -> Change:
     old, new, difference, before, after, between, shift = (each[0].tolist() for each in found)
-    return AlphaChange(
-        old, new, difference, tuple(before), tuple(after), tuple(between), shift, status
-    )
+    return Change(old, new, difference, tuple(before), tuple(after), tuple(between), shift, status)
 
 
 def _category_table(found: tuple[FloatArray, ...], values: IntArray, categories: Aligned) -> Table:
