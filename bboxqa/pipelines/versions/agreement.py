@@ -1,16 +1,12 @@
 """Agreement in two versions of a data set, and by how much it differs."""
 
-from dataclasses import dataclass, replace
 from functools import partial
 from math import nan
 
 import numpy as np
 
-from bboxqa.agreement.alpha.nominal import alpha_per_category, pooled_alpha, value_sums
 from bboxqa.agreement.alpha.nominal_estimator import image_estimators
-from bboxqa.agreement.counts.coincidences import coincidences
 from bboxqa.agreement.counts.object_counts import ratio
-from bboxqa.agreement.objects.meaning import LARGEST_SHARE, reason_without_meaning
 from bboxqa.agreement.uncertainty.estimator import OK, Estimator
 from bboxqa.agreement.uncertainty.resampling import (
     covering_intervals,
@@ -18,63 +14,18 @@ from bboxqa.agreement.uncertainty.resampling import (
     replicates_of_all,
 )
 from bboxqa.agreement.uncertainty.sum_table import SumTable
-from bboxqa.core.arrays import FloatArray, IndexArray, IntArray
+from bboxqa.core.arrays import FloatArray, IntArray
 from bboxqa.core.types import Progress
 from bboxqa.model.comparison import AgreementChange, Change
-from bboxqa.model.reliability import Coincidences
 from bboxqa.model.results import AgreementResult, ThresholdResult
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Categorical, Table
 from bboxqa.pipelines.versions.aligned import Aligned
+from bboxqa.pipelines.versions.sides import Side, side_of
 from bboxqa.pipelines.versions.tables import Names
 
 _Drawn = dict[tuple[int, int, str], FloatArray]
 """By side, index of the threshold, and "pooled", "mean", "categories" or "f1"."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Side:
-    """One version at all thresholds, numbered by the images and categories of both."""
-
-    counted: list[Coincidences]
-    """One per threshold."""
-    alphas: list[FloatArray]
-    """list of (I,) float64. Alpha of each image, NaN where it has none; one per threshold."""
-    objects: list[FloatArray]
-    """list of (2, I) float64. Pairs of annotations that match in each image, and that could; one
-    per threshold."""
-    images: IndexArray
-    """(C,) int64. The images that are measured."""
-    with_missing: bool
-    """Whether a missing annotation is a value."""
-
-    def alpha(self, index: int) -> tuple[float, str]:
-        """Return the pooled alpha with its status; NaN where it has no meaning."""
-        found = pooled_alpha(self.counted[index], len(self.images))
-        drawn = value_sums(self.counted[index])[0][:-1]
-        reason = reason_without_meaning(drawn) if self.with_missing else ""
-        if reason and not np.isnan(found.value):
-            return np.nan, reason
-        return found.value, found.status
-
-    def of_categories(self, index: int) -> FloatArray:
-        """Return alpha of each value against the rest; NaN where it has no meaning."""
-        alpha, marginal = alpha_per_category(self.counted[index])
-        if self.with_missing:
-            alpha[marginal > LARGEST_SHARE * marginal[:-1].sum()] = np.nan
-        return alpha
-
-    def within(self, images: IndexArray) -> "_Side":
-        """Return the same in some of the images."""
-        inside = np.zeros(self.counted[0].n_groups, np.bool_)
-        inside[images] = True
-        return _Side(
-            [_rows(found, np.flatnonzero(inside[found.group])) for found in self.counted],
-            [np.where(inside, alpha, np.nan) for alpha in self.alphas],
-            [np.where(inside, sums, 0.0) for sums in self.objects],
-            images,
-            self.with_missing,
-        )
 
 
 def agreement_changes(
@@ -102,8 +53,8 @@ def agreement_changes(
            Hall, ch. 8, doi:10.1201/9780429246593.
     """
     sides = (
-        _side(before, names, names.images.place_before, names.categories.place_before),
-        _side(after, names, names.images.place_after, names.categories.place_after),
+        side_of(before, names, names.images.place_before, names.categories.place_before),
+        side_of(after, names, names.images.place_after, names.categories.place_after),
     )
     shared = np.intersect1d(sides[0].images, sides[1].images)
     paired = len(shared) > 0
@@ -118,55 +69,8 @@ def agreement_changes(
     return changes, paired, (len(sides[0].images), len(sides[1].images))
 
 
-def _side(result: AgreementResult, names: Names, image: IndexArray, category: IndexArray) -> _Side:
-    settings = result.settings
-    n_images, n_categories = len(names.images), len(names.categories)
-    # A missing annotation is the last value.
-    values = np.append(category, n_categories)
-    counted, alphas, objects = [], [], []
-    for part in result.thresholds:
-        found = coincidences(part.reliability, settings.missing)
-        order = np.lexsort((values[found.value], image[found.group]))
-        counted.append(
-            replace(
-                _rows(found, order),
-                group=image[found.group][order].astype(np.int32),
-                value=values[found.value][order].astype(np.int32),
-                n_groups=n_images,
-                n_values=n_categories + 1,
-            )
-        )
-        alpha = np.full(n_images, np.nan)
-        alpha[image[_measured(part)]] = part.images["alpha"]
-        alphas.append(alpha)
-        sums = np.zeros((2, n_images))
-        sums[:, image[_measured(part)]] = _object_sums(part.images)
-        objects.append(sums)
-    images = image[_measured(result.thresholds[0])]
-    if settings.empty_images == "skip":
-        images = images[result.thresholds[0].images["n_annotations"] > 0]
-    return _Side(counted, alphas, objects, np.sort(images), settings.missing == "category")
-
-
-def _object_sums(images: Table) -> FloatArray:
-    """Return the pairs of annotations that match in each image, and that could, (2, I)."""
-    possible = images["n_annotations"] * (images["n_annotators"] - 1) / 2
-    # Matched pairs are whole numbers.
-    return np.stack([np.rint(np.nan_to_num(images["f1"]) * possible), possible])
-
-
-def _measured(part: ThresholdResult) -> IntArray:
-    column = part.images.columns["image"]
-    return column.code if isinstance(column, Categorical) else column
-
-
-def _rows(found: Coincidences, rows: IndexArray) -> Coincidences:
-    names = ("group", "value", "marginal", "diagonal")
-    return replace(found, **{name: getattr(found, name)[rows] for name in names})
-
-
 def _draw(
-    sides: tuple[_Side, _Side],
+    sides: tuple[Side, Side],
     values: IntArray,
     *,
     paired: bool,
@@ -202,7 +106,7 @@ def _draw(
     return drawn
 
 
-def _f1_of(side: _Side) -> dict[tuple[int, str], Estimator]:
+def _f1_of(side: Side) -> dict[tuple[int, str], Estimator]:
     """Return the F1 of each threshold as a function of sums over images."""
     clusters = np.arange(len(side.images))
 
@@ -220,7 +124,7 @@ def _f1_of(side: _Side) -> dict[tuple[int, str], Estimator]:
 def _change(
     part: ThresholdResult,
     index: int,
-    sides: tuple[_Side, _Side],
+    sides: tuple[Side, Side],
     values: IntArray,
     drawn: _Drawn,
     names: Names,
@@ -242,7 +146,7 @@ def _change(
     )
 
 
-def _estimate(side: _Side, index: int, kind: str, values: IntArray) -> FloatArray:
+def _estimate(side: Side, index: int, kind: str, values: IntArray) -> FloatArray:
     if kind == "mean":
         alphas = side.alphas[index][side.images]
         defined = alphas[~np.isnan(alphas)]
@@ -271,7 +175,7 @@ def _intervals(
     return before, after, between, shift
 
 
-def _status(sides: tuple[_Side, _Side], index: int) -> str:
+def _status(sides: tuple[Side, Side], index: int) -> str:
     """Return why the pooled alpha of a version is undefined, or "ok"."""
     alphas = [side.alpha(index) for side in sides]
     return (
