@@ -20,7 +20,10 @@ from bboxqa.pipelines import counting
 from bboxqa.report.agreement_summary import summary
 
 SIMULATED = Path(__file__).parent / "data/simulated.json"
-OF_READING = {"annotator_key", "attribution", "filter", "join", "asked", "category_map"}
+OF_READING = {
+    "annotator_key", "attribution", "filter", "join", "asked", "category_map", "session_key",
+    "time_key",
+}  # fmt: skip
 OF_VALIDATE = {"source", "images", "ground_truth", "max_findings", "memory", "progress"}
 
 

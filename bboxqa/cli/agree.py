@@ -27,6 +27,18 @@ from bboxqa.report.registry import AGREEMENT_VIEWS
     help="File of one annotator; give one for each annotator.",
 )
 @reading_options
+@click.option(
+    "--session-key",
+    metavar="KEY",
+    help="Key on annotations that names the session, where annotators annotated images in several: "
+    "shows how far they agree with themselves. If each file is a session: file.",
+)
+@click.option(
+    "--time-key",
+    metavar="KEY",
+    help="Key on annotations that says when they were made, such as created_at: shows speed, drift "
+    "and fatigue with --diagnose.",
+)
 @min_alpha_option("Mark images with a lower alpha; exit with 1 if the pooled alpha is lower.")
 @min_f1_option(
     "Mark images with a lower F1; exit with 1 if F1 of all pairs of annotators, whether they drew "

@@ -29,7 +29,7 @@ class Reader(Protocol):
         ----------
         path : Path
         keys : tuple of str
-            The annotator keys to look at.
+            The keys to look at: of the annotator, the session and the time.
         segmentation : bool
             Whether to read the outlines.
         digest : bool

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, frozen_arrays
 from bboxqa.core.text import count
 from bboxqa.model.outlines import Segmentations
+from bboxqa.model.times import Times
 
 
 @frozen_arrays
@@ -23,6 +24,8 @@ class Annotations:
         Marks a group of objects drawn as one.
     segmentation : Segmentations or None
         Outlines; None where they were not read.
+    times : Times or None
+        When each was made; None where that was not read.
     """
 
     id: IndexArray
@@ -32,6 +35,7 @@ class Annotations:
     bbox: FloatArray
     iscrowd: BoolArray
     segmentation: Segmentations | None = None
+    times: Times | None = None
 
     def __len__(self) -> int:
         return len(self.id)
@@ -49,6 +53,7 @@ class Annotations:
             bbox=self.bbox[index],
             iscrowd=self.iscrowd[index],
             segmentation=None if self.segmentation is None else self.segmentation.take(index),
+            times=None if self.times is None else self.times.take(index),
         )
 
 
@@ -92,6 +97,8 @@ class Dataset:
         Notes on the data for the reader of a result.
     headlines : tuple of str
         What is to be known before reading a result, which it may make useless.
+    repeats : Repeats, optional
+        What annotators drew in images that they annotated in two or more sessions.
     """
 
     image_names: tuple[str, ...]
@@ -106,6 +113,7 @@ class Dataset:
     headlines: tuple[str, ...] = ()
     unlisted: BoolArray | None = None
     supercategories: tuple[str, ...] = ()
+    repeats: "Repeats | None" = None
 
     def __repr__(self) -> str:
         return (
@@ -114,3 +122,21 @@ class Dataset:
             f"{count(len(self.annotations), 'annotation')}, "
             f"categories: {len(self.category_names):,}>"
         )
+
+
+@frozen_arrays
+class Repeats:
+    """Images that one annotator annotated in two or more sessions.
+
+    Attributes
+    ----------
+    sessions : Dataset
+        An image for each image and annotator; its annotators are the first session in this image,
+        the second one, and so on.
+    image, annotator : (R,) int32
+        What each image of `sessions` is, as indices into the tables of the whole data set.
+    """
+
+    sessions: Dataset
+    image: IntArray
+    annotator: IntArray

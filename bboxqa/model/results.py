@@ -67,6 +67,8 @@ class ThresholdResult:
         A row per unit and annotator who was asked.
     reliability : ReliabilityData
         The values that all coefficients are computed from.
+    repeats : Table or None
+        How far annotators agree with themselves; None where no sessions were read or repeated.
     """
 
     measure: str
@@ -94,6 +96,7 @@ class ThresholdResult:
     pairs: Table
     units: Table
     reliability: ReliabilityData
+    repeats: Table | None = None
 
     @property
     def threshold_label(self) -> str:
@@ -145,8 +148,8 @@ class AgreementResult:
     """How far annotators agree, at one or more thresholds.
 
     With a single threshold, `alpha`, `interval`, `mean_image_alpha`, `existence`,
-    `class_agreement`, `place`, `images`, `categories`, `pairs` and `units` are those of that
-    threshold; with several, ask `thresholds`.
+    `class_agreement`, `place`, `images`, `categories`, `pairs`, `units` and `repeats` are those of
+    that threshold; with several, ask `thresholds`.
 
     Attributes
     ----------
@@ -268,6 +271,11 @@ class AgreementResult:
     def units(self) -> Table:
         """A row per unit and annotator."""
         return self._only().units
+
+    @property
+    def repeats(self) -> Table | None:
+        """How far annotators agree with themselves, where they annotated images again."""
+        return self._only().repeats
 
     def __repr__(self) -> str:
         lines = [

@@ -33,8 +33,13 @@ def select_annotations(annotations: Annotations, index: IndexArray) -> Annotatio
     outlines = annotations.segmentation
     if outlines is not None:
         outlines = replace(outlines, **_rows_of(outlines, OF_ANNOTATIONS, index))
-    names = (field.name for field in fields(annotations) if field.name != "segmentation")
-    return replace(annotations, **_rows_of(annotations, names, index), segmentation=outlines)
+    times = annotations.times
+    if times is not None:
+        times = times.take(index)
+    others = ("segmentation", "times")
+    names = (field.name for field in fields(annotations) if field.name not in others)
+    columns = _rows_of(annotations, names, index)
+    return replace(annotations, **columns, segmentation=outlines, times=times)
 
 
 def _rows_of(holder: Any, names: Iterable[str], index: IndexArray) -> dict[str, Any]:

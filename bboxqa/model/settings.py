@@ -48,6 +48,11 @@ class AgreeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
         The names that categories get instead of their own.
     asked : {"authors", "all"}
         Who was asked about an image that does not say so: those who annotated it, or all.
+    session_key : str or None
+        The key of annotations that names the session, for annotators who annotated an image in
+        several; "file" where each file is one.
+    time_key : str or None
+        The key of annotations that says when they were made.
     checks : bool
         Whether files are refused of which `validate` finds that boxes are in another layout, or
         many annotations twice.
@@ -70,6 +75,8 @@ class AgreeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     join: JoinBy = "path"
     category_map: dict[str, str] = {}
     asked: Asked = "authors"
+    session_key: str | None = None
+    time_key: str | None = None
     checks: bool = True
 
 
@@ -246,8 +253,11 @@ def _check(settings: AgreeSettings, shown: Callable[[str], str]) -> None:
             f"{shown('bootstrap')} is {settings.bootstrap}; expected 0, or "
             f"{MIN_BOOTSTRAP} to {MAX_BOOTSTRAP:,}"
         )
-    if settings.annotator_key == "":
-        raise ConfigError(f"{shown('annotator_key')} is empty; expected a key of annotations")
+    for name in ("annotator_key", "session_key", "time_key"):
+        if getattr(settings, name) == "":
+            raise ConfigError(f"{shown(name)} is empty; expected a key of annotations")
+    if settings.session_key is not None and settings.session_key == settings.annotator_key:
+        raise ConfigError(f"{shown('session_key')} is the key of the annotator as well")
     if settings.seed < 0:
         raise ConfigError(f"{shown('seed')} is {settings.seed}; expected 0 or more")
     if settings.min_alpha is not None and not -1 <= settings.min_alpha <= 1:

@@ -18,6 +18,7 @@ from bboxqa.matching.match import check_matcher
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.results import AgreementResult, ThresholdResult
 from bboxqa.model.settings import AgreeSettings, EmptyImages, Missing
+from bboxqa.model.table import Table
 from bboxqa.pipelines.all_asked import figures_if_all_asked
 from bboxqa.pipelines.chance_existence import chance_existence, not_measured
 from bboxqa.pipelines.checks import check_boxes
@@ -30,11 +31,15 @@ from bboxqa.pipelines.counting import (
 from bboxqa.pipelines.diagnosis.diagnosed import ImageDiagnoser
 from bboxqa.pipelines.notes import all_asked_notes, chance_notes, image_notes
 from bboxqa.pipelines.read import read_for
+from bboxqa.pipelines.repeats import repeat_tables
 from bboxqa.pipelines.settings import agree_settings_from
 from bboxqa.pipelines.threshold_results import threshold_results
 
 CountAll = Callable[..., AgreementCounts]
-_OF_READING = ("annotator_key", "attribution", "filter", "join", "asked", "category_map")
+_OF_READING = (
+    "annotator_key", "attribution", "filter", "join", "asked", "category_map", "session_key",
+    "time_key",
+)  # fmt: skip
 
 
 def agree(
@@ -222,6 +227,11 @@ def agree_with(
     results = threshold_results(part, settings, counted, chance, progress)
     if_all_asked = figures_if_all_asked(data, counted, settings)
     thresholds = tuple(map(_with_all_asked, results, if_all_asked))
+    if data.repeats is not None:
+        found = repeat_tables(
+            data.repeats, data.annotator_names, settings, memory=memory, progress=progress
+        )
+        thresholds = tuple(map(_with_repeats, thresholds, found))
     n_images = int((n_annotators >= 2).sum())
     n_crowd = int(data.annotations.iscrowd.sum())
     notes = image_notes(
@@ -256,6 +266,10 @@ def _with_all_asked(result: ThresholdResult, figures: tuple[float, float]) -> Th
     if result.alpha_has_no_meaning:
         alpha = nan
     return replace(result, all_asked_alpha=alpha, all_asked_f1=f1)
+
+
+def _with_repeats(result: ThresholdResult, repeats: Table) -> ThresholdResult:
+    return replace(result, repeats=repeats)
 
 
 def _crowd_images(data: Dataset, part: ImagePart) -> int:

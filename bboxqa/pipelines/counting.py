@@ -77,7 +77,7 @@ def compared_images(data: Dataset) -> ImagePart:
     kept = np.flatnonzero(~data.annotations.iscrowd & ~lonely[data.annotations.image])
     if len(kept) < len(data.annotations):
         data = replace(data, annotations=select_annotations(data.annotations, kept))
-    return ImagePart(data, empty)
+    return ImagePart(replace(data, repeats=None), empty)
 
 
 def split_images(whole: ImagePart, n_parts: int) -> Iterator[ImagePart]:

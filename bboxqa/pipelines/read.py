@@ -38,6 +38,8 @@ def read_coco(
     category_map: Mapping[str, str] | None = None,
     min_annotators: int = 2,
     asked: Asked = "authors",
+    session_key: str | None = None,
+    time_key: str | None = None,
     digest: bool = True,
     memory: int | None = None,
     progress: Progress | None = None,
@@ -67,6 +69,13 @@ def read_coco(
     asked : {"authors", "all"}
         Who was asked about an image that does not list it: those who annotated it, or all
         annotators, so that who drew nothing there missed its objects.
+    session_key : str, optional
+        The key of annotations that names the session, for annotators who annotated an image in
+        several; ``"file"`` where each file is one. The first session of each annotator in an image
+        is the data set, all of them are its `repeats`.
+    time_key : str, optional
+        The key of annotations that says when they were made, in ISO 8601, or in seconds or
+        milliseconds since 1970.
     digest : bool
         Whether to compute the digest of a single file; of several it is always computed.
     memory : int, optional
@@ -103,6 +112,8 @@ def read_coco(
         "category_map": category_map,
         "min_annotators": min_annotators,
         "asked": asked,
+        "session_key": session_key,
+        "time_key": time_key,
         "digest": digest,
         "progress": progress,
     }
@@ -152,6 +163,8 @@ def read_for(
         join_by=settings.join,
         category_map=settings.category_map,
         asked=settings.asked,
+        session_key=settings.session_key,
+        time_key=settings.time_key,
         min_annotators=min_annotators,
         digest=digest,
         progress=progress,

@@ -13,6 +13,7 @@ from bboxqa.model.results import AgreementResult, ThresholdResult
 from bboxqa.report.diagnosis_summary import diagnosis_summary
 from bboxqa.report.json_text import json_text
 from bboxqa.report.numbers import json_interval, json_number
+from bboxqa.report.repeats import repeat_records
 
 _OF_RESULT = (
     "n_images", "n_annotators", "n_annotations", "n_crowd", "n_empty_images", "attribution",
@@ -65,6 +66,7 @@ def _threshold(part: ThresholdResult) -> dict[str, Any]:
         "n_complete_units": part.n_complete_units,
         "categories": part.categories.records(),
         "pairs": part.pairs.records(),
+        **({} if part.repeats is None else {"repeats": repeat_records(part.repeats)}),
     }
 
 

@@ -11,6 +11,7 @@ from bboxqa.model.results import AgreementResult, ThresholdResult
 from bboxqa.model.table import Table
 from bboxqa.report.diagnosis_text import story_lines
 from bboxqa.report.numbers import decimal, interval_text
+from bboxqa.report.repeats import repeat_lines
 from bboxqa.report.table_excerpt import table_excerpt
 
 _MISSING = {"category": "counts as a category", "ignore": "is ignored"}
@@ -49,6 +50,7 @@ def text_lines(
         yield from _agreement(part, result)
     if not quiet:
         yield from _legend(result)
+        yield from repeat_lines(result.thresholds[0])
         yield from _tables(result.thresholds[0], width)
         yield from story_lines(story, width, diagnose=diagnose)
     yield from _verdicts(result)

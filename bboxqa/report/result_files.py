@@ -57,6 +57,8 @@ def write_folder(
     tables: dict[str, list[tuple[float | None, Table]]] = {
         name: [(part.iou_threshold, getattr(part, name)) for part in parts] for name in _TABLES
     }
+    if parts[0].repeats is not None:
+        tables["repeats"] = [(p.iou_threshold, p.repeats) for p in parts if p.repeats is not None]
     documents = {"summary": summary, "manifest": manifest(result.settings, result.sources)}
     if diagnosis is not None:
         found = {**diagnosis.tables, "review": diagnosis.review}

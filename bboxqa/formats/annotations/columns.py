@@ -14,7 +14,6 @@ from bboxqa.core.text import alike
 from bboxqa.formats.annotations.machine_marks import count_marks
 from bboxqa.formats.annotations.outline_columns import OutlinesBuilder
 from bboxqa.formats.annotations.records import (
-    ANNOTATOR_KEYS,
     ID_KEYS,
     Annotation,
     Category,
@@ -22,7 +21,7 @@ from bboxqa.formats.annotations.records import (
     OutlinedAnnotation,
     annotation_type,
     annotator_name,
-    author_field,
+    record_field,
     whole_number,
 )
 from bboxqa.model.annotations import Source
@@ -31,7 +30,7 @@ from bboxqa.model.outlines import Segmentations
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Authors:
-    """The annotator of each annotation, according to one key.
+    """The value of one key of each annotation, such as its annotator.
 
     Attributes
     ----------
@@ -56,7 +55,8 @@ class Columns:
         x, y, width, height in pixels.
     iscrowd : (N,) bool
     authors : dict of str to Authors
-        By annotator key.
+        By key: those that may name the annotator, and those of the session and the time if they
+        were asked for.
     segmentation : Segmentations or None
         None where outlines were not read.
     marks : Counter of str
@@ -78,7 +78,7 @@ class _AuthorsBuilder:
 
     def __init__(self, key: str, limit: int | None) -> None:
         self._rest = key.split(".")[1:]
-        self._get = attrgetter(author_field(key))
+        self._get = attrgetter(record_field(key))
         self._codes = SpooledColumn(np.int32, limit=limit)
         self._known: dict[object, int] = {None: -1, "": -1}
         self._numbers: dict[str, int] = {}
@@ -125,7 +125,7 @@ class ColumnsBuilder:
     name : str
         The file as problems name it.
     keys : tuple of str
-        The annotator keys to look at.
+        The keys to look at: of the annotator, the session and the time.
     segmentation : bool
         Whether to keep the outlines.
     memory : int, optional
@@ -142,8 +142,7 @@ class ColumnsBuilder:
     ) -> None:
         self.bounded = memory is not None
         self.name = name
-        user_key = next((key for key in keys if key not in ANNOTATOR_KEYS), None)
-        self.type = annotation_type(user_key, segmentation=segmentation)
+        self.type = annotation_type(keys, segmentation=segmentation)
         self.problems: list[str] = []
         limit = column_limit(memory)
         self._columns = {key: SpooledColumn(np.int64, limit=limit) for key in ID_KEYS}

@@ -1,6 +1,7 @@
 """The keys of COCO records that are read; other keys are skipped."""
 
 import json
+from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Annotated, Any, Literal
@@ -154,33 +155,38 @@ def annotator_name(value: object) -> str:
     return clean(json.dumps(value, ensure_ascii=False))
 
 
-def annotation_type(key: str | None, *, segmentation: bool) -> type[Annotation]:
-    """Return the type of annotation records that includes the first part of an annotator key.
+def annotation_type(keys: Sequence[str], *, segmentation: bool) -> type[Annotation]:
+    """Return the type of annotation records that includes the first part of each key.
 
     Parameters
     ----------
-    key : str or None
-        The key that the user named; "a.b" means key b of the object under a.
+    keys : sequence of str
+        The keys that are looked at; "a.b" means key b of the object under a.
     segmentation : bool
         Whether outlines are read.
 
     Returns
     -------
     type
-        `Annotation` or a subclass of it. The value of the key is in the field that
-        `author_field` names.
+        `Annotation` or a subclass of it. The value of a key is in the field that `record_field`
+        names.
     """
     base = OutlinedAnnotation if segmentation else Annotation
-    first = (key or "").partition(".")[0]
-    field = author_field(key) if key else ""
-    if key is None or key in ANNOTATOR_KEYS or (field == first and field != "attributes"):
+    added: dict[str, Any] = {}
+    for key in keys:
+        first, field = key.partition(".")[0], record_field(key)
+        # Of attributes, other keys than the annotator are wanted.
+        if key not in ANNOTATOR_KEYS and (field != first or first == "attributes"):
+            added[field] = (field, Loose, msgspec.field(default=None, name=first))
+    if not added:
         return base
-    added = (field, Loose, msgspec.field(default=None, name=first))
-    result: Any = msgspec.defstruct("KeyedAnnotation", [added], bases=(base,), gc=False)
+    result: Any = msgspec.defstruct("KeyedAnnotation", [*added.values()], bases=(base,), gc=False)
     return result  # type: ignore[no-any-return]
 
 
-def author_field(key: str) -> str:
-    """Return the field of an annotation record for the first part of an annotator key."""
+def record_field(key: str) -> str:
+    """Return the field of an annotation record for the first part of a key."""
     first = key.partition(".")[0]
-    return first if first in OutlinedAnnotation.__struct_fields__ else "user_author"
+    if first in OutlinedAnnotation.__struct_fields__:
+        return first
+    return f"key_{first.encode('utf-8', 'surrogatepass').hex()}"

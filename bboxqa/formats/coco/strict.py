@@ -50,7 +50,7 @@ def read_file(
     Parameters
     ----------
     keys : tuple of str
-        The annotator keys to look at.
+        The keys to look at: of the annotator, the session and the time.
     segmentation : bool
         Whether to keep the outlines.
     digest : bool

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, IndexArray, IntArray, find
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, find
 from bboxqa.core.errors import DatasetError, NothingToCompareError
 from bboxqa.core.text import clean
 from bboxqa.formats.annotations.columns import AnnotationFile
@@ -16,7 +16,12 @@ from bboxqa.formats.dataset.category_names import map_options, renamed_categorie
 from bboxqa.formats.dataset.image_names import join_advice, names_of_images
 from bboxqa.formats.dataset.merge import IndexedAnnotations, merge
 from bboxqa.formats.dataset.remarks import headlines_of, notes_of
-from bboxqa.formats.dataset.versions import refuse_versions
+from bboxqa.formats.dataset.sessions import (
+    FileSessions,
+    refuse_repeated,
+    split_sessions,
+    with_repeats,
+)
 from bboxqa.formats.dataset.wrong_values import (
     bad_boxes,
     bad_outlines,
@@ -60,6 +65,9 @@ def join(
     memory: int | None = None,
     min_annotators: int = 2,
     asked: Asked = "authors",
+    *,
+    sessions: FileSessions | None = None,
+    seconds: Sequence[FloatArray] | None = None,
 ) -> Dataset:
     """Return one data set from all files.
 
@@ -79,6 +87,8 @@ def join(
         How many some image must have.
     asked : {"authors", "all"}
         Who was asked about an image that does not say so.
+    sessions, seconds
+        In which session and when each annotation was made, if that was read.
     """
     joined = _Joined(dict(zip(files, paths, strict=True)))
     labels = [[_label(image) for image in file.images] for file in files]
@@ -90,26 +100,32 @@ def join(
         assigned[~listed] = True
     if len(files) > 1 and not any(joined.origins):
         # Versions contradict each other in many places, of which this is the cause.
-        refuse_versions(files, indexed, authors, tuple(joined.images), annotator_names)
+        refuse_repeated(files, indexed, authors, sessions, tuple(joined.images), annotator_names)
     if joined.problems:
         advice = f"Where they are one category: {map_options(renamed)}" if renamed else ""
         raise DatasetError(joined.problems, advice, files=joined.origins)
     is_shared = assigned.sum(1).max(initial=0) >= 2
     if not is_shared and min_annotators >= 2:
         raise _nothing_shared(files, attribution)
+    split = None
+    if sessions is not None:
+        split = split_sessions(indexed, authors, sessions, attribution, annotator_names)
+        indexed, authors = split.first, split.first_authors
     data = Dataset(
         image_names=tuple(joined.images),
         image_size=_sizes(joined),
         category_names=tuple(joined.categories),
         supercategories=supercategories(files, joined.categories),
         annotator_names=annotator_names,
-        annotations=merge(files, indexed, authors, memory),
+        annotations=merge(files, indexed, authors, memory, seconds),
         assigned=assigned,
         attribution=attribution.way,
         sources=tuple(file.source for file in files),
         notes=notes_of(files, attribution, assigned, min_annotators),
         unlisted=~listed if asked == "authors" else None,
     )
+    if split is not None:
+        data = with_repeats(data, files, split, memory)
     if not is_shared:
         return data
     return replace(data, headlines=headlines_of(data, files, attribution))

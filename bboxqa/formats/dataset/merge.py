@@ -10,6 +10,7 @@ from bboxqa.core.spool import column_limit, concatenate, spilled
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.model.annotations import Annotations
 from bboxqa.model.selection import OF_ANNOTATIONS, join_outlines
+from bboxqa.model.times import times_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -27,8 +28,12 @@ def merge(
     indexed: Sequence[IndexedAnnotations],
     authors: Sequence[IntArray],
     memory: int | None,
+    seconds: Sequence[FloatArray] | None = None,
 ) -> Annotations:
-    """Return the annotations of all files, ordered by image, annotator, box, category and id."""
+    """Return the annotations of all files, ordered by image, annotator, box, category and id.
+
+    `seconds` are the times of all annotations of each file, if they were read.
+    """
     columns = [file.columns for file in files]
     limit = column_limit(memory)
     if len(files) == 1:
@@ -52,6 +57,11 @@ def merge(
     annotator = np.concatenate(authors).astype(np.int32)
     order = _order(image, annotator, bbox, category, ids, place)
     rows = place[order]
+    annotator = spilled(annotator, limit, order)
+    times = None
+    if seconds is not None:
+        known = [each[part.place] for each, part in zip(seconds, indexed, strict=True)]
+        times = times_of(np.concatenate(known)[order], annotator)
     if segmentation is not None:
         segmentation = replace(
             segmentation,
@@ -60,11 +70,12 @@ def merge(
     return Annotations(
         id=spilled(ids, limit, rows),
         image=spilled(image, limit, order),
-        annotator=spilled(annotator, limit, order),
+        annotator=annotator,
         category=spilled(category, limit, order),
         bbox=spilled(bbox, limit, rows),
         iscrowd=spilled(iscrowd, limit, rows),
         segmentation=segmentation,
+        times=times,
     )
 
 

@@ -18,6 +18,8 @@ from bboxqa.formats.dataset.attribution import Attribution, attribute
 from bboxqa.formats.dataset.category_names import with_category_map
 from bboxqa.formats.dataset.image_names import with_join_names
 from bboxqa.formats.dataset.join import join
+from bboxqa.formats.dataset.sessions import read_sessions
+from bboxqa.formats.dataset.times import read_times
 from bboxqa.formats.inputs import as_paths, list_files
 from bboxqa.formats.registry import format_of, suffixes
 from bboxqa.model.annotations import Dataset
@@ -64,6 +66,8 @@ def read_dataset(
     category_map: Mapping[str, str] | None = None,
     min_annotators: int = 2,
     asked: Asked = "authors",
+    session_key: str | None = None,
+    time_key: str | None = None,
     digest: bool = True,
     memory: int | None = None,
     progress: Progress | None = None,
@@ -93,10 +97,13 @@ def read_dataset(
     if twice is not None:
         raise DatasetError([f"a file is given twice: {twice}"])
 
+    named = ANNOTATOR_KEYS if annotator_key is None else (annotator_key,)
+    keys = (*named, *(key for key in (session_key, time_key) if key is not None))
+
     def read_one(file: Path) -> AnnotationFile:
         return format_of(file).read(
             file,
-            keys=ANNOTATOR_KEYS if annotator_key is None else (annotator_key,),
+            keys=tuple(dict.fromkeys(keys)),
             segmentation=segmentation,
             digest=digest or len(files) > 1,
             memory=None if memory is None else memory // len(files),
@@ -110,7 +117,11 @@ def read_dataset(
         read, names, annotator_key=annotator_key, way=attribution, min_annotators=min_annotators
     )
     doubts = check(files, read, attributed) if check is not None else ()
-    data = join(read, files, attributed, memory, min_annotators, asked)
+    sessions = None if session_key is None else read_sessions(read, attributed, session_key)
+    seconds = None if time_key is None else read_times(read, time_key)
+    data = join(
+        read, files, attributed, memory, min_annotators, asked, sessions=sessions, seconds=seconds
+    )
     data = replace(data, headlines=(*doubts, *data.headlines))
     del read
     trim_memory()

@@ -1,0 +1,217 @@
+"""Annotators who annotated an image in several sessions: the first one, and all of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from bboxqa.core.arrays import IndexArray, IntArray
+from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.core.text import count
+from bboxqa.formats.annotations.columns import AnnotationFile
+from bboxqa.formats.annotations.records import whole_number
+from bboxqa.formats.dataset.attribution import Attribution
+from bboxqa.formats.dataset.merge import IndexedAnnotations, merge
+from bboxqa.formats.dataset.versions import refuse_versions
+from bboxqa.model.annotations import Dataset, Repeats
+
+FILE = "file"
+"""The session key with which each file is a session."""
+
+_LISTED = 10
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FileSessions:
+    """The session of each annotation, by file."""
+
+    code: list[IntArray]
+    """(N,) int32 each. Sessions are numbered in their order."""
+    names: tuple[str, ...] = ()
+    """Of the sessions; none where each file is one, and an image that it lists was annotated even
+    if nothing was drawn there."""
+
+
+def read_sessions(
+    files: Sequence[AnnotationFile], attribution: Attribution, key: str
+) -> FileSessions:
+    """Return in which session each annotation was made.
+
+    Sessions are in the order of their names, by number if all are whole numbers, or in the order of
+    the files. Raises DatasetError if some annotation does not name its session.
+    """
+    if key == FILE and not any(file.columns.authors[FILE].names for file in files):
+        if attribution.of_files:
+            raise ConfigError(
+                "each file is by one annotator, and cannot be a session as well; name annotators "
+                "on annotations, and their key with --annotator-key"
+            )
+        codes = [np.full(len(f.columns.id), n, np.int32) for n, f in enumerate(files)]
+        return FileSessions(codes)
+    columns = [file.columns.authors[key] for file in files]
+    names = _sorted({name for column in columns for name in column.names})
+    number = {name: place for place, name in enumerate(names)}
+    if not names:
+        listed = ", ".join(file.source.name for file in files[:3])
+        raise DatasetError(
+            [f"{listed}: no annotation has the key {key!r}"],
+            f"Name the key of annotations that names their session; where each file is one: {FILE}",
+        )
+    codes = [
+        np.array([*(number[name] for name in column.names), -1], np.int32)[column.code]
+        for column in columns
+    ]
+    problems = [
+        f"{file.source.name}: annotation {file.columns.id[row]}: {key} is missing; expected the "
+        "session, as on others"
+        for file, code in zip(files, codes, strict=True)
+        for row in np.flatnonzero(code < 0)[:_LISTED].tolist()
+    ]
+    if problems:
+        n_problems = sum(int((code < 0).sum()) for code in codes)
+        raise DatasetError(problems[:_LISTED], total=n_problems)
+    return FileSessions(codes, tuple(names))
+
+
+def _sorted(names: set[str]) -> list[str]:
+    numbers = [whole_number(name) for name in names]
+    if None in numbers:
+        return sorted(names)
+    return sorted(names, key=lambda name: (int(name), name))
+
+
+def refuse_repeated(
+    files: Sequence[AnnotationFile],
+    parts: Sequence[IndexedAnnotations],
+    authors: Sequence[IntArray],
+    sessions: FileSessions | None,
+    image_names: Sequence[str],
+    annotator_names: Sequence[str],
+) -> None:
+    """Refuse files of which two hold annotations of one image by one annotator in one session."""
+    if sessions is not None:
+        if not sessions.names:
+            return
+        n_sessions = len(sessions.names)
+        authors = [
+            np.where(author < 0, -1, author * n_sessions + code[part.place]).astype(np.int32)
+            for part, author, code in zip(parts, authors, sessions.code, strict=True)
+        ]
+        annotator_names = [
+            f"{name} in session {each}" for name in annotator_names for each in sessions.names
+        ]
+    refuse_versions(files, parts, authors, image_names, annotator_names)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SplitSessions:
+    """The annotations of all files, split by session; lists are by file."""
+
+    first: list[IndexedAnnotations]
+    first_authors: list[IntArray]
+    """What each annotator drew in the first session in an image."""
+    repeated: list[IndexedAnnotations]
+    repeated_sessions: list[IntArray]
+    """What annotators drew in images that they annotated in several sessions: an image for each
+    image and annotator, and the place of the session among those in this image."""
+    image: IntArray
+    annotator: IntArray
+    """(R,) int32. What each image of `repeated` is."""
+    n_sessions: IndexArray
+    """(R,) int64. The sessions in each."""
+
+
+def split_sessions(
+    parts: Sequence[IndexedAnnotations],
+    authors: Sequence[IntArray],
+    sessions: FileSessions,
+    attribution: Attribution,
+    annotator_names: Sequence[str],
+) -> SplitSessions:
+    """Split annotations by session; each has an author."""
+    n_annotators = len(annotator_names)
+    n_sessions = 1 + max((int(code.max(initial=0)) for code in sessions.code), default=0)
+    codes = [code[part.place] for code, part in zip(sessions.code, parts, strict=True)]
+    cells = [
+        part.image.astype(np.int64) * n_annotators + author
+        for part, author in zip(parts, authors, strict=True)
+    ]
+    held = [cell * n_sessions + code for cell, code in zip(cells, codes, strict=True)]
+    keys = list(held)
+    if not sessions.names:
+        number = {name: place for place, name in enumerate(annotator_names)}
+        keys += [
+            _listed(part, asked, number) * n_sessions + place
+            for place, (part, asked) in enumerate(zip(parts, attribution.asked, strict=True))
+        ]
+    # Each cell, an image and annotator, with its sessions in their order.
+    known = np.unique(np.concatenate(keys))
+    cell = known // n_sessions
+    every, start, n_held = np.unique(cell, return_index=True, return_counts=True)
+    rank = np.arange(len(known)) - np.repeat(start, n_held)
+    several = n_held > 1
+    number_of = np.cumsum(several) - 1
+    first, first_authors, repeated, ranks = [], [], [], []
+    for part, author, of_cell, key in zip(parts, authors, cells, held, strict=True):
+        own = rank[np.searchsorted(known, key)]
+        place = np.searchsorted(every, of_cell)
+        kept, again = np.flatnonzero(own == 0), np.flatnonzero(several[place])
+        first.append(_rows(part, kept, part.image[kept]))
+        first_authors.append(author[kept])
+        repeated.append(_rows(part, again, number_of[place[again]].astype(np.int32)))
+        ranks.append(own[again].astype(np.int32))
+    image, annotator = np.divmod(every[several], n_annotators)
+    return SplitSessions(
+        first, first_authors, repeated, ranks,
+        image.astype(np.int32), annotator.astype(np.int32), n_held[several],
+    )  # fmt: skip
+
+
+def with_repeats(
+    data: Dataset, files: Sequence[AnnotationFile], split: SplitSessions, memory: int | None
+) -> Dataset:
+    """Return a data set of first sessions with the repeated ones, and a note that says so."""
+    if not len(split.image):
+        note = "no annotator annotated an image in two sessions: how far they agree with themselves"
+        return replace(data, notes=(*data.notes, f"{note} is unknown"))
+    most = int(split.n_sessions.max())
+    repeats = Repeats(
+        sessions=replace(
+            data,
+            image_names=tuple(data.image_names[image] for image in split.image.tolist()),
+            image_size=data.image_size[split.image],
+            annotator_names=tuple(f"session {number}" for number in range(1, most + 1)),
+            annotations=merge(files, split.repeated, split.repeated_sessions, memory),
+            assigned=np.arange(most) < split.n_sessions[:, None],
+            unlisted=None,
+            notes=(),
+        ),
+        image=split.image,
+        annotator=split.annotator,
+    )
+    n_images = count(len(np.unique(split.image)), "image")
+    who = count(len(np.unique(split.annotator)), "annotator")
+    n_later = sum(map(len, split.repeated_sessions)) - sum(
+        int((each == 0).sum()) for each in split.repeated_sessions
+    )
+    note = (
+        f"{who} annotated {n_images} in two or more sessions: agreement between annotators is that "
+        f"of the first session of each, without {n_later:,} later annotations"
+    )
+    return replace(data, repeats=repeats, notes=(*data.notes, note))
+
+
+def _listed(
+    part: IndexedAnnotations, asked: Sequence[tuple[str, ...] | None], number: dict[str, int]
+) -> IndexArray:
+    """Return the cells of images and annotators whom their records list."""
+    found = [
+        image * len(number) + number[name]
+        for image, names in zip(part.image_of_record.tolist(), asked, strict=True)
+        for name in names or ()
+    ]
+    return np.array(found, np.int64)
+
+
+def _rows(part: IndexedAnnotations, rows: IndexArray, image: IntArray) -> IndexedAnnotations:
+    return replace(part, place=part.place[rows], image=image, category=part.category[rows])

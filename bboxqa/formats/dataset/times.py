@@ -1,0 +1,86 @@
+"""When annotations were made, from the texts and numbers in files."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import numpy as np
+
+from bboxqa.core.arrays import FloatArray
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import count, one_line
+from bboxqa.formats.annotations.columns import AnnotationFile
+
+# Seconds since 1970 from 1973 to 2100. Times before are numbers that mean something else.
+_EARLIEST, _LATEST = 1e8, 4.1e9
+_LISTED = 10
+_ADVICE = (
+    "Times are ISO 8601, such as 2026-01-31T08:15:00 or 2026-01-31 08:15:00+01:00, or seconds or "
+    "milliseconds since 1970."
+)
+
+
+def seconds_of(text: str) -> float | None:
+    """Return a time in seconds since 1970; None if it is not one.
+
+    Times without a time zone are read as UTC.
+
+    Examples
+    --------
+    >>> seconds_of("1970-04-26 17:46:40"), seconds_of("1970-04-26T17:46:41.5+00:00")
+    (10000000.0, 10000001.5)
+    >>> seconds_of("1767600000"), seconds_of("1767600000000"), seconds_of("12"), seconds_of("today")
+    (1767600000.0, 1767600000.0, None, None)
+    """
+    try:
+        number = float(text)
+    except ValueError:
+        return _seconds_of_date(text)
+    if _EARLIEST <= number <= _LATEST:
+        return number
+    return number / 1000 if 1000 * _EARLIEST <= number <= 1000 * _LATEST else None
+
+
+def _seconds_of_date(text: str) -> float | None:
+    # A day without a time of day says nothing about a session.
+    if ":" not in text:
+        return None
+    try:
+        found = datetime.fromisoformat(text.strip())
+    except ValueError:
+        return None
+    if found.tzinfo is None:
+        found = found.replace(tzinfo=UTC)
+    return found.timestamp()
+
+
+def read_times(files: Sequence[AnnotationFile], key: str) -> list[FloatArray]:
+    """Return when each annotation of each file was made, (N,), in seconds since 1970.
+
+    It is NaN where the key is absent. Raises DatasetError if no annotation has the key, or one has
+    something else than a time.
+    """
+    found, problems, n_wrong = [], list[str](), 0
+    for file in files:
+        texts = file.columns.authors[key]
+        values = [seconds_of(text) for text in texts.names]
+        wrong = np.array([value is None for value in values] + [False], np.bool_)
+        rows = np.flatnonzero(wrong[texts.code])
+        n_wrong += len(rows)
+        for row in rows[: max(_LISTED - len(problems), 0)].tolist():
+            value = one_line(texts.names[texts.code[row]])
+            problems.append(
+                f"{file.source.name}: annotation {file.columns.id[row]}: {key} is {value!r}; "
+                "expected a time"
+            )
+        table = np.array([*(np.nan if value is None else value for value in values), np.nan])
+        found.append(table[texts.code])
+    if problems:
+        raise DatasetError(problems, _ADVICE, total=n_wrong)
+    if all(np.isnan(seconds).all() for seconds in found):
+        names = ", ".join(file.source.name for file in files[:3])
+        n_annotations = count(sum(map(len, found)), "annotation")
+        raise DatasetError(
+            [f"{names}: none of {n_annotations} has the key {key!r}"],
+            "Name the key of annotations that says when they were made with --time-key.",
+        )
+    return found

@@ -1,0 +1,118 @@
+"""How far annotators agree with themselves: what they drew in one image in several sessions."""
+
+from math import isnan, nan
+from typing import Any
+
+import numpy as np
+
+from bboxqa.agreement.alpha.nominal import value_sums
+from bboxqa.agreement.counts.object_counts import ObjectSums
+from bboxqa.agreement.objects.meaning import reason_without_meaning
+from bboxqa.agreement.objects.threshold_sums import Intervals, ThresholdSums, threshold_intervals
+from bboxqa.core.arrays import IndexArray, sum_by
+from bboxqa.core.types import Progress
+from bboxqa.model.annotations import Repeats
+from bboxqa.model.reliability import Coincidences
+from bboxqa.model.settings import AgreeSettings
+from bboxqa.model.table import Categorical, Column, Table
+from bboxqa.pipelines.counting import AgreementCounts, compared_images, count_sequentially
+
+EVERYONE = "(all)"
+"""The annotator of the row of all annotators together."""
+
+FIGURES = {
+    "f1": "f1", "alpha": "pooled", "class_alpha": "class", "class_share": "class share",
+    "mean_iou": "place",
+}  # fmt: skip
+"""Columns of the table, each with a ``_low`` and a ``_high``, and what `ThresholdSums` calls them.
+"""
+
+
+def repeat_tables(
+    repeats: Repeats,
+    annotator_names: tuple[str, ...],
+    settings: AgreeSettings,
+    *,
+    memory: int | None = None,
+    progress: Progress | None = None,
+) -> tuple[Table, ...]:
+    """Return how far annotators agree with themselves at each threshold.
+
+    A row for all annotators together and for each who annotated an image in several sessions: the
+    images and the annotations in them; then each of `FIGURES` with the 95 % interval over images.
+    Alpha is NaN where it has no meaning.
+    """
+    part = compared_images(repeats.sessions)
+    counted = count_sequentially(part, settings, memory=memory, progress=progress)
+    drawn = np.bincount(part.data.annotations.image, minlength=len(repeats.image))
+    who = np.unique(repeats.annotator)
+    tables = []
+    for index in range(len(settings.iou_threshold)):
+        rows = [_row(counted, index, np.arange(len(repeats.image)), repeats, settings)]
+        of_each = [np.flatnonzero(repeats.annotator == each) for each in who.tolist()]
+        rows += [_row(counted, index, cells, repeats, settings) for cells in of_each]
+        everyone = np.arange(len(repeats.image))
+        columns: dict[str, Column] = {
+            "annotator": Categorical(
+                np.append(len(annotator_names), who).astype(np.int32), (*annotator_names, EVERYONE)
+            ),
+            "n_images": np.array(
+                [len(np.unique(repeats.image[cells])) for cells in (everyone, *of_each)]
+            ),
+            "n_annotations": np.array([int(drawn[cells].sum()) for cells in (everyone, *of_each)]),
+        }
+        columns |= {name: np.array([row[name] for row in rows]) for name in rows[0]}
+        tables.append(Table(columns))
+    return tuple(tables)
+
+
+def _row(
+    counted: AgreementCounts,
+    index: int,
+    cells: IndexArray,
+    repeats: Repeats,
+    settings: AgreeSettings,
+) -> dict[str, float]:
+    """Return the figures of some images and annotators, the images being what is drawn."""
+    images, place = np.unique(repeats.image[cells], return_inverse=True)
+    group = np.full(len(repeats.image), -1)
+    group[cells] = place
+    n_groups = len(images)
+    objects = counted.objects[index].images.stacked()[:, cells]
+    sums = ThresholdSums(
+        coincidences=_of_groups(counted.coincidences[index], group, n_groups),
+        classes=_of_groups(counted.classes[index], group, n_groups),
+        image_alpha=np.full(n_groups, nan),
+        objects=ObjectSums(*(sum_by(place, row, n_groups) for row in objects)),
+        chance=np.zeros((n_groups, 2)),
+    )
+    figures = sums.figures()
+    intervals: Intervals = {}
+    if settings.bootstrap and n_groups > 1:
+        clusters = np.arange(n_groups)
+        intervals = threshold_intervals([sums], clusters, settings.bootstrap, settings.seed)[0]
+    if settings.missing == "category" and reason_without_meaning(
+        value_sums(sums.coincidences)[0][:-1]
+    ):
+        figures["pooled"] = nan
+    row: dict[str, Any] = {}
+    for name, kind in FIGURES.items():
+        known = kind in intervals and not isnan(figures[kind])
+        low, high = intervals[kind][0, :2] if known else (nan, nan)
+        row |= {name: figures[kind], f"{name}_low": low, f"{name}_high": high}
+    return row
+
+
+def _of_groups(found: Coincidences, group: IndexArray, n_groups: int) -> Coincidences:
+    """Return the coincidences of some groups, added up by new ones; -1 leaves a group out."""
+    kept = np.flatnonzero(group[found.group] >= 0)
+    key = group[found.group[kept]] * found.n_values + found.value[kept]
+    keys, place = np.unique(key, return_inverse=True)
+    return Coincidences(
+        group=(keys // found.n_values).astype(np.int32),
+        value=(keys % found.n_values).astype(np.int32),
+        marginal=sum_by(place, found.marginal[kept], len(keys)),
+        diagonal=sum_by(place, found.diagonal[kept], len(keys)),
+        n_groups=n_groups,
+        n_values=found.n_values,
+    )

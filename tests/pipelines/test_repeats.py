@@ -1,0 +1,175 @@
+"""Annotators who annotated images in several sessions: with others, and with themselves."""
+
+import json
+
+import numpy as np
+import pytest
+from jsonschema import validate
+from support.cli import run
+
+import bboxqa
+from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.model.settings import settings_from
+from bboxqa.pipelines.repeats import FIGURES
+from bboxqa.report.agreement_summary import summary, summary_schema
+
+HERE, THERE, FAR = [10, 10, 20, 20], [60, 60, 20, 20], [110, 10, 20, 20]
+
+
+def document(rows, n_images=2, asked=None):
+    """Return a COCO document from rows of image, annotator, session, category and box."""
+    images = [
+        {"id": n, "file_name": f"{n}.png", "width": 200, "height": 200}
+        | ({} if asked is None else {"annotators": asked})
+        for n in range(1, n_images + 1)
+    ]
+    annotations = [
+        {"id": n, "image_id": image, "annotator": who, "category_id": category, "bbox": box,
+         "area": box[2] * box[3], "iscrowd": 0} | ({} if session is None else {"session": session})
+        for n, (image, who, session, category, box) in enumerate(rows, 1)
+    ]  # fmt: skip
+    categories = [{"id": n, "name": name} for n, name in enumerate(("cow", "sheep"), 1)]
+    return {"images": images, "categories": categories, "annotations": annotations}
+
+
+def random_rows(seed, n_images=8):
+    """Return three annotators, of whom some annotated some images in up to three sessions."""
+    rng = np.random.default_rng(seed)
+    rows = []
+    for image in range(1, n_images + 1):
+        for who in ("ann", "bob", "cid"):
+            for session in range(1, 2 + int(rng.integers(3))):
+                for box in (HERE, THERE, FAR):
+                    if rng.random() < 0.8 or box is HERE:
+                        right, down = rng.integers(-4, 5, 2).tolist()
+                        moved = [box[0] + right, box[1] + down, *box[2:]]
+                        rows.append((image, who, session, int(rng.integers(1, 3)), moved))
+    return rows
+
+
+def measured(rows, **more):
+    return bboxqa.agree(bboxqa.read_coco(document(rows, **more), session_key="session"))
+
+
+def test_agreement_of_one_annotator_by_hand():
+    rows = [
+        (1, "ann", 9, 1, HERE), (1, "ann", 9, 1, THERE), (1, "ann", 10, 2, HERE),
+        (1, "bob", 9, 1, HERE), (2, "bob", 9, 1, HERE), (2, "ann", 10, 1, HERE),
+    ]  # fmt: skip
+    result = measured(rows)
+    table = result.repeats
+    assert table["annotator"].tolist() == ["(all)", "ann"]
+    # Of image 1, ann drew two objects in session 9 and one of them in session 10, as another class.
+    assert table["n_images"].tolist() == [1, 1]
+    assert table["n_annotations"].tolist() == [3, 3]
+    assert table["f1"] == pytest.approx([2 * 1 / (2 + 1)] * 2)
+    assert table["class_share"].tolist() == [0, 0]
+    assert table["mean_iou"].tolist() == [1, 1]
+    # With bob, session 9 of image 1 counts, and the only one of image 2: 2 · 2 / (3 + 2).
+    assert result.existence.f1 == pytest.approx(4 / 5)
+    assert any("without 1 later annotations" in note for note in result.notes)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_each_annotator_is_measured_as_if_sessions_were_annotators(seed):
+    rows = random_rows(seed)
+    table = measured(rows, n_images=8).repeats
+    assert table["annotator"].tolist() == ["(all)", "ann", "bob", "cid"]
+    for place, who in enumerate(("ann", "bob", "cid"), 1):
+        own = [row for row in rows if row[1] == who]
+        again = {row[0] for row in own if row[2] > 1}
+        kept = [(i, f"s{session}", None, *rest) for i, _, session, *rest in own if i in again]
+        alone = bboxqa.agree(bboxqa.read_coco(document(kept, n_images=8))).thresholds[0]
+        found = {
+            "f1": (alone.existence.f1, *alone.existence.interval),
+            "alpha": (alone.alpha, *alone.interval),
+            "class_alpha": (alone.class_agreement.alpha, *alone.class_agreement.interval),
+            "class_share": (alone.class_agreement.share, *alone.class_agreement.share_interval),
+            "mean_iou": (alone.place.mean_iou, *alone.place.interval),
+        }
+        assert found.keys() == FIGURES.keys()
+        for name, expected in found.items():
+            got = [table[column][place] for column in (name, f"{name}_low", f"{name}_high")]
+            assert got == pytest.approx(expected, nan_ok=True), (who, name)
+
+
+def test_all_together_draw_images_and_not_images_of_each():
+    rows = random_rows(5)
+    # The same person under two names has no more information than under one.
+    copied = [(row[0], who, *row[2:]) for who in ("ann", "bob") for row in rows if row[1] == "ann"]
+    table = measured(copied, n_images=8).repeats
+    # Alpha depends on how many values there are.
+    for name in ("f1", "class_share", "mean_iou"):
+        for end in ("", "_low", "_high"):
+            column = table[f"{name}{end}"]
+            assert column[0] == pytest.approx(column[1], nan_ok=True), name
+
+
+def test_agreement_between_annotators_is_that_of_first_sessions():
+    rows = random_rows(3)
+    first = [row for row in rows if row[2] == 1]
+    found, expected = measured(rows, n_images=8), measured(first, n_images=8)
+    assert expected.repeats is None
+    assert any("themselves is unknown" in note for note in expected.notes)
+    alone, other = found.thresholds[0], expected.thresholds[0]
+    assert alone.alpha == other.alpha
+    assert alone.interval == other.interval
+    assert alone.existence == other.existence
+    assert alone.place == other.place
+
+
+@pytest.fixture
+def two_files(tmp_path):
+    def write(first, second, **more):
+        paths = [tmp_path / "1.json", tmp_path / "2.json"]
+        for path, rows in zip(paths, (first, second), strict=True):
+            path.write_text(json.dumps(document(rows, **more)))
+        return paths
+
+    return write
+
+
+def test_files_can_be_sessions_also_where_nothing_was_drawn(two_files):
+    first = [(1, "ann", None, 1, HERE), (1, "bob", None, 1, HERE), (2, "bob", None, 1, HERE)]
+    second = [(1, "ann", None, 1, HERE), (2, "ann", None, 1, HERE)]
+    paths = two_files(first, second, asked=["ann", "bob"])
+    with pytest.raises(DatasetError, match=r"both have annotations of image .* by 'ann'"):
+        bboxqa.read_coco(paths)
+    table = bboxqa.agree(bboxqa.read_coco(paths, session_key="file")).repeats
+    assert table["annotator"].tolist() == ["(all)", "ann", "bob"]
+    # Ann drew nothing in image 2 at first: 2 · 1 / (2 + 1). Bob drew nothing the second time.
+    assert table["f1"] == pytest.approx([2 * 1 / (3 + 2), 2 / 3, 0])
+
+
+def test_what_is_no_session_is_named(two_files):
+    rows = [(1, "ann", 1, 1, HERE), (1, "bob", None, 1, HERE)]
+    with pytest.raises(DatasetError, match="annotation 2: session is missing"):
+        bboxqa.read_coco(document(rows), session_key="session")
+    with pytest.raises(DatasetError, match="no annotation has the key 'round'"):
+        bboxqa.read_coco(document(rows), session_key="round")
+    with pytest.raises(ConfigError, match="as well"):
+        settings_from({"session_key": "who", "annotator_key": "who"})
+    rows = [(1, "ann", 1, 1, HERE), (1, "bob", 1, 1, HERE)]
+    paths = two_files(rows, rows)
+    with pytest.raises(DatasetError, match="by 'ann in session 1'"):
+        bboxqa.read_coco(paths, session_key="session")
+    named = {"ann": paths[0], "bob": paths[1]}
+    with pytest.raises(ConfigError, match="cannot be a session as well"):
+        bboxqa.read_coco(named, session_key="file")
+
+
+def test_repeats_are_printed_and_written(tmp_path):
+    source, out = tmp_path / "twice.json", tmp_path / "out"
+    source.write_text(json.dumps(document(random_rows(4), n_images=8)))
+    done = run("agree", source, "--session-key", "session", "--out", out)
+    assert "Annotators with themselves, in images that they annotated again" in done.stdout
+    assert "\n (all)" in done.stdout
+    found = json.loads((out / "summary.json").read_text())
+    validate(found, summary_schema())
+    first = found["thresholds"][0]["repeats"][0]
+    assert first["annotator"] is None
+    lines = (out / "repeats.csv").read_text().splitlines()
+    assert lines[0].startswith("iou_threshold,annotator,n_images,n_annotations,f1,f1_low,f1_high")
+    assert float(lines[1].split(",")[4]) == first["f1"]["value"]
+    once = [row for row in random_rows(4) if row[2] == 1]
+    assert "repeats" not in summary(measured(once, n_images=8))["thresholds"][0]
