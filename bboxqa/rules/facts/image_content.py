@@ -3,46 +3,35 @@
 import hashlib
 from dataclasses import dataclass, replace
 from pathlib import Path
-from threading import Lock
 from typing import Any, BinaryIO
 
 import numpy as np
 
 from bboxqa.core.libtiff import silent_libtiff
-from bboxqa.core.text import clean
+from bboxqa.rules.facts.image_opening import (
+    MOST_PIXELS,
+    MOST_WHOLE,
+    ORIENTATION,
+    RASTERS,
+    SIDEWAYS,
+    block_problem,
+    opened,
+    opened_raster,
+    reason_of,
+    turn_of,
+)
 
-# Formats that are decoded in this process: some other formats of Pillow start programs.
-_FORMATS = (
-    "JPEG", "MPO", "PNG", "TIFF", "WEBP", "BMP", "DIB", "GIF", "JPEG2000", "PPM", "AVIF", "TGA",
-    "SGI", "PCX", "ICO",
-)  # fmt: skip
-# First bytes to GDAL driver: other GDAL formats may lead to further files.
-_RASTERS = {
-    b"II*\0": "GTiff",
-    b"MM\0*": "GTiff",
-    b"II+\0": "GTiff",
-    b"MM\0+": "GTiff",
-    b"\0\0\0\x0c": "JP2OpenJPEG",
-}
 _STARTS = {
     b"\xff\xd8\xff": "JPEG", b"\x89PNG\r\n\x1a\n": "PNG", b"GIF87a": "GIF", b"GIF89a": "GIF",
     b"II*\0": "TIFF", b"MM\0*": "TIFF", b"BM": "BMP",
 }  # fmt: skip
-_MAX_BLOCK_BYTES = 1 << 26
 _WINDOW = 16
-_ORIENTATION, _WIDTH, _HEIGHT = 0x0112, 256, 257
-_SIDEWAYS = (5, 6, 7, 8)
+_WIDTH, _HEIGHT = 256, 257
 _LOOK = (9, 8)
 # Grey levels, of 256; images with less contrast all look alike.
 _MIN_CONTRAST = 8
 _MIN_BITS = 5
-_raster_lock = Lock()
-
-
-# Larger images are decoded in part, and still larger ones not at all.
-_MOST_WHOLE, _MOST_PIXELS = 89_478_485, 10**9
 _NOT_DECODED = "not decoded, it may be a decompression bomb"
-_bomb_lock = Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +78,7 @@ def read_picture(path: Path) -> ImageContent:
                 return ImageContent("the file is empty", digest=digest)
             file.seek(0)
             head = file.read(12)
-            driver = _RASTERS.get(head[:4])
+            driver = RASTERS.get(head[:4])
             file.seek(0)
             with silent_libtiff():
                 picture = _with_pillow(file, in_parts=driver is not None)
@@ -98,7 +87,7 @@ def read_picture(path: Path) -> ImageContent:
         unknown = ImageContent("it is not an image of a known format, or its header is broken")
         return replace(picture or unknown, digest=digest, format=_format(head))
     except OSError as error:
-        return ImageContent(f"the file cannot be read: {_reason(error)}")
+        return ImageContent(f"the file cannot be read: {reason_of(error)}")
 
 
 def _format(head: bytes) -> str:
@@ -106,13 +95,6 @@ def _format(head: bytes) -> str:
     if head[:4] == b"RIFF" and head[8:] == b"WEBP":
         return "WebP"
     return next((name for start, name in _STARTS.items() if head.startswith(start)), "")
-
-
-def _reason(error: BaseException) -> str:
-    """Return the first line of an error."""
-    strerror = getattr(error, "strerror", None)
-    lines = str(strerror or error).splitlines() or [type(error).__name__]
-    return clean(lines[0])
 
 
 def _with_pillow(file: BinaryIO, *, in_parts: bool) -> ImageContent | None:
@@ -123,40 +105,21 @@ def _with_pillow(file: BinaryIO, *, in_parts: bool) -> ImageContent | None:
     from PIL import UnidentifiedImageError
 
     try:
-        with _opened(file) as image:
+        with opened(file) as image:
             picture = _header(image)
             n_pixels = picture.stored[0] * picture.stored[1]
-            if n_pixels > _MOST_PIXELS:
-                allowed = f"at most {_MOST_PIXELS:,} are allowed"
+            if n_pixels > MOST_PIXELS:
+                allowed = f"at most {MOST_PIXELS:,} are allowed"
                 problem = f"{_NOT_DECODED}: {n_pixels:,} pixels; {allowed}"
                 return replace(picture, problem=problem)
-            if n_pixels <= _MOST_WHOLE:
+            if n_pixels <= MOST_WHOLE:
                 return _decoded(image, picture)
             return None if in_parts else _partly_decoded(image, picture)
     except UnidentifiedImageError:
         return None
     # Decoders raise any exception for broken files.
     except Exception as error:  # noqa: BLE001
-        return ImageContent(f"its header cannot be read: {_reason(error)}")
-
-
-def _opened(file: BinaryIO) -> Any:
-    """Return an image that is open but not decoded, however large it is."""
-    from PIL import Image
-
-    Image.init()
-    formats = [name for name in _FORMATS if name in Image.OPEN]
-    try:
-        return Image.open(file, formats=formats)
-    except Image.DecompressionBombError:
-        file.seek(0)
-        # The limit belongs to the whole process.
-        with _bomb_lock:
-            limit, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, None
-            try:
-                return Image.open(file, formats=formats)
-            finally:
-                Image.MAX_IMAGE_PIXELS = limit
+        return ImageContent(f"its header cannot be read: {reason_of(error)}")
 
 
 def _partly_decoded(image: Any, picture: ImageContent) -> ImageContent:
@@ -171,7 +134,7 @@ def _partly_decoded(image: Any, picture: ImageContent) -> ImageContent:
         try:
             image.verify()
         except Exception as error:  # noqa: BLE001
-            return replace(picture, problem=_reason(error), truncated=True)
+            return replace(picture, problem=reason_of(error), truncated=True)
     return picture
 
 
@@ -183,22 +146,14 @@ def _header(image: Any) -> ImageContent:
         # Some versions of Pillow apply the orientation to the size, so the tags are read.
         tags: Any = image.tag_v2
         stored = (int(tags.get(_WIDTH, stored[0])), int(tags.get(_HEIGHT, stored[1])))
-        turn = int(tags.get(_ORIENTATION, 1))
+        turn = int(tags.get(ORIENTATION, 1))
     elif image.format in ("JPEG", "MPO", "WEBP", "AVIF"):
-        turn = _turn(image)
+        turn = turn_of(image)
     return _sized(stored, turn)
 
 
-def _turn(image: Any) -> Any:
-    try:
-        return image.getexif().get(_ORIENTATION, 1)
-    # Broken metadata does not make the image unreadable.
-    except Exception:  # noqa: BLE001
-        return 1
-
-
 def _sized(stored: tuple[int, int], turn: object) -> ImageContent:
-    return ImageContent(stored=stored, shown=stored[::-1] if turn in _SIDEWAYS else stored)
+    return ImageContent(stored=stored, shown=stored[::-1] if turn in SIDEWAYS else stored)
 
 
 def _decoded(image: Any, picture: ImageContent) -> ImageContent:
@@ -210,10 +165,10 @@ def _decoded(image: Any, picture: ImageContent) -> ImageContent:
         image.load()
         if image.format == "PNG":
             # Its metadata may follow the pixels.
-            picture = _sized(picture.stored, _turn(image))
+            picture = _sized(picture.stored, turn_of(image))
         return replace(picture, look=_look(image))
     except Exception as error:  # noqa: BLE001
-        reason = _reason(error)
+        reason = reason_of(error)
         if reason.startswith("decoder error"):
             reason = f"its {image.format} data are broken ({reason} of Pillow)"
         return replace(picture, problem=reason, truncated="truncated" in reason.lower())
@@ -239,28 +194,19 @@ def _look(image: Any) -> int | None:
 
 def _with_rasterio(path: Path, driver: str) -> ImageContent | None:
     """Return the size of a raster after reading its last pixels; None where it is not a raster."""
-    import rasterio
-    from rasterio.errors import RasterioError, RasterioIOError
+    from rasterio.errors import RasterioError
     from rasterio.windows import Window
 
-    options = {"GDAL_PAM_ENABLED": "NO", "GDAL_DISABLE_READDIR_ON_OPEN": "EMPTY_DIR"}
-    # Warnings and the environment belong to the whole process.
-    with _raster_lock, rasterio.Env(**options):
-        try:
-            raster = rasterio.open(path, driver=driver)
-        except (RasterioError, OSError, ValueError):
+    with opened_raster(path, driver) as raster:
+        if raster is None:
             return None
-        with raster:
-            size = (int(raster.width), int(raster.height))
-            picture = ImageContent(stored=size, shown=size)
-            height, width = raster.block_shapes[0] if raster.count else (0, 0)
-            n_bytes = height * width * raster.count * np.dtype(raster.dtypes[0]).itemsize
-            if n_bytes > _MAX_BLOCK_BYTES:
-                problem = f"not decoded, for its blocks are of {n_bytes:,} bytes"
-                return replace(picture, problem=problem)
-            left, top = max(size[0] - _WINDOW, 0), max(size[1] - _WINDOW, 0)
-            try:
-                raster.read(1, window=Window(left, top, size[0] - left, size[1] - top))
-            except (RasterioError, RasterioIOError, OSError, ValueError) as error:
-                return replace(picture, problem=_reason(error), truncated=True)
-            return picture
+        size = (int(raster.width), int(raster.height))
+        picture = ImageContent(stored=size, shown=size)
+        if problem := block_problem(raster):
+            return replace(picture, problem=problem)
+        left, top = max(size[0] - _WINDOW, 0), max(size[1] - _WINDOW, 0)
+        try:
+            raster.read(1, window=Window(left, top, size[0] - left, size[1] - top))
+        except (RasterioError, OSError, ValueError) as error:
+            return replace(picture, problem=reason_of(error), truncated=True)
+        return picture

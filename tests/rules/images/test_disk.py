@@ -76,7 +76,7 @@ def test_what_is_no_image(tmp_path, content):
 def test_a_decompression_bomb_is_not_decoded(tmp_path, monkeypatch):
     save(tmp_path / "a.png")
     for allowed in (2399, 1000):
-        monkeypatch.setattr(image_content, "_MOST_PIXELS", allowed)
+        monkeypatch.setattr(image_content, "MOST_PIXELS", allowed)
         disk = scan_images(records("a.png"), tmp_path)
         assert disk.state.tolist() == [ImageState.UNREADABLE]
         assert "decompression bomb" in disk.problem[0]
@@ -85,7 +85,7 @@ def test_a_decompression_bomb_is_not_decoded(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("suffix", ["jpg", "png", "tif", "bmp"])
 def test_a_large_image_is_examined_in_part(suffix, tmp_path, monkeypatch):
-    monkeypatch.setattr(image_content, "_MOST_WHOLE", 1000)
+    monkeypatch.setattr(image_content, "MOST_WHOLE", 1000)
     # Pillow itself refuses images of twice as many pixels.
     monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1000)
     path = tmp_path / f"a.{suffix}"

@@ -1,0 +1,96 @@
+"""Image files that are opened but not decoded, in this process only."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from bboxqa.core.text import clean
+
+# Formats that are decoded in this process: some other formats of Pillow start programs.
+_FORMATS = (
+    "JPEG", "MPO", "PNG", "TIFF", "WEBP", "BMP", "DIB", "GIF", "JPEG2000", "PPM", "AVIF", "TGA",
+    "SGI", "PCX", "ICO",
+)  # fmt: skip
+# First bytes to GDAL driver: other GDAL formats may lead to further files.
+RASTERS = {
+    b"II*\0": "GTiff",
+    b"MM\0*": "GTiff",
+    b"II+\0": "GTiff",
+    b"MM\0+": "GTiff",
+    b"\0\0\0\x0c": "JP2OpenJPEG",
+}
+MOST_WHOLE, MOST_PIXELS = 89_478_485, 10**9
+"""Larger images are decoded in part, and still larger ones not at all."""
+SIDEWAYS = (5, 6, 7, 8)
+"""Values of EXIF's orientation that exchange width and height."""
+MAX_BLOCK_BYTES = 1 << 26
+"""Blocks of rasters that are larger are not decoded."""
+ORIENTATION = 0x0112
+_bomb_lock = Lock()
+_raster_lock = Lock()
+_RASTER_OPTIONS = {"GDAL_PAM_ENABLED": "NO", "GDAL_DISABLE_READDIR_ON_OPEN": "EMPTY_DIR"}
+
+
+def opened(file: BinaryIO) -> Any:
+    """Return an image that is open but not decoded, however large it is."""
+    from PIL import Image
+
+    Image.init()
+    formats = [name for name in _FORMATS if name in Image.OPEN]
+    try:
+        return Image.open(file, formats=formats)
+    except Image.DecompressionBombError:
+        file.seek(0)
+        # The limit belongs to the whole process.
+        with _bomb_lock:
+            limit, Image.MAX_IMAGE_PIXELS = Image.MAX_IMAGE_PIXELS, None
+            try:
+                return Image.open(file, formats=formats)
+            finally:
+                Image.MAX_IMAGE_PIXELS = limit
+
+
+def reason_of(error: BaseException) -> str:
+    """Return the first line of an error."""
+    strerror = getattr(error, "strerror", None)
+    lines = str(strerror or error).splitlines() or [type(error).__name__]
+    return clean(lines[0])
+
+
+def turn_of(image: Any) -> Any:
+    """Return EXIF's orientation of an image, 1 for upright."""
+    try:
+        return image.getexif().get(ORIENTATION, 1)
+    # Broken metadata does not make the image unreadable.
+    except Exception:  # noqa: BLE001
+        return 1
+
+
+@contextmanager
+def opened_raster(path: Path, driver: str) -> Iterator[Any]:
+    """Yield a raster of rasterio that is open but not decoded; None where it is not a raster."""
+    import rasterio
+    from rasterio.errors import RasterioError
+
+    # Warnings and the environment belong to the whole process.
+    with _raster_lock, rasterio.Env(**_RASTER_OPTIONS):
+        try:
+            raster = rasterio.open(path, driver=driver)
+        except (RasterioError, OSError, ValueError):
+            yield None
+            return
+        with raster:
+            yield raster
+
+
+def block_problem(raster: Any) -> str:
+    """Return why the blocks of a raster cannot be decoded one by one; "" where they can."""
+    height, width = raster.block_shapes[0] if raster.count else (0, 0)
+    n_bytes = height * width * raster.count * np.dtype(raster.dtypes[0]).itemsize
+    return (
+        f"not decoded, for its blocks are of {n_bytes:,} bytes" if n_bytes > MAX_BLOCK_BYTES else ""
+    )
