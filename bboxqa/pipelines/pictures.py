@@ -1,0 +1,252 @@
+"""The pixels of images, for drawings and thumbnails."""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from io import BytesIO
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from bboxqa.core.arrays import ByteArray, frozen_arrays
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.libtiff import silent_libtiff
+from bboxqa.rules.facts.image_folder import ImageState, find_files, search_order
+from bboxqa.rules.facts.image_opening import (
+    MOST_PIXELS,
+    MOST_WHOLE,
+    RASTERS,
+    SIDEWAYS,
+    block_problem,
+    opened,
+    opened_raster,
+    reason_of,
+    turn_of,
+)
+
+# Darker and brighter values of images of more than 8 bits are shown as black and white.
+_PERCENTILES = (2, 98)
+_QUALITY = 80
+_UNKNOWN = "it is not an image of a known format, or its header is broken"
+
+
+@frozen_arrays
+class Picture:
+    """The pixels of an image file, upright and perhaps reduced."""
+
+    pixels: ByteArray
+    """(H, W, 3) uint8. Red, green and blue; (0, 0, 3) where the file cannot be shown."""
+    size: tuple[int, int]
+    """Width and height of the whole image, upright; (0, 0) for unknown."""
+    problem: str = ""
+    """Why it cannot be shown; "" where it can."""
+
+
+_NO_PIXELS: ByteArray = np.zeros((0, 0, 3), np.uint8)
+
+
+def pictures(
+    names: Sequence[str],
+    folders: Sequence[Path],
+    side: int,
+    *,
+    sizes: Sequence[tuple[int, int]] | None = None,
+    beside: Path | None = None,
+) -> Iterator[Picture]:
+    """Yield the picture of each file name, one at a time.
+
+    Raises DatasetError if there is no such folder.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Relative to one of the folders; nothing outside them is opened.
+    folders : sequence of Path
+    side : int
+        Pixels of the longer side, at most.
+    sizes : sequence of (int, int), optional
+        Width and height according to the data, as for `read_pixels`.
+    beside : Path, optional
+        The folder of the annotations. If it is below one of the folders, images are looked for
+        there first.
+    """
+    if absent := [folder for folder in folders if not folder.is_dir()]:
+        raise DatasetError([f"{folder}: no such folder of images" for folder in absent])
+    roots = search_order([folder.resolve() for folder in folders], beside)
+    places = find_files(names, roots)
+    for name, place, size in zip(names, places, sizes or [(0, 0)] * len(names), strict=True):
+        if place.state == ImageState.FOUND:
+            yield read_pixels(Path(place.file), side, size)
+        elif place.state == ImageState.OUTSIDE:
+            where = "leads out of the folder of images; it was not opened"
+            yield Picture(_NO_PIXELS, (0, 0), f"{name!r} {where}")
+        else:
+            yield Picture(_NO_PIXELS, (0, 0), place.problem or f"there is no file {name!r}")
+
+
+def read_pixels(path: Path, side: int, size: tuple[int, int] = (0, 0)) -> Picture:
+    """Return the pixels of a regular file, or why it cannot be shown.
+
+    Images of more than 8 bits are scaled so that 96 % of their values lie between black and white.
+
+    Parameters
+    ----------
+    path : Path
+    side : int
+        Pixels of the longer side, at most; larger images are reduced.
+    size : (int, int)
+        Width and height according to the data. EXIF's orientation is applied, unless only the image
+        without it has this size.
+    """
+    try:
+        with path.open("rb") as file, warnings.catch_warnings(), silent_libtiff():
+            # Warnings of decoders are not defects of a drawing.
+            warnings.simplefilter("ignore")
+            driver = RASTERS.get(file.read(4))
+            file.seek(0)
+            picture = _with_pillow(file, side, size, in_parts=driver is not None)
+            if picture is None and driver is not None:
+                picture = _with_rasterio(path, driver, side)
+        return picture or Picture(_NO_PIXELS, (0, 0), _UNKNOWN)
+    except OSError as error:
+        return Picture(_NO_PIXELS, (0, 0), f"the file cannot be read: {reason_of(error)}")
+
+
+def thumbnail(picture: Picture) -> bytes:
+    """Return a picture as WebP.
+
+    Examples
+    --------
+    >>> thumbnail(Picture(np.zeros((2, 3, 3), np.uint8), (3, 2)))[8:12]
+    b'WEBP'
+    """
+    from PIL import Image
+
+    content = BytesIO()
+    Image.fromarray(picture.pixels).save(content, "WEBP", quality=_QUALITY, method=4)
+    return content.getvalue()
+
+
+def _with_pillow(
+    file: BinaryIO, side: int, size: tuple[int, int], *, in_parts: bool
+) -> Picture | None:
+    """Return the picture as Pillow reads it.
+
+    None where it does not know the format, and for a large image that rasterio can read `in_parts`.
+    """
+    from PIL import UnidentifiedImageError
+
+    try:
+        with opened(file) as image:
+            stored = (int(image.width), int(image.height))
+            n_pixels = image.width * image.height
+            if image.format in ("JPEG", "MPO"):
+                # Decoding at a lower resolution is far faster.
+                image.draft("RGB", (side, side))
+            # All of a progressive image is decoded before it is reduced.
+            progressive = bool(image.info.get("progressive"))
+            n_decoded = n_pixels if progressive else image.width * image.height
+            if n_decoded > MOST_WHOLE or n_pixels > MOST_PIXELS:
+                return None if in_parts else _too_large(stored)
+            if in_parts and _is_deep(image):
+                # Only rasterio knows which pixels have no data.
+                return None
+            # The metadata of PNG may follow the pixels.
+            image.load()
+            # Pillow turns TIFF itself.
+            turn = 1 if image.format == "TIFF" else turn_of(image)
+            shown = stored[::-1] if turn in SIDEWAYS else stored
+            if size == stored != shown:
+                turn, shown = 1, stored
+            return Picture(_upright(image, turn, side), shown)
+    except UnidentifiedImageError:
+        return None
+    # Decoders raise any exception for broken files.
+    except Exception as error:  # noqa: BLE001
+        return Picture(_NO_PIXELS, (0, 0), f"it cannot be decoded: {reason_of(error)}")
+
+
+def _too_large(size: tuple[int, int]) -> Picture:
+    return Picture(
+        _NO_PIXELS, size, f"it is too large to be decoded: {size[0]:,} × {size[1]:,} pixels"
+    )
+
+
+def _upright(image: Any, turn: int, side: int) -> ByteArray:
+    """Return the pixels of an open image, turned and reduced."""
+    from PIL import Image
+
+    turned = _turns()
+    image = _colored(image)
+    image.thumbnail((side, side), Image.Resampling.LANCZOS, reducing_gap=2)
+    if turn in turned:
+        image = image.transpose(turned[turn])
+    return np.asarray(image)
+
+
+def _turns() -> dict[int, Any]:
+    """Return what Pillow does about each value of EXIF's orientation, but for 1."""
+    from PIL.Image import Transpose
+
+    names = ("FLIP_LEFT_RIGHT", "ROTATE_180", "FLIP_TOP_BOTTOM", "TRANSPOSE", "ROTATE_270",
+             "TRANSVERSE", "ROTATE_90")  # fmt: skip
+    return {turn: Transpose[name] for turn, name in enumerate(names, 2)}
+
+
+def _is_deep(image: Any) -> bool:
+    """Return whether an image has more than 8 bits."""
+    return image.mode.startswith("I;") or image.mode in ("I", "F")
+
+
+def _colored(image: Any) -> Any:
+    """Return an image as red, green and blue on white."""
+    from PIL import Image
+
+    if _is_deep(image):
+        return Image.fromarray(_scaled(np.asarray(image)[..., None]))
+    if not image.has_transparency_data:
+        return image.convert("RGB")
+    image = image.convert("RGBA")
+    white = Image.new("RGBA", image.size, "white")
+    return Image.alpha_composite(white, image).convert("RGB")
+
+
+def _scaled(values: NDArray[Any]) -> ByteArray:
+    """Return (H, W, 1 or 3) values of any type as (H, W, 3) of 8 bits."""
+    values = values.astype(np.float32)
+    finite = values[np.isfinite(values)]
+    low, high = np.percentile(finite, _PERCENTILES) if finite.size else (0, 1)
+    if low == high:
+        # Few pixels, such as those of a mask, can be all that differs.
+        low, high = finite.min(initial=low), finite.max(initial=high)
+    share = (np.nan_to_num(values, nan=low) - low) / max(high - low, 1e-9)
+    levels = (np.clip(share, 0, 1) * 255).round().astype(np.uint8)
+    return np.ascontiguousarray(np.broadcast_to(levels, (*levels.shape[:2], 3)))
+
+
+def _with_rasterio(path: Path, driver: str, side: int) -> Picture | None:
+    """Return the picture of a raster, from its overviews where it has some."""
+    from rasterio.enums import Resampling
+    from rasterio.errors import RasterioError
+
+    with opened_raster(path, driver) as raster:
+        if raster is None or not raster.count:
+            return None
+        size = (int(raster.width), int(raster.height))
+        if size[0] * size[1] > MOST_PIXELS:
+            return _too_large(size)
+        if problem := block_problem(raster):
+            return Picture(_NO_PIXELS, size, problem)
+        scale = min(1, side / max(size))
+        bands = [1, 2, 3] if raster.count >= 3 else [1]
+        shape = (len(bands), max(round(size[1] * scale), 1), max(round(size[0] * scale), 1))
+        try:
+            read = raster.read(bands, out_shape=shape, resampling=Resampling.average, masked=True)
+        except (RasterioError, OSError, ValueError) as error:
+            return Picture(_NO_PIXELS, size, f"it cannot be decoded: {reason_of(error)}")
+    values = np.moveaxis(read.data, 0, -1)
+    if values.dtype == np.uint8:
+        return Picture(np.ascontiguousarray(np.broadcast_to(values, (*shape[1:], 3))), size)
+    hidden = np.moveaxis(np.ma.getmaskarray(read), 0, -1)
+    return Picture(_scaled(np.where(hidden, np.nan, values.astype(np.float32))), size)

@@ -1,0 +1,141 @@
+"""The pixels of image files for drawings and thumbnails."""
+
+import warnings
+from io import BytesIO
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from bboxqa.core.errors import DatasetError
+from bboxqa.pipelines import pictures as module
+from bboxqa.pipelines.pictures import pictures, read_pixels, thumbnail
+
+RED, BLUE = (255, 0, 0), (0, 0, 255)
+
+
+def halves(path, orientation=None, **options):
+    """Write an image of 40 × 20 pixels, red on the left and blue on the right."""
+    image = Image.new("RGB", (40, 20), RED)
+    image.paste(BLUE, (20, 0, 40, 20))
+    if orientation is not None:
+        exif = Image.Exif()
+        exif[0x0112] = orientation
+        options["exif"] = exif
+    image.save(path, **options)
+    return path
+
+
+def write_raster(path, values, **profile):
+    import rasterio
+
+    n_bands, height, width = values.shape
+    shape = {"width": width, "height": height, "count": n_bands, "dtype": values.dtype}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with rasterio.open(path, "w", driver="GTiff", **shape, **profile) as raster:
+            raster.write(values)
+    return path
+
+
+@pytest.mark.parametrize("name", ["a.png", "a.bmp", "a.tif", "a.webp"])
+def test_pixels_are_those_of_the_file(tmp_path, name):
+    options = {"lossless": True} if name.endswith("webp") else {}
+    found = read_pixels(halves(tmp_path / name, **options), 100)
+    assert (found.size, found.problem, found.pixels.shape) == ((40, 20), "", (20, 40, 3))
+    assert (found.pixels[0, 0].tolist(), found.pixels[-1, -1].tolist()) == ([*RED], [*BLUE])
+
+
+# What EXIF says about the first row and column decides where the red half is.
+@pytest.mark.parametrize(
+    ("orientation", "red"),
+    [(1, "left"), (2, "right"), (3, "right"), (4, "left"), (5, "top"), (6, "top"), (7, "bottom"),
+     (8, "bottom")],
+)  # fmt: skip
+@pytest.mark.parametrize("name", ["a.jpg", "a.png"])
+def test_the_orientation_of_exif_is_applied(tmp_path, name, orientation, red):
+    found = read_pixels(halves(tmp_path / name, orientation), 100)
+    assert found.size == ((40, 20) if orientation < 5 else (20, 40))
+    assert found.pixels.shape[:2] == found.size[::-1]
+    middle = [length // 2 for length in found.pixels.shape[:2]]
+    place = {"left": (middle[0], 2), "right": (middle[0], -3), "top": (2, middle[1]),
+             "bottom": (-3, middle[1])}[red]  # fmt: skip
+    assert found.pixels[place][0] > 200
+    assert found.pixels[place][2] < 60
+
+
+def test_an_image_that_was_annotated_as_it_is_stored_is_not_turned(tmp_path):
+    path = halves(tmp_path / "a.jpg", 6)
+    assert read_pixels(path, 100, (40, 20)).pixels.shape == (20, 40, 3)
+    assert read_pixels(path, 100, (20, 40)).pixels.shape == (40, 20, 3)
+
+
+def test_large_images_are_reduced(tmp_path):
+    Image.new("RGB", (900, 300), RED).save(tmp_path / "a.jpg")
+    found = read_pixels(tmp_path / "a.jpg", 90)
+    assert (found.size, found.pixels.shape) == ((900, 300), (30, 90, 3))
+    assert Image.open(BytesIO(thumbnail(found))).size == (90, 30)
+
+
+# 100 values from 1000 to 1990, and two that are far away: 2 % and 98 % leave those two out.
+VALUES = np.concatenate([[0], np.arange(1000, 2000, 10), [60000, 60000]])[:102].reshape(1, 6, 17)
+
+
+@pytest.mark.parametrize("kind", ["png", "tif", "floats", "three"])
+def test_images_of_more_than_8_bits_are_scaled(tmp_path, kind):
+    path = tmp_path / ("a.png" if kind == "png" else "a.tif")
+    if kind == "png":
+        Image.fromarray(VALUES[0].astype(np.uint16)).save(path)
+    else:
+        values = VALUES.astype(np.float32 if kind == "floats" else np.uint16)
+        write_raster(path, np.repeat(values, 3, 0) if kind == "three" else values)
+    pixels = read_pixels(path, 100).pixels
+    assert pixels.shape == (6, 17, 3)
+    # 1500 lies in the middle of what is shown.
+    assert abs(int(pixels.reshape(-1, 3)[51, 0]) - 127) < 4
+    assert (pixels.min(), pixels.max()) == (0, 255)
+    assert (np.diff(pixels[:, :, 0].ravel()[:101].astype(int)) >= 0).all()
+
+
+def test_pixels_without_data_do_not_count(tmp_path):
+    values = np.full((1, 8, 8), -9999, np.float32)
+    values[0, :4] = np.linspace(0, 1, 32).reshape(4, 8)
+    pixels = read_pixels(write_raster(tmp_path / "a.tif", values, nodata=-9999), 100).pixels
+    assert (pixels[4:] == 0).all()
+    assert abs(int(pixels[1, 7, 0]) - 127) < 8
+
+
+def test_transparent_pixels_are_white(tmp_path):
+    Image.new("RGBA", (4, 4), (0, 0, 0, 0)).save(tmp_path / "a.png")
+    assert (read_pixels(tmp_path / "a.png", 10).pixels == 255).all()
+
+
+@pytest.mark.parametrize("name", ["a.png", "a.tif"])
+def test_an_image_that_is_too_large_is_not_decoded(tmp_path, monkeypatch, name):
+    for limit in ("MOST_WHOLE", "MOST_PIXELS"):
+        monkeypatch.setattr(module, limit, 100)
+    found = read_pixels(halves(tmp_path / name), 10)
+    assert (found.pixels.size, found.size) == (0, (40, 20))
+    assert found.problem == "it is too large to be decoded: 40 × 20 pixels"
+
+
+def test_broken_files_have_a_problem(tmp_path):
+    whole = halves(tmp_path / "a.png").read_bytes()
+    for name, content in (("cut.png", whole[:60]), ("text.jpg", b"hello"), ("empty.png", b"")):
+        (tmp_path / name).write_bytes(content)
+        found = read_pixels(tmp_path / name, 10)
+        assert found.pixels.shape == (0, 0, 3)
+        assert found.problem
+
+
+def test_nothing_outside_of_the_folder_is_opened(tmp_path):
+    (tmp_path / "in").mkdir()
+    halves(tmp_path / "out.png")
+    halves(tmp_path / "in" / "a.png")
+    names = ["a.png", "../out.png", str(tmp_path / "out.png"), "b.png"]
+    found = list(pictures(names, [tmp_path / "in"], 10))
+    assert [each.pixels.size > 0 for each in found] == [True, False, False, False]
+    assert ["leads out" in each.problem for each in found] == [False, True, True, False]
+    assert found[3].problem == "there is no file 'b.png'"
+    with pytest.raises(DatasetError, match="no such folder of images"):
+        next(pictures(["a.png"], [tmp_path / "none"], 10))
