@@ -6,9 +6,10 @@ from functools import partial
 from math import nan
 from typing import Any, Never
 
+import msgspec
 import numpy as np
 
-from bboxqa.core.errors import ConfigError
+from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.memory import check_limit
 from bboxqa.core.types import Files, Progress
 from bboxqa.core.version import __version__
@@ -20,6 +21,7 @@ from bboxqa.model.results import AgreementResult, ThresholdResult
 from bboxqa.model.settings import AgreeSettings, EmptyImages, Missing
 from bboxqa.model.table import Table
 from bboxqa.pipelines.all_asked import figures_if_all_asked
+from bboxqa.pipelines.category_map import map_notes
 from bboxqa.pipelines.chance_existence import chance_existence, not_measured
 from bboxqa.pipelines.checks import check_boxes
 from bboxqa.pipelines.counting import (
@@ -190,10 +192,24 @@ def agree_files(
 ) -> AgreementResult:
     """Read files and measure how far their annotators agree, with checked settings.
 
-    Files that would give a false result are refused with the findings of `validate`.
+    Files that would give a false result are refused with the findings of `validate`. With a map
+    of categories that merges some, notes say what it changes.
     """
     data = read_for(source, settings, memory=memory, digest=digest, progress=progress)
-    return agree_with(data, settings, memory=memory, progress=progress)
+    result = agree_with(data, settings, memory=memory, progress=progress)
+    if not settings.category_map:
+        return result
+    own = msgspec.structs.replace(settings, category_map={})
+    try:
+        unmapped = read_for(source, own, memory=memory, digest=False, progress=progress)
+    except DatasetError:
+        # Only the map makes the categories of the files fit.
+        return result
+    if len(unmapped.category_names) == len(data.category_names):
+        return result
+    without = msgspec.structs.replace(own, bootstrap=0)
+    before = agree_with(unmapped, without, memory=memory, with_chance=False, progress=progress)
+    return replace(result, notes=(*result.notes, *map_notes(before, result)))
 
 
 def agree_with(

@@ -1,0 +1,38 @@
+"""What mapping categories to others (`--map`) changes in alpha."""
+
+from collections.abc import Iterator
+from math import isnan
+
+import numpy as np
+
+from bboxqa.agreement.alpha.nominal_estimator import nominal_estimator
+from bboxqa.agreement.counts.coincidences import coincidences
+from bboxqa.agreement.uncertainty.difference import paired_difference
+from bboxqa.agreement.uncertainty.estimator import Estimator
+from bboxqa.model.results import AgreementResult, ThresholdResult
+
+
+def map_notes(without: AgreementResult, mapped: AgreementResult) -> Iterator[str]:
+    """Yield alpha at each threshold without and with a map of categories, of the same files.
+
+    The interval of the difference draws images of both together.
+    """
+    settings = mapped.settings
+    for before, after in zip(without.thresholds, mapped.thresholds, strict=True):
+        text = f"with --map, {after.threshold_label}: alpha {_alpha(before)} → {_alpha(after)}"
+        if not isnan(before.alpha) and not isnan(after.alpha):
+            old, new = (_estimator(part, settings.missing) for part in (before, after))
+            images = np.arange(after.reliability.n_groups)
+            found = paired_difference(new, old, images, images, settings.bootstrap, settings.seed)
+            low, high = found.interval
+            text += f", difference {found.value:+.2f}"
+            text += "" if isnan(low) else f" [{low:.2f}, {high:.2f}]"
+        yield text
+
+
+def _alpha(part: ThresholdResult) -> str:
+    return f"– ({part.status})" if isnan(part.alpha) else f"{part.alpha:.2f}"
+
+
+def _estimator(part: ThresholdResult, missing: str) -> Estimator:
+    return nominal_estimator(coincidences(part.reliability, missing))
