@@ -45,6 +45,23 @@ def test_the_trial_names_person_offset_misses_and_categories(trial):
     assert 5 <= len(trial.story) <= 10
 
 
+def test_broader_categories_are_suggested_where_they_surely_agree_more():
+    made = bboxqa.simulate(
+        images=60,
+        categories=("cow", "sheep", "car"),
+        errors={"p*": "jitter=1 confuse=cow/sheep:0.3 confuse=sheep/cow:0.3"},
+    ).document()
+    for each in made["categories"]:
+        each["supercategory"] = "thing" if each["name"] == "car" else "animal"
+    result = bboxqa.agree(bboxqa.read_coco(made), bootstrap=200)
+    row = result.diagnose().tables["supercategories"].records()[0]
+    found = sentence(result.story(), "the supercategory animal as one, alpha would be")
+    gain = f"{row['gain']:.2f} [{row['gain_low']:.2f}, {row['gain_high']:.2f}]"
+    assert found.endswith(f"{row['alpha_merged']:.2f}, {gain} higher")
+    assert sentence(result.story(), "cow and sheep are confused", f"alpha would be {gain} higher")
+    assert row["gain_low"] > 0.1
+
+
 def test_offset_has_its_direction_and_size_its_sign():
     story = told({"p*": "jitter=1", "p02": "offset=0,-4", "p01": "scale=1.2"}, annotators=5)
     assert sentence(story, "p02 draws boxes", "further up")

@@ -132,6 +132,15 @@ def pooled_estimators(
     }
 
 
+def coincidence_tables(found: Coincidences, n_values: int) -> tuple[Any, Any]:
+    """Return the pairable values, (K, G), and how many of them agree, (1, G), by group."""
+    value = found.value.astype(np.int64)
+    return (
+        table_of(value, found.group, found.marginal, (n_values, found.n_groups)),
+        table_of(np.zeros_like(value), found.group, found.diagonal, (1, found.n_groups)),
+    )
+
+
 def _table_by_row(rows: FloatArray) -> SumTable:
     return SumTable(lambda: rows, by_row=True)
 

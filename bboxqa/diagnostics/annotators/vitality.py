@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from bboxqa.agreement.alpha.nominal import binary_alpha, nominal_alpha
+from bboxqa.agreement.alpha.nominal_estimator import coincidence_tables
 from bboxqa.agreement.counts.coincidences import coincidences
 from bboxqa.agreement.counts.unit_counts import UnitCounts, unit_counts
 from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
@@ -155,17 +156,9 @@ def _alphas(
 
 def _tables(lost: LostCoincidences, data: ReliabilityData, missing: str) -> tuple[Any, ...]:
     """Return the sums of `_alphas` by image."""
-    found = coincidences(data, missing)
-    n_images = data.n_groups
-    shape = len(lost.annotator), n_images
+    shape = len(lost.annotator), data.n_groups
     return (
-        table_of(
-            found.value.astype(np.int64),
-            found.group,
-            found.marginal,
-            (len(lost.marginal), n_images),
-        ),
-        table_of(np.zeros(len(found.group), np.int64), found.group, found.diagonal, (1, n_images)),
+        *coincidence_tables(coincidences(data, missing), len(lost.marginal)),
         table_of(lost.row, lost.image, lost.part_marginal, shape),
         table_of(lost.row, lost.image, lost.part_diagonal, shape),
     )

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from bboxqa.agreement.alpha.nominal import nominal_alpha
+from bboxqa.agreement.alpha.nominal_estimator import coincidence_tables
 from bboxqa.agreement.alpha.value_pairs import ValuePairs, value_pairs
 from bboxqa.agreement.counts.coincidences import coincidences_of
 from bboxqa.agreement.counts.object_counts import ratio
@@ -162,11 +163,10 @@ def _intervals(
 def _tables(found: Confusions, rows: IndexArray) -> tuple[Any, ...]:
     """Return what the share and the gain of some pairs are made of, by image.
 
-    Marginals, (K, I), their agreement, (1, I), coincidences of the pairs and units with both,
-    (R, I) each, and units with each value, (K, I).
+    Marginals and their agreement, coincidences of the pairs and units with both, (R, I) each, and
+    units with each value, (K, I).
     """
     counts, pairs = found.counts, found.pairs
-    counted = coincidences_of(counts)
     n_images = counts.n_groups
     of_values, of_pairs = (counts.n_values, n_images), (len(rows), n_images)
     place = np.full(len(pairs.first), -1)
@@ -174,10 +174,8 @@ def _tables(found: Confusions, rows: IndexArray) -> tuple[Any, ...]:
     entry = np.flatnonzero(place[pairs.pair] >= 0)
     row, image = place[pairs.pair[entry]], counts.group[pairs.unit[entry]]
     of_counts = counts.group[counts.unit]
-    value, group = counted.value.astype(np.int64), counted.group
     return (
-        table_of(value, group, counted.marginal, of_values),
-        table_of(np.zeros(len(group), np.int64), group, counted.diagonal, (1, n_images)),
+        *coincidence_tables(coincidences_of(counts), counts.n_values),
         table_of(row, image, pairs.amount[entry], of_pairs),
         table_of(row, image, np.ones(len(entry)), of_pairs),
         table_of(counts.value, of_counts, np.ones(len(of_counts)), of_values),

@@ -1,9 +1,16 @@
 """What broader categories would gain: those that the file names as supercategories."""
 
+from typing import Any
+
 import numpy as np
 
+from bboxqa.agreement.alpha.nominal import nominal_alpha
+from bboxqa.agreement.alpha.nominal_estimator import coincidence_tables
+from bboxqa.agreement.counts.coincidences import coincidences_of
+from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
+from bboxqa.agreement.uncertainty.sum_table import table_of
 from bboxqa.core.arrays import FloatArray, IndexArray, sum_by
-from bboxqa.diagnostics.categories.confusions import count_confusions
+from bboxqa.diagnostics.categories.confusions import Confusions, count_confusions
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import MatchedUnits
 
@@ -16,7 +23,8 @@ def supercategories(matched: MatchedUnits) -> Table:
     A row for each supercategory with two categories that occur, or more, and one "(all)" for all of
     them at once, if there are several. Columns: supercategory; n_categories and n, its categories
     that occur and their annotations; alpha_merged, alpha if they were one category; and gain, by
-    how much it is higher than alpha. No rows where the file names no supercategories.
+    how much it is higher than alpha, with its 95 % interval over images. No rows where the file
+    names no supercategories.
     """
     data = matched.data
     drawn = np.bincount(data.annotations.category, minlength=len(data.category_names))
@@ -26,15 +34,8 @@ def supercategories(matched: MatchedUnits) -> Table:
     n_categories = sum_by(group, drawn > 0, len(names))
     # Without a supercategory, categories have nothing in common.
     shown = np.flatnonzero((n_categories > 1) & (names != ""))
-    inside = group[found.first] == group[found.second]
-    agreeing = sum_by(group[found.first[inside]], found.amount[inside], len(names))[shown]
-    marginal = found.marginal[: len(group)]
-    # Of each two categories: half of the square of the sum less the squares.
-    squares = sum_by(group, marginal**2, len(names))
-    products = ((sum_by(group, marginal, len(names)) ** 2 - squares) / 2)[shown]
-    merged = found.alpha_of(
-        np.append(agreeing, agreeing.sum()), np.append(products, products.sum())
-    )
+    alpha, bounds = _merged(found, group, shown, matched)
+    merged, gain = alpha[1:], alpha[1:] - alpha[0]
     last = len(shown)
     order = np.argsort(-merged[: last + (last > 1)], kind="stable")
     return Table(
@@ -43,9 +44,62 @@ def supercategories(matched: MatchedUnits) -> Table:
             "n_categories": _with_sum(n_categories[shown])[order],
             "n": _with_sum(sum_by(group, drawn, len(names))[shown])[order],
             "alpha_merged": merged[order],
-            "gain": (merged - found.alpha())[order],
+            "gain": gain[order],
+            "gain_low": bounds[order, 0],
+            "gain_high": bounds[order, 1],
         }
     )
+
+
+def _merged(
+    found: Confusions, group: IndexArray, shown: IndexArray, matched: MatchedUnits
+) -> tuple[FloatArray, FloatArray]:
+    """Return alpha, and alpha if each group shown were one category, and if all were.
+
+    The second array are the intervals of the gains, (G + 1, 2).
+    """
+    from scipy.sparse import csr_array
+
+    n_values, n_shown = found.counts.n_values, len(shown)
+    place = np.full(int(group.max(initial=-1)) + 1, -1)
+    place[shown] = np.arange(n_shown)
+    # Categories of no group shown, and what is missing, are left out.
+    of_value = np.append(place[group], np.full(n_values - len(group), -1))
+    members = np.flatnonzero(of_value >= 0)
+    inside = csr_array(
+        (np.ones(len(members)), (of_value[members], members)), shape=(n_shown, n_values)
+    )
+
+    def alphas(marginal: FloatArray, agreeing: FloatArray, amount: FloatArray) -> FloatArray:
+        # Twice the sum of the products of each two members.
+        more = (inside @ marginal) ** 2 - inside @ marginal**2
+        rows = np.zeros((1, marginal.shape[1]))
+        squares = np.concatenate([rows, more, more.sum(0, keepdims=True)]) + (marginal**2).sum(0)
+        same = np.concatenate([rows, amount, amount.sum(0, keepdims=True)]) + agreeing
+        total = np.broadcast_to(marginal.sum(0), squares.shape)
+        return nominal_alpha(total, same, squares)[0]
+
+    def gains(*sums: FloatArray) -> FloatArray:
+        drawn = alphas(*sums)
+        gain: FloatArray = drawn[1:] - drawn[0]
+        return gain
+
+    tables = _tables(found, of_value, n_shown)
+    alpha = alphas(*(np.asarray(table.sum(1)).reshape(-1, 1) for table in tables))[:, 0]
+    if not found.has_meaning:
+        alpha[:] = np.nan
+    gain = alpha[1:] - alpha[0]
+    return alpha, drawn_intervals(gain, tables, gains, matched.bootstrap, matched.seed)
+
+
+def _tables(found: Confusions, of_value: IndexArray, n_shown: int) -> tuple[Any, ...]:
+    """Return the sums of each image: marginals, their agreement, and that within groups."""
+    counts, pairs = found.counts, found.pairs
+    first, second = of_value[pairs.first[pairs.pair]], of_value[pairs.second[pairs.pair]]
+    within = np.flatnonzero((first == second) & (first >= 0))
+    image = counts.group[pairs.unit[within]]
+    amounts = table_of(first[within], image, pairs.amount[within], (n_shown, counts.n_groups))
+    return *coincidence_tables(coincidences_of(counts), counts.n_values), amounts
 
 
 def _with_sum(numbers: FloatArray) -> IndexArray:

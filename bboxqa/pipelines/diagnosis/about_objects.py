@@ -6,14 +6,23 @@ from math import isnan
 import numpy as np
 
 from bboxqa.core.text import count
+from bboxqa.diagnostics.categories.supercategories import ALL
 from bboxqa.diagnostics.disagreement.kinds import KINDS
 from bboxqa.model.results import ThresholdResult
 from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.diagnosis.about_annotators import LEAST_IMAGES
-from bboxqa.pipelines.diagnosis.sentences import Sentence, above_others, bounds, share_bounds
+from bboxqa.pipelines.diagnosis.sentences import (
+    Bounds,
+    Sentence,
+    above_others,
+    bounds,
+    share_bounds,
+)
 
 _LEAST_SHARE = 0.01
+# Gains of alpha that are surely larger are worth a suggestion.
+_LEAST_GAIN = 0.01
 _LEAST_CONFUSED = 5
 _LEAST_DRAWN = 20
 _NAMED = 2
@@ -66,7 +75,30 @@ def confusion_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
             "either"
         )
         who = _confuser(matrix, first, second)
-        yield Sentence(n / n_objects, f"{text}, above all by {who}" if who else text)
+        text += f", above all by {who}" if who else ""
+        gain = bounds(table, "gain")
+        if gain.low[place] > _LEAST_GAIN:
+            text += f"; as one category, alpha would be {_gain(gain, place)} higher"
+        yield Sentence(n / n_objects, text)
+
+
+def supercategory_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
+    """Yield what alpha would be with broader categories, if that surely raises it."""
+    table = tables["supercategories"]
+    gain = bounds(table, "gain")
+    for place in np.flatnonzero(gain.low > _LEAST_GAIN)[:1].tolist():
+        name = table["supercategory"][place]
+        which = "all supercategories" if name == ALL else f"the supercategory {name}"
+        yield Sentence(
+            float(gain.value[place]),
+            f"with the categories of {which} as one{' each' * (name == ALL)}, alpha would be "
+            f"{table['alpha_merged'][place]:.2f}, {_gain(gain, place)} higher",
+        )
+
+
+def _gain(found: Bounds, place: int) -> str:
+    """Return a gain of alpha with its interval."""
+    return f"{found.value[place]:.2f} [{found.low[place]:.2f}, {found.high[place]:.2f}]"
 
 
 def _confuser(matrix: Table, first: str, second: str) -> str:

@@ -19,6 +19,7 @@ from bboxqa.pipelines.diagnosis.about_objects import (
     confusion_sentences,
     kind_sentences,
     limit_sentences,
+    supercategory_sentences,
 )
 
 TABLES = (
@@ -30,6 +31,7 @@ TABLES = (
     "copies",
     "confusions",
     "difficulty",
+    "supercategories",
 )
 """The diagnostics that the story and the warnings are made of."""
 
@@ -58,7 +60,12 @@ def story_of(
         lead += worst_annotator(tables, part.alpha)
     else:
         people += two_annotators(tables)
-    found = [*people, *confusion_sentences(tables), *category_sentences(tables)]
+    found = [
+        *people,
+        *confusion_sentences(tables),
+        *supercategory_sentences(tables),
+        *category_sentences(tables),
+    ]
     found.sort(key=lambda sentence: -sentence.weight)
     first = [*agreement_sentence(part, matched), *(sentence.text for sentence in lead)]
     last = [*limit_sentences(part, matched, tables)]

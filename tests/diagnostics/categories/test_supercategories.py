@@ -15,13 +15,14 @@ from bboxqa.diagnostics.categories.supercategories import supercategories
 ABOVE = ("animal", "", "thing", "animal", "thing", "", "animal")
 
 
-def alpha_with(units, above):
+def alpha_with(units, above, reliability=None):
     """Return alpha with one name for all categories of some supercategories."""
-    value = units.reliability.value.copy()
+    reliability = units.reliability if reliability is None else reliability
+    value = reliability.value.copy()
     for name in above:
         members = [place for place, other in enumerate(ABOVE) if other == name]
         value[np.isin(value, members)] = members[0]
-    data = replace(units.reliability, value=value)
+    data = replace(reliability, value=value)
     return pooled_alpha(coincidences(data, units.missing)).value
 
 
@@ -40,6 +41,34 @@ def test_merged_alpha_is_that_of_one_category(missing):
         assert rows[name]["gain"] == pytest.approx(merged - alpha)
         members = [place for place, other in enumerate(ABOVE) if other in above]
         assert (rows[name]["n_categories"], rows[name]["n"]) == (len(members), drawn[members].sum())
+
+
+def test_the_interval_is_that_of_drawn_images_measured_alone():
+    data = random_data(3, n_images=15, n_categories=7, everyone=True)
+    units = matched(replace(data, supercategories=ABOVE), bootstrap=40)
+    cells = units.reliability
+    images = np.unique(cells.group[cells.unit])
+    rng, gains = np.random.default_rng(0), []
+    for _ in range(40):
+        rows, unit = [], []
+        for number, image in enumerate(images[rng.integers(0, len(images), len(images))]):
+            own = np.flatnonzero(cells.group[cells.unit] == image)
+            rows.append(own)
+            unit.append(cells.unit[own] + number * len(cells.group))
+        unit = np.unique(np.concatenate(unit), return_inverse=True)[1]
+        group = np.zeros(unit.max() + 1, np.int32)
+        drawn = replace(cells.take(np.concatenate(rows)), unit=unit, group=group, n_groups=1)
+        gains.append(
+            [
+                alpha_with(units, above, drawn) - alpha_with(units, [], drawn)
+                for above in (["animal"], ["thing"], ["animal", "thing"])
+            ]
+        )
+    rows = {row["supercategory"]: row for row in supercategories(units).records()}
+    expected = np.quantile(gains, [0.025, 0.975], axis=0).T
+    for name, bounds in zip(("animal", "thing", "(all)"), expected, strict=True):
+        assert bounds[0] <= rows[name]["gain"] <= bounds[1]
+        assert (rows[name]["gain_low"], rows[name]["gain_high"]) == pytest.approx(tuple(bounds))
 
 
 def test_without_supercategories_there_are_no_rows():
