@@ -146,6 +146,7 @@ RULES = (
         bad={"images": [{"file_name": "a.jpg"}, {"file_name": "copy of a.jpg"}]},
         good={"images": [{"file_name": "a.jpg"}]},
         check=_twice,
+        consequences=("M006",),
     ),
     Rule(
         code="M013",

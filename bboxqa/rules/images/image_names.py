@@ -99,11 +99,15 @@ def _nearly_same(document: Document, _settings: ValidateSettings) -> Iterator[Hi
     rows = [row for row, earlier in enumerate(other) if names[row] != names[earlier]]
 
     def describe(row: int) -> Defect:
+        name, earlier = names[row], names[other[row]]
+        how = "differs only in case, slashes or Unicode form from"
+        expected = "names that differ on every system"
+        if PurePosixPath(name) == PurePosixPath(earlier):
+            how, expected = "is the same path as", "each image once"
         return record_defect(
             document,
             ("images", row, "file_name"),
-            f"file name {shortened(names[row])} differs only in case, slashes or Unicode form from "
-            f"{shortened(names[other[row]])}; expected names that differ on every system",
+            f"file name {shortened(name)} {how} {shortened(earlier)}; expected {expected}",
             found=names[row],
             expected="a name that differs from all others on every system",
             key=_plain(names[row]),
@@ -141,7 +145,9 @@ RULES = (
         breaks="""On Windows and macOS both names are one file: unpacking the images overwrites one
             with the other, and its annotations are on the wrong image.""",
         explanation="""Two file names differ only in upper and lower case, slashes, or the Unicode
-            form of their letters. Rename one of the files, and its record.""",
+            form of their letters. Rename one of the files, and its record. If they are the same
+            path, such as ./a.jpg and a.jpg, the image has two records: remove one, and move its
+            annotations. With --images, M009 says so, and M006 does not repeat it.""",
         bad={"images": [{"file_name": "a.jpg"}, {"file_name": "A.jpg"}]},
         good={
             "images": [{"file_name": "a.jpg"}, {"file_name": "a.jpeg"}],

@@ -417,8 +417,12 @@ def test_an_image_is_compared_with_earlier_ones_in_all_parts_of_the_hash():
 
 def test_one_file_under_two_names(tmp_path):
     save(tmp_path / "a.jpg")
-    (found,) = found_in(many(["a.jpg", "./a.jpg"]), tmp_path, "M009")
+    content = many(["a.jpg", "./a.jpg"])
+    (found,) = found_in(content, tmp_path, "M009")
     assert found.message == 'image "./a.jpg" is the same file as "a.jpg"; expected each image once'
+    assert "M006" not in codes(content, disk=seen(content, tmp_path).disk)
+    (found,) = findings(content, code="M006")
+    assert found.message.endswith('"./a.jpg" is the same path as "a.jpg"; expected each image once')
 
 
 def test_a_file_of_another_format_than_its_name_says(tmp_path):
