@@ -12,12 +12,9 @@ from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect, with_span
 from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
-from bboxqa.rules.facts.box_layout import (
-    doubtful_boxes,
-    in_other_layout,
-    swapped_images,
-)
+from bboxqa.rules.facts.box_layout import in_other_layout
 from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.doubtful_boxes import doubtful_boxes, swapped_images
 from bboxqa.rules.facts.image_bounds import (
     EDGES,
     becomes_degenerate,

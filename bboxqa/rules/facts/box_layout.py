@@ -7,10 +7,8 @@ from itertools import chain
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
-from bboxqa.core.blocks import rows_where
-from bboxqa.geometry.kernels.boxes import from_corners
 from bboxqa.rules.facts.box_readings import COCO, Layout, Numbers
-from bboxqa.rules.facts.boxes import Boxes, boxes_of, has_size, inside, sized_boxes
+from bboxqa.rules.facts.boxes import Boxes, boxes_of, inside
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import row_min
 from bboxqa.rules.facts.image_evidence import of_images
@@ -25,8 +23,7 @@ from bboxqa.rules.facts.layout_evidence import (
 )
 from bboxqa.rules.facts.layout_parts import ENOUGH_IMAGES, groupings, improbable_run, parts_of
 
-# Shares of boxes or images that may contradict a layout, or must support it.
-_MANY = 0.2
+# Share of boxes that must support a layout.
 _NEARLY_ALL = 0.95
 # Images with shorter sides, in pixels, may have boxes that small.
 _LARGER_THAN = {1.0: 4.0, 100.0: 250.0, 1000.0: 1250.0}
@@ -240,63 +237,3 @@ def _in_units(
     layout = Layout(Numbers.SIDES, unit=unit)
     read = layout.read(boxes.bbox[rows], boxes.size[rows])
     return Diagnosis(layout, rows, read, text, concerned, where)
-
-
-def swapped_images(document: Document) -> BoolArray:
-    """Return (I,) bool: the images whose width and height look swapped.
-
-    All False unless the swap would bring the boxes inside in nearly all of these images.
-    """
-    n_images = len(document.images)
-    none = np.zeros(n_images, np.bool_)
-    bbox, size = document.annotations.bbox, document.size
-    sized = sized_boxes(document) & ~document.once(in_other_layout)
-    with np.errstate(all="ignore"):
-        outside = sized & ~rows_where(len(bbox), lambda rows: inside(bbox[rows], size[rows]))
-        if outside.sum() < ENOUGH:
-            return none
-        still = sized & ~rows_where(len(bbox), lambda rows: inside(bbox[rows], size[rows][:, ::-1]))
-    image = document.image[outside]
-    leaves = np.bincount(image, minlength=n_images) > 0
-    cured = leaves & (np.bincount(document.image[still], minlength=n_images) == 0)
-    enough = cured[image].sum() >= ENOUGH
-    return cured if enough and cured.sum() >= (1 - _MANY) * leaves.sum() else none
-
-
-def doubtful_boxes(document: Document) -> BoolArray:
-    """Return (N,) bool: the annotations whose boxes may all be wrong.
-
-    No number is computed from such boxes, or fitted to them.
-    """
-    return document.once(in_other_layout) | document.once(in_doubtful_pixels)
-
-
-def in_doubtful_pixels(document: Document) -> BoolArray:
-    """Return (N,) bool: the annotations whose numbers may not be pixels of their image.
-
-    Boxes are in another unit or scale, image sizes look swapped, or so many boxes or outlines
-    extend beyond images, all or some, that one of the two is likely. Outlines are in doubt as well.
-    """
-    image, n_images = document.image, len(document.images)
-    bbox, size, bounds = document.annotations.bbox, document.size, document.outline_bounds
-    diagnosis, other = document.once(diagnose), document.once(in_other_layout)
-    doubtful: BoolArray = np.append(document.once(swapped_images), False)[image]
-    if diagnosis is not None and diagnosis.layout.is_scaled:
-        doubtful |= other
-    sized = document.once(sized_boxes) & ~other
-    outside = sized & ~rows_where(len(bbox), lambda rows: inside(bbox[rows], size[rows]))
-    outlined = document.once(has_size) & ~np.isnan(bounds[:, 0])
-    if outlined.any():
-        outside |= outlined & ~rows_where(
-            len(bbox), lambda rows: inside(from_corners(bounds[rows]), size[rows])
-        )
-        sized |= outlined
-    if outside.sum() < ENOUGH:
-        return doubtful
-    if outside.sum() >= _MANY * sized.sum():
-        return np.ones(len(bbox), np.bool_)
-    n_outside = np.bincount(image[outside], minlength=n_images)
-    images = (n_outside > 0) & (n_outside >= _MANY * np.bincount(image[sized], minlength=n_images))
-    if images.sum() >= ENOUGH_IMAGES and n_outside[images].sum() >= ENOUGH:
-        doubtful |= np.append(images, False)[image]
-    return doubtful

@@ -12,13 +12,9 @@ from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect, span_of, with_span
 from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
-from bboxqa.rules.facts.box_layout import (
-    in_doubtful_pixels,
-    in_other_layout,
-    lie_elsewhere,
-    swapped_images,
-)
+from bboxqa.rules.facts.box_layout import in_other_layout, lie_elsewhere
 from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.doubtful_boxes import in_doubtful_pixels, swapped_images
 from bboxqa.rules.facts.image_bounds import (
     EDGES,
     becomes_degenerate,
