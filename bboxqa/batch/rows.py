@@ -6,13 +6,13 @@ from typing import Any
 
 from bboxqa.batch.projects.discovery import Project
 from bboxqa.core.errors import ConfigError
-from bboxqa.model.results import ThresholdResult
 from bboxqa.model.settings import (
     AgreeSettings,
     ValidateSettings,
     validate_settings_from,
 )
 from bboxqa.model.settings_files import read_validate_settings
+from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.pipelines.settings import agree_settings_from, read_agree_settings
 from bboxqa.rules.registry import select
 

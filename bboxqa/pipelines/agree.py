@@ -17,9 +17,10 @@ from bboxqa.geometry.similarities.registry import needs_outlines
 from bboxqa.matching import registry as matchers
 from bboxqa.matching.match import check_matcher
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.results import AgreementResult, ThresholdResult
+from bboxqa.model.results import AgreementResult
 from bboxqa.model.settings import AgreeSettings, EmptyImages, Missing
 from bboxqa.model.table import Table
+from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.pipelines.all_asked import figures_if_all_asked
 from bboxqa.pipelines.category_map import map_notes
 from bboxqa.pipelines.chance_existence import chance_existence, not_measured

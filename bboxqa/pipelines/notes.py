@@ -6,8 +6,8 @@ from math import isnan
 
 from bboxqa.core.text import count
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.results import ThresholdResult
 from bboxqa.model.settings import AgreeSettings
+from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.pipelines.all_asked import partly_annotated
 
 FEW_CLUSTERS = 20

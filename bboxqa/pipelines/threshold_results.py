@@ -20,10 +20,15 @@ from bboxqa.agreement.uncertainty.estimator import ALL_AGREE, NO_VARIATION
 from bboxqa.core.arrays import FloatArray, IntArray
 from bboxqa.core.types import Progress
 from bboxqa.geometry.similarities.registry import similarity
-from bboxqa.model.object_agreement import ClassAgreement, Existence, Interval, Place
 from bboxqa.model.reliability import Cell, Coincidences
-from bboxqa.model.results import ThresholdResult
 from bboxqa.model.settings import AgreeSettings
+from bboxqa.model.threshold_result import (
+    ClassAgreement,
+    Existence,
+    Interval,
+    Place,
+    ThresholdResult,
+)
 from bboxqa.pipelines.chance_existence import ChanceCounts
 from bboxqa.pipelines.counting import AgreementCounts, ImagePart, reliability_of
 from bboxqa.pipelines.result_tables import category_table, image_table, pair_table, unit_table

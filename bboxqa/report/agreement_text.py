@@ -7,8 +7,9 @@ import numpy as np
 
 from bboxqa.core.text import count
 from bboxqa.model.diagnosis import Story
-from bboxqa.model.results import AgreementResult, ThresholdResult
+from bboxqa.model.results import AgreementResult
 from bboxqa.model.table import Table
+from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.report.diagnosis_text import story_lines
 from bboxqa.report.numbers import decimal, interval_text
 from bboxqa.report.repeats import repeat_lines

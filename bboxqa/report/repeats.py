@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.text import count, one_line
-from bboxqa.model.results import ThresholdResult
 from bboxqa.model.table import Table
+from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.report.text_table import table_lines
 
 _SHOWN = {"f1": "F1", "class_share": "same class", "mean_iou": "mean "}

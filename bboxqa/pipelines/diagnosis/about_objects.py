@@ -8,8 +8,8 @@ import numpy as np
 from bboxqa.core.text import count
 from bboxqa.diagnostics.categories.supercategories import ALL
 from bboxqa.diagnostics.disagreement.kinds import KINDS
-from bboxqa.model.results import ThresholdResult
 from bboxqa.model.table import Table
+from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.diagnosis.about_annotators import LEAST_IMAGES
 from bboxqa.pipelines.diagnosis.sentences import (

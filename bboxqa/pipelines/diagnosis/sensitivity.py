@@ -8,9 +8,9 @@ import numpy as np
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.types import Progress
 from bboxqa.diagnostics.disagreement.thresholds import ThresholdChoice, threshold_choice
-from bboxqa.model.results import ThresholdResult
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table
+from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.pipelines.chance_existence import chance_existence
 from bboxqa.pipelines.counting import ImagePart, count_sequentially
 from bboxqa.pipelines.threshold_results import measure_name, threshold_results

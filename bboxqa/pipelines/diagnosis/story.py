@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from math import isnan
 
-from bboxqa.model.results import ThresholdResult
 from bboxqa.model.table import Table
+from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.diagnosis.about_annotators import (
     LEAST_IMAGES,

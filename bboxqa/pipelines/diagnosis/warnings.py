@@ -12,9 +12,9 @@ from bboxqa.core.arrays import IndexArray
 from bboxqa.diagnostics.disagreement.kinds import KINDS, Kind
 from bboxqa.geometry.candidates import TOLERANCE
 from bboxqa.matching.match import match
-from bboxqa.model.results import ThresholdResult
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table
+from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.counting import ImagePart, reliability_of
 from bboxqa.pipelines.diagnosis.matched_units import lower_threshold

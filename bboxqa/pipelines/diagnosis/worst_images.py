@@ -10,8 +10,8 @@ from bboxqa.diagnostics.disagreement.object_list import ObjectList, object_list
 from bboxqa.geometry.kernels.masks import mask_rings
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.outlines import SegmentationKind, Segmentations
-from bboxqa.model.results import ThresholdResult
 from bboxqa.model.table import Table
+from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import MatchedUnits
 from bboxqa.report.numbers import json_number
 

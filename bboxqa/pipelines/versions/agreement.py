@@ -17,9 +17,10 @@ from bboxqa.agreement.uncertainty.sum_table import SumTable
 from bboxqa.core.arrays import FloatArray, IntArray
 from bboxqa.core.types import Progress
 from bboxqa.model.comparison import AgreementChange, Change
-from bboxqa.model.results import AgreementResult, ThresholdResult
+from bboxqa.model.results import AgreementResult
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Categorical, Table
+from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.pipelines.versions.aligned import Aligned
 from bboxqa.pipelines.versions.sides import Side, side_of
 from bboxqa.pipelines.versions.tables import Names

@@ -9,8 +9,9 @@ from bboxqa.agreement.counts.coincidences import coincidences
 from bboxqa.agreement.objects.meaning import LARGEST_SHARE, reason_without_meaning
 from bboxqa.core.arrays import FloatArray, IndexArray, IntArray
 from bboxqa.model.reliability import Coincidences
-from bboxqa.model.results import AgreementResult, ThresholdResult
+from bboxqa.model.results import AgreementResult
 from bboxqa.model.table import Categorical, Table
+from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.pipelines.versions.tables import Names
 
 
