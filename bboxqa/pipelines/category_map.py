@@ -9,7 +9,8 @@ from bboxqa.agreement.alpha.nominal_estimator import nominal_estimator
 from bboxqa.agreement.counts.coincidences import coincidences
 from bboxqa.agreement.uncertainty.difference import paired_difference
 from bboxqa.agreement.uncertainty.estimator import Estimator
-from bboxqa.model.results import AgreementResult, ThresholdResult
+from bboxqa.model.results import AgreementResult
+from bboxqa.model.threshold_result import ThresholdResult
 
 
 def map_notes(without: AgreementResult, mapped: AgreementResult) -> Iterator[str]:
