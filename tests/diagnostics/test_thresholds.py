@@ -41,3 +41,11 @@ def test_none_suggests_itself(observed, by_chance, reason):
     found = threshold_choice(GRID, observed, by_chance)
     assert np.isnan(found.threshold)
     assert found.reason.startswith(reason)
+
+
+def test_none_suggests_itself_where_another_choice_of_images_moves_it_far():
+    curves = GRID, 0.9 - (GRID - 0.4) ** 2, 0.3 - 0.3 * GRID
+    assert threshold_choice(*curves, (0.4, 0.7)).reason == ""
+    found = threshold_choice(*curves, (0.3, 0.8))
+    assert np.isnan(found.threshold)
+    assert found.reason.startswith("which of the thresholds from 0.3 to 0.8 is best depends on")

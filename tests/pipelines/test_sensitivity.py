@@ -9,6 +9,7 @@ from support.datasets import dataset, object_rows, with_assigned
 
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import agree_with
+from bboxqa.pipelines.chance_existence import chance_existence
 from bboxqa.pipelines.counting import compared_images
 from bboxqa.pipelines.diagnosis import sensitivity as module
 from bboxqa.pipelines.diagnosis.sensitivity import THRESHOLDS, sensitivity
@@ -49,12 +50,49 @@ def test_each_threshold_is_as_if_measured_alone(data, found):
 
 def test_the_sentence_names_the_threshold(data, found):
     assert found.choice.reason == ""
+    low, high = found.choice.interval
+    assert low <= found.choice.threshold <= high
     assert found.text.startswith(
-        f"IoU {found.choice.threshold:g} separates objects from chance best: F1 is "
+        f"IoU {found.choice.threshold:g} [{low:g}, {high:g}] separates objects from chance best: "
     )
+    assert f"a distance of {found.choice.distance:.2f} [" in found.text
     without = AgreeSettings(bootstrap=0)
     unknown = sensitivity(compared_images(replace(data, image_size=data.image_size * 0)), without)
     assert unknown.text == "no threshold suggests itself: agreement by chance is not known"
+
+
+def test_shares_are_those_of_a_histogram_and_cross_at_the_threshold(found):
+    table = found.table
+    for name, f1 in (("observed_share", "f1"), ("expected_share", "f1_by_chance")):
+        assert table[name].sum() == pytest.approx(table[f1][0])
+        assert (table[name] >= 0).all()
+    (best,) = np.flatnonzero(table["threshold"] == found.choice.threshold)
+    apart = table["observed_share"] - table["expected_share"]
+    # The sums of differences above and below are largest there.
+    assert table["distance"][best] == pytest.approx(apart[best:].sum())
+    assert table["distance"][best] == table["distance"].max()
+    assert apart[best] >= 0 >= apart[best - 1]
+
+
+def test_the_interval_of_the_distance_is_that_of_drawing_images_again(data):
+    part, settings = compared_images(data), msgspec.structs.replace(SETTINGS, seed=5)
+    table = sensitivity(part, settings).table
+    settings = msgspec.structs.replace(settings, iou_threshold=(0.3,))
+    sums = chance_existence(part, msgspec.structs.replace(settings, iou_threshold=THRESHOLDS)).sums[
+        5
+    ]
+    images = agree_with(data, settings, with_chance=False).thresholds[0].images
+    possible = images["n_annotations"] * (images["n_annotators"] - 1) / 2
+    observed = np.stack([np.nan_to_num(images["f1"]) * possible, possible])
+    expected = sums[images.columns["image"].code].T
+    used = np.flatnonzero(possible + expected[1])
+    rng, drawn = np.random.default_rng(5), []
+    for _ in range(40):
+        places = used[rng.integers(0, len(used), len(used))]
+        one, other = (found[:, places].sum(1) for found in (observed, expected))
+        drawn.append(one[0] / one[1] - other[0] / other[1])
+    found = table["distance_low"][5], table["distance_high"][5]
+    assert found == pytest.approx(np.quantile(drawn, [0.025, 0.975]))
 
 
 def test_of_many_annotations_random_images_are_measured(data, found, monkeypatch):

@@ -1,6 +1,7 @@
 """The threshold that separates annotations of one object best from those that overlap by chance."""
 
 from dataclasses import dataclass
+from math import nan
 
 import numpy as np
 
@@ -22,6 +23,8 @@ class ThresholdChoice:
     ----------
     threshold : float
         NaN where none suggests itself.
+    interval : tuple of float
+        The 95 % interval of the threshold, over images; NaN where there is none.
     distance : float
         The largest Kolmogorov-Smirnov distance; NaN where chance was not measured.
     lowest, highest : float
@@ -31,6 +34,7 @@ class ThresholdChoice:
     """
 
     threshold: float
+    interval: tuple[float, float]
     distance: float
     lowest: float
     highest: float
@@ -38,7 +42,10 @@ class ThresholdChoice:
 
 
 def threshold_choice(
-    thresholds: FloatArray, observed: FloatArray, by_chance: FloatArray
+    thresholds: FloatArray,
+    observed: FloatArray,
+    by_chance: FloatArray,
+    interval: tuple[float, float] = (nan, nan),
 ) -> ThresholdChoice:
     """Return the threshold at which observed and expected similarity differ most [1]_.
 
@@ -54,6 +61,8 @@ def threshold_choice(
         Sorted.
     observed, by_chance : (T,) float64
         F1 at each threshold; NaN where not measured.
+    interval : tuple of float
+        The 95 % interval of the threshold with the largest difference.
 
     References
     ----------
@@ -73,7 +82,7 @@ def threshold_choice(
     """
     distance = observed - by_chance
     if np.isnan(distance).any() or len(distance) == 0:
-        return ThresholdChoice(np.nan, np.nan, np.nan, np.nan, "agreement by chance is not known")
+        return ThresholdChoice(nan, (nan, nan), nan, nan, nan, "agreement by chance is not known")
     largest = float(distance.max())
     near = np.flatnonzero(distance >= largest - _SAME)
     low, high = float(thresholds[near[0]]), float(thresholds[near[-1]])
@@ -82,7 +91,12 @@ def threshold_choice(
         reason = f"at no threshold is F1 more than {largest:.2f} above F1 by chance"
     elif high - low > _WIDE:
         reason = f"all thresholds from {low:g} to {high:g} separate objects from chance as well"
+    elif interval[1] - interval[0] > _WIDE:
+        reason = (
+            f"which of the thresholds from {interval[0]:g} to {interval[1]:g} is best depends on "
+            "the choice of images"
+        )
     elif near[0] == 0:
         reason = f"F1 is most above F1 by chance at the lowest threshold, {low:g}"
-    best = np.nan if reason else float(thresholds[np.argmax(distance)])
-    return ThresholdChoice(best, largest, low, high, reason)
+    best = nan if reason else float(thresholds[np.argmax(distance)])
+    return ThresholdChoice(best, interval, largest, low, high, reason)

@@ -1,18 +1,21 @@
 """How agreement depends on the threshold, and the threshold that the data suggest."""
 
 from dataclasses import dataclass, replace
+from math import isnan
 
 import msgspec
 import numpy as np
 
+from bboxqa.agreement.counts.object_counts import ratio
+from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.types import Progress
 from bboxqa.diagnostics.disagreement.thresholds import ThresholdChoice, threshold_choice
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import ThresholdResult
-from bboxqa.pipelines.chance_existence import chance_existence
-from bboxqa.pipelines.counting import ImagePart, count_sequentially
+from bboxqa.pipelines.chance_existence import ChanceCounts, chance_existence
+from bboxqa.pipelines.counting import AgreementCounts, ImagePart, count_sequentially
 from bboxqa.pipelines.threshold_results import measure_name, threshold_results
 
 SENSITIVITY = "sensitivity"
@@ -35,7 +38,9 @@ class Sensitivity:
         A row for each threshold: alpha, F1, F1 by chance, F1 above chance ("existence_alpha") and
         class alpha, with their 95 % intervals over images but for F1 by chance; the share of equal
         classes, the mean similarity, and the number of units. NaN where undefined or without
-        meaning.
+        meaning. "distance" is F1 less F1 by chance; "observed_share" and "expected_share" are the
+        shares of annotations whose similarity to another one, or by chance, lies between this
+        threshold and the next.
     choice : ThresholdChoice
     text : str
         What the data suggest, as a sentence of a story.
@@ -79,8 +84,15 @@ def sensitivity(
     counted = count_sequentially(part, settings, memory=memory, progress=progress)
     chance = chance_existence(part, settings, memory=memory, progress=progress)
     results = threshold_results(part, settings, counted, chance, progress)
-    table = Table(_columns(results))
-    choice = threshold_choice(np.array(THRESHOLDS), table["f1"], table["f1_by_chance"])
+    columns = _columns(results)
+    distance, interval = _distance(
+        columns["f1"] - columns["f1_by_chance"], counted, chance, settings
+    )
+    columns |= distance
+    for name, of in (("observed_share", "f1"), ("expected_share", "f1_by_chance")):
+        columns[name] = columns[of] - np.append(columns[of][1:], 0.0)
+    table = Table(columns)
+    choice = threshold_choice(np.array(THRESHOLDS), table["f1"], table["f1_by_chance"], interval)
     n_images = int((part.data.assigned.sum(1) >= 2).sum())
     text = _text(choice, table, measure_name(settings.similarity))
     return Sensitivity(table, choice, text, n_images)
@@ -128,6 +140,32 @@ def _columns(results: tuple[ThresholdResult, ...]) -> dict[str, FloatArray]:
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
+def _distance(
+    value: FloatArray, counted: AgreementCounts, chance: ChanceCounts, settings: AgreeSettings
+) -> tuple[dict[str, FloatArray], tuple[float, float]]:
+    """Return F1 less F1 by chance with intervals, and the interval of the best threshold."""
+    thresholds = np.array(THRESHOLDS)
+    images = [found.images for found in counted.objects]
+    tables = (
+        np.stack([found.matched for found in images]),
+        images[0].possible[None],
+        chance.sums[..., 0],
+        chance.sums[..., 1],
+    )
+
+    def evaluate(*sums: FloatArray) -> FloatArray:
+        drawn = ratio(sums[0], sums[1]) - ratio(sums[2], sums[3])
+        best = thresholds[np.argmax(drawn, axis=0)]
+        known = ~np.isnan(drawn).any(0)
+        return np.concatenate([drawn, np.where(known, best, np.nan)[None]])
+
+    values = np.append(value, np.nan if np.isnan(value).any() else thresholds[np.argmax(value)])
+    bounds = drawn_intervals(values, tables, evaluate, settings.bootstrap, settings.seed)
+    low, high = bounds[-1].round(10).tolist()
+    columns = {"distance": value, "distance_low": bounds[:-1, 0], "distance_high": bounds[:-1, 1]}
+    return columns, (low, high)
+
+
 def _with_interval(name: str, value: float, interval: tuple[float, float]) -> dict[str, float]:
     return {name: value, f"{name}_low": interval[0], f"{name}_high": interval[1]}
 
@@ -136,13 +174,18 @@ def _text(choice: ThresholdChoice, table: Table, measure: str) -> str:
     """Return what the data suggest as a sentence."""
     if choice.reason:
         return f"no threshold suggests itself: {choice.reason}"
-    row = int(np.argmax(table["f1"] - table["f1_by_chance"]))
+    row = int(np.argmax(table["distance"]))
+    low, high = choice.interval
+    interval = "" if isnan(low) else f" [{low:g}, {high:g}]"
+    low, high = table["distance_low"][row], table["distance_high"][row]
+    of_distance = "" if isnan(low) else f" [{low:.2f}, {high:.2f}]"
     about = (
         ""
         if choice.lowest == choice.highest
-        else (f"; thresholds from {choice.lowest:g} to {choice.highest:g} do about as well")
+        else f"; thresholds from {choice.lowest:g} to {choice.highest:g} do about as well"
     )
     return (
-        f"{measure} {choice.threshold:g} separates objects from chance best: F1 is "
-        f"{table['f1'][row]:.2f}, and {table['f1_by_chance'][row]:.2f} by chance{about}"
+        f"{measure} {choice.threshold:g}{interval} separates objects from chance best: F1 is "
+        f"{table['f1'][row]:.2f}, and {table['f1_by_chance'][row]:.2f} by chance, a distance of "
+        f"{choice.distance:.2f}{of_distance}{about}"
     )
