@@ -1,8 +1,8 @@
 """Figures of matplotlib in the style of the pages, whatever style the user has chosen."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bboxqa.report.charts.palette import BACK, DIM, LINE, SERIES, TEXT
 
@@ -19,6 +19,11 @@ _STYLE: dict[str, Any] = {
     "xtick.labelcolor": TEXT, "ytick.labelcolor": TEXT, "patch.edgecolor": BACK,
     "text.parse_math": False, "svg.fonttype": "none", "svg.hashsalt": "bboxqa", "pdf.fonttype": 42,
 }  # fmt: skip
+# What belongs to the session of a user, and not to a style.
+_OF_SESSION = ("backend", "interactive", "figure.max_open_warning")
+
+AxesMaker: TypeAlias = "Callable[[float, float], Axes]"
+"""Returns the axes that a chart of this width and height, in inches, is drawn on."""
 
 
 @contextmanager
@@ -28,7 +33,7 @@ def page_style() -> Iterator[None]:
     from cycler import cycler
 
     settings: Any = {**mpl.rcParamsDefault, **_STYLE, "axes.prop_cycle": cycler(color=SERIES)}
-    with mpl.rc_context(settings):
+    with mpl.rc_context({name: settings[name] for name in settings if name not in _OF_SESSION}):
         yield
 
 
@@ -39,6 +44,18 @@ def new_axes(width: float, height: float, ax: "Axes | None" = None) -> "Axes":
     """
     if ax is not None:
         return ax
-    from matplotlib.figure import Figure
+    from bboxqa.report.charts.quiet_figure import QuietFigure
 
-    return Figure(figsize=(width, height), layout="constrained").subplots()
+    return QuietFigure(figsize=(width, height), layout="constrained").subplots()
+
+
+def shown_axes(width: float, height: float) -> "Axes":
+    """Return the axes of a new figure that a notebook, or ``pyplot.show()``, shows."""
+    from matplotlib import pyplot as plt
+
+    from bboxqa.report.charts.quiet_figure import QuietFigure
+
+    figure = plt.figure(
+        FigureClass=QuietFigure, figsize=(width, height), layout="constrained", facecolor=BACK
+    )
+    return figure.subplots()

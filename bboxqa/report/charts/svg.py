@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 from bboxqa.core.text import one_line
+from bboxqa.report.charts.figures import page_style
 from bboxqa.report.charts.palette import CLASSES
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ def figure_svg(figure: "Figure", name: str, label: str) -> str:
         What the figure shows, for those who do not see it.
     """
     file = StringIO()
-    figure.savefig(file, format="svg", metadata=_NO_METADATA)
+    with page_style():
+        figure.savefig(file, format="svg", metadata=_NO_METADATA)
     # The text was made by matplotlib a moment ago, so it holds no entities of others.
     root = ET.fromstring(file.getvalue())  # noqa: S314
     for parent in [*root.iter()]:

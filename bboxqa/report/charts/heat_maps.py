@@ -1,0 +1,259 @@
+"""Matrices as coloured cells: pairs of annotators, and confusions of categories."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, FloatArray
+from bboxqa.report.charts.figures import AxesMaker, new_axes, page_style
+from bboxqa.report.charts.labels import draw_nothing, number, part_of, set_title, short_name
+from bboxqa.report.charts.palette import BACK, DIM
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.collections import PolyCollection
+
+NO_BOX = "(no box)"
+_OTHER = "(other)"
+_MOST_ANNOTATORS, _MOST_CATEGORIES = 40, 20
+# More cells than that in a row are too small for text.
+_MOST_WRITTEN = 16
+_NAMES = {"alpha": "Alpha", "f1": "F1"}
+# On the colours of a cell, which are the same on a light and a dark page.
+_ON_LIGHT, _ON_DARK = "#101418", "#fdfdfd"
+
+
+@page_style()
+def pair_matrix(
+    order: Sequence[str],
+    pairs: Sequence[Mapping[str, Any]],
+    figure: Literal["f1", "alpha"] = "f1",
+    *,
+    axes: AxesMaker = new_axes,
+) -> "Axes":
+    """Draw the agreement of each two annotators, with the number of objects that both were asked.
+
+    Cells are hatched where two annotators share no image. `order` has the annotators of the table
+    "agreement_matrix"; `pairs` are those of one of ``summary["thresholds"]``. Of more than 40
+    annotators, those with most shared objects are drawn.
+    """
+    names = _most_shared(order, pairs)
+    place = {name: index for index, name in enumerate(names)}
+    values = np.full((len(names), len(names)), np.nan)
+    n_units = np.zeros(values.shape, np.int64)
+    for pair in pairs:
+        row, column = (place.get(pair[f"annotator_{side}"], -1) for side in (1, 2))
+        if row >= 0 and column >= 0:
+            value = pair[figure]
+            values[[row, column], [column, row]] = np.nan if value is None else value
+            n_units[[row, column], [column, row]] = pair["n_units"]
+    title = f"{_NAMES[figure]} of pairs of annotators"
+    if len(names) < 2:
+        return draw_nothing(axes(6.4, 1.2), title, "there are no two annotators")
+    ax = _square_axes(axes, len(names), len(names))
+    shared = n_units > 0
+    _hatch(ax, ~shared & ~np.eye(len(names), dtype=np.bool_))
+    if not np.isnan(values).all():
+        cells = _draw_cells(ax, values, _levels(values))
+        _add_scale(ax, cells)
+    if len(names) <= _MOST_WRITTEN:
+        _write(ax, shared, values, lambda row, column: (
+            ("–" if np.isnan(values[row, column]) else number(values[row, column]))
+            + f"\n{n_units[row, column]:,}"
+        ))  # fmt: skip
+    _label(ax, names, names)
+    shown = part_of(len(names), len(order), "annotators")
+    set_title(
+        ax, title, shown and f"{shown}, with most shared objects",
+        _pair_legend(shared, written=len(names) <= _MOST_WRITTEN),
+    )  # fmt: skip
+    return ax
+
+
+def _most_shared(order: Sequence[str], pairs: Iterable[Mapping[str, Any]]) -> list[str]:
+    """Return the annotators to draw, in their order."""
+    shared: Counter[str] = Counter()
+    for pair in pairs:
+        shared.update({pair["annotator_1"]: pair["n_units"], pair["annotator_2"]: pair["n_units"]})
+    kept = sorted(order, key=lambda name: -shared[name])[:_MOST_ANNOTATORS]
+    return [name for name in order if name in set(kept)]
+
+
+def _pair_legend(shared: BoolArray, *, written: bool) -> str:
+    parts = ["below the value: objects of the pair"] if written else []
+    off_diagonal = ~np.eye(len(shared), dtype=np.bool_)
+    if not shared[off_diagonal].all():
+        parts.append("hatched: no shared objects")
+    return "; ".join(parts)
+
+
+@page_style()
+def confusion_matrix(
+    rows: Sequence[Mapping[str, Any]],
+    annotator: str | None = None,
+    *,
+    axes: AxesMaker = new_axes,
+) -> "Axes":
+    """Draw what annotators drew, and what the others drew of the same objects, in per cent.
+
+    `rows` are those of the table "confusion_matrix"; with `annotator`, only theirs. Of more than 20
+    categories, those that were confused most are drawn, with the others together as a column.
+    """
+    counts: Counter[tuple[str, str]] = Counter()
+    for row in rows:
+        if annotator is None or row["annotator"] == annotator:
+            counts[row["category"], row["others"]] += row["n"]
+    who = "an annotator" if annotator is None else short_name(annotator)
+    title = "Confusion of categories"
+    names, total = _most_confused(rows, counts)
+    if not counts:
+        return draw_nothing(axes(6.4, 1.2), title, "no object has several annotators")
+    columns = [*names, NO_BOX] if len(names) == total else [*names, _OTHER, NO_BOX]
+    n = _count_table(counts, [*names, NO_BOX], columns)
+    sums = n.sum(1)
+    with np.errstate(invalid="ignore"):
+        percent = 100 * n / sums[:, None]
+    percent[n == 0] = np.nan
+    ax = _square_axes(axes, len(n), len(columns))
+    cells = _draw_cells(ax, percent, np.linspace(0, 100, 11))
+    _add_scale(ax, cells)
+    if len(columns) <= 1.5 * _MOST_WRITTEN:
+        _write(ax, n > 0, percent, lambda row, column: _percent(percent[row, column]))
+    labels = [
+        f"{_shown(name)} ({int(each):,})" for name, each in zip([*names, NO_BOX], sums, strict=True)
+    ]
+    _label(ax, labels, [_shown(name) for name in columns])
+    shown = part_of(len(names), total, "categories")
+    set_title(
+        ax, title, shown and f"{shown}, confused most", f"row: {who} (pairs with others)",
+        "column: what the other drew, per cent",
+    )  # fmt: skip
+    return ax
+
+
+def _most_confused(
+    rows: Iterable[Mapping[str, Any]], counts: Mapping[tuple[str, str], int]
+) -> tuple[list[str], int]:
+    """Return the categories to draw, in the order of the rows, and how many there are."""
+    names = [*dict.fromkeys(name for row in rows for name in (row["category"], row["others"]))]
+    names = sorted(name for name in names if name != NO_BOX)
+    confused: Counter[str] = Counter()
+    used: Counter[str] = Counter()
+    for (own, other), n in counts.items():
+        used[own] += n
+        if own != other and NO_BOX not in (own, other):
+            confused[own] += n
+            confused[other] += n
+    kept = sorted(names, key=lambda name: (-confused[name], -used[name]))[:_MOST_CATEGORIES]
+    return [name for name in names if name in set(kept)], len(names)
+
+
+def _count_table(
+    counts: Mapping[tuple[str, str], int], names: Sequence[str], columns: Sequence[str]
+) -> FloatArray:
+    """Return the counts as an array; columns that are not named are those of "(other)"."""
+    row = {name: index for index, name in enumerate(names)}
+    column = {name: index for index, name in enumerate(columns)}
+    table = np.zeros((len(names), len(columns)))
+    for (own, other), n in counts.items():
+        if own in row:
+            table[row[own], column.get(other, column.get(_OTHER, 0))] += n
+    return table
+
+
+def _shown(name: str) -> str:
+    return name.strip("()") if name in (NO_BOX, _OTHER) else short_name(name)
+
+
+def _percent(value: float) -> str:
+    return "<1" if value < 1 else f"{value:.0f}"
+
+
+def _square_axes(axes: AxesMaker, n_rows: int, n_columns: int) -> "Axes":
+    """Return axes for cells that are squares, and large enough for text if there are few."""
+    most = max(n_rows, n_columns)
+    side = min(max(3 / most, 0.5), 0.9) if most <= _MOST_WRITTEN else 0.3 if most < 25 else 0.19
+    ax = axes(2.8 + side * n_columns, 2 + side * n_rows)
+    ax.set_aspect("equal")
+    ax.set_xlim(-0.5, n_columns - 0.5)
+    ax.set_ylim(n_rows - 0.5, -0.5)
+    return ax
+
+
+def _squares(marked: BoolArray) -> Any:
+    """Return the corners of the cells that are marked, row by row, (N, 4, 2)."""
+    corners = np.array([[-0.5, -0.5], [0.5, -0.5], [0.5, 0.5], [-0.5, 0.5]])
+    return np.argwhere(marked)[:, None, ::-1] + corners
+
+
+def _draw_cells(ax: "Axes", values: FloatArray, levels: FloatArray) -> "PolyCollection":
+    """Draw the cells that have a value, row by row, and return them."""
+    from matplotlib.collections import PolyCollection
+    from matplotlib.colors import BoundaryNorm
+
+    known = ~np.isnan(values)
+    cells = PolyCollection(
+        _squares(known), array=values[known], norm=BoundaryNorm(levels.tolist(), 256),
+        cmap="cividis", edgecolors=BACK, linewidths=0.8,
+    )  # fmt: skip
+    ax.add_collection(cells)
+    return cells
+
+
+def _hatch(ax: "Axes", marked: BoolArray) -> None:
+    """Hatch the cells that are marked."""
+    from matplotlib.collections import PolyCollection
+
+    if marked.any():
+        hatched = PolyCollection(_squares(marked), facecolors="none", edgecolors=DIM, linewidths=0)
+        hatched.set_hatch("////")
+        ax.add_collection(hatched)
+
+
+def _levels(values: FloatArray) -> FloatArray:
+    """Return about ten round numbers from the lowest to the highest value."""
+    from matplotlib.ticker import MaxNLocator
+
+    low, high = np.nanmin(values), np.nanmax(values)
+    middle = (low + high) / 2
+    low, high = min(low, middle - 0.02), max(high, middle + 0.02)
+    levels = MaxNLocator(10, steps=[1, 2, 5, 10]).tick_values(low, high)
+    return np.asarray(levels, np.float64)
+
+
+def _add_scale(ax: "Axes", cells: "PolyCollection") -> None:
+    scale = ax.figure.colorbar(cells, ax=ax, shrink=0.8, pad=0.02, aspect=18)
+    scale.outline.set_visible(False)
+    scale.ax.tick_params(length=0, labelsize=8)
+
+
+def _write(
+    ax: "Axes", marked: BoolArray, values: FloatArray, text: Callable[[int, int], str]
+) -> None:
+    """Write a text into each marked cell that stands out from the colour of the cell."""
+    from matplotlib.collections import PolyCollection
+
+    cells = [each for each in ax.collections if isinstance(each, PolyCollection)][-1]
+    for row, column in np.argwhere(marked).tolist():
+        color = DIM
+        if not np.isnan(values[row, column]) and cells.get_array() is not None:
+            red, green, blue, _ = cells.to_rgba(values[row, column])
+            color = _ON_LIGHT if 0.3 * red + 0.59 * green + 0.11 * blue > 0.5 else _ON_DARK
+        ax.text(
+            column, row, text(row, column), color=color, fontsize=7, ha="center", va="center",
+            linespacing=1.1,
+        )  # fmt: skip
+
+
+def _label(ax: "Axes", rows: Sequence[str], columns: Sequence[str]) -> None:
+    size = 8 if len(rows) <= 25 else 7
+    ax.set_yticks(range(len(rows)), [short_name(name, 36) for name in rows], fontsize=size)
+    ax.set_xticks(
+        range(len(columns)), [short_name(name, 20) for name in columns], fontsize=size,
+        rotation=45 if len(columns) <= _MOST_WRITTEN else 90, rotation_mode="anchor",
+        ha="right", va="center" if len(columns) > _MOST_WRITTEN else "top",
+    )  # fmt: skip
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)

@@ -1,0 +1,142 @@
+"""Figures with their intervals, below each other on one axis."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import floor
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
+
+from bboxqa.report.charts.figures import AxesMaker, new_axes, page_style
+from bboxqa.report.charts.labels import (
+    draw_nothing,
+    part_of,
+    set_title,
+    short_name,
+    with_interval,
+)
+from bboxqa.report.charts.palette import DIM, SERIES
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_MOST_CATEGORIES = 30
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    """A figure with its interval and, where it has one, the lowest value that is accepted.
+
+    `reason` says why there is no value.
+    """
+
+    name: str
+    color: str
+    value: float | None
+    interval: Sequence[float] | None = None
+    reason: str = ""
+    lowest: float | None = None
+
+
+@page_style()
+def intervals(
+    threshold: Mapping[str, Any],
+    *,
+    min_alpha: float | None = None,
+    min_f1: float | None = None,
+    axes: AxesMaker = new_axes,
+) -> "Axes":
+    """Draw alpha, existence, class and place of one threshold with their 95 % intervals.
+
+    `threshold` is one of ``summary["thresholds"]``; `min_alpha` and `min_f1` are drawn as lines.
+    """
+    existence, classes, place = (threshold[name] for name in ("existence", "class", "place"))
+    rows = [
+        _Row("Alpha, pooled", SERIES[0], threshold["alpha"], threshold["interval"],
+             threshold["status"], min_alpha),
+        _Row("Existence: F1", SERIES[1], existence["f1"], existence["interval"], "no objects",
+             min_f1),
+        _Row("Existence: above chance", SERIES[1], existence["alpha"],
+             existence["alpha_interval"], existence["reason"] or ""),
+        _Row("Class: alpha", SERIES[2], classes["alpha"], classes["interval"], classes["status"]),
+        _Row("Place: mean similarity", SERIES[3], place["mean_iou"], place["interval"],
+             "no matched pairs"),
+    ]  # fmt: skip
+    ax = axes(6.4, 2.5)
+    _draw_rows(ax, rows)
+    return ax
+
+
+@page_style()
+def category_intervals(
+    categories: Sequence[Mapping[str, Any]], *, axes: AxesMaker = new_axes
+) -> "Axes":
+    """Draw alpha of each category with its 95 % interval, at most 30 of them, the lowest first.
+
+    `categories` are those of one of ``summary["thresholds"]``. Where no category has an alpha, F1
+    is drawn.
+    """
+    figure = "f1" if all(row["alpha"] is None for row in categories) else "alpha"
+    title = "F1 of categories" if figure == "f1" else "Alpha of categories"
+    known = [row for row in categories if row[figure] is not None]
+    worst = sorted(known, key=lambda row: (row[figure], -row["n_annotations"]))[:_MOST_CATEGORIES]
+    if not worst:
+        return draw_nothing(axes(6.4, 1.2), title, "no category has a figure")
+    rows = [
+        _Row(
+            f"{short_name(row['category'])} ({row['n_annotations']:,})",
+            SERIES[0],
+            row[figure],
+            (row["low"], row["high"]) if figure == "alpha" and row["low"] is not None else None,
+        )
+        for row in worst
+    ]
+    ax = axes(6.4, 1.1 + 0.24 * len(rows))
+    _draw_rows(ax, rows)
+    against = "against all others; " if figure == "alpha" else ""
+    shown = part_of(len(worst), len(categories), "categories")
+    set_title(ax, title, f"{against}in brackets: annotations", shown and f"{shown}, lowest first")
+    return ax
+
+
+def _draw_rows(ax: "Axes", rows: Sequence[_Row]) -> None:
+    """Draw a dot and a bar for each row, the first at the top, and its numbers at the right."""
+    ax.set_xlim(_left_end(rows), 1)
+    ax.set_ylim(len(rows) - 0.5, -0.5)
+    ax.set_yticks(range(len(rows)), [_label(row) for row in rows])
+    ax.grid(visible=True, axis="x")
+    ax.set_axisbelow(True)
+    ax.tick_params(left=False)
+    ax.spines[["left"]].set_visible(False)
+    for place, row in enumerate(rows):
+        _draw_row(ax, place, row)
+
+
+def _draw_row(ax: "Axes", place: int, row: _Row) -> None:
+    if row.lowest is not None and row.value is not None:
+        ax.vlines(row.lowest, place - 0.4, place + 0.4, color=DIM, linestyles="dashed")
+    if row.value is None:
+        text = fill(short_name(row.reason, 100), 50)
+        left = ax.get_yaxis_transform()
+        ax.text(0.01, place, text, color=DIM, fontsize=8, transform=left, va="center")
+        _write_value(ax, place, "–")
+        return
+    low, high = row.interval or (None, None)
+    if low is not None and high is not None:
+        ax.hlines(place, low, high, color=row.color, linewidth=3, alpha=0.45)
+    ax.plot([row.value], [place], "o", color=row.color, clip_on=False)
+    _write_value(ax, place, with_interval(row.value, low, high))
+
+
+def _label(row: _Row) -> str:
+    return row.name if row.lowest is None else f"{row.name}\nat least {row.lowest:g}"
+
+
+def _write_value(ax: "Axes", place: int, text: str) -> None:
+    ax.text(1.03, place, text, transform=ax.get_yaxis_transform(), va="center")
+
+
+def _left_end(rows: Iterable[_Row]) -> float:
+    """Return where the axis begins: at 0, or at the tenth below the lowest value."""
+    lowest = [row.lowest for row in rows] + [row.value for row in rows]
+    lowest += [row.interval[0] for row in rows if row.interval is not None]
+    return floor(10 * min([0.0, *(value for value in lowest if value is not None)])) / 10

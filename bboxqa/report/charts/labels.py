@@ -1,0 +1,78 @@
+"""Names and numbers as a chart shows them."""
+
+from typing import TYPE_CHECKING
+
+from bboxqa.core.text import one_line
+from bboxqa.report.charts.palette import DIM
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def short_name(name: str, most: int = 28) -> str:
+    """Return a name on one line, with its middle cut out if it is longer than `most` characters.
+
+    Examples
+    --------
+    >>> short_name("a_very_long_name_of_a_category", 15)
+    'a_very_…ategory'
+    """
+    line = one_line(name)
+    if len(line) <= most:
+        return line
+    end = (most - 1) // 2
+    return f"{line[: most - 1 - end]}…{line[-end:]}"
+
+
+def number(value: float) -> str:
+    """Return a number with two decimals and the minus sign of axes, zero without a sign.
+
+    Examples
+    --------
+    >>> number(0.8038), number(-0.2), number(-1e-9)
+    ('0.80', '−0.20', '0.00')
+    """
+    return f"{round(value, 2) + 0.0:.2f}".replace("-", "\N{MINUS SIGN}")
+
+
+def with_interval(value: float, low: float | None, high: float | None) -> str:
+    """Return a number with its interval, if there is one.
+
+    Examples
+    --------
+    >>> with_interval(0.8038, 0.7677, 0.8383), with_interval(0.8038, None, None)
+    ('0.80 [0.77, 0.84]', '0.80')
+    """
+    if low is None or high is None:
+        return number(value)
+    return f"{number(value)} [{number(low)}, {number(high)}]"
+
+
+def part_of(shown: int, total: int, noun: str) -> str:
+    """Return how many of all things are shown; empty if all are.
+
+    Examples
+    --------
+    >>> part_of(30, 1203, "categories"), part_of(5, 5, "categories")
+    ('30 of 1,203 categories', '')
+    """
+    return "" if shown == total else f"{shown:,} of {total:,} {noun}"
+
+
+def set_title(ax: "Axes", title: str, *legend: str) -> None:
+    """Set a title, and below it in small letters what is needed to read the chart, a line each."""
+    lines = [line for line in legend if line]
+    ax.set_title(title, loc="left", pad=7 + 11 * len(lines))
+    for place, line in enumerate(reversed(lines)):
+        ax.annotate(
+            line, (0, 1), (0, 5 + 11 * place), color=DIM, fontsize=8,
+            xycoords="axes fraction", textcoords="offset points",
+        )  # fmt: skip
+
+
+def draw_nothing(ax: "Axes", title: str, reason: str) -> "Axes":
+    """Write why there is nothing to draw, and return the axes."""
+    ax.set_axis_off()
+    ax.set_title(title)
+    ax.text(0, 0.5, reason, color=DIM, transform=ax.transAxes, va="center", wrap=True)
+    return ax

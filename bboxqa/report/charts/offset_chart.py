@@ -1,0 +1,91 @@
+"""A box with the edges where an annotator draws them."""
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from bboxqa.report.charts.figures import AxesMaker, new_axes, page_style
+from bboxqa.report.charts.labels import draw_nothing, set_title, short_name
+from bboxqa.report.charts.palette import DIM, SERIES, TEXT
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# The largest offset is drawn as at most this share of the side of the box.
+_LARGEST_DRAWN = 0.25
+_FACTORS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20)
+# Edge to the point in its middle, and whether it moves up and down, in a box from 0 to 1.
+_EDGES = {
+    "left": (0.0, 0.5, False), "top": (0.5, 0.0, True), "right": (1.0, 0.5, False),
+    "bottom": (0.5, 1.0, True),
+}  # fmt: skip
+_TEXTS = {
+    "left": (-0.32, 0.5, "right", "center"), "right": (1.32, 0.5, "left", "center"),
+    "top": (0.5, -0.32, "center", "bottom"), "bottom": (0.5, 1.32, "center", "top"),
+}  # fmt: skip
+
+
+@page_style()
+def offsets(edges: Sequence[Mapping[str, Any]], *, axes: AxesMaker = new_axes) -> "Axes":
+    """Draw a box with its four edges where an annotator draws them on average.
+
+    `edges` are the rows of one annotator of the table "offsets". Arrows go from the edges of the
+    others to those of the annotator, so much longer as the chart says; the numbers are pixels with
+    their 95 % intervals. Arrows of systematic offsets are coloured.
+    """
+    known = [row for row in edges if row["offset_percent"] is not None]
+    name = short_name(edges[0]["annotator"]) if edges else ""
+    if not known:
+        return draw_nothing(axes(3.6, 1.2), name, "no object was drawn by others, too")
+    factor = _exaggeration(max(abs(row["offset_percent"]) for row in known) / 100)
+    ax = axes(3.6, 3.1)
+    drawn = {row["edge"]: factor * row["offset_percent"] / 100 for row in known}
+    left, right = drawn.get("left", 0.0), 1 + drawn.get("right", 0.0)
+    top, bottom = drawn.get("top", 0.0), 1 + drawn.get("bottom", 0.0)
+    ax.plot([0, 1, 1, 0, 0], [0, 0, 1, 1, 0], "--", color=DIM, linewidth=1)
+    ax.plot([left, right, right, left, left], [top, top, bottom, bottom, top], color=TEXT)
+    for row in edges:
+        _draw_edge(ax, row, drawn.get(row["edge"]))
+    ax.set_xlim(-1.1, 2.1)
+    ax.set_ylim(1.65, -0.65)
+    ax.set_aspect("equal")
+    ax.set_axis_off()
+    times = "true to scale" if factor == 1 else f"drawn {factor:g} times as large"
+    set_title(ax, name, f"against the others (dashed), {times}")
+    return ax
+
+
+def _draw_edge(ax: "Axes", row: Mapping[str, Any], drawn: float | None) -> None:
+    """Draw the arrow of an edge and write its offset."""
+    x, y, is_vertical = _EDGES[row["edge"]]
+    color = SERIES[1] if row["systematic"] else DIM
+    if drawn is not None and abs(drawn) > 0.005:
+        end = (x, y + drawn) if is_vertical else (x + drawn, y)
+        ax.annotate(
+            "", end, (x, y), zorder=3,
+            arrowprops={"arrowstyle": "-|>", "color": color, "linewidth": 2, "shrinkA": 0,
+                        "shrinkB": 0, "mutation_scale": 9},
+        )  # fmt: skip
+    text_x, text_y, across, along = _TEXTS[row["edge"]]
+    weight = "bold" if row["systematic"] else "normal"
+    ax.text(text_x, text_y, _pixels(row), fontsize=8, ha=across, va=along, weight=weight)
+
+
+def _pixels(row: Mapping[str, Any]) -> str:
+    value, low, high = (row[f"offset_px{end}"] for end in ("", "_low", "_high"))
+    if value is None:
+        return "–"
+    text = f"{_signed(value)} px"
+    return text if low is None or high is None else f"{text}\n[{_signed(low)}, {_signed(high)}]"
+
+
+def _signed(value: float) -> str:
+    """Return a number with one decimal and its sign; zero has none."""
+    rounded = round(value, 1)
+    text = f"{rounded:+.1f}" if rounded else "0.0"
+    return text.replace("-", "\N{MINUS SIGN}")
+
+
+def _exaggeration(largest: float) -> float:
+    """Return how many times larger offsets are drawn, by the largest as a share of the side."""
+    fitting = [factor for factor in _FACTORS if factor * largest <= _LARGEST_DRAWN]
+    return max(fitting, default=_FACTORS[0])
