@@ -13,6 +13,7 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect, summary_hits
 from bboxqa.rules.base.rule import Defect, Hits, Rule
 from bboxqa.rules.facts.document import Document
+from bboxqa.rules.images.video_cuts import Cut, cut_hits, cut_of
 
 _ROBOFLOW = re.compile(r"(.+)\.rf\.[0-9a-zA-Z]{16,}\.\w+")
 _SUFFIX = re.compile(r"[._](?:jpe?g|png|bmp|tiff?|webp)$", re.IGNORECASE)
@@ -74,6 +75,23 @@ def _related(
             ]  # fmt: skip
             for hits in _hits(earlier, document, found):
                 yield document, hits
+        for hits in cut_hits(document, _cuts(documents[:place], document)):
+            yield document, hits
+
+
+def _cuts(earlier: Sequence[Document], later: Document) -> list[Cut]:
+    """Return the videos of a file that are cut between it and an earlier one, each once."""
+    found: dict[tuple[str, str], Cut] = {}
+    for document in earlier:
+        before = document.once(_origins).videos
+        for video, frames in later.once(_origins).videos.items():
+            # Frames that are not in parts are reported one by one.
+            if video in found or video not in before or _neighbours(before[video], frames):
+                continue
+            name, files = "/".join(filter(None, video)), (document.name, later.name)
+            if cut := cut_of(name, before[video], frames, files):
+                found[video] = cut
+    return list(found.values())
 
 
 def _relatives(earlier: Document, later: Document) -> list[_Relative]:
@@ -152,9 +170,11 @@ RULES = (
             has the same name before the hash that Roboflow adds, as augmented copies of one image
             have; or it is the next frame of the same video ("frame", "clip", "mp4" and the like in
             the name, and a number at its end), as at least half of the frames are. Split by
-            original image and by video. Names that are the same by accident, such as download.jpg,
-            are reported as well; ignore M010 then. In the example, the earlier file has
-            a_jpg.rf.0123456789abcdef.jpg.""",
+            original image and by video. Videos that are cut into parts, each in one file, have few
+            frames that are next to one in another file: one finding of severity info names them
+            all, unless frames are left out at the cuts. Names that are the same by accident, such
+            as download.jpg, are reported as well; ignore M010 then. In the example, the earlier
+            file has a_jpg.rf.0123456789abcdef.jpg.""",
         bad={"images": [{"file_name": "a_jpg.rf.fedcba9876543210.jpg"}]},
         good={"images": [{"file_name": "b_jpg.rf.fedcba9876543210.jpg"}]},
         check=_related,

@@ -470,7 +470,7 @@ def test_a_file_is_suggested_for_a_name_with_escapes(tmp_path):
 def related(*lists):
     documents = [
         document_of(many(names), f"{letter}.json")
-        for letter, names in zip("ab", lists, strict=True)
+        for letter, names in zip("abc", lists, strict=False)
     ]
     report = validate_documents(documents, ValidateSettings(select=("M010",)), 0)
     return report.findings
@@ -504,9 +504,54 @@ def test_frames_that_were_split_at_random():
     assert len(few) == 1
 
 
-def test_a_video_that_was_cut_into_parts_is_left_alone():
-    assert related(frames(*range(80)), frames(*range(80, 100))) == ()
-    assert related(frames(*range(40), *range(60, 99)), frames(*range(40, 60))) == ()
+@pytest.mark.parametrize(
+    ("train", "later", "parts"),
+    [
+        (range(80), range(80, 100), "0-79 in a.json, 80-99 in b.json"),
+        ([*range(40), *range(60, 99)], range(40, 60),
+         "0-39 in a.json, 40-59 in b.json, 60-98 in a.json"),
+        (range(20, 40), [*range(20), *range(40, 60)],
+         "0-19 in b.json, 20-39 in a.json, 40-59 in b.json"),
+        (range(0, 400, 5), [*range(400, 420, 5), 423],
+         "0-395 in a.json, 400-423 in b.json"),
+    ],
+)  # fmt: skip
+def test_a_video_that_was_cut_into_parts_is_one_quiet_finding(train, later, parts):
+    (found,) = related(frames(*train), frames(*later))
+    assert found.severity is Severity.INFO
+    assert found.message == (
+        f'frames of "trip_mp4-" are cut between files: {parts}; only frames next to a cut are '
+        "nearly alike; expected a gap at the cut, or all frames of a video in one split"
+    )
+
+
+def test_many_videos_that_were_cut_are_one_finding():
+    names = [f"v{number}/frame_{{}}.png" for number in range(30)]
+    train = [name for video in names for name in frames(*range(8), name=video)]
+    later = [name for video in names for name in frames(*range(8, 12), name=video)]
+    (found,) = related(train, later)
+    assert (found.count, found.found) == (30, "v0/frame_8.png")
+    assert found.message.startswith(
+        '30 videos are cut between files, such as frames of "v0/frame_": 0-7 in a.json, 8-11 in b'
+    )
+    copies = [exported(f"v0/frame_{number}", copy) for number in range(8) for copy in range(3)]
+    assert related(copies, [exported("v0/frame_8", 9), exported("v0/frame_9", 8),
+                            exported("v0/frame_10", 7)])[0].severity is Severity.INFO  # fmt: skip
+    rest = [name for video in names for name in frames(*range(12, 16), name=video)]
+    assert [found.file for found in related(train, later, rest)] == ["b.json", "c.json"]
+
+
+@pytest.mark.parametrize(
+    ("train", "later"),
+    [
+        (range(80), range(90, 110)),  # a gap
+        (range(80), range(70, 100)),  # M008 reports frames in both files
+        (range(0, 30, 3), [31, 40, 44, 46]),  # further apart than most frames of a part
+    ],
+)
+def test_a_video_with_a_gap_or_frames_in_both_files_is_not_cut(train, later):
+    name = "trip_mp4-{:04}.jpg"
+    assert related(frames(*train, name=name), frames(*later, name=name)) == ()
 
 
 @pytest.mark.parametrize(
