@@ -7,8 +7,8 @@ import numpy as np
 
 from bboxqa.agreement.uncertainty.resampling import (
     covering_intervals,
-    drawn_weights,
     percentile_interval,
+    repeated_weights,
 )
 from bboxqa.core.arrays import FloatArray
 
@@ -70,7 +70,7 @@ def drawn_intervals(
         replicates = np.concatenate(
             [
                 evaluate(*(np.asarray(table @ weights) for table in drawn))
-                for weights in drawn_weights(len(used), bootstrap, seed)
+                for weights in repeated_weights(len(used), bootstrap, seed)
             ],
             axis=1,
         )

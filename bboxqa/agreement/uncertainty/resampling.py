@@ -1,6 +1,7 @@
 """Replicates of a coefficient by resampling its clusters, and intervals from them."""
 
 from collections.abc import Hashable, Iterator, Mapping
+from functools import lru_cache
 from math import nan, sqrt
 from statistics import NormalDist
 from typing import Any, TypeVar
@@ -9,7 +10,7 @@ import numpy as np
 
 from bboxqa.agreement.uncertainty.estimator import ROUNDING, Estimator
 from bboxqa.agreement.uncertainty.sum_table import SumTable
-from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.core.arrays import ByteArray, FloatArray, IndexArray
 from bboxqa.core.types import Steps
 
 Name = TypeVar("Name", bound=Hashable)
@@ -20,6 +21,8 @@ LEVEL = 0.95
 # Replicates drawn together, and the most weights that these may have.
 _CHUNK = 100
 _WEIGHTS = 1 << 23
+# Draws that are kept: no cluster is drawn 256 times.
+_KEPT = 100_000_000
 # The least share of replicates with a defined coefficient for an interval.
 _DEFINED = 0.95
 
@@ -100,7 +103,7 @@ def drawn_weights(n_clusters: int, replicates: int, seed: int) -> Iterator[Float
     The numbers do not depend on the size of the chunks.
     """
     generator = np.random.default_rng(seed)
-    step = int(np.clip(_WEIGHTS // max(n_clusters, 1), 1, _CHUNK))
+    step = _step(n_clusters)
     for start in range(0, replicates, step):
         # Written row by row: columns would lie far apart in memory.
         counts = np.empty((min(step, replicates - start), n_clusters))
@@ -109,6 +112,34 @@ def drawn_weights(n_clusters: int, replicates: int, seed: int) -> Iterator[Float
                 generator.integers(0, n_clusters, n_clusters), minlength=n_clusters
             )
         yield np.ascontiguousarray(counts.T)
+
+
+def _step(n_clusters: int) -> int:
+    return int(np.clip(_WEIGHTS // max(n_clusters, 1), 1, _CHUNK))
+
+
+def repeated_weights(n_clusters: int, replicates: int, seed: int) -> Iterator[FloatArray]:
+    """Yield what `drawn_weights` does, without drawing again what was drawn last.
+
+    The draws are kept if they take less than 100 MB.
+    """
+    if n_clusters * replicates > _KEPT:
+        yield from drawn_weights(n_clusters, replicates, seed)
+        return
+    counts = _kept_counts(n_clusters, replicates, seed)
+    step = _step(n_clusters)
+    for start in range(0, replicates, step):
+        yield np.ascontiguousarray(counts[start : start + step].T, np.float64)
+
+
+@lru_cache(maxsize=2)
+def _kept_counts(n_clusters: int, replicates: int, seed: int) -> ByteArray:
+    counts = np.empty((replicates, n_clusters), np.uint8)
+    place = 0
+    for weights in drawn_weights(n_clusters, replicates, seed):
+        counts[place : place + weights.shape[1]] = weights.T
+        place += weights.shape[1]
+    return counts
 
 
 def replicates_of_all(

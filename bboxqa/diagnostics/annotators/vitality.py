@@ -117,21 +117,21 @@ def vitality(
     lost = lost_coincidences(data, n_annotators, missing)
 
     def evaluate(*sums: FloatArray) -> FloatArray:
-        alphas = _alphas(lost, n_annotators, *sums)
+        alphas = _alphas(lost, *sums)
         fall: FloatArray = alphas[-1] - alphas[:-1]
         return fall
 
-    sums = lost.marginal, lost.diagonal.sum(keepdims=True), lost.lost_marginal, lost.lost_diagonal
-    *without, alpha = _alphas(lost, n_annotators, *(each[:, None] for each in sums))[:, 0]
+    lost_diagonal = sum_by(lost.annotator, lost.lost_diagonal, n_annotators)
+    sums = lost.marginal, lost.diagonal.sum(keepdims=True), lost.lost_marginal, lost_diagonal
+    *without, alpha = _alphas(lost, *(each[:, None] for each in sums))[:, 0]
     value = alpha - np.array(without)
-    tables = _tables(lost, data, missing) if bootstrap else ()
+    tables = _tables(lost, n_annotators, data, missing) if bootstrap else ()
     interval = drawn_intervals(value, tables, evaluate, bootstrap, seed)
     return Vitality(float(alpha), np.array(without), value, interval)
 
 
 def _alphas(
     lost: LostCoincidences,
-    n_annotators: int,
     marginal: FloatArray,
     agreeing: FloatArray,
     lost_marginal: FloatArray,
@@ -139,28 +139,31 @@ def _alphas(
 ) -> FloatArray:
     """Return alpha without each annotator, and of everyone, (A + 1, B).
 
-    The sums have B columns: K marginals, one sum of diagonals, and twice L losses.
+    The sums have B columns: K marginals, one sum of diagonals, L losses of marginals, and A of the
+    sum of diagonals.
     """
     from scipy.sparse import csr_array
 
     rows = np.arange(len(lost.annotator))
-    everyone = csr_array(
-        (np.ones(len(rows)), (lost.annotator, rows)), shape=(n_annotators + 1, len(rows))
-    )
+    shape = len(lost_diagonal) + 1, len(rows)
+    everyone = csr_array((np.ones(len(rows)), (lost.annotator, rows)), shape=shape)
     before = marginal[lost.value]
     squares = (marginal**2).sum(0) + everyone @ ((before - lost_marginal) ** 2 - before**2)
     total = marginal.sum(0) - everyone @ lost_marginal
-    alphas: FloatArray = nominal_alpha(total, agreeing - everyone @ lost_diagonal, squares)[0]
+    left = np.concatenate([agreeing - lost_diagonal, agreeing])
+    alphas: FloatArray = nominal_alpha(total, left, squares)[0]
     return alphas
 
 
-def _tables(lost: LostCoincidences, data: ReliabilityData, missing: str) -> tuple[Any, ...]:
+def _tables(
+    lost: LostCoincidences, n_annotators: int, data: ReliabilityData, missing: str
+) -> tuple[Any, ...]:
     """Return the sums of `_alphas` by image."""
-    shape = len(lost.annotator), data.n_groups
+    who, shape = lost.annotator[lost.row], (len(lost.annotator), data.n_groups)
     return (
         *coincidence_tables(coincidences(data, missing), len(lost.marginal)),
         table_of(lost.row, lost.image, lost.part_marginal, shape),
-        table_of(lost.row, lost.image, lost.part_diagonal, shape),
+        table_of(who, lost.image, lost.part_diagonal, (n_annotators, data.n_groups)),
     )
 
 
