@@ -25,6 +25,7 @@ from bboxqa.diagnostics.disagreement.strata import (
     agreement_by_size_quarter,
 )
 from bboxqa.diagnostics.pair_similarity import pair_similarity
+from bboxqa.diagnostics.work.work import work, work_hours, work_sessions
 from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits
 
@@ -52,18 +53,26 @@ DIAGNOSTICS: dict[str, Diagnostic] = {
     "agreement_by_size_quarter": agreement_by_size_quarter,
     "agreement_by_crowding": agreement_by_crowding,
     "agreement_by_region": agreement_by_region,
+    "work": work,
+    "work_sessions": work_sessions,
+    "work_hours": work_hours,
 }
 
+OF_TIMES = ("work", "work_sessions", "work_hours")
+"""The diagnostics of data whose times were read."""
 
-def names() -> tuple[str, ...]:
-    """Return the names of all diagnostics.
+
+def names(*, with_times: bool = True) -> tuple[str, ...]:
+    """Return the names of all diagnostics, or of those that need no times.
 
     Examples
     --------
     >>> names()[:2]
     ('pair_similarity', 'decomposition')
+    >>> set(names()) - set(names(with_times=False)) == set(OF_TIMES)
+    True
     """
-    return tuple(DIAGNOSTICS)
+    return tuple(name for name in DIAGNOSTICS if with_times or name not in OF_TIMES)
 
 
 def diagnostic(name: str) -> Diagnostic:

@@ -54,7 +54,8 @@ def diagnose(
     Ann1 Ann3 2 0.8466
     Ann2 Ann3 2 0.9182
     """
-    wanted = names or (*registry.names(), SENSITIVITY)
+    has_times = data.annotations.times is not None
+    wanted = names or (*registry.names(with_times=has_times), SENSITIVITY)
     chosen = {name: registry.diagnostic(name) for name in wanted if name != SENSITIVITY}
     part = compared_images(data)
     matched = matched_units(part, settings, memory=memory, progress=progress)

@@ -9,6 +9,8 @@ from bboxqa.model.diagnosis import Diagnosis
 from bboxqa.model.table import Table
 
 _FIGURES = ("f1", "miss_rate", "extra_rate", "class_share")
+_OF_WORK = ("n", "n_sessions", "hours", "median_seconds")
+_CHANGES = ("drift", "fatigue")
 _OF_CONFUSIONS = ("first", "second", "n", "gain")
 
 
@@ -32,6 +34,7 @@ def diagnosis_summary(diagnosis: Diagnosis) -> dict[str, Any]:
         "annotators": _annotators(tables["annotators"], tables["offsets"]),
         "confusions": [{name: row[name] for name in _OF_CONFUSIONS} for row in confused],
         "decomposition": [_with_interval(row) for row in tables["decomposition"].records()],
+        **({"work": _work(tables["work"])} if "work" in tables else {}),
         "tables": {
             name: {"columns": [*table.columns], "rows": [*map(list, table.rows())]}
             for name, table in tables.items()
@@ -52,6 +55,20 @@ def _annotators(annotators: Table, offsets: Table) -> list[dict[str, Any]]:
             ],
         }
         for place, row in enumerate(annotators.records())
+    ]
+
+
+def _work(table: Table) -> list[dict[str, Any]]:
+    """Return the figures of each annotator, and of all, whose name is None."""
+    rows = table.records()
+    return [
+        {
+            "name": row["annotator"] if place < len(rows) - 1 else None,
+            **{name: row[name] for name in _OF_WORK},
+            "per_minute": _figure(row, "per_minute"),
+            **{name: {**_figure(row, name), "status": row[f"{name}_status"]} for name in _CHANGES},
+        }
+        for place, row in enumerate(rows)
     ]
 
 

@@ -115,7 +115,7 @@ def test_out_writes_all_files_with_the_same_figures(export, tmp_path):
     assert f"Written: {out}" in done.stdout
     names = {path.name for path in out.iterdir()}
     tables = {"images", "units", "pairs", "categories", "review", "review_images", "sensitivity"}
-    tables |= set(diagnostics.names())
+    tables |= set(diagnostics.names(with_times=False))
     documents = {"summary.json", "manifest.json", "diagnosis.json", "review.json"}
     documents.add("worst_images.json")
     assert names == {*documents, *(f"{name}.csv" for name in tables)}

@@ -3,7 +3,8 @@
 import numpy as np
 
 from bboxqa.agreement.objects.meaning import has_meaning
-from bboxqa.core.arrays import BoolArray, FloatArray, IntArray
+from bboxqa.core.arrays import FloatArray
+from bboxqa.diagnostics.annotators.image_f1 import asked_with_others, image_f1
 from bboxqa.diagnostics.annotators.image_ratios import Ratios, RatioSums
 from bboxqa.diagnostics.annotators.object_cells import (
     ObjectCells,
@@ -44,7 +45,7 @@ def annotators(matched: MatchedUnits) -> Table:
     columns: dict[str, Column] = {
         "annotator": Categorical(np.arange(n_annotators, dtype=np.int32), names),
         "n": np.bincount(author, minlength=n_annotators),
-        "n_images": _asked(matched).sum(0),
+        "n_images": asked_with_others(matched).sum(0),
         "vitality": vital,
         "vitality_low": bounds[:, 0],
         "vitality_high": bounds[:, 1],
@@ -76,20 +77,14 @@ def _vitality(matched: MatchedUnits) -> tuple[FloatArray, FloatArray]:
 _COUNTED = {"miss_rate": "n_missed", "extra_rate": "n_extra"}
 
 
-def _asked(matched: MatchedUnits) -> BoolArray:
-    """Return who was asked about which image that others were asked about, too, (I, A)."""
-    assigned = matched.data.assigned
-    result: BoolArray = assigned & (assigned.sum(1, keepdims=True) > 1)
-    return result
-
-
 def _rates(matched: MatchedUnits, cells: ObjectCells) -> Ratios:
     """Return the ratios of `RATES`, each of all annotators, one after the other."""
     n_annotators = len(matched.data.annotator_names)
     sums = RatioSums(len(RATES) * n_annotators, len(matched.data.image_names))
     drawn, expected = cells.drawn, cells.expected
     row, image = cells.annotator.astype(np.int64), cells.image
-    _add_f1(sums, matched)
+    f1 = image_f1(matched)
+    sums.add(f1.annotator, f1.image, f1.matched, f1.drawn)
     missed = expected & ~drawn
     sums.add((row + n_annotators)[expected], image[expected], missed[expected], expected[expected])
     extra = 2 * cells.n_others_drew < cells.n_others
@@ -99,22 +94,6 @@ def _rates(matched: MatchedUnits, cells: ObjectCells) -> Ratios:
     sums.add((row + 3 * n_annotators)[shared], image[shared], same, others)
     _add_similarity(sums, matched, 4 * n_annotators)
     return sums.ratios(matched.bootstrap, matched.seed)
-
-
-def _add_f1(sums: RatioSums, matched: MatchedUnits) -> None:
-    of, unit = matched.data.annotations, matched.units.unit
-    size = np.bincount(unit, minlength=len(matched.units))[unit]
-    nothing: IntArray = np.zeros(len(of), np.int32)
-    sums.add(of.annotator, of.image, 2 * (size - 1), nothing)
-    image, annotator = np.nonzero(_asked(matched))
-    n_annotators = len(matched.data.annotator_names)
-    cell = of.image.astype(np.int64) * n_annotators + of.annotator
-    own = np.bincount(cell, minlength=len(matched.data.image_names) * n_annotators)
-    own = own[image * n_annotators + annotator]
-    everyone = np.bincount(of.image, minlength=len(matched.data.image_names))[image]
-    n_others = matched.data.assigned.sum(1)[image] - 1
-    # With each other annotator, both sides count.
-    sums.add(annotator, image, np.zeros(len(own)), n_others * own + everyone - own)
 
 
 def _add_similarity(sums: RatioSums, matched: MatchedUnits, first_row: int) -> None:

@@ -19,7 +19,7 @@ from bboxqa.formats.dataset.category_names import with_category_map
 from bboxqa.formats.dataset.image_names import with_join_names
 from bboxqa.formats.dataset.join import join
 from bboxqa.formats.dataset.sessions import read_sessions
-from bboxqa.formats.dataset.times import read_times
+from bboxqa.formats.dataset.times import read_times, untimed_notes
 from bboxqa.formats.inputs import as_paths, list_files
 from bboxqa.formats.registry import format_of, suffixes
 from bboxqa.model.annotations import Dataset
@@ -122,6 +122,8 @@ def read_dataset(
     data = join(
         read, files, attributed, memory, min_annotators, asked, sessions=sessions, seconds=seconds
     )
+    if time_key is not None and seconds is not None:
+        data = replace(data, notes=(*data.notes, *untimed_notes(seconds, time_key)))
     data = replace(data, headlines=(*doubts, *data.headlines))
     del read
     trim_memory()

@@ -1,6 +1,6 @@
 """When annotations were made, from the texts and numbers in files."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 import numpy as np
@@ -84,3 +84,11 @@ def read_times(files: Sequence[AnnotationFile], key: str) -> list[FloatArray]:
             "Name the key of annotations that says when they were made with --time-key.",
         )
     return found
+
+
+def untimed_notes(seconds: Sequence[FloatArray], key: str) -> Iterator[str]:
+    """Yield how many annotations have no time, if there are any."""
+    n_without = sum(int(np.isnan(each).sum()) for each in seconds)
+    if n_without:
+        n_annotations = count(sum(map(len, seconds)), "annotation")
+        yield f"{n_without:,} of {n_annotations} do not have the key {key!r}, and are in no session"

@@ -46,12 +46,12 @@ class ImageDiagnoser:
     def story(self, result: AgreementResult) -> Story:
         """Return who, what and where lowers agreement at the first threshold, in sentences."""
         matched = self._matched(result)
-        return Story(**self._told(result, matched, self._tables(matched, TABLES)))
+        return Story(**self._told(result, matched, self._tables(matched, self._needed)))
 
     def diagnosis(self, result: AgreementResult) -> Diagnosis:
         """Return the story and the threshold that the data suggest, tables and what to review."""
         matched = self._matched(result)
-        tables = self._tables(matched, registry.names())
+        tables = self._tables(matched, registry.names(with_times=self._has_times))
         queue = review_queue(matched)
         of_thresholds = sensitivity(
             self.images, result.settings, memory=self.memory, progress=self.progress
@@ -68,6 +68,15 @@ class ImageDiagnoser:
             review_document=review_document(self.images.data, queue.annotations, queue.reasons),
             worst_images=worst_images(result.thresholds[0], matched),
         )
+
+    @property
+    def _has_times(self) -> bool:
+        return self.images.data.annotations.times is not None
+
+    @property
+    def _needed(self) -> tuple[str, ...]:
+        """The diagnostics that the story is made of."""
+        return (*TABLES, "work") if self._has_times else TABLES
 
     def _matched(self, result: AgreementResult) -> MatchedUnits:
         threshold = result.thresholds[0].iou_threshold

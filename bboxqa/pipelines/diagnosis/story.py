@@ -21,6 +21,7 @@ from bboxqa.pipelines.diagnosis.about_objects import (
     limit_sentences,
     supercategory_sentences,
 )
+from bboxqa.pipelines.diagnosis.about_work import work_limits, work_sentences
 
 TABLES = (
     "decomposition",
@@ -65,10 +66,11 @@ def story_of(
         *confusion_sentences(tables),
         *supercategory_sentences(tables),
         *category_sentences(tables),
+        *work_sentences(tables),
     ]
     found.sort(key=lambda sentence: -sentence.weight)
     first = [*agreement_sentence(part, matched), *(sentence.text for sentence in lead)]
-    last = [*limit_sentences(part, matched, tables)]
+    last = [*limit_sentences(part, matched, tables), *work_limits(tables)]
     n_images = int((matched.data.assigned.sum(1) >= 2).sum())
     if several and not people and matched.bootstrap and n_images >= LEAST_IMAGES:
         last.insert(0, _NOBODY)

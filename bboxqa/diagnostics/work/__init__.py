@@ -1,0 +1,1 @@
+"""When annotators worked: how fast, and how agreement changes with time."""

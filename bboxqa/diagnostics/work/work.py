@@ -1,0 +1,152 @@
+"""How fast annotators work, and how far they agree with the others at which time."""
+
+from datetime import UTC, datetime
+
+import numpy as np
+
+from bboxqa.core.arrays import IndexArray, IntArray, find
+from bboxqa.diagnostics.annotators.image_ratios import RatioSums
+from bboxqa.diagnostics.work.changes import changes
+from bboxqa.diagnostics.work.image_work import ImageWork, image_work
+from bboxqa.diagnostics.work.sessions import sessions_of
+from bboxqa.diagnostics.work.speed import are_at_once, speeds
+from bboxqa.model.table import Categorical, Column, Table
+from bboxqa.model.units import MatchedUnits
+
+EVERYONE = "(all)"
+"""The annotator of rows of all annotators together."""
+
+_NOTHING = Table({"annotator": Categorical(np.zeros(0, np.int32), ())})
+_HOUR = 3600
+
+
+def work(matched: MatchedUnits) -> Table:
+    """Return how fast each annotator works, and how F1 with the others changes with time.
+
+    A row for each annotator, and a last one for all; none where times were not read. A session ends
+    with a pause of more than 30 minutes. Columns: annotator; n_sessions; per_minute, the
+    annotations a minute within sessions, with its 95 % interval over images; median_seconds between
+    two annotations of a session; hours of all sessions; n, the annotations with a time; and
+
+    - drift, by how much F1 changes from one session to the next,
+    - fatigue, by how much it changes with each hour, comparing images of one session,
+
+    each with its interval over images, and a status that says why there is none. Both are slopes of
+    least squares through the F1 of images, weighted by what was drawn there. Those of all compare
+    each annotator with themselves only. An annotator whose annotations were made at once for the
+    most part, as an import does, has no speed and no change.
+    """
+    times = matched.data.annotations.times
+    if times is None:
+        return _NOTHING
+    names, author = matched.data.annotator_names, matched.data.annotations.annotator
+    n_annotators = len(names)
+    sessions = sessions_of(times, author)
+    n_sessions = np.bincount(sessions.annotator, minlength=n_annotators)
+    hours = np.bincount(sessions.annotator, sessions.length, n_annotators) / _HOUR
+    n = np.bincount(author[sessions.place >= 0], minlength=n_annotators)
+    at_once = are_at_once(times, author, n_annotators)
+    worked = image_work(matched, times, sessions)
+    place, whose = _with_all(author, n_annotators)
+    drawn = np.flatnonzero(~at_once[author[place]])
+    everyone = np.arange(n_annotators + 1, dtype=np.int32)
+    return Table(
+        {
+            "annotator": Categorical(everyone, (*names, EVERYONE)),
+            "n_sessions": np.append(n_sessions, n_sessions.sum()),
+            **_speeds(matched, place[drawn], whose[drawn], n_annotators + 1),
+            **changes(matched, worked, sessions, at_once),
+            "hours": np.append(hours, hours.sum()),
+            "n": np.append(n, n.sum()),
+        }
+    )
+
+
+def work_sessions(matched: MatchedUnits) -> Table:
+    """Return how fast each annotator works in each session, and F1 with the others there.
+
+    A row for each annotator and session; none where times were not read. Columns: annotator;
+    session, from 1 on; start, in UTC; minutes until the last annotation; n, the annotations, and
+    n_images; per_minute and f1 with their 95 % intervals over images; and median_seconds between
+    two annotations. An image counts in the session of the middle one of its annotations.
+    """
+    times = matched.data.annotations.times
+    if times is None:
+        return _NOTHING
+    sessions = sessions_of(times, matched.data.annotations.annotator)
+    worked = image_work(matched, times, sessions)
+    known = np.flatnonzero(sessions.place >= 0)
+    n, whose = len(sessions.annotator), sessions.annotator.astype(np.int32)
+    starts = tuple(_text(seconds) for seconds in sessions.start.tolist())
+    return Table(
+        {
+            "annotator": Categorical(whose, matched.data.annotator_names),
+            "session": sessions.number + 1,
+            "start": Categorical(np.arange(n, dtype=np.int32), starts),
+            "minutes": sessions.length / 60,
+            "n": np.bincount(sessions.place[known], minlength=n),
+            "n_images": np.bincount(worked.session, minlength=n),
+            **_f1(matched, worked, worked.session, n),
+            **_speeds(matched, known, sessions.place[known], n),
+        }
+    )
+
+
+def work_hours(matched: MatchedUnits) -> Table:
+    """Return F1 with the others and speed in each hour of the sessions.
+
+    A row for each annotator, and "(all)", and each hour in which images were annotated; none where
+    times were not read. Columns: annotator; hour, 1 being the first of a session; n_images; f1 and
+    per_minute, with their 95 % intervals over images; and median_seconds between two annotations.
+    """
+    times = matched.data.annotations.times
+    if times is None:
+        return _NOTHING
+    names, author = matched.data.annotator_names, matched.data.annotations.annotator
+    worked = image_work(matched, times, sessions_of(times, author))
+    most = int(np.nanmax(times.elapsed, initial=0) // _HOUR) + 1
+    place, whose = _with_all(worked.annotator, len(names))
+    hours = (worked.elapsed[place] // _HOUR).astype(np.int64)
+    keys, row = np.unique(whose * most + hours, return_inverse=True)
+    n = len(keys)
+    drawn, whose = _with_all(author, len(names))
+    elapsed = np.nan_to_num(times.elapsed[drawn])
+    key = whose * most + (elapsed // _HOUR).astype(np.int64)
+    # An hour in which no image has its middle annotation has no row.
+    found = find(keys, key)
+    drawn, found = drawn[found >= 0], found[found >= 0]
+    return Table(
+        {
+            "annotator": Categorical((keys // most).astype(np.int32), (*names, EVERYONE)),
+            "hour": keys % most + 1,
+            "n_images": np.bincount(row, minlength=n),
+            **_f1(matched, worked.take(place), row, n),
+            **_speeds(matched, drawn, found, n),
+        }
+    )
+
+
+def _with_all(annotator: IndexArray | IntArray, n_annotators: int) -> tuple[IndexArray, IndexArray]:
+    """Return each place twice, with its annotator, and with the number of all together."""
+    place = np.tile(np.arange(len(annotator)), 2)
+    whose = np.concatenate([annotator, np.full(len(annotator), n_annotators)])
+    return place, whose.astype(np.int64)
+
+
+def _f1(matched: MatchedUnits, work: ImageWork, row: IndexArray, n: int) -> dict[str, Column]:
+    """Return F1 of K rows with its interval; `row` is that of each image and annotator."""
+    sums = RatioSums(n, len(matched.data.image_names))
+    sums.add(row, work.image, work.matched, work.drawn)
+    found = sums.ratios(matched.bootstrap, matched.seed)
+    return {"f1": found.value, "f1_low": found.interval[:, 0], "f1_high": found.interval[:, 1]}
+
+
+def _speeds(matched: MatchedUnits, of: IndexArray, row: IndexArray, n: int) -> dict[str, Column]:
+    """Return the speeds of K rows; `row` is that of each of the annotations `of`."""
+    drawn, n_images = matched.data.annotations, len(matched.data.image_names)
+    step = np.full(len(of), np.nan) if drawn.times is None else drawn.times.step[of]
+    return speeds(step, row, n, drawn.image[of], n_images, matched.bootstrap, matched.seed)
+
+
+def _text(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%d %H:%M")

@@ -1,0 +1,92 @@
+"""Sentences about time: whose agreement changes over sessions, or within them."""
+
+from collections.abc import Iterator, Mapping
+from math import isnan
+
+import numpy as np
+
+from bboxqa.core.arrays import FloatArray
+from bboxqa.diagnostics.work.changes import OK
+from bboxqa.model.table import Table
+from bboxqa.pipelines.diagnosis.sentences import Bounds, Sentence, above_others, bounds
+
+_UNITS = {"drift": "from one session to the next", "fatigue": "with each hour of a session"}
+# Of two, nobody can say whose agreement changes.
+_SEVERAL = 3
+
+
+def work_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
+    """Yield whose F1 surely changes more than that of the others, or that of all changes.
+
+    Nothing where times were not read.
+    """
+    table = tables.get("work")
+    if table is None:
+        return
+    people = table.head(len(table) - 1)
+    share = people["n"] / max(int(people["n"].sum()), 1)
+    length = {"drift": people["n_sessions"] - 1.0, "fatigue": _hours_of_session(people)}
+    for name, unit in _UNITS.items():
+        found, everyone = bounds(people, name), bounds(table.take(np.array([len(people)])), name)
+        named = [*_changing(found, -1), *_changing(found, 1)] if len(people) >= _SEVERAL else []
+        for place in named:
+            others = float(np.nanmedian(np.delete(found.value, place)))
+            text = (
+                f"F1 of {people['annotator'][place]} with the others {_change(found, place)} "
+                f"{unit}; the median of the others: {_signed(others)}"
+            )
+            yield Sentence(abs(found.value[place]) * length[name][place] * share[place], text)
+        if not named and _is_sure(everyone, 0):
+            text = f"F1 of all annotators together {_change(everyone, 0)} {unit}"
+            text += "; whose work changes is not sure" * (len(people) > 1)
+            yield Sentence(abs(everyone.value[0]) * float(np.nanmean(length[name])), text)
+
+
+def work_limits(tables: Mapping[str, Table]) -> Iterator[str]:
+    """Yield which changes are not sure, or cannot be told, and why."""
+    table = tables.get("work")
+    if table is None:
+        return
+    last = table.take(np.array([len(table) - 1]))
+    unsure: list[str] = []
+    unknown: dict[str, list[str]] = {}
+    for name, unit in _UNITS.items():
+        found, reason = bounds(last, name), last[f"{name}_status"][0]
+        if reason != OK:
+            unknown.setdefault(reason, []).append(unit)
+        elif not _is_sure(found, 0):
+            low, high = _signed(found.low[0]), _signed(found.high[0])
+            interval = "without an interval" if isnan(found.low[0]) else f"[{low}, {high}]"
+            unsure.append(f"by {_signed(found.value[0])} {interval} {unit}")
+    if unsure:
+        yield f"F1 of all annotators together does not surely change: {' and '.join(unsure)}"
+    for reason, units in unknown.items():
+        yield f"how F1 changes {' and '.join(units)} cannot be told: {reason}"
+
+
+def _changing(found: Bounds, sign: int) -> list[int]:
+    """Return whose figures surely rise (1) or fall (-1), and more than those of the others."""
+    ends = np.stack([sign * found.low, sign * found.high])
+    moved = Bounds(sign * found.value, ends.min(0), ends.max(0))
+    return [place for place in above_others(moved).tolist() if moved.low[place] > 0]
+
+
+def _is_sure(found: Bounds, place: int) -> bool:
+    return bool(found.low[place] > 0 or found.high[place] < 0)
+
+
+def _change(found: Bounds, place: int) -> str:
+    """Return how a figure changes, with its interval."""
+    ends = sorted(abs(each[place]) for each in (found.low, found.high))
+    verb = "rises" if found.value[place] > 0 else "falls"
+    return f"{verb} by {abs(found.value[place]):.3f} [{ends[0]:.3f}, {ends[1]:.3f}]"
+
+
+def _signed(value: float) -> str:
+    return f"{value + 0.0:+.3f}".replace("-", "−")
+
+
+def _hours_of_session(people: Table) -> FloatArray:
+    """Return the mean length of the sessions of each annotator in hours."""
+    length: FloatArray = people["hours"] / np.maximum(people["n_sessions"], 1)
+    return length
