@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from bboxqa.model.comparison import ComparisonResult
     from bboxqa.model.diagnosis import Diagnosis, Story
     from bboxqa.model.findings import Finding
-    from bboxqa.model.results import AgreementResult
     from bboxqa.model.settings import AgreeSettings, ValidateSettings
     from bboxqa.pipelines.agree import agree
     from bboxqa.pipelines.compare import compare
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from bboxqa.pipelines.read import read_coco
     from bboxqa.pipelines.simulation.simulate import Simulation, simulate
     from bboxqa.pipelines.validate import validate
+    from bboxqa.report.agreement_result import AgreementResult
     from bboxqa.report.findings.report import Report
 
 __all__ = [
@@ -55,7 +55,7 @@ __all__ = [
 
 _HOME = {
     "AgreeSettings": "bboxqa.model.settings",
-    "AgreementResult": "bboxqa.model.results",
+    "AgreementResult": "bboxqa.report.agreement_result",
     "BboxqaError": "bboxqa.core.errors",
     "ComparisonResult": "bboxqa.model.comparison",
     "ConfigError": "bboxqa.core.errors",

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from bboxqa.core.text import count
 from bboxqa.model.annotations import Source
-from bboxqa.model.results import AgreementResult
+from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table
 
@@ -44,7 +44,7 @@ class Version:
     n_annotations: int
     attribution: str
     sources: tuple[Source, ...]
-    agreement: AgreementResult | None
+    agreement: MeasuredAgreement | None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from bboxqa.model.table import Table
 
 if TYPE_CHECKING:
-    from bboxqa.model.results import AgreementResult
+    from bboxqa.model.results import MeasuredAgreement
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,8 +72,8 @@ class Diagnoser(Protocol):
     def is_quick(self) -> bool:
         """Whether the story takes little longer than the result: it is then told unasked."""
 
-    def story(self, result: "AgreementResult", /) -> Story:
+    def story(self, result: "MeasuredAgreement", /) -> Story:
         """Return who, what and where lowers agreement, in sentences."""
 
-    def diagnosis(self, result: "AgreementResult", /) -> Diagnosis:
+    def diagnosis(self, result: "MeasuredAgreement", /) -> Diagnosis:
         """Return the story with its tables, and what to review first."""

@@ -1,21 +1,18 @@
 """The result of a run; every table and file is a view of it."""
 
 from dataclasses import dataclass
-from html import escape
-
-import numpy as np
 
 from bboxqa.core.errors import BboxqaError
 from bboxqa.core.text import count
 from bboxqa.model.annotations import Source
 from bboxqa.model.diagnosis import Diagnoser, Diagnosis, Story
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.model.table import Table, html_table
+from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import ClassAgreement, Existence, Place, ThresholdResult
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AgreementResult:
+class MeasuredAgreement:
     """How far annotators agree, at one or more thresholds.
 
     With a single threshold, `alpha`, `interval`, `mean_image_alpha`, `existence`,
@@ -159,26 +156,3 @@ class AgreementResult:
         ]
         lines += [f"  {threshold!r}" for threshold in self.thresholds]
         return "\n".join(lines) + ">"
-
-    def _repr_html_(self) -> str:
-        parts = self.thresholds
-        columns = {
-            parts[0].measure: np.array([t.iou_threshold for t in parts]),
-            "alpha": np.array([t.alpha for t in parts]),
-            "low": np.array([t.interval[0] for t in parts]),
-            "high": np.array([t.interval[1] for t in parts]),
-            "mean over images": np.array([t.mean_image_alpha for t in parts]),
-            "F1": np.array([t.existence.f1 for t in parts]),
-            "class alpha": np.array([t.class_agreement.alpha for t in parts]),
-            "same class": np.array([t.class_agreement.share for t in parts]),
-            f"mean {parts[0].measure}": np.array([t.place.mean_iou for t in parts]),
-            "units": np.array([t.n_units for t in parts]),
-            "status": np.array([t.status for t in parts]),
-        }
-        head = (
-            f"{self.n_images:,} images · {self.n_annotators} annotators · "
-            f"{self.n_annotations:,} annotations · similarity {self.settings.similarity} · "
-            f"matcher {self.settings.matcher} · missing {self.settings.missing}"
-        )
-        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
-        return f"<p>{escape(head)}</p>{html_table(Table(columns), 50)}<ul>{notes}</ul>"

@@ -17,7 +17,6 @@ from bboxqa.geometry.similarities.registry import needs_outlines
 from bboxqa.matching import registry as matchers
 from bboxqa.matching.match import check_matcher
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.results import AgreementResult
 from bboxqa.model.settings import AgreeSettings, EmptyImages, Missing
 from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import ThresholdResult
@@ -37,6 +36,7 @@ from bboxqa.pipelines.read import read_for
 from bboxqa.pipelines.repeats import repeat_tables
 from bboxqa.pipelines.settings import agree_settings_from
 from bboxqa.pipelines.threshold_results import threshold_results
+from bboxqa.report.agreement_result import AgreementResult
 
 CountAll = Callable[..., AgreementCounts]
 _OF_READING = (

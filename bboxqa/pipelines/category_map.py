@@ -9,11 +9,11 @@ from bboxqa.agreement.alpha.nominal_estimator import nominal_estimator
 from bboxqa.agreement.counts.coincidences import coincidences
 from bboxqa.agreement.uncertainty.difference import paired_difference
 from bboxqa.agreement.uncertainty.estimator import Estimator
-from bboxqa.model.results import AgreementResult
+from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.threshold_result import ThresholdResult
 
 
-def map_notes(without: AgreementResult, mapped: AgreementResult) -> Iterator[str]:
+def map_notes(without: MeasuredAgreement, mapped: MeasuredAgreement) -> Iterator[str]:
     """Yield alpha at each threshold without and with a map of categories, of the same files.
 
     The interval of the difference draws images of both together.

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from bboxqa.model.diagnosis import Diagnosis
-from bboxqa.model.results import AgreementResult
+from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.threshold_result import ClassAgreement, Existence, Place, ThresholdResult
 from bboxqa.report.diagnosis_summary import diagnosis_summary
 from bboxqa.report.json_text import json_text
@@ -21,7 +21,7 @@ _OF_RESULT = (
 OF_SETTINGS = ("similarity", "matcher", "missing", "empty_images", "bootstrap", "seed")
 
 
-def summary(result: AgreementResult) -> dict[str, Any]:
+def summary(result: MeasuredAgreement) -> dict[str, Any]:
     """Return a result as `summary_schema` describes it; None where a number is undefined.
 
     Examples
@@ -100,7 +100,7 @@ def _place(found: Place) -> dict[str, Any]:
     }
 
 
-def json_lines(result: AgreementResult, *, diagnosis: Diagnosis | None = None) -> Iterator[str]:
+def json_lines(result: MeasuredAgreement, *, diagnosis: Diagnosis | None = None) -> Iterator[str]:
     """Yield a result as indented JSON, the form of `summary.json`; a diagnosis is added to it."""
     found = summary(result)
     if diagnosis is not None:

@@ -7,7 +7,7 @@ import numpy as np
 
 from bboxqa.core.text import count
 from bboxqa.model.diagnosis import Story
-from bboxqa.model.results import AgreementResult
+from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.report.diagnosis_text import story_lines
@@ -29,7 +29,7 @@ _NAMES = {"alpha": "alpha", "f1": "F1"}
 
 
 def text_lines(
-    result: AgreementResult,
+    result: MeasuredAgreement,
     *,
     story: Story | None = None,
     diagnose: bool = False,
@@ -57,7 +57,7 @@ def text_lines(
     yield from _verdicts(result)
 
 
-def _measured(result: AgreementResult) -> Iterator[str]:
+def _measured(result: MeasuredAgreement) -> Iterator[str]:
     settings = result.settings
     yield (
         f"{count(result.n_images, 'image')}, {count(result.n_annotators, 'annotator')}, "
@@ -73,7 +73,7 @@ def _measured(result: AgreementResult) -> Iterator[str]:
         yield f"{images} left empty by all annotators: {_EMPTY[settings.empty_images]}"
 
 
-def _agreement(part: ThresholdResult, result: AgreementResult) -> Iterator[str]:
+def _agreement(part: ThresholdResult, result: MeasuredAgreement) -> Iterator[str]:
     """Yield the figures of one threshold; existence leads where alpha has no meaning."""
     measure = _measure(part, result.settings.similarity)
     if isnan(part.alpha):
@@ -147,7 +147,7 @@ def _estimate(value: float, interval: tuple[float, float]) -> str:
     return f"{decimal(value) or '–'} {interval_text(interval)}".rstrip()
 
 
-def _legend(result: AgreementResult) -> Iterator[str]:
+def _legend(result: MeasuredAgreement) -> Iterator[str]:
     legend = " pooled: all units together; mean: over images"
     parts = result.thresholds
     if any(
@@ -194,7 +194,7 @@ def _first(table: Table, *names: str) -> Table:
     return Table({name: table.columns[name] for name in order})
 
 
-def _verdicts(result: AgreementResult) -> Iterator[str]:
+def _verdicts(result: MeasuredAgreement) -> Iterator[str]:
     """Yield whether the figures of each threshold reach the lowest that are accepted."""
     settings = result.settings
     for part in result.thresholds:

@@ -15,7 +15,7 @@ from bboxqa.core.errors import OutputError
 from bboxqa.core.files import filled_folder
 from bboxqa.model.annotations import Source
 from bboxqa.model.diagnosis import Diagnosis
-from bboxqa.model.results import AgreementResult
+from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Categorical, Table
 from bboxqa.report.csv_cells import csv_cell
@@ -45,7 +45,7 @@ def check_folder(folder: Path, *, force: bool) -> None:
 
 
 def write_folder(
-    result: AgreementResult,
+    result: MeasuredAgreement,
     summary: dict[str, Any],
     folder: Path,
     *,

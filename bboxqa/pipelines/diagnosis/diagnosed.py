@@ -11,7 +11,7 @@ from bboxqa.diagnostics import registry
 from bboxqa.diagnostics.disagreement.review import review_queue
 from bboxqa.geometry.candidates import possible_pairs
 from bboxqa.model.diagnosis import Diagnosis, Story
-from bboxqa.model.results import AgreementResult
+from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.counting import ImagePart
@@ -43,12 +43,12 @@ class ImageDiagnoser:
         crowded = possible_pairs(data.annotations, len(data.image_names)).max(initial=0)
         return len(data.annotations) <= _MOST_TOLD and int(crowded) <= _CROWDED
 
-    def story(self, result: AgreementResult) -> Story:
+    def story(self, result: MeasuredAgreement) -> Story:
         """Return who, what and where lowers agreement at the first threshold, in sentences."""
         matched = self._matched(result)
         return Story(**self._told(result, matched, self._tables(matched, self._needed)))
 
-    def diagnosis(self, result: AgreementResult) -> Diagnosis:
+    def diagnosis(self, result: MeasuredAgreement) -> Diagnosis:
         """Return the story and the threshold that the data suggest, tables and what to review."""
         matched = self._matched(result)
         tables = self._tables(matched, registry.names(with_times=self._has_times))
@@ -78,7 +78,7 @@ class ImageDiagnoser:
         """The diagnostics that the story is made of."""
         return (*TABLES, "work") if self._has_times else TABLES
 
-    def _matched(self, result: AgreementResult) -> MatchedUnits:
+    def _matched(self, result: MeasuredAgreement) -> MatchedUnits:
         threshold = result.thresholds[0].iou_threshold
         settings = msgspec.structs.replace(result.settings, iou_threshold=(threshold,))
         return matched_units(self.images, settings, memory=self.memory, progress=self.progress)
@@ -92,7 +92,7 @@ class ImageDiagnoser:
         return tables
 
     def _told(
-        self, result: AgreementResult, matched: MatchedUnits, tables: dict[str, Table]
+        self, result: MeasuredAgreement, matched: MatchedUnits, tables: dict[str, Table]
     ) -> dict[str, Any]:
         part = result.thresholds[0]
         return {

@@ -17,7 +17,7 @@ from bboxqa.agreement.uncertainty.sum_table import SumTable
 from bboxqa.core.arrays import FloatArray, IntArray
 from bboxqa.core.types import Progress
 from bboxqa.model.comparison import AgreementChange, Change
-from bboxqa.model.results import AgreementResult
+from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.threshold_result import ThresholdResult
@@ -30,8 +30,8 @@ _Drawn = dict[tuple[int, int, str], FloatArray]
 
 
 def agreement_changes(
-    before: AgreementResult,
-    after: AgreementResult,
+    before: MeasuredAgreement,
+    after: MeasuredAgreement,
     names: Names,
     settings: AgreeSettings,
     progress: Progress | None = None,

@@ -9,7 +9,7 @@ from bboxqa.agreement.counts.coincidences import coincidences
 from bboxqa.agreement.objects.meaning import LARGEST_SHARE, reason_without_meaning
 from bboxqa.core.arrays import FloatArray, IndexArray, IntArray
 from bboxqa.model.reliability import Coincidences
-from bboxqa.model.results import AgreementResult
+from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.pipelines.versions.tables import Names
@@ -60,7 +60,9 @@ class Side:
         )
 
 
-def side_of(result: AgreementResult, names: Names, image: IndexArray, category: IndexArray) -> Side:
+def side_of(
+    result: MeasuredAgreement, names: Names, image: IndexArray, category: IndexArray
+) -> Side:
     """Return a version whose images and categories have these places among those of both."""
     settings = result.settings
     n_images, n_categories = len(names.images), len(names.categories)

@@ -1,14 +1,17 @@
 """A figure as SVG that becomes a part of a page."""
 
+from html import escape
 from io import StringIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 from xml.etree import ElementTree as ET
 
 from bboxqa.core.text import one_line
 from bboxqa.report.charts.figures import page_style
-from bboxqa.report.charts.palette import CLASSES
+from bboxqa.report.charts.palette import BACK, CLASSES
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 _SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
@@ -53,6 +56,16 @@ def figure_svg(figure: "Figure", name: str, label: str) -> str:
     ET.register_namespace("", _SVG)
     ET.register_namespace("xlink", _XLINK)
     return ET.tostring(root, encoding="unicode")
+
+
+def image_element(ax: "Axes", label: str) -> str:
+    """Return the figure of axes as an `img` element that holds its SVG, on white."""
+    figure: Any = ax.figure
+    file = StringIO()
+    with page_style():
+        figure.savefig(file, format="svg", metadata=_NO_METADATA, facecolor=BACK)
+    content = quote(file.getvalue(), safe=" /:;=,()")
+    return f'<img alt="{escape(label)}" src="data:image/svg+xml,{content}">'
 
 
 def _restyle(element: ET.Element) -> None:

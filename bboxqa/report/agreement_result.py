@@ -1,0 +1,55 @@
+"""The result that `bboxqa.agree` returns: figures of agreement, with their charts."""
+
+from functools import cached_property
+from html import escape
+
+import numpy as np
+
+from bboxqa.model.results import MeasuredAgreement
+from bboxqa.model.table import Table, html_table
+from bboxqa.report.charts.figures import new_axes, page_style
+from bboxqa.report.charts.plots import Plots
+from bboxqa.report.charts.svg import image_element
+
+
+class AgreementResult(MeasuredAgreement):
+    """How far annotators agree, at one or more thresholds, with its charts.
+
+    Its figures and tables are those of `MeasuredAgreement`.
+    """
+
+    @cached_property
+    def plot(self) -> Plots:
+        """The charts of the result: ``result.plot.intervals()`` returns matplotlib axes.
+
+        The names are intervals, category_intervals, sensitivity, pair_matrix, confusion_matrix,
+        offsets, decomposition and image_costs.
+        """
+        return Plots(self)
+
+    def _repr_html_(self) -> str:
+        parts = self.thresholds
+        columns = {
+            parts[0].measure: np.array([t.iou_threshold for t in parts]),
+            "alpha": np.array([t.alpha for t in parts]),
+            "low": np.array([t.interval[0] for t in parts]),
+            "high": np.array([t.interval[1] for t in parts]),
+            "mean over images": np.array([t.mean_image_alpha for t in parts]),
+            "F1": np.array([t.existence.f1 for t in parts]),
+            "class alpha": np.array([t.class_agreement.alpha for t in parts]),
+            "same class": np.array([t.class_agreement.share for t in parts]),
+            f"mean {parts[0].measure}": np.array([t.place.mean_iou for t in parts]),
+            "units": np.array([t.n_units for t in parts]),
+            "status": np.array([t.status for t in parts]),
+        }
+        head = (
+            f"{self.n_images:,} images · {self.n_annotators} annotators · "
+            f"{self.n_annotations:,} annotations · similarity {self.settings.similarity} · "
+            f"matcher {self.settings.matcher} · missing {self.settings.missing}"
+        )
+        with page_style():
+            ax = self.plot.intervals(new_axes(6.4, 2.5))
+        picture = image_element(ax, "Agreement with its 95 % intervals")
+        notes = "".join(f"<li>{escape(note)}</li>" for note in self.notes)
+        table = html_table(Table(columns), 50)
+        return f"<p>{escape(head)}</p>{picture}{table}<ul>{notes}</ul>"

@@ -1,0 +1,239 @@
+"""The charts of a result, by name."""
+
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Literal
+
+from bboxqa.core.errors import ConfigError
+from bboxqa.core.text import unknown_name
+from bboxqa.model.diagnosis import Diagnosis
+from bboxqa.model.results import MeasuredAgreement
+from bboxqa.report.agreement_summary import summary
+from bboxqa.report.charts import bar_charts, heat_maps, interval_charts, offset_chart
+from bboxqa.report.charts.figures import AxesMaker, new_axes, shown_axes
+from bboxqa.report.charts.sensitivity_chart import sensitivity
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+class Plots:
+    """The charts of a result, at its first threshold.
+
+    Each method returns the axes of matplotlib. It draws on those that it is given, or on those of
+    a new figure of ``pyplot``, which a notebook shows by itself.
+
+    All but `intervals` and `category_intervals` need the diagnosis of the result, which is made
+    once.
+
+    Examples
+    --------
+    >>> import bboxqa
+    >>> from matplotlib.figure import Figure
+    >>> from bboxqa.examples import example_file
+    >>> result = bboxqa.agree(bboxqa.read_coco(example_file("fruits")))
+    >>> ax = result.plot.category_intervals(Figure().subplots())
+    >>> [label.get_text() for label in ax.get_yticklabels()]
+    ['Apple (6)', 'Banana (3)']
+    """
+
+    def __init__(self, result: MeasuredAgreement) -> None:
+        self._result = result
+
+    def intervals(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw alpha, existence, class and place with their 95 % intervals, and the gates.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Examples
+        --------
+        >>> import bboxqa
+        >>> from matplotlib.figure import Figure
+        >>> from bboxqa.examples import example_file
+        >>> result = bboxqa.agree(bboxqa.read_coco(example_file("fruits")))
+        >>> result.plot.intervals(Figure().subplots()).texts[0].get_text()
+        '0.02'
+        """
+        settings = self._result.settings
+        return interval_charts.intervals(
+            self._threshold,
+            min_alpha=settings.min_alpha,
+            min_f1=settings.min_f1,
+            axes=_maker(ax),
+        )
+
+    def category_intervals(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw alpha of each category with its 95 % interval, the lowest first.
+
+        At most 30 categories are drawn. Where none has an alpha, F1 is drawn.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        return interval_charts.category_intervals(self._threshold["categories"], axes=_maker(ax))
+
+    def sensitivity(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw alpha, F1 and class alpha by threshold, with 95 % bands and the chosen threshold.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        return sensitivity(
+            self._rows("sensitivity"), self._threshold["iou_threshold"], axes=_maker(ax)
+        )
+
+    def pair_matrix(
+        self, ax: "Axes | None" = None, *, figure: Literal["f1", "alpha"] = "f1"
+    ) -> "Axes":
+        """Draw the agreement of each two annotators, those who agree beside each other.
+
+        The number below it counts the objects of the pair; cells of two annotators who share no
+        image are hatched. Of more than 40 annotators, those with most shared objects are drawn.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+        figure : {"f1", "alpha"}
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        ConfigError
+            If there is no such figure.
+        """
+        if figure not in ("f1", "alpha"):
+            raise ConfigError(f"figure {unknown_name(figure, ('f1', 'alpha'))}")
+        order = [row["annotator"] for row in self._rows("agreement_matrix")]
+        return heat_maps.pair_matrix(order, self._threshold["pairs"], figure, axes=_maker(ax))
+
+    def confusion_matrix(self, annotator: str | None = None, ax: "Axes | None" = None) -> "Axes":
+        """Draw what annotators drew, and what the others drew of the same objects.
+
+        "no box" is a category of either side. Of more than 20 categories, those that were confused
+        most are drawn.
+
+        Parameters
+        ----------
+        annotator : str, optional
+            By default all annotators together.
+        ax : matplotlib.axes.Axes, optional
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        ConfigError
+            If there is no such annotator.
+        """
+        if annotator is not None:
+            self._check_annotator(annotator)
+        rows = self._rows("confusion_matrix")
+        return heat_maps.confusion_matrix(rows, annotator, axes=_maker(ax))
+
+    def offsets(self, annotator: str, ax: "Axes | None" = None) -> "Axes":
+        """Draw a box with its edges where an annotator draws them on average.
+
+        The arrows are so much longer than the offsets as the chart says; those of systematic
+        offsets are coloured.
+
+        Parameters
+        ----------
+        annotator : str
+        ax : matplotlib.axes.Axes, optional
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+
+        Raises
+        ------
+        ConfigError
+            If there is no such annotator.
+
+        Examples
+        --------
+        >>> import bboxqa
+        >>> from bboxqa.examples import example_file
+        >>> result = bboxqa.agree(bboxqa.read_coco(example_file("fruits")))
+        >>> result.plot.offsets("Ann4")
+        Traceback (most recent call last):
+            ...
+        bboxqa.core.errors.ConfigError: annotator is 'Ann4'; expected one of Ann1, Ann2, Ann3; \
+did you mean 'Ann3'?
+        """
+        self._check_annotator(annotator)
+        rows = [row for row in self._rows("offsets") if row["annotator"] == annotator]
+        return offset_chart.offsets(rows, axes=_maker(ax))
+
+    def decomposition(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw the share of objects of each kind of disagreement, with its 95 % interval.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        return bar_charts.decomposition(self._rows("decomposition"), axes=_maker(ax))
+
+    def image_costs(self, ax: "Axes | None" = None) -> "Axes":
+        """Draw by how much alpha, or F1 where there is no alpha, would rise without each image.
+
+        The 30 images that cost most are drawn.
+
+        Parameters
+        ----------
+        ax : matplotlib.axes.Axes, optional
+
+        Returns
+        -------
+        matplotlib.axes.Axes
+        """
+        worst = self._diagnosis.worst_images
+        figure = "F1" if self._threshold["alpha"] is None else "alpha"
+        return bar_charts.image_costs(worst["images"], worst["n_images"], figure, axes=_maker(ax))
+
+    @cached_property
+    def _threshold(self) -> dict[str, Any]:
+        found: dict[str, Any] = summary(self._result)["thresholds"][0]
+        return found
+
+    @cached_property
+    def _diagnosis(self) -> Diagnosis:
+        return self._result.diagnose()
+
+    def _rows(self, table: str) -> list[dict[str, Any]]:
+        return self._diagnosis.tables[table].records()
+
+    def _check_annotator(self, name: str) -> None:
+        """Refuse a name that is none of an annotator."""
+        names = self._diagnosis.tables["annotators"]["annotator"].tolist()
+        if name not in names:
+            raise ConfigError(f"annotator {unknown_name(name, names)}")
+
+
+def _maker(ax: "Axes | None") -> AxesMaker:
+    """Return what makes the axes of a chart: those given, or new ones that are shown."""
+    return shown_axes if ax is None else partial(new_axes, ax=ax)
