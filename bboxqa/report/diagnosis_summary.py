@@ -59,16 +59,15 @@ def _annotators(annotators: Table, offsets: Table) -> list[dict[str, Any]]:
 
 
 def _work(table: Table) -> list[dict[str, Any]]:
-    """Return the figures of each annotator, and of all, whose name is None."""
-    rows = table.records()
+    """Return the figures of all annotators, whose name is None, and of each."""
     return [
         {
-            "name": row["annotator"] if place < len(rows) - 1 else None,
+            "name": row["annotator"] if place else None,
             **{name: row[name] for name in _OF_WORK},
             "per_minute": _figure(row, "per_minute"),
             **{name: {**_figure(row, name), "status": row[f"{name}_status"]} for name in _CHANGES},
         }
-        for place, row in enumerate(rows)
+        for place, row in enumerate(table.records())
     ]
 
 

@@ -23,8 +23,8 @@ _HOUR = 3600
 def work(matched: MatchedUnits) -> Table:
     """Return how fast each annotator works, and how F1 with the others changes with time.
 
-    A row for each annotator, and a last one for all; none where times were not read. A session ends
-    with a pause of more than 30 minutes. Columns: annotator; n_sessions; per_minute, the
+    A row for all annotators together, and one for each; none where times were not read. A session
+    ends with a pause of more than 30 minutes. Columns: annotator; n_sessions; per_minute, the
     annotations a minute within sessions, with its 95 % interval over images; median_seconds between
     two annotations of a session; hours of all sessions; n, the annotations with a time; and
 
@@ -50,7 +50,7 @@ def work(matched: MatchedUnits) -> Table:
     place, whose = _with_all(author, n_annotators)
     drawn = np.flatnonzero(~at_once[author[place]])
     everyone = np.arange(n_annotators + 1, dtype=np.int32)
-    return Table(
+    table = Table(
         {
             "annotator": Categorical(everyone, (*names, EVERYONE)),
             "n_sessions": np.append(n_sessions, n_sessions.sum()),
@@ -60,6 +60,7 @@ def work(matched: MatchedUnits) -> Table:
             "n": np.append(n, n.sum()),
         }
     )
+    return table.take(np.roll(np.arange(len(table)), 1))
 
 
 def work_sessions(matched: MatchedUnits) -> Table:
@@ -95,9 +96,10 @@ def work_sessions(matched: MatchedUnits) -> Table:
 def work_hours(matched: MatchedUnits) -> Table:
     """Return F1 with the others and speed in each hour of the sessions.
 
-    A row for each annotator, and "(all)", and each hour in which images were annotated; none where
-    times were not read. Columns: annotator; hour, 1 being the first of a session; n_images; f1 and
-    per_minute, with their 95 % intervals over images; and median_seconds between two annotations.
+    A row for all annotators together and for each, and each hour in which images were annotated;
+    none where times were not read. Columns: annotator; hour, 1 being the first of a session;
+    n_images; f1 and per_minute, with their 95 % intervals over images; and median_seconds between
+    two annotations.
     """
     times = matched.data.annotations.times
     if times is None:
@@ -108,22 +110,24 @@ def work_hours(matched: MatchedUnits) -> Table:
     place, whose = _with_all(worked.annotator, len(names))
     hours = (worked.elapsed[place] // _HOUR).astype(np.int64)
     keys, row = np.unique(whose * most + hours, return_inverse=True)
-    n = len(keys)
+    n, people = len(keys), (*names, EVERYONE)
     drawn, whose = _with_all(author, len(names))
     elapsed = np.nan_to_num(times.elapsed[drawn])
     key = whose * most + (elapsed // _HOUR).astype(np.int64)
     # An hour in which no image has its middle annotation has no row.
     found = find(keys, key)
     drawn, found = drawn[found >= 0], found[found >= 0]
-    return Table(
+    table = Table(
         {
-            "annotator": Categorical((keys // most).astype(np.int32), (*names, EVERYONE)),
+            "annotator": Categorical((keys // most).astype(np.int32), people),
             "hour": keys % most + 1,
             "n_images": np.bincount(row, minlength=n),
             **_f1(matched, worked.take(place), row, n),
             **_speeds(matched, drawn, found, n),
         }
     )
+    # All together come first.
+    return table.take(np.argsort(keys // most != len(names), kind="stable"))
 
 
 def _with_all(annotator: IndexArray | IntArray, n_annotators: int) -> tuple[IndexArray, IndexArray]:

@@ -1,7 +1,7 @@
 """When annotations were made, from the texts and numbers in files."""
 
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import datetime
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from bboxqa.formats.annotations.columns import AnnotationFile
 # Seconds since 1970 from 1973 to 2100. Times before are numbers that mean something else.
 _EARLIEST, _LATEST = 1e8, 4.1e9
 _LISTED = 10
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - of dates without a time zone, which are UTC
 _ADVICE = (
     "Times are ISO 8601, such as 2026-01-31T08:15:00 or 2026-01-31 08:15:00+01:00, or seconds or "
     "milliseconds since 1970."
@@ -31,26 +32,25 @@ def seconds_of(text: str) -> float | None:
     >>> seconds_of("1767600000"), seconds_of("1767600000000"), seconds_of("12"), seconds_of("today")
     (1767600000.0, 1767600000.0, None, None)
     """
+    # A day without a time of day says nothing about a session.
+    if ":" in text:
+        return _seconds_of_date(text)
     try:
         number = float(text)
     except ValueError:
-        return _seconds_of_date(text)
+        return None
     if _EARLIEST <= number <= _LATEST:
         return number
     return number / 1000 if 1000 * _EARLIEST <= number <= 1000 * _LATEST else None
 
 
 def _seconds_of_date(text: str) -> float | None:
-    # A day without a time of day says nothing about a session.
-    if ":" not in text:
-        return None
     try:
         found = datetime.fromisoformat(text.strip())
     except ValueError:
         return None
-    if found.tzinfo is None:
-        found = found.replace(tzinfo=UTC)
-    return found.timestamp()
+    # Faster than to give a date a time zone.
+    return (found - _EPOCH).total_seconds() if found.tzinfo is None else found.timestamp()
 
 
 def read_times(files: Sequence[AnnotationFile], key: str) -> list[FloatArray]:

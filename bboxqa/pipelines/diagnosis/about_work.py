@@ -23,11 +23,11 @@ def work_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
     table = tables.get("work")
     if table is None:
         return
-    people = table.head(len(table) - 1)
+    people = table.take(np.arange(1, len(table)))
     share = people["n"] / max(int(people["n"].sum()), 1)
     length = {"drift": people["n_sessions"] - 1.0, "fatigue": _hours_of_session(people)}
     for name, unit in _UNITS.items():
-        found, everyone = bounds(people, name), bounds(table.take(np.array([len(people)])), name)
+        found, everyone = bounds(people, name), bounds(table.head(1), name)
         named = [*_changing(found, -1), *_changing(found, 1)] if len(people) >= _SEVERAL else []
         for place in named:
             others = float(np.nanmedian(np.delete(found.value, place)))
@@ -47,11 +47,11 @@ def work_limits(tables: Mapping[str, Table]) -> Iterator[str]:
     table = tables.get("work")
     if table is None:
         return
-    last = table.take(np.array([len(table) - 1]))
+    everyone = table.head(1)
     unsure: list[str] = []
     unknown: dict[str, list[str]] = {}
     for name, unit in _UNITS.items():
-        found, reason = bounds(last, name), last[f"{name}_status"][0]
+        found, reason = bounds(everyone, name), everyone[f"{name}_status"][0]
         if reason != OK:
             unknown.setdefault(reason, []).append(unit)
         elif not _is_sure(found, 0):
