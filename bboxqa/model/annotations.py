@@ -1,10 +1,14 @@
 """Annotations and data sets: frozen holders of numpy arrays."""
 
 from dataclasses import dataclass
+from html import escape
+
+import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, frozen_arrays
 from bboxqa.core.text import count
 from bboxqa.model.outlines import Segmentations
+from bboxqa.model.table import Categorical, Table, html_table
 from bboxqa.model.times import Times
 
 
@@ -123,6 +127,26 @@ class Dataset:
             f"categories: {len(self.category_names):,}>"
         )
 
+    def _repr_html_(self) -> str:
+        by_annotator = Table(
+            {
+                "annotator": _names(self.annotator_names),
+                "images": self.assigned.sum(0),
+                "annotations": _counts(self.annotations.annotator, len(self.annotator_names)),
+            }
+        )
+        by_category = Table(
+            {
+                "category": _names(self.category_names),
+                "annotations": _counts(self.annotations.category, len(self.category_names)),
+            }
+        )
+        order = np.argsort(-by_category["annotations"], kind="stable")
+        head = repr(self).strip("<>").removeprefix("Dataset: ")
+        notes = "".join(f"<li>{escape(note)}</li>" for note in (*self.headlines, *self.notes))
+        tables = html_table(by_annotator, 20) + html_table(by_category.take(order), 20)
+        return f"<p>{escape(head)}</p>{tables}<ul>{notes}</ul>"
+
 
 @frozen_arrays
 class Repeats:
@@ -140,3 +164,11 @@ class Repeats:
     sessions: Dataset
     image: IntArray
     annotator: IntArray
+
+
+def _names(names: tuple[str, ...]) -> Categorical:
+    return Categorical(np.arange(len(names), dtype=np.int32), names)
+
+
+def _counts(index: IntArray, length: int) -> IndexArray:
+    return np.bincount(index, minlength=length).astype(np.int64)

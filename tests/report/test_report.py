@@ -2,11 +2,13 @@
 
 import json
 import pickle
+import re
 from dataclasses import FrozenInstanceError, replace
 
 import pytest
 
 import bboxqa
+from bboxqa.model.findings import Severity
 from bboxqa.report.registry import FINDING_VIEWS, view
 
 EMPTY_BOX = {
@@ -54,15 +56,36 @@ def test_to_sarif_is_a_log_of_the_findings(report):
     assert "B001" in {result["ruleId"] for result in log["runs"][0]["results"]}
 
 
-def test_a_notebook_shows_the_escaped_text(report):
+def test_a_notebook_shows_rules_and_severities_and_nothing_is_markup(report):
     hostile = replace(
-        report, findings=tuple(replace(each, message="<script>") for each in report.findings)
+        report,
+        findings=tuple(replace(each, message="<script>") for each in report.findings),
+        files=tuple(replace(each, name="<script>.json") for each in report.files),
     )
     html = hostile._repr_html_()
-    assert html.startswith("<pre>")
-    assert html.endswith("</pre>")
-    assert "&lt;script&gt;" in html
-    assert "<script>" not in html
+    assert "<script" not in html
+    assert "<li>&lt;script&gt;.json: 1 image, " in html
+    codes = re.findall(r"<tr><td>(\w\d+)</td><td>(\w+)</td><td>(\d+)</td>", html)
+    assert {code: int(n) for code, _, n in codes} == dict(report.counts)
+    ranks = [Severity(severity).rank for _, severity, _ in codes]
+    assert ranks == sorted(ranks, reverse=True)
+    assert 'alt="Findings by severity"' in html
+
+
+def test_a_notebook_shows_no_picture_of_no_findings(report):
+    severities = dict.fromkeys(Severity, 0)
+    html = replace(report, findings=(), counts={}, severities=severities)._repr_html_()
+    assert html.startswith("<p>1 file: 0 findings</p>")
+    assert "<img" not in html
+
+
+def test_a_notebook_names_the_first_files(report):
+    files = tuple(replace(report.files[0], name=f"{each}.json") for each in range(7))
+    html = replace(report, files=(replace(files[0], unread="masks"), *files[1:]))._repr_html_()
+    assert "4.json" in html
+    assert "5.json" not in html
+    assert "… and 2 more files" in html
+    assert "; masks</li>" in html
 
 
 def test_a_report_is_a_frozen_value(report):

@@ -1,7 +1,6 @@
 """The report that `bboxqa.validate` returns: findings that can be shown in every format."""
 
 import json
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 from bboxqa.model.findings import FoundReport
@@ -19,7 +18,9 @@ class Report(FoundReport):
     __slots__ = ()
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(self.render('text'))}</pre>"
+        from bboxqa.report.findings.notebook import notebook_html
+
+        return notebook_html(self)
 
     def render(self, name: str) -> str:
         """Return the report in a format of `bboxqa validate --format`.
