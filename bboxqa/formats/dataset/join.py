@@ -1,7 +1,7 @@
 """Joining files into one data set: images by file name, categories by name."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +14,7 @@ from bboxqa.formats.annotations.records import Image, whole_number
 from bboxqa.formats.dataset.attribution import Attribution
 from bboxqa.formats.dataset.category_names import map_options, renamed_categories, supercategories
 from bboxqa.formats.dataset.image_names import join_advice, names_of_images
+from bboxqa.formats.dataset.joined import Joined
 from bboxqa.formats.dataset.merge import IndexedAnnotations, merge
 from bboxqa.formats.dataset.remarks import headlines_of, notes_of
 from bboxqa.formats.dataset.sessions import (
@@ -31,31 +32,6 @@ from bboxqa.formats.dataset.wrong_values import (
 )
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import Asked
-
-
-@dataclass(slots=True)
-class _Joined:
-    """The tables of the data set, while files are added, and the problems found."""
-
-    paths: dict[AnnotationFile, Path]
-    images: dict[str, int] = field(default_factory=dict)
-    sizes: dict[str, tuple[int, int]] = field(default_factory=dict)
-    categories: dict[str, int] = field(default_factory=dict)
-    problems: list[str] = field(default_factory=list)
-    origins: list[Path | None] = field(default_factory=list)
-
-    def add(self, file: AnnotationFile, problems: Iterable[str]) -> None:
-        """Add problems that stand in the content of one file."""
-        self._add(file, problems, self.paths[file])
-
-    def add_shared(self, file: AnnotationFile, problems: Iterable[str]) -> None:
-        """Add problems of a file that its content alone does not show."""
-        self._add(file, problems, None)
-
-    def _add(self, file: AnnotationFile, problems: Iterable[str], origin: Path | None) -> None:
-        before = len(self.problems)
-        self.problems += [f"{file.source.name}: {problem}" for problem in problems]
-        self.origins += [origin] * (len(self.problems) - before)
 
 
 def join(
@@ -90,7 +66,7 @@ def join(
     sessions, seconds
         In which session and when each annotation was made, if that was read.
     """
-    joined = _Joined(dict(zip(files, paths, strict=True)))
+    joined = Joined(dict(zip(files, paths, strict=True)))
     labels = [[_label(image) for image in file.images] for file in files]
     renamed = _add_all_tables(joined, files, labels)
     annotator_names = _sort_annotators(attribution.names)
@@ -159,7 +135,7 @@ def _sort_annotators(names: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted(names, key=lambda name: (int(name), name)))
 
 
-def _ids(joined: _Joined, file: AnnotationFile, key: str, ids: Sequence[int | str]) -> IndexArray:
+def _ids(joined: Joined, file: AnnotationFile, key: str, ids: Sequence[int | str]) -> IndexArray:
     """Return the ids of images or categories, and report duplicates."""
     result = np.array(ids, np.int64)
     joined.add(file, repeated_ids(key, result))
@@ -167,7 +143,7 @@ def _ids(joined: _Joined, file: AnnotationFile, key: str, ids: Sequence[int | st
 
 
 def _add_all_tables(
-    joined: _Joined, files: Sequence[AnnotationFile], labels: Sequence[Sequence[str]]
+    joined: Joined, files: Sequence[AnnotationFile], labels: Sequence[Sequence[str]]
 ) -> dict[str, str]:
     """Add and sort the images and categories of all files; return categories to be renamed."""
     for file, image_labels in zip(files, labels, strict=True):
@@ -183,7 +159,7 @@ def _add_all_tables(
 
 
 def _add_tables(
-    joined: _Joined, file: AnnotationFile, labels: Sequence[str], *, several: bool
+    joined: Joined, file: AnnotationFile, labels: Sequence[str], *, several: bool
 ) -> None:
     """Add the images and categories of one file."""
     joined.add(file, bad_sizes(file.images))
@@ -209,7 +185,7 @@ def _label(image: Image) -> str:
     return clean(image.file_name or f"(id {image.id})")
 
 
-def _index(joined: _Joined, file: AnnotationFile, labels: Sequence[str]) -> IndexedAnnotations:
+def _index(joined: Joined, file: AnnotationFile, labels: Sequence[str]) -> IndexedAnnotations:
     """Replace ids by indices, and report references to unknown ids."""
     columns = file.columns
     image_ids = _ids(joined, file, "images", [image.id for image in file.images])
@@ -243,7 +219,7 @@ def _index(joined: _Joined, file: AnnotationFile, labels: Sequence[str]) -> Inde
 
 
 def _assign_all(
-    joined: _Joined,
+    joined: Joined,
     files: Sequence[AnnotationFile],
     indexed: Sequence[IndexedAnnotations],
     attribution: Attribution,
@@ -264,7 +240,7 @@ def _assign_all(
 
 
 def _assign(
-    joined: _Joined,
+    joined: Joined,
     assigned: BoolArray,
     file: AnnotationFile,
     part: IndexedAnnotations,
@@ -305,6 +281,6 @@ def _assign(
     return listed
 
 
-def _sizes(joined: _Joined) -> IntArray:
+def _sizes(joined: Joined) -> IntArray:
     sizes = [joined.sizes.get(name, (0, 0)) for name in joined.images]
     return np.array(sizes, np.int32).reshape(-1, 2)

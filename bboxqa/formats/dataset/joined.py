@@ -1,0 +1,32 @@
+"""What is known of several files while they are joined."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bboxqa.formats.annotations.columns import AnnotationFile
+
+
+@dataclass(slots=True)
+class Joined:
+    """The tables of the data set, while files are added, and the problems found."""
+
+    paths: dict[AnnotationFile, Path]
+    images: dict[str, int] = field(default_factory=dict)
+    sizes: dict[str, tuple[int, int]] = field(default_factory=dict)
+    categories: dict[str, int] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+    origins: list[Path | None] = field(default_factory=list)
+
+    def add(self, file: AnnotationFile, problems: Iterable[str]) -> None:
+        """Add problems that stand in the content of one file."""
+        self._add(file, problems, self.paths[file])
+
+    def add_shared(self, file: AnnotationFile, problems: Iterable[str]) -> None:
+        """Add problems of a file that its content alone does not show."""
+        self._add(file, problems, None)
+
+    def _add(self, file: AnnotationFile, problems: Iterable[str], origin: Path | None) -> None:
+        before = len(self.problems)
+        self.problems += [f"{file.source.name}: {problem}" for problem in problems]
+        self.origins += [origin] * (len(self.problems) - before)
