@@ -61,7 +61,8 @@ class ValueReader:
         """Record the repeated keys and infinite numbers of a value that was just decoded."""
         self._out.repeated += [(pointer, key) for key in self._repeated]
         self._repeated.clear()
-        self._out.not_finite += _not_finite(value, pointer)
+        if not _is_finite(value):
+            self._out.not_finite += _not_finite(value, pointer)
 
     def decoded(self, text: str, start: int, offset: int) -> tuple[Any, int]:
         """Return the value at `start`, a byte `offset` of the file, and where it ends.
@@ -150,6 +151,15 @@ class Chunk:
         if self._one_byte:
             return stop - start
         return len(self._decoded[start:stop].encode(self._encoding, "surrogatepass"))
+
+
+def _is_finite(value: Any) -> bool:
+    """Return whether no number in a value is infinite or NaN."""
+    if type(value) is float:
+        return math.isfinite(value)
+    if type(value) is list:
+        return all(map(_is_finite, value))
+    return type(value) is not dict or all(map(_is_finite, value.values()))
 
 
 def _not_finite(value: Any, pointer: str) -> Iterator[tuple[str, str]]:

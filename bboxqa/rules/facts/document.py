@@ -176,6 +176,8 @@ class Document:
 
     def release_pages(self) -> None:
         """Release the pages of columns that are mapped from files; they are read again on use."""
+        if self.reading.memory is None:
+            return
         for value in (*self._mapped, *vars(self).values(), *self._made.values()):
             release_pages(value)
 
