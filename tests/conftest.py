@@ -1,5 +1,6 @@
 """What all tests share: where helpers are found, and how hypothesis runs."""
 
+import os
 import signal
 import sys
 from pathlib import Path
@@ -13,5 +14,12 @@ sys.path.insert(0, str(Path(__file__).parent))
 settings.register_profile("bboxqa", deadline=None, derandomize=True, database=None)
 settings.load_profile("bboxqa")
 
-# Tests send SIGHUP. Under nohup it is ignored, and children inherit that.
+# Tests send SIGHUP and SIGINT. Under nohup and in the background they are ignored, and children
+# inherit that.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Workers of pytest and commands of tests would compile all modules each time, as in images of
+# containers that set this.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -7,7 +7,8 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from support.cli import process, python
+from support.cli import python
+from support.forks import forked
 from support.pages import blocks, same
 from support.plugins import install
 
@@ -110,13 +111,12 @@ def install_package(folder):
 @pytest.mark.parametrize(
     "block", [text for _, text in blocks(TEXT, "console")], ids=lambda text: text.splitlines()[0]
 )
-def test_recipes_print_what_is_shown(block, changed):
+def test_recipes_print_what_is_shown(block, changed, monkeypatch):
     command, shown = block.removeprefix("$ ").split("\n", 1)
     program, *arguments = shlex.split(command)
     assert program == "bboxqa"
-    found = process(
-        *arguments, cwd=changed / "work", env={**os.environ, "PYTHONPATH": str(changed)}
-    )
+    monkeypatch.setenv("PYTHONPATH", str(changed))
+    found = forked(*arguments, cwd=changed / "work")
     assert found.stderr == ""
     assert same(shown, found.stdout), found.stdout
 
@@ -138,11 +138,11 @@ def test_recipes_return_what_is_shown(block, changed):
         ("latin-1", 2, "café.csv: line 2: is not utf-8"),
     ],
 )
-def test_the_format_decodes_as_others_do(encoding, code, shown, changed):
+def test_the_format_decodes_as_others_do(encoding, code, shown, changed, monkeypatch):
     path = changed / "work" / "café.csv"
     path.write_text(dict(blocks(TEXT, "csv"))["boxes.csv"].replace(",cat,", ",é,"), encoding)
-    env = {**os.environ, "PYTHONPATH": str(changed)}
-    found = process("agree", path.name, cwd=path.parent, env=env)
+    monkeypatch.setenv("PYTHONPATH", str(changed))
+    found = forked("agree", path.name, cwd=path.parent)
     assert found.returncode == code, found.stderr
     assert shown in found.stdout + found.stderr
     assert "internal error" not in found.stderr

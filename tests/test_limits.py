@@ -5,26 +5,15 @@
 
 import json
 import os
-import resource
-import subprocess
-import sys
 from random import Random
 
 import pytest
+from support.forks import forked
 from support.rings import slanted_comb
 
-SECONDS, BYTES = 10, 1 << 30
+# One second less, in which Python would start and load libraries.
+SECONDS, BYTES = 9, 1 << 30
 SEEDS = int(os.environ.get("BBOXQA_FUZZ", "2"))
-# Runs a command of bboxqa, and writes its processor time and its largest memory to stderr.
-MEASURED = """
-import resource, sys
-from bboxqa.cli import main
-try:
-    main()
-finally:
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    print(f"\\n{used.ru_utime + used.ru_stime} {used.ru_maxrss * 1024}", file=sys.stderr)
-"""
 
 
 def document(annotations, categories=2):
@@ -176,26 +165,20 @@ HOSTILE = {
 }
 
 
-def limited():
-    """End this process before it keeps the machine busy."""
-    resource.setrlimit(resource.RLIMIT_CPU, (3 * SECONDS, 3 * SECONDS + 1))
-    resource.setrlimit(resource.RLIMIT_DATA, (3 * BYTES, 3 * BYTES))
+# A process is ended before it keeps the machine busy.
+LIMITS = {"RLIMIT_CPU": (30, 31), "RLIMIT_DATA": (3 * BYTES, 3 * BYTES)}
 
 
-def check(folder, content, *arguments, most=BYTES, expected=(0, 1, 2)):
+def check(folder, content, *arguments, most=BYTES, seconds=SECONDS, expected=(0, 1, 2)):
     path = folder / "a.json"
     text = content if isinstance(content, str) else json.dumps(content)
     assert len(text.encode()) < 1_000_000
     path.write_text(text)
-    command = [sys.executable, "-c", MEASURED, arguments[0], str(path), *arguments[1:]]
-    done = subprocess.run(
-        command, capture_output=True, text=True, timeout=300, check=False, preexec_fn=limited
-    )
+    done = forked(arguments[0], path, *arguments[1:], limits=LIMITS)
     assert done.returncode in expected, done.stderr[-2000:]
     assert "Traceback" not in done.stderr
-    used, n_bytes = map(float, done.stderr.split()[-2:])
-    assert used < SECONDS
-    assert n_bytes < most
+    assert done.seconds < seconds
+    assert done.memory < most
 
 
 @pytest.mark.parametrize("name", HOSTILE)

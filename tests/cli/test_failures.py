@@ -6,8 +6,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from support.cli import python, run, shell
+from support.cli import python, run
 from support.datasets import write
+from support.forks import CLOSED, forked
 from support.mutants import clean, text
 
 from bboxqa.cli.failures import exit_code_of
@@ -204,14 +205,13 @@ def test_a_reader_that_ends_early_does_not_change_the_exit_code(tmp_path, argume
     )
     paths = {"good": SIMULATED, "bad": bad, "table": table, "folder": bad.parent}
     line = arguments.format(**{name: shlex.quote(str(path)) for name, path in paths.items()})
-    done = shell(f"cd {tmp_path} && ($BBOXQA {line} 2>&1; echo $? > code) | true")
-    assert (tmp_path / "code").read_text() == f"{code}\n"
-    assert done.stderr == ""
+    done = forked(*shlex.split(line), cwd=tmp_path, stdout=CLOSED, stderr=CLOSED)
+    assert done.returncode == code
     if "batch" in line:
         assert (tmp_path / "bboxqa-batch/index.html").is_file()
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="/dev/full is of Linux")
 def test_a_full_disk_behind_standard_output_is_named():
-    done = shell("$BBOXQA --help > /dev/full; echo $?")
-    assert (done.stdout, done.stderr) == ("2\n", "Error: output: No space left on device\n")
+    done = forked("--help", stdout="/dev/full")
+    assert (done.returncode, done.stderr) == (2, "Error: output: No space left on device\n")

@@ -1,11 +1,10 @@
 """Options that have one name in all commands."""
 
 import json
-import os
 import re
 
 import pytest
-from support.cli import python, run
+from support.cli import run
 from support.datasets import two_annotators, write
 
 from bboxqa.rules.registry import RULES
@@ -94,13 +93,10 @@ def test_the_threshold_has_a_name_for_what_is_not_iou(tmp_path):
         ("explain F00", [code for code in RULES if code.startswith("F00")]),
     ],
 )
-def test_names_are_completed_on_tab(typed, completed):
+def test_names_are_completed_on_tab(typed, completed, monkeypatch):
     words = f"bboxqa {typed}"
-    shell = {
-        "_BBOXQA_COMPLETE": "bash_complete",
-        "COMP_WORDS": words,
-        "COMP_CWORD": str(words.count(" ")),
-    }
-    program = "import sys; sys.argv = ['bboxqa']; from bboxqa.cli import main; main()"
-    done = python(program, env={**os.environ, **shell})
+    monkeypatch.setenv("_BBOXQA_COMPLETE", "bash_complete")
+    monkeypatch.setenv("COMP_WORDS", words)
+    monkeypatch.setenv("COMP_CWORD", str(words.count(" ")))
+    done = run()
     assert done.stdout.split() == [f"plain,{name}" for name in completed]

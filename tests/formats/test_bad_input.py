@@ -6,8 +6,8 @@ from pathlib import Path
 from threading import Thread
 
 import pytest
-from support.cli import process
 from support.datasets import annotation, document, image, two_annotators, write
+from support.forks import forked
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats import opening
@@ -466,7 +466,7 @@ def test_the_error_names_the_file(tmp_path):
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="has no such device")
 @pytest.mark.parametrize("command", ["validate", "agree", "stats", "segments"])
 def test_a_device_without_end_is_refused(command):
-    result = process(command, "/dev/zero", *["/dev/zero"] * (command == "segments"))
+    result = forked(command, "/dev/zero", *["/dev/zero"] * (command == "segments"))
     assert result.returncode == 2
     assert "/dev/zero: is a pipe or a device" in result.stderr
     assert "Write it to a file first." in result.stderr
