@@ -1,6 +1,6 @@
 """Tables: named columns of equal length."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -42,6 +42,18 @@ class Categorical:
         """Return the text of each row; empty where there is none."""
         names = self.names
         return [names[code] if code >= 0 else "" for code in self.code.tolist()]
+
+
+def text_column(texts: Sequence[str]) -> Categorical:
+    """Return a column of texts.
+
+    Examples
+    --------
+    >>> text_column(["b", "a", "b"]).names
+    ('a', 'b')
+    """
+    names, code = np.unique(np.array(texts, object).astype(str), return_inverse=True)
+    return Categorical(code.astype(np.int32), tuple(names.tolist()))
 
 
 Column = Categorical | NDArray[Any]

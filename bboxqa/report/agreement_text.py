@@ -8,12 +8,11 @@ import numpy as np
 from bboxqa.core.text import count
 from bboxqa.model.diagnosis import Story
 from bboxqa.model.results import MeasuredAgreement
-from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.report.diagnosis_text import story_lines
 from bboxqa.report.numbers import decimal, interval_text
 from bboxqa.report.repeats import repeat_lines
-from bboxqa.report.table_excerpt import table_excerpt
+from bboxqa.report.table_excerpt import columns_first, table_excerpt
 
 _MISSING = {"category": "counts as a category", "ignore": "is ignored"}
 _EMPTY = {
@@ -33,14 +32,14 @@ def text_lines(
     *,
     story: Story | None = None,
     diagnose: bool = False,
-    width: int | None = None,
+    width: int = 100,
     quiet: bool = False,
 ) -> Iterator[str]:
     """Yield what was measured, the headline numbers, and the most telling rows of the tables.
 
-    The tables are those of the first threshold; names longer than the width of the terminal are
-    folded. The story comes last; with `diagnose`, after the tables that it is made of. With
-    `quiet`, only warnings and the headline numbers are yielded.
+    The tables are those of the first threshold; columns that do not fit the width are left out. The
+    story comes last; with `diagnose`, after the tables that it is made of. With `quiet`, only
+    warnings and the headline numbers are yielded.
     """
     if not quiet:
         yield from _measured(result)
@@ -52,7 +51,7 @@ def text_lines(
     if not quiet:
         yield from _legend(result)
         yield from repeat_lines(result.thresholds[0])
-        yield from _tables(result.thresholds[0], width)
+        yield from _tables(result.thresholds[0], width, 10 if diagnose else 3)
         yield from story_lines(story, width, diagnose=diagnose)
     yield from _verdicts(result)
 
@@ -109,7 +108,8 @@ def _alpha(part: ThresholdResult, measure: str, n_empty: int) -> Iterator[str]:
     ones = f"exactly 1 in {_percent(part.share_of_images_at_1)} of the images"
     if n_empty and not isnan(part.mean_drawn_image_alpha):
         ones = f"{decimal(part.mean_drawn_image_alpha)} without images left empty; {ones}"
-    yield f"   {ones}"
+    if n_empty or part.share_of_images_at_1 > 0:
+        yield f"   {ones}"
 
 
 def _objects(part: ThresholdResult, measure: str) -> Iterator[str]:
@@ -163,35 +163,37 @@ def _legend(result: MeasuredAgreement) -> Iterator[str]:
         yield f" Note: {note}"
 
 
-def _tables(part: ThresholdResult, width: int | None) -> Iterator[str]:
+def _tables(part: ThresholdResult, width: int, n_rows: int) -> Iterator[str]:
     """Yield the most frequent categories, the pairs that agree least, and the costliest images."""
     at = f"at {part.threshold_label}"
     frequent = np.argsort(-part.categories["n_annotations"], kind="stable")
     yield from table_excerpt(
         f"Categories, each against the rest, {at}",
-        _first(part.categories, "category", "alpha", "low", "high", *_FIGURES),
+        columns_first(part.categories, ("category", "alpha", "low", "high", *_FIGURES)),
         frequent,
         width,
+        file="categories",
+        n_rows=n_rows,
     )
     if len(part.pairs) > 1:
         by = "f1" if np.isnan(part.pairs["alpha"]).any() else "alpha"
         worst = np.lexsort((-part.pairs["n_units"], part.pairs[by]))
-        pairs = _first(part.pairs, "annotator_1", "annotator_2", "alpha", *_FIGURES)
+        pairs = columns_first(part.pairs, ("annotator_1", "annotator_2", "alpha", *_FIGURES))
         yield from table_excerpt(
-            f"Pairs of annotators, lowest {_NAMES[by]} {at}", pairs, worst, width
+            f"Pairs of annotators, lowest {_NAMES[by]} {at}",
+            pairs,
+            worst,
+            width,
+            file="pairs",
+            n_rows=n_rows,
         )
     images = part.images.take(np.flatnonzero(part.images["n_units"] > 0))
     # Of images that cost equally much, the one with more objects comes first.
     costly = np.lexsort((-images["n_units"], -images["cost"]))
     of = "F1" if isnan(part.alpha) else "alpha"
-    images = _first(images, "image", "cost", "alpha", "f1", "below_threshold", *_FIGURES)
-    yield from table_excerpt(f"Images, by what they cost in {of} {at}", images, costly, width)
-
-
-def _first(table: Table, *names: str) -> Table:
-    """Return a table with some of its columns before the others: the last may not fit."""
-    order = [name for name in dict.fromkeys((*names, *table.columns)) if name in table.columns]
-    return Table({name: table.columns[name] for name in order})
+    images = columns_first(images, ("image", "cost", "alpha", "f1", "below_threshold", *_FIGURES))
+    title = f"Images, by what they cost in {of} {at}"
+    yield from table_excerpt(title, images, costly, width, file="images", n_rows=n_rows)
 
 
 def _verdicts(result: MeasuredAgreement) -> Iterator[str]:

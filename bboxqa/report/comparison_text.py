@@ -180,7 +180,9 @@ def _all_images(result: ComparisonResult) -> Iterator[str]:
 def _tables(result: ComparisonResult, width: int | None) -> Iterator[str]:
     """Yield the most frequent renames, and where most annotations changed."""
     renames = np.arange(len(result.renames))
-    yield from table_excerpt("Renamed annotations", result.renames, renames, width, _ROWS)
+    yield from table_excerpt(
+        "Renamed annotations", result.renames, renames, width, file="renames", n_rows=_ROWS
+    )
     for noun, plural in _PLURALS.items():
         table = getattr(result, plural)
         if noun == "image":
@@ -190,14 +192,22 @@ def _tables(result: ComparisonResult, width: int | None) -> Iterator[str]:
             shown = _short(table.take(rows), noun)
             order = np.arange(len(rows))
             yield from table_excerpt(
-                f"{plural.capitalize()}, most changed", shown, order, width, _ROWS
+                f"{plural.capitalize()}, most changed",
+                shown,
+                order,
+                width,
+                file=plural,
+                n_rows=_ROWS,
             )
     for part in result.thresholds[:1]:
         table = part.categories
         rows = np.argsort(-np.abs(np.nan_to_num(table["difference"])), kind="stable")
         rows = rows[np.nan_to_num(table["difference"])[rows] != 0]
         title = f"Alpha by category, largest differences at {part.threshold_label}"
-        yield from table_excerpt(title, table.take(rows), np.arange(len(rows)), width, _ROWS)
+        order = np.arange(len(rows))
+        yield from table_excerpt(
+            title, table.take(rows), order, width, file="alpha_categories", n_rows=_ROWS
+        )
 
 
 def _most_changed(table: Table) -> IndexArray:

@@ -1,52 +1,109 @@
 """The first rows of a table of a result, as lines of text."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray
-from bboxqa.core.text import one_line
-from bboxqa.model.table import Categorical, Table
+from bboxqa.core.text import count, one_line
+from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.report.numbers import decimal
-from bboxqa.report.text_table import NARROWEST, table_lines
+from bboxqa.report.text_table import SHORT, table_lines
 
 # Spaces between two columns.
 _GAP = 2
 
 
 def table_excerpt(
-    title: str, table: Table, order: IndexArray, width: int | None, n_rows: int = 10
+    title: str,
+    table: Table,
+    order: IndexArray,
+    width: int | None,
+    *,
+    file: str,
+    n_rows: int = 10,
+    columns: Collection[str] | None = None,
+    folded: str = "",
 ) -> Iterator[str]:
-    """Yield the first rows of a table in a given order; the last columns may not fit."""
-    if not len(table):
+    """Yield the first rows of a table in a given order, by default with all columns that fit.
+
+    A figure and its interval are one cell, with two decimals. Long names are shortened in the
+    middle; the texts of the column `folded` are folded into several lines. What is left out is
+    counted, with the csv file that has it.
+    """
+    if not len(order):
         return
     rows = table.take(order[:n_rows])
-    # Intervals that were not asked for say nothing; where alpha is undefined its cell shows it.
-    columns = {
-        name: column
-        for name, column in rows.columns.items()
-        if name != "status" and (name not in ("low", "high") or not np.isnan(rows[name]).all())
-    }
-    words = [place for place, c in enumerate(columns.values()) if isinstance(c, Categorical)]
-    cells = [[*map(_cell, row)] for row in Table(columns).rows()]
-    shown = [[*columns], *cells]
+    # What is undefined in all rows says nothing.
+    bounds = {f"{name}{end}" for name in _with_interval(table) for end in ("_low", "_high")}
+    names = [
+        name
+        for name in rows.columns
+        if name != "status" and name not in bounds and not _is_undefined(rows.columns[name])
+    ]
+    n_columns = len(names)
+    if columns is not None:
+        names = [name for name in columns if name in names]
+    cells = [_cells(rows, name) for name in names]
+    shown = [names, *map(list, zip(*cells, strict=True))]
+    words = [n for n, name in enumerate(names) if isinstance(rows.columns[name], Categorical)]
     if width is not None:
         shown = _fitting(shown, words, width - 1)
     yield from ("", title)
-    for line in table_lines(shown, words, width=width and width - 1):
+    long = [place for place, name in enumerate(shown[0]) if name == folded]
+    for line in table_lines(shown, words, width=width and width - 1, folded=long):
         yield f" {line}"
-    if any("–" in row for row in cells):
-        yield " –: undefined or without meaning, or in too few images for an interval"
-    if len(table) > n_rows:
-        yield f" … and {len(table) - n_rows:,} more (all of them with --out DIR)"
+    if any("–" in row for row in shown[1:]):
+        yield " –: undefined or without meaning"
+    left_out = {"row": len(table) - len(rows), "column": n_columns - len(shown[0])}
+    if any(left_out.values()):
+        more = " and ".join(count(n, f"more {noun}") for noun, n in left_out.items() if n)
+        yield f" … and {more} ({file}.csv, with --out DIR)"
+
+
+def columns_first(table: Table, names: Iterable[str]) -> Table:
+    """Return a table with some of its columns before the others: the last may not fit."""
+    order = [name for name in dict.fromkeys((*names, *table.columns)) if name in table.columns]
+    return Table({name: table.columns[name] for name in order})
+
+
+def _is_undefined(column: Column) -> bool:
+    """Return whether a column has numbers that are NaN throughout."""
+    if isinstance(column, Categorical) or column.dtype.kind != "f":
+        return False
+    return bool(np.isnan(column).all())
+
+
+def _with_interval(table: Table) -> list[str]:
+    """Return the columns that have an interval in two other columns."""
+    ends = ("_low", "_high")
+    return [name for name in table.columns if {f"{name}{end}" for end in ends} <= {*table.columns}]
+
+
+def _cells(rows: Table, name: str) -> list[str]:
+    """Return the cells of a column, with the interval if there is one."""
+    (values,) = next(Table({name: rows.columns[name]}).parts())
+    if name not in _with_interval(rows):
+        return [_cell(value) for value in values]
+    low, high = rows[f"{name}_low"].tolist(), rows[f"{name}_high"].tolist()
+    # Figures without an interval stand below those that have one.
+    blank = "" if np.isnan(low).all() else " " * 13
+    return [
+        "–" if value is None else f"{value + 0.0:.2f}" + (_bounds(*ends) or blank)
+        for value, *ends in zip(values, low, high, strict=True)
+    ]
+
+
+def _bounds(low: float, high: float) -> str:
+    return "" if np.isnan(low) else f" [{low + 0.0:.2f}, {high + 0.0:.2f}]"
 
 
 def _fitting(rows: list[list[str]], words: list[int], width: int) -> list[list[str]]:
-    """Return the first columns, as many as fit; columns of words can be folded."""
+    """Return the first columns, as many as fit; columns of words can be narrowed."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     room = width + _GAP
     for place, most in enumerate(widths):
-        room -= _GAP + (min(most, NARROWEST) if place in words else most)
+        room -= _GAP + (min(most, SHORT) if place in words else most)
         if room < 0 and place > max(words, default=0):
             return [row[:place] for row in rows]
     return rows
@@ -56,5 +113,5 @@ def _cell(value: object) -> str:
     if value is None:
         return "–"
     if isinstance(value, bool):
-        return "below threshold" if value else ""
+        return "yes" if value else ""
     return decimal(value) if isinstance(value, float) else one_line(str(value))

@@ -5,7 +5,9 @@ from itertools import zip_longest
 from unicodedata import combining, east_asian_width
 
 NARROWEST = 8
-"""Columns are not folded to less than this."""
+"""Columns are not narrowed to less than this."""
+SHORT = 20
+"""Names that are shortened to this can still be told apart, mostly."""
 
 
 def table_lines(
@@ -14,12 +16,14 @@ def table_lines(
     *,
     gap: int = 2,
     width: int | None = None,
+    folded: Collection[int] = (),
 ) -> Iterator[str]:
     """Yield a line for each row, with every column as wide as its longest cell, and gaps between.
 
     Rows are equally long; the first one holds the titles. The columns of `left`, such as names, are
-    aligned left, the others right. Where rows are longer than the width of the terminal, cells of
-    the columns of `left` are folded into several lines.
+    aligned left, the others right. Where rows are longer than the width of the terminal, long cells
+    of the columns of `left` are shortened in the middle; those of `folded` are folded into several
+    lines instead.
 
     Examples
     --------
@@ -31,9 +35,12 @@ def table_lines(
     """
     widths = [max(map(_width, column)) for column in zip(*rows, strict=True)]
     if width is not None:
-        _narrow(widths, left, width - gap * (len(widths) - 1))
+        _narrow(widths, left, folded, width - gap * (len(widths) - 1))
     for row in rows:
-        pieces = (_folded(cell, most) for cell, most in zip(row, widths, strict=True))
+        pieces = (
+            _folded(cell, most) if column in folded else [_shortened(cell, most)]
+            for column, (cell, most) in enumerate(zip(row, widths, strict=True))
+        )
         for line in zip_longest(*pieces, fillvalue=""):
             cells = (
                 _padded(cell, most, left=column in left)
@@ -42,25 +49,46 @@ def table_lines(
             yield (" " * gap).join(cells).rstrip()
 
 
-def _narrow(widths: list[int], left: Collection[int], room: int) -> None:
-    """Narrow the widest columns of `left` until all fit, or none can be narrowed any more."""
-    while sum(widths) > room:
-        widest = max(left, key=widths.__getitem__, default=None)
-        if widest is None or widths[widest] <= NARROWEST:
-            return
-        widths[widest] -= 1
+def _narrow(widths: list[int], left: Collection[int], folded: Collection[int], room: int) -> None:
+    """Narrow the widest columns of `left` until all fit, names first, or none can be narrowed."""
+    names = [column for column in left if column not in folded]
+    for columns, least in ((names, SHORT), (left, NARROWEST)):
+        while sum(widths) > room:
+            widest = max(columns, key=widths.__getitem__, default=None)
+            if widest is None or widths[widest] <= least:
+                break
+            widths[widest] -= 1
+
+
+def _shortened(text: str, width: int) -> str:
+    """Return a text without its middle, if it is wider than `width`."""
+    if _width(text) <= width:
+        return text
+    room = width - 1
+    # The first half gets the odd column.
+    end = _start(text[::-1], room // 2)[::-1]
+    return f"{_start(text, room - _width(end))}…{end}"
 
 
 def _folded(text: str, width: int) -> list[str]:
-    """Return the pieces of a text, none wider than `width`."""
-    pieces = [""]
-    if _width(text) <= width:
-        return [text]
-    for character in text:
-        if _width(pieces[-1] + character) > width:
-            pieces.append("")
-        pieces[-1] += character
-    return pieces
+    """Return the pieces of a text, none wider than `width`, if possible of whole words."""
+    pieces = []
+    while _width(text) > width:
+        piece = _start(text, width) or text[0]
+        if " " in piece and not text[len(piece) :].startswith(" "):
+            piece = piece[: piece.rindex(" ")]
+        pieces.append(piece)
+        text = text[len(piece) :].removeprefix(" ")
+    return [*pieces, text]
+
+
+def _start(text: str, width: int) -> str:
+    """Return the longest start of a text that is not wider than `width`."""
+    for stop, character in enumerate(text):
+        width -= _width(character)
+        if width < 0:
+            return text[:stop]
+    return text
 
 
 def _padded(text: str, width: int, *, left: bool) -> str:

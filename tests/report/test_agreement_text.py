@@ -2,13 +2,16 @@
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import bboxqa
 from bboxqa.core.errors import ConfigError
 from bboxqa.examples import example_file
+from bboxqa.model.table import Table, text_column
 from bboxqa.report.agreement_text import text_lines
 from bboxqa.report.registry import AGREEMENT_VIEWS, view
+from bboxqa.report.table_excerpt import table_excerpt
 
 
 @pytest.fixture(scope="module")
@@ -49,15 +52,43 @@ def test_a_threshold_is_that_of_its_similarity(data, similarity, threshold, meas
     assert {"IoU" in each for each in shown} == {similarity == "bbox"}
 
 
-@pytest.mark.parametrize("width", [40, 60])
+@pytest.mark.parametrize("width", [40, 80, 100])
 def test_tables_fit_a_narrow_terminal(data, width):
     names = tuple(name * 30 for name in data.annotator_names)
     result = result_of(replace(data, annotator_names=names))
-    wide, narrow = list(text_lines(result)), list(text_lines(result, width=width))
-    start = next(number for number, line in enumerate(narrow) if line.startswith("Pairs"))
-    end = narrow.index("", start)
-    assert max(map(len, wide)) > 200
-    assert max(map(len, narrow[start + 1 : end])) <= width
+    lines = [*text_lines(result, story=result.diagnose(), diagnose=True, width=width)]
+    start = next(number for number, line in enumerate(lines) if line.startswith("Pairs"))
+    tables = lines[start + 1 : lines.index("What lowers agreement at IoU 0.5")]
+    titles = ("Images, by", "Decomposition by", "Agreement by", " … and", "More tables")
+    assert max(len(line) for line in tables if not line.startswith(titles)) <= width
+    assert any("Ann1A…" in line for line in tables)
+
+
+def test_a_figure_and_its_interval_are_one_cell():
+    table = Table(
+        {
+            "name": text_column(["one", "other", "third"]),
+            "f1": np.array([0.256, 0.5, np.nan]),
+            "f1_low": np.array([0.1, np.nan, np.nan]),
+            "f1_high": np.array([0.3, np.nan, np.nan]),
+            "unknown": np.full(3, np.nan),
+            "n": np.arange(3),
+        }
+    )
+    columns, every = ("name", "f1"), np.arange(3)
+    lines = table_excerpt("Title", table, every, 80, file="rates", columns=columns)
+    assert [*lines] == [
+        "",
+        "Title",
+        " name                  f1",
+        " one    0.26 [0.10, 0.30]",
+        " other  0.50",
+        " third                  –",
+        " –: undefined or without meaning",
+        " … and 1 more column (rates.csv, with --out DIR)",
+    ]
+    (*_, last) = table_excerpt("Title", table, every, 80, file="rates", n_rows=1)
+    assert last == " … and 2 more rows (rates.csv, with --out DIR)"
 
 
 def test_every_threshold_has_its_verdict(data):

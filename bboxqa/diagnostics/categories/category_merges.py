@@ -6,7 +6,7 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray, sum_by
 from bboxqa.diagnostics.categories.confusions import Confusions, count_confusions
-from bboxqa.model.table import Table
+from bboxqa.model.table import Table, text_column
 from bboxqa.model.units import MatchedUnits
 
 # More merges are no suggestion, but another set of categories.
@@ -30,8 +30,8 @@ def category_merges(matched: MatchedUnits) -> Table:
     return Table(
         {
             "step": np.arange(1, len(merges) + 1),
-            "categories": np.array(
-                [", ".join(names[member] for member in merge.members) for merge in merges], object
+            "categories": text_column(
+                [", ".join(names[member] for member in merge.members) for merge in merges]
             ),
             "alpha": np.array([merge.alpha for merge in merges], np.float64),
             "gain": np.array([merge.gain for merge in merges], np.float64),

@@ -11,7 +11,7 @@ from bboxqa.diagnostics.disagreement.gains import agreement_sums, gains, whole_s
 from bboxqa.diagnostics.disagreement.kinds import KINDS, Disagreements, Kind, disagreements
 from bboxqa.diagnostics.disagreement.reasons import described_objects
 from bboxqa.diagnostics.disagreement.repairs import drawn_cells, repair
-from bboxqa.model.table import Categorical, Table
+from bboxqa.model.table import Categorical, Table, text_column
 from bboxqa.model.units import MatchedUnits
 
 # Nobody reviews more at once.
@@ -66,7 +66,7 @@ def review_queue(matched: MatchedUnits, most: int = _MOST) -> ReviewQueue:
     images = images[np.lexsort((images, -of_image[images]))]
     names = matched.data.image_names
     texts = {
-        column: _texts([getattr(row, column) for row in words])
+        column: text_column([getattr(row, column) for row in words])
         for column in ("reason", "annotators", "categories", "annotations", "boxes")
     }
     annotations, first = np.unique(
@@ -138,8 +138,3 @@ def _gains(matched: MatchedUnits, objects: DrawnObjects, found: Disagreements) -
     place = np.flatnonzero(gain > 0)
     column = "alpha_gain" if of_alpha else "f1_gain"
     return _Gains(place, best[place], gain[place], column, root)
-
-
-def _texts(values: list[str]) -> Categorical:
-    names, code = np.unique(np.array(values, object).astype(str), return_inverse=True)
-    return Categorical(code.astype(np.int32), tuple(names.tolist()))
