@@ -42,7 +42,7 @@ from bboxqa.model.settings import AgreeSettings, ValidateSettings
 from bboxqa.pipelines.agree import CountAll, agree_with
 from bboxqa.pipelines.read import read_for
 from bboxqa.report.agreement_summary import summary
-from bboxqa.report.result_files import write_folder
+from bboxqa.report.result_files import documents_of, write_folder
 
 LONG = 1 << 22
 """Bytes of json from which on a second process that validates saves time."""
@@ -216,7 +216,8 @@ def _measured_into(
         data = _read_objects(project.files, reading, settings.memory)
         result = agree_with(data, agree, memory=settings.memory, count_all=count_all)
         values = summary(result)
-        write_folder(result, values, folder, raw_csv=settings.raw_csv)
+        documents = documents_of(result, values, None)
+        write_folder(result, documents, folder, raw_csv=settings.raw_csv)
     except BboxqaError as error:
         # The frames of a traceback would keep the annotations in memory.
         return error.with_traceback(None)

@@ -13,6 +13,7 @@ from bboxqa.cli.example import example
 from bboxqa.cli.explain import explain
 from bboxqa.cli.failures import exit_code_of
 from bboxqa.cli.plan import plan
+from bboxqa.cli.report import report
 from bboxqa.cli.segments import segments
 from bboxqa.cli.simulate import simulate
 from bboxqa.cli.stats import stats
@@ -32,6 +33,7 @@ def cli() -> None:
       bboxqa example fruits          walk through a small example
       bboxqa agree export.json       measure a COCO file with several annotators
       bboxqa agree ann.json bob.json one file per annotator
+      bboxqa report results/         a page of a result, with its worst images
       bboxqa compare before.json after.json
                                      what changed between two versions
       bboxqa batch projects/         validate and measure many projects
@@ -53,6 +55,7 @@ cli.add_command(stats)
 cli.add_command(segments)
 cli.add_command(simulate)
 cli.add_command(example)
+cli.add_command(report)
 cli.add_command(validate)
 cli.add_command(explain)
 

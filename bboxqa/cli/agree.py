@@ -1,7 +1,7 @@
 """`bboxqa agree`: how far annotators agree."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,8 +12,19 @@ from bboxqa.cli.agree_options import (
     min_f1_option,
     reading_options,
 )
-from bboxqa.cli.options import agree_settings, files_argument, format_option, quiet_option
+from bboxqa.cli.options import (
+    agree_settings,
+    files_argument,
+    format_option,
+    page_options,
+    path_option,
+    quiet_option,
+)
 from bboxqa.report.registry import AGREEMENT_VIEWS
+
+if TYPE_CHECKING:
+    from bboxqa.model.diagnosis import Diagnosis
+    from bboxqa.model.results import AgreementResult
 
 
 @click.command()
@@ -50,6 +61,8 @@ from bboxqa.report.registry import AGREEMENT_VIEWS
     is_flag=True,
     help="Print who, what and where lowers agreement as tables, and with --out write them.",
 )
+@path_option("--report", "Write a page of html that shows the result to this file.")
+@page_options
 @quiet_option("Print the figures of agreement only.")
 @format_option(*AGREEMENT_VIEWS)
 def agree(
@@ -62,6 +75,9 @@ def agree(
     force: bool,
     raw_csv: bool,
     diagnose: bool,
+    report: Path | None,
+    images: tuple[Path, ...],
+    top: int,
     quiet: bool,
     output_format: str,
     **options: Any,
@@ -89,26 +105,58 @@ def agree(
         from bboxqa.report.result_files import check_folder
 
         check_folder(out, force=force)
+    if report is not None:
+        from bboxqa.report.pages.page_file import check_page
+
+        check_page(report, force=force)
+    elif images:
+        raise click.UsageError("--images is for --report FILE, which is missing")
     with tracking() as progress:
         result = agree_files(
-            source, settings, memory=memory, digest=out is not None, progress=progress
+            source, settings, memory=memory, digest=bool(out or report), progress=progress
         )
         quick = result.diagnoser.is_quick
-        diagnosis = result.diagnose() if diagnose or (out is not None and quick) else None
+        wanted = diagnose or report is not None or (out is not None and quick)
+        diagnosis = result.diagnose() if wanted else None
         shown: dict[str, Any] = {}
         if output_format == "text" and not quiet:
             story = result.story() if diagnosis is None and quick else diagnosis
             shown = {"story": story, "diagnose": diagnose}
         elif diagnose and output_format == "json":
             shown = {"diagnosis": diagnosis}
-    written = []
-    if out is not None:
-        from bboxqa.report.agreement_summary import summary
-        from bboxqa.report.result_files import write_folder
-
-        written = write_folder(result, summary(result), out, diagnosis=diagnosis, raw_csv=raw_csv)
+    written = _write(result, diagnosis, out, report, images, top, raw_csv=raw_csv)
     show(AGREEMENT_VIEWS, result, output_format, written, quiet=quiet, **shown)
     return 0 if all(part.passes(settings) for part in result.thresholds) else 1
+
+
+def _write(
+    result: "AgreementResult",
+    diagnosis: "Diagnosis | None",
+    out: Path | None,
+    report: Path | None,
+    images: tuple[Path, ...],
+    top: int,
+    *,
+    raw_csv: bool,
+) -> list[Path]:
+    """Write the folder and the page that were asked for, and return what was written."""
+    if out is None and report is None:
+        return []
+    from bboxqa.report.agreement_summary import summary
+    from bboxqa.report.result_files import documents_of, write_folder
+
+    documents = documents_of(result, summary(result), diagnosis)
+    written = []
+    if out is not None:
+        write_folder(result, documents, out, diagnosis=diagnosis, raw_csv=raw_csv)
+        written.append(out)
+    if report is not None:
+        from bboxqa.pipelines.report import result_page
+        from bboxqa.report.pages.page_file import write_page
+
+        write_page(report, result_page(documents, images, top=top))
+        written.append(report)
+    return written
 
 
 def _source(paths: tuple[Path, ...], named: tuple[str, ...]) -> Any:

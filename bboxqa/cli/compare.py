@@ -76,7 +76,8 @@ def compare(
     if out is not None:
         from bboxqa.report.comparison_summary import write_comparison
 
-        written = write_comparison(result, out, raw_csv=raw_csv)
+        write_comparison(result, out, raw_csv=raw_csv)
+        written = [out]
     show(COMPARISON_VIEWS, result, output_format, written, quiet=quiet)
     return 1 if _below(result, settings) else 0
 

@@ -71,5 +71,5 @@ def show(
         options["quiet"] = True
     for line in view(views, output_format)(result, **options):
         click.echo(line)
-    if written:
-        click.echo(f"Written: {written[0].parent}", err=output_format == "json")
+    for path in written:
+        click.echo(f"Written: {path}", err=output_format == "json")

@@ -117,6 +117,25 @@ def written_option() -> Callable[[_Command], _Command]:
     return path_option("--out", "Write to this file instead of printing.", to="output")
 
 
+def page_options(command: _Command) -> _Command:
+    """Add the options of pages: what they show of images."""
+    command = click.option(
+        "--top",
+        type=click.IntRange(min=0),
+        default=50,
+        metavar="NUMBER",
+        help="How many of the worst images a page shows; default 50.",
+    )(command)
+    return click.option(
+        "--images",
+        multiple=True,
+        metavar="DIR",
+        type=click.Path(path_type=Path),
+        help="Folder of image files, which a page shows behind the boxes. Can be given several "
+        "times.",
+    )(command)
+
+
 def choice_option(
     name: str, choices: Sequence[str], text: str, default: str | None = None
 ) -> Callable[[_Command], _Command]:

@@ -44,9 +44,21 @@ def check_folder(folder: Path, *, force: bool) -> None:
         raise OutputError(f"{folder}: cannot be written: {error.strerror}") from None
 
 
+def documents_of(
+    result: MeasuredAgreement, summary: dict[str, Any], diagnosis: Diagnosis | None
+) -> dict[str, dict[str, Any]]:
+    """Return the contents of the json files of a result of `agree`, by their names."""
+    documents = {"summary": summary, "manifest": manifest(result.settings, result.sources)}
+    if diagnosis is not None:
+        documents["diagnosis"] = diagnosis_summary(diagnosis)
+        documents["review"] = dict(diagnosis.review_document)
+        documents["worst_images"] = dict(diagnosis.worst_images)
+    return documents
+
+
 def write_folder(
     result: MeasuredAgreement,
-    summary: dict[str, Any],
+    documents: Mapping[str, dict[str, Any]],
     folder: Path,
     *,
     diagnosis: Diagnosis | None = None,
@@ -57,15 +69,9 @@ def write_folder(
     tables: dict[str, list[tuple[float | None, Table]]] = {
         name: [(part.iou_threshold, getattr(part, name)) for part in parts] for name in _TABLES
     }
-    if parts[0].repeats is not None:
-        tables["repeats"] = [(p.iou_threshold, p.repeats) for p in parts if p.repeats is not None]
-    documents = {"summary": summary, "manifest": manifest(result.settings, result.sources)}
     if diagnosis is not None:
         found = {**diagnosis.tables, "review": diagnosis.review}
         tables |= {name: [(None, table)] for name, table in found.items()}
-        documents["diagnosis"] = diagnosis_summary(diagnosis)
-        documents["review"] = dict(diagnosis.review_document)
-        documents["worst_images"] = dict(diagnosis.worst_images)
     return write_tables(folder, documents, tables, raw_csv=raw_csv)
 
 
@@ -135,7 +141,8 @@ def manifest(settings: AgreeSettings, sources: Sequence[Source]) -> dict[str, An
         with suppress(PackageNotFoundError):
             versions[name] = version(name)
     return {
-        "settings": msgspec.to_builtins(settings),
+        # As a file of it holds them: lists, no tuples.
+        "settings": msgspec.json.decode(msgspec.json.encode(settings)),
         "versions": versions,
         "platform": sys.platform,
         "inputs": [msgspec.to_builtins(source) for source in sources],

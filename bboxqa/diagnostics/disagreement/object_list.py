@@ -18,6 +18,8 @@ class ObjectList:
     """(L,) int64. The number of each object."""
     image: IndexArray
     """(L,) int64."""
+    category: IndexArray
+    """(L,) int64. What most called it."""
     kind: IndexArray
     """(L,) int64. A `Kind`, or -1 where all agree."""
     reason: tuple[str, ...]
@@ -51,6 +53,7 @@ def object_list(matched: MatchedUnits, images: IndexArray) -> ObjectList:
     return ObjectList(
         object=chosen,
         image=objects.image[chosen],
+        category=objects.category[chosen],
         kind=kind,
         reason=tuple(reason.tolist()),
         similarity=np.where(n_pairs > 0, total / np.maximum(n_pairs, 1), np.nan),

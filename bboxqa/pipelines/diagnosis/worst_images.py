@@ -23,8 +23,9 @@ def worst_images(part: ThresholdResult, matched: MatchedUnits) -> dict[str, Any]
     """Return the images that cost most agreement, the worst first, and what was drawn in them.
 
     At most 1,000 images, and 200,000 annotations beyond those of the first image. Objects are
-    numbered within an image. `kind` is "all agree" or how annotators disagree about the object,
-    `reason` says who; `similarity` is the mean of the pairs that match.
+    numbered within an image. Their `category` is what most called them, `kind` is "all agree" or
+    how annotators disagree, `reason` says who, and `similarity` is the mean of the pairs that
+    match.
     """
     rows, images = _chosen(part.images, matched.data)
     found = object_list(matched, images)
@@ -41,7 +42,7 @@ def worst_images(part: ThresholdResult, matched: MatchedUnits) -> dict[str, Any]
                 "cost": row["cost"],
                 "alpha": row["alpha"],
                 "f1": row["f1"],
-                "objects": [_object(found, number, each) for each in objects[place]],
+                "objects": [_object(matched.data, found, number, each) for each in objects[place]],
                 "shapes": [_shape(matched, found, number, each) for each in shapes[place]],
             }
             for place, (row, image) in enumerate(zip(rows, images.tolist(), strict=True))
@@ -89,10 +90,11 @@ def _image(data: Dataset, place: int) -> dict[str, Any]:
     }
 
 
-def _object(found: ObjectList, number: IndexArray, row: int) -> dict[str, Any]:
+def _object(data: Dataset, found: ObjectList, number: IndexArray, row: int) -> dict[str, Any]:
     kind = int(found.kind[row])
     return {
         "object": int(number[found.object[row]]),
+        "category": data.category_names[found.category[row]],
         "kind": ALL_AGREE if kind < 0 else KINDS[kind],
         "reason": found.reason[row],
         "similarity": json_number(float(found.similarity[row])),

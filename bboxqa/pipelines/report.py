@@ -1,0 +1,61 @@
+"""A page of a result, with the pixels of its worst images."""
+
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from bboxqa.core.errors import DatasetError
+from bboxqa.formats.saved_results import read_saved
+from bboxqa.pipelines.pictures import pictures, thumbnail
+from bboxqa.report.pages.agreement_page import TOP, agreement_page
+from bboxqa.report.pages.pictures import Pixels
+
+# Pixels of the longer side of an image in a page.
+_SIDE = 640
+
+
+def saved_page(folder: Path, images: Sequence[Path] = (), *, top: int = TOP) -> str:
+    """Return the page of a result that ``bboxqa agree --out`` saved.
+
+    Raises DatasetError if the folder holds no such result, or there is no folder of `images`.
+
+    Parameters
+    ----------
+    folder : Path
+    images : sequence of Path
+        Folders of image files; nothing outside them is opened.
+    top : int
+        How many of the worst images the page shows.
+    """
+    documents = read_saved(folder)
+    try:
+        return result_page(documents, images, top=top)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+        raise DatasetError(
+            [f"{folder}: its files do not fit together: {type(error).__name__}: {error}"],
+            "They may be of another version, or edited: make the result again.",
+        ) from error
+
+
+def result_page(
+    documents: Mapping[str, Mapping[str, Any]], images: Sequence[Path] = (), *, top: int = TOP
+) -> str:
+    """Return the page of the json documents of a result; see `agreement_page` and `saved_page`."""
+    worst = documents.get("worst_images")
+    shown = [] if worst is None else worst["images"][:top]
+    return agreement_page(documents, _pixels(shown, images), top=top)
+
+
+def _pixels(shown: Sequence[Mapping[str, Any]], folders: Sequence[Path]) -> dict[str, Pixels]:
+    """Return the pixels of each image that can be shown, as a part of the page."""
+    if not folders:
+        return {}
+    names = [image["file_name"] for image in shown]
+    sizes = [(image["width"] or 0, image["height"] or 0) for image in shown]
+    found = {}
+    for name, picture in zip(names, pictures(names, folders, _SIDE, sizes=sizes), strict=True):
+        if not picture.problem:
+            data = b64encode(thumbnail(picture)).decode()
+            found[name] = Pixels(f"data:image/webp;base64,{data}", *picture.size)
+    return found

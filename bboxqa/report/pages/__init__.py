@@ -1,0 +1,1 @@
+"""Pages of html: one file each, without anything that is loaded from elsewhere."""

@@ -1,0 +1,125 @@
+"""The page of an agreement: the verdict, the evidence and the worst images."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+from markupsafe import Markup
+
+from bboxqa.model.settings import AgreeSettings
+from bboxqa.report.pages.cards import annotator_cards
+from bboxqa.report.pages.html_document import interval, number, percent, render
+from bboxqa.report.pages.page_charts import page_charts
+from bboxqa.report.pages.pictures import Pixels, legend, pictures
+from bboxqa.report.pages.reproduce import command
+from bboxqa.report.pages.verdict import verdict
+
+_SECTIONS = {
+    "figures": "Figures",
+    "causes": "Where agreement is lost",
+    "annotators": "Annotators",
+    "categories": "Categories",
+    "images": "Images",
+    "reproduce": "How to reproduce",
+}
+TOP = 50
+"""Images that a page shows unless more are asked for."""
+
+
+def agreement_page(
+    documents: Mapping[str, Mapping[str, Any]],
+    pixels: Mapping[str, Pixels] | None = None,
+    *,
+    top: int = TOP,
+) -> str:
+    """Return the page of a result of `agree`.
+
+    Every number on it is one of the documents.
+
+    Parameters
+    ----------
+    documents : mapping of str to mapping
+        "summary" and "manifest", and "diagnosis" and "worst_images" where there are: the contents
+        of the files of these names that ``bboxqa agree --out`` writes.
+    pixels : mapping of str to Pixels, optional
+        The pixels of images by file name; others are blank.
+    top : int
+        How many of the worst images are shown.
+    """
+    pixels = pixels or {}
+    summary, manifest = documents["summary"], documents["manifest"]
+    diagnosis, worst = documents.get("diagnosis"), documents.get("worst_images")
+    part = summary["thresholds"][0]
+    images = [] if worst is None else worst["images"][:top]
+    names = legend(images)
+    shown = pictures(images, names, pixels)
+    has = {"annotators": diagnosis is not None, "categories": diagnosis is not None}
+    has["images"] = bool(shown)
+    settings = manifest["settings"]
+    return render(
+        "agreement",
+        title=f"Agreement of {summary['n_annotators']:,} annotators",
+        summary=summary,
+        part=part,
+        diagnosis=diagnosis,
+        verdict=verdict(summary, settings, diagnosis),
+        sections=[(each, name) for each, name in _SECTIONS.items() if has.get(each, True)],
+        charts={
+            name: Markup(svg)  # noqa: S704 - of matplotlib, which escapes texts
+            for name, svg in page_charts(summary, settings, diagnosis).items()
+        },
+        figures=_figures(part),
+        threshold_label=f"{_measure(worst)} {part['iou_threshold']:g}",
+        measure=_measure(worst),
+        tables={} if diagnosis is None else diagnosis["tables"],
+        pairs=_table(part["pairs"]),
+        categories=_table(part["categories"]),
+        cards=annotator_cards(diagnosis),
+        pictures=shown,
+        n_images=0 if worst is None else worst["n_images"],
+        has_pixels=any(each.pixels for each in shown),
+        kinds=sorted({kind for each in shown for kind in each.kinds}),
+        legend=names,
+        annotator_names=[*names.annotators],
+        category_names=[*names.categories],
+        command=command(manifest, msgspec.json.decode(msgspec.json.encode(AgreeSettings()))),
+        settings=_settings(manifest),
+        inputs=_table(manifest["inputs"]),
+    )
+
+
+def _measure(worst: Mapping[str, Any] | None) -> str:
+    return "IoU" if worst is None else str(worst["measure"])
+
+
+def _figures(part: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the figures of a threshold as a table."""
+    existence, named, place = part["existence"], part["class"], part["place"]
+    rows = [
+        ["alpha", number(part["alpha"], 4), interval(part["interval"], 4),
+         part["alpha_reason"] or "all of it in one figure: existence and category"],
+        ["existence: F1", number(existence["f1"], 4), interval(existence["interval"], 4),
+         "how far annotators drew the same objects"],
+        ["existence above chance", number(existence["alpha"], 4),
+         interval(existence["alpha_interval"], 4),
+         existence["reason"] or f"F1 by chance is {number(existence['chance'], 4)}"],
+        ["class: alpha", number(named["alpha"], 4), interval(named["interval"], 4),
+         "how far they named the objects alike that two or more drew"],
+        ["class: equal", percent(named["share"]),
+         interval(named["share_interval"], 4), "share of matched pairs of equal category"],
+        ["place: mean", number(place["mean_iou"], 4), interval(place["interval"], 4),
+         f"of {number(place['n_pairs'])} matched pairs; median {number(place['median_iou'], 4)}"],
+    ]  # fmt: skip
+    return {"columns": ["figure", "value", "95 % interval", "meaning"], "rows": rows}
+
+
+def _table(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    columns = [*records[0]] if records else []
+    return {"columns": columns, "rows": [[*row.values()] for row in records]}
+
+
+def _settings(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings and versions as a table of text."""
+    pairs = {**manifest["settings"], **manifest["versions"], "platform": manifest["platform"]}
+    rows = [[name, "" if value is None else str(value)] for name, value in pairs.items()]
+    return {"columns": ["name", "value"], "rows": rows}

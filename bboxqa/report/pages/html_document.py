@@ -1,0 +1,114 @@
+"""From a template and values to a whole page of html."""
+
+from base64 import b64encode
+from functools import cache
+from hashlib import sha256
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+from bboxqa.core.text import count, one_line
+from bboxqa.core.version import __version__
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+
+def render(template: str, **values: Any) -> str:
+    """Return a page: `template`.html.j2 with values, in which no text of a user is markup.
+
+    Nothing is loaded from elsewhere, and nothing runs but the script of the page, whatever the
+    names in a file say: the policy of the page allows its own style and script by their hashes.
+    """
+    style, script = _asset("page.css"), _asset("page.js")
+    policy = (
+        f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    page = _environment().get_template(f"{template}.html.j2")
+    return page.render(
+        policy=policy, style=style, script=script, generator=f"bboxqa {__version__}", **values
+    )
+
+
+@cache
+def _environment() -> "Environment":
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
+    environment = Environment(
+        loader=PackageLoader("bboxqa.report.pages"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_shown,
+    )
+    environment.filters.update(
+        counted=count, number=number, percent=percent, interval=interval, signed=signed
+    )
+    return environment
+
+
+def _shown(value: object) -> object:
+    """Return a value as a page shows it: a text of a user on one line, without control signs."""
+    return one_line(value) if type(value) is str else "" if value is None else value
+
+
+@cache
+def _asset(name: str) -> str:
+    from markupsafe import Markup
+
+    return Markup(files("bboxqa.report.pages").joinpath(name).read_text("utf-8"))  # noqa: S704
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    """Return a number for a page; a dash where there is none.
+
+    Examples
+    --------
+    >>> number(0.98765), number(None), number(1234), number(-0.001)
+    ('0.99', '–', '1,234', '0.00')
+    """
+    if value is None:
+        return "–"
+    if isinstance(value, int):
+        return f"{value:,}"
+    text = f"{value:,.{digits}f}"
+    return text.removeprefix("-") if not text.strip("-0.") else text
+
+
+def percent(value: float | None, digits: int = 1) -> str:
+    """Return a share for a page.
+
+    Examples
+    --------
+    >>> percent(0.256), percent(None)
+    ('25.6 %', '–')
+    """
+    return "–" if value is None else f"{number(100 * value, digits)} %"
+
+
+def signed(value: float | None, digits: int = 1) -> str:
+    """Return a number with its sign.
+
+    Examples
+    --------
+    >>> signed(5.04), signed(-0.01), signed(None)
+    ('+5.0', '0.0', '–')
+    """
+    text = number(value, digits)
+    return f"+{text}" if value is not None and value > 0 and text.strip("0.") else text
+
+
+def interval(bounds: list[float] | None, digits: int = 2) -> str:
+    """Return the bounds of an interval in brackets; nothing where there is none.
+
+    Examples
+    --------
+    >>> interval([0.12, 0.345]), interval(None)
+    ('[0.12, 0.34]', '')
+    """
+    return "" if bounds is None else f"[{number(bounds[0], digits)}, {number(bounds[1], digits)}]"

@@ -1,0 +1,148 @@
+
+"use strict";
+
+// Tables: a click on a title sorts; the whole table can be copied or saved.
+function cellText(cell) {
+  return cell.textContent.trim();
+}
+
+function sortBy(head) {
+  const body = head.closest("table").tBodies[0];
+  const sign = head.ariaSort === "ascending" ? -1 : 1;
+  const isNumber = head.classList.contains("number");
+  const keys = new Map([...body.rows].map((row) => {
+    const text = cellText(row.cells[head.cellIndex]);
+    return [row, isNumber ? parseFloat(text.replaceAll(",", "")) : text];
+  }));
+  const isBlank = (row) => keys.get(row) === "" || Number.isNaN(keys.get(row));
+  const compare = (a, b) => sign * ((keys.get(a) > keys.get(b)) - (keys.get(a) < keys.get(b)));
+  body.append(...[...keys.keys()].sort((a, b) => isBlank(a) - isBlank(b) || compare(a, b)));
+  for (const other of head.parentNode.cells) other.ariaSort = null;
+  head.ariaSort = sign > 0 ? "ascending" : "descending";
+}
+
+function csv(table) {
+  const quoted = (text) => (/[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
+  // A spreadsheet runs what begins with such a sign, unless it is a number.
+  const safe = (text) => (/^[=+\-@\t]/.test(text) && Number.isNaN(Number(text)) ? `'${text}` : text);
+  return [...table.rows]
+    .map((row) => [...row.cells].map((cell) => quoted(safe(cellText(cell)))).join(","))
+    .join("\n");
+}
+
+function tool(text, action) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.className = "tool";
+  button.textContent = text;
+  button.onclick = () => action(button);
+  return button;
+}
+
+function addTools(table) {
+  const bar = document.createElement("div");
+  bar.className = "tools";
+  const name = table.dataset.name ?? document.title;
+  bar.append(
+    tool("Copy", async (button) => {
+      try {
+        await navigator.clipboard.writeText(csv(table));
+        button.textContent = "Copied";
+      } catch {
+        button.textContent = "The browser does not allow it";
+      }
+    }),
+    tool("Save as csv", () => {
+      const link = document.createElement("a");
+      link.href = URL.createObjectURL(new Blob([csv(table)], { type: "text/csv" }));
+      link.download = `${name.toLowerCase().replaceAll(" ", "_")}.csv`;
+      link.click();
+      URL.revokeObjectURL(link.href);
+    }),
+  );
+  (table.closest(".scroll") ?? table).before(bar);
+}
+
+for (const table of document.querySelectorAll("table")) {
+  for (const head of table.tHead.rows[0].cells) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.append(...head.childNodes);
+    head.append(button);
+    button.onclick = () => sortBy(head);
+  }
+  if (table.dataset.name) addTools(table);
+}
+
+// Pictures: an object and its line in the list are marked together.
+function light(article, number) {
+  for (const each of article.querySelectorAll("[data-object]")) {
+    each.classList.toggle("lit", each.dataset.object === number);
+  }
+  article.querySelector(".picture").classList.toggle("lit", number !== null);
+}
+
+for (const article of document.querySelectorAll(".image")) {
+  const numberAt = (event) => event.target.closest("[data-object]")?.dataset.object ?? null;
+  article.addEventListener("mouseover", (event) => light(article, numberAt(event)));
+  article.addEventListener("mouseleave", () => light(article, null));
+  article.addEventListener("focusin", (event) => light(article, numberAt(event)));
+  article.addEventListener("focusout", () => light(article, null));
+  for (const line of article.querySelectorAll("li[data-object]")) line.tabIndex = 0;
+}
+
+// Controls: which annotations and images are shown, and in which order.
+const controls = document.querySelector(".controls");
+if (controls) {
+  const list = document.querySelector(".images");
+  const images = [...list.children];
+  const chosen = (name) => [...controls.querySelectorAll(`[name=${name}]:checked`)].map((each) => each.value);
+  const value = (image, key) => (image.dataset[key] === "" ? Infinity : Number(image.dataset[key]));
+  const orders = {
+    cost: (a, b) => a.dataset.order - b.dataset.order,
+    alpha: (a, b) => value(a, "alpha") - value(b, "alpha") || orders.cost(a, b),
+    f1: (a, b) => value(a, "f1") - value(b, "f1") || orders.cost(a, b),
+    name: (a, b) => a.dataset.name.localeCompare(b.dataset.name),
+  };
+  let order = "cost";
+
+  const update = () => {
+    const annotators = new Set(chosen("annotator"));
+    const kinds = chosen("kind");
+    const category = controls.elements.category.value;
+    const find = controls.elements.find.value.toLowerCase();
+    let shown = 0;
+    for (const image of images) {
+      const own = image.dataset.kinds.split("|");
+      const shapes = [...image.querySelectorAll(".shape")];
+      for (const shape of shapes) {
+        const isOff = !annotators.has(shape.dataset.annotator) || (category !== "" && shape.dataset.category !== category);
+        shape.classList.toggle("off", isOff);
+      }
+      image.hidden = !image.dataset.name.toLowerCase().includes(find)
+        || (kinds.length > 0 && !kinds.some((kind) => own.includes(kind)))
+        || (category !== "" && !shapes.some((shape) => shape.dataset.category === category));
+      shown += !image.hidden;
+    }
+    if (controls.elements.order.value !== order) {
+      order = controls.elements.order.value;
+      list.append(...images.toSorted(orders[order]));
+    }
+    controls.querySelector("output").value = `${shown} of ${images.length} images shown`;
+  };
+
+  controls.hidden = false;
+  controls.addEventListener("input", update);
+  controls.addEventListener("submit", (event) => event.preventDefault());
+  update();
+
+  document.addEventListener("keydown", (event) => {
+    const step = { j: 1, k: -1 }[event.key];
+    const isTyping = event.target.closest?.("input[type=search], select, textarea");
+    if (!step || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+    const visible = [...list.children].filter((image) => !image.hidden);
+    const tops = visible.map((image) => image.getBoundingClientRect().top - 60);
+    const next = step > 0 ? tops.findIndex((top) => top > 5) : tops.findLastIndex((top) => top < -5);
+    visible[next]?.scrollIntoView();
+  });
+}

@@ -1,0 +1,192 @@
+"""The worst images as a page draws them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+from bboxqa.report.charts.palette import DASHES, SERIES
+
+ALL_AGREE = "all agree"
+# Of the longer side of an image.
+_LETTER = 1 / 50
+
+
+@dataclass(frozen=True, slots=True)
+class Pixels:
+    """The pixels of an image: where the page finds them, and the size of the whole image."""
+
+    address: str
+    """A data address, or a path relative to the page."""
+    width: int
+    height: int
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """An annotation on a picture."""
+
+    d: str
+    """The path of its outline, in pixels of the image."""
+    annotator: int
+    category: int
+    number: int
+    style: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """The number of an object at its top left corner, in pixels of the image."""
+
+    number: int
+    x: float
+    y: float
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """An image with its annotations."""
+
+    number: int
+    name: str
+    width: float
+    height: float
+    pixels: Pixels | None
+    alpha: float | None
+    f1: float | None
+    cost: float | None
+    disagreed: Sequence[Mapping[str, Any]]
+    agreed: Sequence[Mapping[str, Any]]
+    kinds: Sequence[str]
+    shapes: Sequence[Drawn]
+    labels: Sequence[Label]
+    letter: float
+    """The size of letters, in pixels of the image."""
+    annotators: Sequence[int]
+    categories: Sequence[int]
+
+
+@dataclass(frozen=True, slots=True)
+class Legend:
+    """Names with the number that shapes refer to, and the style of each annotator."""
+
+    annotators: Mapping[str, int]
+    categories: Mapping[str, int]
+
+    def style(self, annotator: int) -> str:
+        """Return the classes of an annotator's colour and line."""
+        return line_style(annotator)
+
+
+def line_style(place: int) -> str:
+    """Return the classes of colour and dashes of the annotator at a place.
+
+    Examples
+    --------
+    >>> line_style(0), line_style(9)
+    ('stroke-series-0 dash-0', 'stroke-series-1 dash-1')
+    """
+    return f"stroke-series-{place % len(SERIES)} dash-{place // len(SERIES) % len(DASHES)}"
+
+
+def legend(images: Sequence[Mapping[str, Any]]) -> Legend:
+    """Return the annotators and categories of images, in the order of names."""
+    asked = {name for image in images for name in image["asked"]}
+    drawn = {shape["annotator"] for image in images for shape in image["shapes"]}
+    given = {shape["category"] for image in images for shape in image["shapes"]}
+    return Legend(
+        {name: place for place, name in enumerate(sorted(asked | drawn))},
+        {name: place for place, name in enumerate(sorted(given))},
+    )
+
+
+def pictures(
+    images: Sequence[Mapping[str, Any]], of: Legend, pixels: Mapping[str, Pixels]
+) -> list[Picture]:
+    """Return images of the document "worst_images" as a page draws them."""
+    return [
+        _picture(number, image, of, pixels.get(image["file_name"]))
+        for number, image in enumerate(images, 1)
+    ]
+
+
+def _picture(number: int, image: Mapping[str, Any], of: Legend, pixels: Pixels | None) -> Picture:
+    shapes = [_drawn(shape, of) for shape in image["shapes"]]
+    width, height = _size(image, pixels)
+    letter = round(max(width, height) * _LETTER, 2)
+    disagreed = [each for each in image["objects"] if each["kind"] != ALL_AGREE]
+    return Picture(
+        number=number,
+        name=image["file_name"],
+        width=width,
+        height=height,
+        pixels=pixels,
+        alpha=image["alpha"],
+        f1=image["f1"],
+        cost=image["cost"],
+        disagreed=disagreed,
+        agreed=[each for each in image["objects"] if each["kind"] == ALL_AGREE],
+        kinds=sorted({each["kind"] for each in disagreed}),
+        shapes=shapes,
+        labels=_labels(image, letter),
+        letter=letter,
+        annotators=sorted({of.annotators[name] for name in image["asked"]}),
+        categories=sorted({shape.category for shape in shapes}),
+    )
+
+
+def _size(image: Mapping[str, Any], pixels: Pixels | None) -> tuple[float, float]:
+    """Return the size of an image; where it is unknown, that of all boxes."""
+    if image["width"] and image["height"]:
+        return image["width"], image["height"]
+    if pixels is not None:
+        return pixels.width, pixels.height
+    boxes = [shape["bbox"] for shape in image["shapes"]]
+    right = max((x + width for x, _, width, _ in boxes), default=1.0)
+    bottom = max((y + height for _, y, _, height in boxes), default=1.0)
+    return max(right, 1.0), max(bottom, 1.0)
+
+
+def _drawn(shape: Mapping[str, Any], of: Legend) -> Drawn:
+    annotator = of.annotators[shape["annotator"]]
+    return Drawn(
+        d=_path(shape),
+        annotator=annotator,
+        category=of.categories[shape["category"]],
+        number=shape["object"],
+        style=line_style(annotator),
+        text=(
+            f"{shape['object']}: {shape['category']} by {shape['annotator']} "
+            f"(annotation {shape['annotation']})"
+        ),
+    )
+
+
+def _labels(image: Mapping[str, Any], letter: float) -> list[Label]:
+    """Return where the numbers of objects are drawn on which annotators disagree."""
+    corners: dict[int, tuple[float, float]] = {
+        each["object"]: (inf, inf) for each in image["objects"] if each["kind"] != ALL_AGREE
+    }
+    for shape in image["shapes"]:
+        number, (x, y, _, _) = shape["object"], shape["bbox"]
+        if number in corners:
+            left, top = corners[number]
+            corners[number] = min(left, x), min(top, y)
+    # A number stands above its line, and within the image.
+    return [
+        Label(number, round(max(x, 0.0), 1), round(max(y - letter / 6, letter), 1))
+        for number, (x, y) in corners.items()
+    ]
+
+
+def _path(shape: Mapping[str, Any]) -> str:
+    """Return the outline of a shape as the data of a path, its box where it has none."""
+    rings = shape.get("rings")
+    if not rings:
+        x, y, width, height = (f"{side:.7g}" for side in shape["bbox"])
+        return f"M{x} {y}h{width}v{height}H{x}z"
+    return "".join(
+        "M" + "L".join(f"{x:.7g} {y:.7g}" for x, y in zip(ring[::2], ring[1::2], strict=True)) + "z"
+        for ring in rings
+    )

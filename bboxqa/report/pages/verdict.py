@@ -1,0 +1,150 @@
+"""What a result means, in words for those who decide about annotations."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bboxqa.report.pages.html_document import number, percent
+
+# Krippendorff (2018), Content Analysis, 4th edition, chapter 12: from 0.8 on data are reliable, and
+# between 0.667 and 0.8 they allow tentative conclusions only.
+_RELIABLE, _TENTATIVE = 0.8, 0.667
+_ADVICE = {
+    "missed by some": "Agree on what has to be drawn, and have the images below checked for "
+    "objects that were missed.",
+    "class conflict": "Clarify the categories that are confused, with examples, and have the "
+    "objects below named again.",
+    "badly placed": "Show with examples how close boxes have to be to the object, and have those "
+    "below drawn again.",
+    "split or merged": "Decide whether groups and parts are one object or several, and have those "
+    "below drawn again.",
+    "drawn twice by one": "Delete the second of two annotations of one object; they are listed "
+    "below.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The first lines of a page."""
+
+    status: str
+    """ "passed" or "failed" where there is a gate; "open" where there is none."""
+    title: str
+    sentences: tuple[str, ...]
+    next_step: str
+    """What would raise agreement most; empty where nothing is known."""
+
+
+def verdict(
+    summary: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    diagnosis: Mapping[str, Any] | None,
+) -> Verdict:
+    """Return what the first threshold of a result means.
+
+    `summary` and `diagnosis` are the documents of these names, `settings` those of the manifest.
+    """
+    part = summary["thresholds"][0]
+    failures = [text for each in summary["thresholds"] for text in _failures(each, settings)]
+    gates = _gates(settings)
+    if failures:
+        status, title = "failed", f"Not accepted: {failures[0]}"
+    elif gates:
+        status, title = "passed", f"Accepted: {gates}"
+    else:
+        status, title = "open", _level(part)
+    sentences = (*failures[1:], *_alpha(part), *_existence(part), *_class(part), *_place(part))
+    return Verdict(status, title, sentences, _next_step(diagnosis))
+
+
+def _gates(settings: Mapping[str, Any]) -> str:
+    """Return what was asked for and reached, in words; empty where nothing was."""
+    asked = {"alpha": settings["min_alpha"], "F1": settings["min_f1"]}
+    return " and ".join(
+        f"{name} is at least {least:g}" for name, least in asked.items() if least is not None
+    )
+
+
+def _failures(part: Mapping[str, Any], settings: Mapping[str, Any]) -> list[str]:
+    """Return which of the gates a threshold does not reach."""
+    complete = 0 < part["n_units"] == part["n_complete_units"]
+    all_agree = part["alpha"] is None and complete and not part["observed_disagreement"]
+    found = []
+    for name, value, least, reason in (
+        ("alpha", part["alpha"], settings["min_alpha"], part["alpha_reason"]),
+        ("F1", part["existence"]["f1"], settings["min_f1"], part["existence"]["reason"]),
+    ):
+        if least is None or (name == "alpha" and all_agree):
+            continue
+        if value is None:
+            found.append(f"there is no {name} to compare with {least:g}: {reason}")
+        elif value < least:
+            found.append(f"{name} is {number(value)}, and {least:g} was asked for")
+    return found
+
+
+def _level(part: Mapping[str, Any]) -> str:
+    """Return how high agreement is where nobody said how high it has to be."""
+    alpha = part["alpha"]
+    if alpha is None:
+        f1 = part["existence"]["f1"]
+        if f1 is None:
+            return "There is nothing to compare"
+        return f"Two annotators draw the same object in {percent(f1, 0)} of the cases"
+    if alpha >= _RELIABLE:
+        return "Agreement is high"
+    return "Agreement is moderate" if alpha >= _TENTATIVE else "Agreement is low"
+
+
+def _alpha(part: Mapping[str, Any]) -> Sequence[str]:
+    alpha, bounds = part["alpha"], part["interval"]
+    if alpha is None:
+        return (f"Alpha is not given ({part['alpha_reason']}).",)
+    custom = f"it is customary to rely on data from {_RELIABLE} on"
+    if alpha < _RELIABLE:
+        custom += f", and to draw tentative conclusions from {_TENTATIVE} on"
+    text = f"Alpha is {number(alpha)}, where 1 is perfect and 0 is chance: {custom}."
+    if bounds is None:
+        return (text,)
+    low, high = bounds
+    doubtful = [each for each in (_RELIABLE, _TENTATIVE) if low < each <= high]
+    if doubtful:
+        text += (
+            f" The images are too few to tell on which side of {doubtful[0]} it lies: with others "
+            f"it would be between {number(low)} and {number(high)} (95 %)."
+        )
+    return (text,)
+
+
+def _existence(part: Mapping[str, Any]) -> Sequence[str]:
+    f1 = part["existence"]["f1"]
+    if f1 is None:
+        return ()
+    return (f"What one annotator drew, another one drew too in {percent(f1)} of the cases.",)
+
+
+def _class(part: Mapping[str, Any]) -> Sequence[str]:
+    share = part["class"]["share"]
+    if share is None:
+        return ()
+    return (f"Where two drew the same object, they gave it the same category in {percent(share)}.",)
+
+
+def _place(part: Mapping[str, Any]) -> Sequence[str]:
+    mean = part["place"]["mean_iou"]
+    if mean is None:
+        return ()
+    return (f"Their annotations of it overlap by {number(mean)} on average, where 1 is identical.",)
+
+
+def _next_step(diagnosis: Mapping[str, Any] | None) -> str:
+    """Return what to do about the kind of disagreement that costs most."""
+    rows = [] if diagnosis is None else diagnosis["decomposition"]
+    gains = {
+        row["kind"]: max(row["alpha_gain"] or 0.0, row["f1_gain"] or 0.0)
+        for row in rows
+        if row["kind"] in _ADVICE
+    }
+    if not gains or max(gains.values()) <= 0:
+        return ""
+    return _ADVICE[max(gains, key=gains.__getitem__)]

@@ -1,0 +1,307 @@
+"""The page of an agreement: its numbers are those of the documents, and no text is markup."""
+
+import json
+import re
+from base64 import b64encode
+from hashlib import sha256
+from html import unescape
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from support.cli import run
+
+import bboxqa
+from bboxqa.report.agreement_summary import summary
+from bboxqa.report.pages.agreement_page import agreement_page
+from bboxqa.report.pages.html_document import interval, number, percent
+from bboxqa.report.pages.pictures import Pixels
+from bboxqa.report.pages.verdict import verdict
+from bboxqa.report.result_files import documents_of
+
+HOSTILE = [
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "'; alert(1) //",
+    "{{ 7 * 7 }}",
+    "</title></style></svg><b>",
+    "\u202egnp.exe",
+    "x" * 300,
+    "🐑 sheep",
+    "two\nlines",
+]
+
+
+def documents(data, **settings):
+    result = bboxqa.agree(data, bootstrap=50, **settings)
+    return documents_of(result, summary(result), result.diagnose())
+
+
+@pytest.fixture(scope="module")
+def found():
+    options = {"images": 12, "annotators": 3, "categories": ("cow", "sheep"), "seed": 1}
+    errors = {"*": {"miss": 0.1, "confuse": 0.1}, "p03": {"offset": [5, 0]}}
+    return documents(bboxqa.read_coco(bboxqa.simulate(errors=errors, **options).document()))
+
+
+@pytest.fixture(scope="module")
+def hostile():
+    """A page of which every name is hostile."""
+    names = iter(HOSTILE * 3)
+    images = [{"id": i, "file_name": next(names), "width": 90, "height": 90} for i in range(5)]
+    categories = [{"id": i, "name": next(names)} for i in range(9)]
+    annotators = [next(names) for _ in range(9)]
+    records = [
+        {
+            "id": 9 * i + a, "image_id": i, "category_id": (a + i) % 9,
+            "bbox": [5 * a, 10, 20, 30], "annotator": annotators[a],
+        }
+        for i in range(5) for a in range(9)
+    ]  # fmt: skip
+    data = bboxqa.read_coco({"images": images, "categories": categories, "annotations": records})
+    return agreement_page(documents(data))
+
+
+class _Elements(HTMLParser):
+    """Collects the names and attributes of elements."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.found = []
+        self.feed(page)
+
+    def handle_starttag(self, tag, attributes):
+        self.found.append((tag, dict(attributes)))
+
+
+def texts(page):
+    """Return the text of a page without elements."""
+    return unescape(re.sub(r"<[^>]*>", " ", page))
+
+
+def test_every_figure_is_that_of_the_summary(found):
+    shown = texts(agreement_page(found))
+    part = found["summary"]["thresholds"][0]
+    for value, bounds in (
+        (part["alpha"], part["interval"]),
+        (part["existence"]["f1"], part["existence"]["interval"]),
+        (part["existence"]["alpha"], part["existence"]["alpha_interval"]),
+        (part["class"]["alpha"], part["class"]["interval"]),
+        (part["place"]["mean_iou"], part["place"]["interval"]),
+    ):
+        assert f"{value:.4f}" in shown
+        assert f"[{bounds[0]:.4f}, {bounds[1]:.4f}]" in shown
+    for row in (*part["pairs"], *part["categories"]):
+        assert f"{row['alpha']:.4f}" in shown
+
+
+def test_story_warnings_and_reasons_are_those_of_the_documents(found):
+    shown = texts(agreement_page(found))
+    for text in (*found["diagnosis"]["story"], *found["diagnosis"]["warnings"]):
+        assert text in shown
+    for image in found["worst_images"]["images"]:
+        assert image["file_name"] in shown
+        for each in image["objects"]:
+            assert each["reason"] in shown
+
+
+def test_every_annotation_is_drawn_where_it_is(found):
+    page = agreement_page(found)
+    paths = re.findall(r'<path class="stroke-[^"]*" d="M(\S+) (\S+)h(\S+)v(\S+)H', page)
+    drawn = sorted(tuple(map(float, path)) for path in paths)
+    boxes = [
+        shape["bbox"] for image in found["worst_images"]["images"] for shape in image["shapes"]
+    ]
+    np.testing.assert_allclose(drawn, sorted(map(tuple, boxes)), rtol=1e-6)
+
+
+def test_the_policy_allows_the_style_and_script_of_the_page_only(found):
+    page = agreement_page(found)
+    policy = unescape(re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1])
+    assert policy.startswith("default-src 'none'; ")
+    assert "unsafe" not in policy
+    for name in ("style", "script"):
+        (text,) = re.findall(f"<{name}>(.*?)</{name}>", page, re.DOTALL)
+        digest = b64encode(sha256(text.encode()).digest()).decode()
+        assert f"{name}-src 'sha256-{digest}'" in policy
+
+
+@pytest.mark.parametrize("name", ["found", "hostile"])
+def test_nothing_is_inline_and_nothing_comes_from_elsewhere(name, request):
+    page = request.getfixturevalue(name)
+    page = page if isinstance(page, str) else agreement_page(page)
+    for tag, attributes in _Elements(page).found:
+        assert "style" not in attributes, tag
+        assert not [key for key in attributes if key.startswith("on")], tag
+        for key in ("href", "src", "xlink:href"):
+            assert re.match(r"#|data:image/", attributes.get(key, "#")), attributes
+
+
+def test_hostile_names_are_text(hostile):
+    tags = [tag for tag, _ in _Elements(hostile).found]
+    assert tags.count("script") == tags.count("style") == tags.count("title") - 45 == 1
+    assert not {"b", "img"} & {*tags}
+    shown = texts(hostile)
+    for name in HOSTILE[:5]:
+        assert name in shown
+    assert r"\u202egnp.exe" in shown
+    assert r"two\nlines" in shown
+    assert "49" not in re.findall(r"\b49\b", texts(hostile.split("</style>")[1].split("<nav")[0]))
+
+
+def test_pixels_are_behind_the_boxes(found):
+    name = found["worst_images"]["images"][0]["file_name"]
+    page = agreement_page(found, {name: Pixels("data:image/webp;base64,AAAA", 40, 30)})
+    assert page.count('<image href="data:image/webp;base64,AAAA"') == 1
+    assert "--images FOLDER" not in page
+
+
+def test_top_limits_the_images(found):
+    assert agreement_page(found, top=3).count('<article class="image"') == 3
+    assert 'id="images"' not in agreement_page(found, top=0)
+
+
+def test_without_a_diagnosis_the_page_says_how_to_make_one(found):
+    page = agreement_page({name: found[name] for name in ("summary", "manifest")})
+    assert "--diagnose" in page
+    assert 'id="annotators"' not in page
+
+
+def test_the_same_documents_are_the_same_page(found):
+    assert agreement_page(found) == agreement_page(json.loads(json.dumps(found)))
+
+
+def part(**changes):
+    figures = {
+        "alpha": 0.9, "alpha_reason": None, "interval": [0.85, 0.95], "n_units": 9,
+        "n_complete_units": 8, "observed_disagreement": 0.1,
+        "existence": {"f1": 0.9, "reason": None}, "class": {"share": 0.95},
+        "place": {"mean_iou": 0.8},
+    }  # fmt: skip
+    return {"thresholds": [figures | changes]}
+
+
+GATES = {"min_alpha": None, "min_f1": None}
+
+
+@pytest.mark.parametrize(
+    ("changes", "gates", "status", "title"),
+    [
+        ({}, {}, "open", "Agreement is high"),
+        ({"alpha": 0.7}, {}, "open", "Agreement is moderate"),
+        ({"alpha": 0.2}, {}, "open", "Agreement is low"),
+        (
+            {"alpha": None, "alpha_reason": "one category"},
+            {},
+            "open",
+            "Two annotators draw the same object in 90 % of the cases",
+        ),
+        ({}, {"min_alpha": 0.8}, "passed", "Accepted: alpha is at least 0.8"),
+        (
+            {},
+            {"min_alpha": 0.8, "min_f1": 0.5},
+            "passed",
+            "Accepted: alpha is at least 0.8 and F1 is at least 0.5",
+        ),
+        (
+            {"alpha": 0.7},
+            {"min_alpha": 0.8},
+            "failed",
+            "Not accepted: alpha is 0.70, and 0.8 was asked for",
+        ),
+        (
+            {"alpha": None, "alpha_reason": "one category"},
+            {"min_alpha": 0.8},
+            "failed",
+            "Not accepted: there is no alpha to compare with 0.8: one category",
+        ),
+        (
+            {"alpha": None, "n_complete_units": 9, "observed_disagreement": 0.0},
+            {"min_alpha": 0.8},
+            "passed",
+            "Accepted: alpha is at least 0.8",
+        ),
+    ],
+)
+def test_verdicts(changes, gates, status, title):
+    told = verdict(part(**changes), GATES | gates, None)
+    assert (told.status, told.title) == (status, title)
+
+
+def test_an_interval_on_both_sides_of_a_bound_is_told():
+    told = " ".join(verdict(part(alpha=0.81, interval=[0.75, 0.86]), GATES, None).sentences)
+    assert "too few to tell on which side of 0.8 it lies" in told
+    assert "between 0.75 and 0.86" in told
+    sure = " ".join(verdict(part(), GATES, None).sentences)
+    assert "too few" not in sure
+
+
+def test_the_next_step_is_about_what_would_gain_most():
+    rows = [
+        {"kind": "missed by some", "alpha_gain": 0.02, "f1_gain": 0.01},
+        {"kind": "class conflict", "alpha_gain": 0.05, "f1_gain": 0.0},
+        {"kind": "all agree", "alpha_gain": None, "f1_gain": None},
+    ]
+    told = verdict(part(), GATES, {"decomposition": rows})
+    assert told.next_step.startswith("Clarify the categories")
+    assert verdict(part(), GATES, {"decomposition": rows[2:]}).next_step == ""
+
+
+def test_numbers_of_a_page():
+    assert number(-0.004) == "0.00"
+    assert percent(1.0) == "100.0 %"
+    assert interval([-0.5, 0.25]) == "[-0.50, 0.25]"
+
+
+def test_report_of_a_saved_run_is_the_page_of_agree(tmp_path):
+    assert run("example", "fruits", "--out", tmp_path).returncode == 0
+    data = tmp_path / "fruits.json"
+    done = run("agree", data, "--out", tmp_path / "run", "--report", tmp_path / "one.html")
+    assert done.returncode == 0
+    assert f"Written: {tmp_path / 'one.html'}" in done.stdout
+    assert run("report", tmp_path / "run").returncode == 0
+    assert (tmp_path / "run" / "report.html").read_bytes() == (tmp_path / "one.html").read_bytes()
+    # A page is replaced, and shows pixels now.
+    assert run("report", tmp_path / "run", "--images", tmp_path).returncode == 0
+    assert b"data:image/webp" in (tmp_path / "run" / "report.html").read_bytes()
+
+
+def test_a_file_that_is_no_page_stays(tmp_path):
+    run("example", "fruits", "--out", tmp_path)
+    data, target = tmp_path / "fruits.json", tmp_path / "notes.html"
+    target.write_text("my notes")
+    done = run("agree", data, "--report", target)
+    assert done.returncode == 2
+    assert f"{target}: is no page of bboxqa; name another file, or give --force" in done.stderr
+    assert target.read_text() == "my notes"
+    assert run("agree", data, "--report", target, "--force").returncode == 0
+    assert "my notes" not in target.read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        (None, None, "no such folder"),
+        ("other.txt", "", "has no summary.json, so it is no result of `bboxqa agree --out`"),
+        ("summary.json", "", "is not json"),
+        ("summary.json", "[]", "has no key 'thresholds'"),
+        ("summary.json", '{"thresholds": []}', "has no manifest.json"),
+    ],
+)
+def test_report_of_what_is_no_result(name, text, message, tmp_path):
+    folder = tmp_path / "run"
+    if name is not None:
+        folder.mkdir()
+        (folder / name).write_text(text)
+    done = run("report", folder, "--out", tmp_path / "page.html")
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert not (tmp_path / "page.html").exists()
+
+
+def test_report_of_files_that_do_not_fit(tmp_path):
+    (tmp_path / "summary.json").write_text('{"thresholds": [{}]}')
+    (tmp_path / "manifest.json").write_text('{"settings": 5}')
+    done = run("report", tmp_path)
+    assert done.returncode == 2
+    assert "its files do not fit together" in done.stderr
