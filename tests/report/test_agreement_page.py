@@ -45,6 +45,11 @@ def found():
 
 
 @pytest.fixture(scope="module")
+def page(found):
+    return agreement_page(found)
+
+
+@pytest.fixture(scope="module")
 def hostile():
     """A page of which every name is hostile."""
     names = iter(HOSTILE * 3)
@@ -79,8 +84,8 @@ def texts(page):
     return unescape(re.sub(r"<[^>]*>", " ", page))
 
 
-def test_every_figure_is_that_of_the_summary(found):
-    shown = texts(agreement_page(found))
+def test_every_figure_is_that_of_the_summary(found, page):
+    shown = texts(page)
     part = found["summary"]["thresholds"][0]
     for value, bounds in (
         (part["alpha"], part["interval"]),
@@ -95,8 +100,8 @@ def test_every_figure_is_that_of_the_summary(found):
         assert f"{row['alpha']:.4f}" in shown
 
 
-def test_story_warnings_and_reasons_are_those_of_the_documents(found):
-    shown = texts(agreement_page(found))
+def test_story_warnings_and_reasons_are_those_of_the_documents(found, page):
+    shown = texts(page)
     for text in (*found["diagnosis"]["story"], *found["diagnosis"]["warnings"]):
         assert text in shown
     for image in found["worst_images"]["images"]:
@@ -105,8 +110,7 @@ def test_story_warnings_and_reasons_are_those_of_the_documents(found):
             assert each["reason"] in shown
 
 
-def test_every_annotation_is_drawn_where_it_is(found):
-    page = agreement_page(found)
+def test_every_annotation_is_drawn_where_it_is(found, page):
     paths = re.findall(r'<path class="stroke-[^"]*" d="M(\S+) (\S+)h(\S+)v(\S+)H', page)
     drawn = sorted(tuple(map(float, path)) for path in paths)
     boxes = [
@@ -115,8 +119,7 @@ def test_every_annotation_is_drawn_where_it_is(found):
     np.testing.assert_allclose(drawn, sorted(map(tuple, boxes)), rtol=1e-6)
 
 
-def test_the_policy_allows_the_style_and_script_of_the_page_only(found):
-    page = agreement_page(found)
+def test_the_policy_allows_the_style_and_script_of_the_page_only(page):
     policy = unescape(re.search(r'Content-Security-Policy" content="([^"]*)"', page)[1])
     assert policy.startswith("default-src 'none'; ")
     assert "unsafe" not in policy
@@ -126,11 +129,9 @@ def test_the_policy_allows_the_style_and_script_of_the_page_only(found):
         assert f"{name}-src 'sha256-{digest}'" in policy
 
 
-@pytest.mark.parametrize("name", ["found", "hostile"])
+@pytest.mark.parametrize("name", ["page", "hostile"])
 def test_nothing_is_inline_and_nothing_comes_from_elsewhere(name, request):
-    page = request.getfixturevalue(name)
-    page = page if isinstance(page, str) else agreement_page(page)
-    for tag, attributes in _Elements(page).found:
+    for tag, attributes in _Elements(request.getfixturevalue(name)).found:
         assert "style" not in attributes, tag
         assert not [key for key in attributes if key.startswith("on")], tag
         for key in ("href", "src", "xlink:href"):
@@ -150,15 +151,17 @@ def test_hostile_names_are_text(hostile):
 
 
 def test_pixels_are_behind_the_boxes(found):
+    figures = {name: found[name] for name in ("summary", "manifest", "worst_images")}
     name = found["worst_images"]["images"][0]["file_name"]
-    page = agreement_page(found, {name: Pixels("data:image/webp;base64,AAAA", 40, 30)})
+    page = agreement_page(figures, {name: Pixels("data:image/webp;base64,AAAA", 40, 30)})
     assert page.count('<image href="data:image/webp;base64,AAAA"') == 1
     assert "--images FOLDER" not in page
 
 
 def test_top_limits_the_images(found):
-    assert agreement_page(found, top=3).count('<article class="image"') == 3
-    assert 'id="images"' not in agreement_page(found, top=0)
+    figures = {name: found[name] for name in ("summary", "manifest", "worst_images")}
+    assert agreement_page(figures, top=3).count('<article class="image"') == 3
+    assert 'id="images"' not in agreement_page(figures, top=0)
 
 
 def test_without_a_diagnosis_the_page_says_how_to_make_one(found):
@@ -167,8 +170,8 @@ def test_without_a_diagnosis_the_page_says_how_to_make_one(found):
     assert 'id="annotators"' not in page
 
 
-def test_the_same_documents_are_the_same_page(found):
-    assert agreement_page(found) == agreement_page(json.loads(json.dumps(found)))
+def test_the_same_documents_are_the_same_page(found, page):
+    assert page == agreement_page(json.loads(json.dumps(found)))
 
 
 def part(**changes):

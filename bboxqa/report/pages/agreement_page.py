@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
-from markupsafe import Markup
 
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.report.pages.cards import annotator_cards
@@ -64,10 +63,7 @@ def agreement_page(
         diagnosis=diagnosis,
         verdict=verdict(summary, settings, diagnosis),
         sections=[(each, name) for each, name in _SECTIONS.items() if has.get(each, True)],
-        charts={
-            name: Markup(svg)  # noqa: S704 - of matplotlib, which escapes texts
-            for name, svg in page_charts(summary, settings, diagnosis).items()
-        },
+        charts=page_charts(summary, settings, diagnosis),
         figures=_figures(part),
         threshold_label=f"{_measure(worst)} {part['iou_threshold']:g}",
         measure=_measure(worst),

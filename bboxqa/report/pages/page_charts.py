@@ -1,19 +1,85 @@
-"""The charts of a page."""
+"""The charts of a page, as svg."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
+
+from bboxqa.report.charts.bar_charts import decomposition
+from bboxqa.report.charts.figures import page_style
+from bboxqa.report.charts.heat_maps import confusion_matrix, pair_matrix
+from bboxqa.report.charts.interval_charts import category_intervals, intervals
+from bboxqa.report.charts.offset_chart import offsets
+from bboxqa.report.charts.sensitivity_chart import sensitivity
+from bboxqa.report.charts.svg import figure_svg
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Of more annotators, only those with a systematic offset have a drawing of it.
+_MOST_DRAWN = 12
+_EDGES = 4
 
 
 def page_charts(
     summary: Mapping[str, Any], settings: Mapping[str, Any], diagnosis: Mapping[str, Any] | None
-) -> dict[str, str]:
-    """Return each chart of a page as an svg element, by its name."""
-    names = (
-        "intervals",
-        "decomposition",
-        "sensitivity",
-        "pair_matrix",
-        "category_intervals",
-        "confusion_matrix",
-    )
-    return dict.fromkeys(names, "")
+) -> dict[str, Markup]:
+    """Return each chart of a page by its name; without a diagnosis only that of the figures."""
+    part = summary["thresholds"][0]
+    gates = {"min_alpha": settings["min_alpha"], "min_f1": settings["min_f1"]}
+    charts = {"intervals": _svg(intervals(part, **gates), "intervals", "Figures with intervals")}
+    if diagnosis is None:
+        return charts
+    tables = diagnosis["tables"]
+    order = [row["annotator"] for row in table_rows(tables["agreement_matrix"])]
+    drawn = {
+        "decomposition": (
+            decomposition(table_rows(tables["decomposition"])),
+            "Objects by kind of disagreement",
+        ),
+        "sensitivity": (
+            sensitivity(table_rows(tables["sensitivity"]), part["iou_threshold"]),
+            "Agreement by threshold",
+        ),
+        "pair_matrix": (
+            pair_matrix(order, part["pairs"]),
+            "Agreement of each two annotators",
+        ),
+        "category_intervals": (
+            category_intervals(part["categories"]),
+            "Agreement by category",
+        ),
+        "confusion_matrix": (
+            confusion_matrix(table_rows(tables["confusion_matrix"])),
+            "Confusion of categories",
+        ),
+    }
+    return charts | {name: _svg(ax, name, label) for name, (ax, label) in drawn.items()}
+
+
+def offset_charts(diagnosis: Mapping[str, Any]) -> dict[str, Markup]:
+    """Return a drawing of the offsets of each annotator, by name."""
+    rows = table_rows(diagnosis["tables"]["offsets"])
+    own = [rows[start : start + _EDGES] for start in range(0, len(rows), _EDGES)]
+    if len(own) > _MOST_DRAWN:
+        own = [edges for edges in own if any(row["systematic"] for row in edges)]
+    return {
+        edges[0]["annotator"]: _svg(
+            offsets(edges), f"offsets-{place}", f"Offsets of {edges[0]['annotator']}"
+        )
+        for place, edges in enumerate(own)
+    }
+
+
+def table_rows(table: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of a table of the document "diagnosis", by column."""
+    columns: Sequence[str] = table["columns"]
+    return [dict(zip(columns, row, strict=True)) for row in table["rows"]]
+
+
+def _svg(ax: "Axes", name: str, label: str) -> Markup:
+    """Return a chart as a part of a page; matplotlib escapes its texts."""
+    figure = ax.get_figure(root=True)
+    assert figure is not None  # noqa: S101
+    with page_style():
+        return Markup(figure_svg(figure, name, label))  # noqa: S704
