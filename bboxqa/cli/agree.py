@@ -24,7 +24,7 @@ from bboxqa.report.registry import AGREEMENT_VIEWS
 
 if TYPE_CHECKING:
     from bboxqa.model.diagnosis import Diagnosis
-    from bboxqa.model.results import AgreementResult
+    from bboxqa.report.agreement_result import AgreementResult
 
 
 @click.command()

@@ -12,7 +12,9 @@ from bboxqa.formats.foreign import refuse_foreign
 from bboxqa.formats.registry import format_of
 
 RESULT_FILES = frozenset({"manifest.json", "summary.json"})
-"""The json files that `agree --out` and `compare --out` write beside their tables."""
+"""The json files that `agree --out` and `compare --out` always write beside their tables."""
+WRITTEN_FILES = RESULT_FILES | {"diagnosis.json", "review.json", "worst_images.json"}
+"""All json files that they write."""
 
 
 def as_paths(source: object) -> list[AnyPath]:
@@ -81,7 +83,7 @@ def _is_result(file: Path) -> bool:
     """Return whether a file was written by `agree` or `compare --out`, or by `validate --fix`."""
     if file.name.endswith(".fixed.json"):
         return file.with_name(file.name.removesuffix(".fixed.json") + ".json").is_file()
-    if file.name not in RESULT_FILES or not all(
+    if file.name not in WRITTEN_FILES or not all(
         file.with_name(name).is_file() for name in RESULT_FILES
     ):
         return False

@@ -265,10 +265,12 @@ def test_broken_history(run, root, tmp_path):
 def test_results_of_agree_are_no_project(run, root):
     import bboxqa
     from bboxqa.report.agreement_summary import summary
-    from bboxqa.report.result_files import write_folder
+    from bboxqa.report.result_files import documents_of, write_folder
 
     result = bboxqa.agree(bboxqa.read_coco(root / "good/x.json"))
-    write_folder(result, summary(result), root / "good/results")
+    diagnosis = result.diagnose()
+    documents = documents_of(result, summary(result), diagnosis)
+    write_folder(result, documents, root / "good/results", diagnosis=diagnosis)
     code, out, _ = run("root")
     assert (code, out[0]) == (0, "2 projects, 0 unchanged; 2 measured, 0 not measured, 0 failed")
 

@@ -12,7 +12,7 @@ from typing import NamedTuple, TypeVar
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean
 from bboxqa.formats.foreign import foreign_kind
-from bboxqa.formats.inputs import RESULT_FILES
+from bboxqa.formats.inputs import RESULT_FILES, WRITTEN_FILES
 
 _File = TypeVar("_File")
 
@@ -182,7 +182,7 @@ def _json_files(
             names = {entry.name for entry in inside}
             if folder != root and names >= _RESULTS:
                 continue
-            written = RESULT_FILES if names >= RESULT_FILES else frozenset()
+            written = WRITTEN_FILES if names >= RESULT_FILES else frozenset()
         except OSError as error:
             unreadable.append(Unreadable(_below(root, folder), str(error.strerror)))
             continue

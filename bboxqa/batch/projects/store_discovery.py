@@ -23,7 +23,7 @@ from bboxqa.batch.projects.store import (
     system_of,
 )
 from bboxqa.core.errors import DatasetError
-from bboxqa.formats.inputs import RESULT_FILES
+from bboxqa.formats.inputs import RESULT_FILES, WRITTEN_FILES
 
 _IMAGES = "images"
 _HERE = Path()
@@ -73,7 +73,7 @@ def _is_result(name: str, contents: dict[str, Content]) -> bool:
     """Return whether a file was written by `agree`."""
     path = PurePosixPath(name)
     siblings = {str(path.with_name(other)) for other in RESULT_FILES}
-    return path.name in RESULT_FILES and siblings <= contents.keys()
+    return path.name in WRITTEN_FILES and siblings <= contents.keys()
 
 
 def _are_coco(system: Any, base: str, files: Sequence[Content]) -> list[bool | str]:
