@@ -5,6 +5,7 @@ import numpy as np
 from bboxqa.agreement.alpha.nominal import alpha_per_category, alpha_per_pair
 from bboxqa.agreement.counts.object_counts import ObjectCounts, ObjectSums
 from bboxqa.agreement.counts.pair_counts import PairCounts
+from bboxqa.agreement.objects.f1_intervals import category_f1_intervals, pair_f1_intervals
 from bboxqa.agreement.objects.meaning import LARGEST_SHARE, pairs_with_meaning
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.model.annotations import Dataset
@@ -54,7 +55,12 @@ def image_table(
 
 
 def category_table(
-    data: Dataset, counted: Coincidences, interval: FloatArray, objects: ObjectSums, missing: str
+    data: Dataset,
+    units: UnitTable,
+    counted: Coincidences,
+    interval: FloatArray,
+    objects: ObjectSums,
+    missing: str,
 ) -> Table:
     """Return alpha of each category that occurs, against the rest.
 
@@ -67,6 +73,7 @@ def category_table(
     interval = np.where(np.isnan(alpha)[:, None], np.nan, interval)
     drawn = np.bincount(data.annotations.category, minlength=n_categories)
     shown = np.flatnonzero(drawn)
+    of_f1 = category_f1_intervals(data.annotations, units, data.assigned, n_categories)
     return Table(
         {
             "category": Categorical(shown.astype(np.int32), data.category_names),
@@ -76,17 +83,20 @@ def category_table(
             "high": interval[shown, 1],
             "n_annotations": drawn[shown],
             "n_pairable": marginal[shown].astype(np.int64),
-            **_of_objects(objects, shown),
+            **_of_objects(objects, shown, of_f1),
         }
     )
 
 
-def pair_table(data: Dataset, counts: PairCounts, objects: ObjectCounts, missing: str) -> Table:
+def pair_table(
+    data: Dataset, units: UnitTable, counts: PairCounts, objects: ObjectCounts, missing: str
+) -> Table:
     """Return alpha of each pair of annotators who share an image."""
     names = data.annotator_names
     first, second, alpha, n_units = alpha_per_pair(counts)
     alpha, status = _with_meaning(alpha, pairs_with_meaning(counts) | (missing == "ignore"))
     rows = np.searchsorted(objects.pair, counts.unit_pair)
+    of_f1 = pair_f1_intervals(data.annotations, units, data.assigned, objects.pair)
     return Table(
         {
             "annotator_1": Categorical(first, names),
@@ -94,15 +104,21 @@ def pair_table(data: Dataset, counts: PairCounts, objects: ObjectCounts, missing
             "alpha": alpha,
             "status": status,
             "n_units": n_units,
-            **_of_objects(objects.pairs, rows),
+            **_of_objects(objects.pairs, rows, of_f1),
         }
     )
 
 
-def _of_objects(sums: ObjectSums, rows: IndexArray) -> dict[str, Column]:
+def _of_objects(
+    sums: ObjectSums, rows: IndexArray, of_f1: FloatArray | None = None
+) -> dict[str, Column]:
     """Return existence, class and place of some images, categories or pairs."""
+    bounds: dict[str, Column] = {}
+    if of_f1 is not None:
+        bounds = {"f1_low": of_f1[rows, 0], "f1_high": of_f1[rows, 1]}
     return {
         "f1": sums.f1[rows],
+        **bounds,
         "class_share": sums.class_share[rows],
         "mean_iou": sums.mean_similarity[rows],
     }

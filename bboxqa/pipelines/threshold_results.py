@@ -204,13 +204,14 @@ def _tables(
 ) -> dict[str, Any]:
     """Return the tables of images, categories and pairs of annotators."""
     data, found, objects = part.data, sums.coincidences, counted.objects[index]
+    units = counted.units[index]
     costs = alpha_costs(found) if has_meaning else f1_costs(objects.images)
     unknown = np.full((found.n_values, 2), nan)
     of_categories = intervals.get("categories", unknown)[:, :2]
     return {
         "images": image_table(
             data,
-            counted.units[index],
+            units,
             sums.image_alpha,
             objects.images,
             costs,
@@ -218,7 +219,7 @@ def _tables(
             has_meaning=has_meaning,
         ),
         "categories": category_table(
-            data, found, of_categories, objects.categories, settings.missing
+            data, units, found, of_categories, objects.categories, settings.missing
         ),
-        "pairs": pair_table(data, counted.pairs[index], objects, settings.missing),
+        "pairs": pair_table(data, units, counted.pairs[index], objects, settings.missing),
     }

@@ -167,7 +167,7 @@ def _drawn_by_pairs(annotations: Annotations, assigned: BoolArray) -> tuple[Inde
     places = np.searchsorted(image * n_annotators + annotator, cell)
     n_drawn = np.bincount(places, minlength=len(image)).astype(np.float64)
     tallies = []
-    for start, stop in _chunks(image):
+    for start, stop in image_chunks(image):
         left, right = pairs_within(image[start:stop])
         pair = annotator[start:stop][left] * n_annotators + annotator[start:stop][right]
         keys, place = compact(pair, n_annotators**2)
@@ -176,7 +176,7 @@ def _drawn_by_pairs(annotations: Annotations, assigned: BoolArray) -> tuple[Inde
     return _joined_sums(tallies)
 
 
-def _chunks(image: IndexArray) -> Iterator[tuple[int, int]]:
+def image_chunks(image: IndexArray) -> Iterator[tuple[int, int]]:
     """Yield the bounds of parts of whole images, each with about `_CHUNK` pairs of rows."""
     _, n_rows = np.unique(image, return_counts=True)
     ends = np.cumsum(n_rows)
