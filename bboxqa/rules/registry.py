@@ -12,7 +12,15 @@ from bboxqa.rules.base.rule import Rule
 from bboxqa.rules.boxes import areas, copies, extents, image_edges, layouts
 from bboxqa.rules.categories import category_maps, category_names, category_use
 from bboxqa.rules.collection import duplicates, statistics
-from bboxqa.rules.ids import id_types, identifiers, licences, listed_categories, references, tracks
+from bboxqa.rules.ids import (
+    id_types,
+    identifiers,
+    licences,
+    listed_categories,
+    references,
+    tracks,
+    videos,
+)
 from bboxqa.rules.images import (
     image_bytes,
     image_files,
@@ -46,7 +54,7 @@ from bboxqa.rules.structure import (
 
 _MODULES = (
     json_text, top_level, annotation_fields, image_fields, dates, captions,
-    id_types, identifiers, references, licences, listed_categories, tracks,
+    id_types, identifiers, references, licences, listed_categories, tracks, videos,
     image_files, image_names, image_sizes, image_splits, image_bytes, related_images,
     extents, image_edges, layouts, areas, copies,
     ring_forms, ring_crossings, ring_geometry, repeated_rings, run_length_masks, mask_contents,

@@ -346,6 +346,8 @@ MUTATIONS = {
         {pick(rng, "neg_category_ids", "not_exhaustive_category_ids"): [1, 99]}
     ),
     "I010": tracked,
+    "I011": lambda d, rng: [d.update(videos=[{"id": 1}]), image(d, rng).update(video_id=2)],
+    "I012": lambda d, rng: d.update({pick(rng, "videos", "tracks"): [{"id": 1}] * 2}),
     "M005": update(
         image,
         {"file_name": "../x.jpg"},

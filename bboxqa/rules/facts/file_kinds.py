@@ -75,7 +75,10 @@ LABELS = FileKind(
     "COCO image labels", (*_IMAGES, "I001", "C"), _OBJECTS_ONLY,
     required=("id", "image_id", "category_id"),
 )  # fmt: skip
-VIDEOS = FileKind("YouTube-VIS", ("F", "S004", "C"), ("C004",), lists=("annotations", "categories"))
+VIDEOS = FileKind(
+    "YouTube-VIS", ("F", "S004", "C", "I011", "I012"), ("C004",),
+    lists=("annotations", "categories"),
+)  # fmt: skip
 RESULTS = FileKind(
     "COCO results",
     (*_RESULTS, "S006", "S010", "B001", "B002", "B005", "B006", "B007", "P", "R", "E"),

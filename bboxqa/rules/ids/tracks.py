@@ -15,31 +15,36 @@ from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.ids.licences import listed
 
-_TRACK = re.compile(rb'"track_id"\s*:\s*(-?\d{1,18})(?=\s*[,}])')
 
+def numbers_in_annotations(document: Document, key: str) -> IndexArray | None:
+    """Return (N,) int64: the whole number under a key of each annotation; None unless each has one.
 
-def _track_ids(document: Document) -> IndexArray | None:
-    """Return (N,) int64: the track id of each annotation; None unless each has one."""
+    The key is one that the reader of a file does not keep.
+    """
     reading = document.reading
+    pattern = re.compile(rf'"{key}"\s*:\s*(-?\d{{1,18}})(?=\s*[,}}])'.encode())
     _, start, stop = reading.spans.get("annotations", (0, 0, 0))
-    found = [int(each[1]) for each in _TRACK.finditer(reading.text, start, stop)]
+    found = [int(each[1]) for each in pattern.finditer(reading.text, start, stop)]
     return np.array(found, np.int64) if len(found) == len(document.annotations) else None
 
 
 def _wrong_tracks(document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
     """I010: tracks that do not exist, and those of another category or video."""
     tracks = listed(document, "tracks") if "tracks" in document.reading.spans else []
-    of_annotation = _track_ids(document) if tracks else None
+    of_annotation = numbers_in_annotations(document, "track_id") if tracks else None
     if of_annotation is None:
         return
     ids = np.array([id_number(each.get("id")) for each in tracks], np.int64)
     track = find(ids, of_annotation)
+    videos = np.array([id_number(each.get("id")) for each in listed(document, "videos")], np.int64)
+    used = [id_number(document.images.get(r, "video_id")) for r in range(len(document.images))]
+    of_image = _existing(np.array([*used, 0], np.int64), videos)[document.image]
     category, video = (
-        np.array([id_number(each.get(key)) for each in tracks], np.int64)[track]
-        for key in ("category_id", "video_id")
+        _existing(np.array([id_number(each.get(key)) for each in tracks], np.int64), listed_ids)[
+            track
+        ]
+        for key, listed_ids in (("category_id", document.categories.id), ("video_id", videos))
     )
-    videos = [id_number(document.images.get(r, "video_id")) for r in range(len(document.images))]
-    of_image = np.array([*videos, 0], np.int64)[document.image]
     own = document.annotations.category_id
     known = track >= 0
     for where, key in (
@@ -48,6 +53,11 @@ def _wrong_tracks(document: Document, _settings: ValidateSettings) -> Iterator[H
         (known & (video != 0) & (of_image != 0) & (video != of_image), "video_id"),
     ):
         yield from _hits(document, where, key, of_annotation, track, tracks)
+
+
+def _existing(used: IndexArray, ids: IndexArray) -> IndexArray:
+    """Return references with 0 for those that I011 reports, since no record has the id."""
+    return np.where(find(ids, used) >= 0, used, 0) if len(ids) else used
 
 
 def _hits(

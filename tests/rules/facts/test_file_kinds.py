@@ -537,10 +537,61 @@ def test_lists_of_lvis_that_fit_the_file(lists):
 def test_annotations_that_contradict_their_track(change, message):
     content = json.loads(tao())
     content["images"][0]["video_id"], content["images"][1]["video_id"] = 1, 5
+    content["videos"].append({"id": 5, "name": "b"})
     assert "I010" not in codes(exact(content))
     content["annotations"].append({**content["annotations"][0], "id": 2, **change})
     (found,) = findings(exact(content), code="I010")
     assert (found.pointer, found.message[: len(message)]) == ("/annotations/1/track_id", message)
+
+
+@pytest.mark.parametrize(
+    ("change", "pointer", "message"),
+    [
+        ({"images": {"video_id": 7}}, "/images/2/video_id",
+         "video_id of 1 of 3 images matches none of the videos (the first is 7); expected the id"),
+        ({"annotations": {"video_id": 7}}, "/annotations/0/video_id",
+         "video_id of 1 of 1 annotation matches none of the videos (the first is 7); expected"),
+        ({"tracks": {"video_id": 7}}, "/tracks/0/video_id",
+         "video_id of 1 of 1 track matches none of the videos (the first is 7); expected the id"),
+        ({"tracks": {"category_id": 7}}, "/tracks/0/category_id",
+         "category_id of 1 of 1 track matches none of the categories (the first is 7); expected"),
+    ],
+)  # fmt: skip
+def test_references_to_videos_that_do_not_exist(change, pointer, message):
+    content = json.loads(tao())
+    assert not {"I011", "I012"} & codes(exact(content))
+    for name, values in change.items():
+        content[name][-1].update(values)
+    (found,) = findings(exact(content), code="I011")
+    assert (found.pointer, found.message[: len(message)]) == (pointer, message)
+
+
+def test_what_follows_from_a_missing_video_is_not_told_again():
+    content = json.loads(tao())
+    content["images"][0]["video_id"] = 1
+    content["tracks"][0]["video_id"] = 7
+    assert {"I010", "I011"} & codes(exact(content)) == {"I011"}
+    content["images"][0]["video_id"], content["tracks"][0]["video_id"] = 7, 1
+    assert {"I010", "I011"} & codes(exact(content)) == {"I011"}
+
+
+def test_a_file_without_a_list_of_videos_may_number_them():
+    content = json.loads(tao())
+    content["images"][1]["video_id"] = 7
+    del content["videos"]
+    assert "I011" not in codes(exact(content))
+    content["videos"] = []
+    assert "I011" not in codes(exact(content))
+
+
+@pytest.mark.parametrize("name", ["videos", "tracks"])
+def test_videos_and_tracks_of_one_id(name):
+    content = json.loads(tao())
+    content[name].append({**content[name][0], "name": "other"})
+    (found,) = findings(exact(content), code="I012")
+    assert found.pointer == f"/{name}/1/id"
+    noun = name.removesuffix("s")
+    assert found.message.startswith(f"id of 1 of 2 {noun}s is that of an earlier one (the first is")
 
 
 def test_tracks_that_few_annotations_name_are_left_alone():

@@ -38,7 +38,7 @@ def mended(content, *select, unsafe=False):
 
 def test_there_are_all_rules():
     codes = [code for code in RULES if code.startswith("I")]
-    assert codes == [f"I{n:03}" for n in range(1, 11)]
+    assert codes == [f"I{n:03}" for n in range(1, 13)]
 
 
 def test_later_annotations_with_an_id_get_new_ones():
