@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 @click.option(
     "--session-key",
     metavar="KEY",
-    help="Key on annotations that names the session, where annotators annotated images in several: "
-    "shows how far they agree with themselves. If each file is a session: file.",
+    help="Key on annotations or image records that names the session, where annotators annotated "
+    "images in several: shows how far they agree with themselves. If each file is a session: file.",
 )
 @click.option(
     "--time-key",

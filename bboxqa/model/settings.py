@@ -49,8 +49,8 @@ class AgreeSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     asked : {"authors", "all"}
         Who was asked about an image that does not say so: those who annotated it, or all.
     session_key : str or None
-        The key of annotations that names the session, for annotators who annotated an image in
-        several; "file" where each file is one.
+        The key of annotations, or of image records, that names the session, for annotators who
+        annotated an image in several; "file" where each file is one.
     time_key : str or None
         The key of annotations that says when they were made.
     checks : bool

@@ -70,9 +70,9 @@ def read_coco(
         Who was asked about an image that does not list it: those who annotated it, or all
         annotators, so that who drew nothing there missed its objects.
     session_key : str, optional
-        The key of annotations that names the session, for annotators who annotated an image in
-        several; ``"file"`` where each file is one. The first session of each annotator in an image
-        is the data set, all of them are its `repeats`.
+        The key of annotations, or of image records, that names the session, for annotators who
+        annotated an image in several; ``"file"`` where each file is one. The first session of each
+        annotator in an image is the data set, all of them are its `repeats`.
     time_key : str, optional
         The key of annotations that says when they were made, in ISO 8601, or in seconds or
         milliseconds since 1970.

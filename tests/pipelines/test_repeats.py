@@ -141,11 +141,48 @@ def test_files_can_be_sessions_also_where_nothing_was_drawn(two_files):
     assert table["f1"] == pytest.approx([2 * 1 / (3 + 2), 2 / 3, 0])
 
 
+def by_records(rows, kind=int):
+    """Return a COCO document with an image record for each image, annotator and session."""
+    found = document([(image, who, None, *rest) for image, who, _, *rest in rows])
+    records = sorted({row[:3] for row in rows})
+    number = {key: kind(place) for place, key in enumerate(records, 1)}
+    found["images"] = [
+        {"id": number[key], "file_name": f"{key[0]}.png", "width": 200, "height": 200,
+         "annotator": key[1], "session": key[2]}
+        for key in records
+    ]  # fmt: skip
+    for annotation, row in zip(found["annotations"], rows, strict=True):
+        del annotation["annotator"]
+        annotation["image_id"] = number[row[:3]]
+    return found
+
+
+# The fast reader does not read 1.0 as an id.
+@pytest.mark.parametrize("kind", [int, float])
+def test_image_records_can_name_sessions(kind):
+    rows = random_rows(6)
+    found = bboxqa.read_coco(by_records(rows, kind), session_key="session")
+    table, expected = bboxqa.agree(found).repeats, measured(rows, n_images=8).repeats
+    assert [*table.rows()] == [*expected.rows()]
+
+
+def test_a_session_that_an_image_record_names_may_be_empty():
+    source = by_records([(1, "ann", 1, 1, HERE), (1, "ann", 2, 1, HERE), (1, "bob", 1, 1, HERE)])
+    source["annotations"] = [each for each in source["annotations"] if each["image_id"] != 2]
+    table = bboxqa.agree(bboxqa.read_coco(source, session_key="session")).repeats
+    assert table["f1"].tolist() == [0, 0]
+    with pytest.raises(DatasetError, match="2 records of it name the annotator 'ann'"):
+        bboxqa.read_coco(source)
+    del source["images"][0]["session"]
+    with pytest.raises(DatasetError, match="image 1: session is missing"):
+        bboxqa.read_coco(source, session_key="session")
+
+
 def test_what_is_no_session_is_named(two_files):
     rows = [(1, "ann", 1, 1, HERE), (1, "bob", None, 1, HERE)]
     with pytest.raises(DatasetError, match="annotation 2: session is missing"):
         bboxqa.read_coco(document(rows), session_key="session")
-    with pytest.raises(DatasetError, match="no annotation has the key 'round'"):
+    with pytest.raises(DatasetError, match="no annotation and no image has the key 'round'"):
         bboxqa.read_coco(document(rows), session_key="round")
     with pytest.raises(ConfigError, match="as well"):
         settings_from({"session_key": "who", "annotator_key": "who"})

@@ -21,6 +21,7 @@ from bboxqa.formats.annotations.records import (
     OutlinedAnnotation,
     annotation_type,
     annotator_name,
+    image_type,
     record_field,
     whole_number,
 )
@@ -143,6 +144,7 @@ class ColumnsBuilder:
         self.bounded = memory is not None
         self.name = name
         self.type = annotation_type(keys, segmentation=segmentation)
+        self.image_type = image_type(keys)
         self.problems: list[str] = []
         limit = column_limit(memory)
         self._columns = {key: SpooledColumn(np.int64, limit=limit) for key in ID_KEYS}

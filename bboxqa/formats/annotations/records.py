@@ -190,3 +190,22 @@ def record_field(key: str) -> str:
     if first in OutlinedAnnotation.__struct_fields__:
         return first
     return f"key_{first.encode('utf-8', 'surrogatepass').hex()}"
+
+
+def image_type(keys: Sequence[str]) -> type[Image]:
+    """Return the type of image records that includes each key, but those of annotators."""
+    added = [
+        (image_field(key), Loose, msgspec.field(default=None, name=key))
+        for key in dict.fromkeys(keys)
+        if key not in ANNOTATOR_KEYS and image_field(key) != key
+    ]
+    if not added:
+        return Image
+    result: Any = msgspec.defstruct("KeyedImage", added, bases=(Image,), gc=False)
+    return result  # type: ignore[no-any-return]
+
+
+def image_field(key: str) -> str:
+    """Return the field of an image record for a key, which is not part of an object."""
+    known = key in Image.__struct_fields__
+    return key if known else f"key_{key.encode('utf-8', 'surrogatepass').hex()}"

@@ -34,7 +34,8 @@ def read_fallback(
     """
     _check(document, path)
     report = _Report(document.name, builder.problems)
-    images = [_image(*each, report) for each in _labelled(records["images"], 0, "images", report)]
+    labelled = _labelled(records["images"], 0, "images", report)
+    images = [_image(*each, report, builder.image_type) for each in labelled]
     labelled = _labelled(records["categories"], 0, "categories", report)
     categories = [_category(*each, report) for each in labelled]
     place = 0
@@ -129,7 +130,7 @@ def _finite(value: object) -> bool:
     )
 
 
-def _image(label: str, record: dict[str, Any], report: _Report) -> Image | None:
+def _image(label: str, record: dict[str, Any], report: _Report, kind: type[Image]) -> Image | None:
     number = _id(label, record, "id", report)
     name = record.get("file_name")
     if name is not None and not isinstance(name, str):
@@ -151,7 +152,10 @@ def _image(label: str, record: dict[str, Any], report: _Report) -> Image | None:
         asked[key] = value
     if number is None:
         return None
-    return Image(number, name, annotator=record.get("annotator"), **size, **asked)
+    keys = zip(kind.__struct_fields__, kind.__struct_encode_fields__, strict=True)
+    known = {"id", "file_name", *size, *asked}
+    others: dict[str, Any] = {field: record.get(key) for field, key in keys if key not in known}
+    return kind(number, name, **size, **asked, **others)
 
 
 def _category(label: str, record: dict[str, Any], report: _Report) -> Category | None:

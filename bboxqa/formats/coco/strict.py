@@ -142,7 +142,7 @@ def _read_fast(
             raise _MalformedError
         last = msgspec.json.decode(b"[" + rest[1 + len(mark) :], type=list[builder.type])  # type: ignore[name-defined]
         builder.add(last)
-        images = msgspec.json.decode(top.images, type=list[Image])
+        images = msgspec.json.decode(top.images, type=list[builder.image_type])  # type: ignore[name-defined]
         categories = msgspec.json.decode(top.categories, type=list[Category])
     except (msgspec.MsgspecError, UnicodeDecodeError, RecursionError):
         raise _MalformedError from None

@@ -9,7 +9,13 @@ import numpy as np
 from bboxqa.core.arrays import IntArray, find
 from bboxqa.core.errors import ConfigError, DatasetError, NothingToCompareError
 from bboxqa.formats.annotations.columns import AnnotationFile
-from bboxqa.formats.annotations.records import ANNOTATOR_KEYS, ASKED_KEYS, Image, annotator_name
+from bboxqa.formats.annotations.records import (
+    ANNOTATOR_KEYS,
+    ASKED_KEYS,
+    Image,
+    annotator_name,
+    image_field,
+)
 
 WAYS = ("annotator-key", "image-records", "files")
 """The ways to find out who annotated what, in the order in which they are tried."""
@@ -56,6 +62,7 @@ def attribute(
     annotator_key: str | None,
     way: str | None,
     min_annotators: int = 2,
+    session_key: str | None = None,
 ) -> Attribution:
     """Find out who annotated what.
 
@@ -74,6 +81,8 @@ def attribute(
         The way to take; None tries them in this order.
     min_annotators : {1, 2}
         With 1, a file that names nobody is by one annotator, whose name is `UNNAMED`.
+    session_key : str or None
+        The key that tells apart the image records of one annotator.
     """
     if way is not None and way not in WAYS:
         raise ConfigError(f"attribution is {way!r}; expected one of {', '.join(WAYS)}")
@@ -86,7 +95,7 @@ def attribute(
         if candidate == "annotator-key":
             found += _by_key(files, annotator_key, chosen=way is not None)
         elif candidate == "image-records":
-            found += _by_records(files, chosen=way is not None)
+            found += _by_records(files, session_key, chosen=way is not None)
         elif len(files) > 1:
             found += _by_file(files, file_names)
     for attribution in found:
@@ -153,7 +162,9 @@ def _asked(images: Sequence[Image]) -> list[tuple[str, ...] | None]:
     return result
 
 
-def _by_records(files: Sequence[AnnotationFile], *, chosen: bool) -> list[Attribution]:
+def _by_records(
+    files: Sequence[AnnotationFile], session_key: str | None, *, chosen: bool
+) -> list[Attribution]:
     """Return the attribution by repeated image records."""
     repeated = [
         any(count > 1 for name, count in Counter(i.file_name for i in file.images).items() if name)
@@ -162,7 +173,7 @@ def _by_records(files: Sequence[AnnotationFile], *, chosen: bool) -> list[Attrib
     named = [all(image.annotator is not None for image in file.images) for file in files]
     if not chosen and not (repeated[0] if len(files) == 1 else all(named)):
         return []
-    _check_records(files)
+    _check_records(files, session_key)
     labels: list[list[str]] = []
     for file in files:
         counter: Counter[str | None] = Counter()
@@ -190,8 +201,12 @@ def _by_records(files: Sequence[AnnotationFile], *, chosen: bool) -> list[Attrib
     return [Attribution(way, authors, asked, names, numbered=not all(named))]
 
 
-def _check_records(files: Sequence[AnnotationFile]) -> None:
-    """Refuse image records of which only some name an annotator, or two name the same one."""
+def _check_records(files: Sequence[AnnotationFile], session_key: str | None) -> None:
+    """Refuse image records of which only some name an annotator, or two name the same one.
+
+    Two may name one annotator in different sessions.
+    """
+    session = image_field(session_key or "session")
     problems = []
     for file in files:
         name = file.source.name
@@ -202,11 +217,14 @@ def _check_records(files: Sequence[AnnotationFile]) -> None:
                 for image in file.images
                 if image.annotator is None
             ]
-        authors = Counter((image.file_name, annotator_name(image.annotator)) for image in named)
+        authors = Counter(
+            (image.file_name, annotator_name(image.annotator), repr(getattr(image, session, None)))
+            for image in named
+        )
         problems += [
             f"{name}: image {label!r}: {count} records of it name the annotator {author!r}; "
             "expected one"
-            for (label, author), count in authors.items()
+            for (label, author, _), count in authors.items()
             if label and count > 1
         ]
     if problems:

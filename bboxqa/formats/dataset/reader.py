@@ -114,7 +114,12 @@ def read_dataset(
     read = with_category_map(read, category_map or {})
     check_memory(str(files[0]), sum(len(each.columns.id) for each in read), memory)
     attributed = attribute(
-        read, names, annotator_key=annotator_key, way=attribution, min_annotators=min_annotators
+        read,
+        names,
+        annotator_key=annotator_key,
+        way=attribution,
+        min_annotators=min_annotators,
+        session_key=session_key,
     )
     doubts = check(files, read, attributed) if check is not None else ()
     sessions = None if session_key is None else read_sessions(read, attributed, session_key)

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bboxqa.core.arrays import IndexArray, IntArray
+from bboxqa.core.arrays import IndexArray, IntArray, find
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count
 from bboxqa.formats.annotations.columns import AnnotationFile
-from bboxqa.formats.annotations.records import whole_number
+from bboxqa.formats.annotations.records import annotator_name, image_field, whole_number
 from bboxqa.formats.dataset.attribution import Attribution
 from bboxqa.formats.dataset.merge import IndexedAnnotations, merge
 from bboxqa.formats.dataset.versions import refuse_versions
@@ -28,8 +28,10 @@ class FileSessions:
     code: list[IntArray]
     """(N,) int32 each. Sessions are numbered in their order."""
     names: tuple[str, ...] = ()
-    """Of the sessions; none where each file is one, and an image that it lists was annotated even
-    if nothing was drawn there."""
+    """Of the sessions; none where each file is one."""
+    of_records: list[IntArray] | None = None
+    """By file: the session of each image record, if files or records say so. Who was asked about
+    the image annotated it then, even if nothing was drawn there."""
 
 
 def read_sessions(
@@ -47,30 +49,70 @@ def read_sessions(
                 "on annotations, and their key with --annotator-key"
             )
         codes = [np.full(len(f.columns.id), n, np.int32) for n, f in enumerate(files)]
-        return FileSessions(codes)
+        records = [np.full(len(f.images), n, np.int32) for n, f in enumerate(files)]
+        return FileSessions(codes, of_records=records)
     columns = [file.columns.authors[key] for file in files]
+    if not any(column.names for column in columns):
+        return _sessions_of_records(files, key)
     names = _sorted({name for column in columns for name in column.names})
     number = {name: place for place, name in enumerate(names)}
-    if not names:
-        listed = ", ".join(file.source.name for file in files[:3])
-        raise DatasetError(
-            [f"{listed}: no annotation has the key {key!r}"],
-            f"Name the key of annotations that names their session; where each file is one: {FILE}",
-        )
     codes = [
         np.array([*(number[name] for name in column.names), -1], np.int32)[column.code]
         for column in columns
     ]
+    ids = [file.columns.id for file in files]
+    _check_named(files, "annotation", ids, codes, key)
+    return FileSessions(codes, tuple(names))
+
+
+def _sessions_of_records(files: Sequence[AnnotationFile], key: str) -> FileSessions:
+    """Return the sessions that image records name."""
+    values = [[getattr(image, image_field(key), None) for image in file.images] for file in files]
+    known = {_name(value) for part in values for value in part} - {""}
+    if not known:
+        listed = ", ".join(file.source.name for file in files[:3])
+        raise DatasetError(
+            [f"{listed}: no annotation and no image has the key {key!r}"],
+            f"Name the key of annotations that names their session; where each file is one: {FILE}",
+        )
+    names = _sorted(known)
+    number = {name: place for place, name in enumerate(names)}
+    records = [
+        np.array(
+            [-1 if value is None else number[annotator_name(value)] for value in part], np.int32
+        )
+        for part in values
+    ]
+    ids = [np.array([image.id for image in file.images], np.int64) for file in files]
+    _check_named(files, "image", ids, records, key)
+    codes = [
+        np.append(record, np.int32(-1))[find(own, file.columns.image_id)]
+        for file, own, record in zip(files, ids, records, strict=True)
+    ]
+    return FileSessions(codes, tuple(names), records)
+
+
+def _name(value: object) -> str:
+    return "" if value is None else annotator_name(value)
+
+
+def _check_named(
+    files: Sequence[AnnotationFile],
+    noun: str,
+    ids: Sequence[IndexArray],
+    codes: Sequence[IntArray],
+    key: str,
+) -> None:
+    """Refuse records without a session."""
     problems = [
-        f"{file.source.name}: annotation {file.columns.id[row]}: {key} is missing; expected the "
-        "session, as on others"
-        for file, code in zip(files, codes, strict=True)
+        f"{file.source.name}: {noun} {own[row]}: {key} is missing; expected the session, as on "
+        "others"
+        for file, own, code in zip(files, ids, codes, strict=True)
         for row in np.flatnonzero(code < 0)[:_LISTED].tolist()
     ]
     if problems:
         n_problems = sum(int((code < 0).sum()) for code in codes)
         raise DatasetError(problems[:_LISTED], total=n_problems)
-    return FileSessions(codes, tuple(names))
 
 
 def _sorted(names: set[str]) -> list[str]:
@@ -130,7 +172,8 @@ def split_sessions(
 ) -> SplitSessions:
     """Split annotations by session; each has an author."""
     n_annotators = len(annotator_names)
-    n_sessions = 1 + max((int(code.max(initial=0)) for code in sessions.code), default=0)
+    of_all = (*sessions.code, *(sessions.of_records or ()))
+    n_sessions = 1 + max(int(code.max(initial=0)) for code in of_all)
     codes = [code[part.place] for code, part in zip(sessions.code, parts, strict=True)]
     cells = [
         part.image.astype(np.int64) * n_annotators + author
@@ -138,11 +181,11 @@ def split_sessions(
     ]
     held = [cell * n_sessions + code for cell, code in zip(cells, codes, strict=True)]
     keys = list(held)
-    if not sessions.names:
+    if sessions.of_records is not None:
         number = {name: place for place, name in enumerate(annotator_names)}
         keys += [
-            _listed(part, asked, number) * n_sessions + place
-            for place, (part, asked) in enumerate(zip(parts, attribution.asked, strict=True))
+            _listed(*listed, number, n_sessions)
+            for listed in zip(parts, attribution.asked, sessions.of_records, strict=True)
         ]
     # Each cell, an image and annotator, with its sessions in their order.
     known = np.unique(np.concatenate(keys))
@@ -202,12 +245,17 @@ def with_repeats(
 
 
 def _listed(
-    part: IndexedAnnotations, asked: Sequence[tuple[str, ...] | None], number: dict[str, int]
+    part: IndexedAnnotations,
+    asked: Sequence[tuple[str, ...] | None],
+    session: IntArray,
+    number: dict[str, int],
+    n_sessions: int,
 ) -> IndexArray:
-    """Return the cells of images and annotators whom their records list."""
+    """Return the images, annotators whom their records list, and sessions, as one number each."""
+    listed = zip(part.image_of_record.tolist(), asked, session.tolist(), strict=True)
     found = [
-        image * len(number) + number[name]
-        for image, names in zip(part.image_of_record.tolist(), asked, strict=True)
+        (image * len(number) + number[name]) * n_sessions + of_record
+        for image, names, of_record in listed
         for name in names or ()
     ]
     return np.array(found, np.int64)
