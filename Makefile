@@ -43,7 +43,7 @@ test: $(VENV)/.test
 # More random files than `make test` tries: make fuzz SEEDS=1000
 SEEDS := 200
 fuzz: $(VENV)/.test
-	BBOXQA_FUZZ=$(SEEDS) $(BIN)/python -m pytest -q -n auto tests/test_limits.py
+	BBOXQA_FUZZ=$(SEEDS) $(BIN)/python -m pytest -q -n auto tests/test_limits.py tests/rules/test_mutants.py
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

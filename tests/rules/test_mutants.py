@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from support.mutants import MUTATIONS, clean, mutant, text
+from support.mutants import MUTATIONS, clean, kinds, mutant, text
 from support.validation import codes, document_of, report_of
 
 from bboxqa.model.findings import Severity
@@ -15,8 +15,8 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.fixes import fix
 from bboxqa.rules.registry import RULES
 
-# More on demand: BBOXQA_MUTANTS=1000 pytest tests/rules/test_mutants.py
-SEEDS = int(os.environ.get("BBOXQA_MUTANTS", "10"))
+# At least so many of each rule, and one of each kind; `make fuzz` runs more.
+SEEDS = int(os.environ.get("BBOXQA_FUZZ", "3"))
 
 # What no corruption of one small file of objects shows: other files and kinds of file, images on
 # disk, sizes, statistics.
@@ -25,6 +25,10 @@ ELSEWHERE = {
     for code, rule in RULES.items()
     if rule.scope in ("files", "images") or code in ("F007", "A005", "S014") or code[0] in "QGE"
 }
+
+
+def seeds(code):
+    return range(max(SEEDS, kinds(code)))
 
 
 def test_every_rule_has_its_mutation():
@@ -41,7 +45,7 @@ def test_the_uncorrupted_file_is_clean(seed, annotators):
 
 @pytest.mark.parametrize("code", MUTATIONS)
 def test_each_defect_is_found_with_its_code(code):
-    missed = [seed for seed in range(SEEDS) if code not in codes(mutant(code, seed))]
+    missed = [seed for seed in seeds(code) if code not in codes(mutant(code, seed))]
     assert missed == []
 
 
@@ -49,7 +53,7 @@ def test_each_defect_is_found_with_its_code(code):
 def test_fixes_of_mutants_leave_no_new_finding_and_end(code):
     # Many a safe fix is the unsafe one as well.
     report_once = lru_cache(report_of)
-    for seed, unsafe in product(range(min(SEEDS, 4)), [False, True]):
+    for seed, unsafe in product(seeds(code)[:3], [False, True]):
         broken = mutant(code, seed)
         once = fix(document_of(broken), ValidateSettings(), unsafe=unsafe)
         mended = bytes(once.text)
@@ -61,7 +65,7 @@ def test_fixes_of_mutants_leave_no_new_finding_and_end(code):
         assert not fix(document_of(mended), ValidateSettings(), unsafe=unsafe).changes
 
 
-@pytest.mark.parametrize("seed", range(3 * SEEDS))
+@pytest.mark.parametrize("seed", range(10 * SEEDS))
 def test_bytes_at_random_never_stop_it(seed):
     rng = np.random.default_rng(seed)
     raw = bytearray(text(clean(seed % 3, annotators=seed % 2 == 1)))

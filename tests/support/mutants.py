@@ -9,7 +9,7 @@ import numpy as np
 
 from bboxqa.model.run_lengths import compress_counts
 
-__all__ = ["MUTATIONS", "clean", "mutant"]
+__all__ = ["MUTATIONS", "clean", "kinds", "mutant"]
 
 N_IMAGES = 8
 
@@ -90,8 +90,18 @@ def category(document, rng):
     return document["categories"][rng.integers(len(document["categories"]))]
 
 
+class Choices(np.random.Generator):
+    """Random numbers of a seed; seeds in turn pick each combination of what can be picked."""
+
+    def __init__(self, seed):
+        super().__init__(np.random.PCG64(seed))
+        self.turn, self.n_combinations = seed, 1
+
+
 def pick(rng, *values):
-    return values[rng.integers(len(values))]
+    rng.n_combinations *= len(values)
+    rng.turn, place = divmod(rng.turn, len(values))
+    return values[place]
 
 
 def text(document):
@@ -428,8 +438,19 @@ MUTATIONS = {
 """Code of a rule to what makes a clean document break it: changes it, or returns another text."""
 
 
+def changed(code, seed):
+    """Return a changed document or text, and how many combinations of picks there are."""
+    rng = Choices(seed)
+    document = clean(seed, annotators=code[0] == "A")
+    text_or_none = MUTATIONS[code](document, rng)
+    return text_or_none if isinstance(text_or_none, bytes) else text(document), rng.n_combinations
+
+
 def mutant(code, seed):
     """Return a file with one defect, as bytes."""
-    document = clean(seed, annotators=code[0] == "A")
-    changed = MUTATIONS[code](document, np.random.default_rng(seed))
-    return changed if isinstance(changed, bytes) else text(document)
+    return changed(code, seed)[0]
+
+
+def kinds(code):
+    """Return how many seeds show each kind of a defect."""
+    return changed(code, 0)[1]
