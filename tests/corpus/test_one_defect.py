@@ -1,6 +1,7 @@
 """Each defect of the corpus is found, named by its cause, and nothing else is."""
 
 import json
+from functools import cache
 
 import pytest
 from support.one_defect import DEFECTS
@@ -41,6 +42,14 @@ def test_a_defect_is_one_cause(name):
     assert n_records in (None, sum(finding.count for finding in found.findings))
 
 
+@cache
+def export_and_counts(path, n_images):
+    """Return the first images of an export as text, and how much is found in them."""
+    text = path.read_text("utf-8").replace('"rater_id"', '"annotator"')
+    document = first_images(json.loads(text), n_images)
+    return json.dumps(document), report(document).counts
+
+
 @pytest.mark.parametrize(
     ("name", "file", "n_images"),
     [
@@ -50,9 +59,8 @@ def test_a_defect_is_one_cause(name):
     ],
 )  # fmt: skip
 def test_a_defect_is_found_among_those_of_a_real_export(name, file, n_images):
-    text = data_file(file).read_text("utf-8").replace('"rater_id"', '"annotator"')
-    document = first_images(json.loads(text), n_images)
-    before = report(document).counts
+    text, before = export_and_counts(data_file(file), n_images)
+    document = json.loads(text)
     n_records = DEFECTS[name].change(document)
     if n_records == 0:
         pytest.skip("the export cannot have this defect")

@@ -205,7 +205,7 @@ def measured(folder, content, **more):
 
 
 @pytest.mark.parametrize("matcher", ["recursive", "greedy"])
-@settings(max_examples=12)
+@settings(max_examples=5)
 @given(st.integers(0, 2**32))
 def test_order_ids_place_and_scale_change_nothing(matcher, tmp_path_factory, seed):
     folder = tmp_path_factory.mktemp("same")

@@ -130,7 +130,7 @@ def test_conditions_and_what_is_found_block_by_block(n, most, seed):
 
 @pytest.mark.parametrize("heap", ["equal", "shifted", "column"])
 def test_thousands_of_boxes_in_one_image_are_no_trouble(heap):
-    n = 5000
+    n = 2000
     place = np.arange(n) * {"equal": 0, "shifted": 1e-5, "column": 10}[heap]
     bbox = np.stack([np.zeros(n), place, np.full(n, 300), np.full(n, 9)], 1)
     found = pairs(bbox, np.zeros(n, int), np.zeros(n, int), 0.9)
