@@ -2,7 +2,10 @@
 
 import json
 
-from support.datasets import dataset
+import pytest
+from pycocotools.coco import COCO
+from support.datasets import annotation, dataset, document, image, write
+from support.reference import data_file
 
 import bboxqa
 
@@ -27,3 +30,85 @@ def test_the_document_holds_what_is_to_be_reviewed(tmp_path):
     read = bboxqa.read_coco(document)
     assert len(read.annotations) == len(document["annotations"])
     assert read.assigned.all()
+
+
+def square(x, side=20):
+    return [x, 10, side, side]
+
+
+def outlined(number, x, category, **more):
+    """Return a record with an outline and keys that only its own tools know."""
+    ring = [x, 10, x + 20, 10, x + 20, 30, x, 30]
+    own = {
+        "segmentation": [ring],
+        "area": 400,
+        "attributes": {"occluded": True},
+        "note": "von Hand",
+    }
+    return annotation(number, 7, category, square(x), **own, **more)
+
+
+def test_records_of_one_file_are_those_of_the_file(tmp_path):
+    categories = [{"id": 4, "name": "cat", "supercategory": "pet"}, {"id": 9, "name": "dog"}]
+    own = [
+        outlined(30, 10, 4, user="ann"),
+        outlined(31, 10, 9, user="bob"),
+        outlined(32, 100, 4, user="ann"),
+        outlined(33, 100, 4, user="bob"),
+        outlined(34, 200, 9, user="ann"),
+        outlined(35, 200, 9, user="bob"),
+    ]
+    path = write(
+        tmp_path / "export.json",
+        document(own, [image(7, "a.jpg", width=640, height=480, date="1.1.")], categories),
+    )
+    result = bboxqa.agree(bboxqa.read_coco(path, annotator_key="user"), bootstrap=0)
+    found = result.diagnose().review_document
+    # The objects that were named alike are not to be reviewed.
+    reason = "cat by ann, dog by bob"
+    assert found["annotations"] == [
+        {"iscrowd": 0, **record, "annotator": record["user"], "reason": reason}
+        for record in own[:2]
+    ]
+    assert found["categories"] == categories
+    (picture,) = found["images"]
+    assert picture.items() >= {"id": 7, "date": "1.1.", "width": 640}.items()
+    assert sorted(picture["annotators"]) == ["ann", "bob"]
+    path.write_text("{}")
+    changed = result.diagnose().review_document
+    assert [each["bbox"] for each in changed["annotations"]] == [square(10)] * 2
+    assert not any("note" in each for each in changed["annotations"])
+
+
+def test_records_of_several_files_are_numbered_anew(tmp_path):
+    paths = []
+    for name, cat, dog, first in (("ann", 1, 2, 1), ("bob", 5, 3, 3)):
+        own = [outlined(n, 100 * n, each) for n, each in enumerate((first, cat, dog))]
+        own = [each | {"note": name} for each in own]
+        categories = [{"id": cat, "name": "cat"}, {"id": dog, "name": "dog"}]
+        content = document(own, [image(7, "a.jpg", width=640, height=480)], categories)
+        paths.append(write(tmp_path / f"{name}.json", content))
+    found = bboxqa.agree(bboxqa.read_coco(paths), bootstrap=0).diagnose().review_document
+    read = bboxqa.read_coco(found)
+    assert (read.annotator_names, read.category_names) == (("ann", "bob"), ("cat", "dog"))
+    assert sorted(each["id"] for each in found["annotations"]) == [1, 2]
+    # Both have the same id and box.
+    assert {each["annotator"]: each["note"] for each in found["annotations"]} == {
+        "ann": "ann",
+        "bob": "bob",
+    }
+    assert all(each["attributes"] == {"occluded": True} for each in found["annotations"])
+    assert all(each["segmentation"] for each in found["annotations"])
+
+
+@pytest.mark.parametrize("name", ["lvis_double_100", "several/asthma_round2"])
+def test_the_document_opens_elsewhere(name, tmp_path):
+    source = data_file(f"{name}.json")
+    found = bboxqa.agree(bboxqa.read_coco(source), bootstrap=0).diagnose().review_document
+    path = tmp_path / "review.json"
+    path.write_text(json.dumps(found))
+    assert not [each for each in bboxqa.validate(path).findings if each.severity == "error"]
+    opened = COCO(path)
+    records = {each["id"]: each for each in json.loads(source.read_text())["annotations"]}
+    assert len(opened.getAnnIds()) == len(found["annotations"]) > 100
+    assert all(each.items() >= records[each["id"]].items() for each in found["annotations"])

@@ -5,7 +5,9 @@ from typing import Any
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray
+from bboxqa.formats.annotations.records import ANNOTATOR_KEYS, ASKED_KEYS, annotator_name
 from bboxqa.model.annotations import Dataset
+from bboxqa.pipelines.diagnosis.source_records import Record, SourceRecord, source_records
 
 
 def review_document(
@@ -13,50 +15,73 @@ def review_document(
 ) -> dict[str, Any]:
     """Return a COCO document of some annotations and their images, each with why it is reviewed.
 
-    Boxes only, without outlines. Images and categories are numbered anew; annotations keep their
-    ids where these are unique.
+    Records have all keys that they have in the files; "reason" is added, and "annotator", "area"
+    and "iscrowd" where they are missing. Those of a single file keep their ids; of several files,
+    images and categories are numbered anew, as annotations are if their ids repeat. Where the files
+    cannot be read again, there are only boxes.
     """
     of = data.annotations.take(annotations)
-    images = np.unique(of.image)
-    ids = of.id if len(np.unique(of.id)) == len(of) else np.arange(1, len(of) + 1)
-    columns = zip(
-        ids.tolist(),
-        (np.searchsorted(images, of.image) + 1).tolist(),
-        (of.category + 1).tolist(),
-        of.bbox.tolist(),
-        of.annotator.tolist(),
-        reasons,
-        strict=True,
-    )
+    records, categories = source_records(data, annotations) or (_of_boxes(data, annotations), [])
+    keeps_ids = len(data.sources) == 1 and bool(categories)
+    if not keeps_ids:
+        names = enumerate(data.category_names, 1)
+        categories = [{"id": number, "name": name} for number, name in names]
+    places = of.image.tolist()
+    # The last one of each image is the first record.
+    own = dict(zip(reversed(places), reversed(records), strict=True))
+    images = {
+        place: _image(
+            data, place, own[place].image, own[place].image["id"] if keeps_ids else number
+        )
+        for number, place in enumerate(sorted(own), 1)
+    }
+    ids = [record.annotation["id"] for record in records]
+    if len({*map(str, ids)}) < len(ids):
+        ids = [*range(1, len(ids) + 1)]
+    authors = np.array(data.annotator_names, object)[of.annotator].tolist()
+    rows = zip(records, ids, places, of.category.tolist(), authors, reasons, strict=True)
     return {
-        "images": [_image(data, place, number) for number, place in enumerate(images.tolist(), 1)],
-        "categories": [
-            {"id": number, "name": name} for number, name in enumerate(data.category_names, 1)
-        ],
+        "images": [*images.values()],
+        "categories": categories,
         "annotations": [
             {
+                **_complete(record.annotation, author),
                 "id": id_,
-                "image_id": image,
-                "category_id": category,
-                "bbox": box,
-                "area": box[2] * box[3],
-                "iscrowd": 0,
-                "annotator": data.annotator_names[annotator],
+                "image_id": images[place]["id"],
+                "category_id": record.annotation["category_id"] if keeps_ids else category + 1,
                 "reason": reason,
             }
-            for id_, image, category, box, annotator, reason in columns
+            for record, id_, place, category, author, reason in rows
         ],
     }
 
 
-def _image(data: Dataset, place: int, number: int) -> dict[str, Any]:
+def _of_boxes(data: Dataset, annotations: IndexArray) -> list[SourceRecord]:
+    """Return records of what was read of annotations."""
+    of = data.annotations.take(annotations)
+    rows = zip(of.id.tolist(), of.bbox.tolist(), strict=True)
+    return [SourceRecord({"id": id_, "bbox": box}, {}) for id_, box in rows]
+
+
+def _complete(record: Record, author: str) -> Record:
+    """Return the record of an annotation with what others need."""
+    result = {"iscrowd": 0, **record}
+    named = [annotator_name(record[key]) for key in ANNOTATOR_KEYS if key in record]
+    if author not in named:
+        result["annotator"] = author
+    if "segmentation" not in record:
+        result.setdefault("area", record["bbox"][2] * record["bbox"][3])
+    return result
+
+
+def _image(data: Dataset, place: int, record: Record, id_: object) -> Record:
     """Return the record of an image, with its size where it is known, and who was asked."""
     width, height = data.image_size[place].tolist()
     size = {"width": width, "height": height} if width > 0 and height > 0 else {}
-    asked = np.flatnonzero(data.assigned[place]).tolist()
-    return {
-        "id": number,
-        "file_name": data.image_names[place],
-        **size,
-        "annotators": [data.annotator_names[each] for each in asked],
-    }
+    # One record stands for those of all annotators.
+    known = {key: value for key, value in record.items() if key != "annotator"}
+    result = {"file_name": data.image_names[place], **size, **known, "id": id_}
+    if not any(result.get(key) for key in ASKED_KEYS):
+        asked = np.flatnonzero(data.assigned[place]).tolist()
+        result["annotators"] = [data.annotator_names[each] for each in asked]
+    return result
