@@ -1,0 +1,244 @@
+"""Pages in a real browser: they open offline, work, are accessible, and show what the data say."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from support.cli import run
+from support.datasets import write
+
+ROOT = Path(__file__).parents[2]
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+AXE = ROOT / ".venv/node_modules/axe-core/axe.min.js"
+# Chromium asks its maker's servers many things by itself.
+QUIET = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
+    "--disable-background-networking", "--disable-component-update",
+]  # fmt: skip
+HOSTILE = [
+    "<script>document.title = 'broken'</script>",
+    '"><img src=x onerror="document.title = \'broken\'">',
+    "\u202egnp.exe",
+    "long " * 60,
+    "🐑 sheep",
+]
+
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed"),
+    pytest.mark.xdist_group("browser"),
+]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    with playwright.sync_playwright() as driver:
+        found = driver.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        yield found
+        found.close()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("pages")
+
+
+@pytest.fixture(scope="module")
+def agreement(folder):
+    """The page of three annotators, and its result."""
+    data = ROOT / "tests/data/simulated.json"
+    done = run("agree", data, "--out", folder / "run", "--report", folder / "agreement.html")
+    assert done.returncode == 0, done.stderr
+    return folder / "agreement.html"
+
+
+@pytest.fixture(scope="module")
+def hostile(folder):
+    """The page of a file in which every name is hostile."""
+    names = [f"{name}{n}" for n in range(3) for name in HOSTILE]
+    images = [{"id": i, "file_name": names[i], "width": 90, "height": 90} for i in range(6)]
+    categories = [{"id": i, "name": name} for i, name in enumerate(names[:5])]
+    records = [
+        {
+            "id": 5 * i + a, "image_id": i, "category_id": (a + i) % 5, "annotator": names[a],
+            "bbox": [7 * a, 10, 20, 30],
+        }
+        for i in range(6) for a in range(5)
+    ]  # fmt: skip
+    data = {"images": images, "categories": categories, "annotations": records}
+    path = write(folder / "hostile.json", data)
+    done = run("agree", path, "--report", folder / "hostile.html", "--bootstrap", "40")
+    assert done.returncode == 0, done.stderr
+    return folder / "hostile.html"
+
+
+@pytest.fixture
+def opened(browser):
+    """Return a function that opens a page, which may neither complain nor ask for anything."""
+    contexts = []
+
+    def open_page(path, width=1280, scheme="light"):
+        context = browser.new_context(
+            viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.complaints, page.requests = [], []
+        page.on("console", lambda message: page.complaints.append(message.text))
+        page.on("pageerror", lambda error: page.complaints.append(str(error)))
+        page.on("request", lambda request: page.requests.append(request.url))
+        page.goto(path.as_uri())
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+@pytest.mark.parametrize("name", ["agreement", "hostile"])
+def test_a_page_opens_offline_without_a_complaint(name, opened, request):
+    path = request.getfixturevalue(name)
+    page = opened(path)
+    assert page.complaints == []
+    assert [url for url in page.requests if not url.startswith("data:")] == [path.as_uri()]
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("name", ["agreement", "hostile"])
+def test_no_page_scrolls_sideways(name, width, opened, request):
+    page = opened(request.getfixturevalue(name), width)
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed in .venv")
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing(scheme, opened, agreement):
+    page = opened(agreement, scheme=scheme)
+    page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    # Evaluated by the debugger, which no policy of the page forbids.
+    page.evaluate(AXE.read_text("utf-8"))
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    assert [
+        (each["id"], [node["html"][:120] for node in each["nodes"][:3]])
+        for each in found["violations"]
+    ] == []
+
+
+def test_names_are_inert_and_shown(opened, hostile):
+    page = opened(hostile)
+    assert page.title() == "Agreement of 5 annotators"
+    text = page.inner_text("main")
+    assert "<script>document.title = 'broken'</script>0" in text
+    assert "onerror=" in text
+    assert r"\u202egnp.exe" in text
+    assert "🐑 sheep" in text
+    assert page.locator("main script, main img, main b").count() == 0
+
+
+def test_boxes_lie_where_the_data_say(opened, agreement, folder):
+    page = opened(agreement)
+    drawn = page.evaluate(
+        """() => [...document.querySelectorAll(".image")].map((image) => [
+          image.dataset.name,
+          [...image.querySelectorAll(".shape path:not(.halo)")].map((path) => {
+            const {x, y, width, height} = path.getBBox();
+            return [x, y, width, height];
+          }),
+        ])"""
+    )
+    worst = json.loads((folder / "run/worst_images.json").read_text())["images"][: len(drawn)]
+    assert [name for name, _ in drawn] == [image["file_name"] for image in worst]
+    for (_, boxes), image in zip(drawn, worst, strict=True):
+        expected = [shape["bbox"] for shape in image["shapes"]]
+        for box, right in zip(boxes, expected, strict=True):
+            assert box == pytest.approx(right, abs=0.01)
+
+
+def test_an_annotator_is_switched_off_and_on(opened, agreement):
+    page = opened(agreement)
+    shapes = page.locator('.shape[data-annotator="1"]')
+    others = page.locator('.shape:not([data-annotator="1"]):not(.off)')
+    n_others = others.count()
+    assert shapes.count() > 0
+    box = page.locator('.controls input[name=annotator][value="1"]')
+    box.uncheck()
+    assert page.locator('.shape[data-annotator="1"]:not(.off)').count() == 0
+    assert others.count() == n_others
+    box.check()
+    assert page.locator('.shape[data-annotator="1"].off').count() == 0
+
+
+def test_images_are_found_filtered_and_sorted(opened, agreement):
+    page = opened(agreement)
+    shown = page.locator(".image:not([hidden])")
+    total = shown.count()
+    first = shown.first.get_attribute("data-name")
+    page.fill("[name=find]", first)
+    assert shown.count() == 1
+    assert page.inner_text("output") == f"1 of {total} images shown"
+    page.fill("[name=find]", "")
+    page.check("[name=kind][value='class conflict']")
+    kinds = shown.evaluate_all("(all) => all.map((each) => each.dataset.kinds)")
+    assert 0 < len(kinds) < total
+    assert all("class conflict" in each.split("|") for each in kinds)
+    page.uncheck("[name=kind][value='class conflict']")
+    page.select_option("[name=order]", "name")
+    names = shown.evaluate_all("(all) => all.map((each) => each.dataset.name)")
+    assert names == sorted(names)
+    page.select_option("[name=order]", "cost")
+    assert shown.first.get_attribute("data-name") == first
+
+
+def test_a_table_is_sorted_by_keyboard(opened, agreement):
+    page = opened(agreement)
+    page.get_by_text("Pairs as a table", exact=True).press("Enter")
+    table = page.locator("table[data-name=Pairs]")
+    head = table.locator("th button", has_text="f1")
+    head.focus()
+    head.press("Enter")
+    place = head.evaluate("(button) => button.closest('th').cellIndex")
+    values = table.locator(f"tbody td:nth-child({place + 1})").all_inner_texts()
+    assert [float(each) for each in values] == sorted(float(each) for each in values)
+    assert head.evaluate("(button) => button.closest('th').ariaSort") == "ascending"
+
+
+def test_keys_go_from_image_to_image(opened, agreement):
+    page = opened(agreement)
+    page.locator("#images").scroll_into_view_if_needed()
+
+    def current():
+        return page.evaluate(
+            "() => [...document.querySelectorAll('.image')]"
+            ".findIndex((image) => Math.abs(image.getBoundingClientRect().top) < 120)"
+        )
+
+    page.keyboard.press("j")
+    start = current()
+    page.keyboard.press("j")
+    assert current() == start + 1
+    page.keyboard.press("k")
+    assert current() == start
+
+
+def test_an_object_and_its_reason_are_marked_together(opened, agreement):
+    page = opened(agreement)
+    image = page.locator(".image").first
+    line = image.locator("li[data-object]").first
+    line.hover()
+    number = line.get_attribute("data-object")
+    lit = image.locator(".shape.lit").evaluate_all(
+        "(all) => all.map((each) => each.dataset.object)"
+    )
+    assert lit
+    assert set(lit) == {number}
+
+
+def test_without_a_script_everything_is_shown(browser, agreement):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(agreement.as_uri())
+    assert page.locator(".controls").is_hidden()
+    assert page.locator(".image").first.is_visible()
+    assert page.locator("button").count() == 0
+    context.close()
