@@ -95,7 +95,7 @@ def agree(
     Exit code 0: measured. 1: below --min-alpha or --min-f1. 2: could not run. 130: interrupted.
     """  # noqa: D301 - click reads the sign
     from bboxqa.cli.console import show, tracking
-    from bboxqa.pipelines.agree import agree_files
+    from bboxqa.pipelines.agree_files import agree_files
 
     if quiet and output_format != "text":
         raise click.UsageError("--quiet is about text; leave out --format")

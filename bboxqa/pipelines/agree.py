@@ -6,12 +6,11 @@ from functools import partial
 from math import nan
 from typing import Any, Never
 
-import msgspec
 import numpy as np
 
-from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.core.errors import ConfigError
 from bboxqa.core.memory import check_limit
-from bboxqa.core.types import Files, Progress
+from bboxqa.core.types import Progress
 from bboxqa.core.version import __version__
 from bboxqa.geometry.similarities.registry import needs_outlines
 from bboxqa.matching import registry as matchers
@@ -21,7 +20,6 @@ from bboxqa.model.settings import AgreeSettings, EmptyImages, Missing
 from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.pipelines.all_asked import figures_if_all_asked
-from bboxqa.pipelines.category_map import map_notes
 from bboxqa.pipelines.chance_existence import chance_existence, not_measured
 from bboxqa.pipelines.checks import check_boxes
 from bboxqa.pipelines.counting import (
@@ -32,7 +30,6 @@ from bboxqa.pipelines.counting import (
 )
 from bboxqa.pipelines.diagnosis.diagnosed import ImageDiagnoser
 from bboxqa.pipelines.notes import all_asked_notes, chance_notes, image_notes
-from bboxqa.pipelines.read import read_for
 from bboxqa.pipelines.repeats import repeat_tables
 from bboxqa.pipelines.settings import agree_settings_from
 from bboxqa.pipelines.threshold_results import threshold_results
@@ -181,36 +178,6 @@ def settings_of_keywords(keywords: Mapping[str, Any]) -> AgreeSettings:
     return agree_settings_from(
         {name: value for name, value in keywords.items() if name not in _OF_READING}
     )
-
-
-def agree_files(
-    source: Files,
-    settings: AgreeSettings,
-    *,
-    memory: int | None = None,
-    digest: bool = True,
-    progress: Progress | None = None,
-) -> AgreementResult:
-    """Read files and measure how far their annotators agree, with checked settings.
-
-    Files that would give a false result are refused with the findings of `validate`. With a map
-    of categories that merges some, notes say what it changes.
-    """
-    data = read_for(source, settings, memory=memory, digest=digest, progress=progress)
-    result = agree_with(data, settings, memory=memory, progress=progress)
-    if not settings.category_map:
-        return result
-    own = msgspec.structs.replace(settings, category_map={})
-    try:
-        unmapped = read_for(source, own, memory=memory, digest=False, progress=progress)
-    except DatasetError:
-        # Only the map makes the categories of the files fit.
-        return result
-    if len(unmapped.category_names) == len(data.category_names):
-        return result
-    without = msgspec.structs.replace(own, bootstrap=0)
-    before = agree_with(unmapped, without, memory=memory, with_chance=False, progress=progress)
-    return replace(result, notes=(*result.notes, *map_notes(before, result)))
 
 
 def agree_with(

@@ -11,7 +11,7 @@ import bboxqa
 from bboxqa.agreement.alpha.nominal import pooled_alpha
 from bboxqa.agreement.counts.coincidences import coincidences
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.pipelines.agree import agree_files
+from bboxqa.pipelines.agree_files import agree_files
 
 SETTINGS = AgreeSettings(bootstrap=60, seed=4, iou_threshold=(0.5, 0.7))
 
