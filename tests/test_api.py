@@ -41,7 +41,8 @@ def test_agree_has_the_settings_of_agree():
     expected = {name: getattr(defaults, name) for name in defaults.__struct_fields__}
     (expected["iou_threshold"],) = defaults.iou_threshold
     found = keywords(bboxqa.agree)
-    assert found.pop("memory") is found.pop("progress") is None
+    # These are not settings.
+    assert [found.pop(name) for name in ("memory", "progress", "reference")] == [None] * 3
     assert found == {name: value for name, value in expected.items() if name not in OF_READING}
 
 

@@ -50,6 +50,12 @@ if TYPE_CHECKING:
     help="Key on annotations that says when they were made, such as created_at: shows speed, drift "
     "and fatigue with --diagnose.",
 )
+@click.option(
+    "--reference",
+    metavar="NAME|FILE",
+    help="Compare each annotator with an expert: one of the annotators, who then has no part in "
+    "alpha, or a COCO file with the right annotations of some or all images.",
+)
 @min_alpha_option("Mark images with a lower alpha; exit with 1 if the pooled alpha is lower.")
 @min_f1_option(
     "Mark images with a lower F1; exit with 1 if F1 of all pairs of annotators, whether they drew "
@@ -70,6 +76,7 @@ def agree(
     paths: tuple[Path, ...],
     named: tuple[str, ...],
     config: str | None,
+    reference: str | None,
     memory: int | None,
     out: Path | None,
     force: bool,
@@ -113,7 +120,12 @@ def agree(
         raise click.UsageError("--images is for --report FILE, which is missing")
     with tracking() as progress:
         result = agree_files(
-            source, settings, memory=memory, digest=bool(out or report), progress=progress
+            source,
+            settings,
+            reference=reference,
+            memory=memory,
+            digest=bool(out or report),
+            progress=progress,
         )
         quick = result.diagnoser.is_quick
         wanted = diagnose or report is not None or (out is not None and quick)

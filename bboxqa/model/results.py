@@ -8,7 +8,13 @@ from bboxqa.model.annotations import Source
 from bboxqa.model.diagnosis import Diagnoser, Diagnosis, Story
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table
-from bboxqa.model.threshold_result import ClassAgreement, Existence, Place, ThresholdResult
+from bboxqa.model.threshold_result import (
+    ClassAgreement,
+    Existence,
+    Place,
+    ReferenceAgreement,
+    ThresholdResult,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -16,8 +22,8 @@ class MeasuredAgreement:
     """How far annotators agree, at one or more thresholds.
 
     With a single threshold, `alpha`, `interval`, `mean_image_alpha`, `existence`,
-    `class_agreement`, `place`, `images`, `categories`, `pairs`, `units` and `repeats` are those of
-    that threshold; with several, ask `thresholds`.
+    `class_agreement`, `place`, `images`, `categories`, `pairs`, `units`, `repeats` and `reference`
+    are those of that threshold; with several, ask `thresholds`.
 
     Attributes
     ----------
@@ -144,6 +150,11 @@ class MeasuredAgreement:
     def repeats(self) -> Table | None:
         """How far annotators agree with themselves, where they annotated images again."""
         return self._only().repeats
+
+    @property
+    def reference(self) -> ReferenceAgreement | None:
+        """How far annotators agree with a reference; None where there is none."""
+        return self._only().reference
 
     def __repr__(self) -> str:
         lines = [

@@ -57,6 +57,33 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class ReferenceAgreement:
+    """How far each annotator agrees with a reference, such as an expert, in its images."""
+
+    name: str
+    """The annotator or the file that is the reference."""
+    n_images: int
+    """The images of the reference that annotators were asked about: only these count."""
+    n_reference_images: int
+    """All images of the reference."""
+    n_empty_images: int
+    """Of the images that count, those that the reference left empty."""
+    n_annotations: int
+    """What the reference drew in the images that count, without crowds."""
+    annotators: Table
+    """A row for each annotator, with precision, recall, F1, class and place, and their
+    intervals."""
+    offsets: Table
+    """A row for each annotator and edge of the box: how far it is from that of the reference."""
+
+    def __repr__(self) -> str:
+        return (
+            f"<ReferenceAgreement with {self.name!r}: {self.n_images:,} of "
+            f"{self.n_reference_images:,} images, {self.n_annotations:,} annotations>"
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class ThresholdResult:
     """Agreement at one threshold.
 
@@ -109,6 +136,8 @@ class ThresholdResult:
         The values that all coefficients are computed from.
     repeats : Table or None
         How far annotators agree with themselves; None where no sessions were read or repeated.
+    reference : ReferenceAgreement or None
+        How far they agree with a reference; None where there is none.
     """
 
     measure: str
@@ -137,6 +166,7 @@ class ThresholdResult:
     units: Table
     reliability: ReliabilityData
     repeats: Table | None = None
+    reference: ReferenceAgreement | None = None
 
     @property
     def threshold_label(self) -> str:

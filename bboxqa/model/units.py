@@ -103,3 +103,27 @@ class MatchedUnits:
     missing: str
     bootstrap: int
     seed: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ReferenceMatches:
+    """Annotations matched with those of a reference, annotator by annotator.
+
+    Attributes
+    ----------
+    data : Dataset
+        The images of the reference that annotators were asked about. The last annotator is the
+        reference, who was asked about all of them.
+    matched : CandidatePairs
+        Pairs of an annotation, left, and its object of the reference, right.
+    placed : (P, 2) int64
+        The same with those that overlap too little to match, but loosely: badly placed boxes.
+    bootstrap, seed : int
+        How many times images are drawn for intervals, 0 for none, and the seed of the draws.
+    """
+
+    data: Dataset
+    matched: CandidatePairs
+    placed: IndexArray
+    bootstrap: int
+    seed: int

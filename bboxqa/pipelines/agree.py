@@ -30,6 +30,8 @@ from bboxqa.pipelines.counting import (
 )
 from bboxqa.pipelines.diagnosis.diagnosed import ImageDiagnoser
 from bboxqa.pipelines.notes import all_asked_notes, chance_notes, image_notes
+from bboxqa.pipelines.reference.joined import compared
+from bboxqa.pipelines.reference.measured import reference_matches, with_reference
 from bboxqa.pipelines.repeats import repeat_tables
 from bboxqa.pipelines.settings import agree_settings_from
 from bboxqa.pipelines.threshold_results import threshold_results
@@ -57,6 +59,7 @@ def agree(
     min_alpha: float | None = None,
     min_f1: float | None = None,
     checks: bool = True,
+    reference: str | Dataset | None = None,
     memory: int | None = None,
     progress: Progress | None = None,
     **unknown: Never,
@@ -93,6 +96,10 @@ def agree(
         Images with an F1 below it are marked as well.
     checks : bool
         Whether boxes in another layout than x, y, width, height in pixels are refused.
+    reference : str or Dataset, optional
+        An annotator, or a data set with the annotations of an expert, whom each annotator is
+        compared with: `result.reference`. An annotator who is the reference has no part in the
+        other figures. Read a file of one annotator with ``read_coco(..., min_annotators=1)``.
     memory : int, optional
         Limits the bytes that comparing takes: images are then compared part by part. The result
         is the same.
@@ -149,7 +156,14 @@ def agree(
         }
     )
     data = check_before_measuring(data, settings)
-    return agree_with(data, settings, memory=memory, progress=progress)
+    if isinstance(reference, Dataset):
+        reference = check_before_measuring(reference, settings)
+    elif not isinstance(reference, str | None):
+        raise TypeError(
+            f"reference is a {type(reference).__name__}; expected the name of an annotator, or "
+            "what `bboxqa.read_coco` returns"
+        )
+    return agree_with(data, settings, reference=reference, memory=memory, progress=progress)
 
 
 def check_dataset(data: Dataset, name: str) -> None:
@@ -184,6 +198,7 @@ def agree_with(
     data: Dataset,
     settings: AgreeSettings,
     *,
+    reference: str | Dataset | None = None,
     memory: int | None = None,
     count_all: CountAll | None = None,
     with_chance: bool = True,
@@ -196,6 +211,23 @@ def agree_with(
     `count_all` counts agreement in the images, for instance on other machines; by default
     `count_sequentially` does so within the memory.
     """
+    if reference is not None:
+        found = compared(data, reference, memory)
+        matches = reference_matches(found.both, settings, memory=memory, progress=progress)
+        result = _agree(found.team, settings, memory, count_all, progress, with_chance=with_chance)
+        return with_reference(result, found, matches)
+    return _agree(data, settings, memory, count_all, progress, with_chance=with_chance)
+
+
+def _agree(
+    data: Dataset,
+    settings: AgreeSettings,
+    memory: int | None,
+    count_all: CountAll | None,
+    progress: Progress | None,
+    *,
+    with_chance: bool,
+) -> AgreementResult:
     part = compared_images(data)
     check_matcher(part.data.annotations, settings.matcher)
     # With three annotators in an image the result depends on their order; greedy has no order.

@@ -1,22 +1,28 @@
 """From files to agreement."""
 
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.types import Files, Progress
-from bboxqa.model.results import AgreementResult
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import agree_with
 from bboxqa.pipelines.category_map import map_notes
 from bboxqa.pipelines.read import read_for
+from bboxqa.pipelines.reference.reading import read_reference
+from bboxqa.report.agreement_result import AgreementResult
+
+if TYPE_CHECKING:
+    from bboxqa.model.annotations import Dataset
 
 
 def agree_files(
     source: Files,
     settings: AgreeSettings,
     *,
+    reference: str | None = None,
     memory: int | None = None,
     digest: bool = True,
     progress: Progress | None = None,
@@ -24,15 +30,22 @@ def agree_files(
     """Read files and measure how far their annotators agree, with checked settings.
 
     Files that would give a false result are refused with the findings of `validate`. With a map
-    of categories that merges some, notes say what it changes.
+    of categories that merges some, notes say what it changes. `reference` is an annotator or a
+    file; with one, the other annotators may have no image in common.
     """
-    data = read_for(source, settings, memory=memory, digest=digest, progress=progress)
-    result = agree_with(data, settings, memory=memory, progress=progress)
+    reading: dict[str, Any] = {"memory": memory, "digest": digest, "progress": progress}
+    # One annotator can be compared with a reference.
+    least = 2 if reference is None else 1
+    data = read_for(source, settings, min_annotators=least, **reading)
+    beside: str | Dataset | None = None
+    if reference is not None:
+        beside = read_reference(reference, data, settings, **reading)
+    result = agree_with(data, settings, reference=beside, memory=memory, progress=progress)
     if not settings.category_map:
         return result
     own = msgspec.structs.replace(settings, category_map={})
     try:
-        unmapped = read_for(source, own, memory=memory, digest=False, progress=progress)
+        unmapped = read_for(source, own, min_annotators=least, **reading | {"digest": False})
     except DatasetError:
         # Only the map makes the categories of the files fit.
         return result

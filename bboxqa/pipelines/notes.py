@@ -32,7 +32,7 @@ def image_notes(
     """
     yield from _annotation_notes(counts, n_crowd, n_crowd_images)
     n_images = int((data.assigned.sum(1) >= 2).sum())
-    if settings.bootstrap and n_images < _FEWER_IMAGES:
+    if settings.bootstrap and 0 < n_images < _FEWER_IMAGES:
         few = "too narrow" if n_images < FEW_CLUSTERS else "somewhat too narrow"
         yield (
             f"{count(n_images, 'image')}: intervals come from resampling images, and are "

@@ -13,6 +13,7 @@ from bboxqa.model.threshold_result import ClassAgreement, Existence, Place, Thre
 from bboxqa.report.diagnosis_summary import diagnosis_summary
 from bboxqa.report.json_text import json_text
 from bboxqa.report.numbers import json_interval, json_number
+from bboxqa.report.reference import reference_record
 from bboxqa.report.repeats import repeat_records
 
 _OF_RESULT = (
@@ -67,6 +68,7 @@ def _threshold(part: ThresholdResult) -> dict[str, Any]:
         "categories": part.categories.records(),
         "pairs": part.pairs.records(),
         **({} if part.repeats is None else {"repeats": repeat_records(part.repeats)}),
+        **({} if part.reference is None else {"reference": reference_record(part.reference)}),
     }
 
 

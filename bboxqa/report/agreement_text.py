@@ -11,6 +11,7 @@ from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.report.diagnosis_text import story_lines
 from bboxqa.report.numbers import decimal, interval_text
+from bboxqa.report.reference import reference_lines
 from bboxqa.report.repeats import repeat_lines
 from bboxqa.report.table_excerpt import columns_first, table_excerpt
 
@@ -39,18 +40,20 @@ def text_lines(
 
     The tables are those of the first threshold; columns that do not fit the width are left out. The
     story comes last; with `diagnose`, after the tables that it is made of. With `quiet`, only
-    warnings and the headline numbers are yielded.
+    warnings, the headline numbers and those against a reference are yielded.
     """
     if not quiet:
         yield from _measured(result)
     yield from (f"Warning: {line}" for line in result.headlines)
     if not quiet:
         yield ""
-    for part in result.thresholds:
+    for part in result.thresholds if result.n_images else ():
         yield from _agreement(part, result)
     if not quiet:
         yield from _legend(result)
         yield from repeat_lines(result.thresholds[0])
+    yield from reference_lines(result.thresholds[0], width, offsets=diagnose)
+    if not quiet:
         yield from _tables(result.thresholds[0], width, 10 if diagnose else 3)
         yield from story_lines(story, width, diagnose=diagnose)
     yield from _verdicts(result)
@@ -58,10 +61,12 @@ def text_lines(
 
 def _measured(result: MeasuredAgreement) -> Iterator[str]:
     settings = result.settings
-    yield (
-        f"{count(result.n_images, 'image')}, {count(result.n_annotators, 'annotator')}, "
-        f"{count(result.n_annotations, 'annotation')}"
-    )
+    people = count(result.n_annotators, "annotator")
+    if result.n_images:
+        images = count(result.n_images, "image")
+        yield f"{images}, {people}, {count(result.n_annotations, 'annotation')}"
+    else:
+        yield f"{people}; no image has two, so that their agreement is not measured"
     yield f"annotators by {result.attribution}"
     yield (
         f"similarity {settings.similarity}, {settings.matcher} matching, "
@@ -154,11 +159,12 @@ def _legend(result: MeasuredAgreement) -> Iterator[str]:
         interval_text(part.interval) or interval_text(part.mean_image_interval) for part in parts
     ):
         legend += f"; in brackets: 95 % interval, {result.settings.bootstrap:,} draws"
-    yield legend
-    yield (
-        " existence: F1 of pairs of annotators; class: of objects that two or more drew; place: of "
-        "matched pairs"
-    )
+    if result.n_images:
+        yield legend
+        yield (
+            " existence: F1 of pairs of annotators; class: of objects that two or more drew; "
+            "place: of matched pairs"
+        )
     for note in result.notes[len(result.headlines) :]:
         yield f" Note: {note}"
 

@@ -69,6 +69,12 @@ def write_folder(
     tables: dict[str, list[tuple[float | None, Table]]] = {
         name: [(part.iou_threshold, getattr(part, name)) for part in parts] for name in _TABLES
     }
+    if parts[0].repeats is not None:
+        tables["repeats"] = [(p.iou_threshold, p.repeats) for p in parts if p.repeats is not None]
+    beside = [(p.iou_threshold, p.reference) for p in parts if p.reference is not None]
+    if beside:
+        tables["reference"] = [(threshold, each.annotators) for threshold, each in beside]
+        tables["reference_offsets"] = [(threshold, each.offsets) for threshold, each in beside]
     if diagnosis is not None:
         found = {**diagnosis.tables, "review": diagnosis.review}
         tables |= {name: [(None, table)] for name, table in found.items()}

@@ -150,7 +150,7 @@ def limit_sentences(
         yield "without draws (bootstrap 0) nobody is named: intervals are missing"
     elif n_images < LEAST_IMAGES:
         yield f"with {count(n_images, 'image')} nobody is named: it takes {LEAST_IMAGES}"
-    if int((annotators["n_images"] > 0).sum()) == 2:
+    if int((annotators["n_images"] > 0).sum()) == 2 and part.reference is None:
         yield (
             "with two annotators it cannot be told who is right: what one misses is what the other "
             "adds"

@@ -21,6 +21,7 @@ from bboxqa.pipelines.diagnosis.about_objects import (
     limit_sentences,
     supercategory_sentences,
 )
+from bboxqa.pipelines.diagnosis.about_reference import reference_sentences
 from bboxqa.pipelines.diagnosis.about_work import work_limits, work_sentences
 
 TABLES = (
@@ -42,6 +43,9 @@ _NOBODY = (
     "(95 % intervals, corrected for their number)"
 )
 
+_NOTHING = "nobody drew anything: there is nothing to tell"
+_NO_PAIRS = "no image with annotations has two annotators: their agreement cannot be told"
+
 
 def story_of(
     part: ThresholdResult, matched: MatchedUnits, tables: Mapping[str, Table]
@@ -51,8 +55,9 @@ def story_of(
     First who and what costs most, then single findings by the share of objects that they concern,
     last what the data cannot tell.
     """
+    beside = [sentence.text for sentence in reference_sentences(part)]
     if not len(matched.data.annotations):
-        return ("nobody drew anything: there is nothing to tell",)
+        return (*beside, _NOTHING if part.reference is None else _NO_PAIRS)
     several = int((tables["annotators"]["n_images"] > 0).sum()) > 2
     lead = [*kind_sentences(tables, has_alpha=not isnan(part.alpha))]
     people = [*offset_sentences(tables)]
@@ -69,7 +74,7 @@ def story_of(
         *work_sentences(tables),
     ]
     found.sort(key=lambda sentence: -sentence.weight)
-    first = [*agreement_sentence(part, matched), *(sentence.text for sentence in lead)]
+    first = [*agreement_sentence(part, matched), *(sentence.text for sentence in lead), *beside]
     last = [*limit_sentences(part, matched, tables), *work_limits(tables)]
     n_images = int((matched.data.assigned.sum(1) >= 2).sum())
     if several and not people and matched.bootstrap and n_images >= LEAST_IMAGES:

@@ -1,0 +1,123 @@
+"""How well each annotator agrees with a reference: what is found, named and placed as it is."""
+
+import numpy as np
+
+from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.diagnostics.annotators.image_ratios import Ratios, RatioSums, holm
+from bboxqa.diagnostics.annotators.object_cells import edges_of
+from bboxqa.diagnostics.annotators.offsets import EDGES
+from bboxqa.model.table import Categorical, Column, Table
+from bboxqa.model.units import ReferenceMatches
+
+FIGURES = ("precision", "recall", "f1", "class_share", "mean_similarity")
+"""Columns of the table, each with a ``_low`` and a ``_high``."""
+
+# An offset is systematic where the probability of one such false alarm in the table is below this.
+_ALARM = 0.05
+
+
+def against_reference(found: ReferenceMatches) -> Table:
+    """Return how well each annotator agrees with the reference, a row for each one.
+
+    Columns: annotator; n_images, those of the reference that the annotator was asked about; n, what
+    the annotator drew there, n_reference, what the reference drew, and n_matched; then each of
+    `FIGURES` with the 95 % interval over images.
+
+    - precision: n_matched / n. Recall: n_matched / n_reference. F1: 2 · n_matched / their sum.
+    - class_share: of the matched annotations, those with the category of the reference.
+    - mean_similarity: of the matched annotations with the reference.
+    """
+    names = found.data.annotator_names[:-1]
+    n_annotators = len(names)
+    sums = RatioSums(len(FIGURES) * n_annotators, len(found.data.image_names))
+    _add_existence(sums, found, n_annotators)
+    row, image = _authors(found, found.matched.left)
+    category = found.data.annotations.category
+    same = category[found.matched.left] == category[found.matched.right]
+    one = np.ones(len(row))
+    sums.add(row + 3 * n_annotators, image, same, one)
+    sums.add(row + 4 * n_annotators, image, found.matched.similarity, one)
+    ratios = sums.ratios(found.bootstrap, found.seed)
+    n_drawn, n_reference = (
+        ratios.denominator[place * n_annotators : (place + 1) * n_annotators] for place in (0, 1)
+    )
+    columns: dict[str, Column] = {
+        "annotator": Categorical(np.arange(n_annotators, dtype=np.int32), names),
+        "n_images": found.data.assigned[:, :-1].sum(0),
+        "n": n_drawn.astype(np.int64),
+        "n_reference": n_reference.astype(np.int64),
+        "n_matched": np.bincount(row, minlength=n_annotators),
+    }
+    for place, name in enumerate(FIGURES):
+        own = ratios.part(slice(place * n_annotators, (place + 1) * n_annotators))
+        columns |= _with_interval(name, own)
+    return Table(columns)
+
+
+def _add_existence(sums: RatioSums, found: ReferenceMatches, n_annotators: int) -> None:
+    """Add precision, recall and F1."""
+    of = found.data.annotations
+    is_reference = of.annotator == n_annotators
+    matched, drawn = (
+        _authors(found, rows) for rows in (found.matched.left, np.flatnonzero(~is_reference))
+    )
+    image, row = np.nonzero(found.data.assigned[:, :-1])
+    of_images = np.bincount(of.image[is_reference], minlength=len(found.data.image_names))
+    parts = (*matched, 1, 0, 0), (*drawn, 0, 1, 0), (row, image, 0, 0, of_images[image])
+    for rows, images, n_matched, n_drawn, n_reference in parts:
+        places = np.concatenate([rows + place * n_annotators for place in range(3)])
+        numerator = np.repeat([n_matched, n_matched, 2 * n_matched], len(rows))
+        one_by_one = np.broadcast_to(n_drawn, len(rows)), np.broadcast_to(n_reference, len(rows))
+        denominator = np.concatenate([*one_by_one, np.add(*one_by_one)])
+        sums.add(places, np.tile(images, 3), numerator, denominator)
+
+
+def _authors(found: ReferenceMatches, rows: IndexArray) -> tuple[IndexArray, IndexArray]:
+    """Return annotator and image of some annotations."""
+    of = found.data.annotations
+    return of.annotator[rows].astype(np.int64), of.image[rows].astype(np.int64)
+
+
+def _with_interval(name: str, ratios: Ratios, factor: float = 1.0) -> dict[str, FloatArray]:
+    return {
+        name: factor * ratios.value,
+        f"{name}_low": factor * ratios.interval[:, 0],
+        f"{name}_high": factor * ratios.interval[:, 1],
+    }
+
+
+def reference_offsets(found: ReferenceMatches) -> Table:
+    """Return how far each annotator places the edges of objects from where the reference does.
+
+    A row for each annotator and edge of the box; positive is to the right, or down. Boxes that
+    overlap the reference too little to match count, too.
+
+    Columns: annotator, edge, n, the objects; offset_px, the mean over them, and offset_percent, of
+    the mean width of the reference's boxes (height for top and bottom), both with the 95 % interval
+    over images; p_value, of a t-test over images against 0; and whether the offset is systematic:
+    it is after Holm's correction for all rows.
+    """
+    names = found.data.annotator_names[:-1]
+    n_rows = 4 * len(names)
+    bbox, (drawn, expected) = found.data.annotations.bbox, found.placed.T
+    apart, size = edges_of(bbox[drawn]) - edges_of(bbox[expected]), bbox[expected, 2:]
+    annotator, image = _authors(found, drawn)
+    sums = RatioSums(2 * n_rows, len(found.data.image_names))
+    for edge in range(4):
+        row = 4 * annotator + edge
+        sums.add(row, image, apart[:, edge], np.ones(len(row)))
+        sums.add(row + n_rows, image, apart[:, edge], size[:, edge % 2])
+    ratios = sums.ratios(found.bootstrap, found.seed)
+    px, relative = ratios.part(slice(n_rows)), ratios.part(slice(n_rows, None))
+    who = np.repeat(np.arange(len(names), dtype=np.int32), 4)
+    return Table(
+        {
+            "annotator": Categorical(who, names),
+            "edge": Categorical(np.tile(np.arange(4, dtype=np.int32), len(names)), EDGES),
+            "n": px.denominator.astype(np.int64),
+            **_with_interval("offset_px", px),
+            **_with_interval("offset_percent", relative, 100),
+            "p_value": px.p_value,
+            "systematic": holm(px.p_value) < _ALARM,
+        }
+    )

@@ -1,0 +1,180 @@
+"""From annotations and a reference to how far each annotator agrees with it."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from bboxqa.core.arrays import IndexArray, IntArray, pairs_within, rows
+from bboxqa.core.types import Progress
+from bboxqa.diagnostics.annotators.against_reference import against_reference, reference_offsets
+from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
+from bboxqa.matching.match import match
+from bboxqa.matching.objects import loose_objects
+from bboxqa.matching.registry import matcher
+from bboxqa.model.annotations import Annotations, Dataset
+from bboxqa.model.selection import select_annotations
+from bboxqa.model.settings import AgreeSettings
+from bboxqa.model.threshold_result import ReferenceAgreement
+from bboxqa.model.units import CandidatePairs, ReferenceMatches
+from bboxqa.pipelines.counting import ImagePart, split_images
+from bboxqa.pipelines.diagnosis.matched_units import lower_threshold
+from bboxqa.pipelines.reference.joined import Compared
+from bboxqa.report.agreement_result import AgreementResult
+
+# Two annotators are matched with the largest total similarity.
+_MATCHER = "hungarian"
+# Annotations, with those of the reference once for each annotator, that are compared at a time.
+_AT_ONCE = 200_000
+
+# Matched pairs, and pairs of annotations that are placed alike or badly, (P, 2).
+_Pairs = tuple[CandidatePairs, IndexArray]
+
+
+def with_reference(
+    result: AgreementResult, found: Compared, matches: tuple[ReferenceMatches, ...]
+) -> AgreementResult:
+    """Return a result with the agreement of each annotator with the reference."""
+    of_both = found.both.annotations
+    is_reference = of_both.annotator == len(found.team.annotator_names)
+    drawn = np.bincount(of_both.image[is_reference], minlength=len(found.both.image_names))
+    thresholds = tuple(
+        replace(
+            part,
+            reference=ReferenceAgreement(
+                name=found.name,
+                n_images=len(drawn),
+                n_reference_images=found.n_images,
+                n_empty_images=int((drawn == 0).sum()),
+                n_annotations=int(drawn.sum()),
+                annotators=against_reference(matched),
+                offsets=reference_offsets(matched),
+            ),
+        )
+        for part, matched in zip(result.thresholds, matches, strict=True)
+    )
+    return replace(
+        result,
+        thresholds=thresholds,
+        sources=(*result.sources, *found.sources),
+        notes=(*result.notes, *found.notes),
+    )
+
+
+def reference_matches(
+    both: Dataset,
+    settings: AgreeSettings,
+    *,
+    memory: int | None = None,
+    progress: Progress | None = None,
+) -> tuple[ReferenceMatches, ...]:
+    """Match the annotations of each annotator with those of the last one, at each threshold.
+
+    Each annotator is matched alone, whatever the matcher of the settings, so that others have no
+    effect. Raises DatasetError if annotations do not have what the similarity compares.
+    """
+    n_copies = _copies(both).sum() + len(both.annotations)
+    parts = split_images(ImagePart(both, np.zeros(0, np.int32)), int(-(-n_copies // _AT_ONCE)))
+    pairs: list[list[_Pairs]] = []
+    before = 0
+    for part in parts:
+        apart, origin = _side_by_side(part.data)
+        pairs.append([*_pairs_of(apart, origin + before, settings, memory)])
+        before += len(part.data.annotations)
+        if progress is not None:
+            progress("comparing with the reference", before, len(both.annotations))
+    return tuple(
+        ReferenceMatches(
+            data=both,
+            matched=_joined([matched for matched, _ in found]),
+            placed=np.concatenate([placed for _, placed in found]),
+            bootstrap=settings.bootstrap,
+            seed=settings.seed,
+        )
+        for found in zip(*pairs, strict=True)
+    )
+
+
+def _copies(both: Dataset) -> IndexArray:
+    """Return how many annotators each annotation of the reference is compared with, (N,)."""
+    of, n_annotators = both.annotations, len(both.annotator_names) - 1
+    asked = both.assigned[:, :-1].sum(1)
+    return np.where(of.annotator == n_annotators, asked[of.image], 0)
+
+
+def _side_by_side(both: Dataset) -> tuple[Dataset, IndexArray]:
+    """Return a data set of two annotators, with an image for each image and annotator.
+
+    The second annotator is the reference, whose annotations are in several images. Also return
+    which annotation each one is, (M,).
+    """
+    of, n_annotators = both.annotations, len(both.annotator_names) - 1
+    image, annotator = np.nonzero(both.assigned[:, :-1])
+    cells = image * n_annotators + annotator
+    own, reference = (
+        np.flatnonzero(mask) for mask in (of.annotator < n_annotators, of.annotator == n_annotators)
+    )
+    cell = np.searchsorted(cells, of.image[own].astype(np.int64) * n_annotators + of.annotator[own])
+    starts, stops = (
+        np.searchsorted(image, of.image[reference], side=side) for side in ("left", "right")
+    )
+    copies, _ = rows(starts, stops)
+    origin = np.concatenate([own, np.repeat(reference, stops - starts)])
+    place = np.concatenate([cell, copies])
+    side = np.repeat([0, 1], [len(own), len(copies)])
+    order = np.lexsort((side, place))
+    sides: IntArray = side[order].astype(np.int32)
+    apart = replace(
+        select_annotations(of, origin[order]), image=place[order].astype(np.int32), annotator=sides
+    )
+    names = both.image_names
+    data = replace(
+        both,
+        image_names=tuple(names[each] for each in image.tolist()),
+        image_size=both.image_size[image],
+        annotator_names=("annotator", "reference"),
+        annotations=apart,
+        assigned=np.ones((len(image), 2), np.bool_),
+    )
+    return data, origin[order]
+
+
+def _pairs_of(
+    apart: Dataset, origin: IndexArray, settings: AgreeSettings, memory: int | None
+) -> Iterator[_Pairs]:
+    """Yield the pairs of each threshold."""
+    of = apart.annotations
+    thresholds = settings.iou_threshold
+    near, _ = candidate_pairs(
+        apart,
+        settings.similarity,
+        min(map(lower_threshold, thresholds)),
+        all_touched=settings.all_touched,
+        pair_bytes=matcher(_MATCHER).pair_bytes,
+        memory=memory,
+    )
+    for threshold in thresholds:
+        pairs = near.take(near.similarity >= threshold - TOLERANCE)
+        lenient = settings.category_lenient
+        units = match(of, pairs, _MATCHER, threshold, category_lenient=lenient)
+        matched = pairs.take(units.unit[pairs.left] == units.unit[pairs.right])
+        loose = near.take(near.similarity >= lower_threshold(threshold) - TOLERANCE)
+        objects = loose_objects(of, units, loose)[units.unit]
+        left, right = origin[matched.left], origin[matched.right]
+        found = CandidatePairs(left, right, matched.similarity)
+        yield found, origin[_both_drew(of, objects)]
+
+
+def _both_drew(of: Annotations, objects: IndexArray) -> IndexArray:
+    """Return the two annotations of each object that has two, (P, 2)."""
+    order = np.lexsort((of.annotator, objects))
+    left, right = pairs_within(objects[order])
+    return np.column_stack([order[left], order[right]])
+
+
+def _joined(parts: list[CandidatePairs]) -> CandidatePairs:
+    columns = (
+        np.concatenate([getattr(part, name) for part in parts])
+        for name in ("left", "right", "similarity")
+    )
+    return CandidatePairs(*columns)

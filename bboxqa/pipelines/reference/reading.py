@@ -1,0 +1,46 @@
+"""Finding the reference that a user names: an annotator, or a file."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import msgspec
+
+from bboxqa.core.types import Progress
+from bboxqa.model.annotations import Dataset
+from bboxqa.model.settings import AgreeSettings
+from bboxqa.pipelines.read import read_for
+from bboxqa.pipelines.reference.joined import unknown_reference
+
+
+def read_reference(
+    reference: str,
+    data: Dataset,
+    settings: AgreeSettings,
+    *,
+    memory: int | None = None,
+    digest: bool = True,
+    progress: Progress | None = None,
+) -> str | Dataset:
+    """Return a name if an annotator has it, or else the data set of a file or folder.
+
+    Raises ConfigError if it is neither. Raises DatasetError if the file cannot be measured.
+    """
+    if reference in data.annotator_names:
+        return reference
+    if not Path(reference).exists():
+        raise unknown_reference(data, reference)
+    # These settings are about the files of the annotators.
+    own = msgspec.structs.replace(
+        settings,
+        annotator_key=None,
+        attribution=None,
+        filter=None,
+        category_map={},
+        session_key=None,
+        time_key=None,
+    )
+    found = read_for(
+        reference, own, memory=memory, digest=digest, min_annotators=1, progress=progress
+    )
+    names = tuple(settings.category_map.get(name, name) for name in found.category_names)
+    return replace(found, category_names=names)

@@ -1,0 +1,117 @@
+"""How far annotators agree with a reference, as lines of text and as a record of json."""
+
+from collections.abc import Iterator
+from typing import Any
+
+from bboxqa.core.text import count, one_line
+from bboxqa.model.table import Table
+from bboxqa.model.threshold_result import ReferenceAgreement, ThresholdResult
+from bboxqa.report.text_table import table_lines
+
+_COUNTS = ("n_images", "n", "n_reference", "n_matched")
+_FIGURES = ("precision", "recall", "f1", "class_share", "mean_similarity")
+_MOST = 10
+
+
+def reference_lines(
+    part: ThresholdResult, width: int | None = None, *, offsets: bool = False
+) -> Iterator[str]:
+    """Yield the agreement of annotators with the reference, the lowest F1 first.
+
+    With `offsets`, a second table has those of their edges, in the same order.
+    """
+    found = part.reference
+    if found is None:
+        return
+    people = sorted(
+        enumerate(found.annotators.records()),
+        key=lambda row: (row[1]["f1"] is None, row[1]["f1"]),
+    )
+    shown = people[:_MOST]
+    yield ""
+    yield f"Annotators against the reference {one_line(found.name)} at {part.threshold_label}"
+    yield f" {_images(found)}"
+    head = ["annotator", "precision", "recall", "F1", "class", part.measure]
+    cells = [
+        [one_line(row["annotator"]), *(_cell(row, name) for name in _FIGURES[:3])]
+        + [_plain(row[name]) for name in _FIGURES[3:]]
+        for _, row in shown
+    ]
+    yield from _lines([head, *cells], width)
+    if len(people) > len(shown):
+        more = count(len(people) - len(shown), "more annotator")
+        yield f" … and {more} (reference.csv, with --out DIR)"
+    if offsets:
+        yield from _offset_lines(found.offsets, [place for place, _ in shown], width)
+
+
+def _images(found: ReferenceAgreement) -> str:
+    """Return how many images count, and what the reference drew in them."""
+    text = f"{found.n_images:,} of its {count(found.n_reference_images, 'image')}, "
+    text += f"{count(found.n_annotations, 'object')}"
+    if found.n_empty_images:
+        text += f"; {count(found.n_empty_images, 'image')} without any: all drawn there is wrong"
+    return text
+
+
+def _offset_lines(table: Table, places: list[int], width: int | None) -> Iterator[str]:
+    """Yield how far annotators place edges from those of the reference, in px."""
+    edges = table.records()
+    rows = [edges[4 * place : 4 * (place + 1)] for place in places]
+    yield ""
+    yield "Edges of boxes against those of the reference, in px to the right, or down"
+    head = ["annotator", *(edge["edge"] for edge in edges[:4])]
+    cells = [
+        [one_line(row[0]["annotator"]), *(_cell(edge, "offset_px", 1) for edge in row)]
+        for row in rows
+    ]
+    yield from _lines([head, *cells], width)
+
+
+def _lines(rows: list[list[str]], width: int | None) -> Iterator[str]:
+    """Yield a table whose figures are aligned by their first digits; names are shortened."""
+    names, *columns = zip(*rows, strict=True)
+    padded = [[cell.ljust(max(map(len, column))) for cell in column] for column in columns]
+    shown = list(zip(names, *padded, strict=True))
+    for line in table_lines(shown, left=(0,), width=width and width - 1):
+        yield f" {line}"
+
+
+def _cell(row: dict[str, Any], name: str, digits: int = 2) -> str:
+    """Return a figure with its interval."""
+    value, low, high = row[name], row[f"{name}_low"], row[f"{name}_high"]
+    if low is None:
+        return _plain(value, digits)
+    return f"{_plain(value, digits)} [{_plain(low, digits)}, {_plain(high, digits)}]"
+
+
+def _plain(value: float | None, digits: int = 2) -> str:
+    return "–" if value is None else f"{round(value, digits) + 0.0:.{digits}f}"
+
+
+def reference_record(found: ReferenceAgreement) -> dict[str, Any]:
+    """Return the reference, and a record of the figures of each annotator."""
+    edges = found.offsets.records()
+    return {
+        "name": found.name,
+        "n_images": found.n_images,
+        "n_reference_images": found.n_reference_images,
+        "n_empty_images": found.n_empty_images,
+        "n_annotations": found.n_annotations,
+        "annotators": [
+            {
+                "name": row["annotator"],
+                **{name: row[name] for name in _COUNTS},
+                **{name: _figure(row, name) for name in _FIGURES},
+                "offset_px": [
+                    _figure(edge, "offset_px") for edge in edges[4 * place : 4 * (place + 1)]
+                ],
+            }
+            for place, row in enumerate(found.annotators.records())
+        ],
+    }
+
+
+def _figure(row: dict[str, Any], name: str) -> dict[str, Any]:
+    bounds = [row[f"{name}_low"], row[f"{name}_high"]]
+    return {"value": row[name], "interval": None if None in bounds else bounds}

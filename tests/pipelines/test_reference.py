@@ -1,0 +1,344 @@
+"""Annotators against a reference: one of them, or a file."""
+
+import json
+import re
+
+import jsonschema
+import numpy as np
+import pytest
+from scipy.optimize import linear_sum_assignment
+from support.brute import box_iou
+from support.cli import run
+from support.reference import data_file
+
+import bboxqa
+from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.pipelines.reference import measured
+from bboxqa.report.agreement_summary import summary, summary_schema
+
+HERE, THERE, FAR, NEW = ([x, y, 20, 20] for x, y in ((10, 10), (60, 60), (110, 10), (150, 150)))
+
+
+def document(rows, names=("1.png", "2.png", "3.png"), asked=None, **more):
+    """Return a COCO document from rows of image, annotator, category and box."""
+    annotations = [
+        {"id": n, "image_id": image, "annotator": who, "category_id": category, "bbox": list(box),
+         "area": box[2] * box[3], "iscrowd": 0}
+        for n, (image, who, category, box) in enumerate(rows, 1)
+    ]  # fmt: skip
+    images = [
+        {"id": n, "file_name": name, "width": 200, "height": 200}
+        | ({} if asked is None else {"annotators": list(asked[n - 1])})
+        for n, name in enumerate(names, 1)
+    ]
+    categories = [{"id": n, "name": name} for n, name in enumerate(("cow", "sheep"), 1)]
+    return {"images": images, "annotations": annotations, "categories": categories} | more
+
+
+# 4 px to the right: IoU 16 · 20 / (400 + 80) = 2/3; 10 px down: 200 / 600 = 1/3, no match.
+TEAM = [
+    (1, "ann", 1, HERE), (1, "ann", 2, [64, 60, 20, 20]), (1, "ann", 1, NEW),
+    (2, "ann", 2, [10, 20, 20, 20]), (3, "ann", 1, HERE), (3, "bob", 1, HERE),
+]  # fmt: skip
+EXPERT = [
+    (1, "eve", 1, HERE), (1, "eve", 1, THERE), (1, "eve", 2, FAR), (2, "eve", 2, HERE),
+]  # fmt: skip
+ASKED = (("ann", "eve"), ("ann", "bob", "eve"), ("ann", "bob"))
+OF_TEAM = tuple(tuple(name for name in names if name != "eve") for names in ASKED)
+
+
+def both():
+    """Return annotators with an expert among them, and the two apart."""
+    team = bboxqa.read_coco(document(TEAM, asked=OF_TEAM))
+    expert = bboxqa.read_coco(document(EXPERT, ("1.png", "2.png")), min_annotators=1)
+    return bboxqa.read_coco(document(TEAM + EXPERT, asked=ASKED)), team, expert
+
+
+def figures(table):
+    return [
+        {name: row[name] for name in row if not name.endswith(("_low", "_high"))}
+        for row in table.records()
+    ]
+
+
+def test_figures_by_hand():
+    _, team, expert = both()
+    found = bboxqa.agree(team, reference=expert, bootstrap=0).reference
+    assert (found.n_images, found.n_reference_images, found.n_annotations) == (2, 2, 4)
+    ann, bob = figures(found.annotators)
+    assert ann == {
+        "annotator": "ann", "n_images": 2, "n": 4, "n_reference": 4, "n_matched": 2,
+        "precision": 0.5, "recall": 0.5, "f1": 0.5, "class_share": 0.5,
+        "mean_similarity": pytest.approx((1 + 2 / 3) / 2),
+    }  # fmt: skip
+    # bob was asked about image 2 and drew nothing there; image 3 is not in the reference.
+    assert bob == {
+        "annotator": "bob", "n_images": 1, "n": 0, "n_reference": 1, "n_matched": 0,
+        "precision": None, "recall": 0, "f1": 0, "class_share": None, "mean_similarity": None,
+    }  # fmt: skip
+
+
+def test_offsets_by_hand_include_boxes_that_do_not_match():
+    _, team, expert = both()
+    offsets = bboxqa.agree(team, reference=expert, bootstrap=0).reference.offsets
+    # Three boxes: as the reference, 4 px to the right, 10 px down; sides of 20 px.
+    assert offsets["n"].tolist() == [3] * 4 + [0] * 4
+    assert offsets["offset_px"][:4] == pytest.approx([4 / 3, 10 / 3, 4 / 3, 10 / 3])
+    assert offsets["offset_percent"][:4] == pytest.approx([20 / 3, 50 / 3, 20 / 3, 50 / 3])
+    assert np.isnan(offsets["offset_px"][4:]).all()
+
+
+def test_an_expert_among_the_annotators_is_as_one_in_a_file():
+    whole, team, expert = both()
+    by_name = bboxqa.agree(whole, reference="eve")
+    by_file = bboxqa.agree(team, reference=expert)
+    for one, other in (
+        (by_name.reference.annotators, by_file.reference.annotators),
+        (by_name.reference.offsets, by_file.reference.offsets),
+        (by_name.pairs, by_file.pairs),
+        (by_name.images, by_file.images),
+    ):
+        assert one.records() == other.records()
+    assert by_name.n_annotators == 2
+    assert any("eve is the reference, and has no part" in note for note in by_name.notes)
+
+
+def test_a_file_changes_no_other_figure():
+    _, team, expert = both()
+    alone, beside = bboxqa.agree(team), bboxqa.agree(team, reference=expert)
+    assert summary(alone)["thresholds"][0] == {
+        name: value
+        for name, value in summary(beside)["thresholds"][0].items()
+        if name != "reference"
+    }
+    assert alone.reference is None
+
+
+def random_documents(seed, n_images=6):
+    """Return three annotators of random images and a reference, without ties."""
+    rng = np.random.default_rng(seed)
+    truth, drawn = [], []
+    for image in range(1, n_images + 1):
+        for _ in range(int(rng.integers(0, 6))):
+            box = np.array([*rng.uniform(0, 80, 2), *rng.uniform(15, 50, 2)])
+            truth.append((image, "eve", int(rng.integers(1, 3)), box.tolist()))
+            for who in ("ann", "bob", "cid"):
+                if rng.random() < 0.8:
+                    moved = (box + rng.normal(0, 5, 4)).clip(1).tolist()
+                    drawn.append((image, who, int(rng.integers(1, 3)), moved))
+    names = [f"{n}.png" for n in range(1, n_images + 1)]
+    asked = [[w for w in ("ann", "bob", "cid") if rng.random() < 0.8] for _ in names]
+    drawn = [row for row in drawn if row[1] in asked[row[0] - 1]]
+    return document(drawn, names, asked), document(truth, names)
+
+
+def brute(team, truth, who, threshold):
+    """Return drawn, expected, matched, of one category, and the sum of IoU, image by image."""
+    total = np.zeros(5)
+    ids = [{image["file_name"]: image["id"] for image in part["images"]} for part in (team, truth)]
+    for image in team["images"]:
+        if who not in image["annotators"]:
+            continue
+        drawn, expected = (
+            [
+                each
+                for each in part["annotations"]
+                if each["image_id"] == of[image["file_name"]] and each["annotator"] in (who, "eve")
+            ]
+            for part, of in zip((team, truth), ids, strict=True)
+        )
+        total[:2] += len(drawn), len(expected)
+        iou = [[box_iou(a["bbox"], b["bbox"]) for b in expected] for a in drawn]
+        iou = np.array(iou, np.float64).reshape(len(drawn), len(expected))
+        iou[iou < threshold] = 0
+        for a, b in zip(*linear_sum_assignment(-iou), strict=True):
+            if iou[a, b]:
+                same = drawn[a]["category_id"] == expected[b]["category_id"]
+                total[2:] += 1, same, iou[a, b]
+    return total
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_figures_are_those_of_the_best_assignment(seed, monkeypatch):
+    # In several parts.
+    monkeypatch.setattr(measured, "_AT_ONCE", 20)
+    team, truth = random_documents(seed)
+    data = bboxqa.read_coco(team), bboxqa.read_coco(truth, min_annotators=1)
+    result = bboxqa.agree(data[0], reference=data[1], iou_threshold=(0.3, 0.6), bootstrap=0)
+    for part in result.thresholds:
+        for row in part.reference.annotators.records():
+            total = brute(team, truth, row["annotator"], part.iou_threshold)
+            n, n_reference, n_matched, n_same, similarity = total
+            assert [row["n"], row["n_reference"], row["n_matched"]] == total[:3].tolist()
+            assert row["precision"] == pytest.approx(n_matched / n)
+            assert row["recall"] == pytest.approx(n_matched / n_reference)
+            assert row["f1"] == pytest.approx(2 * n_matched / (n + n_reference))
+            assert row["class_share"] == pytest.approx(n_same / n_matched)
+            assert row["mean_similarity"] == pytest.approx(similarity / n_matched)
+
+
+def test_intervals_are_those_of_draws_of_images():
+    team, truth = random_documents(1, n_images=40)
+    data = bboxqa.read_coco(team), bboxqa.read_coco(truth, min_annotators=1)
+    table = bboxqa.agree(data[0], reference=data[1]).reference.annotators
+    sums = np.array(
+        [
+            brute({**team, "images": [image]}, truth, "ann", 0.5)[:3]
+            for image in team["images"]
+            if "ann" in image["annotators"]
+        ]
+    )
+    rng = np.random.default_rng(3)
+    drawn = sums[rng.integers(0, len(sums), (4000, len(sums)))].sum(1)
+    for name, values in (
+        ("recall", drawn[:, 2] / drawn[:, 1]),
+        ("precision", drawn[:, 2] / drawn[:, 0]),
+    ):
+        expected = np.quantile(values, [0.025, 0.975])
+        ends = [table[f"{name}_{end}"][0] for end in ("low", "high")]
+        assert ends == pytest.approx(expected, abs=0.02)
+
+
+def test_one_annotator_is_compared_with_a_reference_alone(tmp_path):
+    rows = [row for row in TEAM if row[1] == "ann"]
+    (tmp_path / "ann.json").write_text(json.dumps(document(rows)))
+    (tmp_path / "gold.json").write_text(json.dumps(document(EXPERT, ("1.png", "2.png"))))
+    done = run("agree", "ann.json", "--reference", "gold.json", cwd=tmp_path)
+    assert done.returncode == 0
+    assert "1 annotator; no image has two, so that their agreement is not measured" in done.stdout
+    assert "Annotators against the reference gold.json at IoU 0.5" in done.stdout
+    assert " 2 of its 2 images, 4 objects\n" in done.stdout
+    assert "alpha" not in done.stdout
+    quiet = run("agree", "ann.json", "--reference", "gold.json", "--quiet", cwd=tmp_path).stdout
+    assert quiet.splitlines()[1].startswith("Annotators against the reference gold.json")
+
+
+def test_files_have_the_figures_and_the_schema(tmp_path):
+    (tmp_path / "all.json").write_text(json.dumps(document(TEAM + EXPERT, asked=ASKED)))
+    done = run(
+        "agree", "all.json", "--reference", "eve", "--out", "out", "--diagnose", cwd=tmp_path
+    )
+    assert done.returncode == 0
+    assert "Edges of boxes against those of the reference" in done.stdout
+    found = json.loads((tmp_path / "out" / "summary.json").read_text())
+    jsonschema.validate(found, summary_schema())
+    record = found["thresholds"][0]["reference"]
+    assert record["name"] == "eve"
+    assert record["annotators"][0]["precision"]["value"] == 0.5
+    assert [edge["value"] for edge in record["annotators"][0]["offset_px"]] == pytest.approx(
+        [4 / 3, 10 / 3, 4 / 3, 10 / 3]
+    )
+    lines = (tmp_path / "out" / "reference.csv").read_text().splitlines()
+    assert lines[0].startswith("iou_threshold,annotator,n_images,n,n_reference,n_matched,precision")
+    assert lines[1].startswith("0.5,ann,2,4,4,2,0.5,")
+    assert len((tmp_path / "out" / "reference_offsets.csv").read_text().splitlines()) == 9
+
+
+def test_the_story_names_who_agrees_least_if_an_interval_says_so():
+    options = {"images": 60, "annotators": 3, "categories": ("cow", "sheep")}
+    made = bboxqa.simulate(errors={"p*": "jitter=1", "p03": "miss=0.4"}, **options)
+    data = bboxqa.read_coco(made.document())
+    truth = bboxqa.read_coco(made.truth(), min_annotators=1)
+    (line,) = [
+        line
+        for line in bboxqa.agree(data, reference=truth, bootstrap=200).story().story
+        if "reference" in line
+    ]
+    assert line.startswith("p03 agrees least with the reference document: F1 0.7")
+    assert re.search(r"5\d\.\d % \[.*\] of its objects are matched by p03, and 100\.0 %", line)
+    alike = bboxqa.simulate(errors={"p*": "jitter=1 miss=0.2"}, **options)
+    result = bboxqa.agree(
+        bboxqa.read_coco(alike.document()),
+        reference=bboxqa.read_coco(alike.truth(), min_annotators=1),
+        bootstrap=200,
+    )
+    assert not any("reference" in line for line in result.story().story)
+
+
+def test_with_a_reference_it_can_be_told_which_of_two_is_right():
+    options = {"images": 40, "annotators": 2}
+    made = bboxqa.simulate(errors={"p*": "jitter=1", "p02": "miss=0.4"}, **options)
+    data = bboxqa.read_coco(made.document())
+    truth = bboxqa.read_coco(made.truth(), min_annotators=1)
+    story = bboxqa.agree(data, reference=truth, bootstrap=200).story().story
+    assert any(line.startswith("p02 agrees least") for line in story)
+    assert not any("cannot be told who is right" in line for line in story)
+
+
+def test_categories_are_joined_by_name_and_map(tmp_path):
+    other = [{"id": 7, "name": "cow"}, {"id": 3, "name": "lamb"}]
+    codes = {1: 7, 2: 3}
+    rows = [(image, who, codes[category], box) for image, who, category, box in EXPERT]
+    gold = document(rows, ("1.png", "2.png"), categories=other)
+    (tmp_path / "all.json").write_text(json.dumps(document(TEAM, asked=OF_TEAM)))
+    (tmp_path / "gold.json").write_text(json.dumps(gold))
+    ask = ("agree", "all.json", "--reference", "gold.json", "--format", "json")
+    found = json.loads(run(*ask, cwd=tmp_path).stdout)
+    assert any(
+        "gold.json uses categories that no annotator has: lamb." in n for n in found["notes"]
+    )
+    mapped = json.loads(run(*ask, "--map", "lamb=sheep", cwd=tmp_path).stdout)
+    assert mapped["thresholds"][0]["reference"]["annotators"][0]["class_share"]["value"] == 0.5
+    assert not any("uses categories" in note for note in mapped["notes"])
+
+
+def test_outlines_are_compared_as_boxes_are():
+    whole = document(TEAM + EXPERT, asked=ASKED)
+    for each in whole["annotations"]:
+        x, y, width, height = each["bbox"]
+        right, bottom = x + width, y + height
+        each["segmentation"] = [[x, y, right, y, right, bottom, x, bottom]]
+    data = bboxqa.read_coco(whole)
+    polygons, boxes = (
+        bboxqa.agree(data, reference="eve", similarity=name).reference.annotators
+        for name in ("polygon", "bbox")
+    )
+    assert polygons.records() == boxes.records()
+
+
+def test_crowds_of_either_side_are_left_out():
+    whole = document(TEAM + EXPERT, asked=ASKED)
+    whole["annotations"][2]["iscrowd"] = whole["annotations"][8]["iscrowd"] = 1
+    found = bboxqa.agree(bboxqa.read_coco(whole), reference="eve").reference
+    row = found.annotators.records()[0]
+    assert (row["n"], row["n_reference"], row["n_matched"]) == (3, 3, 2)
+
+
+def test_refusals():
+    whole, team, _ = both()
+    with pytest.raises(ConfigError, match="'ben', which is neither an annotator nor a file"):
+        bboxqa.agree(whole, reference="ben")
+    with pytest.raises(TypeError, match="reference is a int"):
+        bboxqa.agree(whole, reference=7)
+    with pytest.raises(DatasetError, match="several annotators drew in 1 image, such as "):
+        bboxqa.agree(whole, reference=team)
+    elsewhere = bboxqa.read_coco(document(EXPERT, ("x/1.png", "x/2.png")), min_annotators=1)
+    with pytest.raises(DatasetError, match="--join name would join 2 more images"):
+        bboxqa.agree(team, reference=elsewhere)
+    larger = document(EXPERT, ("1.png", "2.png"))
+    larger["images"][0]["width"] = 400
+    with pytest.raises(DatasetError, match=r"'1.png' is 400 × 200; .* says 200 × 200 \(1 such"):
+        bboxqa.agree(team, reference=bboxqa.read_coco(larger, min_annotators=1))
+
+
+def test_a_name_that_is_neither_annotator_nor_file_stops_the_command(tmp_path):
+    (tmp_path / "all.json").write_text(json.dumps(document(TEAM + EXPERT, asked=ASKED)))
+    done = run("agree", "all.json", "--reference", "gold.json", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "expected one of the annotators ('ann', 'bob', 'eve'), or a COCO file" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["asthma_round1", "pedestrians"])
+def test_real_annotators_against_the_truth(name):
+    paths = [data_file(f"several/{name}{end}.json") for end in ("", "_truth")]
+    team, truth = (json.loads(path.read_text("utf-8")) for path in paths)
+    for each in truth["annotations"]:
+        each["annotator"] = "eve"
+    result = bboxqa.agree(
+        bboxqa.read_coco(paths[0], segmentation=False),
+        reference=bboxqa.read_coco(paths[1], min_annotators=1, segmentation=False),
+        bootstrap=0,
+    )
+    row = result.reference.annotators.records()[0]
+    total = brute(team, truth, row["annotator"], 0.5)
+    assert [row["n"], row["n_reference"], row["n_matched"]] == total[:3].tolist()
