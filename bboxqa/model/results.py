@@ -69,18 +69,7 @@ class MeasuredAgreement:
         return self.diagnoser.story(self)
 
     def diagnose(self) -> Diagnosis:
-        """Return the story with the tables that it is made of, and what to review first.
-
-        Examples
-        --------
-        >>> import bboxqa
-        >>> from bboxqa.examples import example_file
-        >>> found = bboxqa.agree(bboxqa.read_coco(example_file("fruits"))).diagnose()
-        >>> found.tables["annotators"]["class_share"].round(2)
-        array([0.67, 0.67, 0.33])
-        >>> found.review["reason"][0]
-        'Banana by Ann1 and Ann2, Apple by Ann3'
-        """
+        """Return the story with the tables that it is made of, and what to review first."""
         return self.diagnoser.diagnosis(self)
 
     def _only(self) -> ThresholdResult:

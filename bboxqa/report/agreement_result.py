@@ -5,6 +5,7 @@ from html import escape
 
 import numpy as np
 
+from bboxqa.model.diagnosis import Diagnosis
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.table import Table, html_table
 from bboxqa.report.charts.figures import new_axes, page_style
@@ -15,7 +16,7 @@ from bboxqa.report.charts.svg import image_element
 class AgreementResult(MeasuredAgreement):
     """How far annotators agree, at one or more thresholds, with its charts.
 
-    Its figures and tables are those of `MeasuredAgreement`.
+    Its attributes are those of :class:`bboxqa.model.results.MeasuredAgreement`.
     """
 
     @cached_property
@@ -26,6 +27,27 @@ class AgreementResult(MeasuredAgreement):
         offsets, decomposition and image_costs.
         """
         return Plots(self)
+
+    def diagnose(self) -> Diagnosis:
+        """Return the story with the tables that it is made of, and what to review first.
+
+        It is made once.
+
+        Examples
+        --------
+        >>> import bboxqa
+        >>> from bboxqa.examples import example_file
+        >>> found = bboxqa.agree(bboxqa.read_coco(example_file("fruits"))).diagnose()
+        >>> found.tables["annotators"]["class_share"].round(2)
+        array([0.67, 0.67, 0.33])
+        >>> found.review["reason"][0]
+        'Banana by Ann1 and Ann2, Apple by Ann3'
+        """
+        return self._diagnosis
+
+    @cached_property
+    def _diagnosis(self) -> Diagnosis:
+        return super().diagnose()
 
     def _repr_html_(self) -> str:
         parts = self.thresholds

@@ -3,12 +3,14 @@
 import warnings
 from io import BytesIO
 
+import matplotlib as mpl
 import numpy as np
 import pytest
+from matplotlib import pyplot as plt
 from matplotlib.collections import LineCollection, PolyCollection
 
 from bboxqa.report.charts.bar_charts import decomposition, image_costs, severities
-from bboxqa.report.charts.figures import shown_axes
+from bboxqa.report.charts.figures import page_style, shown_axes
 from bboxqa.report.charts.heat_maps import confusion_matrix, pair_matrix
 from bboxqa.report.charts.interval_charts import category_intervals, intervals
 from bboxqa.report.charts.offset_chart import offsets
@@ -291,10 +293,17 @@ def test_names_of_any_kind_are_drawn_without_a_warning():
     assert "two\\nlines" in svg
 
 
-def test_a_chart_can_be_shown_by_pyplot_and_the_settings_of_the_session_stay():
-    import matplotlib as mpl
-    from matplotlib import pyplot as plt
+def test_what_a_notebook_sets_while_a_chart_is_drawn_stays():
+    before = mpl.rcParams["interactive"]
+    try:
+        with page_style():
+            mpl.rcParams["interactive"] = not before
+        assert mpl.rcParams["interactive"] is not before
+    finally:
+        mpl.rcParams["interactive"] = before
 
+
+def test_a_chart_can_be_shown_by_pyplot_and_the_settings_of_the_session_stay():
     before = dict(mpl.rcParams)
     ax = severities({"error": 1}, axes=shown_axes)
     try:

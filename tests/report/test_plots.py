@@ -73,6 +73,7 @@ def test_the_diagnosis_is_made_once(result):
     for _ in range(2):
         counted.plot.decomposition(new())
         counted.plot.offsets("Ann2", new())
+        counted.diagnose()
     assert len(calls) == 1
 
 

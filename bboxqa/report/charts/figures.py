@@ -33,8 +33,15 @@ def page_style() -> Iterator[None]:
     from cycler import cycler
 
     settings: Any = {**mpl.rcParamsDefault, **_STYLE, "axes.prop_cycle": cycler(color=SERIES)}
-    with mpl.rc_context({name: settings[name] for name in settings if name not in _OF_SESSION}):
+    for name in _OF_SESSION:
+        del settings[name]
+    # Not rc_context: it would undo what a notebook sets when its first figure is made.
+    before: Any = {name: mpl.rcParams[name] for name in settings}
+    mpl.rcParams.update(settings)
+    try:
         yield
+    finally:
+        mpl.rcParams.update(before)
 
 
 def new_axes(width: float, height: float, ax: "Axes | None" = None) -> "Axes":

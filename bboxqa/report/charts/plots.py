@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from bboxqa.core.errors import ConfigError
 from bboxqa.core.text import unknown_name
-from bboxqa.model.diagnosis import Diagnosis
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.report.agreement_summary import summary
 from bboxqa.report.charts import bar_charts, heat_maps, interval_charts, offset_chart
@@ -22,8 +21,8 @@ class Plots:
     Each method returns the axes of matplotlib. It draws on those that it is given, or on those of
     a new figure of ``pyplot``, which a notebook shows by itself.
 
-    All but `intervals` and `category_intervals` need the diagnosis of the result, which is made
-    once.
+    All but `intervals` and `category_intervals` need the diagnosis of the result, which takes some
+    time at the first of them.
 
     Examples
     --------
@@ -211,7 +210,7 @@ did you mean 'Ann3'?
         -------
         matplotlib.axes.Axes
         """
-        worst = self._diagnosis.worst_images
+        worst = self._result.diagnose().worst_images
         figure = "F1" if self._threshold["alpha"] is None else "alpha"
         return bar_charts.image_costs(worst["images"], worst["n_images"], figure, axes=_maker(ax))
 
@@ -220,16 +219,12 @@ did you mean 'Ann3'?
         found: dict[str, Any] = summary(self._result)["thresholds"][0]
         return found
 
-    @cached_property
-    def _diagnosis(self) -> Diagnosis:
-        return self._result.diagnose()
-
     def _rows(self, table: str) -> list[dict[str, Any]]:
-        return self._diagnosis.tables[table].records()
+        return self._result.diagnose().tables[table].records()
 
     def _check_annotator(self, name: str) -> None:
         """Refuse a name that is none of an annotator."""
-        names = self._diagnosis.tables["annotators"]["annotator"].tolist()
+        names = self._result.diagnose().tables["annotators"]["annotator"].tolist()
         if name not in names:
             raise ConfigError(f"annotator {unknown_name(name, names)}")
 
