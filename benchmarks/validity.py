@@ -21,7 +21,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import bboxqa
-from bboxqa.pipelines.diagnose import diagnose
+from bboxqa.diagnostics.registry import diagnostic
+from bboxqa.pipelines.counting import compared_images
+from bboxqa.pipelines.diagnosis.matched_units import matched_units
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -119,11 +121,8 @@ def _tables(
 ) -> dict[str, list[dict[str, Any]]]:
     """Return rows of diagnostics by name."""
     settings = bboxqa.AgreeSettings(bootstrap=bootstrap)
-    found = diagnose(data_of(seed, images, options), settings, list(names))
-    return {
-        name: [dict(zip(table.columns, row, strict=True)) for row in table.rows()]
-        for name, table in found.items()
-    }
+    matched = matched_units(compared_images(data_of(seed, images, options)), settings)
+    return {name: diagnostic(name)(matched).records() for name in names}
 
 
 @dataclass(frozen=True)

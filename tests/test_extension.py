@@ -29,7 +29,6 @@ from bboxqa.matching.registry import MATCHERS
 from bboxqa.model.annotations import Source
 from bboxqa.model.findings import Severity
 from bboxqa.model.table import Table
-from bboxqa.pipelines.diagnose import diagnose
 from bboxqa.report.registry import AGREEMENT_VIEWS, FINDING_VIEWS, view
 from bboxqa.rules import registry as rules
 from bboxqa.rules.base.rule import Defect, Rule, hits
@@ -183,7 +182,7 @@ def test_diagnostic(monkeypatch):
         return Table({"n_drawers": np.bincount(matched.units.unit)})
 
     monkeypatch.setitem(DIAGNOSTICS, "n_drawers", n_drawers)
-    tables = diagnose(DATA, bboxqa.AgreeSettings(iou_threshold=(0.1,)))
+    tables = bboxqa.agree(DATA, iou_threshold=0.1, bootstrap=0).diagnose().tables
     assert {"pair_similarity", "n_drawers"} <= set(tables)
     assert tables["n_drawers"]["n_drawers"].tolist() == [2]
 

@@ -7,11 +7,12 @@ import pytest
 from support.datasets import dataset, object_rows
 
 from bboxqa.core.errors import ConfigError
-from bboxqa.diagnostics.registry import names
+from bboxqa.diagnostics.registry import diagnostic, names
 from bboxqa.geometry.candidates import candidate_pairs
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import agree_with
-from bboxqa.pipelines.diagnose import diagnose
+from bboxqa.pipelines.counting import compared_images
+from bboxqa.pipelines.diagnosis.matched_units import matched_units
 
 SETTINGS = AgreeSettings(iou_threshold=(0.3,), bootstrap=0)
 
@@ -19,6 +20,11 @@ SETTINGS = AgreeSettings(iou_threshold=(0.3,), bootstrap=0)
 @pytest.fixture
 def data():
     return dataset(object_rows(np.random.default_rng(5)))
+
+
+def tables_of(data):
+    """Return the tables of a diagnosis."""
+    return agree_with(data, SETTINGS).diagnose().tables
 
 
 def rows(table):
@@ -38,7 +44,7 @@ def test_pair_similarity_is_that_of_annotations_in_one_unit(data):
         if unit[int(of.id[a])] == unit[int(of.id[b])]:
             names = (data.annotator_names[of.annotator[a]], data.annotator_names[of.annotator[b]])
             expected[names].append(found)
-    found = rows(diagnose(data, SETTINGS, ["pair_similarity"])["pair_similarity"])
+    found = rows(tables_of(data)["pair_similarity"])
     assert len(found) == 3
     assert found == {
         names: [len(part), pytest.approx(np.mean(part)), min(part)]
@@ -47,28 +53,19 @@ def test_pair_similarity_is_that_of_annotations_in_one_unit(data):
 
 
 def test_every_diagnostic_has_its_table(data):
-    tables = diagnose(data, SETTINGS)
-    assert [*tables] == [*names(with_times=False), "sensitivity"]
+    tables = tables_of(data)
+    assert [*tables] == [*names(with_times=False), "sensitivity", "review_images"]
     assert len(tables["sensitivity"]) == 19
-    assert len(diagnose(data, SETTINGS, ["sensitivity"])) == 1
 
 
 def test_nothing_in_common():
     data = dataset([(0, 0, 0, (1, 1, 4, 4)), (0, 1, 0, (20, 20, 4, 4))])
-    assert rows(diagnose(data, SETTINGS, ["pair_similarity"])["pair_similarity"]) == {}
+    assert rows(tables_of(data)["pair_similarity"]) == {}
 
 
-@pytest.mark.parametrize(
-    ("settings", "names", "message"),
-    [
-        (SETTINGS, ["pair_similarly"], "diagnostic is 'pair_similarly'; expected one of pair_simi"),
-        (
-            AgreeSettings(iou_threshold=(0.5, 0.7)),
-            None,
-            "has 2 numbers; expected one",
-        ),
-    ],
-)
-def test_what_is_refused(data, settings, names, message):
-    with pytest.raises(ConfigError, match=message):
-        diagnose(data, settings, names)
+def test_what_is_refused(data):
+    with pytest.raises(ConfigError, match="'pair_similarly'; expected one of pair_similarity"):
+        diagnostic("pair_similarly")
+    settings = AgreeSettings(iou_threshold=(0.5, 0.7))
+    with pytest.raises(ConfigError, match="has 2 numbers; expected one"):
+        matched_units(compared_images(data), settings)

@@ -5,7 +5,9 @@ from functools import cache
 import pytest
 
 import bboxqa
-from bboxqa.pipelines.diagnose import diagnose
+from bboxqa.diagnostics.registry import diagnostic
+from bboxqa.pipelines.counting import compared_images
+from bboxqa.pipelines.diagnosis.matched_units import matched_units
 
 
 @cache
@@ -72,7 +74,8 @@ def test_figures_are_those_that_the_errors_imply(errors, existence, classes):
 def diagnosed(names, **options):
     found = bboxqa.simulate(**options)
     data = bboxqa.read_coco(found.document())
-    tables = diagnose(data, bboxqa.AgreeSettings(), names)
+    matched = matched_units(compared_images(data), bboxqa.AgreeSettings())
+    tables = {name: diagnostic(name)(matched) for name in names}
     return found, {
         name: [dict(zip(table.columns, row, strict=True)) for row in table.rows()]
         for name, table in tables.items()
