@@ -130,10 +130,10 @@ def pair_medians(found: EdgeDifferences) -> FloatArray:
 
 
 def confirmed(values: FloatArray, weights: FloatArray) -> FloatArray:
-    """Return the weighted median of each column, (M, B) twice → (B,).
+    """Return what others of 60 % of the weight confirm, of each column, (M, B) twice → (B,).
 
-    Of two values in the middle, the one nearer to 0 counts, and 0 if they lie on both sides of it:
-    the difference that others of half of the weight or more confirm. NaN without weight.
+    Of three equal weights this is the median, and of two the value nearer to 0, or 0 if they lie on
+    both sides of it. NaN without weight.
 
     Examples
     --------
@@ -143,11 +143,29 @@ def confirmed(values: FloatArray, weights: FloatArray) -> FloatArray:
     """
     order = np.argsort(values, axis=0)
     ordered = np.take_along_axis(values, order, axis=0)
-    reached = np.cumsum(np.take_along_axis(weights, order, axis=0), axis=0)
-    half = reached[-1] / 2
+    reached = np.cumsum(np.take_along_axis(capped(weights), order, axis=0), axis=0)
+    total = reached[-1]
     last = len(values) - 1
     low, high = (
         np.take_along_axis(ordered, np.minimum(below.sum(0), last)[None], axis=0)[0]
-        for below in (reached < half, reached <= half)
+        for below in (5 * reached <= 2 * total, 5 * reached < 3 * total)
     )
-    return np.where(half > 0, np.clip(0, low, high), np.nan)
+    return np.where(total > 0, np.clip(0, low, high), np.nan)
+
+
+def capped(weights: FloatArray) -> FloatArray:
+    """Return weights none of which is larger than the second largest, of each column.
+
+    Otherwise the one other annotator with most objects could decide alone.
+
+    Examples
+    --------
+    >>> capped(np.array([[9.0, 3.0], [4.0, 0.0], [1.0, 0.0]]))
+    array([[4., 3.],
+           [4., 0.],
+           [1., 0.]])
+    """
+    if len(weights) < 2:
+        return weights
+    second = np.partition(weights, -2, axis=0)[-2]
+    return np.minimum(weights, np.where(second > 0, second, np.inf))

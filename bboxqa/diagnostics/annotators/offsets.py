@@ -7,6 +7,7 @@ from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
 from bboxqa.core.arrays import FloatArray
 from bboxqa.diagnostics.annotators.edge_differences import (
     PairGroup,
+    capped,
     confirmed,
     edge_differences,
     pair_groups,
@@ -27,16 +28,17 @@ def offsets(matched: MatchedUnits) -> Table:
 
     A row for each annotator and edge of the box; positive is to the right, or down. Each other
     annotator gives one difference: its mean over the objects that both drew, also where boxes are
-    too far apart to match. The offset is their median, weighted by the numbers of these objects, so
-    that one displaced annotator does not displace the others. Of two in the middle, the one nearer
-    to 0 counts, and 0 if they have different directions: with two others, what both confirm.
+    too far apart to match. The offset is what others of 60 % of the weight confirm: of three
+    others the median difference, of two the one nearer to 0, and 0 if they contradict each other.
+    So one displaced annotator does not displace the others. The weights are the numbers of shared
+    objects, none larger than the second largest.
 
     Columns: annotator, edge; n, the objects that others drew, too, and n_others, who drew them;
     offset_px with its 95 % interval over images, and median_px, which is made of the medians over
     objects and not of the means; offset_percent, of the mean width of the others' boxes (height for
     top and bottom), with its interval; p_value, of t-tests of the differences over images against
-    0: others of more than half of the weight have this value or a smaller one; and whether the
-    offset is systematic: it is after Holm's correction for all rows.
+    0: others of 60 % of the weight have this value or a smaller one; and whether the offset is
+    systematic: it is after Holm's correction for all rows.
     """
     names, n_images = matched.data.annotator_names, len(matched.data.image_names)
     n_annotators = len(names)
@@ -125,7 +127,7 @@ def _intervals(group: PairGroup, offset: FloatArray, bootstrap: int, seed: int) 
 
 
 def _largest(p_value: FloatArray, weights: FloatArray) -> float:
-    """Return the p-value that others of more than half of the weight do not exceed."""
+    """Return the p-value that others of 60 % of the weight do not exceed."""
     order = np.argsort(p_value)
-    reached = np.cumsum(weights[order])
-    return float(p_value[order][np.searchsorted(reached, reached[-1] / 2, side="right")])
+    reached = 5 * np.cumsum(capped(weights[:, None])[order, 0])
+    return float(p_value[order][np.searchsorted(reached, 3 * reached[-1] / 5)])
