@@ -10,8 +10,16 @@ from hypothesis import settings
 # Lets test modules import `support`, however pytest is started.
 sys.path.insert(0, str(Path(__file__).parent))
 
-# The first call imports libraries, so a deadline would fail by chance; and a run is repeatable.
-settings.register_profile("bboxqa", deadline=None, derandomize=True, database=None)
+# The first call imports libraries, so a deadline would fail by chance; and a run is repeatable,
+# unless more random values are asked for, as by `make fuzz`.
+FUZZ = "BBOXQA_FUZZ" in os.environ
+settings.register_profile(
+    "bboxqa",
+    deadline=None,
+    derandomize=not FUZZ,
+    database=None,
+    max_examples=1000 if FUZZ else 50,
+)
 settings.load_profile("bboxqa")
 
 # Tests send SIGHUP and SIGINT. Under nohup and in the background they are ignored, and children

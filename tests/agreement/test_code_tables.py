@@ -34,7 +34,7 @@ def check(codes, n_values=K):
         assert getattr(table, name) == pytest.approx(getattr(pairs, name))
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(tables(annotators=(2, 5), units=(1, 12)), st.sampled_from(DTYPES))
 def test_any_table(values, dtype):
     check(values.astype(dtype))

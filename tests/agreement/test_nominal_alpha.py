@@ -83,7 +83,7 @@ def test_matrices_of_the_images(name):
     assert alpha.value == pytest.approx(image["alpha"], abs=5e-5)
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(tables(), modes)
 def test_pooled_alpha_by_definition(table, missing):
     alpha = pooled_alpha(coincidences(one_image(from_table(*table, K)), missing))
@@ -100,7 +100,7 @@ def test_pooled_alpha_by_definition(table, missing):
         assert alpha.status == OK
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(tables(), modes)
 def test_matrix_and_marginals_by_definition(table, missing):
     data = from_table(*table, K)
@@ -119,7 +119,7 @@ def test_matrix_and_marginals_by_definition(table, missing):
     assert diagonal[values] == pytest.approx(np.diag(matrix))
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(tables(), modes, st.integers(0, 2**32))
 def test_alpha_of_each_group_is_that_of_the_group_alone(table, missing, seed):
     values, asked = table
@@ -133,7 +133,7 @@ def test_alpha_of_each_group_is_that_of_the_group_alone(table, missing, seed):
         same(found[number], 1 if expected is None and units else expected)
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(tables(), modes)
 def test_alpha_of_a_category_is_that_of_the_table_of_yes_and_no(table, missing):
     found, marginal = alpha_per_category(coincidences(from_table(*table, K), missing))
@@ -143,7 +143,7 @@ def test_alpha_of_a_category_is_that_of_the_table_of_yes_and_no(table, missing):
         assert marginal[place] == sum(unit.count(value) for unit in units)
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(tables(), modes)
 def test_alpha_of_a_pair_is_that_of_the_two_alone(table, missing):
     values, asked = table

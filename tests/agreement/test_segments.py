@@ -165,7 +165,7 @@ def points_by_definition(world, tiers, rule, resolution, support):
     return points
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(worlds(), st.sampled_from([None, "s", "t"]), st.sampled_from(RULES), st.integers(1, 9),
        st.sampled_from(["all", "marked"]))  # fmt: skip
 def test_every_point_by_definition(world, tier, rule, resolution, support):
@@ -207,7 +207,7 @@ def test_every_point_by_definition(world, tier, rule, resolution, support):
         assert share.clusters.tolist() == sorted(compared)
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(worlds())
 def test_overlaps_by_definition(world):
     rows, durations, asked = world
@@ -383,7 +383,7 @@ def cronbach_by_definition(table):
     return k / (k - 1) * (1 - table.var(axis=0, ddof=1).sum() / table.sum(axis=1).var(ddof=1))
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(worlds())
 def test_cronbach_without_expanding(world):
     rows, durations, _ = world
@@ -400,7 +400,7 @@ def test_cronbach_without_expanding(world):
         assert found.value == pytest.approx(cronbach_by_definition(table))
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(worlds())
 def test_cronbach_without_each_recording(world):
     rows, durations, _ = world

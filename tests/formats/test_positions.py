@@ -30,7 +30,7 @@ def pointers(value, parts=()):
             yield from pointers(inner, (*parts, place))
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(
     st.lists(VALUES, max_size=8), st.lists(VALUES, max_size=3), VALUES,
     st.sampled_from([None, 0, 3]), st.booleans(),

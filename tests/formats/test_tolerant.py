@@ -136,7 +136,7 @@ def test_a_blank_before_one_colon_hides_no_repeated_key(blank, monkeypatch):
     assert repeated == [("/annotations/1", "x")]
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=4),
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3), inner),

@@ -34,25 +34,25 @@ def check_optimum(pairs, weights):
     assert sum(weights[place] for place in chosen) == best
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(graphs())
 def test_total_weight_is_the_largest(graph):
     check_optimum(*graph)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(graphs(most_weight=1))
 def test_all_tied(graph):
     check_optimum(*graph)
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(graphs(most_weight=2**42))
 def test_weights_as_large_as_those_in_use(graph):
     check_optimum(*graph)
 
 
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(graphs())
 def test_the_sparse_solver_gives_the_same_total(graph):
     pairs, weights = graph
@@ -77,7 +77,7 @@ def test_a_large_tangled_component(dense, monkeypatch):
     assert len(np.unique(pairs[chosen, 0])) == len(np.unique(pairs[chosen, 1])) == len(chosen)
 
 
-@settings(max_examples=200)
+@settings(max_examples=80)
 @given(graphs(), st.sampled_from([1, 3, 100]))
 def test_tables_and_blocks_give_the_same_as_lists(graph, step):
     pairs, weights = graph

@@ -85,7 +85,7 @@ def check_units(data, units):
         assert len(set(columns.image[nodes].tolist())) == 1
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(seeds, st.sampled_from(list(SIMILARITY_OF)), st.booleans())
 def test_recursive_as_defined(seed, similarity, lenient):
     data = made(seed, n_annotators=4, n_boxes=3)
@@ -104,7 +104,7 @@ def test_recursive_as_defined(seed, similarity, lenient):
         assert found == expected
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(seeds, st.sampled_from(list(SIMILARITY_OF)), st.booleans())
 def test_greedy_as_defined(seed, similarity, lenient):
     data = made(seed, n_annotators=4, n_boxes=4)
@@ -120,7 +120,7 @@ def test_greedy_as_defined(seed, similarity, lenient):
 
 
 @pytest.mark.parametrize("matcher", ["average", "complete"])
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(seeds, st.sampled_from(list(SIMILARITY_OF)), st.booleans(), st.booleans())
 def test_linkage_as_defined(matcher, seed, similarity, tied, lenient):
     rng = np.random.default_rng(seed)
@@ -161,7 +161,7 @@ def test_hungarian_has_the_largest_total(seed):
 
 
 @pytest.mark.parametrize("matcher", ["auto", "greedy", "average", "complete"])
-@settings(max_examples=100)
+@settings(max_examples=50)
 @given(seeds, st.sampled_from(list(SIMILARITY_OF)), st.booleans(), st.permutations(range(4)))
 def test_the_order_of_annotators_changes_nothing(matcher, seed, similarity, lenient, order):
     """Boxes on a coarse grid: many pairs tie, and many boxes are drawn twice."""
@@ -194,7 +194,7 @@ def test_auto_is_hungarian_where_two_annotate_and_greedy_where_more_do(seed, len
 
 
 @pytest.mark.parametrize("matcher", ["hungarian", "recursive"])
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(seeds, st.sampled_from(list(SIMILARITY_OF)), st.booleans())
 def test_two_annotators_can_change_places(matcher, seed, similarity, lenient):
     rows = tied_rows(np.random.default_rng(seed), n_annotators=2, n_boxes=6)
@@ -245,7 +245,7 @@ def test_images_do_not_touch_each_other(matcher, seed):
 
 
 @pytest.mark.parametrize("matcher", MATCHERS)
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(seeds, st.booleans())
 def test_blocks_of_a_few_pairs_give_the_same(matcher, seed, lenient):
     """Boxes on a coarse grid: many pairs tie."""

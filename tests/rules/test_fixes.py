@@ -53,7 +53,7 @@ def expected(document, edits):
     return document
 
 
-@settings(max_examples=150)
+@settings(max_examples=60)
 @given(st.data())
 def test_edits_of_text_are_edits_of_values(data):
     record = st.fixed_dictionaries({"id": st.integers(), "b": st.lists(st.integers(), max_size=3)})

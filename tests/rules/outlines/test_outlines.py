@@ -209,7 +209,7 @@ RING = st.one_of(
 OUTLINE = st.one_of(st.lists(RING, max_size=3), RING, st.sampled_from(["", "[]", "1,2,3,4,5,6"]))
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(OUTLINE, max_size=4))
 def test_any_outlines_can_be_looked_at_and_what_can_be_mended_stays_mended(many):
     content = {"annotations": [{"segmentation": segmentation} for segmentation in many]}

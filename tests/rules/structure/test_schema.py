@@ -376,7 +376,7 @@ DOCUMENTS = st.dictionaries(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(DOCUMENTS)
 def test_no_document_is_too_odd_and_safe_fixes_come_to_an_end(document):
     chosen = ValidateSettings(select=("F", "S", "I"))
