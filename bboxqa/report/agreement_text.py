@@ -42,6 +42,7 @@ def text_lines(
     story comes last; with `diagnose`, after the tables that it is made of. With `quiet`, only
     warnings, the headline numbers and those against a reference are yielded.
     """
+    n_rows = 10 if diagnose else 3
     if not quiet:
         yield from _measured(result)
     yield from (f"Warning: {line}" for line in result.headlines)
@@ -51,10 +52,10 @@ def text_lines(
         yield from _agreement(part, result)
     if not quiet:
         yield from _legend(result)
-        yield from repeat_lines(result.thresholds[0])
+        yield from repeat_lines(result.thresholds[0], width, n_rows + 1)
     yield from reference_lines(result.thresholds[0], width, offsets=diagnose)
     if not quiet:
-        yield from _tables(result.thresholds[0], width, 10 if diagnose else 3)
+        yield from _tables(result.thresholds[0], width, n_rows)
         yield from story_lines(story, width, diagnose=diagnose)
     yield from _verdicts(result)
 

@@ -23,6 +23,8 @@ _COLUMNS = {
     "agreement_by_size_quarter": ("size", *_OF_GROUP),
     "agreement_by_crowding": ("crowding", *_OF_GROUP),
     "agreement_by_region": ("region", *_OF_GROUP),
+    "work": ("annotator", "n_sessions", "per_minute", "drift", "fatigue"),
+    "work_sessions": ("annotator", "session", "start", "f1", "per_minute"),
     "sensitivity": ("threshold", "alpha", "f1", "f1_by_chance", "existence_alpha", "class_share"),
     # The reason names the kind and the annotators.
     "review": ("image", "alpha_gain", "f1_gain", "reason"),

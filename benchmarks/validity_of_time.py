@@ -1,0 +1,123 @@
+"""Measure whether drift and fatigue find annotators who tire, and nobody else.
+
+    python benchmarks/validity_of_time.py --runs 100    # prints the table of docs/validity.md
+
+Of three annotators, p03 misses ever more objects; or none of them changes. The true slopes follow
+from the rate of misses in each image, at the times at which p03 worked on it.
+"""
+
+from __future__ import annotations
+
+import argparse
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+import bboxqa
+from bboxqa.diagnostics.work.image_work import ImageWork, image_work
+from bboxqa.diagnostics.work.sessions import sessions_of
+from bboxqa.diagnostics.work.work import work
+from bboxqa.pipelines.counting import compared_images
+from bboxqa.pipelines.diagnosis.about_work import work_sentences
+from bboxqa.pipelines.diagnosis.matched_units import matched_units
+
+if TYPE_CHECKING:
+    from bboxqa.model.units import MatchedUnits
+
+IMAGES, OBJECTS = 300, 10
+MISS, FATIGUE = 0.05, 8
+CHANGES = ("drift", "fatigue")
+BOOTSTRAP = 400
+
+
+@dataclass(frozen=True)
+class Run:
+    """What was found in two data sets, by change."""
+
+    truth: dict[str, float]
+    found: dict[str, float]
+    inside: dict[str, bool]
+    named: tuple[bool, bool]
+    """Whether the story names p03, and one of the others."""
+    still_inside: dict[str, list[bool]]
+    """Whether 0 is in the intervals of the three who do not change."""
+    still_named: bool
+
+
+def matched(seed: int, errors: str) -> MatchedUnits:
+    """Return the units of a simulated data set with times."""
+    simulation = bboxqa.simulate(
+        images=IMAGES, objects=OBJECTS, annotators=3, errors=[errors], seed=seed
+    )
+    data = bboxqa.read_coco(simulation.document(), time_key="created_at", segmentation=False)
+    return matched_units(compared_images(data), bboxqa.AgreeSettings(bootstrap=BOOTSTRAP))
+
+
+def true_slopes(units: MatchedUnits) -> dict[str, float]:
+    """Return the slopes of the expected F1 of p03 with the two others, who find everything."""
+    times = units.data.annotations.times
+    sessions = sessions_of(times, units.data.annotations.annotator)
+    of_all = image_work(units, times, sessions)
+    own = of_all.take(np.flatnonzero(of_all.annotator == 2))
+    drawn = 1 - MISS * np.linspace(1, FATIGUE, IMAGES)[own.image]
+    f1 = 2 * drawn / (1 + drawn)
+    number = sessions.number[own.session].astype(float)
+    return {
+        "drift": _slope(own, number, np.zeros(len(f1)), f1),
+        "fatigue": _slope(own, own.elapsed / 3600, own.session, f1),
+    }
+
+
+def _slope(own: ImageWork, x: np.ndarray, group: np.ndarray, f1: np.ndarray) -> float:
+    columns = np.column_stack([x, group[:, None] == np.unique(group)]).astype(float)
+    root = np.sqrt(own.drawn)[:, None]
+    return float(np.linalg.lstsq(columns * root, f1 * root[:, 0], rcond=None)[0][0])
+
+
+def one(seed: int) -> Run:
+    """Measure a data set in which p03 tires, and one in which nobody does."""
+    units = matched(seed, f"p03: miss={MISS} fatigue={FATIGUE}")
+    table, truth = work(units), true_slopes(units)
+    said = " ".join(sentence.text for sentence in work_sentences({"work": table}))
+    still = work(matched(10_000 + seed, "p*: miss=0.1 jitter=1"))
+    last = " ".join(sentence.text for sentence in work_sentences({"work": still}))
+    return Run(
+        truth=truth,
+        found={name: float(table[name][3]) for name in CHANGES},
+        inside={
+            name: bool(table[f"{name}_low"][3] <= truth[name] <= table[f"{name}_high"][3])
+            for name in CHANGES
+        },
+        named=("p03" in said, "p01" in said or "p02" in said),
+        still_inside={
+            name: ((still[f"{name}_low"] <= 0) & (still[f"{name}_high"] >= 0))[1:].tolist()
+            for name in CHANGES
+        },
+        still_named=any(name in last for name in ("p01", "p02", "p03")),
+    )
+
+
+def main() -> None:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--runs", type=int, default=100)
+    arguments = parser.parse_args()
+    with ProcessPoolExecutor(2) as pool:
+        runs = list(pool.map(one, range(arguments.runs)))
+    print("| change of F1 | true | mean of the runs | true slope in the interval | 0 in it |")
+    print("| --- | ---: | ---: | ---: | ---: |")
+    for name in CHANGES:
+        truth = np.mean([run.truth[name] for run in runs])
+        found = np.mean([run.found[name] for run in runs])
+        inside = np.mean([run.inside[name] for run in runs])
+        still = np.mean([run.still_inside[name] for run in runs])
+        print(f"| {name} | {truth:.4f} | {found:.4f} | {inside:.1%} | {still:.1%} |")
+    named, others = np.mean([run.named for run in runs], axis=0)
+    print(f"\np03 is named in {named:.1%}, p01 or p02 in {others:.1%}", end="; ")
+    print(f"where nobody changes, somebody in {np.mean([run.still_named for run in runs]):.1%}")
+
+
+if __name__ == "__main__":
+    main()
