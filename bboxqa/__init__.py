@@ -20,11 +20,13 @@ if TYPE_CHECKING:
     from bboxqa.model.settings import AgreeSettings, ValidateSettings
     from bboxqa.pipelines.agree import agree
     from bboxqa.pipelines.compare import compare
+    from bboxqa.pipelines.drawing.draw import draw
     from bboxqa.pipelines.plan import ImagePlan, plan
     from bboxqa.pipelines.read import read_coco
     from bboxqa.pipelines.simulation.simulate import Simulation, simulate
     from bboxqa.pipelines.validate import validate
     from bboxqa.report.agreement_result import AgreementResult
+    from bboxqa.report.drawing.drawing import Drawing
     from bboxqa.report.findings.report import Report
 
 __all__ = [
@@ -36,6 +38,7 @@ __all__ = [
     "Dataset",
     "DatasetError",
     "Diagnosis",
+    "Drawing",
     "Finding",
     "ImagePlan",
     "OutputError",
@@ -46,6 +49,7 @@ __all__ = [
     "__version__",
     "agree",
     "compare",
+    "draw",
     "plan",
     "read_coco",
     "simulate",
@@ -62,6 +66,7 @@ _HOME = {
     "Dataset": "bboxqa.model.annotations",
     "DatasetError": "bboxqa.core.errors",
     "Diagnosis": "bboxqa.model.diagnosis",
+    "Drawing": "bboxqa.report.drawing.drawing",
     "Finding": "bboxqa.model.findings",
     "ImagePlan": "bboxqa.pipelines.plan",
     "OutputError": "bboxqa.core.errors",
@@ -72,6 +77,7 @@ _HOME = {
     "__version__": "bboxqa.core.version",
     "agree": "bboxqa.pipelines.agree",
     "compare": "bboxqa.pipelines.compare",
+    "draw": "bboxqa.pipelines.drawing.draw",
     "plan": "bboxqa.pipelines.plan",
     "read_coco": "bboxqa.pipelines.read",
     "simulate": "bboxqa.pipelines.simulation.simulate",

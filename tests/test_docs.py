@@ -162,6 +162,14 @@ def test_python_that_simulates_runs(tmp_path, monkeypatch):
     assert json.loads((tmp_path / "trial_truth.json").read_text("utf-8")) == names["truth"]
 
 
+def test_python_that_draws_runs(tmp_path, monkeypatch):
+    write(tmp_path / "export.json", two_annotators())
+    monkeypatch.chdir(tmp_path)
+    (program,) = contents(PAGES["docs/draw.md"], "python")
+    exec(program, {})  # noqa: S102
+    assert (tmp_path / "street.svg").exists()
+
+
 def test_python_that_diagnoses_runs(monkeypatch, capsys):
     monkeypatch.chdir(ROOT)
     page = PAGES["docs/disagreement.md"]

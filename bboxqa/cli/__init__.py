@@ -9,6 +9,7 @@ import click
 from bboxqa.cli.agree import agree
 from bboxqa.cli.batch import batch
 from bboxqa.cli.compare import compare
+from bboxqa.cli.draw import draw
 from bboxqa.cli.example import example
 from bboxqa.cli.explain import explain
 from bboxqa.cli.failures import exit_code_of
@@ -42,6 +43,8 @@ def cli() -> None:
       bboxqa stats labels.csv        measure a table of labels, scores or choices
       bboxqa segments ann.csv bob.csv
                                      measure segments of time
+      bboxqa draw export.json --image street.jpg
+                                     draw an image with its annotations
       bboxqa simulate --out trial.json
                                      make annotations whose errors are known
     """  # noqa: D301 - click reads the sign
@@ -53,6 +56,7 @@ cli.add_command(batch)
 cli.add_command(plan)
 cli.add_command(stats)
 cli.add_command(segments)
+cli.add_command(draw)
 cli.add_command(simulate)
 cli.add_command(example)
 cli.add_command(report)

@@ -145,13 +145,14 @@ def read_for(
     memory: int | None = None,
     digest: bool = True,
     min_annotators: int = 2,
+    outlines: bool = False,
     progress: Progress | None = None,
 ) -> Dataset:
     """Return the data set of files, checked for what would falsify agreement in it.
 
-    Outlines are read only if the similarity needs them.
+    Outlines are read if the similarity needs them, or if they are asked for.
     """
-    outlines = needs_outlines(settings.similarity)
+    outlines = outlines or needs_outlines(settings.similarity)
     check = partial(check_files, boxes=not outlines, memory=memory) if settings.checks else None
     return _read(
         source,

@@ -1,6 +1,5 @@
 """Hungarian matching of two annotators, on a case where the best single pair misleads."""
 
-from label_placement import place_labels
 from matching_parts import (
     COLOURS,
     STROKES,
@@ -14,6 +13,8 @@ from matching_parts import (
 )
 from PIL import Image
 from sheet import Point, Rectangle, Sheet
+
+from bboxqa.report.drawing.label_places import place_labels
 
 __all__ = ["draw_hungarian"]
 

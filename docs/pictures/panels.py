@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 
-from label_placement import place_labels
 from PIL import Image
 from scene_records import SceneBox, SceneRecord, read_scene
 from scenes import draw_scene
 from sheet import GREY, PALE, PALETTE, PATTERNS, Rectangle, Sheet, text_size
 
 from bboxqa.examples import read_expected
+from bboxqa.report.drawing.label_places import place_labels
 
 __all__ = ["annotated_scene", "overlay_scene", "tag_places"]
 

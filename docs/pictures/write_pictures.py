@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+from drawn_picture import drawn_scene
 from hungarian_picture import draw_hungarian
 from iou_picture import iou_schematic
 from panels import annotated_scene, overlay_scene
@@ -40,6 +41,7 @@ def _drawings() -> dict[str, Callable[[], Image.Image]]:
         drawings[scene] = partial(draw_scene, scene, _SCENE_SCALES[scene])
         drawings[f"{scene}_annotators"] = partial(annotated_scene, scene)
         drawings[f"{scene}_overlay"] = partial(overlay_scene, scene)
+    drawings["fruits_drawn"] = partial(drawn_scene, "fruits")
     drawings["matching_hungarian"] = draw_hungarian
     drawings["matching_recursive"] = draw_recursive
     drawings["iou"] = iou_schematic

@@ -79,3 +79,12 @@ def mask_rings(rle: dict[str, Any]) -> list[FloatArray]:
         for shape, _ in shapes(pixels, mask=pixels.astype(np.bool_), connectivity=8)
         for ring in shape["coordinates"]
     ]
+
+
+def outline_rings(segmentations: Segmentations | None, annotation: int) -> list[FloatArray]:
+    """Return the rings of the outline of an annotation, each (V, 2) in pixels; none without one."""
+    if segmentations is None or segmentations.kind[annotation] == SegmentationKind.NONE:
+        return []
+    if segmentations.kind[annotation] == SegmentationKind.POLYGON:
+        return segmentations.rings(annotation)
+    return mask_rings(segmentations.rle(annotation))

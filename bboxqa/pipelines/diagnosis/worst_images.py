@@ -7,7 +7,7 @@ import numpy as np
 from bboxqa.core.arrays import IndexArray
 from bboxqa.diagnostics.disagreement.kinds import ALL_AGREE, KINDS
 from bboxqa.diagnostics.disagreement.object_list import ObjectList, object_list
-from bboxqa.geometry.kernels.masks import mask_rings
+from bboxqa.geometry.kernels.masks import outline_rings
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.outlines import SegmentationKind, Segmentations
 from bboxqa.model.table import Table
@@ -120,8 +120,5 @@ def _rings(segmentations: Segmentations | None, row: int) -> dict[str, Any]:
     """Return the outline of an annotation, if it has one, as lists of x and y by turns."""
     if segmentations is None or segmentations.kind[row] == SegmentationKind.NONE:
         return {}
-    if segmentations.kind[row] == SegmentationKind.POLYGON:
-        rings = segmentations.rings(row)
-    else:
-        rings = mask_rings(segmentations.rle(row))
+    rings = outline_rings(segmentations, row)
     return {"rings": [ring.round(2).ravel().tolist() for ring in rings]}

@@ -1,0 +1,1 @@
+"""From files to drawings of their images."""

@@ -1,0 +1,76 @@
+"""The image that a user means by a name or an id."""
+
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import PurePosixPath
+from typing import Any
+
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import clean, count, nearest
+
+_EXAMPLES = 3
+
+
+def name_of_record(record: object) -> str:
+    """Return how an image record is called: its file name, or its id where it has none.
+
+    Examples
+    --------
+    >>> name_of_record({"id": 7, "file_name": "a.png"}), name_of_record({"id": 7})
+    ('a.png', '(id 7)')
+    """
+    if not isinstance(record, dict):
+        return ""
+    name = record.get("file_name")
+    return clean(name if isinstance(name, str) and name else f"(id {record.get('id')})")
+
+
+def chosen_image(
+    wanted: str | int, names: Sequence[str], records: Callable[[], Iterable[object]]
+) -> str:
+    """Return the one of some names that a name or an id means; a name comes first.
+
+    Raises DatasetError if there is none, or the id is that of several images.
+
+    Parameters
+    ----------
+    wanted : str or int
+    names : sequence of str
+    records : callable
+        Returns the image records, which are read only to look for an id.
+
+    Examples
+    --------
+    >>> chosen_image("0", ["a.png"], lambda: [{"id": 0, "file_name": "a.png"}])
+    'a.png'
+    """
+    if isinstance(wanted, str) and wanted in names:
+        return wanted
+    known = set(names)
+    found = {name_of_record(record) for record in records() if _id_of(record) == str(wanted)}
+    found &= known
+    if len(found) == 1:
+        return found.pop()
+    if found:
+        several = ", ".join(repr(name) for name in sorted(found))
+        raise DatasetError(
+            [f"the id {wanted} is that of several images: {several}"], "Name the image by its file."
+        )
+    raise DatasetError([f"there is no image {wanted!r} among {_described(str(wanted), names)}"])
+
+
+def _id_of(record: object) -> str:
+    value: Any = record.get("id") if isinstance(record, dict) else None
+    return "" if value is None else str(value)
+
+
+def _described(wanted: str, names: Sequence[str]) -> str:
+    """Return how many images there are, and which may be meant."""
+    number = count(len(names), "image")
+    last = PurePosixPath(wanted.replace("\\", "/")).name
+    same = [name for name in names if PurePosixPath(name).name == last]
+    if same:
+        return f"{number}; did you mean {same[0]!r}?"
+    if hint := nearest(wanted, names):
+        return number + hint
+    examples = ", ".join(repr(name) for name in names[:_EXAMPLES])
+    return f"{number}, such as {examples}" if examples else number

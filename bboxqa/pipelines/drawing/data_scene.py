@@ -1,0 +1,83 @@
+"""Images of data sets as scenes."""
+
+from dataclasses import replace
+
+import numpy as np
+
+from bboxqa.core.arrays import IndexArray
+from bboxqa.core.errors import ConfigError
+from bboxqa.geometry.candidates import candidate_pairs
+from bboxqa.geometry.kernels.masks import outline_rings
+from bboxqa.matching.match import match
+from bboxqa.model.annotations import Dataset
+from bboxqa.model.selection import select_annotations
+from bboxqa.model.settings import AgreeSettings
+from bboxqa.report.drawing.scene import Scene, Shape
+
+
+def data_scene(data: Dataset, name: str, settings: AgreeSettings | None) -> Scene:
+    """Return an image of a data set as a scene without pixels.
+
+    Its annotations have units if there are settings that say how they are matched.
+    """
+    place = data.image_names.index(name)
+    rows = np.flatnonzero(data.annotations.image == place)
+    unit = (
+        np.zeros(len(rows), np.int64) if settings is None else _units(data, place, rows, settings)
+    )
+    width, height = data.image_size[place].tolist()
+    asked = np.flatnonzero(data.assigned[place]).tolist()
+    return Scene(
+        name=name,
+        width=width,
+        height=height,
+        shapes=tuple(
+            _shape(data, int(row), number) for row, number in zip(rows, unit.tolist(), strict=True)
+        ),
+        annotators=data.annotator_names,
+        categories=data.category_names,
+        asked=tuple(data.annotator_names[each] for each in asked),
+    )
+
+
+def _shape(data: Dataset, row: int, unit: int) -> Shape:
+    of = data.annotations
+    left, top, width, height = of.bbox[row].tolist()
+    return Shape(
+        bbox=(left, top, width, height),
+        rings=tuple(outline_rings(of.segmentation, row)),
+        annotator=data.annotator_names[of.annotator[row]],
+        category=data.category_names[of.category[row]],
+        unit=unit,
+    )
+
+
+def _units(data: Dataset, place: int, rows: IndexArray, settings: AgreeSettings) -> IndexArray:
+    """Return the unit of each annotation of an image, from 1 on; 0 for crowds."""
+    if len(settings.iou_threshold) != 1:
+        raise ConfigError(f"iou_threshold has {len(settings.iou_threshold)} numbers; expected one")
+    compared = np.flatnonzero(~data.annotations.iscrowd[rows])
+    taken = select_annotations(data.annotations, rows[compared])
+    outlines = taken.segmentation
+    annotations = replace(
+        taken,
+        image=np.zeros(len(taken), np.int32),
+        segmentation=None if outlines is None else outlines.packed(),
+    )
+    image = replace(
+        data,
+        image_names=data.image_names[place : place + 1],
+        image_size=data.image_size[place : place + 1],
+        assigned=data.assigned[place : place + 1],
+        annotations=annotations,
+        unlisted=None,
+    )
+    threshold = settings.iou_threshold[0]
+    pairs, _ = candidate_pairs(
+        image, settings.similarity, threshold, all_touched=settings.all_touched
+    )
+    lenient = settings.category_lenient
+    units = match(annotations, pairs, settings.matcher, threshold, category_lenient=lenient)
+    result = np.zeros(len(rows), np.int64)
+    result[compared] = units.unit + 1
+    return result

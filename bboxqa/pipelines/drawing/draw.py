@@ -1,0 +1,232 @@
+"""From files and images to drawings."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeGuard, Unpack, get_args
+
+import msgspec
+
+from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.core.json_values import document_bytes
+from bboxqa.core.text import count, unknown_name
+from bboxqa.core.types import AnyPath, Files, Progress
+from bboxqa.formats.coco.strict import COCO
+from bboxqa.formats.document.content import RawDocument
+from bboxqa.formats.document.tolerant import read_bytes, read_path
+from bboxqa.formats.inputs import as_paths, list_files
+from bboxqa.formats.registry import format_of
+from bboxqa.model.annotations import Dataset
+from bboxqa.model.settings import AgreeKeywords, AgreeSettings
+from bboxqa.pipelines.agree import settings_of_keywords
+from bboxqa.pipelines.drawing.chosen_image import chosen_image
+from bboxqa.pipelines.drawing.data_scene import data_scene
+from bboxqa.pipelines.drawing.finding_scene import finding_scene
+from bboxqa.pipelines.pictures import pictures
+from bboxqa.pipelines.read import read_coco, read_for
+from bboxqa.report.charts.figures import page_style
+from bboxqa.report.drawing.canvas import bounds
+from bboxqa.report.drawing.drawing import Drawing
+from bboxqa.report.drawing.figure import draw_scene, scene_figure
+from bboxqa.report.drawing.scene import By, Scene
+from bboxqa.rules.facts.document import Document
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+# Pixels of the longer side: 8 inches at 300 dots per inch.
+_SIDE = 2400
+
+Source = Dataset | Files | Mapping[str, Any]
+Folders = AnyPath | Sequence[AnyPath] | None
+
+
+def draw(
+    source: Source,
+    image: str | int,
+    *,
+    images: Folders = None,
+    by: By | None = None,
+    side_by_side: bool = False,
+    ax: "Axes | None" = None,
+    **settings: Unpack[AgreeKeywords],
+) -> Drawing:
+    """Draw an image with its annotations.
+
+    Parameters
+    ----------
+    source : Dataset, path, sequence of paths, mapping of annotator to path, or COCO document
+        What `read_coco` returns, or what it reads; the files may name no annotators.
+    image : str or int
+        File name or id of the image; ids are looked for in files and documents only.
+    images : path or sequence of paths, optional
+        Folders of the images; nothing outside them is opened. Without it, or where the file is not
+        there, the annotations are drawn on a blank canvas.
+    by : {"annotator", "category", "unit", "finding"}, optional
+        What colours stand for: who drew an annotation (default, and labels name the category), its
+        category (where nobody is named), the unit that it is matched to, or the severity of what
+        `validate` finds in it. The latter draws only annotations with findings, and needs a file or
+        a document.
+    side_by_side : bool
+        Whether each annotator has a panel of its own.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default on a figure of its own.
+    **settings
+        As for `agree`; those of matching decide the units.
+
+    Returns
+    -------
+    Drawing
+
+    Raises
+    ------
+    ConfigError
+        If a setting is not known, has a wrong type, or contradicts another.
+    DatasetError
+        If there is no such image, or the files cannot be read.
+
+    Examples
+    --------
+    >>> from bboxqa.examples import example_file
+    >>> drawing = draw(example_file("fruits"), "fruits.png")
+    >>> len(drawing.axes), drawing.notes
+    (1, ())
+    """
+    checked = settings_of_keywords(settings)
+    return draw_with(source, image, checked, images=images, by=by, side_by_side=side_by_side, ax=ax)
+
+
+def draw_with(
+    source: Source,
+    image: str | int,
+    settings: AgreeSettings,
+    *,
+    images: Folders = None,
+    by: By | None = None,
+    side_by_side: bool = False,
+    ax: "Axes | None" = None,
+    progress: Progress | None = None,
+) -> Drawing:
+    """Draw an image with checked settings; see `draw`."""
+    if by is not None and by not in get_args(By):
+        raise ConfigError(f"by {unknown_name(by, get_args(By))}")
+    if ax is not None and side_by_side:
+        raise ConfigError("side_by_side draws a figure of its own; leave it or ax out")
+    if by == "finding":
+        scene, notes = finding_scene(_documents(source, settings.filter), image)
+    else:
+        scene, by = _scene(source, image, settings, by, progress)
+        notes = [] if scene.shapes else ["nobody annotated anything in this image"]
+    scene, of_pixels = _with_pixels(scene, images, _folder_of(source))
+    scene, of_size = _with_size(scene)
+    with page_style():
+        if ax is None:
+            drawn, n_hidden = scene_figure(scene, by, side_by_side=side_by_side)
+            axes = tuple(drawn.axes)
+        else:
+            n_hidden = draw_scene(ax, scene, by)
+            axes = (ax,)
+    figure: Any = axes[0].figure
+    if n_hidden:
+        notes.append(f"there was no room for {count(n_hidden, 'label')}")
+    return Drawing(scene.name, by, figure.figure, axes, (*of_pixels, *of_size, *notes))
+
+
+def _scene(
+    source: Source,
+    image: str | int,
+    settings: AgreeSettings,
+    by: By | None,
+    progress: Progress | None,
+) -> tuple[Scene, By]:
+    """Return an image of a data set, and what colours stand for."""
+    if isinstance(source, Dataset):
+        data = source
+    elif _is_document(source):
+        data = read_coco(source, min_annotators=1, digest=False, progress=progress)
+    else:
+        # A drawing shows what is wrong as well.
+        unchecked = msgspec.structs.replace(settings, checks=False)
+        data = read_for(
+            source, unchecked, digest=False, min_annotators=1, outlines=True, progress=progress
+        )
+    name = chosen_image(image, data.image_names, lambda: _records(source, settings.filter))
+    chosen: By = by or ("annotator" if data.attribution else "category")
+    return data_scene(data, name, settings if chosen == "unit" else None), chosen
+
+
+def _is_document(source: Source) -> TypeGuard[Mapping[str, Any]]:
+    return isinstance(source, Mapping) and isinstance(source.get("annotations"), list | tuple)
+
+
+def _readings(source: Source, pattern: str | None) -> Iterator[RawDocument]:
+    """Yield what the COCO files of a source hold, however broken they are."""
+    if _is_document(source):
+        yield read_bytes(document_bytes(source), "document")
+        return
+    paths = [*source.values()] if isinstance(source, Mapping) else as_paths(source)
+    for file in list_files(paths, pattern):
+        if format_of(file) is COCO:
+            yield read_path(file)
+
+
+def _records(source: Source, pattern: str | None) -> list[object]:
+    """Return the image records of a source; a data set has none."""
+    if isinstance(source, Dataset):
+        return []
+    return [record for reading in _readings(source, pattern) for record in reading.images]
+
+
+def _documents(source: Source, pattern: str | None) -> list[Document]:
+    """Return the documents of a source, in which rules look for findings."""
+    if isinstance(source, Dataset):
+        raise ConfigError("by 'finding' needs the file; a Dataset has only what was read of it")
+    found = [Document(reading) for reading in _readings(source, pattern)]
+    if not found:
+        raise DatasetError(["there is no COCO json in which rules could find anything"])
+    return found
+
+
+def _folder_of(source: Source) -> Path | None:
+    """Return the folder of the first file of a source; None where it is in memory."""
+    first: AnyPath
+    if isinstance(source, Dataset):
+        first = source.sources[0].name if source.sources else ""
+    elif isinstance(source, Mapping):
+        first = "" if _is_document(source) else next(iter(source.values()), "")
+    else:
+        first = next(iter(as_paths(source)), "")
+    return Path(first).parent if first and Path(first).is_file() else None
+
+
+def _with_pixels(scene: Scene, images: Folders, beside: Path | None) -> tuple[Scene, list[str]]:
+    """Return a scene with the pixels of its image, and why it has none, or others than expected."""
+    if images is None:
+        return scene, []
+    folders = [Path(each) for each in as_paths(images)]
+    size = (int(scene.width), int(scene.height))
+    picture = next(pictures([scene.name], folders, _SIDE, sizes=[size], beside=beside))
+    if picture.problem:
+        return scene, [f"drawn on a blank canvas: {picture.problem}"]
+    notes = []
+    if 0 in size:
+        size = picture.size
+    elif size != picture.size:
+        in_file, in_data = (f"{width:,} × {height:,}" for width, height in (picture.size, size))
+        notes.append(f"the file has {in_file} pixels, the data say {in_data}: drawn as the latter")
+    return replace(scene, width=size[0], height=size[1], pixels=picture.pixels), notes
+
+
+def _with_size(scene: Scene) -> tuple[Scene, list[str]]:
+    """Return a scene whose size is known; without a size, that of what is drawn."""
+    if scene.width > 0 and scene.height > 0:
+        return scene, []
+    if not scene.shapes:
+        raise DatasetError(
+            [f"image {scene.name!r}: has neither a width and height nor annotations to draw"],
+            "With --images DIR its file is drawn.",
+        )
+    corners = bounds([(shape.bbox, shape.rings) for shape in scene.shapes])
+    right, bottom = corners[:, 2:].max(0).tolist()
+    note = "width and height of the image are not known: the canvas ends at the annotations"
+    return replace(scene, width=max(right, 1), height=max(bottom, 1)), [note]

@@ -1,0 +1,135 @@
+"""Images as scenes of what rules find in their annotations."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.core.text import count
+from bboxqa.model.findings import Severity
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.pipelines.drawing.chosen_image import chosen_image, name_of_record
+from bboxqa.report.drawing.scene import Scene, Shape
+from bboxqa.rules.causes import Found, without_consequences
+from bboxqa.rules.facts.authorship import authorship
+from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.ring_shapes import ring_rows
+from bboxqa.rules.runner import apply
+
+# Code to severity and title of a rule.
+_Rules = dict[str, tuple[Severity, str]]
+
+
+def finding_scene(documents: Sequence[Document], wanted: str | int) -> tuple[Scene, list[str]]:
+    """Return an image with those of its annotations in which rules found something.
+
+    Also returns notes on what was found and cannot be drawn.
+    """
+    names = [[name_of_record(record) for record in each.images.values] for each in documents]
+    known = list(dict.fromkeys(name for each in names for name in each if name))
+    name = chosen_image(
+        wanted, known, lambda: [record for each in documents for record in each.images.values]
+    )
+    shapes: list[Shape] = []
+    rules: _Rules = {}
+    notes: list[str] = []
+    sizes = [np.zeros((0, 2))]
+    for document, own in zip(documents, names, strict=True):
+        images = np.flatnonzero(np.array([each == name for each in own], np.bool_))
+        sizes.append(document.image_size[images])
+        found, note = _shapes(document, images, rules)
+        shapes += found
+        notes += note
+    categories = dict.fromkeys(
+        text for document in documents for text in document.categories.texts("name")
+    )
+    known_sizes = np.concatenate(sizes)
+    known_sizes = known_sizes[~np.isnan(known_sizes).any(1)]
+    width, height = known_sizes[0].tolist() if len(known_sizes) else (0, 0)
+    if not shapes:
+        notes.append("no rule finds anything in the annotations of this image")
+    scene = Scene(
+        name=name,
+        width=width,
+        height=height,
+        shapes=tuple(shapes),
+        annotators=tuple(sorted({shape.annotator for shape in shapes})),
+        categories=tuple(categories),
+        rules=tuple(
+            (code, severity, title)
+            for code, (severity, title) in sorted(
+                rules.items(), key=lambda item: (-item[1][0].rank, item[0])
+            )
+        ),
+    )
+    return scene, notes
+
+
+# Numbers of a file may overflow in sums and products; rules report them.
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")
+def _shapes(document: Document, images: IndexArray, rules: _Rules) -> tuple[list[Shape], list[str]]:
+    """Return the annotations of an image with findings, and notes on what cannot be drawn."""
+    found, _ = without_consequences(document, apply(document, ValidateSettings()))
+    codes: dict[int, list[str]] = {}
+    notes = []
+    inside = np.isin(document.image, images)
+    for rule, hits in sorted(found, key=lambda each: (-_severity(each).rank, each[0].code)):
+        if hits.name == "annotations":
+            rows = np.unique(hits.rows[inside[hits.rows]]).tolist()
+            if rows:
+                rules.setdefault(rule.code, (_severity((rule, hits)), rule.title))
+            for row in rows:
+                own = codes.setdefault(row, [])
+                own += [rule.code] * (rule.code not in own)
+        elif hits.name == "images" and np.isin(hits.rows, images).any():
+            notes.append(f"about the image itself: {rule.code} {rule.title}")
+    whose = authorship(document)
+    names = [*whose.names, Path(document.name).stem]
+    texts = [*document.categories.texts("name"), ""]
+    shapes = []
+    for row in sorted(codes):
+        box, rings = _drawable(document, row)
+        if box is not None:
+            left, top, right, bottom = box.tolist()
+            shapes.append(
+                Shape(
+                    bbox=(left, top, right, bottom),
+                    rings=tuple(rings),
+                    annotator=names[whose.author[row]],
+                    category=texts[document.category[row]],
+                    codes=tuple(codes[row]),
+                )
+            )
+    if lacking := len(codes) - len(shapes):
+        have = "has" if lacking == 1 else "have"
+        notes.append(f"{count(lacking, 'annotation')} with findings {have} no box to draw")
+    return shapes, notes
+
+
+def _severity(found: Found) -> Severity:
+    rule, hits = found
+    return hits.severity or rule.severity
+
+
+def _drawable(document: Document, row: int) -> tuple[FloatArray | None, list[FloatArray]]:
+    """Return the box of an annotation, or else the bounds of its outline, and the outline.
+
+    The box is None where neither has numbers that can be drawn.
+    """
+    box: FloatArray = document.annotations.bbox[row]
+    written = document.annotations.rings
+    rings = [
+        written.xy[written.offsets[ring] : written.offsets[ring + 1]]
+        for ring in ring_rows(document, row).tolist()
+    ]
+    rings = [ring for ring in rings if len(ring) > 1 and np.isfinite(ring).all()]
+    if np.isfinite(box).all():
+        return box, rings
+    bounds = document.outline_bounds[row]
+    if rings:
+        every = np.concatenate(rings)
+        bounds = np.concatenate([every.min(0), every.max(0)])
+    if not np.isfinite(bounds).all():
+        return None, []
+    return np.concatenate([bounds[:2], bounds[2:] - bounds[:2]]), rings

@@ -1,0 +1,1 @@
+"""Drawings of images with their annotations."""

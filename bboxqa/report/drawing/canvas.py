@@ -1,0 +1,235 @@
+"""Annotations on axes: pixels, outlines and labels, in the scale of the axes."""
+
+import warnings
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bboxqa.core.arrays import ByteArray, FloatArray
+from bboxqa.report.charts.palette import BACK, LINE
+from bboxqa.report.drawing.label_places import Rectangle, place_labels
+from bboxqa.report.drawing.looks import Outline, readable_on
+from bboxqa.report.drawing.scene import Box
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_BLANK = "#f3f4f6"
+_FILLED = 0.1
+# Parts of the side of axes, and limits, in points.
+_LINE_SHARE, _THINNEST, _THICKEST = 1 / 260, 0.5, 2.0
+_LETTER_SHARE, _SMALLEST, _LARGEST = 1 / 50, 5.0, 9.0
+# Parts of the shorter side of a typical box, and of the side of the room that each box has.
+_LINE_OF_BOX, _LETTER_OF_BOX, _LINE_OF_ROOM, _LETTER_OF_ROOM = 1 / 10, 1 / 2, 1 / 26, 1 / 5
+# Labels that would cover more of the axes are left out.
+_MOST_COVERED = 0.25
+_CASING = 1.4
+# Of the height of letters: the height of a label, its margins, its distance from others, its
+# distance from its box, and the height of capitals.
+_HEIGHT, _MARGIN, _GAP, _REACH, _CAPITAL = 1.4, 0.35, 0.12, 2.0, 0.73
+_SURROUNDING, _RIM = 0.5, 0.004
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """How annotations are drawn in axes, in points."""
+
+    pixel: float
+    """The side of a pixel of the image."""
+    line: float
+    letter: float
+
+
+def visible(width: float, height: float, outlines: Sequence[Outline]) -> Rectangle:
+    """Return the part of the plane that is drawn: the image, and what reaches beyond it.
+
+    Of what lies beyond, up to half of the width and height of the image are drawn. A margin shows
+    the lines at its rim.
+
+    Examples
+    --------
+    >>> from bboxqa.report.drawing.looks import Look
+    >>> visible(100, 80, [Outline((90, 10, 20, 20), Look("#000000"))])
+    (-0.44, -0.44, 110.44, 80.44)
+    """
+    corners = _corners(outlines)
+    low = np.minimum(corners[:, :2].min(0, initial=0), 0)
+    high = np.maximum(corners[:, 2:].max(0, initial=0), (width, height))
+    beyond = _SURROUNDING * np.array([width, height])
+    left, top = np.maximum(low, -beyond).tolist()
+    right, bottom = np.minimum(high, np.array([width, height]) + beyond).tolist()
+    margin = _RIM * max(right - left, bottom - top)
+    return left - margin, top - margin, right + margin, bottom + margin
+
+
+def draw_outlines(
+    ax: "Axes",
+    size: tuple[float, float],
+    outlines: Sequence[Outline],
+    pixels: ByteArray | None = None,
+    part: Rectangle | None = None,
+) -> int:
+    """Draw annotations on their image, and return how many labels had no room.
+
+    Parameters
+    ----------
+    ax : Axes
+    size : (float, float)
+        Width and height of the image in the pixels of the annotations.
+    outlines : sequence of Outline
+    pixels : (H, W, 3) uint8, optional
+        The whole image, perhaps reduced.
+    part : (left, top, right, bottom), optional
+        The part of the plane that is drawn; by default what is `visible`.
+    """
+    part = visible(*size, outlines) if part is None else part
+    _draw_ground(ax, size, pixels, part)
+    scale = _scale(ax, part, outlines)
+    _draw_lines(ax, outlines, scale)
+    return _draw_labels(ax, outlines, scale, part)
+
+
+def bounds(shapes: Iterable[tuple[Box, Sequence[FloatArray]]]) -> FloatArray:
+    """Return (N, 4) left, top, right and bottom of boxes, or of their outlines if there are any."""
+    found = []
+    for (left, top, width, height), rings in shapes:
+        ends = np.array([(left, top), (left + width, top + height)])
+        # Sides can be negative, which rules report and a drawing shows.
+        xy = np.concatenate(rings) if rings else ends
+        found.append(np.concatenate([xy.min(0), xy.max(0)]))
+    return np.array(found, np.float64).reshape(-1, 4)
+
+
+def _corners(outlines: Sequence[Outline]) -> FloatArray:
+    return bounds((outline.bbox, outline.rings) for outline in outlines)
+
+
+def _draw_ground(
+    ax: "Axes", size: tuple[float, float], pixels: ByteArray | None, part: Rectangle
+) -> None:
+    """Draw the image or a blank canvas, and set the limits of the axes."""
+    from matplotlib.patches import Rectangle as Patch
+
+    width, height = size
+    ax.set_axis_off()
+    color = _BLANK if pixels is None else "none"
+    ax.add_patch(Patch((0, 0), width, height, facecolor=color, edgecolor=LINE, linewidth=0.8))
+    if pixels is not None:
+        ax.imshow(pixels, extent=(0, width, height, 0), zorder=0)
+    left, top, right, bottom = part
+    ax.set(xlim=(left, right), ylim=(bottom, top), aspect="equal")
+
+
+def _scale(ax: "Axes", part: Rectangle, outlines: Sequence[Outline]) -> Scale:
+    """Return the scale of axes, with thinner lines and smaller letters for many small boxes."""
+    figure: Any = ax.figure
+    extent = ax.get_window_extent()
+    sides = np.array([extent.width, extent.height]) * 72 / figure.dpi
+    pixel = float(min(sides / np.array([part[2] - part[0], part[3] - part[1]])))
+    across = float(max(part[2] - part[0], part[3] - part[1])) * pixel
+    corners = _corners(outlines)
+    shorter = (corners[:, 2:] - corners[:, :2]).min(1) * pixel
+    typical = float(np.median(shorter)) if len(shorter) else across
+    room = (float(sides.prod()) / max(len(outlines), 1)) ** 0.5
+    line = np.clip(across * _LINE_SHARE, _THINNEST, _THICKEST)
+    letter = np.clip(across * _LETTER_SHARE, _SMALLEST, _LARGEST)
+    return Scale(
+        pixel,
+        float(min(line, max(min(typical * _LINE_OF_BOX, room * _LINE_OF_ROOM), _THINNEST))),
+        float(min(letter, max(min(typical * _LETTER_OF_BOX, room * _LETTER_OF_ROOM), _SMALLEST))),
+    )
+
+
+def _draw_lines(ax: "Axes", outlines: Sequence[Outline], scale: Scale) -> None:
+    """Draw outlines in their colours, cased so that they show on any ground."""
+    from matplotlib.collections import PathCollection
+    from matplotlib.colors import to_rgba
+
+    # Where outlines coincide, the gaps of a broken line show the fuller line below it.
+    drawn = sorted(outlines, key=lambda outline: bool(outline.look.dashes))
+    paths: Any = [_path(outline) for outline in drawn]
+    casing: dict[str, Any] = {"linewidths": scale.line + _CASING, "edgecolors": BACK, "alpha": 0.85}
+    ax.add_collection(PathCollection(paths, facecolors="none", zorder=2, **casing))
+    fill = [to_rgba(each.look.color, _FILLED if each.rings else 0) for each in drawn]
+    colors = [each.look.color for each in drawn]
+    styles: Any = [(0, each.look.dashes) if each.look.dashes else "-" for each in drawn]
+    lines: dict[str, Any] = {"linewidths": scale.line, "edgecolors": colors, "linestyles": styles}
+    ax.add_collection(PathCollection(paths, facecolors=fill, zorder=3, **lines))
+
+
+def _path(outline: Outline) -> Any:
+    from matplotlib.path import Path
+
+    if outline.rings:
+        return Path.make_compound_path(
+            *(Path(np.vstack([ring, ring[:1]]), closed=True) for ring in outline.rings)
+        )
+    left, top, width, height = outline.bbox
+    right, bottom = left + width, top + height
+    around = [(left, top), (right, top), (right, bottom), (left, bottom), (left, top)]
+    return Path(np.array(around, np.float64), closed=True)
+
+
+def _draw_labels(ax: "Axes", outlines: Sequence[Outline], scale: Scale, part: Rectangle) -> int:
+    """Write the labels where there is room, and return how many had none."""
+    labelled = [outline for outline in outlines if outline.label]
+    origin = np.array([part[0], part[1]] * 2)
+    corners = (_anchors(labelled) - origin) * scale.pixel
+    letter = scale.letter
+    sizes = [
+        (text_width(each.label, letter) + 2 * _MARGIN * letter, _HEIGHT * letter)
+        for each in labelled
+    ]
+    width, height = ((np.array(part[2:]) - origin[:2]) * scale.pixel).tolist()
+    if sum(across * down for across, down in sizes) > _MOST_COVERED * width * height:
+        return len(labelled)
+    shown = np.clip(corners, 0, (width, height, width, height))
+    boxes = [(a, b, c, d) for a, b, c, d in shown.tolist()]
+    places = place_labels(boxes, sizes, (0, 0, width, height), _GAP * letter, _REACH * letter)
+    for outline, place in zip(labelled, places, strict=True):
+        if place is not None:
+            _draw_label(ax, outline, np.array(place) / scale.pixel + origin, scale)
+    return sum(place is None for place in places)
+
+
+def _anchors(outlines: Sequence[Outline]) -> FloatArray:
+    """Return (N, 4) what labels are put beside: boxes, and the highest point of other outlines."""
+    anchors = _corners(outlines)
+    for row, outline in zip(anchors, outlines, strict=True):
+        if outline.rings:
+            xy = np.concatenate(outline.rings)
+            row[:] = np.tile(xy[xy[:, 1].argmin()], 2)
+    return anchors
+
+
+def _draw_label(ax: "Axes", outline: Outline, place: FloatArray, scale: Scale) -> None:
+    """Write a label on a ground of its colour; the place is in pixels of the image."""
+    from matplotlib.patches import FancyBboxPatch
+
+    left, top, right, bottom = place.tolist()
+    radius = 0.25 * scale.letter / scale.pixel
+    ground = FancyBboxPatch(
+        (left, top), right - left, bottom - top, boxstyle=f"round,pad=0,rounding_size={radius}",
+        facecolor=outline.look.color, edgecolor=BACK, linewidth=0.6, zorder=4,
+    )  # fmt: skip
+    ax.add_patch(ground)
+    # Letters stand on one line in all labels, whether or not they reach below it.
+    below = (_HEIGHT - _CAPITAL) / 2 * scale.letter / scale.pixel
+    ax.text(
+        (left + right) / 2, bottom - below, outline.label, fontsize=scale.letter, ha="center",
+        va="baseline", color=readable_on(outline.look.color), zorder=5, clip_on=True,
+    )  # fmt: skip
+
+
+def text_width(text: str, size: float) -> float:
+    """Return the width of a text in points, at a size of letters in points."""
+    from matplotlib.font_manager import FontProperties
+    from matplotlib.textpath import text_to_path
+
+    with warnings.catch_warnings():
+        # A sign that the font lacks is drawn as a box.
+        warnings.simplefilter("ignore")
+        found = text_to_path.get_text_width_height_descent(text, FontProperties(size=size), False)
+    return float(found[0])

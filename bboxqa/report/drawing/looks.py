@@ -1,0 +1,173 @@
+"""Colours, lines and labels of annotations, and what they stand for."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bboxqa.core.arrays import FloatArray
+from bboxqa.core.text import one_line
+from bboxqa.model.findings import Severity
+from bboxqa.report.charts.palette import DASHES, SERIES
+from bboxqa.report.drawing.scene import Box, By, Scene, Shape
+
+_SEVERITY_COLORS = {
+    Severity.ERROR: SERIES[1],
+    Severity.WARNING: SERIES[4],
+    Severity.INFO: SERIES[0],
+}
+# With more names in a data set, those of an image have the colours in their own order.
+_MOST_TOLD_APART = len(SERIES) * len(DASHES)
+_LONGEST = 28
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A colour and the dashes of a line, none for a solid one."""
+
+    color: str
+    dashes: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outline:
+    """An annotation as it is drawn."""
+
+    bbox: Box
+    look: Look
+    label: str = ""
+    rings: tuple[FloatArray, ...] = ()
+
+
+Key = tuple[str, Look]
+"""An entry of a legend: a name and what it looks like."""
+
+
+def series_look(place: int) -> Look:
+    """Return the look of a series by its place.
+
+    Examples
+    --------
+    >>> series_look(0), series_look(9)
+    (Look(color='#0072b2', dashes=()), Look(color='#d55e00', dashes=(6, 3)))
+    """
+    return Look(SERIES[place % len(SERIES)], DASHES[place // len(SERIES) % len(DASHES)])
+
+
+def shortened(text: str, longest: int = _LONGEST) -> str:
+    """Return a text in one line, cut in the middle if it is long.
+
+    Examples
+    --------
+    >>> shortened("a" * 20 + "b" * 20, 9)
+    'aaaa…bbbb'
+    """
+    text = one_line(text)
+    if len(text) <= longest:
+        return text
+    kept = longest - 1
+    return f"{text[: kept - kept // 2]}…{text[len(text) - kept // 2 :]}"
+
+
+def readable_on(color: str) -> str:
+    """Return black or white, whichever is read better on a colour.
+
+    Examples
+    --------
+    >>> readable_on("#e69f00"), readable_on("#0072b2")
+    ('#000000', '#ffffff')
+    """
+    red, green, blue = (int(color[start : start + 2], 16) for start in (1, 3, 5))
+    return "#000000" if 0.299 * red + 0.587 * green + 0.114 * blue > 140 else "#ffffff"
+
+
+def outlines_by(scene: Scene, by: By) -> tuple[list[Outline], list[Key]]:
+    """Return the annotations of a scene as they are drawn, and what their colours stand for."""
+    return _BY[by](scene)
+
+
+def _outlined(
+    shapes: Sequence[Shape], looks: Sequence[Look], labels: Sequence[str]
+) -> list[Outline]:
+    return [
+        Outline(shape.bbox, look, shortened(label), shape.rings)
+        for shape, look, label in zip(shapes, looks, labels, strict=True)
+    ]
+
+
+def _named_looks(
+    names: Sequence[str], every: Sequence[str], asked: Sequence[str] = ()
+) -> tuple[list[Look], list[Key]]:
+    """Return the look of each name, and the entries of the legend with their numbers.
+
+    `every` are the names of the data set in order, `asked` those that are shown in any case.
+    """
+    number = Counter(names)
+    present = [name for name in every if number[name] or name in asked]
+    told_apart = every if len(every) <= _MOST_TOLD_APART else present
+    look = {name: series_look(place) for place, name in enumerate(told_apart)}
+    keys = [(f"{shortened(name)} ({number[name]})", look[name]) for name in present]
+    return [look[name] for name in names], keys
+
+
+def _by_annotator(scene: Scene) -> tuple[list[Outline], list[Key]]:
+    names = [shape.annotator for shape in scene.shapes]
+    looks, keys = _named_looks(names, scene.annotators, scene.asked)
+    several = len(scene.categories) > 1
+    labels = [shape.category if several else "" for shape in scene.shapes]
+    return _outlined(scene.shapes, looks, labels), keys
+
+
+def _by_category(scene: Scene) -> tuple[list[Outline], list[Key]]:
+    names = [shape.category for shape in scene.shapes]
+    looks, keys = _named_looks(names, scene.categories)
+    one = len({shape.annotator for shape in scene.shapes}) < 2
+    labels = [shape.category if one else shape.annotator for shape in scene.shapes]
+    return _outlined(scene.shapes, looks, labels), keys
+
+
+def _by_unit(scene: Scene) -> tuple[list[Outline], list[Key]]:
+    looks = [_unit_look(shape.unit) for shape in scene.shapes]
+    drawn: dict[int, list[Shape]] = {}
+    for shape in scene.shapes:
+        drawn.setdefault(shape.unit, []).append(shape)
+    keys = []
+    for unit in sorted(drawn):
+        named = " / ".join(dict.fromkeys(shape.category for shape in drawn[unit]))
+        whose = f"{len(drawn[unit])} of {len(scene.asked)}" if unit else f"{len(drawn[unit])}"
+        name = f"{unit or 'crowd'}  {shortened(named)} ({whose})"
+        keys.append((name, _unit_look(unit)))
+    # One label is enough for annotations of one object.
+    first = {id(shapes[0]): unit for unit, shapes in drawn.items()}
+    labels = [str(first.get(id(shape)) or "") for shape in scene.shapes]
+    return _outlined(scene.shapes, looks, labels), keys
+
+
+def _unit_look(unit: int) -> Look:
+    # Numbers tell apart units of one colour.
+    return Look(SERIES[(unit - 1) % len(SERIES)])
+
+
+def _by_finding(scene: Scene) -> tuple[list[Outline], list[Key]]:
+    look = {code: Look(_SEVERITY_COLORS[severity]) for code, severity, _ in scene.rules}
+    number = Counter(code for shape in scene.shapes for code in shape.codes)
+    keys = [
+        (f"{code} {severity}: {title} ({number[code]})", look[code])
+        for code, severity, title in scene.rules
+        if number[code]
+    ]
+    outlines = []
+    for shape in scene.shapes:
+        of, label = look[shape.codes[0]], ", ".join(shape.codes)
+        # Either can be wrong, or both can contradict each other.
+        if shape.rings:
+            outlines.append(Outline(shape.bbox, of, rings=shape.rings))
+        outlines.append(Outline(shape.bbox, of, label))
+    return outlines, keys
+
+
+_BY = {
+    "annotator": _by_annotator,
+    "category": _by_category,
+    "unit": _by_unit,
+    "finding": _by_finding,
+}

@@ -1,0 +1,198 @@
+"""Drawings of files, documents and data sets."""
+
+import json
+
+import numpy as np
+import pytest
+from PIL import Image
+from support.datasets import dataset, object_rows
+
+import bboxqa
+from bboxqa.core.errors import ConfigError, DatasetError
+from bboxqa.examples import example_file
+from bboxqa.formats.document.tolerant import read_path
+from bboxqa.pipelines.drawing.data_scene import data_scene
+from bboxqa.pipelines.drawing.finding_scene import finding_scene
+from bboxqa.rules.facts.document import Document
+
+
+def document(**changes):
+    """Return two images by two annotators; the first has the id 0."""
+    boxes = [("ann", [10, 10, 30, 30]), ("bob", [12, 10, 30, 30]), ("bob", [60, 50, 20, 20])]
+    values = {
+        "images": [
+            {"id": 0, "file_name": "a.png", "width": 100, "height": 80},
+            {"id": 7, "file_name": "b/c.png", "width": 100, "height": 80, "annotators": ["ann"]},
+        ],
+        "categories": [{"id": 1, "name": "cat"}],
+        "annotations": [
+            {"id": row, "image_id": 0, "category_id": 1, "bbox": box, "annotator": name,
+             "area": box[2] * box[3], "iscrowd": 0}
+            for row, (name, box) in enumerate(boxes, 1)
+        ],
+    }  # fmt: skip
+    return {**values, **changes}
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps(document()), "utf-8")
+    return path
+
+
+def n_drawn(drawing):
+    return len(drawing.axes[0].collections[1].get_paths())
+
+
+@pytest.mark.parametrize("image", ["a.png", "0", 0])
+def test_an_image_is_named_by_file_or_id(file, image):
+    drawing = bboxqa.draw(file, image)
+    assert (drawing.name, n_drawn(drawing), drawing.notes) == ("a.png", 3, ())
+    assert bboxqa.draw(document(), image).name == "a.png"
+
+
+def test_a_name_comes_before_an_id():
+    of = document()
+    for record, name in zip(of["images"], ("7", "0"), strict=True):
+        record["file_name"] = name
+    assert bboxqa.draw(of, "7").notes == ()
+    assert bboxqa.draw(of, 7).name == "0"
+
+
+@pytest.mark.parametrize(
+    ("image", "message"),
+    [
+        ("c.png", "there is no image 'c.png' among 2 images; did you mean 'b/c.png'?"),
+        ("a.jpg", "did you mean 'a.png'?"),
+        ("99", "there is no image '99' among 2 images, such as 'a.png', 'b/c.png'"),
+        (99, "there is no image 99 among 2 images, such as"),
+    ],
+)
+@pytest.mark.parametrize("by", ["annotator", "finding"])
+def test_an_image_that_is_not_there_is_named_with_those_that_are(file, image, message, by):
+    with pytest.raises(DatasetError) as caught:
+        bboxqa.draw(file, image, by=by)
+    assert message in str(caught.value)
+
+
+def test_an_image_without_annotations_is_drawn_empty(file):
+    drawing = bboxqa.draw(file, 7)
+    assert (n_drawn(drawing), drawing.notes) == (0, ("nobody annotated anything in this image",))
+
+
+def test_without_a_size_the_canvas_ends_at_the_annotations():
+    images = [{"id": 0, "file_name": "a.png"}]
+    drawing = bboxqa.draw(document(images=images), 0)
+    assert drawing.notes == (
+        "width and height of the image are not known: the canvas ends at the annotations",
+    )
+    # The last box ends at x = 60 + 20 and y = 50 + 20; the margin is a fraction of a pixel.
+    assert drawing.axes[0].get_xlim() == pytest.approx((0, 80), abs=0.5)
+    assert drawing.axes[0].get_ylim() == pytest.approx((70, 0), abs=0.5)
+    with pytest.raises(DatasetError, match="neither a width and height nor annotations"):
+        bboxqa.draw(document(images=[*images, {"id": 1, "file_name": "b.png"}]), 1)
+
+
+def test_pixels_come_from_below_the_folder_of_images(file, tmp_path):
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    Image.new("RGB", (100, 80), "red").save(folder / "a.png")
+    drawing = bboxqa.draw(file, 0, images=folder)
+    (image,) = drawing.axes[0].images
+    assert drawing.notes == ()
+    assert (np.asarray(image.get_array()) == (255, 0, 0)).all()
+    assert bboxqa.draw(file, 7, images=folder).notes[0] == (
+        "drawn on a blank canvas: there is no file 'b/c.png'"
+    )
+    Image.new("RGB", (50, 40), "red").save(folder / "a.png")
+    found = bboxqa.draw(file, 0, images=[folder])
+    assert found.notes == (
+        "the file has 50 × 40 pixels, the data say 100 × 80: drawn as the latter",
+    )
+    assert found.axes[0].images[0].get_extent() == [0, 100, 80, 0]
+
+
+def test_units_are_those_that_agree_matches():
+    random = np.random.default_rng(3)
+    data = dataset(object_rows(random), size=(60, 60))
+    settings = bboxqa.AgreeSettings()
+    rows = bboxqa.agree(data, bootstrap=0).thresholds[0].units.records()
+    for name in data.image_names:
+        found, expected = {}, {}
+        for shape in data_scene(data, name, settings).shapes:
+            found.setdefault(shape.unit, set()).add((shape.annotator, shape.category))
+        for row in rows:
+            if row["image"] == name and row["state"] == "drawn":
+                expected.setdefault(row["unit"], set()).add((row["annotator"], row["category"]))
+        assert sorted(map(sorted, found.values())) == sorted(map(sorted, expected.values()))
+        assert sorted(found) == list(range(1, len(expected) + 1))
+
+
+def test_without_annotators_colours_stand_for_categories():
+    nobody = [
+        {k: v for k, v in each.items() if k != "annotator"} for each in document()["annotations"]
+    ]
+    images = [{k: v for k, v in each.items() if k != "annotators"} for each in document()["images"]]
+    assert bboxqa.draw(document(annotations=nobody, images=images), 0).by == "category"
+    assert bboxqa.draw(document(), 0).by == "annotator"
+
+
+def test_findings_are_drawn_on_the_annotations_that_have_them(file):
+    of = document()
+    annotations = of["annotations"]
+    annotations[0]["bbox"] = [90, 10, 60, 30]
+    annotations[1]["bbox"] = [10, 10, "wide", 30]
+    annotations[1]["segmentation"] = [[1, 2, 30, 2, 30, 40]]
+    of["images"][0]["height"] = 80.5
+    file.write_text(json.dumps(of), "utf-8")
+    scene, notes = finding_scene([Document(read_path(file))], 0)
+    report = bboxqa.validate(file)
+    expected = {}
+    for finding in report.findings:
+        if finding.pointer.startswith("/annotations/"):
+            expected.setdefault(int(finding.pointer.split("/")[2]), set()).add(finding.code)
+    assert {0, 1} <= expected.keys()
+    assert [set(shape.codes) for shape in scene.shapes] == [
+        expected[row] for row in sorted(expected)
+    ]
+    # The second has no box that can be drawn, but an outline.
+    assert [shape.bbox for shape in scene.shapes[:2]] == [(90, 10, 60, 30), (1, 2, 29, 38)]
+    assert [shape.annotator for shape in scene.shapes[:2]] == ["ann", "bob"]
+    assert any(note.startswith("about the image itself: ") for note in notes)
+
+
+def test_a_file_without_findings_says_so(file):
+    drawing = bboxqa.draw(file, 7, by="finding")
+    assert "no rule finds anything in the annotations of this image" in drawing.notes
+
+
+def test_axes_of_others_can_be_drawn_on():
+    from matplotlib.figure import Figure
+
+    ax = Figure().subplots()
+    drawing = bboxqa.draw(example_file("fruits"), "fruits.png", ax=ax, by="unit", iou_threshold=0.4)
+    assert drawing.axes == (ax,)
+    assert drawing.figure is ax.figure
+    assert n_drawn(drawing) == 9
+
+
+def test_what_cannot_be_is_refused(file):
+    with pytest.raises(ConfigError, match="by is 'label'; expected one of annotator, category"):
+        bboxqa.draw(file, 0, by="label")
+    with pytest.raises(ConfigError, match="needs the file"):
+        bboxqa.draw(bboxqa.read_coco(file), "a.png", by="finding")
+    with pytest.raises(ConfigError, match="expected one"):
+        bboxqa.draw(file, 0, by="unit", iou_threshold=[0.5, 0.75])
+    with pytest.raises(ConfigError, match="leave it or ax out"):
+        bboxqa.draw(file, 0, side_by_side=True, ax=object())
+    with pytest.raises(DatasetError, match="no such folder of images"):
+        bboxqa.draw(file, 0, images="nowhere")
+
+
+def test_an_id_of_several_images_is_refused(tmp_path, file):
+    other = document()
+    other["images"][0]["file_name"] = "z.png"
+    (tmp_path / "other.json").write_text(json.dumps(other), "utf-8")
+    with pytest.raises(DatasetError, match=r"the id 0 is that of several images: 'a\.png', 'z"):
+        bboxqa.draw([file, tmp_path / "other.json"], 0)

@@ -1,0 +1,80 @@
+"""Places of labels near their boxes."""
+
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bboxqa.report.drawing.label_places import place_labels
+
+BOUNDS = (0, 0, 400, 300)
+
+rectangles = st.tuples(
+    st.integers(-20, 400), st.integers(-20, 300), st.integers(0, 300), st.integers(0, 300)
+).map(lambda box: (box[0], box[1], box[0] + box[2], box[1] + box[3]))
+sizes = st.tuples(st.integers(1, 30), st.integers(1, 16))
+
+
+def overlap(first, second):
+    return (
+        first[0] < second[2]
+        and second[0] < first[2]
+        and first[1] < second[3]
+        and second[1] < first[3]
+    )
+
+
+def inside(place, bounds):
+    return (
+        place[0] >= bounds[0]
+        and place[1] >= bounds[1]
+        and place[2] <= bounds[2]
+        and place[3] <= bounds[3]
+    )
+
+
+class TestPlaceLabels:
+    @given(st.lists(st.tuples(rectangles, sizes), max_size=25))
+    def test_every_label_has_a_place_of_its_own_when_there_is_room(self, labelled):
+        boxes = [box for box, _ in labelled]
+        places = place_labels(boxes, [size for _, size in labelled], BOUNDS)
+        for place, (_, (width, height)) in zip(places, labelled, strict=True):
+            assert place is not None
+            assert inside(place, BOUNDS)
+            assert (place[2] - place[0], place[3] - place[1]) == (width, height)
+        assert not any(overlap(*pair) for pair in combinations(places, 2))
+
+    @given(st.lists(st.tuples(rectangles, sizes), max_size=25))
+    def test_no_label_covers_another_in_a_crowded_panel(self, labelled):
+        bounds = (0, 0, 60, 40)
+        places = place_labels([box for box, _ in labelled], [size for _, size in labelled], bounds)
+        shown = [place for place in places if place is not None]
+        assert all(inside(place, bounds) for place in shown)
+        assert not any(overlap(*pair) for pair in combinations(shown, 2))
+
+    def test_a_panel_is_filled_to_the_last_free_place(self):
+        places = place_labels([(0, 0, 20, 20)] * 5, [(10, 10)] * 5, (0, 0, 20, 20), gap=0)
+        assert [place is None for place in places] == [False] * 4 + [True]
+
+    def test_a_lone_label_stands_on_its_box(self):
+        assert place_labels([(20, 20, 60, 60)], [(10, 8)], BOUNDS) == [(20, 12, 30, 20)]
+
+    def test_a_label_at_the_upper_rim_goes_inside(self):
+        assert place_labels([(0, 0, 90, 60)], [(10, 8)], BOUNDS) == [(0, 0, 10, 8)]
+
+    def test_a_label_keeps_off_the_outlines_of_other_boxes(self):
+        place, _ = place_labels([(20, 20, 60, 60), (22, 5, 24, 16)], [(10, 8), (4, 4)], BOUNDS)
+        assert not overlap(place, (22, 5, 24, 16))
+
+    def test_boxes_and_sizes_must_be_as_many(self):
+        with pytest.raises(ValueError, match="1 boxes but 2 label sizes"):
+            place_labels([(0, 0, 1, 1)], [(1, 1), (1, 1)], BOUNDS)
+
+    def test_a_label_is_left_out_rather_than_far_from_its_box(self):
+        boxes, sizes = [(0, 0, 20, 20)] * 9, [(20, 20)] * 9
+        near = place_labels(boxes, sizes, (0, 0, 200, 200), gap=0, reach=10)
+        assert len(place_labels(boxes, sizes, (0, 0, 200, 200), gap=0)) == 9
+        shown = [place for place in near if place is not None]
+        assert all(max(place[0], place[1]) <= 30 for place in shown)
+        assert 4 <= len(shown) < 9
