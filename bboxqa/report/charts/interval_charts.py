@@ -76,6 +76,7 @@ def category_intervals(
     is drawn.
     """
     figure = "f1" if all(row["alpha"] is None for row in categories) else "alpha"
+    low, high = ("f1_low", "f1_high") if figure == "f1" else ("low", "high")
     title = "F1 of categories" if figure == "f1" else "Alpha of categories"
     known = [row for row in categories if row[figure] is not None]
     worst = sorted(known, key=lambda row: (row[figure], -row["n_annotations"]))[:_MOST_CATEGORIES]
@@ -86,7 +87,7 @@ def category_intervals(
             f"{short_name(row['category'])} ({row['n_annotations']:,})",
             SERIES[0],
             row[figure],
-            (row["low"], row["high"]) if figure == "alpha" and row["low"] is not None else None,
+            None if row[low] is None or row[high] is None else (row[low], row[high]),
         )
         for row in worst
     ]

@@ -35,9 +35,9 @@ def offsets(edges: Sequence[Mapping[str, Any]], *, axes: AxesMaker = new_axes) -
     known = [row for row in edges if row["offset_percent"] is not None]
     name = short_name(edges[0]["annotator"]) if edges else ""
     if not known:
-        return draw_nothing(axes(3.6, 1.2), name, "no object was drawn by others, too")
+        return draw_nothing(axes(2.9, 1.2), name, "no object was drawn by others, too")
     factor = _exaggeration(max(abs(row["offset_percent"]) for row in known) / 100)
-    ax = axes(3.6, 3.1)
+    ax = axes(2.9, 2.8)
     drawn = {row["edge"]: factor * row["offset_percent"] / 100 for row in known}
     left, right = drawn.get("left", 0.0), 1 + drawn.get("right", 0.0)
     top, bottom = drawn.get("top", 0.0), 1 + drawn.get("bottom", 0.0)
@@ -45,12 +45,12 @@ def offsets(edges: Sequence[Mapping[str, Any]], *, axes: AxesMaker = new_axes) -
     ax.plot([left, right, right, left, left], [top, top, bottom, bottom, top], color=TEXT)
     for row in edges:
         _draw_edge(ax, row, drawn.get(row["edge"]))
-    ax.set_xlim(-1.1, 2.1)
+    ax.set_xlim(-1.2, 2.2)
     ax.set_ylim(1.65, -0.65)
     ax.set_aspect("equal")
     ax.set_axis_off()
     times = "true to scale" if factor == 1 else f"drawn {factor:g} times as large"
-    set_title(ax, name, f"against the others (dashed), {times}")
+    set_title(ax, name, "dashed: the others", times)
     return ax
 
 
