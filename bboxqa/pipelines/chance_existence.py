@@ -187,7 +187,9 @@ def _ranks(data: Dataset) -> tuple[IndexArray, IndexArray]:
     of_images, of_annotators = np.zeros(n_images), np.zeros(n_annotators)
     parts = [*blocks(len(annotations))]
     # From the first box on, so that only places relative to others count.
-    first = np.min([_relative(data, part).min(0) for part in parts] or [np.zeros(4)], axis=0)
+    # Column by column: numpy takes several times as long for the minimum over rows of four.
+    least = [[side.min() for side in _relative(data, part).T] for part in parts]
+    first = np.min(least or [[0.0] * 4], axis=0)
     for part in parts:
         drawn = (_relative(data, part) - first) @ _WEIGHTS
         of_images += sum_by(annotations.image[part], drawn, n_images)
@@ -197,8 +199,10 @@ def _ranks(data: Dataset) -> tuple[IndexArray, IndexArray]:
 
 def _relative(data: Dataset, part: slice) -> FloatArray:
     """Return boxes as shares of the sides of their images, (N, 4)."""
-    size = np.maximum(data.image_size, 1)[data.annotations.image[part]]
-    shares: FloatArray = data.annotations.bbox[part] / np.tile(size, 2)
+    sides = np.tile(np.maximum(data.image_size, 1), 2)
+    shares: FloatArray = data.annotations.bbox[part] / sides.take(
+        data.annotations.image[part], axis=0
+    )
     return shares
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, IndexArray, find, frozen_arrays, rows
+from bboxqa.core.arrays import BoolArray, IndexArray, find, frozen_arrays, rows, run_starts
 from bboxqa.model.reliability import Cell, ReliabilityData
 
 
@@ -43,10 +43,11 @@ def count_pairs(data: ReliabilityData, n_annotators: int, missing: str) -> PairC
     n_values = data.n_values + 1
     drawn = data.state == Cell.CATEGORY
     code = np.where(drawn, data.value, data.n_values).astype(np.int64)
+    annotator = data.annotator.astype(np.int64)
     units, agreeing, values = _Tally(), _Tally(), _Tally()
     for left, right in cell_pairs(data.unit, drawn, missing):
-        ends = np.sort(data.annotator[np.stack([left, right])].astype(np.int64), axis=0)
-        pair = ends[0] * n_annotators + ends[1]
+        one, other = annotator[left], annotator[right]
+        pair = np.minimum(one, other) * n_annotators + np.maximum(one, other)
         units.add(pair)
         agreeing.add(pair[code[left] == code[right]])
         values.add(np.concatenate([pair * n_values + code[left], pair * n_values + code[right]]))
@@ -76,7 +77,7 @@ class _Tally:
         """Add keys; or different ones, sorted, that occur as often as `counts` says."""
         new = keys
         if counts is None:
-            new, counts = np.unique(keys, return_counts=True)
+            new, counts = _counted(keys)
         known = find(self._keys, new)
         self._counts[known[known >= 0]] += counts[known >= 0]
         new, counts = new[known < 0], counts[known < 0]
@@ -87,6 +88,16 @@ class _Tally:
     def done(self) -> tuple[IndexArray, IndexArray]:
         """Return the keys, sorted, and their counts."""
         return self._keys, self._counts
+
+
+def _counted(keys: IndexArray) -> tuple[IndexArray, IndexArray]:
+    """Return the distinct keys, sorted, and how often each occurs; keys are not negative."""
+    # Counting without sorting takes memory for keys that do not occur.
+    if keys.max(initial=0) > len(keys):
+        return np.unique(keys, return_counts=True)
+    number = np.bincount(keys)
+    distinct = np.flatnonzero(number)
+    return distinct, number[distinct]
 
 
 # Pairs of cells yielded at a time; tables of them take hundreds of bytes per pair.
@@ -104,9 +115,11 @@ def cell_pairs(
     """
     cells = np.arange(len(unit)) if missing == "category" else np.flatnonzero(drawn)
     of = unit[cells]
-    begins = np.searchsorted(of, of[drawn[cells]])
-    ends = np.searchsorted(of, of[drawn[cells]], side="right")
-    sources = cells[drawn[cells]]
+    starts = run_starts(of)
+    size = np.diff(starts, append=len(of))
+    is_source = drawn[cells]
+    begins, ends = (np.repeat(bound, size)[is_source] for bound in (starts, starts + size))
+    sources = cells[is_source]
     total = np.concatenate([[0], np.cumsum(ends - begins)])
     start = 0
     while start < len(sources):
