@@ -50,5 +50,7 @@ def refuse_versions(
             + "; expected the annotations of one annotator of an image in one file"
         ],
         "Two versions of one data set are compared with: "
-        + shlex.join(["bboxqa", "compare", first, second]),
+        + shlex.join(["bboxqa", "compare", first, second])
+        + "\nIf annotators annotated the images again, each file being a session: "
+        "bboxqa agree --session-key file",
     )
