@@ -68,7 +68,7 @@ def test_a_row_of_annotators_does_not_separate(method):
     assert found.silhouette <= 0.25
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(tables(), st.data())
 def test_kmeans_is_the_best_of_all_groupings(table, data):
     k = data.draw(st.integers(1, len(np.unique(table, axis=0))))

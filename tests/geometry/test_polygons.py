@@ -104,7 +104,7 @@ def test_against_fine_rasterising(name):
     others = [moved(rings, 2.3, 1.7) for rings in SHAPES.values()]
     found = ious([SHAPES[name], *others], [(0, place + 1) for place in range(len(others))])
     expected = [
-        fine_iou(as_rings[name], [np.reshape(ring, (-1, 2)) for ring in other], steps=150)
+        fine_iou(as_rings[name], [np.reshape(ring, (-1, 2)) for ring in other], steps=100)
         for other in others
     ]
     assert found == pytest.approx(expected, abs=0.03)

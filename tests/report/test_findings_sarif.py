@@ -84,8 +84,12 @@ SARIF = Draft7Validator(
 )
 
 
+def log_of(found):
+    return json.loads("\n".join(view(FINDING_VIEWS, "sarif")(found)).encode())
+
+
 def run_of(found):
-    log = json.loads("\n".join(view(FINDING_VIEWS, "sarif")(found)).encode())
+    log = log_of(found)
     SARIF.validate(log)
     (run,) = log["runs"]
     return run
@@ -157,7 +161,7 @@ def test_fingerprints_survive_moved_lines_and_are_unique():
 
 def test_no_more_than_github_keeps_and_the_worst_of_them():
     mild = [finding("B004", row=row) for row in range(5000)]
-    run = run_of(report(*mild, finding("B001", row=1), unlisted={"C002": 10}))
+    (run,) = log_of(report(*mild, finding("B001", row=1), unlisted={"C002": 10}))["runs"]
     assert len(run["results"]) == 5000
     assert run["results"][0]["level"] == "error"
     (notification,) = run["invocations"][0]["toolExecutionNotifications"]
