@@ -82,7 +82,9 @@ def pictures(
             where = "leads out of the folder of images; it was not opened"
             yield Picture(_NO_PIXELS, (0, 0), f"{name!r} {where}")
         else:
-            yield Picture(_NO_PIXELS, (0, 0), place.problem or f"there is no file {name!r}")
+            where = ", ".join(str(folder) for folder in folders)
+            missing = f"there is no file {name!r} in {where}"
+            yield Picture(_NO_PIXELS, (0, 0), place.problem or missing)
 
 
 def read_pixels(path: Path, side: int, size: tuple[int, int] = (0, 0)) -> Picture:

@@ -23,7 +23,10 @@ def test_says_what_the_drawing_lacks(tmp_path):
     options = ["--images", tmp_path, "--by", "unit", "--iou", 0.4, "--out", "a.svg"]
     found = run("draw", FRUITS, "--image", 1, *options, cwd=tmp_path)
     assert found.returncode == 0
-    assert found.stderr == "Note: drawn on a blank canvas: there is no file 'fruits.png'\n"
+    assert (
+        found.stderr
+        == f"Note: drawn on a blank canvas: there is no file 'fruits.png' in {tmp_path}\n"
+    )
     assert found.stdout == "Written: a.svg\n"
 
 

@@ -103,7 +103,7 @@ def test_pixels_come_from_below_the_folder_of_images(file, tmp_path):
     assert drawing.notes == ()
     assert (np.asarray(image.get_array()) == (255, 0, 0)).all()
     assert bboxqa.draw(file, 7, images=folder).notes[0] == (
-        "drawn on a blank canvas: there is no file 'b/c.png'"
+        f"drawn on a blank canvas: there is no file 'b/c.png' in {folder}"
     )
     Image.new("RGB", (50, 40), "red").save(folder / "a.png")
     found = bboxqa.draw(file, 0, images=[folder])
@@ -111,6 +111,14 @@ def test_pixels_come_from_below_the_folder_of_images(file, tmp_path):
         "the file has 50 × 40 pixels, the data say 100 × 80: drawn as the latter",
     )
     assert found.axes[0].images[0].get_extent() == [0, 100, 80, 0]
+
+
+def test_an_image_without_a_file_name_is_drawn_without_pixels(tmp_path):
+    of = document()
+    del of["images"][0]["file_name"]
+    assert bboxqa.draw(of, 0, images=tmp_path).notes == (
+        "drawn on a blank canvas: the data name no file for this image",
+    )
 
 
 def test_units_are_those_that_agree_matches():

@@ -136,6 +136,6 @@ def test_nothing_outside_of_the_folder_is_opened(tmp_path):
     found = list(pictures(names, [tmp_path / "in"], 10))
     assert [each.pixels.size > 0 for each in found] == [True, False, False, False]
     assert ["leads out" in each.problem for each in found] == [False, True, True, False]
-    assert found[3].problem == "there is no file 'b.png'"
+    assert found[3].problem == f"there is no file 'b.png' in {tmp_path / 'in'}"
     with pytest.raises(DatasetError, match="no such folder of images"):
         next(pictures(["a.png"], [tmp_path / "none"], 10))

@@ -203,6 +203,8 @@ def _with_pixels(scene: Scene, images: Folders, beside: Path | None) -> tuple[Sc
     """Return a scene with the pixels of its image, and why it has none, or others than expected."""
     if images is None:
         return scene, []
+    if scene.name.startswith("(id "):
+        return scene, ["drawn on a blank canvas: the data name no file for this image"]
     folders = [Path(each) for each in as_paths(images)]
     size = (int(scene.width), int(scene.height))
     picture = next(pictures([scene.name], folders, _SIDE, sizes=[size], beside=beside))

@@ -1,7 +1,6 @@
 """Drawings that can be looked at and saved."""
 
 import re
-import warnings
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path, PurePosixPath
@@ -89,9 +88,7 @@ class Drawing:
     def _rendered(self, suffix: str, dpi: float) -> bytes:
         content = BytesIO()
         metadata = {"Title": one_line(self.name), **_METADATA[suffix]}
-        with page_style(), warnings.catch_warnings():
-            # A sign that the font lacks is drawn as a box.
-            warnings.filterwarnings("ignore", "Glyph .* missing from")
+        with page_style():
             self.figure.savefig(content, format=suffix[1:], dpi=dpi, metadata=metadata)
         return content.getvalue()
 

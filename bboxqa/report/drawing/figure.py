@@ -6,10 +6,11 @@ from math import ceil
 from typing import TYPE_CHECKING
 
 from bboxqa.core.text import count
+from bboxqa.report.charts.labels import short_name
 from bboxqa.report.charts.palette import BACK, DIM
 from bboxqa.report.drawing.canvas import draw_outlines, text_width, visible
 from bboxqa.report.drawing.label_places import Rectangle
-from bboxqa.report.drawing.looks import Key, Outline, outlines_by, shortened
+from bboxqa.report.drawing.looks import Key, Outline, outlines_by
 from bboxqa.report.drawing.scene import By, Scene
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def scene_figure(scene: Scene, by: By, *, side_by_side: bool = False) -> tuple["
 
     Each panel has the scale of the image, so that lines and labels keep their place and size.
     """
-    from matplotlib.figure import Figure
+    from bboxqa.report.charts.quiet_figure import QuietFigure
 
     every, keys = outlines_by(scene, by)
     panels = _side_by_side(scene, by) if side_by_side else [_Panel("", every)]
@@ -65,7 +66,7 @@ def scene_figure(scene: Scene, by: By, *, side_by_side: bool = False) -> tuple["
     head = _TITLE if side_by_side else 0
     legend = n_lines * _ROW + (_BETWEEN if n_lines else 0)
     height = 2 * _MARGIN + n_rows * (down + head) + (n_rows - 1) * _BETWEEN + legend
-    figure = Figure(figsize=(width, height), facecolor=BACK)
+    figure = QuietFigure(figsize=(width, height), facecolor=BACK)
     n_hidden = 0
     for place, panel in enumerate(panels):
         row, column = divmod(place, n_columns)
@@ -90,7 +91,7 @@ def _side_by_side(scene: Scene, by: By) -> list[_Panel]:
         own = tuple(shape for shape in scene.shapes if shape.annotator == name)
         outlines, _ = outlines_by(replace(scene, shapes=own), by)
         number = count(len(own), "annotation") + " with findings" * (by == "finding")
-        panels.append(_Panel(f"{shortened(name)}: {number}", outlines))
+        panels.append(_Panel(f"{short_name(name)}: {number}", outlines))
     return panels
 
 

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bboxqa.core.arrays import FloatArray
-from bboxqa.core.text import one_line
 from bboxqa.model.findings import Severity
+from bboxqa.report.charts.labels import short_name
 from bboxqa.report.charts.palette import DASHES, SERIES
 from bboxqa.report.drawing.scene import Box, By, Scene, Shape
 
@@ -17,7 +17,6 @@ _SEVERITY_COLORS = {
 }
 # With more names in a data set, those of an image have the colours in their own order.
 _MOST_TOLD_APART = len(SERIES) * len(DASHES)
-_LONGEST = 28
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,21 +52,6 @@ def series_look(place: int) -> Look:
     return Look(SERIES[place % len(SERIES)], DASHES[place // len(SERIES) % len(DASHES)])
 
 
-def shortened(text: str, longest: int = _LONGEST) -> str:
-    """Return a text in one line, cut in the middle if it is long.
-
-    Examples
-    --------
-    >>> shortened("a" * 20 + "b" * 20, 9)
-    'aaaa…bbbb'
-    """
-    text = one_line(text)
-    if len(text) <= longest:
-        return text
-    kept = longest - 1
-    return f"{text[: kept - kept // 2]}…{text[len(text) - kept // 2 :]}"
-
-
 def readable_on(color: str) -> str:
     """Return black or white, whichever is read better on a colour.
 
@@ -89,7 +73,7 @@ def _outlined(
     shapes: Sequence[Shape], looks: Sequence[Look], labels: Sequence[str]
 ) -> list[Outline]:
     return [
-        Outline(shape.bbox, look, shortened(label), shape.rings)
+        Outline(shape.bbox, look, short_name(label), shape.rings)
         for shape, look, label in zip(shapes, looks, labels, strict=True)
     ]
 
@@ -105,7 +89,7 @@ def _named_looks(
     present = [name for name in every if number[name] or name in asked]
     told_apart = every if len(every) <= _MOST_TOLD_APART else present
     look = {name: series_look(place) for place, name in enumerate(told_apart)}
-    keys = [(f"{shortened(name)} ({number[name]})", look[name]) for name in present]
+    keys = [(f"{short_name(name)} ({number[name]})", look[name]) for name in present]
     return [look[name] for name in names], keys
 
 
@@ -134,7 +118,7 @@ def _by_unit(scene: Scene) -> tuple[list[Outline], list[Key]]:
     for unit in sorted(drawn):
         named = " / ".join(dict.fromkeys(shape.category for shape in drawn[unit]))
         whose = f"{len(drawn[unit])} of {len(scene.asked)}" if unit else f"{len(drawn[unit])}"
-        name = f"{unit or 'crowd'}  {shortened(named)} ({whose})"
+        name = f"{unit or 'crowd'}  {short_name(named)} ({whose})"
         keys.append((name, _unit_look(unit)))
     # One label is enough for annotations of one object.
     first = {id(shapes[0]): unit for unit, shapes in drawn.items()}
