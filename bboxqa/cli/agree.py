@@ -56,6 +56,17 @@ if TYPE_CHECKING:
     help="Compare each annotator with an expert: one of the annotators, who then has no part in "
     "alpha, or a COCO file with the right annotations of some or all images.",
 )
+@path_option(
+    "--predictions",
+    "COCO results of a model, as one more annotator, with the name of this file, who was asked "
+    "about all images. Their ids are those of FILE.",
+)
+@click.option(
+    "--score",
+    type=click.FloatRange(0, 1),
+    metavar="NUMBER",
+    help="Lowest score of the predictions that count; default 0.5.",
+)
 @min_alpha_option("Mark images with a lower alpha; exit with 1 if the pooled alpha is lower.")
 @min_f1_option(
     "Mark images with a lower F1; exit with 1 if F1 of all pairs of annotators, whether they drew "
@@ -77,6 +88,8 @@ def agree(
     named: tuple[str, ...],
     config: str | None,
     reference: str | None,
+    predictions: Path | None,
+    score: float | None,
     memory: int | None,
     out: Path | None,
     force: bool,
@@ -106,6 +119,8 @@ def agree(
 
     if quiet and output_format != "text":
         raise click.UsageError("--quiet is about text; leave out --format")
+    if score is not None and predictions is None:
+        raise click.UsageError("--score is for --predictions FILE, which is missing")
     settings = agree_settings(config, options)
     source = _source(paths, named)
     if out is not None:
@@ -123,6 +138,7 @@ def agree(
             source,
             settings,
             reference=reference,
+            predictions=_predictions(predictions, score),
             memory=memory,
             digest=bool(out or report),
             progress=progress,
@@ -139,6 +155,13 @@ def agree(
     written = _write(result, diagnosis, out, report, images, top, raw_csv=raw_csv)
     show(AGREEMENT_VIEWS, result, output_format, written, quiet=quiet, **shown)
     return 0 if all(part.passes(settings) for part in result.thresholds) else 1
+
+
+def _predictions(path: Path | None, score: float | None) -> Any:
+    """Return the results of a model, if there are any."""
+    from bboxqa.formats.dataset.predictions import Predictions
+
+    return None if path is None else Predictions(path, 0.5 if score is None else score)
 
 
 def _write(

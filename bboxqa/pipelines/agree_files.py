@@ -7,6 +7,7 @@ import msgspec
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.types import Files, Progress
+from bboxqa.formats.dataset.predictions import Predictions
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import agree_with
 from bboxqa.pipelines.category_map import map_notes
@@ -23,6 +24,7 @@ def agree_files(
     settings: AgreeSettings,
     *,
     reference: str | None = None,
+    predictions: Predictions | None = None,
     memory: int | None = None,
     digest: bool = True,
     progress: Progress | None = None,
@@ -31,12 +33,14 @@ def agree_files(
 
     Files that would give a false result are refused with the findings of `validate`. With a map
     of categories that merges some, notes say what it changes. `reference` is an annotator or a
-    file; with one, the other annotators may have no image in common.
+    file; with one, the other annotators may have no image in common. `predictions` are the results
+    of a model, which is one more annotator.
     """
     reading: dict[str, Any] = {"memory": memory, "digest": digest, "progress": progress}
+    annotated = reading | {"predictions": predictions}
     # One annotator can be compared with a reference.
     least = 2 if reference is None else 1
-    data = read_for(source, settings, min_annotators=least, **reading)
+    data = read_for(source, settings, min_annotators=least, **annotated)
     beside: str | Dataset | None = None
     if reference is not None:
         beside = read_reference(reference, data, settings, **reading)
@@ -45,7 +49,7 @@ def agree_files(
         return result
     own = msgspec.structs.replace(settings, category_map={})
     try:
-        unmapped = read_for(source, own, min_annotators=least, **reading | {"digest": False})
+        unmapped = read_for(source, own, min_annotators=least, **annotated | {"digest": False})
     except DatasetError:
         # Only the map makes the categories of the files fit.
         return result

@@ -74,7 +74,9 @@ def check_files(
     for path, file, author in zip(paths, files, attribution.author, strict=True):
         columns = _columns(file, author, attribution.names)
         layout = layout_of(columns) if boxes else None
-        if format_of(path) is COCO:
+        # The rules would have to be told which images results are about.
+        of_model = attribution.has_model and path == paths[-1]
+        if format_of(path) is COCO and not of_model:
             suspect = boxes and (layout or _is_sample_suspect(path, file))
             codes = (
                 *(LAYOUTS if suspect else ()),
@@ -90,7 +92,8 @@ def check_files(
     if found:
         lines = [line for each in found.values() for line in each.lines]
         n_found = sum(each.n_found for each in found.values())
-        raise DatasetError(lines, f"{_advice(found)}\n{_ANYWAY}", total=n_found)
+        truth = paths[0] if attribution.has_model and paths[-1] in found else None
+        raise DatasetError(lines, f"{_advice(found, truth)}\n{_ANYWAY}", total=n_found)
     return tuple(doubts)
 
 
@@ -135,8 +138,10 @@ def _line(name: str, layout: Diagnosis) -> str:
     return f"{name}: {layout.code} error {layout.message}"
 
 
-def _advice(found: Mapping[Path, Causes]) -> str:
+def _advice(found: Mapping[Path, Causes], truth: Path | None) -> str:
     command = "bboxqa validate " + shlex.join([str(path) for path in found][:_FILES_NAMED])
+    if truth is not None:
+        command += f" --ground-truth {shlex.quote(str(truth))}"
     fixes = {each.fix for each in found.values()}
     if None in fixes:
         return f"For all findings, and what to do about them: {command}"

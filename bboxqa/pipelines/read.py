@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from bboxqa.core.errors import DatasetError, OtherKindError
 from bboxqa.core.json_values import document_bytes
-from bboxqa.core.types import Files, Progress
+from bboxqa.core.types import AnyPath, Files, Progress
 from bboxqa.formats.coco.strict import COCO
+from bboxqa.formats.dataset.predictions import Predictions
 from bboxqa.formats.dataset.reader import read_dataset
+from bboxqa.formats.inputs import as_paths
 from bboxqa.formats.registry import format_of
 from bboxqa.geometry.similarities.registry import needs_outlines
 from bboxqa.model.annotations import Dataset
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from bboxqa.rules.facts.file_kinds import FileKind
 
 _LISTED = 10
+_A_RESULT = '[{"image_id": 1, "category_id": 1, "bbox": [x, y, width, height], "score": 0.9}, …]'
 _FILES_NAMED = 3
 
 
@@ -40,6 +43,8 @@ def read_coco(
     asked: Asked = "authors",
     session_key: str | None = None,
     time_key: str | None = None,
+    predictions: AnyPath | None = None,
+    score: float = 0.5,
     digest: bool = True,
     memory: int | None = None,
     progress: Progress | None = None,
@@ -76,6 +81,12 @@ def read_coco(
     time_key : str, optional
         The key of annotations that says when they were made, in ISO 8601, or in seconds or
         milliseconds since 1970.
+    predictions : path, optional
+        COCO results of a model, with the ids of the images and categories of the source: one more
+        annotator, with the name of the file, who was asked about all images. One annotator is
+        then enough.
+    score : float
+        The results of a lower score are left out.
     digest : bool
         Whether to compute the digest of a single file; of several it is always computed.
     memory : int, optional
@@ -114,6 +125,7 @@ def read_coco(
         "asked": asked,
         "session_key": session_key,
         "time_key": time_key,
+        "predictions": None if predictions is None else Predictions(Path(predictions), score),
         "digest": digest,
         "progress": progress,
     }
@@ -146,6 +158,7 @@ def read_for(
     digest: bool = True,
     min_annotators: int = 2,
     outlines: bool = False,
+    predictions: Predictions | None = None,
     progress: Progress | None = None,
 ) -> Dataset:
     """Return the data set of files, checked for what would falsify agreement in it.
@@ -166,6 +179,7 @@ def read_for(
         asked=settings.asked,
         session_key=settings.session_key,
         time_key=settings.time_key,
+        predictions=predictions,
         min_annotators=min_annotators,
         digest=digest,
         progress=progress,
@@ -180,7 +194,41 @@ def _read(source: Files, memory: int | None, **options: Any) -> Dataset:
     except DatasetError as error:
         if not any(error.files):
             raise
+        predictions: Predictions | None = options.get("predictions")
+        if predictions is not None and predictions.path in error.files:
+            raise _of_predictions(error, predictions.path, source, memory) from None
         raise _with_findings(error, memory) from None
+
+
+def _of_predictions(
+    error: DatasetError, path: Path, source: Files, memory: int | None
+) -> DatasetError:
+    """Return the error about a file of results with the findings of `validate`."""
+    from bboxqa.formats.document.tolerant import read_path
+    from bboxqa.rules.facts.document import Document
+    from bboxqa.rules.facts.file_kinds import RESULTS, kind_of
+
+    sources = [*source.values()] if isinstance(source, Mapping) else as_paths(source)
+    named = Path(sources[0])
+    truth = read_path(named, memory=memory) if len(sources) == 1 and named.is_file() else None
+    document = Document(read_path(path, memory=memory), truth=truth)
+    kind = kind_of(document)
+    if kind is not RESULTS and isinstance(document.reading.top, list):
+        return DatasetError(error.problems, f"Expected a list of COCO results, {_A_RESULT}")
+    if kind is not RESULTS:
+        held = kind.name or ("annotations" if len(document.annotations) else "no results")
+        return OtherKindError(
+            [f"{path}: holds {held}; expected a list of COCO results, {_A_RESULT}"],
+            f"Annotations of a model are one more file: --annotator NAME={path}",
+            files=[path],
+        )
+    found = causes(document, (*STOPPING, "E001"))
+    if not found.lines:
+        return error
+    command = f"bboxqa validate {shlex.quote(str(path))}"
+    command += f" --ground-truth {shlex.quote(str(named))}" * (truth is not None)
+    advice = f"For all findings, and what to do about them: {command}"
+    return DatasetError(found.lines[:_LISTED], advice, total=found.n_found)
 
 
 def _with_findings(error: DatasetError, memory: int | None) -> DatasetError:

@@ -53,6 +53,8 @@ class Attribution:
     """Whether the names are numbers given image by image, since the file does not name anybody."""
     of_files: bool = False
     """Whether each file is by one annotator."""
+    has_model: bool = False
+    """Whether the last file is by a model, and says nothing of who else was asked."""
 
 
 def attribute(

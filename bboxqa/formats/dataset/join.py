@@ -234,8 +234,11 @@ def _assign_all(
     assigned = np.zeros((len(joined.images), len(annotator_names)), np.bool_)
     listed = np.zeros(len(joined.images), np.bool_)
     parts = zip(files, indexed, authors, attribution.asked, strict=True)
-    for file, part, author, names in parts:
-        listed |= _assign(joined, assigned, file, part, author, names, number)
+    n_listing = len(files) - attribution.has_model
+    for place, (file, part, author, names) in enumerate(parts):
+        found = _assign(joined, assigned, file, part, author, names, number)
+        if place < n_listing:
+            listed |= found
     return authors, assigned, listed
 
 

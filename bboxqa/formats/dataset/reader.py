@@ -18,6 +18,12 @@ from bboxqa.formats.dataset.attribution import Attribution, attribute
 from bboxqa.formats.dataset.category_names import with_category_map
 from bboxqa.formats.dataset.image_names import with_join_names
 from bboxqa.formats.dataset.join import join
+from bboxqa.formats.dataset.predictions import (
+    Predictions,
+    prediction_note,
+    read_predictions,
+    with_model,
+)
 from bboxqa.formats.dataset.sessions import read_sessions
 from bboxqa.formats.dataset.times import read_times, untimed_notes
 from bboxqa.formats.inputs import as_paths, list_files
@@ -68,6 +74,7 @@ def read_dataset(
     asked: Asked = "authors",
     session_key: str | None = None,
     time_key: str | None = None,
+    predictions: Predictions | None = None,
     digest: bool = True,
     memory: int | None = None,
     progress: Progress | None = None,
@@ -81,6 +88,8 @@ def read_dataset(
     Raises DatasetError with everything that would falsify a result, in the words of the readers.
     """
     check_limit(memory)
+    if predictions is not None and session_key is not None:
+        raise ConfigError("a model has no sessions: give either a session key or predictions")
     if isinstance(source, Mapping):
         if attribution not in (None, "files"):
             raise ConfigError(f"named files are one annotator each, not {attribution!r}")
@@ -110,17 +119,32 @@ def read_dataset(
             progress=None if progress is None else partial(progress, "reading"),
         )
 
-    read = with_join_names(_read_all(files, read_one), join_by)
+    read = _read_all(files, read_one)
+    if predictions is not None:
+        read.append(
+            read_predictions(
+                predictions,
+                read,
+                tuple(dict.fromkeys(keys)),
+                segmentation=segmentation,
+                digest=digest,
+                memory=memory,
+            )
+        )
+        files = [*files, predictions.path]
+    read = with_join_names(read, join_by)
     read = with_category_map(read, category_map or {})
     check_memory(str(files[0]), sum(len(each.columns.id) for each in read), memory)
     attributed = attribute(
-        read,
+        read[: len(names)],
         names,
         annotator_key=annotator_key,
         way=attribution,
-        min_annotators=min_annotators,
+        min_annotators=min_annotators if predictions is None else 1,
         session_key=session_key,
     )
+    if predictions is not None:
+        attributed = with_model(attributed, read[-1], predictions.annotator)
     doubts = check(files, read, attributed) if check is not None else ()
     sessions = None if session_key is None else read_sessions(read, attributed, session_key)
     seconds = None if time_key is None else read_times(read, time_key)
@@ -129,6 +153,8 @@ def read_dataset(
     )
     if time_key is not None and seconds is not None:
         data = replace(data, notes=(*data.notes, *untimed_notes(seconds, time_key)))
+    if predictions is not None:
+        data = replace(data, notes=(*data.notes, prediction_note(predictions, read[-1])))
     data = replace(data, headlines=(*doubts, *data.headlines))
     del read
     trim_memory()

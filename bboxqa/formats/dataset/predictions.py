@@ -1,0 +1,156 @@
+"""The results of a model as one more annotator."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, TypeVar
+
+import msgspec
+import numpy as np
+
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import count, one_line
+from bboxqa.formats.annotations.columns import AnnotationFile, ColumnsBuilder
+from bboxqa.formats.annotations.records import Category, Id, Image, Rle
+from bboxqa.formats.dataset.attribution import Attribution
+from bboxqa.formats.opening import named_errors
+from bboxqa.model.annotations import Source
+
+_Record = TypeVar("_Record", Image, Category)
+
+
+@dataclass(frozen=True, slots=True)
+class Predictions:
+    """A file of results, and the score from which on they are annotations."""
+
+    path: Path
+    score: float
+
+    @property
+    def annotator(self) -> str:
+        """The name of the model among the annotators."""
+        return self.path.stem
+
+
+class _Result(msgspec.Struct, gc=False):
+    image_id: Id
+    category_id: Id
+    bbox: tuple[float, float, float, float]
+    score: float
+
+
+class _OutlinedResult(_Result, gc=False):
+    segmentation: list[list[float]] | Rle | None = None
+
+
+def read_predictions(
+    predictions: Predictions,
+    files: Sequence[AnnotationFile],
+    keys: tuple[str, ...],
+    *,
+    segmentation: bool,
+    digest: bool,
+    memory: int | None = None,
+) -> AnnotationFile:
+    """Return results with the score or more, with the images and categories of annotated files.
+
+    Raises DatasetError if the file is no list of results, a score is missing or not from 0 to 1, no
+    result has the score, or the ids of the annotated files contradict each other.
+    """
+    path = predictions.path
+    with named_errors(path, "a json file of results"):
+        content = path.read_bytes()
+    kind = _OutlinedResult if segmentation else _Result
+    try:
+        results = msgspec.json.decode(content, type=list[kind])  # type: ignore[valid-type]
+    except msgspec.DecodeError as error:
+        raise DatasetError([f"{path}: {error}"], files=[path]) from None
+    kept = _kept(predictions, results)
+    builder = ColumnsBuilder(str(path), keys, segmentation=segmentation, memory=memory)
+    builder.add([builder.type(id=row, **_fields(results[row])) for row in kept])
+    if builder.problems:
+        raise DatasetError(builder.problems, files=[path] * len(builder.problems))
+    return AnnotationFile(
+        Source(str(path), len(content), blake2b(content).hexdigest() if digest else None),
+        _by_id("images", [(file, file.images) for file in files]),
+        _by_id("categories", [(file, file.categories) for file in files]),
+        builder.done(),
+    )
+
+
+def _kept(predictions: Predictions, results: Sequence[_Result]) -> list[int]:
+    """Return which results have the score."""
+    path, lowest = predictions.path, predictions.score
+    if not results:
+        raise DatasetError([f"{path}: the list of results is empty; expected results of a model"])
+    scores = [result.score for result in results]
+    if not 0 <= min(scores) <= max(scores) <= 1:
+        problem = f"scores are from {min(scores):g} to {max(scores):g}; expected 0 to 1"
+        raise DatasetError([f"{path}: {problem}"], "Convert them: percentages, divided by 100.")
+    kept = [row for row, score in enumerate(scores) if score >= lowest]
+    if not kept:
+        problem = f"none of {count(len(results), 'result')} has a score of {lowest:g} or more"
+        raise DatasetError(
+            [f"{path}: {problem}; the highest is {max(scores):g}"],
+            "Choose a lower --score (in Python: score).",
+        )
+    return kept
+
+
+def _fields(result: _Result) -> dict[str, Any]:
+    fields = msgspec.structs.asdict(result)
+    del fields["score"]
+    return fields
+
+
+def _by_id(name: str, lists: Sequence[tuple[AnnotationFile, Sequence[_Record]]]) -> list[_Record]:
+    """Return the records of all files, each id once; refuse ids that mean several things."""
+    known: dict[object, tuple[AnnotationFile, _Record]] = {}
+    for file, records in lists:
+        for record in records:
+            first, other = known.setdefault(record.id, (file, record))
+            if _label(other) != _label(record):
+                names = [one_line(str(_label(each))) for each in (other, record)]
+                here = f"{names[0]!r} in {first.source.name}"
+                there = f"{names[1]!r} in {file.source.name}"
+                raise DatasetError(
+                    [f"{name}: {record.id} is {here}, but {there}: the results can mean either"],
+                    "Name one annotated file with --predictions, the one the model was run on.",
+                )
+    return [record for _, record in known.values()]
+
+
+def _label(record: Image | Category) -> str | None:
+    return record.file_name if isinstance(record, Image) else record.name
+
+
+def with_model(attribution: Attribution, file: AnnotationFile, name: str) -> Attribution:
+    """Return an attribution with one more file, by a model that was asked about all its images.
+
+    Raises DatasetError if an annotator has its name.
+    """
+    if name in attribution.names:
+        raise DatasetError(
+            [f"{file.source.name}: an annotator is named {one_line(name)!r} as well"],
+            "The name of a model is that of its file: rename the file.",
+        )
+    model = np.full(len(file.columns.id), len(attribution.names), np.int32)
+    way = attribution.way or "none named in the file"
+    return replace(
+        attribution,
+        way=f"{way}; {one_line(name)} is a model",
+        author=[*attribution.author, model],
+        asked=[*attribution.asked, [(name,)] * len(file.images)],
+        names=(*attribution.names, name),
+        has_model=True,
+    )
+
+
+def prediction_note(predictions: Predictions, file: AnnotationFile) -> str:
+    """Return how many results of the file are annotations of the model."""
+    return (
+        f"{one_line(predictions.annotator)}: {count(len(file.columns.id), 'result')} of "
+        f"{predictions.path.name} with a score of {predictions.score:g} or more; the model was "
+        "asked about all images"
+    )

@@ -1,0 +1,185 @@
+"""The results of a model as one more annotator."""
+
+import json
+
+import numpy as np
+import pytest
+from support.cli import run
+
+import bboxqa
+from bboxqa.core.errors import ConfigError, DatasetError
+
+HERE, THERE = [10, 10, 20, 20], [60, 60, 20, 20]
+
+
+def result(image, category, box, score, **more):
+    return {"image_id": image, "category_id": category, "bbox": box, "score": score, **more}
+
+
+RESULTS = [
+    result(1, 1, HERE, 0.9), result(1, 2, THERE, 0.5), result(2, 1, HERE, 0.49),
+    result(3, 2, THERE, 0.8),
+]  # fmt: skip
+
+
+def document(authors=("ann", "bob"), n_images=3, **more):
+    """Return a document whose annotators draw one box in each image but the last."""
+    annotations = [
+        {"id": 2 * image + n, "image_id": image, "category_id": 1, "bbox": HERE,
+         "area": 400, "iscrowd": 0} | ({} if who is None else {"annotator": who})
+        for image in range(1, n_images) for n, who in enumerate(authors)
+    ]  # fmt: skip
+    return {
+        "images": [
+            {"id": n, "file_name": f"{n}.png", "width": 200, "height": 200}
+            for n in range(1, n_images + 1)
+        ],
+        "annotations": annotations,
+        "categories": [{"id": 1, "name": "cow"}, {"id": 2, "name": "sheep"}],
+        **more,
+    }
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "export.json").write_text(json.dumps(document()))
+    (tmp_path / "yolo.json").write_text(json.dumps(RESULTS))
+    return tmp_path
+
+
+def test_a_model_is_one_more_annotator_asked_about_all_images(folder):
+    data = bboxqa.read_coco(folder / "export.json", predictions=folder / "yolo.json")
+    assert data.annotator_names == ("ann", "bob", "yolo")
+    assert data.assigned.tolist() == [[True] * 3, [True] * 3, [False, False, True]]
+    own = data.annotations.take(np.flatnonzero(data.annotations.annotator == 2))
+    assert own.image.tolist() == [0, 0, 2]
+    assert [data.category_names[code] for code in own.category] == ["cow", "sheep", "sheep"]
+    assert own.bbox.tolist() == [HERE, THERE, THERE]
+    assert data.notes[-1] == (
+        "yolo: 3 results of yolo.json with a score of 0.5 or more; the model was asked about all "
+        "images"
+    )
+
+
+def test_the_score_decides_what_counts(folder):
+    path = folder / "export.json"
+    numbers = [
+        (bboxqa.read_coco(path, predictions=folder / "yolo.json", score=score)
+         .annotations.annotator == 2).sum()
+        for score in (0, 0.49, 0.81)
+    ]  # fmt: skip
+    assert numbers == [4, 4, 1]
+
+
+def test_a_model_is_measured_as_an_annotator_with_a_file_is(folder):
+    drawn = [each for each in RESULTS if each["score"] >= 0.5]
+    model = [
+        {"id": n, **each, "area": 400, "iscrowd": 0, "annotator": "yolo"}
+        for n, each in enumerate(drawn, 100)
+    ]
+    whole = document()
+    whole["annotations"] += model
+    for image in whole["images"]:
+        image["annotators"] = ["ann", "bob", "yolo"] if image["id"] < 3 else ["yolo"]
+    first = bboxqa.agree(bboxqa.read_coco(whole), bootstrap=0)
+    found = bboxqa.read_coco(folder / "export.json", predictions=folder / "yolo.json")
+    second = bboxqa.agree(found, bootstrap=0)
+    assert first.pairs.records() == second.pairs.records()
+    assert first.alpha == second.alpha
+
+
+def test_who_else_was_asked_stays_unknown(folder):
+    options = {"predictions": folder / "yolo.json"}
+    (folder / "one.json").write_text(json.dumps(document(("ann",))))
+    data = bboxqa.read_coco([folder / "one.json"], **options)
+    assert data.unlisted.all()
+    asked = bboxqa.read_coco(folder / "one.json", asked="all", **options)
+    assert asked.assigned.all()
+
+
+def test_a_file_that_names_nobody_and_a_model_are_two(folder):
+    (folder / "truth.json").write_text(json.dumps(document((None,))))
+    done = run("agree", "truth.json", "--predictions", "yolo.json", cwd=folder)
+    assert done.returncode == 0
+    assert "3 images, 2 annotators, 5 annotations\n" in done.stdout
+    assert "annotators by none named in the file; yolo is a model\n" in done.stdout
+
+
+def test_a_model_is_compared_with_a_reference(folder):
+    (folder / "truth.json").write_text(json.dumps(document(("eve",))))
+    done = run(
+        "agree", "export.json", "--predictions", "yolo.json", "--score", 0.4,
+        "--reference", "truth.json", "--format", "json", cwd=folder,
+    )  # fmt: skip
+    found = json.loads(done.stdout)["thresholds"][0]["reference"]["annotators"][2]
+    # HERE in two images, and THERE in two where there is nothing.
+    assert (found["name"], found["n"], found["n_matched"], found["n_reference"]) == (
+        "yolo",
+        4,
+        2,
+        2,
+    )
+    assert found["precision"]["value"] == 0.5
+
+
+def test_masks_of_results_are_read(folder):
+    ring = [[10, 10, 30, 10, 30, 30, 10, 30]]
+    whole = document()
+    for each in whole["annotations"]:
+        each["segmentation"] = ring
+    (folder / "export.json").write_text(json.dumps(whole))
+    results = [
+        result(1, 1, HERE, 0.9, segmentation=ring),
+        result(2, 1, HERE, 0.9, segmentation=ring),
+    ]
+    (folder / "yolo.json").write_text(json.dumps(results))
+    data = bboxqa.read_coco(folder / "export.json", predictions=folder / "yolo.json")
+    found = bboxqa.agree(data, similarity="polygon", bootstrap=0)
+    assert found.existence.f1 == 1
+
+
+@pytest.mark.parametrize(
+    ("results", "words"),
+    [
+        ([{**RESULTS[0], "image_id": 99}], ["yolo.json:1:15", "image_id is 99", "--ground-truth"]),
+        ([{**RESULTS[0], "category_id": 7}], ["category_id is 7", "one of the categories"]),
+        (
+            [RESULTS[0], {"image_id": 1, "category_id": 1, "bbox": HERE}],
+            ["E001", "score is missing"],
+        ),
+        ([{"image_id": 1, "bbox": HERE}], ["missing required field `category_id`", '"score": 0.9']),
+        ([{"image_id": 1, "category_id": 1, "score": 0.9}], ["bbox"]),
+        ([{**RESULTS[0], "score": 90}], ["from 90 to 90; expected 0 to 1", "divided by 100"]),
+        ([{**RESULTS[0], "bbox": [10, 10, -2, 5]}], ["-2"]),
+        ([{**RESULTS[0], "score": 0.4}], ["none of 1 result has a score of 0.5", "highest is 0.4"]),
+        ([], ["yolo.json: the list of results is empty"]),
+        (document(), ["yolo.json: holds annotations; expected a list of COCO results"]),
+        ([{**RESULTS[0], "bbox": [150, 150, 190, 190]}] * 40, ["x1, y1, x2, y2", "--no-checks"]),
+    ],
+    ids=lambda value: str(value[:1])[:30] if isinstance(value, list) else "",
+)
+def test_what_is_wrong_is_named(folder, results, words):
+    (folder / "yolo.json").write_text(json.dumps(results))
+    done = run("agree", "export.json", "--predictions", "yolo.json", cwd=folder)
+    assert done.returncode == 2
+    for word in ("yolo.json", *words):
+        assert word in done.stderr
+
+
+def test_contradictions_are_refused(folder):
+    (folder / "ann.json").write_text(json.dumps(document((None,))))
+    other = document((None,))
+    other["images"][0]["file_name"] = "x.png"
+    (folder / "bob.json").write_text(json.dumps(other))
+    files = [folder / "ann.json", folder / "bob.json"]
+    with pytest.raises(DatasetError, match=r"images: 1 is '1.png' in .*, but 'x.png' in"):
+        bboxqa.read_coco(files, predictions=folder / "yolo.json")
+    (folder / "bob.json").write_text(json.dumps(RESULTS))
+    with pytest.raises(DatasetError, match="an annotator is named 'bob' as well"):
+        bboxqa.read_coco(folder / "export.json", predictions=folder / "bob.json")
+    with pytest.raises(ConfigError, match="a model has no sessions"):
+        bboxqa.read_coco(
+            folder / "export.json", predictions=folder / "yolo.json", session_key="session"
+        )
+    done = run("agree", "export.json", "--score", "0.5", cwd=folder)
+    assert "--score is for --predictions FILE, which is missing" in done.stderr
