@@ -143,7 +143,7 @@ def confirmed(values: FloatArray, weights: FloatArray) -> FloatArray:
     """
     order = np.argsort(values, axis=0)
     ordered = np.take_along_axis(values, order, axis=0)
-    reached = np.cumsum(np.take_along_axis(capped(weights), order, axis=0), axis=0)
+    reached = np.cumsum(np.take_along_axis(_capped(weights), order, axis=0), axis=0)
     total = reached[-1]
     last = len(values) - 1
     low, high = (
@@ -153,17 +153,10 @@ def confirmed(values: FloatArray, weights: FloatArray) -> FloatArray:
     return np.where(total > 0, np.clip(0, low, high), np.nan)
 
 
-def capped(weights: FloatArray) -> FloatArray:
+def _capped(weights: FloatArray) -> FloatArray:
     """Return weights none of which is larger than the second largest, of each column.
 
     Otherwise the one other annotator with most objects could decide alone.
-
-    Examples
-    --------
-    >>> capped(np.array([[9.0, 3.0], [4.0, 0.0], [1.0, 0.0]]))
-    array([[4., 3.],
-           [4., 0.],
-           [1., 0.]])
     """
     if len(weights) < 2:
         return weights

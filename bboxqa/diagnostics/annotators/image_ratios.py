@@ -69,11 +69,11 @@ class RatioSums:
             interval=ratio_intervals(numerator, denominator, bootstrap, seed),
             numerator=totals[0],
             denominator=totals[1],
-            p_value=p_values(numerator, denominator, value, null),
+            p_value=_p_values(numerator, denominator, value, null),
         )
 
 
-def p_values(numerator: Any, denominator: Any, value: FloatArray, null: float) -> FloatArray:
+def _p_values(numerator: Any, denominator: Any, value: FloatArray, null: float) -> FloatArray:
     """Return the p-values of t-tests of ratios against `null`, (K,).
 
     The variance is that of a ratio of sums over clusters, by linearisation [1]_.

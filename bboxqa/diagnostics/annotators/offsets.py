@@ -4,16 +4,15 @@ import numpy as np
 
 from bboxqa.agreement.counts.object_counts import ratio
 from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
-from bboxqa.core.arrays import FloatArray
+from bboxqa.core.arrays import FloatArray, IndexArray, compact
 from bboxqa.diagnostics.annotators.edge_differences import (
     PairGroup,
-    capped,
     confirmed,
     edge_differences,
     pair_groups,
     pair_medians,
 )
-from bboxqa.diagnostics.annotators.image_ratios import holm, p_values
+from bboxqa.diagnostics.annotators.image_ratios import holm
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import MatchedUnits
 
@@ -36,21 +35,26 @@ def offsets(matched: MatchedUnits) -> Table:
     Columns: annotator, edge; n, the objects that others drew, too, and n_others, who drew them;
     offset_px with its 95 % interval over images, and median_px, which is made of the medians over
     objects and not of the means; offset_percent, of the mean width of the others' boxes (height for
-    top and bottom), with its interval; p_value, of t-tests of the differences over images against
-    0: others of 60 % of the weight have this value or a smaller one; and whether the offset is
-    systematic: it is after Holm's correction for all rows.
+    top and bottom), with its interval; p_value, of a t-test against 0 with the standard error that
+    the interval implies, NaN without one; and whether the offset is systematic: it is after Holm's
+    correction for all rows.
     """
     names, n_images = matched.data.annotator_names, len(matched.data.image_names)
     n_annotators = len(names)
     found = edge_differences(matched)
     medians = pair_medians(found)
-    # Offsets in px and in percent, their intervals, medians and p-values.
-    figures = np.full((8, n_annotators, 4), np.nan)
+    # Offsets in px and in percent, their intervals, and medians.
+    figures = np.full((7, n_annotators, 4), np.nan)
     stop = 0
     for group in pair_groups(found, n_images):
         start, stop = stop, stop + int(group.stop[-1])
         figures[:, group.annotator] = _figures(group, medians[:, start:stop], matched)
-    px, low, high, percent, percent_low, percent_high, median, p_value = figures.reshape(8, -1)
+    px, low, high, percent, percent_low, percent_high, median = figures.reshape(7, -1)
+    own_images, _ = compact(
+        found.annotator[found.pair] * n_images + found.image, n_annotators * n_images
+    )
+    in_images = np.bincount(own_images // max(n_images, 1), minlength=n_annotators)
+    p_value = _p_values(px, low, high, np.repeat(in_images, 4))
     return Table(
         {
             "annotator": Categorical(np.repeat(np.arange(n_annotators), 4).astype(np.int32), names),
@@ -71,29 +75,18 @@ def offsets(matched: MatchedUnits) -> Table:
 
 
 def _figures(group: PairGroup, medians: FloatArray, matched: MatchedUnits) -> FloatArray:
-    """Return the figures of the annotators of a group, (8, G, 4)."""
+    """Return the figures of the annotators of a group, (7, G, 4)."""
     edges, sides, counts = (
         np.asarray(table.sum(1), np.float64).reshape(-1, 1)
         for table in (group.edges, group.sides, group.counts)
     )
     offset = _offsets(group, edges, sides, counts)[..., 0]
     bounds = _intervals(group, offset, matched.bootstrap, matched.seed)
-    shape = 4, len(counts)
-    differences = ratio(edges.reshape(shape), counts[:, 0])
-    tests = np.stack(
-        [
-            p_values(group.edges[edge * shape[1] : (edge + 1) * shape[1]], group.counts, mean, 0.0)
-            for edge, mean in enumerate(differences)
-        ]
-    )
-    median, p_value = np.empty((2, *offset.shape[1:]))
+    median = np.empty(offset.shape[1:])
     for place, own in group.each:
         for edge in range(4):
             median[place, edge] = confirmed(medians[edge, own, None], counts[own])[0]
-            # A difference in the other direction confirms nothing.
-            agrees = np.sign(differences[edge, own]) == np.sign(offset[0, place, edge])
-            p_value[place, edge] = _largest(np.where(agrees, tests[edge, own], 1), counts[own, 0])
-    return np.stack([offset[0], *bounds[0], offset[1], *bounds[1], median, p_value])
+    return np.stack([offset[0], *bounds[0], offset[1], *bounds[1], median])
 
 
 def _offsets(
@@ -126,8 +119,17 @@ def _intervals(group: PairGroup, offset: FloatArray, bootstrap: int, seed: int) 
     return np.moveaxis(bounds.reshape(*offset.shape, 2), 3, 1)
 
 
-def _largest(p_value: FloatArray, weights: FloatArray) -> float:
-    """Return the p-value that others of 60 % of the weight do not exceed."""
-    order = np.argsort(p_value)
-    reached = 5 * np.cumsum(capped(weights[:, None])[order, 0])
-    return float(p_value[order][np.searchsorted(reached, 3 * reached[-1] / 5)])
+def _p_values(
+    value: FloatArray, low: FloatArray, high: FloatArray, n_images: IndexArray
+) -> FloatArray:
+    """Return the p-values of t-tests over images against 0, with errors from 95 % intervals."""
+    from scipy.special import ndtri, stdtr
+
+    error = (high - low) / (2 * ndtri(0.975))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        # Draws with replacement vary less than samples do.
+        statistic = np.abs(value) / error * np.sqrt(1 - 1 / n_images)
+        found: FloatArray = 2 * stdtr(n_images - 1.0, -statistic)
+    found[value == 0] = 1.0
+    found[np.isnan(error)] = np.nan
+    return found

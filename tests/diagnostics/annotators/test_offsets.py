@@ -6,14 +6,14 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from scipy.stats import ttest_1samp
+from scipy.stats import t, ttest_1samp
 from support.datasets import dataset
 from support.matched import matched, objects_of, random_data
 
 from bboxqa.diagnostics.annotators import edge_differences
 from bboxqa.diagnostics.annotators.edge_differences import confirmed
 from bboxqa.diagnostics.annotators.image_ratios import RatioSums, holm
-from bboxqa.diagnostics.annotators.offsets import EDGES, offsets
+from bboxqa.diagnostics.annotators.offsets import EDGES, _p_values, offsets
 
 
 def edges(box):
@@ -110,10 +110,10 @@ def test_the_one_who_draws_most_does_not_displace_the_others(n_annotators):
     # All but the displaced annotator miss two of five objects.
     missed = (of.annotator != 2) & (np.random.default_rng(0).random(len(of)) < 0.4)
     data = replace(data, annotations=of.take(np.flatnonzero(~missed)))
-    for row in offsets(matched(data)).records():
+    for row in offsets(matched(data, bootstrap=100)).records():
         shifted = row["annotator"] == "annotator 0002" and row["edge"] in {"left", "right"}
         assert row["offset_px"] == pytest.approx(5.0 * shifted, abs=0.6)
-        assert not row["systematic"] or shifted
+        assert row["systematic"] == shifted
 
 
 def test_boxes_too_far_apart_to_match_have_an_offset():
@@ -125,7 +125,10 @@ def test_boxes_too_far_apart_to_match_have_an_offset():
 
 
 def test_few_alarms_without_a_shift():
-    alarms = [offsets(matched(shifted_data(seed, 0.0)))["systematic"].any() for seed in range(40)]
+    alarms = [
+        offsets(matched(shifted_data(seed, 0.0, 4), bootstrap=100))["systematic"].any()
+        for seed in range(40)
+    ]
     # With a true rate of 5 %, more than 6 of 40 come about in 0.3 % of samples.
     assert sum(alarms) <= 6
 
@@ -153,3 +156,25 @@ def test_holm_by_hand():
     assert holm(np.array([0.01, 0.04, 0.03, 0.005])) == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert holm(np.array([0.9, 0.8])).tolist() == [1, 1]
     assert holm(np.zeros(0)).tolist() == []
+
+
+def test_an_annotator_who_shares_few_objects_with_each_of_many_others_is_found():
+    # Three images with each of eight others.
+    rng = np.random.default_rng(2)
+    rows = [
+        (image, who, 0, (*(50 + rng.normal(0, 1, 2) + [4 * (who == 8), 0]), 24.0, 24.0))
+        for image in range(24)
+        for who in (image % 8, 8)
+    ]
+    table = offsets(matched(dataset(rows), bootstrap=200))
+    found = {(row["annotator"][-1], row["edge"]) for row in table.records() if row["systematic"]}
+    assert found >= {("8", "left"), ("8", "right")}
+    assert not found & {("8", "top"), ("8", "bottom")}
+
+
+def test_p_values_by_hand():
+    # An interval of ±1.96 around 2 has an error of 1; with 5 images, t is 2 · √(4 / 5) = 1.789.
+    data = np.array([2.0]), np.array([0.04]), np.array([3.96]), np.array([5])
+    assert _p_values(*data)[0] == pytest.approx(2 * t.sf(1.7889, 4), abs=1e-4)
+    assert _p_values(np.zeros(1), *data[1:]).tolist() == [1]
+    assert np.isnan(_p_values(data[0], data[1] * np.nan, *data[2:])).all()
