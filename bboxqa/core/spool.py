@@ -126,11 +126,13 @@ def column_limit(memory: int | None) -> int | None:
     return None if memory is None else memory // (_SHARES * _COLUMNS)
 
 
-def check_memory(name: str, n_annotations: int, memory: int | None) -> None:
+def check_memory(
+    name: str, n_annotations: int, memory: int | None, bytes_each: int = _OF_ANNOTATION
+) -> None:
     """Refuse a number of annotations that needs more memory than allowed.
 
     Raises OutputError if the annotations need more. Limits below 500 MB count as 500 MB, which the
-    program itself needs. `name` is the file, or the first of several.
+    program itself needs. `name` is the file, or the first of several, or what is to be done.
 
     Examples
     --------
@@ -139,7 +141,7 @@ def check_memory(name: str, n_annotations: int, memory: int | None) -> None:
     Traceback (most recent call last):
     bboxqa.core.errors.OutputError: a.json: 20,000,000 annotations need 4.00 GB of memory; ...
     """
-    needed = _OF_ANNOTATION * n_annotations
+    needed = bytes_each * n_annotations
     if memory is not None and needed > max(memory, _OF_PROGRAM):
         raise OutputError(
             f"{name}: {n_annotations:,} annotations need {ceil(needed / 1e7) / 100:.2f} GB of "

@@ -1,17 +1,19 @@
 """Diagnostics: pairs inside units, and a table of each."""
 
 from collections import defaultdict
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from support.datasets import dataset, object_rows
 
-from bboxqa.core.errors import ConfigError
+from bboxqa.core.errors import ConfigError, OutputError
 from bboxqa.diagnostics.registry import diagnostic, names
 from bboxqa.geometry.candidates import candidate_pairs
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import agree_with
 from bboxqa.pipelines.counting import compared_images
+from bboxqa.pipelines.diagnosis.diagnosed import ImageDiagnoser
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
 
 SETTINGS = AgreeSettings(iou_threshold=(0.3,), bootstrap=0)
@@ -69,3 +71,14 @@ def test_what_is_refused(data):
     settings = AgreeSettings(iou_threshold=(0.5, 0.7))
     with pytest.raises(ConfigError, match="has 2 numbers; expected one"):
         matched_units(compared_images(data), settings)
+
+
+def test_a_diagnosis_that_needs_more_memory_than_allowed_is_refused(data):
+    result = agree_with(data, SETTINGS)
+    copies = np.arange(600_000) % len(data.annotations)
+    many = replace(data, annotations=data.annotations.take(np.sort(copies)))
+    diagnoser = ImageDiagnoser(compared_images(many), memory=1)
+    # 1.5 kB for each annotation; 500 MB are always allowed.
+    message = r"^diagnosis: 600,000 annotations need 0.90 GB of memory; allow as much with --memory"
+    with pytest.raises(OutputError, match=message):
+        diagnoser.diagnosis(result)

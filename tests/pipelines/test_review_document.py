@@ -62,8 +62,8 @@ def test_records_of_one_file_are_those_of_the_file(tmp_path):
         tmp_path / "export.json",
         document(own, [image(7, "a.jpg", width=640, height=480, date="1.1.")], categories),
     )
-    result = bboxqa.agree(bboxqa.read_coco(path, annotator_key="user"), bootstrap=0)
-    found = result.diagnose().review_document
+    data = bboxqa.read_coco(path, annotator_key="user")
+    found = bboxqa.agree(data, bootstrap=0).diagnose().review_document
     # The objects that were named alike are not to be reviewed.
     reason = "cat by ann, dog by bob"
     assert found["annotations"] == [
@@ -75,7 +75,7 @@ def test_records_of_one_file_are_those_of_the_file(tmp_path):
     assert picture.items() >= {"id": 7, "date": "1.1.", "width": 640}.items()
     assert sorted(picture["annotators"]) == ["ann", "bob"]
     path.write_text("{}")
-    changed = result.diagnose().review_document
+    changed = bboxqa.agree(data, bootstrap=0).diagnose().review_document
     assert [each["bbox"] for each in changed["annotations"]] == [square(10)] * 2
     assert not any("note" in each for each in changed["annotations"])
 

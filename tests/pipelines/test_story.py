@@ -40,7 +40,7 @@ def test_the_trial_names_person_offset_misses_and_categories(trial):
     # Not inflated by boxes that do not match.
     assert number_before(missed, " %") == pytest.approx(10, abs=3)
     assert sentence(trial, "cow and sheep are confused", "above all by p03")
-    assert sentence(trial, "p03 shares least", "without p03, alpha would be 0.9")
+    assert sentence(trial, "p03 matches the others least", "without p03, alpha would be 0.9")
     assert not any("p01" in line or "p02" in line for line in trial.story)
     assert 5 <= len(trial.story) <= 10
 
@@ -100,7 +100,10 @@ def test_two_annotators_are_not_judged():
 
 def test_what_cannot_be_told_is_said():
     story = told({"p*": "jitter=1 miss=0.1"}, annotators=3, images=3, categories=("cow",))
-    assert "with one category, confusions cannot be told" in story.story
+    assert (
+        "with one category, it cannot be told whether annotators would name objects alike"
+        in story.story
+    )
     assert any(line.startswith("with 3 images nobody is named") for line in story.story)
     without = told({"p*": "jitter=1 miss=0.1"}, annotators=3, bootstrap=0)
     assert "without draws (bootstrap 0) nobody is named: intervals are missing" in without.story

@@ -24,14 +24,14 @@ LEAST_IMAGES = 5
 
 
 def worst_annotator(tables: Mapping[str, Table], alpha: float) -> Iterator[Sentence]:
-    """Yield who shares least with the others, and what alpha would be without, of three or more."""
+    """Yield who matches the others least, and what alpha would be without, of three or more."""
     table = tables["annotators"]
     found = _judged(table, bounds(table, "f1").of_complement())
     for place in above_others(found)[:1].tolist():
         others = np.delete(table["f1"], place)
         f1 = bounds(table, "f1")
         text = (
-            f"{table['annotator'][place]} shares least with the others: F1 {f1.value[place]:.2f} "
+            f"{table['annotator'][place]} matches the others least: F1 {f1.value[place]:.2f} "
             f"[{f1.low[place]:.2f}, {f1.high[place]:.2f}], the median of the others is "
             f"{np.nanmedian(others):.2f}"
         )

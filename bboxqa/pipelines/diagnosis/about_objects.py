@@ -32,7 +32,7 @@ _KIND = dict(
         (
             "are missed by some annotators",
             "have different categories",
-            "are placed differently: their boxes overlap too little to match",
+            "have boxes in different places, which overlap too little to match",
             "are drawn in parts by some, or together with another object",
             "are drawn twice by one annotator",
         ),
@@ -51,9 +51,11 @@ def kind_sentences(tables: Mapping[str, Table], *, has_alpha: bool) -> Iterator[
         least = 0.005 if rank == 0 else gain[order[0]] / 2
         if not gain[place] > least or isnan(share.low[place]):
             continue
-        text = f"{share.percent(place)} of the objects {_KIND[table['kind'][place]]}"
-        gains = f"if that were repaired, {what} would be {gain[place]:.2f} higher"
-        text += f"; {gains} (gains overlap)" if rank else f"; this costs most: {gains}"
+        text = (
+            f"{share.percent(place)} of the objects {_KIND[table['kind'][place]]}: settled as most "
+            f"annotators drew them, {what} would be {gain[place]:.2f} higher"
+        )
+        text += ", which overlaps with the gain above" if rank else ", the largest gain"
         yield Sentence(1.0, text)
 
 
@@ -71,7 +73,7 @@ def confusion_sentences(tables: Mapping[str, Table]) -> Iterator[Sentence]:
         if not isnan(share.low[place]):
             percent = share.percent(place)
         text = (
-            f"{first} and {second} are confused in {n:,} matched objects, {percent} of those with "
+            f"{first} and {second} are confused in {n:,} objects, {percent} of the objects with "
             "either"
         )
         who = _confuser(matrix, first, second)
@@ -157,7 +159,7 @@ def limit_sentences(
         )
     n_categories = len(np.unique(matched.data.annotations.category))
     if n_categories == 1:
-        yield "with one category, confusions cannot be told"
+        yield "with one category, it cannot be told whether annotators would name objects alike"
 
 
 def agreement_sentence(part: ThresholdResult, matched: MatchedUnits) -> Iterator[str]:

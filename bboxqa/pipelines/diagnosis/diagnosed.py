@@ -6,6 +6,7 @@ from typing import Any
 
 import msgspec
 
+from bboxqa.core.spool import check_memory
 from bboxqa.core.types import Progress
 from bboxqa.diagnostics import registry
 from bboxqa.diagnostics.disagreement.review import review_queue
@@ -24,6 +25,8 @@ from bboxqa.pipelines.diagnosis.worst_images import worst_images
 
 # The story of more takes longer than their alpha, and is told if it is asked for.
 _MOST_TOLD = 100_000
+# What all diagnostics of an annotation take at once, about.
+_BYTES = 1500
 # Pairs of annotations in an image.
 _CROWDED = 1 << 20
 
@@ -79,6 +82,7 @@ class ImageDiagnoser:
         return (*TABLES, "work") if self._has_times else TABLES
 
     def _matched(self, result: MeasuredAgreement) -> MatchedUnits:
+        check_memory("diagnosis", len(self.images.data.annotations), self.memory, _BYTES)
         threshold = result.thresholds[0].iou_threshold
         settings = msgspec.structs.replace(result.settings, iou_threshold=(threshold,))
         return matched_units(self.images, settings, memory=self.memory, progress=self.progress)

@@ -1,6 +1,6 @@
 """The records of some annotations as their files have them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray
+from bboxqa.core.memory import gc_paused
 from bboxqa.formats.annotations.records import annotator_name, id_number
 from bboxqa.model.annotations import Dataset, Source
 
@@ -30,6 +31,10 @@ class _Place(msgspec.Struct, gc=False):
     bbox: tuple[float, float, float, float]
 
 
+class _Places(msgspec.Struct):
+    annotations: list[_Place]
+
+
 class _File(msgspec.Struct):
     annotations: list[msgspec.Raw]
     images: list[Record]
@@ -41,9 +46,18 @@ def source_records(
 ) -> tuple[list[SourceRecord], list[Record]] | None:
     """Return the records of some annotations, and the categories of all files.
 
-    None if the files do not have all of them any more. Annotations are found by id and box; of
-    several such ones, that of the right annotator counts.
+    None if the files do not have all of them any more, or are not plain COCO json. Annotations are
+    found by id and box; of several such ones, that of the right annotator counts.
     """
+    try:
+        return _found(data, annotations)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def _found(
+    data: Dataset, annotations: IndexArray
+) -> tuple[list[SourceRecord], list[Record]] | None:
     of = data.annotations.take(annotations)
     keys: list[_Key] = [*zip(of.id.tolist(), map(tuple, of.bbox.tolist()), strict=True)]
     found: dict[_Key, list[tuple[str, SourceRecord]]] = {}
@@ -52,9 +66,11 @@ def source_records(
         content = _content(source)
         if content is None:
             return None
-        categories += content.categories
-        images = {id_number(image.get("id")): image for image in content.images}
-        for key, record in _matching(content, {*keys}):
+        file = msgspec.json.decode(content, type=_File)
+        categories += file.categories
+        images = {id_number(image.get("id")): image for image in file.images}
+        for key, place in _matching(content, {*keys}):
+            record = msgspec.json.decode(file.annotations[place])
             image = images.get(id_number(record.get("image_id")))
             if image is not None:
                 own = (Path(source.name).stem, SourceRecord(record, image))
@@ -66,28 +82,27 @@ def source_records(
     return records, categories
 
 
-def _content(source: Source) -> _File | None:
-    """Return what a file has; None if it was changed since, or is not plain COCO json."""
+def _content(source: Source) -> bytes | None:
+    """Return what a file has; None if it was changed since."""
     path = Path(source.name)
     try:
-        if path.stat().st_size != source.size:
-            return None
-        return msgspec.json.decode(path.read_bytes(), type=_File)
-    except (OSError, msgspec.DecodeError, UnicodeDecodeError):
+        return path.read_bytes() if path.stat().st_size == source.size else None
+    except OSError:
         return None
 
 
-def _matching(content: _File, wanted: set[_Key]) -> Iterator[tuple[_Key, Record]]:
-    """Yield the annotations with one of these ids and boxes."""
-    decoder = msgspec.json.Decoder(_Place)
-    for raw in content.annotations:
-        try:
-            place = decoder.decode(raw)
-        except msgspec.DecodeError:
-            continue
-        key = id_number(place.id), place.bbox
-        if key in wanted:
-            yield key, msgspec.json.decode(raw)
+@gc_paused()
+def _matching(content: bytes, wanted: set[_Key]) -> list[tuple[_Key, int]]:
+    """Return the annotations with one of these ids and boxes, by their places in the list."""
+    places = msgspec.json.decode(content, type=_Places).annotations
+    ids = {id_ for id_, _ in wanted}
+    near = [
+        number
+        for number, place in enumerate(places)
+        if (place.id if type(place.id) is int else id_number(place.id)) in ids
+    ]
+    keys = [(id_number(places[number].id), places[number].bbox) for number in near]
+    return [found for found in zip(keys, near, strict=True) if found[0] in wanted]
 
 
 def _of_annotator(found: Sequence[tuple[str, SourceRecord]], name: str) -> SourceRecord:
