@@ -107,6 +107,7 @@ _LISTED = {"text": 10, "html": 100}
     help="Settings in TOML, in its table [validate]; default [tool.bboxqa.validate] in the "
     "nearest pyproject.toml. Options on the command line replace them.",
 )
+@path_option("--report", "Write a page of html with pictures of the findings to this file.")
 @written_option()
 def validate(
     *, paths: tuple[Path, ...], config: str | None, exit_zero: bool, **options: Any
@@ -126,7 +127,18 @@ def validate(
         return 1 if changed and not exit_zero else 0
     if options["fix"]:
         paths = write_fixed_files(paths, settings, options)
+    if options["report"] is not None:
+        from bboxqa.report.pages.page_file import check_page
+
+        refuse_input_as_output(options["report"], paths)
+        check_page(options["report"], force=False)
     report = _report(paths, settings, options)
+    if options["report"] is not None:
+        from bboxqa.pipelines.report import report_page
+        from bboxqa.report.pages.page_file import write_page
+
+        write_page(options["report"], report_page(report, options["images"] or ()))
+        click.echo(f"Written: {options['report']}", err=True)
     if options["write_baseline"]:
         _check_examined(report)
         _write_baseline(options["write_baseline"], report)
@@ -188,7 +200,7 @@ def _report(
     known = None if options["baseline"] is None else baseline.read(options["baseline"])
     limit = options["max_findings"]
     if limit is None:
-        limit = _LISTED.get(options["output_format"], 0)
+        limit = _LISTED.get("html" if options["report"] else options["output_format"], 0)
     listed = 0 if known is not None or options["write_baseline"] else limit
     with tracking() as progress:
         report = validate_with(

@@ -61,6 +61,26 @@ class Spot:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundBox:
+    """The box of a record that a finding is about, for a picture of it.
+
+    Attributes
+    ----------
+    image : str
+        The file name of its image; "" where there is none.
+    width, height : float or None
+        Size of the image in pixels; None where it is unknown.
+    bbox : tuple of float
+        x, y, width and height in pixels, as they are in the file: they may be wrong.
+    """
+
+    image: str
+    width: float | None
+    height: float | None
+    bbox: tuple[float, float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One thing that a rule found.
 
@@ -95,6 +115,8 @@ class Finding:
         Place of the value in the file.
     excerpt : str
         The beginning of the record, as it is written in the file.
+    boxes : tuple of FoundBox
+        Of the annotations that it names; none for other findings.
     """
 
     code: str
@@ -112,6 +134,7 @@ class Finding:
     key: str = ""
     spot: Spot | None = None
     excerpt: str = ""
+    boxes: tuple[FoundBox, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,10 @@ from typing import Any
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.formats.saved_results import read_saved
+from bboxqa.model.findings import FoundReport
 from bboxqa.pipelines.pictures import pictures, thumbnail
 from bboxqa.report.pages.agreement_page import TOP, agreement_page
+from bboxqa.report.pages.findings_page import findings_page, pictured_images
 from bboxqa.report.pages.pictures import Pixels
 
 # Pixels of the longer side of an image in a page.
@@ -44,17 +46,25 @@ def result_page(
     """Return the page of the json documents of a result; see `agreement_page` and `saved_page`."""
     worst = documents.get("worst_images")
     shown = [] if worst is None else worst["images"][:top]
-    return agreement_page(documents, _pixels(shown, images), top=top)
+    sizes = {each["file_name"]: (each["width"] or 0, each["height"] or 0) for each in shown}
+    return agreement_page(documents, _pixels(sizes, images), top=top)
 
 
-def _pixels(shown: Sequence[Mapping[str, Any]], folders: Sequence[Path]) -> dict[str, Pixels]:
-    """Return the pixels of each image that can be shown, as a part of the page."""
-    if not folders:
+def report_page(report: FoundReport, images: Sequence[Path] = ()) -> str:
+    """Return the page of what `validate` found; nothing outside of `images` is opened."""
+    return findings_page(report, _pixels(pictured_images(report), images))
+
+
+def _pixels(sizes: Mapping[str, tuple[int, int]], folders: Sequence[Path]) -> dict[str, Pixels]:
+    """Return the pixels of each image that can be shown, as a part of the page.
+
+    `sizes` are width and height by file name, 0 for unknown.
+    """
+    if not folders or not sizes:
         return {}
-    names = [image["file_name"] for image in shown]
-    sizes = [(image["width"] or 0, image["height"] or 0) for image in shown]
     found = {}
-    for name, picture in zip(names, pictures(names, folders, _SIDE, sizes=sizes), strict=True):
+    shown = pictures([*sizes], folders, _SIDE, sizes=[*sizes.values()])
+    for name, picture in zip(sizes, shown, strict=True):
         if not picture.problem:
             data = b64encode(thumbnail(picture)).decode()
             found[name] = Pixels(f"data:image/webp;base64,{data}", *picture.size)

@@ -18,6 +18,7 @@ from bboxqa.rules.causes import Found, Hidden, grouped, without_consequences
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.exporters import QUIRKS, exporter
 from bboxqa.rules.facts.file_kinds import kind_of
+from bboxqa.rules.found_boxes import with_boxes
 from bboxqa.rules.registry import known_rules, select
 from bboxqa.rules.selection import ignored_codes
 
@@ -88,7 +89,7 @@ def describe(document: Document, raw: Iterable[Found], limit: int) -> list[Findi
         for found in map(hits.describe, range(wanted)):
             findings.append(_finding(rule, hits.severity, found, document.name))
             offsets.append(found.offset)
-    placed = list(_locate(document, findings, offsets))
+    placed = list(with_boxes(document, _locate(document, findings, offsets)))
     if not document.reading.is_results:
         return placed
     shown = document.reading.shown

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from support.cli import run
-from support.datasets import write
+from support.datasets import annotation, document, write
 
 ROOT = Path(__file__).parents[2]
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -73,6 +73,16 @@ def hostile(folder):
     return folder / "hostile.html"
 
 
+@pytest.fixture(scope="module")
+def findings(folder):
+    """The page of what is wrong with a file."""
+    records = [annotation(n, bbox=(10 * n, 10, 20, 20 * (n % 2))) for n in range(1, 7)]
+    path = write(folder / "export.json", document(records))
+    done = run("validate", path, "--report", folder / "findings.html")
+    assert done.returncode == 1, done.stderr
+    return folder / "findings.html"
+
+
 @pytest.fixture
 def opened(browser):
     """Return a function that opens a page, which may neither complain nor ask for anything."""
@@ -96,7 +106,7 @@ def opened(browser):
         context.close()
 
 
-@pytest.mark.parametrize("name", ["agreement", "hostile"])
+@pytest.mark.parametrize("name", ["agreement", "hostile", "findings"])
 def test_a_page_opens_offline_without_a_complaint(name, opened, request):
     path = request.getfixturevalue(name)
     page = opened(path)
@@ -105,7 +115,7 @@ def test_a_page_opens_offline_without_a_complaint(name, opened, request):
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("name", ["agreement", "hostile"])
+@pytest.mark.parametrize("name", ["agreement", "hostile", "findings"])
 def test_no_page_scrolls_sideways(name, width, opened, request):
     page = opened(request.getfixturevalue(name), width)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -113,8 +123,9 @@ def test_no_page_scrolls_sideways(name, width, opened, request):
 
 @pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed in .venv")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing(scheme, opened, agreement):
-    page = opened(agreement, scheme=scheme)
+@pytest.mark.parametrize("name", ["agreement", "findings"])
+def test_axe_finds_nothing(name, scheme, opened, request):
+    page = opened(request.getfixturevalue(name), scheme=scheme)
     page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
     # Evaluated by the debugger, which no policy of the page forbids.
     page.evaluate(AXE.read_text("utf-8"))
@@ -194,7 +205,7 @@ def test_a_table_is_sorted_by_keyboard(opened, agreement):
     page = opened(agreement)
     page.get_by_text("Pairs as a table", exact=True).press("Enter")
     table = page.locator("table[data-name=Pairs]")
-    head = table.locator("th button", has_text="f1")
+    head = table.get_by_role("button", name="f1", exact=True)
     head.focus()
     head.press("Enter")
     place = head.evaluate("(button) => button.closest('th').cellIndex")
