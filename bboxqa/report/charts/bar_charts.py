@@ -67,20 +67,22 @@ def image_costs(
     title = f"What images cost in {figure}"
     worst = [row for row in images if row["cost"] is not None][:_MOST_IMAGES]
     if not worst:
-        return draw_nothing(axes(6.4, 1.2), title, "needs two images or more with a figure")
-    ax = axes(6.4, 1.1 + 0.22 * len(worst))
+        return draw_nothing(axes(6.4, 1.2), title, f"there are no two images with {figure}")
+    names = [short_name(row["file_name"]) for row in worst]
+    ax = axes(4 + 0.085 * max(map(len, names)), 1.2 + 0.22 * len(worst))
     costs = [row["cost"] for row in worst]
     ax.barh(range(len(worst)), costs, 0.62, color=SERIES[1], alpha=0.75)
     ax.axvline(0, color=DIM, linewidth=0.8)
+    ax.locator_params(axis="x", nbins=5)
     key = figure.lower()
     for place, row in enumerate(worst):
         own = "–" if row[key] is None else number(row[key])
         _write_behind(ax, place, max(row["cost"], 0), own)
-    _set_rows(ax, [short_name(row["file_name"], 36) for row in worst])
+    _set_rows(ax, names)
     shown = part_of(len(worst), n_images, "images")
     set_title(
         ax, title, shown and f"{shown}, costliest first",
-        f"bar: rise of {figure} without the image; number: {figure} of the image",
+        f"bar: rise of {figure} without the image", f"number: {figure} of the image",
     )  # fmt: skip
     return ax
 

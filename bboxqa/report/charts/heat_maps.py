@@ -52,7 +52,7 @@ def pair_matrix(
     title = f"{_NAMES[figure]} of pairs of annotators"
     if len(names) < 2:
         return draw_nothing(axes(6.4, 1.2), title, "there are no two annotators")
-    ax = _square_axes(axes, len(names), len(names))
+    ax = _labelled_axes(axes, names, names)
     shared = n_units > 0
     _hatch(ax, ~shared & ~np.eye(len(names), dtype=np.bool_))
     if not np.isnan(values).all():
@@ -63,7 +63,6 @@ def pair_matrix(
             ("–" if np.isnan(values[row, column]) else number(values[row, column]))
             + f"\n{n_units[row, column]:,}"
         ))  # fmt: skip
-    _label(ax, names, names)
     shown = part_of(len(names), len(order), "annotators")
     set_title(
         ax, title, shown and f"{shown}, with most shared objects",
@@ -116,15 +115,14 @@ def confusion_matrix(
     with np.errstate(invalid="ignore"):
         percent = 100 * n / sums[:, None]
     percent[n == 0] = np.nan
-    ax = _square_axes(axes, len(n), len(columns))
+    labels = [
+        f"{_shown(name)} ({int(each):,})" for name, each in zip([*names, NO_BOX], sums, strict=True)
+    ]
+    ax = _labelled_axes(axes, labels, [_shown(name) for name in columns])
     cells = _draw_cells(ax, percent, np.linspace(0, 100, 11))
     _add_scale(ax, cells)
     if len(columns) <= 1.5 * _MOST_WRITTEN:
         _write(ax, n > 0, percent, lambda row, column: _percent(percent[row, column]))
-    labels = [
-        f"{_shown(name)} ({int(each):,})" for name, each in zip([*names, NO_BOX], sums, strict=True)
-    ]
-    _label(ax, labels, [_shown(name) for name in columns])
     shown = part_of(len(names), total, "categories")
     set_title(
         ax, title, shown and f"{shown}, confused most", f"row: {who} (pairs with others)",
@@ -171,14 +169,26 @@ def _percent(value: float) -> str:
     return "<1" if value < 1 else f"{value:.0f}"
 
 
-def _square_axes(axes: AxesMaker, n_rows: int, n_columns: int) -> "Axes":
-    """Return axes for cells that are squares, and large enough for text if there are few."""
-    most = max(n_rows, n_columns)
+def _labelled_axes(axes: AxesMaker, rows: Sequence[str], columns: Sequence[str]) -> "Axes":
+    """Return axes with names for square cells, which are large enough for text if there are few."""
+    most = max(len(rows), len(columns))
     side = min(max(3 / most, 0.5), 0.9) if most <= _MOST_WRITTEN else 0.3 if most < 25 else 0.19
-    ax = axes(2.8 + side * n_columns, 2 + side * n_rows)
+    rows, below = (
+        [short_name(name, 36) for name in rows],
+        [short_name(name, 20) for name in columns],
+    )
+    ax = axes(1.6 + 0.075 * max(map(len, rows)) + side * len(columns), 2 + side * len(rows))
     ax.set_aspect("equal")
-    ax.set_xlim(-0.5, n_columns - 0.5)
-    ax.set_ylim(n_rows - 0.5, -0.5)
+    ax.set_xlim(-0.5, len(columns) - 0.5)
+    ax.set_ylim(len(rows) - 0.5, -0.5)
+    size, is_large = 8 if most <= 25 else 7, most <= _MOST_WRITTEN
+    ax.set_yticks(range(len(rows)), rows, fontsize=size)
+    ax.set_xticks(
+        range(len(columns)), below, fontsize=size, rotation=45 if is_large else 90,
+        rotation_mode="anchor", ha="right", va="top" if is_large else "center",
+    )  # fmt: skip
+    ax.tick_params(length=0)
+    ax.spines[:].set_visible(False)
     return ax
 
 
@@ -245,15 +255,3 @@ def _write(
             column, row, text(row, column), color=color, fontsize=7, ha="center", va="center",
             linespacing=1.1,
         )  # fmt: skip
-
-
-def _label(ax: "Axes", rows: Sequence[str], columns: Sequence[str]) -> None:
-    size = 8 if len(rows) <= 25 else 7
-    ax.set_yticks(range(len(rows)), [short_name(name, 36) for name in rows], fontsize=size)
-    ax.set_xticks(
-        range(len(columns)), [short_name(name, 20) for name in columns], fontsize=size,
-        rotation=45 if len(columns) <= _MOST_WRITTEN else 90, rotation_mode="anchor",
-        ha="right", va="center" if len(columns) > _MOST_WRITTEN else "top",
-    )  # fmt: skip
-    ax.tick_params(length=0)
-    ax.spines[:].set_visible(False)
