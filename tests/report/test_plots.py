@@ -1,5 +1,7 @@
 """`result.plot`: the charts of a result, with its figures."""
 
+import subprocess
+import sys
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from urllib.parse import unquote
@@ -103,3 +105,16 @@ def test_a_notebook_shows_the_intervals_as_a_picture(result):
     texts = ["".join(each.itertext()) for each in root.iter("{http://www.w3.org/2000/svg}text")]
     assert "Existence: F1" in texts
     assert len(html) < 60_000
+
+
+def test_only_charts_import_matplotlib():
+    script = (
+        "import sys, bboxqa\n"
+        "from bboxqa.examples import example_file\n"
+        "bboxqa.agree(bboxqa.read_coco(example_file('fruits'))).plot\n"
+        "bboxqa.validate(example_file('fruits'))\n"
+        "print('matplotlib' in sys.modules)"
+    )
+    command = [sys.executable, "-c", script]
+    found = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert found.stdout == "False\n", found.stderr
