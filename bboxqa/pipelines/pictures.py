@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from io import BytesIO
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -77,14 +78,18 @@ def pictures(
     places = find_files(names, roots)
     for name, place, size in zip(names, places, sizes or [(0, 0)] * len(names), strict=True):
         if place.state == ImageState.FOUND:
-            yield read_pixels(Path(place.file), side, size)
+            found = read_pixels(Path(place.file), side, size)
+            problem = f"{name!r}: {found.problem}" if found.problem else ""
+            yield replace(found, problem=problem)
         elif place.state == ImageState.OUTSIDE:
             where = "leads out of the folder of images; it was not opened"
             yield Picture(_NO_PIXELS, (0, 0), f"{name!r} {where}")
         else:
             where = ", ".join(str(folder) for folder in folders)
             missing = f"there is no file {name!r} in {where}"
-            yield Picture(_NO_PIXELS, (0, 0), place.problem or missing)
+            yield Picture(
+                _NO_PIXELS, (0, 0), f"{name!r}: {place.problem}" if place.problem else missing
+            )
 
 
 def read_pixels(path: Path, side: int, size: tuple[int, int] = (0, 0)) -> Picture:

@@ -132,10 +132,12 @@ def test_nothing_outside_of_the_folder_is_opened(tmp_path):
     (tmp_path / "in").mkdir()
     halves(tmp_path / "out.png")
     halves(tmp_path / "in" / "a.png")
-    names = ["a.png", "../out.png", str(tmp_path / "out.png"), "b.png"]
+    (tmp_path / "in" / "empty.png").touch()
+    names = ["a.png", "empty.png", "../out.png", str(tmp_path / "out.png"), "b.png"]
     found = list(pictures(names, [tmp_path / "in"], 10))
-    assert [each.pixels.size > 0 for each in found] == [True, False, False, False]
-    assert ["leads out" in each.problem for each in found] == [False, True, True, False]
-    assert found[3].problem == f"there is no file 'b.png' in {tmp_path / 'in'}"
+    assert [each.pixels.size > 0 for each in found] == [True, False, False, False, False]
+    assert ["leads out" in each.problem for each in found] == [False, False, True, True, False]
+    assert found[4].problem == f"there is no file 'b.png' in {tmp_path / 'in'}"
+    assert found[1].problem.startswith("'empty.png': it is not an image")
     with pytest.raises(DatasetError, match="no such folder of images"):
         next(pictures(["a.png"], [tmp_path / "none"], 10))

@@ -191,6 +191,18 @@ def test_panels_have_the_shape_of_the_image(size, side_by_side):
     assert max(figure.get_size_inches()) < 12
 
 
+def test_no_text_is_wider_than_the_figure():
+    name = "annotator with a long name"
+    of = scene(width=10, height=2000, shapes=(), annotators=(name,), asked=(name,))
+    for side_by_side in (False, True):
+        with page_style():
+            figure, _ = scene_figure(of, "annotator", side_by_side=side_by_side)
+            figure.draw_without_rendering()
+        texts = [*figure.texts, *(text for each in figure.legends for text in each.get_texts())]
+        assert [text.get_text().startswith(name) for text in texts] == [True]
+        assert texts[0].get_window_extent().x1 <= figure.bbox.x1
+
+
 def test_a_long_legend_says_how_much_it_leaves_out():
     shapes = tuple(Shape((unit, 0, 9, 9), unit=unit) for unit in range(1, 101))
     with page_style():

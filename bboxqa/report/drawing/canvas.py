@@ -29,6 +29,8 @@ _CASING = 1.4
 # Of the height of letters: the height of a label, its margins, its distance from others, its
 # distance from its box, and the height of capitals.
 _HEIGHT, _MARGIN, _GAP, _REACH, _CAPITAL = 1.4, 0.35, 0.12, 2.0, 0.73
+# On screens, letters are moved to whole pixels, which makes texts wider.
+_HINTED = 1.04
 _SURROUNDING, _RIM = 0.5, 0.004
 
 
@@ -224,7 +226,7 @@ def _draw_label(ax: "Axes", outline: Outline, place: FloatArray, scale: Scale) -
 
 
 def text_width(text: str, size: float) -> float:
-    """Return the width of a text in points, at a size of letters in points."""
+    """Return the width of a text in points, at a size of letters in points and any resolution."""
     from matplotlib.font_manager import FontProperties
     from matplotlib.textpath import text_to_path
 
@@ -232,4 +234,4 @@ def text_width(text: str, size: float) -> float:
         # A sign that the font lacks is drawn as a box.
         warnings.simplefilter("ignore")
         found = text_to_path.get_text_width_height_descent(text, FontProperties(size=size), False)
-    return float(found[0])
+    return float(found[0]) * _HINTED

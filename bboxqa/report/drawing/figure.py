@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import ceil
+from math import ceil, inf
 from typing import TYPE_CHECKING
 
 from bboxqa.core.text import count
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # Inches.
 _WIDTHS = {1: 7.0, 2: 4.6, 3: 3.4}
-_TALLEST, _NARROWEST = 8.0, 2.4
+_TALLEST = 8.0
 _MARGIN, _BETWEEN, _TITLE, _ROW = 0.06, 0.12, 0.24, 0.17
 _LETTER, _TITLE_LETTER = 8.0, 9.0
 # The line of an entry of a legend, and the room around it, in heights of letters.
@@ -60,9 +60,10 @@ def scene_figure(scene: Scene, by: By, *, side_by_side: bool = False) -> tuple["
     n_columns = 2 if len(panels) == 4 else min(len(panels), 3)
     n_rows = ceil(len(panels) / n_columns)
     across, down = _panel_size(part, n_columns)
-    cell = max(across, _NARROWEST)
-    width = 2 * _MARGIN + n_columns * cell + (n_columns - 1) * _BETWEEN
-    n_lines, n_keys = _legend_size(keys, width - 2 * _MARGIN)
+    cell = max(across, *(text_width(panel.title, _TITLE_LETTER) / 72 for panel in panels))
+    inside = max(n_columns * (cell + _BETWEEN) - _BETWEEN, _widest(keys))
+    width = 2 * _MARGIN + inside
+    n_lines, n_keys = _legend_size(keys, inside)
     head = _TITLE if side_by_side else 0
     legend = n_lines * _ROW + (_BETWEEN if n_lines else 0)
     height = 2 * _MARGIN + n_rows * (down + head) + (n_rows - 1) * _BETWEEN + legend
@@ -70,7 +71,7 @@ def scene_figure(scene: Scene, by: By, *, side_by_side: bool = False) -> tuple["
     n_hidden = 0
     for place, panel in enumerate(panels):
         row, column = divmod(place, n_columns)
-        left = _MARGIN + column * (cell + _BETWEEN) + (cell - across) / 2
+        left = _MARGIN + column * (cell + _BETWEEN)
         top = height - _MARGIN - row * (down + head + _BETWEEN) - head
         ax = figure.add_axes((left / width, (top - down) / height, across / width, down / height))
         if panel.title:
@@ -119,15 +120,20 @@ def _legend(keys: Sequence[Key]) -> tuple[list["Line2D"], list[str]]:
     return handles, names
 
 
+def _widest(keys: Sequence[Key]) -> float:
+    """Return the width of the widest entry of a legend in inches; 0 without entries."""
+    widest = max((text_width(name, _LETTER) for name, _ in keys[:_MOST_KEYS]), default=-inf)
+    return max(widest + (_SAMPLE + _AROUND) * _LETTER, 0) / 72
+
+
 def _legend_size(keys: Sequence[Key], width: float) -> tuple[int, int]:
     """Return the numbers of rows and columns of a legend of a width in inches."""
     if not keys:
         return 0, 1
-    names = [name for name, _ in keys[:_MOST_KEYS]]
-    widest = max(text_width(name, _LETTER) for name in names) + (_SAMPLE + _AROUND) * _LETTER
-    n_columns = min(max(int(width * 72 / widest), 1), len(names))
-    n_rows = ceil(len(names) / n_columns)
-    return n_rows, ceil(len(names) / n_rows)
+    n_shown = min(len(keys), _MOST_KEYS)
+    n_columns = min(max(int(width / _widest(keys)), 1), n_shown)
+    n_rows = ceil(n_shown / n_columns)
+    return n_rows, ceil(n_shown / n_rows)
 
 
 def _draw_legend(figure: "Figure", keys: Sequence[Key], n_columns: int) -> None:
