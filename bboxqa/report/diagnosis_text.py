@@ -1,10 +1,39 @@
-"""A story or a diagnosis as lines of text."""
+"""A story or a diagnosis as lines of text, the most useful columns and rows of tables first."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
+import numpy as np
+
+from bboxqa.core.arrays import IndexArray
 from bboxqa.core.text import one_line
 from bboxqa.model.diagnosis import Diagnosis, Story
-from bboxqa.report.diagnosis_tables import diagnosis_table_lines
+from bboxqa.model.table import Table
+from bboxqa.report.table_excerpt import table_excerpt
+
+_OF_GROUP = ("n_objects", "f1", "missed_share", "badly_placed_share", "class_share")
+
+# Of wide tables, the columns that are shown; the last ones may not fit.
+_COLUMNS = {
+    "decomposition": ("kind", "n_objects", "share", "alpha_gain", "f1_gain"),
+    "annotators": ("annotator", "n", "f1", "miss_rate", "extra_rate", "class_share"),
+    "offsets": ("annotator", "edge", "n", "offset_px", "offset_percent", "systematic"),
+    "category_use": ("annotator", "category", "n_used", "n_expected", "use", "systematic"),
+    "copies": ("annotator_1", "annotator_2", "n", "n_identical", "identical_share", "copied"),
+    "difficulty": ("category", "n", "alpha", "found_share", "class_share"),
+    "agreement_by_size": ("size", *_OF_GROUP),
+    "agreement_by_size_quarter": ("size", *_OF_GROUP),
+    "agreement_by_crowding": ("crowding", *_OF_GROUP),
+    "agreement_by_region": ("region", *_OF_GROUP),
+    "work": ("annotator", "n_sessions", "per_minute", "drift", "fatigue"),
+    "work_sessions": ("annotator", "session", "start", "f1", "per_minute"),
+    "sensitivity": ("threshold", "alpha", "f1", "f1_by_chance", "existence_alpha", "class_share"),
+    # The reason names the kind and the annotators.
+    "review": ("image", "alpha_gain", "f1_gain", "reason"),
+}
+
+
+# A matrix of more annotators is hard to read, and too wide.
+_MOST_COMPARED = 12
 
 
 def story_lines(story: Story | None, width: int, *, diagnose: bool) -> Iterator[str]:
@@ -13,7 +42,82 @@ def story_lines(story: Story | None, width: int, *, diagnose: bool) -> Iterator[
         yield from ("", "To see who, what and where lowers agreement, add --diagnose")
         return
     if diagnose and isinstance(story, Diagnosis):
-        yield from diagnosis_table_lines(story, width)
+        yield from _table_lines(story, width)
     yield from ("", f"What lowers agreement at {story.threshold_label}")
     yield from (f" - {one_line(line)}" for line in story.story)
     yield from (f" Warning: {one_line(line)}" for line in story.warnings)
+
+
+def _table_lines(diagnosis: Diagnosis, width: int) -> Iterator[str]:
+    """Yield the first rows of each table of a diagnosis, the review queue last."""
+    left_out = []
+    for name, table in {**diagnosis.tables, "review": diagnosis.review}.items():
+        rows = _rows(name, table)
+        if len(table) and not len(rows):
+            left_out.append(f"{name}.csv")
+        yield from table_excerpt(
+            f"{name.replace('_', ' ').capitalize()} at {diagnosis.threshold_label}",
+            table,
+            rows,
+            width,
+            file=name,
+            columns=_COLUMNS.get(name),
+            folded="reason",
+        )
+    if left_out:
+        yield from ("", f"More tables, with --out DIR: {', '.join(left_out)}")
+
+
+def _rows(name: str, table: Table) -> IndexArray:
+    """Return the rows to show, the most telling first; what says nothing is left out."""
+    order = _ORDERS.get(name)
+    return np.arange(len(table)) if order is None else order(table)
+
+
+def _lowest(name: str) -> Callable[[Table], IndexArray]:
+    return lambda table: np.argsort(table[name], kind="stable")
+
+
+def _largest_gain(table: Table) -> IndexArray:
+    gain = table["alpha_gain"]
+    return np.argsort(-(table["f1_gain"] if np.isnan(gain).all() else gain), kind="stable")
+
+
+def _largest_offset(table: Table) -> IndexArray:
+    return np.lexsort((-np.abs(table["offset_percent"]), ~table["systematic"]))
+
+
+def _surest_use(table: Table) -> IndexArray:
+    known = np.flatnonzero(~np.isnan(table["p_value"]))
+    p_value, systematic = table["p_value"][known], table["systematic"][known]
+    return known[np.lexsort((p_value, ~systematic))]
+
+
+def _most_confused(table: Table) -> IndexArray:
+    rows = np.flatnonzero(table["category"] != table["others"])
+    return rows[np.argsort(-table["n"][rows], kind="stable")]
+
+
+def _small_matrix(table: Table) -> IndexArray:
+    return np.arange(len(table) if len(table) <= _MOST_COMPARED else 0)
+
+
+def _several_groups(table: Table) -> IndexArray:
+    return np.arange(len(table) if (table["group"] > 1).any() else 0)
+
+
+_ORDERS: dict[str, Callable[[Table], IndexArray]] = {
+    "pair_similarity": _lowest("mean_similarity"),
+    "decomposition_by_category": _largest_gain,
+    "decomposition_by_annotator": _largest_gain,
+    "annotators": _lowest("f1"),
+    "offsets": _largest_offset,
+    "category_use": _surest_use,
+    "confusion_matrix": _most_confused,
+    "agreement_matrix": _small_matrix,
+    "agreement_groups": _several_groups,
+    "copies": lambda table: np.flatnonzero(table["n_identical"] > 0),
+    "category_vitality": _lowest("vitality"),
+    # Every other threshold of 0.05 to 0.95.
+    "sensitivity": lambda table: np.arange(1, len(table), 2),
+}
