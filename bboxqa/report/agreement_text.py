@@ -46,7 +46,7 @@ def text_lines(
     if not quiet:
         yield from _measured(result)
     yield from (f"Warning: {line}" for line in result.headlines)
-    if not quiet:
+    if not quiet and result.n_images:
         yield ""
     for part in result.thresholds if result.n_images else ():
         yield from _agreement(part, result)
@@ -56,7 +56,9 @@ def text_lines(
     yield from reference_lines(result.thresholds[0], width, offsets=diagnose)
     if not quiet:
         yield from _tables(result.thresholds[0], width, n_rows)
-        yield from story_lines(story, width, diagnose=diagnose)
+        # Where nobody shares an image, all tables are empty.
+        tables = diagnose and result.n_images > 0
+        yield from story_lines(story, width, diagnose=tables)
     yield from _verdicts(result)
 
 
@@ -68,7 +70,10 @@ def _measured(result: MeasuredAgreement) -> Iterator[str]:
         yield f"{images}, {people}, {count(result.n_annotations, 'annotation')}"
     else:
         yield f"{people}; no image has two, so that their agreement is not measured"
-    yield f"annotators by {result.attribution}"
+    if result.attribution:
+        yield f"annotators by {result.attribution}"
+    else:
+        yield "annotators are not named in the file"
     yield (
         f"similarity {settings.similarity}, {settings.matcher} matching, "
         f"missing {_MISSING[settings.missing]}"

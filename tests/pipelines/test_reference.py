@@ -209,6 +209,11 @@ def test_one_annotator_is_compared_with_a_reference_alone(tmp_path):
     assert "Annotators against the reference gold.json at IoU 0.5" in done.stdout
     assert " 2 of its 2 images, 4 objects\n" in done.stdout
     assert "alpha" not in done.stdout
+    more = run("agree", "ann.json", "--reference", "gold.json", "--diagnose", cwd=tmp_path)
+    assert more.returncode == 0
+    assert "Edges of boxes against those of the reference" in more.stdout
+    # Tables about agreement between annotators would be empty.
+    assert "Decomposition" not in more.stdout
     quiet = run("agree", "ann.json", "--reference", "gold.json", "--quiet", cwd=tmp_path).stdout
     assert quiet.splitlines()[1].startswith("Annotators against the reference gold.json")
 
@@ -342,3 +347,15 @@ def test_real_annotators_against_the_truth(name):
     row = result.reference.annotators.records()[0]
     total = brute(team, truth, row["annotator"], 0.5)
     assert [row["n"], row["n_reference"], row["n_matched"]] == total[:3].tolist()
+
+
+def test_a_file_that_names_nobody_is_compared_with_a_reference(tmp_path):
+    nobody = document([row for row in TEAM if row[1] == "ann"])
+    for each in nobody["annotations"]:
+        del each["annotator"]
+    (tmp_path / "export.json").write_text(json.dumps(nobody))
+    (tmp_path / "gold.json").write_text(json.dumps(document(EXPERT, ("1.png", "2.png"))))
+    done = run("agree", "export.json", "--reference", "gold.json", cwd=tmp_path)
+    assert "annotators are not named in the file\n" in done.stdout
+    (row,) = [line for line in done.stdout.splitlines() if line.startswith(" (not named)")]
+    assert row.split()[2] == "0.50"

@@ -136,10 +136,13 @@ def with_model(attribution: Attribution, file: AnnotationFile, name: str) -> Att
             "The name of a model is that of its file: rename the file.",
         )
     model = np.full(len(file.columns.id), len(attribution.names), np.int32)
-    way = attribution.way or "none named in the file"
+    said = f"{one_line(name)} is a model"
+    way = f"{attribution.way}; {said}"
+    if not attribution.way:
+        way = f"one file per annotator: {said}, the other one is not named"
     return replace(
         attribution,
-        way=f"{way}; {one_line(name)} is a model",
+        way=way,
         author=[*attribution.author, model],
         asked=[*attribution.asked, [(name,)] * len(file.images)],
         names=(*attribution.names, name),
