@@ -18,13 +18,13 @@ from bboxqa.core.version import __version__
 from bboxqa.report.csv_cells import csv_row
 from bboxqa.report.json_text import json_text
 from bboxqa.report.numbers import decimal
-from bboxqa.report.page import escaped, page_lines, table_lines
+from bboxqa.report.pages.html_document import render
 
 _TITLES = (
     "Project", "Status", "Alpha", "95 % interval", "F1", "Class alpha", "Mean IoU", "Images",
     "Errors", "Warnings", "Note",
 )  # fmt: skip
-_KINDS = {"Status": "word", **dict.fromkeys(_TITLES[2:-1], "number")}
+_NUMBERS = _TITLES[2:-1]
 _LINKS = (
     ("summary.json", "agreement"),
     ("images.csv", "images"),
@@ -87,22 +87,19 @@ def _page(
         f"{sum(row.status == status for row in rows):,} {status}"
         for status in (MEASURED, NOT_MEASURED, FAILED)
     )
-    moment = f"{started[:16].replace('T', ' ')} UTC"
-    body = [
-        f'<p class="lead"><strong>{n_projects}</strong>: {statuses}; {verdict}</p>',
-        f"<p>Gates: {escaped(gates)}. Run of <time>{escaped(moment)}</time>.</p>",
-    ]
-    if worse:
-        fell = (f"<li>{escaped(part.project)}: {escaped(part.what)}</li>" for part in worse)
-        body += ["<h2>Worse than in the last run</h2>", f"<ul>{''.join(fell)}</ul>"]
-    body += table_lines(
-        _TITLES,
-        [_cells(out, row) for row in ordered],
-        kinds=_KINDS,
-        marked=[place for place, row in enumerate(ordered) if not row.passed],
+    return render(
+        "batch",
+        title="bboxqa batch",
+        headline=f"{n_projects}: {verdict}",
+        passed=not n_bad,
+        statuses=statuses,
+        gates=gates,
+        moment=f"{started[:16].replace('T', ' ')} UTC",
+        worse=worse,
+        titles=_TITLES,
+        numbers=_NUMBERS,
+        rows=[_row(out, row) for row in ordered],
     )
-    lines = page_lines("bboxqa batch", body, f"bboxqa {__version__}", sortable=True)
-    return "".join(f"{line}\n" for line in lines)
 
 
 def _urgency(row: Row) -> tuple[bool, bool, float, str]:
@@ -120,21 +117,26 @@ def _links(out: Path, row: Row) -> tuple[tuple[str, str], ...]:
     return ((FAILURE, "log"),)
 
 
-def _cells(out: Path, row: Row) -> Sequence[str]:
+def _row(out: Path, row: Row) -> dict[str, Any]:
+    """Return what the page shows of a project."""
     folder = folder_of(out, row.project)
     links = [
-        f'<a href="projects/{quote(os.fsencode(folder.name), safe="")}/{name}">{shown}</a>'
+        (f"projects/{quote(os.fsencode(folder.name), safe='')}/{name}", shown)
         for name, shown in _links(out, row)
         if (folder / name).is_file()
     ]
     interval = "" if row.low is None or row.high is None else f"{row.low:.4f} – {row.high:.4f}"
     counts = (row.n_images, row.n_errors, row.n_warnings)
-    return (
-        f"{escaped(row.project)}<br><small>{' · '.join(links)}</small>",
-        escaped(row.status),
-        decimal(row.alpha),
-        interval,
-        *map(decimal, (row.f1, row.class_alpha, row.mean_iou)),
-        *("" if number is None else f"{number:,}" for number in counts),
-        escaped(row.message),
-    )
+    return {
+        "project": row.project,
+        "links": links,
+        "passed": row.passed,
+        "cells": (
+            row.status,
+            decimal(row.alpha),
+            interval,
+            *map(decimal, (row.f1, row.class_alpha, row.mean_iou)),
+            *("" if number is None else f"{number:,}" for number in counts),
+            row.message,
+        ),
+    }

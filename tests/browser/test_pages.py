@@ -83,6 +83,16 @@ def findings(folder):
     return folder / "findings.html"
 
 
+@pytest.fixture(scope="module")
+def batch(folder):
+    """The page of a batch."""
+    for name in ("one", "two"):
+        shutil.copytree(ROOT / "tests/data", folder / "root" / name)
+    done = run("batch", folder / "root", "--out", folder / "batch", "--jobs", "1")
+    assert done.returncode in (0, 1), done.stderr
+    return folder / "batch/index.html"
+
+
 @pytest.fixture
 def opened(browser):
     """Return a function that opens a page, which may neither complain nor ask for anything."""
@@ -106,7 +116,7 @@ def opened(browser):
         context.close()
 
 
-@pytest.mark.parametrize("name", ["agreement", "hostile", "findings"])
+@pytest.mark.parametrize("name", ["agreement", "hostile", "findings", "batch"])
 def test_a_page_opens_offline_without_a_complaint(name, opened, request):
     path = request.getfixturevalue(name)
     page = opened(path)
@@ -115,7 +125,7 @@ def test_a_page_opens_offline_without_a_complaint(name, opened, request):
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("name", ["agreement", "hostile", "findings"])
+@pytest.mark.parametrize("name", ["agreement", "hostile", "findings", "batch"])
 def test_no_page_scrolls_sideways(name, width, opened, request):
     page = opened(request.getfixturevalue(name), width)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -123,7 +133,7 @@ def test_no_page_scrolls_sideways(name, width, opened, request):
 
 @pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed in .venv")
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["agreement", "findings"])
+@pytest.mark.parametrize("name", ["agreement", "findings", "batch"])
 def test_axe_finds_nothing(name, scheme, opened, request):
     page = opened(request.getfixturevalue(name), scheme=scheme)
     page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
