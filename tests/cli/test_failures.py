@@ -108,7 +108,7 @@ def test_signals_that_are_ignored_stay_ignored(tmp_path):
     script = (
         "import os, sys, signal\n"
         "signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
-        "import bboxqa.pipelines.agree as agree\n"
+        "import bboxqa.pipelines.agree_files as agree\n"
         "def hung_up(*_, **__): os.kill(os.getpid(), signal.SIGHUP); raise SystemExit(7)\n"
         "agree.read_for = hung_up\n"
         "from bboxqa.cli import main\n"
