@@ -110,8 +110,8 @@ def _alpha(part: Mapping[str, Any]) -> Sequence[str]:
     doubtful = [each for each in (_RELIABLE, _TENTATIVE) if low < each <= high]
     if doubtful:
         text += (
-            f" The images are too few to tell on which side of {doubtful[0]} it lies: with others "
-            f"it would be between {number(low)} and {number(high)} (95 %)."
+            f" The images are too few to tell on which side of {doubtful[0]} it lies: other images "
+            f"of this kind could give {number(low)} to {number(high)} (95 % interval)."
         )
     return (text,)
 
