@@ -1,16 +1,22 @@
 """Annotated scenes: boxes on a scene in colour and line style, with tags that never collide."""
 
 from collections.abc import Sequence
+from io import BytesIO
 
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from PIL import Image
 from scene_records import SceneBox, SceneRecord, read_scene
 from scenes import draw_scene
-from sheet import GREY, PALE, PALETTE, PATTERNS, Rectangle, Sheet, text_size
+from sheet import GREY, PALE, PALETTE, PATTERNS, Sheet, text_size
 
 from bboxqa.examples import read_expected
-from bboxqa.report.drawing.label_places import place_labels
+from bboxqa.report.charts.figures import page_style
+from bboxqa.report.drawing.canvas import Scale, draw_outlines
+from bboxqa.report.drawing.looks import Look, Outline
 
-__all__ = ["annotated_scene", "overlay_scene", "tag_places"]
+__all__ = ["annotated_scene", "overlay_scene", "scene_axes"]
 
 _WIDTH = 1200
 _MARGIN = 12
@@ -18,6 +24,8 @@ _TITLE = 34
 _LEGEND = 40
 _TAG_SIZE = 14
 _LINE = 2.5
+# As the patterns of the sheet, in widths of the line.
+_DASHES = ((), (5, 2.6), (1, 1.4))
 _OVERLAY_SCALES = {"fruits": 1.6, "smiling_fruits": 1.6, "landscape": 11}
 _COLUMN = 112
 _ANNOTATOR_COLOURS = (PALETTE["blue"], PALETTE["vermillion"], PALETTE["black"])
@@ -28,7 +36,7 @@ _CATEGORY_COLOURS = {
     "Orange": PALETTE["purple"],
     "Sky": PALETTE["black"],
     "Tree": PALETTE["vermillion"],
-    "Grass": PALETTE["yellow"],
+    "Grass": "#7B3294",
     "Rocks": PALETTE["purple"],
     "Waterfall": PALETTE["blue"],
     "River": PALETTE["orange"],
@@ -44,21 +52,20 @@ def annotated_scene(scene: str) -> Image.Image:
     count = len(record.annotators)
     panel_width = (_WIDTH - (count + 1) * _MARGIN) // count
     scale = panel_width / record.width
-    picture = draw_scene(scene, scale)
-    sheet = Sheet(_WIDTH, _TITLE + picture.height + _LEGEND)
+    height = round(record.height * scale)
+    sheet = Sheet(_WIDTH, _TITLE + height + _LEGEND)
     for number, annotator in enumerate(record.annotators):
         left = _MARGIN + number * (panel_width + _MARGIN)
-        sheet.picture(picture, left, _TITLE)
         boxes = [box for box in record.boxes if box.annotator == annotator]
-        colours = [_CATEGORY_COLOURS[box.category] for box in boxes]
-        _draw_boxes(sheet, record, boxes, colours, (left, _TITLE, scale))
+        looks = [Look(_CATEGORY_COLOURS[box.category], _DASHES[number]) for box in boxes]
+        sheet.picture(_drawn(record, boxes, looks, scale), left, _TITLE)
         sheet.text((left, _TITLE / 2), annotator, 18, anchor="lm")
         sample = left + text_size(annotator, 18)[0] + 12
         points = [(sample, _TITLE / 2), (sample + 56, _TITLE / 2)]
         sheet.stroke(points, GREY, _LINE, PATTERNS[number])
         counted = f"{len(boxes)} boxes"
         sheet.text((left + panel_width, _TITLE / 2), counted, 14, GREY, "rm")
-    middle = _TITLE + picture.height + _LEGEND / 2
+    middle = _TITLE + height + _LEGEND / 2
     _legend(sheet, middle, [(name, _CATEGORY_COLOURS[name]) for name in record.categories])
     return sheet.finish()
 
@@ -70,57 +77,48 @@ def overlay_scene(scene: str) -> Image.Image:
     """
     record = read_scene(scene)
     scale = _OVERLAY_SCALES[scene]
-    picture = draw_scene(scene, scale)
+    places = [record.annotators.index(box.annotator) for box in record.boxes]
+    looks = [Look(_ANNOTATOR_COLOURS[place], _DASHES[place]) for place in places]
+    picture = _drawn(record, record.boxes, looks, scale)
     table = 44 + len(record.annotators) * _COLUMN
     sheet = Sheet(picture.width + table + 3 * _MARGIN + 18, picture.height + 2 * _MARGIN)
     sheet.picture(picture, _MARGIN, _MARGIN)
-    places = [record.annotators.index(box.annotator) for box in record.boxes]
-    colours = [_ANNOTATOR_COLOURS[place] for place in places]
-    _draw_boxes(sheet, record, record.boxes, colours, (_MARGIN, _MARGIN, scale))
     _unit_table(sheet, record, _MARGIN + picture.width + 30)
     return sheet.finish()
 
 
-def tag_places(
-    boxes: Sequence[SceneBox], panel: tuple[float, float, float], size: tuple[float, float]
-) -> list[Rectangle]:
-    """Return where the tag of each box of a panel goes.
-
-    `panel` is (left, top, scale) on the sheet; `size` is (width, height) of the scene in its own
-    pixels. A panel that is too full is a ValueError.
-    """
-    left, top, _ = panel
-    corners = [_on_sheet(box, panel) for box in boxes]
-    sizes = [(text_size(str(box.id), _TAG_SIZE)[0] // 1 + 8, _TAG_SIZE + 3) for box in boxes]
-    right, bottom = (
-        start + length * panel[2] for start, length in zip((left, top), size, strict=True)
-    )
-    bounds = (left + 2, top + 2, right - 2, bottom - 2)
-    places = [place for place in place_labels(corners, sizes, bounds, gap=2) if place is not None]
-    if len(places) < len(boxes):
-        raise ValueError(f"no room for {len(boxes) - len(places)} of {len(boxes)} tags")
-    return places
-
-
-def _on_sheet(box: SceneBox, panel: tuple[float, float, float]) -> Rectangle:
-    left, top, scale = panel
-    first, second, third, fourth = (round(edge * scale) for edge in box.corners)
-    # Half a line width inwards keeps outlines at the rim of the scene visible.
-    return left + first + 1, top + second + 1, left + third - 1, top + fourth - 1
+def scene_axes(
+    record: SceneRecord, boxes: Sequence[SceneBox], looks: Sequence[Look], scale: float
+) -> Axes:
+    """Return axes with a scene in its own size times `scale`, and boxes with their ids as tags."""
+    outlines = [
+        Outline(box.bbox_xywh, look, str(box.id)) for box, look in zip(boxes, looks, strict=True)
+    ]
+    picture = draw_scene(record.name, scale)
+    # One point is one pixel.
+    figure = Figure((picture.width / 72, picture.height / 72), dpi=72)
+    ax = figure.add_axes((0, 0, 1, 1))
+    # A margin of half a line keeps outlines at the rim of the scene visible.
+    rim = _LINE / 2 / scale
+    part = (-rim, -rim, record.width + rim, record.height + rim)
+    fits = picture.width / (record.width + 2 * rim)
+    n_hidden = draw_outlines(
+        ax, (record.width, record.height), outlines, np.asarray(picture), part,
+        Scale(fits, _LINE, _TAG_SIZE),
+    )  # fmt: skip
+    if n_hidden:
+        raise ValueError(f"no room for {n_hidden} of {len(boxes)} tags")
+    return ax
 
 
-def _draw_boxes(
-    sheet: Sheet,
-    record: SceneRecord,
-    boxes: Sequence[SceneBox],
-    colours: Sequence[str],
-    panel: tuple[float, float, float],
-) -> None:
-    patterns = [PATTERNS[record.annotators.index(box.annotator)] for box in boxes]
-    sheet.boxes([_on_sheet(box, panel) for box in boxes], colours, patterns, _LINE)
-    places = tag_places(boxes, panel, (record.width, record.height))
-    for box, colour, place in zip(boxes, colours, places, strict=True):
-        sheet.tag(place, str(box.id), colour, _TAG_SIZE)
+def _drawn(
+    record: SceneRecord, boxes: Sequence[SceneBox], looks: Sequence[Look], scale: float
+) -> Image.Image:
+    content = BytesIO()
+    with page_style():
+        ax = scene_axes(record, boxes, looks, scale)
+        ax.figure.savefig(content, format="png", facecolor="white")
+    return Image.open(content).convert("RGB")
 
 
 def _legend(sheet: Sheet, middle: float, entries: Sequence[tuple[str, str]]) -> None:

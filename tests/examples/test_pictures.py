@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from hungarian_picture import _BOXES, _CHOSEN
 from matching_parts import iou
-from panels import _OVERLAY_SCALES, tag_places
+from matplotlib.patches import FancyBboxPatch
+from panels import _OVERLAY_SCALES, scene_axes
 from PIL import Image
 from recursive_picture import _UNITS
 from scene_records import read_scene
@@ -14,6 +15,7 @@ from scenes import draw_scene
 from write_pictures import write_pictures
 
 from bboxqa.examples import SCENES, example_picture, read_expected
+from bboxqa.report.drawing.looks import Look
 
 PICTURE_SIZES = {
     "fruits.png": (676, 576),
@@ -53,20 +55,25 @@ def inside(place, bounds):
 @pytest.mark.parametrize("scene", SCENES)
 def test_no_tag_of_a_scene_covers_another(scene):
     record = read_scene(scene)
-    size = (record.width, record.height)
     panels = [
         ([box for box in record.boxes if box.annotator == annotator], 384 / record.width)
         for annotator in record.annotators
     ]
+    rim = (-1, -1, record.width + 1, record.height + 1)
     for boxes, scale in [*panels, (record.boxes, _OVERLAY_SCALES[scene])]:
-        places = tag_places(boxes, (12, 34, scale), size)
-        rim = (12, 34, 12 + record.width * scale, 34 + record.height * scale)
-        assert len(places) == len(boxes)
+        ax = scene_axes(record, boxes, [Look("#000000")] * len(boxes), scale)
+        corners = [
+            patch.get_path().get_extents().extents
+            for patch in ax.patches
+            if isinstance(patch, FancyBboxPatch)
+        ]
+        places = [tuple(corner) for corner in corners]
+        assert [text.get_text() for text in ax.texts] == [str(box.id) for box in boxes]
         assert all(inside(place, rim) for place in places)
         assert not any(overlap(*pair) for pair in combinations(places, 2))
         for place, box in zip(places, boxes, strict=True):
-            left, top, right, bottom = (edge * scale for edge in box.corners)
-            near = (12 + left - 3, 34 + top - 3, 12 + right + 3, 34 + bottom + 3)
+            left, top, right, bottom = box.corners
+            near = (left - 3 / scale, top - 3 / scale, right + 3 / scale, bottom + 3 / scale)
             assert overlap(place, near), f"the tag of box {box.id} is away from its box"
 
 

@@ -72,6 +72,7 @@ def draw_outlines(
     outlines: Sequence[Outline],
     pixels: ByteArray | None = None,
     part: Rectangle | None = None,
+    scale: Scale | None = None,
 ) -> int:
     """Draw annotations on their image, and return how many labels had no room.
 
@@ -85,10 +86,12 @@ def draw_outlines(
         The whole image, perhaps reduced.
     part : (left, top, right, bottom), optional
         The part of the plane that is drawn; by default what is `visible`.
+    scale : Scale, optional
+        By default one that fits the axes and the annotations.
     """
     part = visible(*size, outlines) if part is None else part
     _draw_ground(ax, size, pixels, part)
-    scale = _scale(ax, part, outlines)
+    scale = _scale(ax, part, outlines) if scale is None else scale
     _draw_lines(ax, outlines, scale)
     return _draw_labels(ax, outlines, scale, part)
 
