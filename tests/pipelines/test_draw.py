@@ -183,6 +183,9 @@ def test_axes_of_others_can_be_drawn_on():
     assert drawing.axes == (ax,)
     assert drawing.figure is ax.figure
     assert n_drawn(drawing) == 9
+    ax.figure.draw_without_rendering()
+    legend = ax.get_legend().get_window_extent()
+    assert (legend.x1 <= ax.figure.bbox.x1, legend.y0 >= 0) == (True, True)
 
 
 def test_what_cannot_be_is_refused(file):

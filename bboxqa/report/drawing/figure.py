@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import ceil, inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bboxqa.core.text import count
 from bboxqa.report.charts.labels import short_name
@@ -26,6 +26,10 @@ _LETTER, _TITLE_LETTER = 8.0, 9.0
 # The line of an entry of a legend, and the room around it, in heights of letters.
 _SAMPLE, _AROUND = 2.4, 2.6
 _MOST_KEYS = 24
+_LEGEND: dict[str, Any] = {
+    "fontsize": _LETTER, "handlelength": _SAMPLE, "borderaxespad": 0.3, "borderpad": 0,
+    "labelcolor": DIM, "labelspacing": 0.42, "columnspacing": 1.4,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,7 +44,12 @@ def draw_scene(ax: "Axes", scene: Scene, by: By) -> int:
     n_hidden = draw_outlines(ax, (scene.width, scene.height), outlines, scene.pixels)
     handles, names = _legend(keys)
     if handles:
-        ax.legend(handles, names, loc="upper left", bbox_to_anchor=(0, 0), fontsize=_LETTER)
+        figure: Any = ax.figure
+        _, n_columns = _legend_size(keys, ax.get_window_extent().width / figure.dpi)
+        ax.legend(
+            handles, names, loc="upper left", bbox_to_anchor=(0, 0), ncols=n_columns,
+            **_LEGEND,
+        )  # fmt: skip
     return n_hidden
 
 
@@ -144,6 +153,5 @@ def _draw_legend(figure: "Figure", keys: Sequence[Key], n_columns: int) -> None:
     width = figure.get_figwidth()
     figure.legend(
         handles, names, loc="lower left", bbox_to_anchor=(_MARGIN / width, 0), ncols=n_columns,
-        fontsize=_LETTER, handlelength=_SAMPLE, borderaxespad=0.3, borderpad=0, labelcolor=DIM,
-        labelspacing=0.42, columnspacing=1.4,
+        **_LEGEND,
     )  # fmt: skip
