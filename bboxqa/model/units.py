@@ -62,7 +62,7 @@ def join_units(tables: Sequence[UnitTable], images: Sequence[int]) -> UnitTable:
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class MatchedUnits:
     """Annotations joined to units, with the similarities that joined them.
 

@@ -11,6 +11,7 @@ from bboxqa.agreement.uncertainty.resampling import (
     repeated_weights,
 )
 from bboxqa.core.arrays import FloatArray
+from bboxqa.core.parallel import in_threads
 
 
 def drawn_intervals(
@@ -67,13 +68,11 @@ def drawn_intervals(
     drawn = tables if len(used) == len(np.ravel(adds)) else [table[:, used] for table in tables]
     # With several threads, the order of additions and so the last bit would vary.
     with threadpool_limits(1, "blas"):
-        replicates = np.concatenate(
-            [
-                evaluate(*(np.asarray(table @ weights) for table in drawn))
-                for weights in repeated_weights(len(used), bootstrap, seed)
-            ],
-            axis=1,
+        chunks = in_threads(
+            lambda weights: evaluate(*(np.asarray(table @ weights) for table in drawn)),
+            repeated_weights(len(used), bootstrap, seed),
         )
+        replicates = np.concatenate([*chunks], axis=1)
     bounds = percentile_interval(replicates)
     bounds = covering_intervals(values, replicates, bounds, highest)[0]
     bounds[np.isnan(values)] = np.nan

@@ -7,6 +7,7 @@ from statistics import NormalDist
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from bboxqa.agreement.uncertainty.estimator import ROUNDING, Estimator
 from bboxqa.agreement.uncertainty.sum_table import SumTable
@@ -102,16 +103,24 @@ def drawn_weights(n_clusters: int, replicates: int, seed: int) -> Iterator[Float
 
     The numbers do not depend on the size of the chunks.
     """
+    for counts in _drawn_counts(n_clusters, replicates, seed, np.dtype(np.float64)):
+        yield np.ascontiguousarray(counts)
+
+
+def _drawn_counts(
+    n_clusters: int, replicates: int, seed: int, dtype: np.dtype[Any]
+) -> Iterator[NDArray[Any]]:
+    """Yield what `drawn_weights` does as numbers of a type, in another order in memory."""
     generator = np.random.default_rng(seed)
     step = _step(n_clusters)
     for start in range(0, replicates, step):
         # Written row by row: columns would lie far apart in memory.
-        counts = np.empty((min(step, replicates - start), n_clusters))
+        counts = np.empty((min(step, replicates - start), n_clusters), dtype)
         for row in counts:
             row[:] = np.bincount(
                 generator.integers(0, n_clusters, n_clusters), minlength=n_clusters
             )
-        yield np.ascontiguousarray(counts.T)
+        yield counts.T
 
 
 def _step(n_clusters: int) -> int:
@@ -129,16 +138,16 @@ def repeated_weights(n_clusters: int, replicates: int, seed: int) -> Iterator[Fl
     counts = _kept_counts(n_clusters, replicates, seed)
     step = _step(n_clusters)
     for start in range(0, replicates, step):
-        yield np.ascontiguousarray(counts[start : start + step].T, np.float64)
+        yield counts[:, start : start + step].astype(np.float64)
 
 
 @lru_cache(maxsize=2)
 def _kept_counts(n_clusters: int, replicates: int, seed: int) -> ByteArray:
-    counts = np.empty((replicates, n_clusters), np.uint8)
+    counts = np.empty((n_clusters, replicates), np.uint8)
     place = 0
-    for weights in drawn_weights(n_clusters, replicates, seed):
-        counts[place : place + weights.shape[1]] = weights.T
-        place += weights.shape[1]
+    for drawn in _drawn_counts(n_clusters, replicates, seed, counts.dtype):
+        counts[:, place : place + drawn.shape[1]] = drawn
+        place += drawn.shape[1]
     return counts
 
 

@@ -10,7 +10,7 @@ from bboxqa.agreement.uncertainty.ratios import ratio_intervals
 from bboxqa.agreement.uncertainty.sum_table import table_of
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.diagnostics.disagreement.drawn_objects import DrawnObjects, drawn_objects
-from bboxqa.diagnostics.disagreement.gains import AgreementSums, agreement_sums, gains, whole_sums
+from bboxqa.diagnostics.disagreement.gains import RepairSums, gains, repair_sums, whole_sums
 from bboxqa.diagnostics.disagreement.kinds import (
     ALL_AGREE,
     KINDS,
@@ -18,7 +18,6 @@ from bboxqa.diagnostics.disagreement.kinds import (
     Kind,
     disagreements,
 )
-from bboxqa.diagnostics.disagreement.repairs import Repair, drawn_cells, repair
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import MatchedUnits
 
@@ -125,31 +124,25 @@ class _Parts:
     found: Disagreements
     primary: IndexArray
     """(O,) int64. Places in `_NAMES`."""
-    whole: AgreementSums
 
     @staticmethod
     def of(matched: MatchedUnits) -> "_Parts":
         objects = drawn_objects(matched)
-        found = disagreements(matched, objects)
+        found = disagreements(matched)
         primary = (found.has * np.arange(1, len(_NAMES))).max(1, initial=0)
-        whole = whole_sums(matched, drawn_cells(matched, objects), objects.n_asked)
-        return _Parts(matched, objects, found, primary, whole)
+        return _Parts(matched, objects, found, primary)
 
-    def gains(self, change: Repair, groups: Any) -> tuple[FloatArray, FloatArray]:
+    def gains(self, change: RepairSums, groups: Any) -> tuple[FloatArray, FloatArray]:
         """Return the gains of a repair in groups of objects, (G,) each."""
-        n_asked = self.objects.n_asked
-        before, after = (
-            agreement_sums(self.matched, cells, n_asked) for cells in (change.before, change.after)
-        )
-        alpha, f1 = gains(self.whole, before, after, groups)
+        alpha, f1 = gains(whole_sums(self.matched), change.before, change.after, groups)
         drawn = np.bincount(self.matched.data.annotations.category).astype(np.float64)
         if self.matched.missing == "category" and not has_meaning(drawn):
             alpha[:] = np.nan
         return alpha, f1
 
-    def repair(self, kind: Kind) -> Repair:
+    def repair(self, kind: Kind) -> RepairSums:
         """Return what a repair changes."""
-        return repair(self.matched, self.objects, self.found, kind)
+        return repair_sums(self.matched)[kind]
 
     def gain_of_all(self, kind: Kind) -> tuple[float, float]:
         """Return the gains of repairing a kind everywhere."""

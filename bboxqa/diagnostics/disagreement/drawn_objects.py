@@ -3,6 +3,7 @@
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, frozen_arrays, run_starts, sum_by
+from bboxqa.core.remembered import remembered
 from bboxqa.model.units import MatchedUnits
 
 
@@ -42,6 +43,7 @@ class DrawnObjects:
         return np.where(self.key[place] == key, self.by_key[place], -1)
 
 
+@remembered
 def drawn_objects(matched: MatchedUnits) -> DrawnObjects:
     """Return what annotators drew of each object."""
     annotations, units = matched.data.annotations, matched.units

@@ -7,7 +7,10 @@ import numpy as np
 from bboxqa.agreement.alpha.nominal import nominal_alpha
 from bboxqa.agreement.counts.object_counts import ratio
 from bboxqa.core.arrays import FloatArray, IndexArray, frozen_arrays, sum_by
-from bboxqa.diagnostics.disagreement.repairs import Cells
+from bboxqa.core.remembered import remembered
+from bboxqa.diagnostics.disagreement.drawn_objects import drawn_objects
+from bboxqa.diagnostics.disagreement.kinds import Kind, disagreements
+from bboxqa.diagnostics.disagreement.repairs import Cells, drawn_cells, repair
 from bboxqa.model.reliability import Cell
 from bboxqa.model.units import MatchedUnits
 
@@ -75,12 +78,20 @@ def agreement_sums(matched: MatchedUnits, cells: Cells, n_asked: IndexArray) -> 
     )
 
 
-def whole_sums(matched: MatchedUnits, cells: Cells, n_asked: IndexArray) -> AgreementSums:
+@remembered
+def drawn_sums(matched: MatchedUnits) -> AgreementSums:
+    """Return what each object adds as the annotators drew it."""
+    objects = drawn_objects(matched)
+    return agreement_sums(matched, drawn_cells(matched, objects), objects.n_asked)
+
+
+@remembered
+def whole_sums(matched: MatchedUnits) -> AgreementSums:
     """Return the sums of all objects, and of empty images if they count, as one row."""
     from scipy.sparse import csr_array
 
-    sums = agreement_sums(matched, cells, n_asked)
-    whole = sums.of_groups(csr_array(np.ones((1, len(n_asked)))))
+    sums = drawn_sums(matched)
+    whole = sums.of_groups(csr_array(np.ones((1, len(sums.agreeing)))))
     data = matched.reliability
     extra = (data.unit >= len(matched.units)) & (data.state == Cell.MISSING)
     if matched.missing == "ignore" or not extra.any():
@@ -89,6 +100,31 @@ def whole_sums(matched: MatchedUnits, cells: Cells, n_asked: IndexArray) -> Agre
     n_empty[0, -1] = extra.sum()
     marginal = csr_array(whole.marginal + csr_array(n_empty))
     return AgreementSums(marginal, whole.agreeing + extra.sum(), whole.matched, whole.possible)
+
+
+@frozen_arrays
+class RepairSums:
+    """What each of O objects adds before a repair and after it, if the repair changes it."""
+
+    before: AgreementSums
+    after: AgreementSums
+    root: IndexArray
+    """(O,) int64. The object that each one is counted for."""
+
+
+@remembered
+def repair_sums(matched: MatchedUnits) -> dict[Kind, RepairSums]:
+    """Return the sums of the repair of each kind of disagreement."""
+    objects, found = drawn_objects(matched), disagreements(matched)
+    sums = {}
+    for kind in Kind:
+        change = repair(matched, objects, found, kind)
+        before, after = (
+            agreement_sums(matched, cells, objects.n_asked)
+            for cells in (change.before, change.after)
+        )
+        sums[kind] = RepairSums(before, after, change.root)
+    return sums
 
 
 def gains(

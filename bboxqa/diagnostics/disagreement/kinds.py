@@ -5,7 +5,8 @@ from enum import IntEnum
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, frozen_arrays, rows
-from bboxqa.diagnostics.disagreement.drawn_objects import DrawnObjects, mean_boxes
+from bboxqa.core.remembered import remembered
+from bboxqa.diagnostics.disagreement.drawn_objects import DrawnObjects, drawn_objects, mean_boxes
 from bboxqa.model.units import MatchedUnits
 
 # A box that lies in another one by this share is a part of it.
@@ -60,8 +61,10 @@ class Disagreements:
     """(E,) int64. Each combination once."""
 
 
-def disagreements(matched: MatchedUnits, objects: DrawnObjects) -> Disagreements:
-    """Return how annotators disagree about each object."""
+@remembered
+def disagreements(matched: MatchedUnits) -> Disagreements:
+    """Return how annotators disagree about each object of `drawn_objects`."""
+    objects = drawn_objects(matched)
     n = len(objects)
     rank = _ranks(matched, objects)
     root, again = _repetitions(matched, objects, rank)

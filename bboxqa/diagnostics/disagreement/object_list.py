@@ -33,7 +33,7 @@ class ObjectList:
 def object_list(matched: MatchedUnits, images: IndexArray) -> ObjectList:
     """Return the objects of some images."""
     objects = drawn_objects(matched)
-    found = disagreements(matched, objects)
+    found = disagreements(matched)
     chosen = np.flatnonzero(np.isin(objects.image, images))
     has = found.has[chosen]
     kind = np.where(has.any(1), has.shape[1] - 1 - has[:, ::-1].argmax(1), -1)

@@ -7,10 +7,9 @@ import numpy as np
 from bboxqa.agreement.objects.meaning import has_meaning
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.diagnostics.disagreement.drawn_objects import DrawnObjects, drawn_objects
-from bboxqa.diagnostics.disagreement.gains import agreement_sums, gains, whole_sums
+from bboxqa.diagnostics.disagreement.gains import gains, repair_sums, whole_sums
 from bboxqa.diagnostics.disagreement.kinds import KINDS, Disagreements, Kind, disagreements
 from bboxqa.diagnostics.disagreement.reasons import described_objects
-from bboxqa.diagnostics.disagreement.repairs import drawn_cells, repair
 from bboxqa.model.table import Categorical, Table, text_column
 from bboxqa.model.units import MatchedUnits
 
@@ -52,7 +51,7 @@ def review_queue(matched: MatchedUnits, most: int = _MOST) -> ReviewQueue:
     images: image, gain, the sum over its objects, and n_objects.
     """
     objects = drawn_objects(matched)
-    found = disagreements(matched, objects)
+    found = disagreements(matched)
     best = _gains(matched, objects, found)
     place, kind, gain = best.place, best.kind, best.gain
     n_images = len(matched.data.image_names)
@@ -115,20 +114,15 @@ def _gains(matched: MatchedUnits, objects: DrawnObjects, found: Disagreements) -
     of_alpha = matched.missing == "ignore" or has_meaning(
         np.bincount(matched.data.annotations.category).astype(np.float64)
     )
-    whole = whole_sums(matched, drawn_cells(matched, objects), objects.n_asked)
+    whole = whole_sums(matched)
     both, root = np.zeros((2, len(Kind), len(objects))), {}
-    for kind in Kind:
-        change = repair(matched, objects, found, kind)
+    for kind, change in repair_sums(matched).items():
         root[kind] = change.root
         own = np.unique(change.root[found.has[:, kind]])
         chosen = csr_array(
             (np.ones(len(own)), (np.arange(len(own)), own)), shape=(len(own), len(objects))
         )
-        before, after = (
-            agreement_sums(matched, cells, objects.n_asked)
-            for cells in (change.before, change.after)
-        )
-        alpha, f1 = gains(whole, before, after, chosen)
+        alpha, f1 = gains(whole, change.before, change.after, chosen)
         both[:, kind, own] = np.nan_to_num(alpha), np.nan_to_num(f1)
     if not (both[0] > 0).any():
         of_alpha = False

@@ -12,8 +12,7 @@ from bboxqa.agreement.uncertainty.ratios import ratio_intervals
 from bboxqa.agreement.uncertainty.sum_table import table_of
 from bboxqa.core.arrays import FloatArray, IndexArray, compact, pairs_within, sum_by
 from bboxqa.diagnostics.disagreement.drawn_objects import DrawnObjects, drawn_objects
-from bboxqa.diagnostics.disagreement.gains import AgreementSums, agreement_sums
-from bboxqa.diagnostics.disagreement.repairs import drawn_cells
+from bboxqa.diagnostics.disagreement.gains import AgreementSums, drawn_sums
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.units import MatchedUnits
 
@@ -114,7 +113,7 @@ def _by_group(
     occurs = np.unique(group[group >= 0])
     n_groups = len(occurs)
     place = np.where(group < 0, n_groups, np.searchsorted(occurs, group))
-    sums = agreement_sums(matched, drawn_cells(matched, objects), objects.n_asked)
+    sums = drawn_sums(matched)
     n = np.bincount(place, minlength=n_groups + 1)[:n_groups]
     columns: dict[str, Column] = {
         title: Categorical(occurs.astype(np.int32), tuple(names)),
