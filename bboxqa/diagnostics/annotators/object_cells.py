@@ -4,6 +4,7 @@ import numpy as np
 
 from bboxqa.agreement.counts.reliability_rows import from_units
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, compact, frozen_arrays
+from bboxqa.core.remembered import remembered
 from bboxqa.model.reliability import Cell, ReliabilityData
 from bboxqa.model.units import CandidatePairs, MatchedUnits, UnitTable
 
@@ -41,6 +42,7 @@ class ObjectCells:
         return result
 
 
+@remembered
 def object_reliability(matched: MatchedUnits) -> ReliabilityData:
     """Return what each annotator said about each object: those of `matched.objects`."""
     units = matched.units
@@ -51,6 +53,7 @@ def object_reliability(matched: MatchedUnits) -> ReliabilityData:
     return from_units(data.annotations, objects, data.assigned, len(data.category_names))
 
 
+@remembered
 def object_cells(matched: MatchedUnits) -> ObjectCells:
     """Return the cells of all objects."""
     cells = object_reliability(matched)
@@ -80,6 +83,7 @@ def edges_of(bbox: FloatArray) -> FloatArray:
     return np.concatenate([bbox[:, :2], bbox[:, :2] + bbox[:, 2:]], axis=1)
 
 
+@remembered
 def pairs_of_units(matched: MatchedUnits) -> CandidatePairs:
     """Return the pairs of two annotations of one unit that overlap at all."""
     unit, near = matched.units.unit, matched.near

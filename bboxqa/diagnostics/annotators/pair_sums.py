@@ -4,6 +4,7 @@ import numpy as np
 
 from bboxqa.agreement.uncertainty.sum_table import table_of
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, frozen_arrays, pairs_within
+from bboxqa.core.remembered import remembered
 from bboxqa.model.units import MatchedUnits
 
 
@@ -28,6 +29,7 @@ class PairSums:
         return found
 
 
+@remembered
 def unit_members(matched: MatchedUnits) -> tuple[IndexArray, IndexArray]:
     """Return every two annotations of one unit, (P,) each, the one of the first annotator left."""
     order = np.argsort(matched.units.unit, kind="stable")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray, sum_by
-from bboxqa.diagnostics.categories.confusions import Confusions, count_confusions
+from bboxqa.diagnostics.categories.confusions import Confusions, matched_confusions
 from bboxqa.model.table import Table, text_column
 from bboxqa.model.units import MatchedUnits
 
@@ -26,7 +26,7 @@ def category_merges(matched: MatchedUnits) -> Table:
     Whether categories mean the same is not in the data: only confusion is.
     """
     names = matched.data.category_names
-    merges = merged_categories(count_confusions(matched.reliability, matched.missing))
+    merges = merged_categories(matched_confusions(matched))
     return Table(
         {
             "step": np.arange(1, len(merges) + 1),

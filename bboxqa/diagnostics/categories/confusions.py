@@ -14,6 +14,7 @@ from bboxqa.agreement.objects.meaning import has_meaning
 from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
 from bboxqa.agreement.uncertainty.sum_table import table_of
 from bboxqa.core.arrays import FloatArray, IndexArray, frozen_arrays, sum_by
+from bboxqa.core.remembered import remembered
 from bboxqa.model.reliability import ReliabilityData
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import MatchedUnits
@@ -96,6 +97,12 @@ def count_confusions(data: ReliabilityData, missing: str) -> Confusions:
     )
 
 
+@remembered
+def matched_confusions(matched: MatchedUnits) -> Confusions:
+    """Return the pairs of categories that were given in one matched unit."""
+    return count_confusions(matched.reliability, matched.missing)
+
+
 def confusions(matched: MatchedUnits) -> Table:
     """Return the pairs of categories that are confused, the most rewarding to merge first.
 
@@ -106,7 +113,7 @@ def confusions(matched: MatchedUnits) -> Table:
     frequent pairs have 95 % intervals over images. NaN where alpha is undefined, as where one
     category remains, or has no meaning, as where one has over 90 % of the annotations.
     """
-    found = count_confusions(matched.reliability, matched.missing)
+    found = matched_confusions(matched)
     merged = found.merged_alpha()
     gain = merged - found.alpha()
     names = matched.data.category_names

@@ -10,7 +10,7 @@ from bboxqa.agreement.counts.coincidences import coincidences_of
 from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
 from bboxqa.agreement.uncertainty.sum_table import table_of
 from bboxqa.core.arrays import FloatArray, IndexArray, sum_by
-from bboxqa.diagnostics.categories.confusions import Confusions, count_confusions
+from bboxqa.diagnostics.categories.confusions import Confusions, matched_confusions
 from bboxqa.model.table import Categorical, Table
 from bboxqa.model.units import MatchedUnits
 
@@ -30,7 +30,7 @@ def supercategories(matched: MatchedUnits) -> Table:
     drawn = np.bincount(data.annotations.category, minlength=len(data.category_names))
     of_category = data.supercategories or ("",) * len(data.category_names)
     names, group = np.unique(np.array(of_category, np.str_), return_inverse=True)
-    found = count_confusions(matched.reliability, matched.missing)
+    found = matched_confusions(matched)
     n_categories = sum_by(group, drawn > 0, len(names))
     # Without a supercategory, categories have nothing in common.
     shown = np.flatnonzero((n_categories > 1) & (names != ""))

@@ -10,7 +10,8 @@ from bboxqa.agreement.objects.meaning import has_meaning
 from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
 from bboxqa.agreement.uncertainty.ratios import ratio_intervals
 from bboxqa.agreement.uncertainty.sum_table import table_of
-from bboxqa.core.arrays import FloatArray, IndexArray, compact, pairs_within, sum_by
+from bboxqa.core.arrays import FloatArray, IndexArray, compact, sum_by
+from bboxqa.diagnostics.annotators.pair_sums import unit_members
 from bboxqa.diagnostics.disagreement.drawn_objects import DrawnObjects, drawn_objects
 from bboxqa.diagnostics.disagreement.gains import AgreementSums, drawn_sums
 from bboxqa.model.table import Categorical, Column, Table
@@ -138,8 +139,7 @@ def _ratios(
 ) -> dict[str, FloatArray]:
     """Return F1, class share and mean similarity of each group, with their intervals."""
     similarity, category = matched.pairs.similarity, matched.data.annotations.category
-    order = np.argsort(matched.units.unit, kind="stable")
-    left, right = (order[side] for side in pairs_within(matched.units.unit[order]))
+    left, right = unit_members(matched)
     named, placed = objects.of[left], objects.of[matched.pairs.left]
     same = (category[left] == category[right]).astype(np.float64)
     figures = (
