@@ -12,21 +12,21 @@ _Result = TypeVar("_Result")
 def remembered(function: Callable[[_Source], _Result]) -> Callable[[_Source], _Result]:
     """Make a function return the same result again for the same object.
 
-    The object must not change, and its class must allow weak references. The result must not refer
-    to the object, or neither would ever be freed.
+    The object must not change, and its class must allow weak references and compare by identity.
+    The result must not refer to the object, or neither would ever be freed.
 
     Examples
     --------
-    >>> class Text(str):
-    ...     pass
+    >>> class Boxes:
+    ...     sides = 3, 4
     >>> @remembered
-    ... def letters(text):
-    ...     print("counting")
-    ...     return len(text)
-    >>> text = Text("box")
-    >>> letters(text), letters(text)
-    counting
-    (3, 3)
+    ... def area(boxes):
+    ...     print("computing")
+    ...     return boxes.sides[0] * boxes.sides[1]
+    >>> boxes = Boxes()
+    >>> area(boxes), area(boxes)
+    computing
+    (12, 12)
     """
     known: WeakKeyDictionary[_Source, _Result] = WeakKeyDictionary()
 

@@ -1,4 +1,4 @@
-"""Work in a second process: it ends with the first, and has its share of the cores."""
+"""Work in threads, and in a second process, which ends with the first."""
 
 import os
 import subprocess
@@ -26,6 +26,33 @@ def test_the_second_process_has_half_of_the_cores(monkeypatch):
     monkeypatch.setattr(parallel, "cores", lambda: 1)
     with parallel.second_process(parallel.threads) as outcome:
         assert outcome() == 1
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_threads_give_results_in_order_and_take_few_items_ahead(monkeypatch, n_threads):
+    monkeypatch.setattr(parallel, "cores", lambda: n_threads)
+    taken = []
+
+    def items():
+        for number in range(20):
+            taken.append(number)
+            yield number
+
+    ahead = []
+    for done, found in enumerate(parallel.in_threads(lambda number: number**2, items())):
+        assert found == done**2
+        ahead.append(len(taken) - done)
+    assert len(ahead) == 20
+    assert max(ahead) <= n_threads + 1
+
+
+@pytest.mark.parametrize("n_threads", [1, 3])
+def test_an_error_in_a_thread_is_raised(monkeypatch, n_threads):
+    monkeypatch.setattr(parallel, "cores", lambda: n_threads)
+    found = parallel.in_threads(lambda number: 1 // number, [1, 0, 1])
+    assert next(found) == 1
+    with pytest.raises(ZeroDivisionError):
+        next(found)
 
 
 def test_where_there_is_no_poll_it_is_not_missed():

@@ -141,7 +141,7 @@ def repeated_weights(n_clusters: int, replicates: int, seed: int) -> Iterator[Fl
         yield counts[:, start : start + step].astype(np.float64)
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=3)
 def _kept_counts(n_clusters: int, replicates: int, seed: int) -> ByteArray:
     counts = np.empty((n_clusters, replicates), np.uint8)
     place = 0

@@ -1,0 +1,41 @@
+"""Results that are kept as long as what they were made of."""
+
+import gc
+import weakref
+
+from bboxqa.core.remembered import remembered
+
+
+class Source:
+    def __init__(self, number):
+        self.number = number
+
+
+def test_each_object_has_its_own_result_computed_once():
+    asked = []
+
+    @remembered
+    def doubled(source):
+        asked.append(source.number)
+        return [2 * source.number]
+
+    first, second = Source(1), Source(2)
+    assert doubled(first) is doubled(first)
+    assert doubled(second) == [4]
+    assert asked == [1, 2]
+
+
+def test_a_result_is_freed_with_its_object():
+    class Result:
+        pass
+
+    @remembered
+    def result_of(source):
+        return Result()
+
+    source = Source(1)
+    result = weakref.ref(result_of(source))
+    assert result() is not None
+    del source
+    gc.collect()
+    assert result() is None
