@@ -46,6 +46,36 @@ def threshold_results(
     progress: Progress | None = None,
 ) -> tuple[ThresholdResult, ...]:
     """Return the result of each threshold."""
+    measured = _measured(part, settings, counted, chance, progress)
+    return tuple(
+        _result(part, settings, counted, index, *each, chance.reason)
+        for index, each in enumerate(measured)
+    )
+
+
+def threshold_figures(
+    part: ImagePart,
+    settings: AgreeSettings,
+    counted: AgreementCounts,
+    chance: ChanceCounts,
+    progress: Progress | None = None,
+) -> tuple[dict[str, Any], ...]:
+    """Return the figures of the result of each threshold by name, without its tables."""
+    measured = _measured(part, settings, counted, chance, progress)
+    return tuple(
+        _figures(part, settings, counted, index, *each, chance.reason)
+        for index, each in enumerate(measured)
+    )
+
+
+def _measured(
+    part: ImagePart,
+    settings: AgreeSettings,
+    counted: AgreementCounts,
+    chance: ChanceCounts,
+    progress: Progress | None,
+) -> list[tuple[ThresholdSums, Intervals]]:
+    """Return the sums of each threshold, and the intervals of their figures."""
     sums = [
         ThresholdSums(
             coincidences=found,
@@ -68,10 +98,7 @@ def threshold_results(
         intervals = threshold_intervals(
             sums, clusters, settings.bootstrap, settings.seed, on_progress
         )
-    return tuple(
-        _result(part, settings, counted, index, sums[index], intervals[index], chance.reason)
-        for index in range(len(sums))
-    )
+    return [*zip(sums, intervals, strict=True)]
 
 
 def measure_name(name: str) -> str:
@@ -97,29 +124,51 @@ def _result(
     chance_reason: str,
 ) -> ThresholdResult:
     """Return the result of one threshold."""
-    data, units = part.data, counted.units[index]
+    figures = _figures(part, settings, counted, index, sums, intervals, chance_reason)
+    has_meaning = not _reason_without_alpha(sums, settings)
+    return ThresholdResult(
+        measure=measure_name(settings.similarity),
+        **figures,
+        all_asked_alpha=nan,
+        all_asked_f1=nan,
+        **_tables(part, settings, counted, index, sums, intervals, has_meaning=has_meaning),
+        units=unit_table(part.data, counted.units[index], figures["reliability"]),
+    )
+
+
+def _figures(
+    part: ImagePart,
+    settings: AgreeSettings,
+    counted: AgreementCounts,
+    index: int,
+    sums: ThresholdSums,
+    intervals: Intervals,
+    chance_reason: str,
+) -> dict[str, Any]:
+    """Return the figures of one threshold, and what annotators said about its units."""
+    units = counted.units[index]
     reliability = reliability_of(part, units, settings)
     is_missing = reliability.state == Cell.MISSING
     missing = np.bincount(reliability.unit, is_missing, len(units))[: len(units)]
     complete = int((missing == 0).sum())
-    reason = ""
-    if settings.missing == "category":
-        reason = reason_without_meaning(value_sums(sums.coincidences)[0][:-1])
+    reason = _reason_without_alpha(sums, settings)
     greedy = pooled_alpha(counted.greedy[index]).value if counted.greedy else nan
-    return ThresholdResult(
-        measure=measure_name(settings.similarity),
-        iou_threshold=settings.iou_threshold[index],
+    return {
+        "iou_threshold": settings.iou_threshold[index],
         **_alphas(part, sums, intervals, reason, all_complete=0 < complete == len(units)),
         **_objects(sums, counted.objects[index], intervals, chance_reason),
-        n_units=len(units),
-        n_complete_units=complete,
-        greedy_alpha=nan if reason else greedy,
-        all_asked_alpha=nan,
-        all_asked_f1=nan,
-        **_tables(part, settings, counted, index, sums, intervals, has_meaning=not reason),
-        units=unit_table(data, units, reliability),
-        reliability=reliability,
-    )
+        "n_units": len(units),
+        "n_complete_units": complete,
+        "greedy_alpha": nan if reason else greedy,
+        "reliability": reliability,
+    }
+
+
+def _reason_without_alpha(sums: ThresholdSums, settings: AgreeSettings) -> str:
+    """Return why alpha has no meaning; empty where it has one."""
+    if settings.missing != "category":
+        return ""
+    return reason_without_meaning(value_sums(sums.coincidences)[0][:-1])
 
 
 def _alphas(

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from math import isnan
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -13,10 +14,9 @@ from bboxqa.core.types import Progress
 from bboxqa.diagnostics.disagreement.thresholds import ThresholdChoice, threshold_choice
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Table
-from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.pipelines.chance_existence import ChanceCounts, chance_existence
 from bboxqa.pipelines.counting import AgreementCounts, ImagePart, count_sequentially
-from bboxqa.pipelines.threshold_results import measure_name, threshold_results
+from bboxqa.pipelines.threshold_results import measure_name, threshold_figures
 
 SENSITIVITY = "sensitivity"
 """The name of the table, which is made of the images and not of one matching."""
@@ -83,8 +83,7 @@ def sensitivity(
     part = _sampled(images, settings.seed)
     counted = count_sequentially(part, settings, memory=memory, progress=progress)
     chance = chance_existence(part, settings, memory=memory, progress=progress)
-    results = threshold_results(part, settings, counted, chance, progress)
-    columns = _columns(results)
+    columns = _columns(threshold_figures(part, settings, counted, chance, progress))
     distance, interval = _distance(
         columns["f1"] - columns["f1_by_chance"], counted, chance, settings
     )
@@ -117,25 +116,25 @@ def _sampled(images: ImagePart, seed: int) -> ImagePart:
     return ImagePart(part, images.empty[taken[images.empty]])
 
 
-def _columns(results: tuple[ThresholdResult, ...]) -> dict[str, FloatArray]:
+def _columns(figures: tuple[dict[str, Any], ...]) -> dict[str, FloatArray]:
     """Return the figures of each threshold as columns."""
     rows = [
         {
-            "threshold": result.iou_threshold,
-            **_with_interval("alpha", result.alpha, result.interval),
-            **_with_interval("f1", result.existence.f1, result.existence.interval),
-            "f1_by_chance": result.existence.chance,
+            "threshold": each["iou_threshold"],
+            **_with_interval("alpha", each["alpha"], each["interval"]),
+            **_with_interval("f1", each["existence"].f1, each["existence"].interval),
+            "f1_by_chance": each["existence"].chance,
             **_with_interval(
-                "existence_alpha", result.existence.alpha, result.existence.alpha_interval
+                "existence_alpha", each["existence"].alpha, each["existence"].alpha_interval
             ),
             **_with_interval(
-                "class_alpha", result.class_agreement.alpha, result.class_agreement.interval
+                "class_alpha", each["class_agreement"].alpha, each["class_agreement"].interval
             ),
-            "class_share": result.class_agreement.share,
-            "mean_similarity": result.place.mean_iou,
-            "n_units": result.n_units,
+            "class_share": each["class_agreement"].share,
+            "mean_similarity": each["place"].mean_iou,
+            "n_units": each["n_units"],
         }
-        for result in results
+        for each in figures
     ]
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
