@@ -5,6 +5,7 @@ import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -126,7 +127,7 @@ def _written(table: Table, raw: bool) -> Iterator[list[list[str]]]:
     Only `Categorical` columns hold text: quoting their names is faster than quoting each cell.
     """
     columns = {
-        name: Categorical(column.code, tuple(csv_cell(text, raw=raw) for text in column.names))
+        name: Categorical(column.code, _cells(column.names, raw))
         if isinstance(column, Categorical) else column
         for name, column in table.columns.items()
     }  # fmt: skip
@@ -136,6 +137,12 @@ def _written(table: Table, raw: bool) -> Iterator[list[list[str]]]:
             else ["" if value is None else str(value) for value in values]
             for column, values in zip(columns.values(), part, strict=True)
         ]  # fmt: skip
+
+
+# Several tables name the same images.
+@lru_cache(maxsize=4)
+def _cells(texts: tuple[str, ...], raw: bool) -> tuple[str, ...]:
+    return tuple(csv_cell(text, raw=raw) for text in texts)
 
 
 def manifest(settings: AgreeSettings, sources: Sequence[Source]) -> dict[str, Any]:
