@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bboxqa.agreement.counts.object_counts import image_chunks, ratio
-from bboxqa.agreement.uncertainty.linear import fisher_interval
+from bboxqa.agreement.uncertainty.linear import FEWEST, fisher_interval
 from bboxqa.core.arrays import (
     BoolArray,
     FloatArray,
@@ -68,6 +68,9 @@ def pair_f1_intervals(
 
     `pairs` are ``first * n_annotators + second``, sorted: those who share an image.
     """
+    if len(assigned) < FEWEST:
+        # Thousands of annotators of one image are millions of pairs.
+        return np.full((len(pairs), 2), np.nan)
     n_annotators = assigned.shape[1]
     order = radix_order(units.unit, len(units))
     left, right = (order[side] for side in pairs_within(units.unit[order]))
