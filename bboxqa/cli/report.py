@@ -26,7 +26,8 @@ def report(*, run: Path, images: tuple[Path, ...], top: int, out: Path | None, f
     from bboxqa.report.pages.page_file import check_page, write_page
 
     target = run / "report.html" if out is None else out
-    check_page(target, force=force)
+    if out is not None or run.is_dir():
+        check_page(target, force=force)
     write_page(target, saved_page(run, images, top=top))
     click.echo(f"Written: {target}")
     return 0

@@ -30,10 +30,14 @@ def saved_page(folder: Path, images: Sequence[Path] = (), *, top: int = TOP) -> 
     top : int
         How many of the worst images the page shows.
     """
+    from jinja2 import UndefinedError
+
     documents = read_saved(folder)
     try:
         return result_page(documents, images, top=top)
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as error:
+    except (
+        KeyError, TypeError, ValueError, AttributeError, IndexError, UndefinedError,
+    ) as error:  # fmt: skip
         raise DatasetError(
             [f"{folder}: its files do not fit together: {type(error).__name__}: {error}"],
             "They may be of another version, or edited: make the result again.",

@@ -178,7 +178,7 @@ def part(**changes):
     figures = {
         "alpha": 0.9, "alpha_reason": None, "interval": [0.85, 0.95], "n_units": 9,
         "n_complete_units": 8, "observed_disagreement": 0.1,
-        "existence": {"f1": 0.9, "reason": None}, "class": {"share": 0.95},
+        "existence": {"f1": 0.9, "reason": None}, "class": {"share": 0.95, "alpha": 0.9},
         "place": {"mean_iou": 0.8},
     }  # fmt: skip
     return {"thresholds": [figures | changes]}
@@ -191,8 +191,9 @@ GATES = {"min_alpha": None, "min_f1": None}
     ("changes", "gates", "status", "title"),
     [
         ({}, {}, "open", "Agreement is high"),
-        ({"alpha": 0.7}, {}, "open", "Agreement is moderate"),
-        ({"alpha": 0.2}, {}, "open", "Agreement is low"),
+        ({"alpha": 0.7, "interval": None}, {}, "open", "Agreement is moderate"),
+        ({"alpha": 0.2, "interval": [0.1, 0.3]}, {}, "open", "Agreement is low"),
+        ({"alpha": 0.8, "interval": [0.7, 0.9]}, {}, "open", "Agreement is moderate to high"),
         (
             {"alpha": None, "alpha_reason": "one category"},
             {},
@@ -299,7 +300,31 @@ def test_report_of_what_is_no_result(name, text, message, tmp_path):
     done = run("report", folder, "--out", tmp_path / "page.html")
     assert done.returncode == 2
     assert message in done.stderr
+    assert message in run("report", folder).stderr
     assert not (tmp_path / "page.html").exists()
+
+
+def test_cards_begin_with_the_lowest_f1(found, page):
+    names = re.findall(r'<article class="card">\s*<h3>.*?</svg> ([^<]*)</h3>', page)
+    rows = found["diagnosis"]["annotators"]
+    assert names == [row["name"] for row in sorted(rows, key=lambda row: row["f1"]["value"])]
+
+
+def test_with_one_category_nothing_is_said_of_categories():
+    told = verdict(part(**{"class": {"share": 1.0, "alpha": None}}), GATES, None)
+    assert "category" not in " ".join(told.sentences)
+
+
+def test_report_of_an_edited_diagnosis(tmp_path):
+    run("example", "fruits", "--out", tmp_path)
+    run("agree", tmp_path / "fruits.json", "--out", tmp_path / "run")
+    path = tmp_path / "run/diagnosis.json"
+    edited = json.loads(path.read_text())
+    del edited["story"]
+    path.write_text(json.dumps(edited))
+    done = run("report", tmp_path / "run")
+    assert done.returncode == 2
+    assert "its files do not fit together" in done.stderr
 
 
 def test_report_of_files_that_do_not_fit(tmp_path):

@@ -29,10 +29,16 @@ def annotator_cards(diagnosis: Mapping[str, Any] | None) -> list[Card]:
         return []
     charts = offset_charts(diagnosis)
     confused = _confusions(table_rows(diagnosis["tables"]["confusion_matrix"]))
-    return [
-        _card(place, row, charts.get(row["name"], ""), confused.get(row["name"], ""))
+    cards = [
+        (
+            row["f1"]["value"],
+            _card(place, row, charts.get(row["name"], ""), confused.get(row["name"], "")),
+        )
         for place, row in enumerate(diagnosis["annotators"])
     ]
+    # The lowest F1 first; those without one last.
+    cards.sort(key=lambda each: (each[0] is None, each[0] or 0.0))
+    return [card for _, card in cards]
 
 
 def _confusions(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:

@@ -91,9 +91,14 @@ def _level(part: Mapping[str, Any]) -> str:
         if f1 is None:
             return "There is nothing to compare"
         return f"Two annotators draw the same object in {percent(f1, 0)} of the cases"
+    low, high = (_word(bound) for bound in part["interval"] or (alpha, alpha))
+    return f"Agreement is {low}" if low == high else f"Agreement is {low} to {high}"
+
+
+def _word(alpha: float) -> str:
     if alpha >= _RELIABLE:
-        return "Agreement is high"
-    return "Agreement is moderate" if alpha >= _TENTATIVE else "Agreement is low"
+        return "high"
+    return "moderate" if alpha >= _TENTATIVE else "low"
 
 
 def _alpha(part: Mapping[str, Any]) -> Sequence[str]:
@@ -125,7 +130,8 @@ def _existence(part: Mapping[str, Any]) -> Sequence[str]:
 
 def _class(part: Mapping[str, Any]) -> Sequence[str]:
     share = part["class"]["share"]
-    if share is None:
+    # With one category there is nothing to name differently.
+    if share is None or (part["class"]["alpha"] is None and share == 1):
         return ()
     return (f"Where two drew the same object, they gave it the same category in {percent(share)}.",)
 
