@@ -172,3 +172,49 @@ def test_few_annotations_are_diagnosed(rows):
     assert len(found.review_document["annotations"]) == sum(
         text.count(":") for text in found.review["boxes"]
     )
+
+
+def test_what_has_no_room_is_counted(monkeypatch):
+    errors = {
+        "*": {"jitter": 0.02},
+        "p01": {"miss": 0.3, "offset": (6, 6)},
+        "p02": {"extra": 0.4, "scale": 1.2},
+        "p03": {"confuse": 0.4, "offset": (-5, 0)},
+        "p04": {"miss": 0.2, "confuse": 0.3, "offset": (0, 5)},
+    }
+    found = bboxqa.simulate(images=120, annotators=9, errors=errors, seed=2)
+    result = bboxqa.agree(bboxqa.read_coco(found.document()), bootstrap=200)
+    told = result.story().story
+    assert len(told) == 9
+    (line,) = [each for each in told if "more finding" in each]
+    monkeypatch.setattr("bboxqa.pipelines.diagnosis.story._MOST", 100)
+    everything = result.diagnoser.story(result).story
+    assert not any("more finding" in each for each in everything)
+    left_out = [each for each in everything if each not in told]
+    assert line.startswith(f"{len(left_out)} more finding")
+    # In the same order, and nothing that limits the data is left out.
+    assert [each for each in everything if each in told] == [each for each in told if each != line]
+
+
+def test_nobody_is_blamed_where_each_image_has_two_annotators():
+    # Two teams of two; the second one of each misses what the first one draws.
+    merged = {"images": [], "annotations": []}
+    for team, seed in (("a", 1), ("b", 2)):
+        errors = {"p02": {"miss": 0.3}}
+        found = bboxqa.simulate(images=40, annotators=2, seed=seed, errors=errors).document()
+        merged["categories"] = found["categories"]
+        for image in found["images"]:
+            name, names = f"{team}_{image['file_name']}", [f"{team}01", f"{team}02"]
+            number = image["id"] + 1000 * seed
+            merged["images"].append(image | {"id": number, "file_name": name, "annotators": names})
+        for record in found["annotations"]:
+            moved = {
+                "id": record["id"] + 10**6 * seed,
+                "image_id": record["image_id"] + 1000 * seed,
+            }
+            merged["annotations"].append(
+                record | moved | {"annotator": team + record["annotator"][1:]}
+            )
+    told = bboxqa.agree(bboxqa.read_coco(merged), bootstrap=100).story().story
+    assert any("cannot be told who is right" in each for each in told)
+    assert not any(name in each for each in told for name in ("a01", "a02", "b01", "b02"))

@@ -2,7 +2,9 @@
 
 from collections.abc import Mapping
 from math import isnan
+from typing import TYPE_CHECKING
 
+from bboxqa.core.text import count
 from bboxqa.model.table import Table
 from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.model.units import MatchedUnits
@@ -24,6 +26,9 @@ from bboxqa.pipelines.diagnosis.about_objects import (
 from bboxqa.pipelines.diagnosis.about_reference import reference_sentences
 from bboxqa.pipelines.diagnosis.about_work import work_limits, work_sentences
 
+if TYPE_CHECKING:
+    from bboxqa.pipelines.diagnosis.sentences import Sentence
+
 TABLES = (
     "decomposition",
     "decomposition_by_annotator",
@@ -43,6 +48,10 @@ _NOBODY = (
     "(95 % intervals, corrected for their number)"
 )
 
+_ONE_AGAINST_ONE = (
+    "no image has three annotators: where two differ, it cannot be told who is right, and nobody "
+    "is named; --reference FILE tells it"
+)
 _NOTHING = "nobody drew anything: there is nothing to tell"
 _NO_PAIRS = "no image with annotations has two annotators: their agreement cannot be told"
 
@@ -58,14 +67,21 @@ def story_of(
     beside = [sentence.text for sentence in reference_sentences(part)]
     if not len(matched.data.annotations):
         return (*beside, _NOTHING if part.reference is None else _NO_PAIRS)
-    several = int((tables["annotators"]["n_images"] > 0).sum()) > 2
+    n_drawing = int((tables["annotators"]["n_images"] > 0).sum())
+    n_asked = matched.data.assigned.sum(1)
     lead = [*kind_sentences(tables, has_alpha=not isnan(part.alpha))]
-    people = [*offset_sentences(tables)]
-    if several:
-        people += rate_sentences(tables)
-        lead += worst_annotator(tables, part.alpha)
+    people: list[Sentence] = []
+    last = [*limit_sentences(part, matched, tables)]
+    if n_drawing <= 2:
+        people += [*offset_sentences(tables), *two_annotators(tables)]
+    elif int(n_asked.max()) <= 2:
+        last += [_ONE_AGAINST_ONE] if part.reference is None else []
     else:
-        people += two_annotators(tables)
+        people += [*offset_sentences(tables), *rate_sentences(tables)]
+        lead += worst_annotator(tables, part.alpha)
+        n_images = int((n_asked >= 2).sum())
+        if not people and matched.bootstrap and n_images >= LEAST_IMAGES:
+            last.insert(0, _NOBODY)
     found = [
         *people,
         *confusion_sentences(tables),
@@ -75,10 +91,14 @@ def story_of(
     ]
     found.sort(key=lambda sentence: -sentence.weight)
     first = [*agreement_sentence(part, matched), *(sentence.text for sentence in lead), *beside]
-    last = [*limit_sentences(part, matched, tables), *work_limits(tables)]
-    n_images = int((matched.data.assigned.sum(1) >= 2).sum())
-    if several and not people and matched.bootstrap and n_images >= LEAST_IMAGES:
-        last.insert(0, _NOBODY)
     middle = [sentence.text for sentence in found]
-    kept = max(_MOST - len(first) - len(last), 0)
-    return (*first, *middle[:kept], *last)
+    room = max(_MOST - len(first) - len(last), 0)
+    if len(middle) > room:
+        middle[max(room - 1, 0) :] = [_more(len(middle) - max(room - 1, 0))]
+    # What does not change takes no room from what was found.
+    unchanged = [*work_limits(tables)][: max(room - len(middle), 0)]
+    return (*first, *middle, *last, *unchanged)
+
+
+def _more(n: int) -> str:
+    return f"{count(n, 'more finding')}: the tables of --diagnose have {'it' if n == 1 else 'them'}"
