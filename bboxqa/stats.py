@@ -30,8 +30,13 @@ from bboxqa.formats.ratings.rating_files import read_ratings
 from bboxqa.model.estimates import Estimate, PairTable, TaskEstimates
 from bboxqa.model.labels import column_of
 from bboxqa.model.ratings import Ratings
-from bboxqa.pipelines.contrasts import Contributions, contributions, difference, only_annotators
-from bboxqa.pipelines.measure import measure
+from bboxqa.pipelines.ratings.contrasts import (
+    Contributions,
+    contributions,
+    difference,
+    only_annotators,
+)
+from bboxqa.pipelines.ratings.measure import measure
 
 __all__ = [
     "COEFFICIENTS",

@@ -186,7 +186,7 @@ def _write(
         write_folder(result, documents, out, diagnosis=diagnosis, raw_csv=raw_csv)
         written.append(out)
     if report is not None:
-        from bboxqa.pipelines.report import result_page
+        from bboxqa.pipelines.result_pages import result_page
         from bboxqa.report.pages.page_file import write_page
 
         write_page(report, result_page(documents, images, top=top))

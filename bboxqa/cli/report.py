@@ -22,7 +22,7 @@ def report(*, run: Path, images: tuple[Path, ...], top: int, out: Path | None, f
     The page is one file that opens offline: the verdict, where agreement is lost, the annotators,
     the categories, and the images that cost most agreement with the boxes of each annotator.
     """  # noqa: D301 - click reads the sign
-    from bboxqa.pipelines.report import saved_page
+    from bboxqa.pipelines.result_pages import saved_page
     from bboxqa.report.pages.page_file import check_page, write_page
 
     target = run / "report.html" if out is None else out

@@ -18,7 +18,7 @@ from bboxqa.cli.options import (
 
 if TYPE_CHECKING:
     from bboxqa.model.estimates import TaskEstimates
-    from bboxqa.pipelines.timeline import TierAgreement
+    from bboxqa.pipelines.ratings.timeline import TierAgreement
 
 _LONGEST_MS = 10**12
 
@@ -87,7 +87,7 @@ def segments(
     """  # noqa: D301 - click reads the sign
     from bboxqa.cli.console import tracking
     from bboxqa.formats.recordings.segment_files import read_segments
-    from bboxqa.pipelines.timeline import measure_segments
+    from bboxqa.pipelines.ratings.timeline import measure_segments
 
     if not paths:
         raise click.UsageError("no file given; try: bboxqa segments ann.csv bob.csv")

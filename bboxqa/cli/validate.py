@@ -134,7 +134,7 @@ def validate(
         check_page(options["report"], force=False)
     report = _report(paths, settings, options)
     if options["report"] is not None:
-        from bboxqa.pipelines.report import report_page
+        from bboxqa.pipelines.result_pages import report_page
         from bboxqa.report.pages.page_file import write_page
 
         write_page(options["report"], report_page(report, options["images"] or ()))

@@ -21,11 +21,11 @@ from bboxqa.formats.registry import format_of
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.outlines import SegmentationKind
 from bboxqa.pipelines.causes import Causes, causes
-from bboxqa.rules.facts.box_layout import Diagnosis, diagnose, layout_of, lie_elsewhere
 from bboxqa.rules.facts.box_overlaps import BoxColumn, are_many, first_equal
 from bboxqa.rules.facts.boxes import Boxes, boxes_of, inside, sized_boxes
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.layout_evidence import ENOUGH
+from bboxqa.rules.facts.layouts.box_layout import Diagnosis, diagnose, layout_of, lie_elsewhere
+from bboxqa.rules.facts.layouts.layout_evidence import ENOUGH
 
 LAYOUTS = ("B005", "B006", "B007", "B013", "P007")
 DOUBLED = ("D001",)

@@ -23,7 +23,7 @@ from bboxqa.agreement.uncertainty.resampling import (
 )
 from bboxqa.agreement.uncertainty.sum_table import SumTable, table_of
 from bboxqa.model.ratings import Ratings
-from bboxqa.pipelines.measure import estimates_of
+from bboxqa.pipelines.ratings.measure import estimates_of
 
 K = 4
 NAMES = [name for name in COEFFICIENTS if name not in ("choice_kappa", "gwet_ac2", "scott_pi")]

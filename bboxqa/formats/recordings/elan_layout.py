@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
 
+from bboxqa.formats.recordings.clock_times import clock_time, is_number, milliseconds
 from bboxqa.formats.recordings.segment_layouts import Layout
-from bboxqa.formats.recordings.times import clock_time, is_number, milliseconds
 
 _FRAMES = re.compile(r"\d\d:\d\d:\d\d[:;]\d\d")
 _SAMPLE = 50

@@ -10,9 +10,9 @@ import numpy as np
 from bboxqa.core.arrays import IndexArray, IntArray
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.text import count
+from bboxqa.formats.recordings.clock_times import TimeUnit, fraction, is_number
 from bboxqa.formats.recordings.segment_records import Record, SegmentReading
 from bboxqa.formats.recordings.segment_tables import Table, read_table
-from bboxqa.formats.recordings.times import TimeUnit, fraction, is_number
 from bboxqa.model.recordings import Segments, segment_problems
 
 _NOTHING_SAYS = "it is not known whether the times are"

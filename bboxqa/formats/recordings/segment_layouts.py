@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from bboxqa.core.errors import DatasetError
 from bboxqa.core.text import clean
-from bboxqa.formats.recordings.times import TimeUnit
+from bboxqa.formats.recordings.clock_times import TimeUnit
 
 _ALIASES = {
     "start": ("begin", "onset", "from", "start time", "begin time", "time start", "tmin", "xmin"),

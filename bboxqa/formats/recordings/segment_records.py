@@ -3,8 +3,8 @@
 from typing import NamedTuple
 
 from bboxqa.core.text import clean
+from bboxqa.formats.recordings.clock_times import TimeUnit, milliseconds
 from bboxqa.formats.recordings.segment_tables import Row, Table
-from bboxqa.formats.recordings.times import TimeUnit, milliseconds
 
 ONE_RECORDING = "recording"
 ONE_TIER = "segments"

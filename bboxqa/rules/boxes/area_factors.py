@@ -8,10 +8,10 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.geometry.kernels.boxes import corners, from_corners
 from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.facts.box_readings import UNITS
 from bboxqa.rules.facts.boxes import inside
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import figure
+from bboxqa.rules.facts.layouts.box_readings import UNITS
 
 # Fewer areas than this do not show a factor of the file.
 _ENOUGH = 5

@@ -17,10 +17,10 @@ from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits
 from bboxqa.rules.boxes.area_factors import AreaFactor, area_factor, share_factor
 from bboxqa.rules.boxes.copies import copied_boxes
 from bboxqa.rules.boxes.ring_areas import fits_rings
-from bboxqa.rules.facts.box_layout import diagnose, in_other_layout
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.doubtful_boxes import doubtful_boxes, in_doubtful_pixels
 from bboxqa.rules.facts.image_bounds import overshoot, rounded_number
+from bboxqa.rules.facts.layouts.box_layout import diagnose, in_other_layout
+from bboxqa.rules.facts.layouts.doubtful_boxes import doubtful_boxes, in_doubtful_pixels
 from bboxqa.rules.facts.ring_measures import ring_lengths
 from bboxqa.rules.facts.ring_shapes import RingState, ring_states
 from bboxqa.rules.facts.visible_areas import visible_ring_areas

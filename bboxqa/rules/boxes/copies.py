@@ -10,8 +10,8 @@ from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import summary_defect
 from bboxqa.rules.base.rule import Hits, Rule, described_hits
-from bboxqa.rules.facts.box_layout import in_other_layout
 from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.layouts.box_layout import in_other_layout
 
 _ENOUGH_SIZES = 3
 # Share of the boxes that are copies, from which on nothing else is said of boxes.

@@ -11,9 +11,7 @@ from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect, with_span
 from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
-from bboxqa.rules.facts.box_layout import diagnose, in_other_layout
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.doubtful_boxes import doubtful_boxes
 from bboxqa.rules.facts.image_bounds import (
     figure,
     figure_unlike,
@@ -22,6 +20,8 @@ from bboxqa.rules.facts.image_bounds import (
     row_min,
     size_text,
 )
+from bboxqa.rules.facts.layouts.box_layout import diagnose, in_other_layout
+from bboxqa.rules.facts.layouts.doubtful_boxes import doubtful_boxes
 
 
 def _sound_boxes(document: Document) -> BoolArray:

@@ -12,9 +12,7 @@ from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect, with_span
 from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
-from bboxqa.rules.facts.box_layout import in_other_layout
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.doubtful_boxes import doubtful_boxes, swapped_images
 from bboxqa.rules.facts.image_bounds import (
     EDGES,
     becomes_degenerate,
@@ -25,6 +23,8 @@ from bboxqa.rules.facts.image_bounds import (
     row_max,
     size_text,
 )
+from bboxqa.rules.facts.layouts.box_layout import in_other_layout
+from bboxqa.rules.facts.layouts.doubtful_boxes import doubtful_boxes, swapped_images
 
 # In pixels: less than this is rounding of the program that wrote the file.
 _ROUNDING = 1e-3

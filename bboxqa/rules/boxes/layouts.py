@@ -11,11 +11,11 @@ from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import summary_defect
 from bboxqa.rules.base.rule import Hits, LazyEdits, Rule, described_hits
-from bboxqa.rules.facts.box_layout import EXPECTED_LAYOUT, Diagnosis, diagnose
 from bboxqa.rules.facts.boxes import sized_boxes
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.doubtful_boxes import swapped_images
 from bboxqa.rules.facts.image_bounds import rounded_number, rounded_values
+from bboxqa.rules.facts.layouts.box_layout import EXPECTED_LAYOUT, Diagnosis, diagnose
+from bboxqa.rules.facts.layouts.doubtful_boxes import swapped_images
 
 # Fewer images or boxes may show objects in one quarter by chance.
 _IMAGES, _BOXES = 30, 100

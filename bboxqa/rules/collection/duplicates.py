@@ -19,7 +19,6 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
 from bboxqa.rules.facts.authorship import authorship
-from bboxqa.rules.facts.box_layout import in_other_layout
 from bboxqa.rules.facts.box_overlaps import (
     BoxColumn,
     Columns,
@@ -28,6 +27,7 @@ from bboxqa.rules.facts.box_overlaps import (
     overlapping,
 )
 from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.layouts.box_layout import in_other_layout
 
 
 @dataclass(frozen=True, slots=True, eq=False)

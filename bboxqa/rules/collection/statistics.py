@@ -10,9 +10,9 @@ from bboxqa.model.findings import Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect, summary_defect
 from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits, hits, part_hits
-from bboxqa.rules.facts.box_layout import in_other_layout
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import figure
+from bboxqa.rules.facts.layouts.box_layout import in_other_layout
 from bboxqa.rules.facts.robust import deviations
 
 _FEW = 10

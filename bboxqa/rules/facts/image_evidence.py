@@ -6,10 +6,10 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray
 from bboxqa.core.blocks import rows_where
-from bboxqa.rules.facts.box_readings import COCO, PIXEL_LAYOUTS, Layout, Numbers
 from bboxqa.rules.facts.boxes import Boxes, has_size, inside
 from bboxqa.rules.facts.image_bounds import row_max, row_min
-from bboxqa.rules.facts.layout_evidence import (
+from bboxqa.rules.facts.layouts.box_readings import COCO, PIXEL_LAYOUTS, Layout, Numbers
+from bboxqa.rules.facts.layouts.layout_evidence import (
     ENOUGH,
     FEW,
     MOST,
@@ -17,7 +17,7 @@ from bboxqa.rules.facts.layout_evidence import (
     Evidence,
     tells_x_from_y,
 )
-from bboxqa.rules.facts.layout_parts import ENOUGH_IMAGES
+from bboxqa.rules.facts.layouts.layout_parts import ENOUGH_IMAGES
 
 # Share of boxes that leave their images where they start in their centre.
 _MANY = 0.2

@@ -7,8 +7,8 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, IndexArray
 from bboxqa.geometry.kernels.boxes import corners
 from bboxqa.model.run_lengths import decode_counts, run_bounds
-from bboxqa.rules.facts.box_layout import in_other_layout
 from bboxqa.rules.facts.document import Document
+from bboxqa.rules.facts.layouts.box_layout import in_other_layout
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,7 +4,7 @@ import numpy as np
 
 from bboxqa.core.arrays import FloatArray, IndexArray
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.doubtful_boxes import swapped_images
+from bboxqa.rules.facts.layouts.doubtful_boxes import swapped_images
 
 
 def visible_ring_areas(document: Document, rows: IndexArray) -> tuple[IndexArray, FloatArray]:

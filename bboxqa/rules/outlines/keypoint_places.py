@@ -13,9 +13,9 @@ from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect, row_edits, summary_hits
 from bboxqa.rules.base.rule import Defect, Hits, Rule, hits, part_hits
-from bboxqa.rules.facts.box_layout import in_other_layout
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import EDGES, figure, overshoot
+from bboxqa.rules.facts.layouts.box_layout import in_other_layout
 
 # Points of sound files were seen 0.6 longer sides outside of their boxes.
 _FAR = 1.0

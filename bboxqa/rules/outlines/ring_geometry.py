@@ -12,9 +12,7 @@ from bboxqa.model.findings import Edit, Severity
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import record_defect, span_of, with_span
 from bboxqa.rules.base.rule import Defect, Hits, Rule, hits
-from bboxqa.rules.facts.box_layout import in_other_layout, lie_elsewhere
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.doubtful_boxes import in_doubtful_pixels, swapped_images
 from bboxqa.rules.facts.image_bounds import (
     EDGES,
     becomes_degenerate,
@@ -24,6 +22,8 @@ from bboxqa.rules.facts.image_bounds import (
     row_max,
     size_text,
 )
+from bboxqa.rules.facts.layouts.box_layout import in_other_layout, lie_elsewhere
+from bboxqa.rules.facts.layouts.doubtful_boxes import in_doubtful_pixels, swapped_images
 from bboxqa.rules.facts.misread_masks import row_major_masks
 from bboxqa.rules.facts.ring_shapes import (
     flat,

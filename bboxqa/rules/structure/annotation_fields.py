@@ -14,7 +14,7 @@ from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.reporting import value_hits
 from bboxqa.rules.base.rule import ABSENT, Hits, Rule
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.doubtful_boxes import doubtful_boxes, in_doubtful_pixels
+from bboxqa.rules.facts.layouts.doubtful_boxes import doubtful_boxes, in_doubtful_pixels
 
 _CROWD = {"0": 0, "1": 1}
 _NUMERIC = (int, float, str)

@@ -19,9 +19,9 @@ from bboxqa.core.types import Progress
 from bboxqa.model.estimates import Estimate, LabelAgreement, TaskEstimates
 from bboxqa.model.ratings import Ratings
 from bboxqa.model.recordings import Segments
-from bboxqa.pipelines.measure import estimates_of, measure
 from bboxqa.pipelines.notes import FEW_CLUSTERS
-from bboxqa.pipelines.rating_notes import missing_intervals, moved_intervals
+from bboxqa.pipelines.ratings.measure import estimates_of, measure
+from bboxqa.pipelines.ratings.rating_notes import missing_intervals, moved_intervals
 
 COEFFICIENTS = ("krippendorff_alpha", "cohen_kappa", "percent_agreement")
 ALL_TIERS = "all tiers"

@@ -5,11 +5,11 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray
 from bboxqa.core.blocks import rows_where
 from bboxqa.geometry.kernels.boxes import from_corners
-from bboxqa.rules.facts.box_layout import diagnose, in_other_layout
 from bboxqa.rules.facts.boxes import has_size, inside, sized_boxes
 from bboxqa.rules.facts.document import Document
-from bboxqa.rules.facts.layout_evidence import ENOUGH
-from bboxqa.rules.facts.layout_parts import ENOUGH_IMAGES
+from bboxqa.rules.facts.layouts.box_layout import diagnose, in_other_layout
+from bboxqa.rules.facts.layouts.layout_evidence import ENOUGH
+from bboxqa.rules.facts.layouts.layout_parts import ENOUGH_IMAGES
 
 # Share of boxes, or of images, from which on not only a few are wrong.
 _MANY = 0.2

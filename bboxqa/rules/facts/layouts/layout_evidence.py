@@ -8,9 +8,15 @@ import numpy as np
 from bboxqa.core.arrays import BoolArray, FloatArray
 from bboxqa.core.blocks import blocks
 from bboxqa.geometry.kernels.boxes import bbox_iou, corners, from_corners
-from bboxqa.rules.facts.box_readings import COCO, PIXEL_LAYOUTS, Layout, Numbers, scaled_layout
 from bboxqa.rules.facts.boxes import Boxes, inside
 from bboxqa.rules.facts.image_bounds import row_max, row_min
+from bboxqa.rules.facts.layouts.box_readings import (
+    COCO,
+    PIXEL_LAYOUTS,
+    Layout,
+    Numbers,
+    scaled_layout,
+)
 
 ENOUGH = 5
 """Boxes needed for a diagnosis, unless the file has fewer."""

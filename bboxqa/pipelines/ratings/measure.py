@@ -33,7 +33,7 @@ from bboxqa.model.labels import number_of
 from bboxqa.model.ratings import Ratings
 from bboxqa.model.reliability import Cell
 from bboxqa.model.settings import MAX_BOOTSTRAP, MIN_BOOTSTRAP
-from bboxqa.pipelines.rating_notes import notes_of
+from bboxqa.pipelines.ratings.rating_notes import notes_of
 
 INTERVALS = ("percentile", "bca")
 """How intervals are made of the replicates."""

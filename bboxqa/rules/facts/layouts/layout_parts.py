@@ -9,7 +9,7 @@ from bboxqa.core.arrays import BoolArray, IndexArray, IntArray
 from bboxqa.core.json_values import shortened
 from bboxqa.core.text import count
 from bboxqa.rules.facts.boxes import Boxes
-from bboxqa.rules.facts.layout_evidence import ENOUGH, FEW, Evidence
+from bboxqa.rules.facts.layouts.layout_evidence import ENOUGH, FEW, Evidence
 
 ENOUGH_IMAGES = 3
 """A layout in part of the images is not judged from fewer of them, unless boxes fit it exactly."""

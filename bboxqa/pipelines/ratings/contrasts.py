@@ -20,7 +20,7 @@ from bboxqa.diagnostics.influence.leave_out import (
 )
 from bboxqa.model.ratings import Ratings
 from bboxqa.model.reliability import Cell
-from bboxqa.pipelines.measure import check_bootstrap, check_level, check_ratings
+from bboxqa.pipelines.ratings.measure import check_bootstrap, check_level, check_ratings
 
 
 def difference(

@@ -7,12 +7,12 @@ from itertools import chain
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
-from bboxqa.rules.facts.box_readings import COCO, Layout, Numbers
 from bboxqa.rules.facts.boxes import Boxes, boxes_of, inside
 from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.image_bounds import row_min
 from bboxqa.rules.facts.image_evidence import of_images
-from bboxqa.rules.facts.layout_evidence import (
+from bboxqa.rules.facts.layouts.box_readings import COCO, Layout, Numbers
+from bboxqa.rules.facts.layouts.layout_evidence import (
     ENOUGH,
     Evidence,
     distances,
@@ -21,7 +21,12 @@ from bboxqa.rules.facts.layout_evidence import (
     outlines_agree,
     outlines_contradict,
 )
-from bboxqa.rules.facts.layout_parts import ENOUGH_IMAGES, groupings, improbable_run, parts_of
+from bboxqa.rules.facts.layouts.layout_parts import (
+    ENOUGH_IMAGES,
+    groupings,
+    improbable_run,
+    parts_of,
+)
 
 # Share of boxes that must support a layout.
 _NEARLY_ALL = 0.95

@@ -1,0 +1,1 @@
+"""Ratings of categories: coefficients, their notes, times, and differences of groups."""
