@@ -1,11 +1,14 @@
 """Results of `agree`, as they were saved to a folder."""
 
+from collections.abc import Mapping
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from bboxqa.core.errors import DatasetError
+from bboxqa.model.annotations import Source
 
 _NEEDED = ("summary", "manifest")
 _FURTHER = ("diagnosis", "worst_images")
@@ -17,44 +20,96 @@ _KEYS = {
 }
 # The largest are those of a thousand images with 200,000 outlines.
 _MOST_BYTES = 1 << 30
+_AGAIN = "make the result again with `bboxqa agree … --out FOLDER`"
+_DIGITS = 16
 
 
 def read_saved(folder: Path) -> dict[str, dict[str, Any]]:
     """Return the contents of the json files of a result that ``bboxqa agree --out`` saved.
 
     Those of a diagnosis are there if it was made. Raises DatasetError if the folder holds no such
-    result, or a file of it is broken.
+    result, or a file of it is broken, or not the one that was written with the manifest.
     """
     if not folder.is_dir():
-        found = "is a file" if folder.exists() else "no such folder"
+        problem = "is a file" if folder.exists() else "no such folder"
         hint = "Name the folder that `bboxqa agree … --out FOLDER` wrote."
-        raise DatasetError([f"{folder}: {found}"], hint)
-    documents = {}
+        raise DatasetError([f"{folder}: {problem}"], hint)
+    contents, found = {}, {}
     for name in (*_NEEDED, *_FURTHER):
         path = folder / f"{name}.json"
         if path.is_file():
-            documents[name] = _document(path, _KEYS[name])
+            contents[name] = _bytes(path)
+            found[name] = _document(path, contents[name])
         elif name in _NEEDED:
             raise DatasetError(
                 [f"{folder}: has no {path.name}, so it is no result of `bboxqa agree --out`"],
                 f"Make one: bboxqa agree FILE --diagnose --out {folder.name}",
             )
-    return documents
+    _check_outputs(folder, contents, _outputs(folder / "manifest.json", found["manifest"]))
+    return found
 
 
-def _document(path: Path, key: str) -> dict[str, Any]:
-    """Return the object in a file, which has a key."""
-    hint = "It may be cut off, or of another version: make the result again."
+def _check_outputs(
+    folder: Path, contents: Mapping[str, bytes], outputs: Mapping[str, Source]
+) -> None:
+    """Refuse files that are not those that were written with the manifest."""
+    names = [name for name in (*_NEEDED, *_FURTHER) if name != "manifest"]
+    found = [_difference(folder / f"{name}.json", contents.get(name), outputs) for name in names]
+    problems = [problem for problem in found if problem]
+    if problems:
+        hint = f"Files were edited, or are of different runs: restore them, or {_AGAIN}."
+        raise DatasetError(problems, hint)
+
+
+def _bytes(path: Path) -> bytes:
     try:
         size = path.stat().st_size
         if size > _MOST_BYTES:
-            problem = f"has {size:,} bytes; expected at most {_MOST_BYTES:,}"
-            raise DatasetError([f"{path}: {problem}"], hint)
-        found = msgspec.json.decode(path.read_bytes())
+            problem = f"{path}: has {size:,} bytes; expected at most {_MOST_BYTES:,}"
+            raise DatasetError([problem], f"Name another folder, or {_AGAIN}.")
+        return path.read_bytes()
     except OSError as error:
         raise DatasetError([f"{path}: cannot be read: {error.strerror}"]) from None
+
+
+def _document(path: Path, content: bytes) -> dict[str, Any]:
+    """Return the object in a file, which has the key of its kind."""
+    hint = f"It may be cut off, or of another version: {_AGAIN}."
+    try:
+        found = msgspec.json.decode(content)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise DatasetError([f"{path}: is not json: {error}"], hint) from None
+    key = _KEYS[path.stem]
     if not isinstance(found, dict) or key not in found:
         raise DatasetError([f"{path}: has no key {key!r}"], hint)
     return found
+
+
+def _outputs(path: Path, manifest: Mapping[str, Any]) -> dict[str, Source]:
+    """Return the files that were written with a manifest, by their names."""
+    try:
+        found = msgspec.convert(manifest.get("outputs"), list[Source])
+    except msgspec.ValidationError:
+        problem = f"{path}: has no list of outputs with their digests"
+        raise DatasetError([problem], f"It is of another version, or edited: {_AGAIN}.") from None
+    return {source.name: source for source in found}
+
+
+def _difference(path: Path, content: bytes | None, outputs: Mapping[str, Source]) -> str:
+    """Return how a file differs from the one that was written; empty if it does not."""
+    written = outputs.get(path.name)
+    if content is None:
+        return "" if written is None else f"{path}: is missing; manifest.json lists it"
+    if written is None:
+        return f"{path}: is not of this run: manifest.json does not list it"
+    digest = blake2b(content).hexdigest()
+    if digest == written.blake2b:
+        return ""
+    return (
+        f"{path}: found {_identity(len(content), digest)}; "
+        f"expected {_identity(written.size, written.blake2b)}, as manifest.json says"
+    )
+
+
+def _identity(size: int, digest: str | None) -> str:
+    return f"{size:,} bytes with BLAKE2b {(digest or '')[:_DIGITS]}…"

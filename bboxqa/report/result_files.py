@@ -1,5 +1,6 @@
 """A result as a folder of complete files."""
 
+import hashlib
 import platform
 import sys
 import tempfile
@@ -23,7 +24,7 @@ from bboxqa.report.csv_cells import csv_cell
 from bboxqa.report.diagnosis_summary import diagnosis_summary
 from bboxqa.report.json_text import json_text
 
-# A cell with one of these characters has to be quoted (RFC 4180).
+MANIFEST = "manifest"
 _TABLES = ("images", "units", "pairs", "categories")
 _LIBRARIES = ("bboxqa", "msgspec", "numpy", "pycocotools", "rasterio", "pillow", "scipy", "shapely")
 
@@ -91,7 +92,8 @@ def write_tables(
 ) -> list[Path]:
     """Write a json file per document and a csv file per table, and return their paths.
 
-    The parts of a table are written below each other, with their threshold if they have one.
+    The parts of a table are written below each other, with their threshold if they have one. The
+    document "manifest" gets the size and the digest of every other file as its "outputs".
 
     All files are complete before the first of them appears under its name; a new folder appears
     with all of them at once. Files of the same names in an existing folder are replaced. Raises
@@ -99,14 +101,28 @@ def write_tables(
     """
     try:
         with filled_folder(folder) as scratch:
-            for name, document in documents.items():
-                (scratch / f"{name}.json").write_text(json_text(document), "utf-8")
             for name, parts in tables.items():
                 _csv(scratch / f"{name}.csv", parts, raw_csv)
+            for name, document in documents.items():
+                if name != MANIFEST:
+                    (scratch / f"{name}.json").write_text(json_text(document), "utf-8")
+            if MANIFEST in documents:
+                complete = documents[MANIFEST] | {"outputs": _outputs(scratch)}
+                (scratch / f"{MANIFEST}.json").write_text(json_text(complete), "utf-8")
             written = [folder / file.name for file in sorted(scratch.iterdir())]
     except OSError as error:
         raise OutputError(f"{folder}: cannot be written: {error.strerror}") from None
     return written
+
+
+def _outputs(folder: Path) -> list[dict[str, Any]]:
+    """Return name, size and digest of each file of a folder, by name."""
+    found = []
+    for path in sorted(folder.iterdir()):
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "blake2b").hexdigest()
+        found.append(msgspec.to_builtins(Source(path.name, path.stat().st_size, digest)))
+    return found
 
 
 def _csv(path: Path, parts: Sequence[tuple[float | None, Table]], raw: bool) -> None:

@@ -2,16 +2,20 @@
 
 import json
 import re
+import shutil
 from base64 import b64encode
-from hashlib import sha256
+from hashlib import blake2b, sha256
 from html import unescape
 from html.parser import HTMLParser
+from pathlib import Path
 
 import numpy as np
 import pytest
 from support.cli import run
 
 import bboxqa
+from bboxqa.core.errors import DatasetError
+from bboxqa.pipelines.result_pages import saved_page
 from bboxqa.report.agreement_summary import summary
 from bboxqa.report.pages.agreement_page import agreement_page
 from bboxqa.report.pages.html_document import interval, number, percent
@@ -315,21 +319,76 @@ def test_with_one_category_nothing_is_said_of_categories():
     assert "category" not in " ".join(told.sentences)
 
 
-def test_report_of_an_edited_diagnosis(tmp_path):
-    run("example", "fruits", "--out", tmp_path)
-    run("agree", tmp_path / "fruits.json", "--out", tmp_path / "run")
-    path = tmp_path / "run/diagnosis.json"
-    edited = json.loads(path.read_text())
-    del edited["story"]
-    path.write_text(json.dumps(edited))
-    done = run("report", tmp_path / "run")
-    assert done.returncode == 2
-    assert "its files do not fit together" in done.stderr
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """A saved result with a diagnosis."""
+    folder = tmp_path_factory.mktemp("saved")
+    run("example", "fruits", "--out", folder)
+    assert run("agree", folder / "fruits.json", "--out", folder / "run").returncode == 0
+    return folder / "run"
+
+
+def test_the_manifest_has_the_digest_of_every_other_file(saved):
+    outputs = json.loads((saved / "manifest.json").read_text())["outputs"]
+    names = sorted(path.name for path in saved.iterdir() if path.suffix in (".csv", ".json"))
+    assert [each["name"] for each in outputs] == [name for name in names if name != "manifest.json"]
+    for each in outputs:
+        content = (saved / each["name"]).read_bytes()
+        assert (each["size"], each["blake2b"]) == (len(content), blake2b(content).hexdigest())
+
+
+_DIFFERENT = (
+    r"summary.json: found [\d,]+ bytes with BLAKE2b \w{16}…; expected [\d,]+ bytes with BLAKE2b "
+    r"\w{16}…, as manifest.json says"
+)
+
+
+def other_figure(path):
+    path.write_text(path.read_text().replace('"alpha": 0.0', '"alpha": 0.9', 1))
+
+
+def without_outputs(path):
+    manifest = json.loads(path.read_text())
+    del manifest["outputs"]
+    path.write_text(json.dumps(manifest))
+
+
+def without_summary_listed(path):
+    manifest = json.loads(path.read_text())
+    manifest["outputs"] = [each for each in manifest["outputs"] if each["name"] != "summary.json"]
+    path.write_text(json.dumps(manifest))
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("summary.json", other_figure, _DIFFERENT),
+        ("diagnosis.json", lambda path: path.write_text('{"tables": {}}'),
+         "diagnosis.json: found 14 bytes"),
+        ("worst_images.json", lambda path: path.write_text(path.read_text() + " "),
+         "worst_images.json: found"),
+        ("diagnosis.json", lambda path: path.unlink(),
+         "diagnosis.json: is missing; manifest.json lists it"),
+        ("manifest.json", without_outputs, "has no list of outputs with their digests"),
+        ("manifest.json", without_summary_listed,
+         "summary.json: is not of this run: manifest.json does not list it"),
+    ],
+)  # fmt: skip
+def test_report_of_an_edited_result(name, change, message, saved, tmp_path):
+    folder = Path(shutil.copytree(saved, tmp_path / "run"))
+    change(folder / name)
+    with pytest.raises(DatasetError) as raised:
+        saved_page(folder)
+    assert re.search(message, str(raised.value))
+    assert "make the result again with `bboxqa agree … --out FOLDER`" in str(raised.value)
 
 
 def test_report_of_files_that_do_not_fit(tmp_path):
-    (tmp_path / "summary.json").write_text('{"thresholds": [{}]}')
-    (tmp_path / "manifest.json").write_text('{"settings": 5}')
+    summary_text = '{"thresholds": [{}]}'
+    (tmp_path / "summary.json").write_text(summary_text)
+    digest = blake2b(summary_text.encode()).hexdigest()
+    outputs = [{"name": "summary.json", "size": len(summary_text), "blake2b": digest}]
+    (tmp_path / "manifest.json").write_text(json.dumps({"settings": 5, "outputs": outputs}))
     done = run("report", tmp_path)
     assert done.returncode == 2
     assert "its files do not fit together" in done.stderr
