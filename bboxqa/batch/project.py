@@ -263,6 +263,7 @@ def _object_figures(threshold: dict[str, Any]) -> dict[str, Any]:
         "class_alpha": classes["alpha"],
         "class_share": classes["share"],
         "mean_iou": threshold["place"]["mean_iou"],
+        "below_threshold": threshold["place"]["below_threshold"]["value"],
     }
 
 

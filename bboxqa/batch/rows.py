@@ -62,7 +62,9 @@ class Row:
     class_alpha: float | None = None
     class_share: float | None = None
     mean_iou: float | None = None
-    """Agreement on class and place of the objects that two or more drew."""
+    below_threshold: float | None = None
+    """Agreement on class and place of the objects that two or more drew, and the share of matched
+    pairs that do not reach the threshold themselves."""
     n_errors: int | None = None
     n_warnings: int | None = None
     n_infos: int | None = None

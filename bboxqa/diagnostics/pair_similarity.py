@@ -9,8 +9,9 @@ from bboxqa.model.units import MatchedUnits
 def pair_similarity(matched: MatchedUnits) -> Table:
     """Return the similarity of matched annotations for each pair of annotators.
 
-    Each row is a pair of annotators who share a unit: their names, the number of matched pairs, and
-    the mean and the smallest similarity of these.
+    Only those annotations of a unit count that reach the threshold themselves, and not those that
+    others of their unit join. Each row is a pair of annotators who have such: their names, the
+    number of matched pairs, and the mean and the smallest similarity of these.
     """
     pairs, names = matched.pairs, matched.data.annotator_names
     annotator = matched.data.annotations.annotator.astype(np.int64)

@@ -54,6 +54,11 @@ class Place:
     interval: Interval = NONE
     """The 95 % interval of `mean_iou`."""
     n_pairs: int = 0
+    below_threshold: float = nan
+    """The share of matched pairs that do not reach the threshold themselves: other annotations of
+    the object join them. 0 with two annotators."""
+    below_interval: Interval = NONE
+    """The 95 % interval of `below_threshold`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -214,7 +214,13 @@ def _counted(
         coincidences=with_missing if missing == "category" else classes,
         greedy=by_greedy,
         pairs=count_pairs(reliability, len(data.annotator_names), missing),
-        objects=count_objects(data.annotations, every, data.assigned, len(data.category_names)),
+        objects=count_objects(
+            data.annotations,
+            every,
+            data.assigned,
+            len(data.category_names),
+            threshold - TOLERANCE,
+        ),
         classes=classes,
     )
 

@@ -121,6 +121,7 @@ def _of_objects(
         **bounds,
         "class_share": sums.class_share[rows],
         "mean_iou": sums.mean_similarity[rows],
+        "below_share": sums.below_share[rows],
     }
 
 

@@ -227,6 +227,8 @@ def _objects(
             median_iou=float(np.median(similarities)) if len(similarities) else nan,
             interval=_interval(intervals, "place"),
             n_pairs=len(similarities),
+            below_threshold=figures["below"],
+            below_interval=_interval(intervals, "below"),
         ),
     }
 

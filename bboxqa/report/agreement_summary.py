@@ -99,6 +99,10 @@ def _place(found: Place) -> dict[str, Any]:
         "median_iou": json_number(found.median_iou),
         "interval": json_interval(found.interval),
         "n_pairs": found.n_pairs,
+        "below_threshold": {
+            "value": json_number(found.below_threshold),
+            "interval": json_interval(found.below_interval),
+        },
     }
 
 

@@ -148,6 +148,13 @@ def _objects(part: ThresholdResult, measure: str) -> Iterator[str]:
     mean = _estimate(place.mean_iou, place.interval)
     label = f" Place: mean {part.measure}"
     yield f"{label:31}{measure} = {mean}; median {decimal(place.median_iou)}"
+    if place.below_threshold > 0:
+        low, high = place.below_interval
+        bounds = "" if isnan(low) else f" [{100 * low:.1f}, {100 * high:.1f}]"
+        yield (
+            f"   {_percent(place.below_threshold)}{bounds} of the matched pairs are below "
+            f"{part.threshold_label} themselves, joined by others of their object"
+        )
 
 
 def _percent(share: float) -> str:

@@ -25,7 +25,7 @@ from bboxqa.report.agreement_text import text_lines
 
 SETTINGS = AgreeSettings(bootstrap=0, iou_threshold=(0.3, 0.6))
 BOX = (0.0, 0.0, 10.0, 10.0)
-SUMS = ("matched", "possible", "same_class", "similarity", "similarity_rest")
+SUMS = ("matched", "possible", "same_class", "similarity", "similarity_rest", "below")
 
 
 def made(seed, n_annotators=3):
@@ -90,6 +90,8 @@ def test_figures_are_those_of_their_definition(seed):
         similar = sorted(float(brute.box_iou(box[p], box[q])) for p, q in matched)
         assert part.place.median_iou == pytest.approx(np.median(similar))
         assert part.place.n_pairs == len(matched)
+        below = sum(one < part.iou_threshold for one in similar) / len(similar)
+        assert part.place.below_threshold == pytest.approx(below)
         units = brute_units(compared, unit)
         alpha = brute.alpha(units)
         assert [part.class_agreement.alpha] == approx([None if alpha is None else float(alpha)])
@@ -190,7 +192,7 @@ def test_images_of_a_thousand_annotators():
         iscrowd=np.zeros(2 * n, bool),
     )
     none = CandidatePairs(np.zeros(0, int), np.zeros(0, int), np.zeros(0))
-    counted = count_objects(annotations, none, np.ones((2, n), bool), 1)
+    counted = count_objects(annotations, none, np.ones((2, n), bool), 1, 0.5)
     assert len(counted.pair) == n * (n - 1) // 2
     assert (counted.pairs.possible == 2).all()
     assert counted.images.possible.tolist() == [n * (n - 1) / 2] * 2
@@ -217,7 +219,7 @@ def test_the_cost_of_an_image_is_that_of_leaving_it_out(seed):
 def test_the_cost_of_the_only_image_that_is_compared_is_undefined():
     data = dataset([(0, 0, 0, BOX), (0, 1, 1, BOX)])
     assert np.isnan(agree(data, bootstrap=0).images["cost"]).all()
-    sums = ObjectSums(*np.array([[1.0], [2.0], [1.0], [0.5], [0.0]]))
+    sums = ObjectSums(*np.array([[1.0], [2.0], [1.0], [0.5], [0.0], [0.0]]))
     assert np.isnan(f1_costs(sums)).all()
 
 
@@ -233,6 +235,7 @@ def test_intervals_come_from_the_draws_of_alpha():
         (part.existence.interval, objects.matched, objects.possible),
         (part.class_agreement.share_interval, objects.same_class, objects.matched),
         (part.place.interval, objects.similarity + objects.similarity_rest, objects.matched),
+        (part.place.below_interval, objects.below, objects.matched),
     ):
         drawn = (above[images] @ weights) / (below[images] @ weights)
         assert found == pytest.approx(np.quantile(drawn, [0.025, 0.975]))
@@ -309,3 +312,17 @@ def test_existence_is_corrected_for_chance():
     sizes[np.flatnonzero(data.assigned.sum(1) >= 2)[0]] = 60, 600
     notes = agree(replace(data, image_size=sizes), bootstrap=0).notes
     assert any("have no other image of a similar shape" in note for note in notes)
+
+
+def test_pairs_that_a_third_box_joins_are_counted():
+    """Boxes at x = 0, 3 and 6 of width 10: IoU 7 / 13 of neighbours, 4 / 16 of the outer two."""
+    rows = [(0, a, 0, (3.0 * a, 0.0, 10.0, 10.0)) for a in range(3)]
+    result = agree(dataset(rows), bootstrap=0)
+    assert (result.n_annotators, result.existence.f1, result.place.n_pairs) == (3, 1, 3)
+    assert result.place.below_threshold == pytest.approx(1 / 3)
+    below = {(a, b): share for a, b, share in zip(
+        result.pairs["annotator_1"], result.pairs["annotator_2"], result.pairs["below_share"],
+        strict=True)}  # fmt: skip
+    assert sorted(below.values()) == [0, 0, 1]
+    text = "\n".join(text_lines(result))
+    assert "   33.3 % of the matched pairs are below IoU 0.5 themselves, joined by" in text

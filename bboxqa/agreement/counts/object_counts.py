@@ -42,6 +42,8 @@ class ObjectSums:
     """The sum of the similarities of the matched pairs, each rounded to a multiple of 2^-24."""
     similarity_rest: FloatArray
     """The sum of what rounding left of them: with it, the sum is the same in any order of parts."""
+    below: FloatArray
+    """Matched pairs that do not reach the threshold themselves: a third annotation joins them."""
 
     @property
     def f1(self) -> FloatArray:
@@ -58,8 +60,13 @@ class ObjectSums:
         """The mean similarity of matched pairs; NaN without any."""
         return ratio(self.similarity + self.similarity_rest, self.matched)
 
+    @property
+    def below_share(self) -> FloatArray:
+        """The share of matched pairs below the threshold; NaN without matched pairs."""
+        return ratio(self.below, self.matched)
+
     def stacked(self) -> FloatArray:
-        """Return the sums as rows, in the order of the attributes, (5, K)."""
+        """Return the sums as rows, in the order of the attributes, (6, K)."""
         return np.stack([getattr(self, field.name) for field in fields(self)])
 
     def total(self) -> "ObjectSums":
@@ -91,7 +98,11 @@ def ratio(numerator: FloatArray, denominator: FloatArray) -> FloatArray:
 
 
 def count_objects(
-    annotations: Annotations, pairs: CandidatePairs, assigned: BoolArray, n_categories: int
+    annotations: Annotations,
+    pairs: CandidatePairs,
+    assigned: BoolArray,
+    n_categories: int,
+    least: float,
 ) -> ObjectCounts:
     """Count the pairs of annotations of one unit, and how many there could be.
 
@@ -109,6 +120,8 @@ def count_objects(
     assigned : (I, A) bool
         Who was asked to annotate which image.
     n_categories : int
+    least : float
+        The similarity from which on two annotations alone can show one object.
 
     References
     ----------
@@ -122,7 +135,7 @@ def count_objects(
     >>> from bboxqa.examples import example_file
     >>> annotations = bboxqa.read_coco(example_file("fruits")).annotations
     >>> none = CandidatePairs(np.zeros(0, int), np.zeros(0, int), np.zeros(0))
-    >>> counted = count_objects(annotations, none, np.ones((1, 3), bool), 3)
+    >>> counted = count_objects(annotations, none, np.ones((1, 3), bool), 3, 0.5)
     >>> counted.images.possible, counted.images.f1
     (array([9.]), array([0.]))
     """
@@ -133,6 +146,7 @@ def count_objects(
     rounded = np.round(similarity * _COARSE) / _COARSE
     rest = np.round((similarity - rounded) * _FINE) / _FINE
     same = (category[left] == category[right]).astype(np.float64)
+    below = (pairs.similarity < least).astype(np.float64)
     others = assigned.sum(1)[image] - 1.0
 
     def sums(key: NDArray[Any], possible: FloatArray) -> ObjectSums:
@@ -143,6 +157,7 @@ def count_objects(
             sum_by(key, same, size),
             sum_by(key, rounded, size),
             sum_by(key, rest, size),
+            sum_by(key, below, size),
         )
 
     # Each pair counts for the categories of both of its annotations.

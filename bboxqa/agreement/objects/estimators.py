@@ -12,8 +12,9 @@ from bboxqa.agreement.uncertainty.sum_table import SumTable
 from bboxqa.core.arrays import FloatArray, IndexArray
 
 # The rows of a threshold: those of `ObjectSums`, and by chance.
-_MATCHED, _POSSIBLE, _SAME, _SIMILARITY, _REST, _BY_CHANCE, _POSSIBLE_BY_CHANCE = range(7)
-_N_ROWS = 7
+_MATCHED, _POSSIBLE, _SAME, _SIMILARITY, _REST, _BELOW = range(6)
+_BY_CHANCE, _POSSIBLE_BY_CHANCE = 6, 7
+_N_ROWS = 8
 
 
 def above_chance(f1: FloatArray, chance: FloatArray) -> FloatArray:
@@ -32,7 +33,7 @@ def above_chance(f1: FloatArray, chance: FloatArray) -> FloatArray:
 def object_estimators(
     objects: Sequence[ObjectSums], chance: Sequence[FloatArray], images: IndexArray
 ) -> dict[tuple[int, str], Estimator]:
-    """Return what is resampled at each threshold: "f1", "above chance", "class share", "place".
+    """Return what is resampled at each threshold, by the names of `_KINDS`.
 
     Only `evaluate`, `table` and `clusters` are filled.
 
@@ -82,6 +83,11 @@ def _place(first: int, sums: FloatArray) -> FloatArray:
     return ratio(sums[first + _SIMILARITY] + sums[first + _REST], sums[first + _MATCHED])
 
 
+def _below(first: int, sums: FloatArray) -> FloatArray:
+    return ratio(sums[first + _BELOW], sums[first + _MATCHED])
+
+
 _KINDS = {
-    "f1": _f1, "above chance": _above_chance, "class share": _class_share, "place": _place
+    "f1": _f1, "above chance": _above_chance, "class share": _class_share, "place": _place,
+    "below": _below,
 }  # fmt: skip

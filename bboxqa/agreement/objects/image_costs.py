@@ -39,7 +39,7 @@ def f1_costs(images: ObjectSums) -> FloatArray:
 
     Examples
     --------
-    >>> sums = ObjectSums(*np.array([[1.0, 3.0], [2.0, 4.0], [0, 0], [0, 0], [0, 0]]))
+    >>> sums = ObjectSums(*np.array([[1.0, 3.0], [2.0, 4.0], [0, 0], [0, 0], [0, 0], [0, 0]]))
     >>> f1_costs(sums).round(4)
     array([ 0.0833, -0.1667])
     """

@@ -59,6 +59,7 @@ class ThresholdSums:
             "above chance": float(above_chance(total.f1, chance)[0]),
             "class share": float(total.class_share[0]),
             "place": float(total.mean_similarity[0]),
+            "below": float(total.below_share[0]),
         }
 
 
