@@ -4,6 +4,7 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, frozen_arrays
 from bboxqa.core.blocks import blocks
+from bboxqa.matching.chains import LinkedUnits, join_along_chains, neighbours
 from bboxqa.matching.components import author_ranks, components
 from bboxqa.matching.ties import drawn_ranks
 from bboxqa.model.annotations import Annotations
@@ -11,6 +12,10 @@ from bboxqa.model.units import CandidatePairs
 
 # Bits of a word.
 _WORD = 64
+# A round that joins fewer of the units than one in so many takes longer than joining them singly.
+_FEW = 16
+# Links; more would take too much memory to be joined singly.
+_MOST_SINGLY = 1 << 19
 
 
 def average(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) -> IndexArray:
@@ -22,7 +27,8 @@ def average(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray)
     those whose boxes come first, as in `bboxqa.matching.matchers.greedy`.
 
     Two units that are each other's best are joined in the same round, which gives the same as one
-    after the other [2]_.
+    after the other [2]_. Where the best two of all must be joined first, as in a row of boxes that
+    overlap less and less, they are found along chains of nearest neighbours.
 
     References
     ----------
@@ -130,7 +136,40 @@ def _join_all(units: _Units, links: _Links, *, complete: bool) -> None:
         links = _after(units, links, left, right, complete=complete)
     while len(links):
         best = _best_of_both(units, links, complete=complete)
+        if len(links) <= _MOST_SINGLY and len(best) * _FEW < _n_linked(units, links):
+            _join_singly(units, links, complete=complete)
+            return
         links = _after(units, links, links.left[best], links.right[best], complete=complete)
+
+
+def _n_linked(units: _Units, links: _Links) -> int:
+    """Return how many units have a link."""
+    linked = np.zeros(len(units.unit), np.bool_)
+    linked[links.left] = True
+    linked[links.right] = True
+    return int(np.count_nonzero(linked))
+
+
+def _join_singly(units: _Units, links: _Links, *, complete: bool) -> None:
+    """Join units one pair after the other until no link is left, in place."""
+    state = LinkedUnits(
+        neighbours(links.left, links.right, links.weight),
+        [1] * len(units.size) if complete else units.size.tolist(),
+        units.rank.tolist(),
+        [
+            sum(word << _WORD * place for place, word in enumerate(words))
+            for words in units.authors.tolist()
+        ],
+        complete,
+    )
+    left, right = join_along_chains(state)
+    target = list(range(len(units.unit)))
+    for one, other in zip(left, right, strict=True):
+        target[other] = one
+    # A unit is joined to one that comes before it, which has its own target by then.
+    for node, to in enumerate(target):
+        target[node] = target[to]
+    units.unit = np.array(target, np.int32)[units.unit]
 
 
 def _after(

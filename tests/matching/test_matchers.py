@@ -1,6 +1,7 @@
 """Matchers against slow twins and worked examples."""
 
 import json
+import time
 from collections import Counter
 from dataclasses import replace
 from itertools import permutations
@@ -119,10 +120,11 @@ def test_greedy_as_defined(seed, similarity, lenient):
     assert units_of(data, pairs, "greedy", threshold, **more) == expected
 
 
+@pytest.mark.parametrize("few", [0, 16, 10**6], ids=["rounds", "both", "chains"])
 @pytest.mark.parametrize("matcher", ["average", "complete"])
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(seeds, st.sampled_from(list(SIMILARITY_OF)), st.booleans(), st.booleans())
-def test_linkage_as_defined(matcher, seed, similarity, tied, lenient):
+def test_linkage_as_defined(matcher, few, seed, similarity, tied, lenient):
     rng = np.random.default_rng(seed)
     data = dataset(sorted(tied_rows(rng, n_annotators=4))) if tied else made(seed, n_boxes=3)
     threshold = SIMILARITY_OF[similarity]
@@ -133,7 +135,29 @@ def test_linkage_as_defined(matcher, seed, similarity, tied, lenient):
     for nodes, edges in weighted(data, pairs, weight):
         whole = matcher == "complete"
         expected |= brute.linkage_units(nodes, edges, content, complete=whole)
-    assert units_of(data, pairs, matcher, threshold, **more) == expected
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(linkage, "_FEW", few)
+        assert units_of(data, pairs, matcher, threshold, **more) == expected
+
+
+def test_linkage_is_about_as_fast_as_greedy_where_each_join_waits_for_the_one_before():
+    """A row of boxes that overlap less and less; it took 40 times as long, and doubled with n."""
+    left = np.cumsum(6 + np.arange(2000) * 0.003)
+    rows = [(0, n % 3, n % 2, (float(x), 10.0, 60.0, 60.0)) for n, x in enumerate(left)]
+    data = dataset(sorted(rows))
+    pairs, _ = candidate_pairs(data, "bbox", 0.3)
+
+    def seconds(matcher):
+        times = []
+        for _ in range(3):
+            start = time.process_time()
+            match(data.annotations, pairs, matcher, 0.3)
+            times.append(time.process_time() - start)
+        return min(times)
+
+    greedy = seconds("greedy")
+    assert seconds("average") < 6 * greedy
+    assert seconds("complete") < 6 * greedy
 
 
 @settings(max_examples=40)

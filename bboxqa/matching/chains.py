@@ -1,0 +1,111 @@
+"""Linkage along chains of nearest neighbours: a join looks at the neighbours of two units only."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from bboxqa.core.arrays import IndexArray, IntArray
+
+
+@dataclass(slots=True)
+class LinkedUnits:
+    """Units that may be joined, as they grow; a unit is named by the least of its K nodes.
+
+    Attributes
+    ----------
+    near : dict
+        The units that each one may be joined to, and the weight of the link.
+    size, rank, authors : list of int
+        Of each of K units: by how many the weight is divided, the rank that decides between equal
+        values, and the annotators, as bits.
+    complete : bool
+        Whether two units may be joined only if all of their parts may; the weight is the least one
+        then, and the sum otherwise.
+    """
+
+    near: dict[int, dict[int, int]]
+    size: list[int]
+    rank: list[int]
+    authors: list[int]
+    complete: bool
+
+    def nearest(self, unit: int) -> int:
+        """Return the unit with the highest value, and of these the one that comes first."""
+        size, rank = self.size, self.rank
+        own_size, own_rank = size[unit], rank[unit]
+        best, highest = -1, -1.0
+        for other, weight in self.near[unit].items():
+            value = weight / (own_size * size[other])
+            # The rank of the unit itself is in both: the other rank decides.
+            if value > highest or (
+                value == highest
+                and _ordered(own_rank, rank[other]) < _ordered(own_rank, rank[best])
+            ):
+                best, highest = other, value
+        return best
+
+    def join(self, left: int, right: int) -> None:
+        """Join the right unit to the left one."""
+        near = self.near
+        of_left, of_right = near[left], near.pop(right)
+        del of_left[right], of_right[left]
+        self.authors[left] |= self.authors[right]
+        self.rank[left] = min(self.rank[left], self.rank[right])
+        if not self.complete:
+            self.size[left] += self.size[right]
+        everyone = self.authors[left]
+        joined: dict[int, int] = {}
+        for other in of_left.keys() | of_right.keys():
+            back = near[other]
+            one, two = back.pop(left, 0), back.pop(right, 0)
+            if self.authors[other] & everyone or (self.complete and not (one and two)):
+                continue
+            joined[other] = back[left] = min(one, two) if self.complete else one + two
+        near[left] = joined
+
+
+def _ordered(one: int, other: int) -> tuple[int, int]:
+    return (one, other) if one < other else (other, one)
+
+
+def neighbours(left: IntArray, right: IntArray, weight: IndexArray) -> dict[int, dict[int, int]]:
+    """Return the weights of links by both of their units."""
+    near: dict[int, dict[int, int]] = {
+        unit: {} for unit in np.unique(np.concatenate([left, right])).tolist()
+    }
+    for one, other, value in zip(left.tolist(), right.tolist(), weight.tolist(), strict=True):
+        near[one][other] = near[other][one] = value
+    return near
+
+
+def join_along_chains(units: LinkedUnits) -> tuple[list[int], list[int]]:
+    """Join units until no link is left, and return which were joined to which: left, right.
+
+    From each unit on, the nearest neighbour of the last one is visited, until two are nearest to
+    each other and joined; as a join brings no unit nearer to another one, this gives the same as
+    joining the best two of all [1]_.
+
+    References
+    ----------
+    .. [1] Müllner, D. (2011). Modern Hierarchical, Agglomerative Clustering Algorithms.
+       arXiv:1109.2378
+    """
+    lefts: list[int] = []
+    rights: list[int] = []
+    for start in list(units.near):
+        chain = [start]
+        while chain:
+            last = chain[-1]
+            if not units.near.get(last):
+                chain.pop()
+                continue
+            nearest = units.nearest(last)
+            if len(chain) == 1 or chain[-2] != nearest:
+                chain.append(nearest)
+                continue
+            del chain[-2:]
+            left, right = _ordered(last, nearest)
+            units.join(left, right)
+            lefts.append(left)
+            rights.append(right)
+    return lefts, rights
