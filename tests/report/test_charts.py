@@ -2,7 +2,9 @@
 
 import re
 
+import matplotlib as mpl
 import pytest
+from matplotlib.lines import Line2D
 
 from bboxqa.report.charts.figures import new_axes, page_style
 from bboxqa.report.charts.palette import CLASSES
@@ -55,3 +57,27 @@ def test_the_same_figure_is_the_same_text():
             return figure_svg(ax.figure, "a", "a")
 
     assert drawn() == drawn()
+
+
+def test_a_figure_is_drawn_once():
+    draws = []
+
+    class Counted(Line2D):
+        def draw(self, renderer):
+            draws.append(renderer)
+            super().draw(renderer)
+
+    with page_style():
+        ax = new_axes(3, 2)
+        ax.add_line(Counted([0, 1], [0, 1]))
+        figure_svg(ax.figure, "a", "a")
+    assert len(draws) == 1
+
+
+def test_a_style_within_the_style_changes_nothing():
+    size = mpl.rcParams["font.size"]
+    with page_style():
+        mpl.rcParams["font.size"] = 17
+        with page_style():
+            assert mpl.rcParams["font.size"] == 17
+    assert mpl.rcParams["font.size"] == size

@@ -22,7 +22,7 @@ def agreement_matrix(matched: MatchedUnits) -> Table:
     """
     names = matched.data.annotator_names
     agreement = pair_sums(matched).agreement
-    order = _leaves(_tree(agreement), len(names))
+    order = _leaves(agreement)
     columns: dict[str, Column] = {"annotator": Categorical(order.astype(np.int32), names)}
     columns |= {f"with {names[other]}": agreement[order, other] for other in order.tolist()}
     return Table(columns)
@@ -64,8 +64,6 @@ def _tree(agreement: FloatArray) -> FloatArray:
     from scipy.cluster.hierarchy import linkage
     from scipy.spatial.distance import squareform
 
-    if len(agreement) < 2:
-        return np.zeros((0, 4))
     distance = squareform(1 - agreement, checks=False)
     known = distance[~np.isnan(distance)]
     # Who share no image are neither near nor far.
@@ -76,19 +74,26 @@ def _tree(agreement: FloatArray) -> FloatArray:
     return merges
 
 
-def _leaves(merges: FloatArray, n: int) -> IndexArray:
-    """Return the leaves of a tree from one side to the other, (n,)."""
+def _leaves(agreement: FloatArray) -> IndexArray:
+    """Return the annotators as leaves of their tree, from one side to the other, (A,)."""
+    if len(agreement) <= 2:
+        # Any tree has this order; to import what makes trees takes 0.2 s.
+        return np.arange(len(agreement))
     from scipy.cluster.hierarchy import leaves_list
 
-    return leaves_list(merges).astype(np.int64) if len(merges) else np.arange(n)
+    leaves: IndexArray = leaves_list(_tree(agreement)).astype(np.int64)
+    return leaves
 
 
 def _best_groups(sums: PairSums) -> IndexArray:
     """Return the group of each annotator by the best cut of the tree, (A,); 0 if there is none."""
-    from scipy.cluster.hierarchy import fcluster
-
     n = len(sums.possible)
     best, best_gap = np.zeros(n, np.int64), 0.0
+    if n < 4:
+        # Groups have two annotators or more.
+        return best
+    from scipy.cluster.hierarchy import fcluster
+
     merges = _tree(sums.agreement)
     for n_groups in range(2, n // 2 + 1):
         found = fcluster(merges, n_groups, "maxclust")

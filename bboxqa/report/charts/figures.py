@@ -14,6 +14,7 @@ _STYLE: dict[str, Any] = {
     "axes.facecolor": "none", "figure.facecolor": "none", "text.color": TEXT,
     "axes.spines.top": False, "axes.spines.right": False, "axes.grid": False,
     "axes.titlelocation": "left", "axes.titlesize": 11, "axes.titleweight": "bold",
+    "axes.titley": 1.0,
     "font.size": 10, "grid.color": LINE, "grid.linewidth": 0.8, "hatch.color": DIM,
     "hatch.linewidth": 0.6, "legend.frameon": False, "xtick.color": DIM, "ytick.color": DIM,
     "xtick.labelcolor": TEXT, "ytick.labelcolor": TEXT, "patch.edgecolor": BACK,
@@ -32,6 +33,10 @@ def page_style() -> Iterator[None]:
     import matplotlib as mpl
     from cycler import cycler
 
+    if mpl.rcParams["svg.hashsalt"] == _STYLE["svg.hashsalt"]:
+        # It is in force already: to set all of it again takes as long as to draw a line.
+        yield
+        return
     settings: Any = {**mpl.rcParamsDefault, **_STYLE, "axes.prop_cycle": cycler(color=SERIES)}
     for name in _OF_SESSION:
         del settings[name]

@@ -253,5 +253,5 @@ def _write(
             color = _ON_LIGHT if 0.3 * red + 0.59 * green + 0.11 * blue > 0.5 else _ON_DARK
         ax.text(
             column, row, text(row, column), color=color, fontsize=7, ha="center", va="center",
-            linespacing=1.1,
+            linespacing=1.1, in_layout=False,
         )  # fmt: skip

@@ -36,9 +36,18 @@ def figure_svg(figure: "Figure", name: str, label: str) -> str:
     label : str
         What the figure shows, for those who do not see it.
     """
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+
     file = StringIO()
+    for ax in figure.axes:
+        for axis in (ax.xaxis, ax.yaxis):
+            if not axis.get_label_text():
+                # Where a label would stand beside the names of ticks is slow to find.
+                axis.set_label_coords(0, 0)
+    canvas: Any = FigureCanvasSVG(figure)
     with page_style():
-        figure.savefig(file, format="svg", metadata=_NO_METADATA)
+        # Unlike this, `savefig` draws a figure twice.
+        canvas.print_svg(file, metadata=_NO_METADATA)
     # The text was made by matplotlib a moment ago, so it holds no entities of others.
     root = ET.fromstring(file.getvalue())  # noqa: S314
     for parent in [*root.iter()]:

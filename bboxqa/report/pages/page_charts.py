@@ -21,6 +21,7 @@ _MOST_DRAWN = 12
 _EDGES = 4
 
 
+@page_style()
 def page_charts(
     summary: Mapping[str, Any], settings: Mapping[str, Any], diagnosis: Mapping[str, Any] | None
 ) -> dict[str, Markup]:
@@ -57,6 +58,7 @@ def page_charts(
     return charts | {name: _svg(ax, name, label) for name, (ax, label) in drawn.items()}
 
 
+@page_style()
 def offset_charts(diagnosis: Mapping[str, Any]) -> dict[str, Markup]:
     """Return a drawing of the offsets of each annotator, by name."""
     rows = table_rows(diagnosis["tables"]["offsets"])
@@ -81,5 +83,4 @@ def _svg(ax: "Axes", name: str, label: str) -> Markup:
     """Return a chart as a part of a page; matplotlib escapes its texts."""
     figure = ax.get_figure(root=True)
     assert figure is not None  # noqa: S101
-    with page_style():
-        return Markup(figure_svg(figure, name, label))  # noqa: S704
+    return Markup(figure_svg(figure, name, label))  # noqa: S704
