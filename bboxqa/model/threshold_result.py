@@ -61,6 +61,19 @@ class Place:
     """The 95 % interval of `below_threshold`."""
 
 
+@dataclass(frozen=True, slots=True)
+class ImageAlpha:
+    """The mean of alpha over the images in which it has a meaning."""
+
+    mean: float = nan
+    """NaN where there is no such image."""
+    interval: Interval = NONE
+    """The 95 % interval of `mean`."""
+    n_images: int = 0
+    n_drawn_images: int = 0
+    """The images of `mean_drawn_image_alpha`: also those of one category, or of more than 90 %."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class ReferenceAgreement:
     """How far each annotator agrees with a reference, such as an expert, in its images."""
@@ -109,10 +122,14 @@ class ThresholdResult:
     observed, expected : float
         The disagreements D_o and D_e.
     mean_image_alpha : float
-        The mean of alpha over images.
+        The mean of alpha over all images, as published: 1 where all agree, also on one category.
+        NaN where alpha has no meaning.
     mean_image_interval : tuple of float
     mean_drawn_image_alpha : float
         The mean of alpha over images in which somebody drew something.
+    meaningful_image_alpha : ImageAlpha
+        The mean of alpha over the images in which it has a meaning: those of two categories or more
+        of which none has more than 90 % of the annotations.
     share_of_images_at_1 : float
         The share of the images of `mean_image_alpha` whose alpha is 1.
     existence : Existence
@@ -156,6 +173,7 @@ class ThresholdResult:
     mean_image_alpha: float
     mean_image_interval: tuple[float, float]
     mean_drawn_image_alpha: float
+    meaningful_image_alpha: ImageAlpha
     share_of_images_at_1: float
     existence: Existence
     class_agreement: ClassAgreement

@@ -26,14 +26,14 @@ def image_table(
     cost: FloatArray,
     settings: AgreeSettings,
     *,
-    has_meaning: bool,
+    has_meaning: BoolArray,
 ) -> Table:
     """Return alpha, annotations and units of each image with two annotators or more.
 
     `alpha` and `cost` are (I,) float64. Images below `min_alpha` or `min_f1` are marked. There is
-    no alpha where that of the whole has no meaning.
+    no alpha where it has no meaning, (I,) bool.
     """
-    alpha, status = _with_meaning(alpha, np.full(len(alpha), has_meaning))
+    alpha, status = _with_meaning(alpha, has_meaning)
     n_images = len(data.image_names)
     shown = np.flatnonzero(data.assigned.sum(1) >= 2)
     columns: dict[str, Column] = {

@@ -9,7 +9,7 @@ import numpy as np
 from bboxqa.agreement.alpha.nominal import alpha_per_group, pooled_alpha, value_sums
 from bboxqa.agreement.counts.object_counts import ObjectCounts
 from bboxqa.agreement.objects.image_costs import alpha_costs, f1_costs
-from bboxqa.agreement.objects.meaning import reason_without_meaning
+from bboxqa.agreement.objects.meaning import images_with_meaning, reason_without_meaning
 from bboxqa.agreement.objects.threshold_sums import (
     Intervals,
     ThresholdSums,
@@ -25,6 +25,7 @@ from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.threshold_result import (
     ClassAgreement,
     Existence,
+    ImageAlpha,
     Interval,
     Place,
     ThresholdResult,
@@ -81,6 +82,11 @@ def _measured(
             coincidences=found,
             classes=classes,
             image_alpha=_image_alpha(found, part.empty, settings),
+            has_meaning=(
+                images_with_meaning(found)
+                if settings.missing == "category"
+                else np.ones(found.n_groups, np.bool_)
+            ),
             objects=objects.images,
             chance=by_chance,
         )
@@ -181,10 +187,12 @@ def _alphas(
         status = ALL_AGREE
     if reason and not isnan(found.value):
         status = reason
-    image_alpha = sums.image_alpha
+    image_alpha, meaningful = sums.image_alpha, sums.meaningful_alpha
     if reason:
         image_alpha, intervals = np.full_like(image_alpha, nan), {}
+        meaningful = image_alpha
     low, high, shift = intervals.get("pooled", _UNKNOWN)[0].tolist()
+    drawn = np.delete(image_alpha, part.empty)
     defined = image_alpha[~np.isnan(image_alpha)]
     return {
         "alpha": nan if reason else found.value,
@@ -195,7 +203,13 @@ def _alphas(
         "expected": found.expected,
         "mean_image_alpha": mean_of(image_alpha),
         "mean_image_interval": _interval(intervals, "mean"),
-        "mean_drawn_image_alpha": mean_of(np.delete(image_alpha, part.empty)),
+        "mean_drawn_image_alpha": mean_of(drawn),
+        "meaningful_image_alpha": ImageAlpha(
+            mean_of(meaningful),
+            _interval(intervals, "meaningful mean"),
+            int((~np.isnan(meaningful)).sum()),
+            int((~np.isnan(drawn)).sum()),
+        ),
         "share_of_images_at_1": mean_of((defined == 1).astype(np.float64)),
     }
 
@@ -267,7 +281,7 @@ def _tables(
             objects.images,
             costs,
             settings,
-            has_meaning=has_meaning,
+            has_meaning=sums.has_meaning & has_meaning,
         ),
         "categories": category_table(
             data, units, found, of_categories, objects.categories, settings.missing

@@ -53,9 +53,14 @@ def _threshold(part: ThresholdResult) -> dict[str, Any]:
         "observed_disagreement": json_number(part.observed),
         "expected_disagreement": json_number(part.expected),
         "mean_image_alpha": json_number(part.mean_image_alpha),
-        "mean_image_status": "undefined: no image" if isnan(part.mean_image_alpha) else "ok",
+        "mean_image_status": _mean_status(part),
         "mean_image_interval": json_interval(part.mean_image_interval),
         "mean_drawn_image_alpha": json_number(part.mean_drawn_image_alpha),
+        "meaningful_image_alpha": {
+            "value": json_number(part.meaningful_image_alpha.mean),
+            "interval": json_interval(part.meaningful_image_alpha.interval),
+            "n_images": part.meaningful_image_alpha.n_images,
+        },
         "share_of_images_at_1": json_number(part.share_of_images_at_1),
         "existence": _existence(part.existence),
         "class": _class(part.class_agreement),
@@ -70,6 +75,12 @@ def _threshold(part: ThresholdResult) -> dict[str, Any]:
         **({} if part.repeats is None else {"repeats": repeat_records(part.repeats)}),
         **({} if part.reference is None else {"reference": reference_record(part.reference)}),
     }
+
+
+def _mean_status(part: ThresholdResult) -> str:
+    if not isnan(part.mean_image_alpha):
+        return "ok"
+    return part.status if part.alpha_has_no_meaning else "undefined: no image"
 
 
 def _existence(found: Existence) -> dict[str, Any]:

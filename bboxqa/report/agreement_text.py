@@ -112,6 +112,8 @@ def _alpha(part: ThresholdResult, measure: str, n_empty: int) -> Iterator[str]:
         yield f"   {part.status}"
     if not isnan(part.all_asked_alpha):
         yield f"   {decimal(part.all_asked_alpha)} {_IF_ALL}"
+    if part.alpha_has_no_meaning:
+        yield f" Krippendorff's alpha   (mean) {measure} = –"
     if isnan(part.mean_image_alpha):
         return
     mean = _estimate(part.mean_image_alpha, part.mean_image_interval)
@@ -121,6 +123,22 @@ def _alpha(part: ThresholdResult, measure: str, n_empty: int) -> Iterator[str]:
         ones = f"{decimal(part.mean_drawn_image_alpha)} without images left empty; {ones}"
     if n_empty or part.share_of_images_at_1 > 0:
         yield f"   {ones}"
+    yield from _meaningful(part)
+
+
+def _meaningful(part: ThresholdResult) -> Iterator[str]:
+    """Yield the mean over the images in which alpha has a meaning, if others were drawn in."""
+    found = part.meaningful_image_alpha
+    if found.n_images == found.n_drawn_images:
+        return
+    if not found.n_images:
+        yield "   no image alone has an alpha with a meaning: in each, one category is above 90 %"
+        return
+    yield (
+        f"   {_estimate(found.mean, found.interval)} over the {found.n_images:,} of "
+        f"{found.n_drawn_images:,} images with objects where it has a meaning: no category "
+        "above 90 %"
+    )
 
 
 def _objects(part: ThresholdResult, measure: str) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """The whole of it: from a data set to a result."""
 
 import json
+from collections import Counter
 from dataclasses import asdict, is_dataclass, replace
 
 import numpy as np
@@ -28,9 +29,11 @@ from bboxqa.agreement.objects.meaning import ONE_CATEGORY
 from bboxqa.agreement.uncertainty.estimator import ALL_AGREE, NO_PAIR, NO_VARIATION, ONE_IMAGE
 from bboxqa.geometry.similarities import registry as similarities
 from bboxqa.matching import registry as matchers
+from bboxqa.report.agreement_text import text_lines
 
 BOX = (10.0, 10.0, 20.0, 20.0)
 FIELDS = ("alpha", "status", "interval", "observed", "expected", "mean_image_alpha",
+          "meaningful_image_alpha",
           "mean_image_interval", "mean_drawn_image_alpha", "share_of_images_at_1", "existence",
           "class_agreement", "place", "n_units", "n_complete_units", "greedy_alpha")  # fmt: skip
 TABLES = ("images", "categories", "pairs")
@@ -263,14 +266,54 @@ def test_alpha_is_that_of_the_units_it_reports(matcher, missing):
             units.setdefault(row["unit"], []).append(said)
         images[row["unit"]] = row["image"]
     assert result.alpha == pytest.approx(float(brute.alpha(units.values())))
+    every, meaningful = [], []
     for row in result.images.records():
         own = [values for unit, values in units.items() if images[unit] == row["image"]]
         own = [values for values in own if len(values) > 1]
         expected = brute.alpha(own)
         if expected is None:
-            assert row["alpha"] == (1 if own or not row["n_annotations"] else None)
-        else:
-            assert row["alpha"] == pytest.approx(float(expected))
+            expected = 1 if own or not row["n_annotations"] else None
+        every += [] if expected is None else [float(expected)]
+        said = Counter(value for values in own for value in values if value != brute.MISSING)
+        if missing == "category" and said and max(said.values()) > 0.9 * said.total():
+            assert row["alpha"] is None
+            assert row["status"].startswith("no meaning: more than 90 %")
+            continue
+        assert row["alpha"] == (None if expected is None else pytest.approx(float(expected)))
+        if own:
+            meaningful.append(float(expected))
+    (part,) = result.thresholds
+    # The mean as published takes images of one category, and those that all left empty.
+    assert part.mean_image_alpha == pytest.approx(np.mean(every))
+    found = part.meaningful_image_alpha
+    assert found.mean == pytest.approx(np.mean(meaningful))
+    assert found.n_images == len(meaningful)
+
+
+def test_images_of_one_category_have_no_alpha_and_no_part_in_its_mean():
+    """Three images of two categories, one of them with a conflict, and three of one category.
+
+    Of the latter, one has a miss: it has F1 2/3 and no alpha.
+    """
+    far = (60.0, 60.0, 20.0, 20.0)
+    rows = [(i, a, c, box) for i in range(3) for a in range(2) for c, box in ((0, BOX), (1, far))]
+    rows[-1] = (2, 1, 0, far)
+    rows += [(i, a, 0, BOX) for i in (3, 4, 5) for a in range(2)] + [(5, 1, 0, far)]
+    result = agree(dataset(rows), bootstrap=100, min_alpha=0.9)
+    alone = float(brute.alpha([[0, 0], [1, 0]]))
+    records = result.images.records()
+    assert [row["alpha"] for row in records] == [1, 1, pytest.approx(alone), None, None, None]
+    assert [row["below_threshold"] for row in records] == [False, False, True, False, False, False]
+    (part,) = result.thresholds
+    found = part.meaningful_image_alpha
+    assert (found.mean, found.n_images) == (pytest.approx((2 + alone) / 3), 3)
+    assert found.interval[0] < found.mean < found.interval[1] <= 1
+    text = "\n".join(text_lines(result))
+    assert "over the 3 of 6 images with objects where it has a meaning: no category" in text
+    worst = result.diagnose().worst_images["images"]
+    assert {image["file_name"]: image["alpha"] for image in worst} == {
+        row["image"]: row["alpha"] for row in records
+    }
 
 
 @pytest.mark.parametrize("n_categories", [3, 10, 30])
@@ -400,7 +443,13 @@ def test_alpha_without_meaning_is_no_number(categories, reason):
     assert bool(reason) == np.isnan(part.alpha) == part.alpha_has_no_meaning
     assert part.reaches(-1) is not bool(reason)
     if reason:
-        for value in (part.mean_image_alpha, *part.interval, *part.mean_image_interval):
+        mean = part.meaningful_image_alpha
+        assert mean.n_images == 0
+        lines = [*text_lines(agree(dataset(rows), bootstrap=0))]
+        place = next(n for n, line in enumerate(lines) if "alpha   (mean)" in line)
+        assert lines[place].endswith("] = –")
+        assert lines[place - 1].startswith(f"   {reason}")
+        for value in (part.mean_image_alpha, *part.interval, *part.mean_image_interval, mean.mean):
             assert np.isnan(value)
         assert np.isnan(part.images["alpha"]).all()
         assert np.isnan(part.pairs["alpha"]).all()

@@ -108,15 +108,19 @@ def image_estimators(
     clusters = np.arange(len(images))
     tables = _stacked_tables(thresholds, images, values, len(values))
     for index, (table, alphas) in enumerate(zip(tables, image_alphas, strict=True)):
-        drawn = alphas[images]
-        rows = np.stack([np.nan_to_num(drawn), ~np.isnan(drawn)])
-        for kind, sums, evaluate in (
-            ("pooled", table, partial(_pooled, len(values))),
-            ("mean", _table_by_row(rows), _mean),
-            ("categories", table, partial(_categories, len(values))),
-        ):
-            found[index, kind] = Estimator(nan, nan, nan, OK, sums, evaluate, clusters)
+        found[index, "mean"] = mean_estimator(alphas, images)
+        for kind, evaluate in (("pooled", _pooled), ("categories", _categories)):
+            found[index, kind] = Estimator(
+                nan, nan, nan, OK, table, partial(evaluate, len(values)), clusters
+            )
     return found
+
+
+def mean_estimator(alphas: FloatArray, images: IndexArray) -> Estimator:
+    """Return the mean of alphas of images, (I,), as `image_estimators` does; NaN is left out."""
+    drawn = alphas[images]
+    rows = np.stack([np.nan_to_num(drawn), ~np.isnan(drawn)])
+    return Estimator(nan, nan, nan, OK, _table_by_row(rows), _mean, np.arange(len(images)))
 
 
 def pooled_estimators(

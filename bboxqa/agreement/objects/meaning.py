@@ -4,6 +4,7 @@ import numpy as np
 
 from bboxqa.agreement.counts.pair_counts import PairCounts
 from bboxqa.core.arrays import BoolArray, FloatArray, sum_by
+from bboxqa.model.reliability import Coincidences
 
 LARGEST_SHARE = 0.9
 """With more annotations in one category, alpha can be near 0 however many objects match."""
@@ -43,6 +44,18 @@ def pairs_with_meaning(counts: PairCounts) -> BoolArray:
     largest = np.zeros(len(counts.unit_pair), np.int64)
     np.maximum.at(largest, owner, n_given)
     return largest <= LARGEST_SHARE * sum_by(owner, n_given, len(largest))
+
+
+def images_with_meaning(counted: Coincidences) -> BoolArray:
+    """Return for which images alpha of their own has a meaning, (I,); see `has_meaning`.
+
+    Images without annotations of two annotators have no category that could hold too many.
+    """
+    drawn = np.flatnonzero(counted.value < counted.n_values - 1)
+    group, amount = counted.group[drawn], counted.marginal[drawn]
+    largest = np.zeros(counted.n_groups)
+    np.maximum.at(largest, group, amount)
+    return largest <= LARGEST_SHARE * sum_by(group, amount, counted.n_groups)
 
 
 def reason_without_meaning(drawn: FloatArray) -> str:

@@ -11,7 +11,11 @@ from bboxqa.agreement.alpha.nominal import (
     pooled_alpha,
     value_sums,
 )
-from bboxqa.agreement.alpha.nominal_estimator import image_estimators, pooled_estimators
+from bboxqa.agreement.alpha.nominal_estimator import (
+    image_estimators,
+    mean_estimator,
+    pooled_estimators,
+)
 from bboxqa.agreement.counts.object_counts import ObjectSums, ratio
 from bboxqa.agreement.objects.estimators import above_chance, object_estimators
 from bboxqa.agreement.uncertainty.resampling import (
@@ -19,7 +23,7 @@ from bboxqa.agreement.uncertainty.resampling import (
     percentile_interval,
     replicates_of_all,
 )
-from bboxqa.core.arrays import FloatArray, IndexArray, frozen_arrays
+from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, frozen_arrays
 from bboxqa.core.types import Steps
 from bboxqa.model.reliability import Coincidences
 
@@ -36,10 +40,17 @@ class ThresholdSums:
     """Of drawn annotations only."""
     image_alpha: FloatArray
     """Alpha of each image, NaN where it has none, (I,)."""
+    has_meaning: BoolArray
+    """Whether the alpha of an image has a meaning, (I,)."""
     objects: ObjectSums
     """By image."""
     chance: FloatArray
     """Pairs that match by chance, and that could, by image; 0 where not measured, (I, 2)."""
+
+    @property
+    def meaningful_alpha(self) -> FloatArray:
+        """Alpha of each image where it has a meaning, NaN elsewhere, (I,)."""
+        return np.where(self.has_meaning, self.image_alpha, np.nan)
 
     def class_alpha(self) -> Alpha:
         """Return alpha of the units that two or more annotators drew."""
@@ -53,6 +64,7 @@ class ThresholdSums:
         return {
             "pooled": pooled_alpha(self.coincidences).value,
             "mean": mean_of(self.image_alpha),
+            "meaningful mean": mean_of(self.meaningful_alpha),
             "class": self.class_alpha().value,
             "f1": float(total.f1[0]),
             "chance": float(chance[0]),
@@ -87,6 +99,10 @@ def threshold_intervals(
     estimators = image_estimators(
         counted, [sums.image_alpha for sums in thresholds], images, values
     )
+    estimators |= {
+        (index, "meaningful mean"): mean_estimator(sums.meaningful_alpha, images)
+        for index, sums in enumerate(thresholds)
+    }
     estimators |= pooled_estimators([sums.classes for sums in thresholds], images)
     estimators |= object_estimators(
         [sums.objects for sums in thresholds], [sums.chance for sums in thresholds], images

@@ -4,7 +4,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from bboxqa.agreement.alpha.nominal import alpha_per_category, pooled_alpha, value_sums
+from bboxqa.agreement.alpha.nominal import (
+    alpha_per_category,
+    alpha_per_group,
+    pooled_alpha,
+    value_sums,
+)
 from bboxqa.agreement.counts.coincidences import coincidences
 from bboxqa.agreement.objects.meaning import LARGEST_SHARE, reason_without_meaning
 from bboxqa.core.arrays import FloatArray, IndexArray, IntArray
@@ -82,7 +87,7 @@ def side_of(
             )
         )
         alpha = np.full(n_images, np.nan)
-        alpha[image[_measured(part)]] = part.images["alpha"]
+        alpha[image[_measured(part)]] = _image_alpha(part, found)
         alphas.append(alpha)
         sums = np.zeros((2, n_images))
         sums[:, image[_measured(part)]] = _object_sums(part.images)
@@ -91,6 +96,14 @@ def side_of(
     if settings.empty_images == "skip":
         images = images[result.thresholds[0].images["n_annotations"] > 0]
     return Side(counted, alphas, objects, np.sort(images), settings.missing == "category")
+
+
+def _image_alpha(part: ThresholdResult, found: Coincidences) -> FloatArray:
+    """Return alpha of each image that was measured, as the mean over images takes it."""
+    if np.isnan(part.mean_image_alpha):
+        return np.full(len(part.images), np.nan)
+    empty = part.images["n_annotations"] == 0
+    return np.where(empty, part.images["alpha"], alpha_per_group(found)[_measured(part)])
 
 
 def _object_sums(images: Table) -> FloatArray:
