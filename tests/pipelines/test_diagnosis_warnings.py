@@ -76,6 +76,39 @@ def test_groups_without_shared_images():
     assert f"annotator 0002 and 1 more: {1 - 0.5 / (2 * 16 * 16 / (32 * 31)):.2f}" in line
 
 
+def test_f1_leads_the_warnings_where_alpha_has_no_meaning():
+    """With one category: groups without shared images, thresholds, matchers and copies."""
+    rows = [
+        (image, annotator, 0, (40.0 * n, 10.0 * (annotator == 1), 30.0, 30.0))
+        for image in range(8)
+        for annotator in ((0, 1) if image < 4 else (2, 3))
+        for n in range(4 if annotator != 3 else 3)
+    ]
+    asked = np.zeros((8, 4), bool)
+    asked[:4, :2] = asked[4:, 2:] = True
+    data = with_assigned(dataset(rows, n_annotators=4), asked)
+    found = warned(data)
+    # The second group: 3 of 4 and 3 objects match, F1 is 2 · 3 / 7.
+    words = "and F1 pools them (annotator 0000 and 1 more: 1.00, annotator 0002 and 1 more: 0.86)"
+    assert words in found["groups"]
+    at = [bboxqa.agree(data, iou_threshold=t, bootstrap=0).existence.f1 for t in (0.4, 0.5, 0.6)]
+    values = " / ".join(f"{value:.2f}" for value in at)
+    assert f"F1 depends on the threshold: {values} at IoU" in found["threshold"]
+
+
+def test_f1_leads_the_warning_of_copies_where_alpha_has_no_meaning():
+    options = {"annotators": 3, "categories": ("cow",), "images": 30}
+    data = simulated({"p*": "jitter=3 miss=0.3", "p02": "copy=p01:0.9"}, **options)
+    line = warned(data)["copies"]
+    part = bboxqa.agree(data, bootstrap=0).thresholds[0]
+    (f1,) = [row["f1"] for row in part.pairs.records() if row["annotator_1"] == "p01"
+             and row["annotator_2"] == "p03"]  # fmt: skip
+    (other,) = re.findall(r"without p02, F1 would be (.*) and", line)
+    assert line.endswith(f"and not {part.existence.f1:.2f}")
+    # Objects that only p02 joined stay one: nothing else differs from p01 and p03 alone.
+    assert float(other) == pytest.approx(f1, abs=0.005)
+
+
 def test_copied_boxes():
     data = simulated({"p*": "jitter=3 miss=0.2", "p02": "copy=p01:0.8"}, annotators=4)
     line = warned(data)["copies"]
@@ -131,10 +164,29 @@ def test_a_matcher_that_matters_more_than_the_draws():
         for n in range(4)
     ]
     data = dataset(rows)
-    line = warned(data, matcher="recursive")["matcher"]
-    for name in ("greedy", "average"):
-        if f"{name} gives" in line:
-            other = bboxqa.agree(data, matcher=name, bootstrap=0).alpha
-            assert f"{name} gives {other:.2f}" in line
-            return
-    raise AssertionError(line)
+    assert_matchers(data, "recursive", ("greedy", "average"), "alpha")
+    # The matcher of publications is looked at too, and greedy is what auto means.
+    assert_matchers(data, "auto", ("recursive", "average"), "alpha")
+    of_one = dataset([(image, who, 0, box) for image, who, _, box in rows])
+    assert_matchers(of_one, "recursive", ("greedy", "average"), "F1")
+
+
+def assert_matchers(data, own, others, what):
+    """All matchers outside of the interval are in one warning, with their figures."""
+    figure = {name: figure_of(data, name, what) for name in (own, *others)}
+    (part,) = bboxqa.agree(data, matcher=own, bootstrap=100).thresholds
+    low, high = part.interval if what == "alpha" else part.existence.interval
+    apart = [name for name in others if not low <= figure[name] <= high
+             and abs(figure[name] - figure[own]) >= 0.02]  # fmt: skip
+    assert apart
+    line = warned(data, matcher=own)["matcher"]
+    assert f"{own} gives {what} {figure[own]:.2f} [" in line
+    assert re.findall(r"(\w+) gives (\d\.\d\d)", line) == [
+        (name, f"{figure[name]:.2f}") for name in ("recursive", "greedy", "average")
+        if name in apart
+    ]  # fmt: skip
+
+
+def figure_of(data, matcher, what):
+    result = bboxqa.agree(data, matcher=matcher, bootstrap=0)
+    return result.alpha if what == "alpha" else result.existence.f1

@@ -1,14 +1,17 @@
 """Warnings of a diagnosis: what may make the figures of agreement mean something else."""
 
 from collections.abc import Iterator, Mapping
-from math import isnan
+from dataclasses import dataclass
+from math import isnan, nan
 
-import msgspec
 import numpy as np
 
 from bboxqa.agreement.alpha.levels import alpha
+from bboxqa.agreement.counts.object_counts import ratio
 from bboxqa.agreement.counts.unit_counts import unit_counts
+from bboxqa.agreement.objects.meaning import has_meaning
 from bboxqa.core.arrays import IndexArray
+from bboxqa.diagnostics.annotators.pair_sums import pair_sums
 from bboxqa.diagnostics.disagreement.kinds import KINDS, Kind
 from bboxqa.geometry.candidates import TOLERANCE
 from bboxqa.matching.match import match
@@ -26,8 +29,8 @@ _LEAST_GAIN = 0.02
 _LARGE_CHANGE = 0.1
 _STEP = 0.1
 _GROUPS_NAMED = 5
-# Matchers that do not depend on the order of annotators.
-_MATCHERS = ("greedy", "average")
+# Those that data of three annotators can be matched with.
+_MATCHERS = ("recursive", "greedy", "average")
 
 
 def warnings_of(
@@ -37,15 +40,16 @@ def warnings_of(
     tables: Mapping[str, Table],
     settings: AgreeSettings,
 ) -> tuple[str, ...]:
-    """Return warnings, each with its figure."""
+    """Return warnings, each with its figure: alpha, or F1 where alpha has no meaning."""
+    found = _Measured(part, images, matched, settings)
     return (
         *_who_was_asked(part),
         *_large_image(part),
-        *_separate_groups(matched),
-        *_copies(part, tables),
+        *_separate_groups(part, matched),
+        *_copies(part, matched, tables),
         *_drawn_twice(part, tables),
-        *_moving_threshold(part, images, matched, settings),
-        *_matcher(part, images, matched, settings),
+        *_moving_threshold(found),
+        *_matcher(found),
     )
 
 
@@ -71,30 +75,61 @@ def _large_image(part: ThresholdResult) -> Iterator[str]:
     if share <= _LARGE_IMAGE:
         return
     name, cost = table["image"][largest], float(table["cost"][largest])
-    what, value = ("F1", part.existence.f1) if isnan(part.alpha) else ("alpha", part.alpha)
+    what, value, _ = _leading(part)
     text = f"image {name} holds {100 * share:.0f} % of the objects"
     if not isnan(cost):
         text += f": without it, {what} would be {value + cost:.2f} and not {value:.2f}"
     yield text
 
 
-def _separate_groups(matched: MatchedUnits) -> Iterator[str]:
-    """Yield groups of annotators who share no image, with the alpha of each."""
+def _separate_groups(part: ThresholdResult, matched: MatchedUnits) -> Iterator[str]:
+    """Yield groups of annotators who share no image, with the alpha or the F1 of each."""
     groups = _groups(matched)
     if len(groups) < 2:
         return
-    names, data = matched.data.annotator_names, matched.reliability
+    names = matched.data.annotator_names
+    what, _, _ = _leading(part)
+    if what == "alpha" and not _all_have_meaning(matched, groups):
+        what = "F1"
+    of = _alpha_of if what == "alpha" else _f1_of
     parts = []
     for group in groups[:_GROUPS_NAMED]:
-        cells = np.flatnonzero(np.isin(data.annotator, group))
-        value = alpha(unit_counts(data.take(cells), matched.missing)).value
+        value = of(matched, group)
         who = names[group[0]] if len(group) == 1 else f"{names[group[0]]} and {len(group) - 1} more"
         parts.append(f"{who}: {value:.2f}" if not isnan(value) else f"{who}: undefined")
     more = ", …" if len(groups) > _GROUPS_NAMED else ""
     yield (
-        f"{len(groups)} groups of annotators share no image, and alpha pools them "
+        f"{len(groups)} groups of annotators share no image, and {what} pools them "
         f"({', '.join(parts)}{more}): nothing compares one group with another"
     )
+
+
+def _all_have_meaning(matched: MatchedUnits, groups: list[IndexArray]) -> bool:
+    """Return whether alpha of each group alone has a meaning."""
+    of = matched.data.annotations
+    n_categories = len(matched.data.category_names)
+    if matched.missing == "ignore":
+        return True
+    drawn = (
+        np.bincount(of.category[np.isin(of.annotator, group)], minlength=n_categories)
+        for group in groups
+    )
+    return all(has_meaning(each.astype(np.float64)) for each in drawn)
+
+
+def _alpha_of(matched: MatchedUnits, group: IndexArray) -> float:
+    """Return alpha of some annotators."""
+    data = matched.reliability
+    cells = np.flatnonzero(np.isin(data.annotator, group))
+    return alpha(unit_counts(data.take(cells), matched.missing)).value
+
+
+def _f1_of(matched: MatchedUnits, group: IndexArray) -> float:
+    """Return the F1 of some annotators."""
+    sums, inside = pair_sums(matched), np.ix_(group, group)
+    possible = sums.possible[inside]
+    n_possible = float(possible.sum() - np.trace(possible))
+    return float(sums.matched[inside].sum()) / n_possible if n_possible else nan
 
 
 def _groups(matched: MatchedUnits) -> list[IndexArray]:
@@ -109,26 +144,34 @@ def _groups(matched: MatchedUnits) -> list[IndexArray]:
     return [each for each in found if len(each) > 1]
 
 
-def _copies(part: ThresholdResult, tables: Mapping[str, Table]) -> Iterator[str]:
-    """Yield annotators with many identical boxes, and alpha without the second of them."""
+def _copies(
+    part: ThresholdResult, matched: MatchedUnits, tables: Mapping[str, Table]
+) -> Iterator[str]:
+    """Yield annotators with many identical boxes, and alpha or F1 without the second of them."""
     table, annotators = tables["copies"], tables["annotators"]
+    what, value, _ = _leading(part)
     vitality = dict(zip(annotators["annotator"], annotators["vitality"].tolist(), strict=True))
+    names = matched.data.annotator_names
     for row in table.take(np.flatnonzero(table["copied"])).records():
         first, second = row["annotator_1"], row["annotator_2"]
         text = (
             f"{first} and {second} have {row['n_identical']:,} identical boxes, "
             f"{100 * row['identical_share']:.0f} % of those that both drew"
         )
-        without = part.alpha - vitality[second]
+        if what == "alpha":
+            without = value - vitality[second]
+        else:
+            others = np.flatnonzero(np.array(names, object) != second)
+            without = _f1_of(matched, others)
         if not isnan(without):
-            text += f": without {second}, alpha would be {without:.2f} and not {part.alpha:.2f}"
+            text += f": without {second}, {what} would be {without:.2f} and not {value:.2f}"
         yield text
 
 
 def _drawn_twice(part: ThresholdResult, tables: Mapping[str, Table]) -> Iterator[str]:
     """Yield who draws objects twice, where that costs agreement."""
     table = tables["decomposition_by_annotator"]
-    what, value = ("F1", part.existence.f1) if isnan(part.alpha) else ("alpha", part.alpha)
+    what, value, _ = _leading(part)
     gain = table["f1_gain" if what == "F1" else "alpha_gain"]
     twice = (table["kind"] == KINDS[Kind.TWICE]) & (gain >= _LEAST_GAIN)
     for place in np.flatnonzero(twice).tolist():
@@ -138,52 +181,68 @@ def _drawn_twice(part: ThresholdResult, tables: Mapping[str, Table]) -> Iterator
         )
 
 
-def _moving_threshold(
-    part: ThresholdResult, images: ImagePart, matched: MatchedUnits, settings: AgreeSettings
-) -> Iterator[str]:
-    """Yield alpha at neighbouring thresholds, where it differs much."""
-    own = part.iou_threshold
-    found = {own: part.alpha}
+@dataclass(frozen=True, slots=True, eq=False)
+class _Measured:
+    """A result, and what it takes to measure it with another threshold or matcher."""
+
+    part: ThresholdResult
+    images: ImagePart
+    matched: MatchedUnits
+    settings: AgreeSettings
+
+    def at(self, threshold: float, matcher: str) -> float:
+        """Return alpha, or F1 where alpha has no meaning, from the pairs that are known."""
+        settings, of = self.settings, self.matched.data
+        near = self.matched.near
+        pairs = near.take(near.similarity >= threshold - TOLERANCE)
+        lenient = settings.category_lenient
+        units = match(of.annotations, pairs, matcher, threshold, category_lenient=lenient)
+        if not isnan(self.part.alpha):
+            data = reliability_of(self.images, units, settings)
+            return alpha(unit_counts(data, settings.missing)).value
+        size = np.bincount(units.unit, minlength=len(units))
+        others = of.assigned.sum(1)[of.annotations.image] - 1
+        return float(ratio(np.array([(size * (size - 1)).sum()]), np.array([others.sum()]))[0])
+
+
+def _leading(part: ThresholdResult) -> tuple[str, float, tuple[float, float]]:
+    """Return alpha with its interval, or F1 where alpha has no meaning."""
+    if isnan(part.alpha):
+        return "F1", part.existence.f1, part.existence.interval
+    return "alpha", part.alpha, part.interval
+
+
+def _moving_threshold(found: _Measured) -> Iterator[str]:
+    """Yield alpha or F1 at neighbouring thresholds, where it differs much."""
+    part, own = found.part, found.part.iou_threshold
+    what, value, _ = _leading(part)
+    values = {own: value}
     for threshold in (round(own - _STEP, 10), round(own + _STEP, 10)):
         if lower_threshold(own) <= threshold <= 1:
-            found[threshold] = _alpha_at(threshold, images, matched, settings)
-    if any(abs(value - part.alpha) > _LARGE_CHANGE for value in found.values()):
-        thresholds = sorted(found)
-        values = " / ".join(f"{found[each]:.2f}" for each in thresholds)
+            values[threshold] = found.at(threshold, found.settings.matcher)
+    if any(abs(each - value) > _LARGE_CHANGE for each in values.values()):
+        thresholds = sorted(values)
+        of_each = " / ".join(f"{values[each]:.2f}" for each in thresholds)
         at = " / ".join(f"{each:g}" for each in thresholds)
-        yield f"alpha depends on the threshold: {values} at {part.measure} {at}"
+        yield f"{what} depends on the threshold: {of_each} at {part.measure} {at}"
 
 
-def _alpha_at(
-    threshold: float, images: ImagePart, matched: MatchedUnits, settings: AgreeSettings
-) -> float:
-    """Return alpha at another threshold or with another matcher, from the pairs that are known."""
-    pairs = matched.near.take(matched.near.similarity >= threshold - TOLERANCE)
-    units = match(
-        matched.data.annotations,
-        pairs,
-        settings.matcher,
-        threshold,
-        category_lenient=settings.category_lenient,
-    )
-    data = reliability_of(images, units, settings)
-    return alpha(unit_counts(data, settings.missing)).value
-
-
-def _matcher(
-    part: ThresholdResult, images: ImagePart, matched: MatchedUnits, settings: AgreeSettings
-) -> Iterator[str]:
-    """Yield alpha of another matcher, where it lies outside of the interval."""
-    low, high = part.interval
-    if isnan(low) or not (matched.data.assigned.sum(1) > 2).any():
+def _matcher(found: _Measured) -> Iterator[str]:
+    """Yield alpha or F1 of other matchers, where it lies outside of the interval."""
+    what, value, (low, high) = _leading(found.part)
+    if isnan(low) or not (found.matched.data.assigned.sum(1) > 2).any():
         return
-    for name in _MATCHERS:
-        if name == settings.matcher:
-            continue
-        other = msgspec.structs.replace(settings, matcher=name)
-        found = _alpha_at(part.iou_threshold, images, matched, other)
-        if not low <= found <= high and abs(found - part.alpha) >= _LEAST_GAIN:
-            yield (
-                f"the matcher matters more than the draw of images: {settings.matcher} gives "
-                f"alpha {part.alpha:.2f} [{low:.2f}, {high:.2f}], {name} gives {found:.2f}"
-            )
+    own = found.settings.matcher
+    # With three annotators and more, auto is greedy; with two, all are the same.
+    others = [name for name in _MATCHERS if name not in (own, "greedy" if own == "auto" else "")]
+    figures = {name: found.at(found.part.iou_threshold, name) for name in others}
+    outside = [
+        f"{name} gives {other:.2f}"
+        for name, other in figures.items()
+        if not low <= other <= high and abs(other - value) >= _LEAST_GAIN
+    ]
+    if outside:
+        yield (
+            f"the matcher matters more than the draw of images: {own} gives {what} {value:.2f} "
+            f"[{low:.2f}, {high:.2f}], {' and '.join(outside)}"
+        )
