@@ -6,7 +6,7 @@ from bboxqa.agreement.alpha.nominal import alpha_per_category, alpha_per_pair
 from bboxqa.agreement.counts.object_counts import ObjectCounts, ObjectSums
 from bboxqa.agreement.counts.pair_counts import PairCounts
 from bboxqa.agreement.objects.f1_intervals import category_f1_intervals, pair_f1_intervals
-from bboxqa.agreement.objects.meaning import LARGEST_SHARE, pairs_with_meaning
+from bboxqa.agreement.objects.meaning import pairs_with_meaning, values_without_meaning
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.reliability import Cell, Coincidences, ReliabilityData
@@ -68,8 +68,7 @@ def category_table(
     """
     n_categories = len(data.category_names)
     alpha, marginal = alpha_per_category(counted)
-    dominant = marginal > LARGEST_SHARE * marginal[:-1].sum()
-    alpha, status = _with_meaning(alpha, ~dominant | (missing == "ignore"))
+    alpha, status = _with_meaning(alpha, ~values_without_meaning(marginal) | (missing == "ignore"))
     interval = np.where(np.isnan(alpha)[:, None], np.nan, interval)
     drawn = np.bincount(data.annotations.category, minlength=n_categories)
     shown = np.flatnonzero(drawn)

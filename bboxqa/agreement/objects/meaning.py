@@ -46,6 +46,20 @@ def pairs_with_meaning(counts: PairCounts) -> BoolArray:
     return largest <= LARGEST_SHARE * sum_by(owner, n_given, len(largest))
 
 
+def values_without_meaning(marginal: FloatArray) -> BoolArray:
+    """Return for which values alpha against the rest has no meaning, (K,); see `has_meaning`.
+
+    The last value is a missing annotation.
+
+    Examples
+    --------
+    >>> values_without_meaning(np.array([91.0, 9.0, 20.0]))
+    array([ True, False, False])
+    """
+    most: BoolArray = marginal > LARGEST_SHARE * marginal[:-1].sum()
+    return most
+
+
 def images_with_meaning(counted: Coincidences) -> BoolArray:
     """Return for which images alpha of their own has a meaning, (I,); see `has_meaning`.
 

@@ -24,7 +24,7 @@ def category_use(matched: MatchedUnits) -> Table:
     n_expected, how many it would be by the others: the sum of their shares that gave it; use, the
     quotient of both, with its 95 % interval over images; p_value, of a t-test over images against a
     quotient of 1; and whether the difference is systematic: it is after Holm's correction for all
-    rows.
+    rows. Where all is of one category, there is no row.
     """
     data = object_reliability(matched)
     names, categories = matched.data.annotator_names, matched.data.category_names
@@ -41,6 +41,7 @@ def category_use(matched: MatchedUnits) -> Table:
     sums.add(row, image, used, found.n_others / others)
     ratios = sums.ratios(matched.bootstrap, matched.seed, null=1.0)
     who, what = np.divmod(keys, max(len(categories), 1))
+    shown = np.arange(len(keys) if len(np.unique(found.value)) > 1 else 0)
     return Table(
         {
             "annotator": Categorical(who.astype(np.int32), names),
@@ -53,7 +54,7 @@ def category_use(matched: MatchedUnits) -> Table:
             "p_value": ratios.p_value,
             "systematic": holm(ratios.p_value) < _ALARM,
         }
-    )
+    ).take(shown)
 
 
 def confusion_matrix(matched: MatchedUnits) -> Table:

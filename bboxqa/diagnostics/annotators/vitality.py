@@ -8,6 +8,7 @@ from bboxqa.agreement.alpha.nominal import binary_alpha, nominal_alpha
 from bboxqa.agreement.alpha.nominal_estimator import coincidence_tables
 from bboxqa.agreement.counts.coincidences import coincidences
 from bboxqa.agreement.counts.unit_counts import UnitCounts, unit_counts
+from bboxqa.agreement.objects.meaning import values_without_meaning
 from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
 from bboxqa.agreement.uncertainty.sum_table import table_of
 from bboxqa.core.arrays import (
@@ -172,7 +173,8 @@ def category_vitality(matched: MatchedUnits) -> Table:
 
     A row for each category that occurs and each annotator whose absence changes its values: their
     names, alpha of everyone, alpha without the annotator, and the vitality, which is their
-    difference. NaN where an alpha is undefined.
+    difference. NaN where an alpha is undefined. A category has no rows where its alpha has no
+    meaning: with more than 90 % of the annotations.
     """
     names, categories = matched.data.annotator_names, matched.data.category_names
     n_annotators = len(names)
@@ -186,7 +188,8 @@ def category_vitality(matched: MatchedUnits) -> Table:
         lost.diagonal[value] - lost.lost_diagonal,
         left[who],
     )
-    shown = np.flatnonzero(value < len(categories))
+    has_meaning = ~values_without_meaning(lost.marginal) | (matched.missing == "ignore")
+    shown = np.flatnonzero((value < len(categories)) & has_meaning[value])
     shown = shown[np.lexsort([who[shown], value[shown]])]
     return Table(
         {

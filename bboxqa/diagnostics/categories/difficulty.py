@@ -4,6 +4,7 @@ import numpy as np
 
 from bboxqa.agreement.alpha.nominal import binary_alpha, nominal_alpha
 from bboxqa.agreement.counts.unit_counts import UnitCounts, unit_counts
+from bboxqa.agreement.objects.meaning import has_meaning, values_without_meaning
 from bboxqa.core.arrays import FloatArray, IndexArray, compact, sum_by
 from bboxqa.diagnostics.annotators.image_ratios import Ratios, RatioSums
 from bboxqa.diagnostics.annotators.object_cells import object_cells, pairs_of_units
@@ -19,8 +20,8 @@ def difficulty(matched: MatchedUnits) -> Table:
 
     A row for each category that was drawn. Columns: category; n, its annotations, and n_units, the
     units in which it was given; alpha, of the category against the rest; alpha_units, of all values
-    in the units with the category, with the disagreement expected in all units; and these shares,
-    with 95 % intervals over images:
+    in the units with the category, with the disagreement expected in all units, both NaN where they
+    have no meaning, as with one category; and these shares, with 95 % intervals over images:
 
     - found_share: of the others who were asked about an object with an annotation of the category,
       those who drew it, with any category.
@@ -32,7 +33,7 @@ def difficulty(matched: MatchedUnits) -> Table:
     n = np.bincount(category, minlength=len(names))
     shown = np.flatnonzero(n)
     counts = unit_counts(matched.reliability, matched.missing)
-    alpha, of_units = _alphas(counts)
+    alpha, of_units = _alphas(counts, matched.missing)
     n_units = np.bincount(counts.value, minlength=counts.n_values)
     columns: dict[str, Column] = {
         "category": Categorical(shown.astype(np.int32), names),
@@ -55,7 +56,7 @@ def difficulty(matched: MatchedUnits) -> Table:
     return Table(columns).take(np.lexsort([shown, -n[shown], alpha[shown]]))
 
 
-def _alphas(counts: UnitCounts) -> tuple[FloatArray, FloatArray]:
+def _alphas(counts: UnitCounts, missing: str) -> tuple[FloatArray, FloatArray]:
     """Return alpha of each value against the rest, and in the units with the value, (K,) each."""
     n_values, n_units = counts.n_values, len(counts.size)
     size = counts.size[counts.unit]
@@ -71,7 +72,12 @@ def _alphas(counts: UnitCounts) -> tuple[FloatArray, FloatArray]:
     with np.errstate(divide="ignore", invalid="ignore"):
         observed = 1 - sum_by(counts.value, of_unit, n_values) / n_there
         of_units = np.where(expected > 0, 1 - observed / expected, np.nan)
-    return binary_alpha(marginal, diagonal, total), of_units
+    alpha = binary_alpha(marginal, diagonal, total)
+    if missing == "category":
+        alpha[values_without_meaning(marginal)] = np.nan
+        if not has_meaning(marginal[:-1]):
+            of_units[:] = np.nan
+    return alpha, of_units
 
 
 def _sums(matched: MatchedUnits, row: IndexArray, n_rows: int) -> Ratios:

@@ -11,7 +11,7 @@ from bboxqa.agreement.alpha.nominal import (
     value_sums,
 )
 from bboxqa.agreement.counts.coincidences import coincidences
-from bboxqa.agreement.objects.meaning import LARGEST_SHARE, reason_without_meaning
+from bboxqa.agreement.objects.meaning import reason_without_meaning, values_without_meaning
 from bboxqa.core.arrays import FloatArray, IndexArray, IntArray
 from bboxqa.model.reliability import Coincidences
 from bboxqa.model.results import MeasuredAgreement
@@ -49,7 +49,7 @@ class Side:
         """Return alpha of each value against the rest; NaN where it has no meaning."""
         alpha, marginal = alpha_per_category(self.counted[index])
         if self.with_missing:
-            alpha[marginal > LARGEST_SHARE * marginal[:-1].sum()] = np.nan
+            alpha[values_without_meaning(marginal)] = np.nan
         return alpha
 
     def within(self, images: IndexArray) -> "Side":
