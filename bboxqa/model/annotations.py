@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from html import escape
+from typing import Literal
 
 import numpy as np
 
@@ -61,9 +62,13 @@ class Annotations:
         )
 
 
+Role = Literal["annotations", "predictions", "reference"]
+"""What the content of a file is used as."""
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
-    """An input file: its name as the user gave it, its size in bytes and its BLAKE2b digest.
+    """A file: its name as the user gave it, its size in bytes and its BLAKE2b digest.
 
     The digest is None if nothing is written, which is the only use of it.
     """
@@ -71,6 +76,11 @@ class Source:
     name: str
     size: int
     blake2b: str | None
+    role: Role = "annotations"
+    annotator: str | None = None
+    """The annotator that the file was named for."""
+    score: float | None = None
+    """The lowest score of the predictions that count."""
 
 
 @frozen_arrays

@@ -121,7 +121,7 @@ def _outputs(folder: Path) -> list[dict[str, Any]]:
     for path in sorted(folder.iterdir()):
         with path.open("rb") as file:
             digest = hashlib.file_digest(file, "blake2b").hexdigest()
-        found.append(msgspec.to_builtins(Source(path.name, path.stat().st_size, digest)))
+        found.append({"name": path.name, "size": path.stat().st_size, "blake2b": digest})
     return found
 
 

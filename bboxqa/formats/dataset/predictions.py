@@ -72,7 +72,14 @@ def read_predictions(
     if builder.problems:
         raise DatasetError(builder.problems, files=[path] * len(builder.problems))
     return AnnotationFile(
-        Source(str(path), len(content), blake2b(content).hexdigest() if digest else None),
+        Source(
+            str(path),
+            len(content),
+            blake2b(content).hexdigest() if digest else None,
+            role="predictions",
+            annotator=predictions.annotator,
+            score=predictions.score,
+        ),
         _by_id("images", [(file, file.images) for file in files]),
         _by_id("categories", [(file, file.categories) for file in files]),
         builder.done(),

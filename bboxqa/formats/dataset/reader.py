@@ -120,6 +120,11 @@ def read_dataset(
         )
 
     read = _read_all(files, read_one)
+    if isinstance(source, Mapping):
+        read = [
+            replace(file, source=replace(file.source, annotator=name))
+            for file, name in zip(read, names, strict=True)
+        ]
     if predictions is not None:
         read.append(
             read_predictions(

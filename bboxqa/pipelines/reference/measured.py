@@ -56,7 +56,10 @@ def with_reference(
     return replace(
         result,
         thresholds=thresholds,
-        sources=(*result.sources, *found.sources),
+        sources=(
+            *result.sources,
+            *(replace(source, role="reference") for source in found.sources),
+        ),
         notes=(*result.notes, *found.notes),
     )
 

@@ -18,6 +18,7 @@ _SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 _COLORED = ("fill", "stroke")
 # What the style of the page decides.
 _LEFT_OUT = ("font", "font-family", "-inkscape-font-specification")
+_PIXELS_PER_POINT = 96 / 72
 _NO_METADATA = dict.fromkeys(("Creator", "Date", "Format", "Type"))
 
 
@@ -57,11 +58,10 @@ def figure_svg(figure: "Figure", name: str, label: str) -> str:
     for element in root.iter():
         _restyle(element)
         _rename(element, name)
-    width, height = (root.attrib.pop(side).removesuffix("pt") for side in ("width", "height"))
-    root.attrib.update(
-        {"class": "chart", "role": "img", "aria-label": one_line(label), "width": width,
-         "height": height}
-    )  # fmt: skip
+    for side in ("width", "height"):
+        points = float(root.attrib[side].removesuffix("pt"))
+        root.set(side, f"{points * _PIXELS_PER_POINT:.7g}")
+    root.attrib.update({"class": "chart", "role": "img", "aria-label": one_line(label)})
     ET.register_namespace("", _SVG)
     ET.register_namespace("xlink", _XLINK)
     return ET.tostring(root, encoding="unicode")

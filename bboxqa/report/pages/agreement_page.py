@@ -5,22 +5,17 @@ from typing import Any
 
 import msgspec
 
+from bboxqa.core.text import count
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.report.pages.cards import annotator_cards
 from bboxqa.report.pages.html_document import interval, number, percent, render
-from bboxqa.report.pages.page_charts import page_charts
+from bboxqa.report.pages.page_charts import drawn_sections, page_charts
 from bboxqa.report.pages.pictures import Pixels, legend, pictures
 from bboxqa.report.pages.reproduce import command
+from bboxqa.report.pages.sections.registry import sections
+from bboxqa.report.pages.sections.section import Section
 from bboxqa.report.pages.verdict import verdict
 
-_SECTIONS = {
-    "figures": "Figures",
-    "causes": "Where agreement is lost",
-    "annotators": "Annotators",
-    "categories": "Categories",
-    "images": "Images",
-    "reproduce": "How to reproduce",
-}
 TOP = 50
 """Images that a page shows unless more are asked for."""
 
@@ -52,17 +47,18 @@ def agreement_page(
     images = [] if worst is None else worst["images"][:top]
     names = legend(images)
     shown = pictures(images, names, pixels)
-    has = {"annotators": diagnosis is not None, "categories": diagnosis is not None}
-    has["images"] = bool(shown)
+    further = sections(documents)
     settings = manifest["settings"]
     return render(
         "agreement",
-        title=f"Agreement of {summary['n_annotators']:,} annotators",
+        title=_title(summary, part),
+        kicker=f"{_title(summary, part)}{_on(summary)}",
         summary=summary,
         part=part,
         diagnosis=diagnosis,
         verdict=verdict(summary, settings, diagnosis),
-        sections=[(each, name) for each, name in _SECTIONS.items() if has.get(each, True)],
+        sections=_sections(summary, diagnosis, further, has_images=bool(shown)),
+        further=drawn_sections(further),
         charts=page_charts(summary, settings, diagnosis),
         figures=_figures(part),
         threshold_label=f"{_measure(worst)} {part['iou_threshold']:g}",
@@ -78,10 +74,44 @@ def agreement_page(
         legend=names,
         annotator_names=[*names.annotators],
         category_names=[*names.categories],
-        command=command(manifest, msgspec.json.decode(msgspec.json.encode(AgreeSettings()))),
+        command=command(
+            manifest,
+            msgspec.json.decode(msgspec.json.encode(AgreeSettings())),
+            part["reference"]["name"] if "reference" in part else None,
+        ),
         settings=_settings(manifest),
-        inputs=_table(manifest["inputs"]),
+        inputs=_inputs(manifest["inputs"]),
     )
+
+
+def _title(summary: Mapping[str, Any], part: Mapping[str, Any]) -> str:
+    people = count(summary["n_annotators"], "annotator")
+    if summary["n_images"] or "reference" not in part:
+        return f"Agreement of {people}"
+    return f"Agreement of {people} with {part['reference']['name']}"
+
+
+def _on(summary: Mapping[str, Any]) -> str:
+    return f" on {count(summary['n_images'], 'image')}" if summary["n_images"] else ""
+
+
+def _sections(
+    summary: Mapping[str, Any],
+    diagnosis: Mapping[str, Any] | None,
+    further: Sequence[Section],
+    *,
+    has_images: bool,
+) -> dict[str, str]:
+    """Return the titles of the sections of a page, by their places in it."""
+    titles = {"figures": "Figures"}
+    if summary["n_images"]:
+        titles["causes"] = "Where agreement is lost"
+        if diagnosis is not None:
+            titles |= {"annotators": "Annotators", "categories": "Categories"}
+    titles |= {section.name: section.title for section in further}
+    if has_images:
+        titles["images"] = "Images"
+    return titles | {"reproduce": "How to reproduce"}
 
 
 def _measure(worst: Mapping[str, Any] | None) -> str:
@@ -112,6 +142,15 @@ def _figures(part: Mapping[str, Any]) -> dict[str, Any]:
 def _table(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     columns = [*records[0]] if records else []
     return {"columns": columns, "rows": [[*row.values()] for row in records]}
+
+
+def _inputs(inputs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the files as a table, without the columns that say nothing."""
+    told = [
+        key for key in (inputs[0] if inputs else ())
+        if any(each[key] not in (None, "annotations") for each in inputs)
+    ]  # fmt: skip
+    return _table([{key: each[key] for key in told} for each in inputs])
 
 
 def _settings(manifest: Mapping[str, Any]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from bboxqa.report.charts.interval_charts import category_intervals, intervals
 from bboxqa.report.charts.offset_chart import offsets
 from bboxqa.report.charts.sensitivity_chart import sensitivity
 from bboxqa.report.charts.svg import figure_svg
+from bboxqa.report.pages.sections.section import Section
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,6 +57,28 @@ def page_charts(
         ),
     }
     return charts | {name: _svg(ax, name, label) for name, (ax, label) in drawn.items()}
+
+
+@page_style()
+def drawn_sections(sections: Sequence[Section]) -> list[dict[str, Any]]:
+    """Return sections as the template shows them, with their charts as svg."""
+    return [
+        {
+            "name": section.name,
+            "title": section.title,
+            "sentences": section.sentences,
+            "evidence": [
+                {
+                    "chart": None if each.chart is None
+                    else _svg(each.chart, f"{section.name}-{place}", each.caption),
+                    "caption": each.caption,
+                    "tables": each.tables,
+                }
+                for place, each in enumerate(section.evidence)
+            ],
+        }
+        for section in sections
+    ]  # fmt: skip
 
 
 @page_style()

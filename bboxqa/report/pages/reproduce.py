@@ -7,7 +7,9 @@ from typing import Any
 _OPTIONS = {"iou_threshold": "--iou", "category_map": "--map", "filter": "--pattern"}
 
 
-def command(manifest: Mapping[str, Any], defaults: Mapping[str, Any]) -> str:
+def command(
+    manifest: Mapping[str, Any], defaults: Mapping[str, Any], reference: str | None = None
+) -> str:
     """Return the command that makes the result of a manifest again, as a shell reads it.
 
     Parameters
@@ -16,21 +18,40 @@ def command(manifest: Mapping[str, Any], defaults: Mapping[str, Any]) -> str:
         The document "manifest" of a result of `agree`.
     defaults : mapping of str to object
         The settings of a command without options: those that are equal are left out.
+    reference : str, optional
+        What annotators were compared with; an annotator if it is no file of the manifest.
 
     Examples
     --------
     >>> command(
-    ...     {"settings": {"seed": 1, "matcher": "auto"}, "inputs": [{"name": "my file.json"}]},
+    ...     {
+    ...         "settings": {"seed": 1, "matcher": "auto"},
+    ...         "inputs": [{"name": "my file.json", "role": "annotations", "annotator": None}],
+    ...     },
     ...     {"seed": 0, "matcher": "auto"},
+    ...     reference="eve",
     ... )
-    "bboxqa agree 'my file.json' --seed 1"
+    "bboxqa agree 'my file.json' --reference eve --seed 1"
     """
-    names = [source["name"] for source in manifest["inputs"]]
+    inputs = manifest["inputs"]
+    names = [word for source in inputs for word in _given(source)]
+    if reference is not None and all(source["role"] != "reference" for source in inputs):
+        names += ["--reference", reference]
     changed = {
         name: value for name, value in manifest["settings"].items() if value != defaults.get(name)
     }
     words = [word for name, value in changed.items() for word in _words(name, value)]
     return join(["bboxqa", "agree", *names, *words])
+
+
+def _given(source: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return how a file is given to the command."""
+    name, annotator = source["name"], source["annotator"]
+    if source["role"] == "reference":
+        return ("--reference", name)
+    if source["role"] == "predictions":
+        return ("--predictions", name, "--score", f"{source['score']:g}")
+    return (name,) if annotator is None else ("--annotator", f"{annotator}={name}")
 
 
 def _words(name: str, value: Any) -> Iterator[str]:

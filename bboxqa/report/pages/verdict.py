@@ -53,7 +53,10 @@ def verdict(
         status, title = "passed", f"Accepted: {gates}"
     else:
         status, title = "open", _level(part)
-    sentences = (*failures[1:], *_alpha(part), *_existence(part), *_class(part), *_place(part))
+    told = (*_alpha(part), *_existence(part), *_class(part), *_place(part))
+    if "reference" in part and not summary["n_images"]:
+        told = ("No image has two annotators: their agreement with each other is not measured.",)
+    sentences = (*failures[1:], *told, *_reference(part))
     return Verdict(status, title, sentences, _next_step(diagnosis))
 
 
@@ -86,6 +89,9 @@ def _failures(part: Mapping[str, Any], settings: Mapping[str, Any]) -> list[str]
 def _level(part: Mapping[str, Any]) -> str:
     """Return how high agreement is where nobody said how high it has to be."""
     alpha = part["alpha"]
+    least = _least_right(part)
+    if alpha is None and part["existence"]["f1"] is None and least is not None:
+        return f"F1 of {least['name']} with the reference is {number(least['f1']['value'])}"
     if alpha is None:
         f1 = part["existence"]["f1"]
         if f1 is None:
@@ -141,6 +147,31 @@ def _place(part: Mapping[str, Any]) -> Sequence[str]:
     if mean is None:
         return ()
     return (f"Their annotations of it overlap by {number(mean)} on average, where 1 is identical.",)
+
+
+def _reference(part: Mapping[str, Any]) -> Sequence[str]:
+    least = _least_right(part)
+    if least is None:
+        return ()
+    found = part["reference"]
+    most = max(found["annotators"], key=lambda row: row["f1"]["value"] or 0.0)
+    name = least["name"]
+    if most is least:
+        told = (
+            f"{name} drew {percent(least['recall']['value'])} of its objects, and "
+            f"{percent(least['precision']['value'])} of what {name} drew is right"
+        )
+    else:
+        low, high = (number(row["f1"]["value"]) for row in (least, most))
+        told = f"F1 of annotators is from {low} ({name}) to {high} ({most['name']})"
+    return (f"Compared with the reference {found['name']}, {told}.",)
+
+
+def _least_right(part: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the annotator with the lowest F1 with the reference, if there is one."""
+    found = part.get("reference", {"annotators": []})["annotators"]
+    known: list[Mapping[str, Any]] = [row for row in found if row["f1"]["value"] is not None]
+    return min(known, key=lambda row: row["f1"]["value"], default=None)
 
 
 def _next_step(diagnosis: Mapping[str, Any] | None) -> str:

@@ -1,0 +1,1 @@
+"""Sections of the page of an agreement, each about something that only some results have."""

@@ -1,0 +1,53 @@
+"""How far annotators agree with a reference."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from bboxqa.core.text import count
+from bboxqa.report.charts.annotator_charts import annotator_intervals
+from bboxqa.report.pages.sections.section import Documents, Evidence, Section, data_of
+
+_EDGES = ("left", "top", "right", "bottom")
+
+
+def reference_section(documents: Documents) -> Section | None:
+    """Return precision, recall, F1, class, place and offsets of each annotator."""
+    found = documents["summary"]["thresholds"][0].get("reference")
+    if found is None:
+        return None
+    people = found["annotators"]
+    figures = [{key: row[key] for key in row if key != "offset_px"} for row in people]
+    offsets = [
+        {"name": row["name"], **dict(zip(_EDGES, row["offset_px"], strict=True))} for row in people
+    ]
+    chart = annotator_intervals(
+        "Agreement with the reference",
+        people,
+        {"f1": "F1", "precision": "precision", "recall": "recall"},
+    )
+    caption = (
+        "F1, precision (how much of what the annotator drew is right) and recall (how much of the "
+        "reference was drawn), with their 95 % intervals"
+    )
+    return Section(
+        "reference",
+        "Against the reference",
+        [_coverage(found)],
+        [
+            Evidence([data_of("Annotators against the reference", figures)], chart, caption),
+            Evidence([data_of("Edges against those of the reference, in px", offsets)]),
+        ],
+    )
+
+
+def _coverage(found: Mapping[str, Any]) -> str:
+    """Return how many images of the reference count, and what it has there."""
+    images = count(found["n_reference_images"], "image")
+    text = (
+        f"{found['name']}: {found['n_images']:,} of its {images} were annotated; it has "
+        f"{count(found['n_annotations'], 'object')} there."
+    )
+    if found["n_empty_images"]:
+        empty = count(found["n_empty_images"], "image")
+        text += f" {empty} of it have none: all that was drawn there is wrong."
+    return text

@@ -1,0 +1,70 @@
+"""How fast annotators work, and whether they change."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from bboxqa.core.text import count
+from bboxqa.report.charts.annotator_charts import annotator_intervals
+from bboxqa.report.pages.html_document import interval, number, signed
+from bboxqa.report.pages.sections.section import Data, Documents, Evidence, Section
+
+_UNITS = {"drift": "from one session to the next", "fatigue": "with each hour of a session"}
+
+
+def time_section(documents: Documents) -> Section | None:
+    """Return speed, drift and fatigue of each annotator."""
+    diagnosis = documents.get("diagnosis", {})
+    if "work" not in diagnosis:
+        return None
+    everyone, *people = diagnosis["work"]
+    speed = annotator_intervals(
+        "Annotations a minute", people, {"per_minute": "Annotations a minute"}, highest_first=True
+    )
+    changes = annotator_intervals(
+        "Change of F1 with the others",
+        people,
+        {name: f"{name}: {unit}" for name, unit in _UNITS.items()},
+        at_zero=True,
+    )
+    tables = {
+        name: Data(title, table["columns"], table["rows"])
+        for name, title in (
+            ("work", "Time"), ("work_sessions", "Sessions"), ("work_hours", "Hours of sessions"),
+        )
+        for table in (diagnosis["tables"][name],)
+    }  # fmt: skip
+    return Section(
+        "time",
+        "Time",
+        [_speed(everyone), *(_change(everyone, name) for name in _UNITS)],
+        [
+            Evidence([tables["work"]], speed, "Within sessions, with the 95 % interval"),
+            Evidence(
+                [tables["work_sessions"], tables["work_hours"]],
+                changes,
+                "Left of 0, agreement falls. A change does not say why: images may differ, too",
+            ),
+        ],
+    )
+
+
+def _speed(everyone: Mapping[str, Any]) -> str:
+    found = everyone["per_minute"]
+    return (
+        f"Annotators worked {number(everyone['hours'], 1)} hours in "
+        f"{count(everyone['n_sessions'], 'session')}, and drew {number(found['value'], 1)} "
+        f"{interval(found['interval'], 1)} annotations a minute."
+    )
+
+
+def _change(everyone: Mapping[str, Any], name: str) -> str:
+    """Return how F1 of all annotators together changes, and whether that is sure."""
+    found, unit = everyone[name], _UNITS[name]
+    if found["value"] is None:
+        return f"How F1 changes {unit} cannot be told: {found['status']}."
+    text = f"F1 of all annotators together changes by {signed(found['value'], 3)}"
+    if found["interval"] is None:
+        return f"{text} {unit}, without an interval."
+    low, high = found["interval"]
+    told = f"{text} [{signed(low, 3)}, {signed(high, 3)}] {unit}"
+    return f"{told}." if low > 0 or high < 0 else f"{told}, which may be chance."

@@ -1,0 +1,214 @@
+"""Sections of the page of an agreement: they show what the documents have, and only that."""
+
+import json
+import re
+from html import unescape
+
+import pytest
+
+import bboxqa
+from bboxqa.report.agreement_summary import summary
+from bboxqa.report.charts.annotator_charts import annotator_intervals
+from bboxqa.report.pages.agreement_page import agreement_page
+from bboxqa.report.pages.reproduce import command
+from bboxqa.report.pages.sections.registry import sections
+from bboxqa.report.result_files import documents_of
+
+OPTIONS = {"images": 8, "annotators": 3, "categories": ("cow", "sheep"), "seed": 1}
+FURTHER = {"reference", "model", "repeats", "time"}
+
+
+@pytest.fixture(scope="module")
+def simulated():
+    errors = {"*": {"miss": 0.1}, "p03": {"offset": [5, 0]}}
+    return bboxqa.simulate(errors=errors, objects=6, **OPTIONS)
+
+
+def documents(data, **settings):
+    result = bboxqa.agree(data, bootstrap=40, **settings)
+    return documents_of(result, summary(result), result.diagnose())
+
+
+@pytest.fixture(scope="module")
+def full(simulated, tmp_path_factory):
+    """A result with times, a reference, and a model."""
+    folder = tmp_path_factory.mktemp("model")
+    truth = simulated.truth()
+    results = [
+        {"score": 0.8} | {key: each[key] for key in ("image_id", "category_id", "bbox")}
+        for each in truth["annotations"][::2]
+    ]
+    (folder / "net.json").write_text(json.dumps(results))
+    (folder / "export.json").write_text(json.dumps(simulated.document()))
+    (folder / "truth.json").write_text(json.dumps(truth))
+    data = bboxqa.read_coco(
+        folder / "export.json", predictions=folder / "net.json", score=0.4, time_key="created_at"
+    )
+    reference = bboxqa.read_coco(folder / "truth.json", min_annotators=1)
+    return documents(data, reference=reference)
+
+
+@pytest.fixture(scope="module")
+def again():
+    """A result in which two annotators annotated the same images in two sessions."""
+    boxes = [
+        {
+            "id": 100 * session + 10 * image + place, "image_id": image, "category_id": 1,
+            "bbox": [10 + 3 * session * (name == "ann"), 10, 30, 30], "annotator": name,
+            "session": session,
+        }
+        for session in (1, 2) for image in (1, 2, 3) for place, name in enumerate(("ann", "bob"))
+    ]  # fmt: skip
+    images = [{"id": n, "file_name": f"{n}.png", "width": 99, "height": 99} for n in (1, 2, 3)]
+    document = {"images": images, "categories": [{"id": 1, "name": "cow"}], "annotations": boxes}
+    return documents(bboxqa.read_coco(document, session_key="session"))
+
+
+def texts_of(page, section):
+    """Return the text of a section of a page."""
+    (found,) = re.findall(f'<section id="{section}">(.*?)</section>', page, re.DOTALL)
+    return unescape(re.sub(r"<[^>]*>", " ", found))
+
+
+def assert_figures(figures, shown):
+    for figure in figures:
+        for value in (figure["value"], *(figure["interval"] or ())):
+            assert value is None or f"{value:.4f}".removeprefix("-") in shown
+
+
+@pytest.fixture(scope="module")
+def page(full):
+    return agreement_page(full)
+
+
+def test_sections_are_there_where_the_documents_have_something(full, again, page):
+    for found, names in ((full, FURTHER - {"repeats"}), (again, {"repeats"})):
+        assert {section.name for section in sections(found)} == names
+    assert {*re.findall(r'<section id="(\w+)">', page)} & FURTHER == FURTHER - {"repeats"}
+    assert {*re.findall(r'<a href="#(\w+)">', page)} & FURTHER == FURTHER - {"repeats"}
+
+
+def test_the_reference_section_shows_each_annotator(full, page):
+    found = full["summary"]["thresholds"][0]["reference"]
+    shown = texts_of(page, "reference")
+    assert "truth.json: 8 of its 8 images were annotated" in shown
+    for row in found["annotators"]:
+        assert row["name"] in shown
+        assert_figures([row[name] for name in ("precision", "recall", "f1")], shown)
+        assert_figures(row["offset_px"], shown)
+
+
+def test_the_section_of_a_model_compares_it_with_each_annotator(full, page):
+    shown = texts_of(page, "model")
+    pairs = [
+        row for row in full["summary"]["thresholds"][0]["pairs"]
+        if "net" in (row["annotator_1"], row["annotator_2"])
+    ]  # fmt: skip
+    assert len(pairs) == 3
+    assert_figures([{"value": row["f1"], "interval": None} for row in pairs], shown)
+    assert "net is a model: its results with a score of 0.4 or more" in shown
+    f1 = {row["name"]: row["f1"]["value"] for row in full["diagnosis"]["annotators"]}
+    above = sum(value > f1["net"] for value in f1.values())
+    assert f"Its F1 with all annotators is {f1['net']:.2f} " in shown
+    assert f"and higher for {above} of 3." in shown
+
+
+def test_the_section_of_time_has_speed_and_changes(full, page):
+    shown = texts_of(page, "time")
+    for row in full["diagnosis"]["work"]:
+        assert_figures([row["per_minute"], row["drift"], row["fatigue"]], shown)
+    everyone = full["diagnosis"]["work"][0]
+    assert everyone["drift"]["value"] is None
+    reason = everyone["drift"]["status"]
+    assert f"How F1 changes from one session to the next cannot be told: {reason}." in shown
+
+
+def test_the_section_of_repeats_has_agreement_with_oneself(again):
+    everyone, ann, bob = again["summary"]["thresholds"][0]["repeats"]
+    # Ann moved boxes of 30 x 30 px by 3 px: 27 / 33 of them overlap. Bob's are the same.
+    assert ann["mean_iou"]["value"] == pytest.approx(27 / 33)
+    shown = texts_of(agreement_page(again), "repeats")
+    for row in (everyone, ann, bob):
+        assert_figures([row["f1"], row["mean_iou"]], shown)
+    assert "all annotators" in shown
+
+
+def test_the_command_has_the_reference_and_the_model(full):
+    inputs = full["manifest"]["inputs"]
+    assert [each["role"] for each in inputs] == ["annotations", "predictions", "reference"]
+    export, net, truth = (each["name"] for each in inputs)
+    defaults = json.loads(json.dumps(full["manifest"]["settings"]))
+    told = command(full["manifest"], defaults, "truth.json")
+    assert told == f"bboxqa agree {export} --predictions {net} --score 0.4 --reference {truth}"
+
+
+def test_the_command_names_annotators_and_a_reference_among_them(tmp_path):
+    box = {"id": 1, "image_id": 1, "category_id": 1, "bbox": [1, 1, 9, 9]}
+    image = {"id": 1, "file_name": "1.png", "width": 20, "height": 20}
+    document = {"images": [image], "categories": [{"id": 1, "name": "k"}], "annotations": [box]}
+    paths = {name: tmp_path / f"{number}.json" for number, name in enumerate(("ann", "bob", "eve"))}
+    for path in paths.values():
+        path.write_text(json.dumps(document))
+    found = documents(bboxqa.read_coco(paths), reference="eve")
+    settings = json.loads(json.dumps(found["manifest"]["settings"]))
+    told = command(
+        found["manifest"], settings, found["summary"]["thresholds"][0]["reference"]["name"]
+    )
+    words = [f"--annotator {name}={path}" for name, path in paths.items()]
+    assert told == f"bboxqa agree {' '.join(words)} --reference eve"
+
+
+def test_one_annotator_with_a_reference(simulated, tmp_path):
+    """Nothing is said of agreement between annotators, where there is one."""
+    document = simulated.document()
+    own = [each for each in document["annotations"] if each["annotator"] == "p01"]
+    for image in document["images"]:
+        image["annotators"] = ["p01"]
+    data = bboxqa.read_coco(document | {"annotations": own}, min_annotators=1)
+    found = documents(data, reference=bboxqa.read_coco(simulated.truth(), min_annotators=1))
+    page = agreement_page(found)
+    f1 = found["summary"]["thresholds"][0]["reference"]["annotators"][0]["f1"]["value"]
+    assert f"<h1>F1 of p01 with the reference is {f1:.2f}</h1>" in page
+    assert {*re.findall(r'<section id="(\w+)">', page)} == {"figures", "reference", "reproduce"}
+
+
+def figure(value, low=None, high=None):
+    return {"value": value, "interval": None if low is None else [low, high]}
+
+
+def test_a_chart_of_annotators_draws_their_figures():
+    people = [
+        {"name": "ann", "f1": figure(0.9, 0.8, 0.95), "recall": figure(0.7)},
+        {"name": "bob", "f1": figure(None), "recall": figure(0.4, 0.3, 0.5)},
+        {"name": "cid", "f1": figure(0.6, 0.5, 0.7), "recall": figure(None)},
+        {"name": "dan", "f1": figure(None), "recall": figure(None)},
+    ]
+    ax = annotator_intervals("F1 and recall", people, {"f1": "F1", "recall": "recall"})
+    # The lowest F1 first, those without one last, and those without any figure not at all.
+    assert [each.get_text() for each in ax.get_yticklabels()] == ["cid", "ann", "bob"]
+    of_f1, of_recall = ax.lines
+    assert [*of_f1.get_xdata()] == [0.6, 0.9]
+    assert [*of_recall.get_xdata()] == [0.7, 0.4]
+    assert [round(y) for y in of_recall.get_ydata()] == [1, 2]
+    bars = [[end[0] for end in bar] for each in ax.collections for bar in each.get_segments()]
+    assert bars == [[0.5, 0.7], [0.8, 0.95], [0.3, 0.5]]
+    assert [each.get_text() for each in ax.texts[:3]] == [
+        "0.60 [0.50, 0.70]", "0.90 [0.80, 0.95]", "–",
+    ]  # fmt: skip
+
+
+def test_a_figure_that_nobody_has_is_left_out():
+    people = [{"name": "ann", "drift": figure(None), "fatigue": figure(-0.1)}]
+    ax = annotator_intervals("Change", people, {"drift": "drift", "fatigue": "fatigue"})
+    assert [*ax.lines[0].get_xdata()] == [-0.1]
+    assert ax.get_legend() is None
+    nobody = annotator_intervals("Change", people, {"drift": "drift"})
+    assert nobody.texts[0].get_text() == "nobody has such a figure"
+
+
+def test_of_many_annotators_a_chart_has_thirty():
+    people = [{"name": f"p{n}", "speed": figure(float(n))} for n in range(161)]
+    ax = annotator_intervals("Speed", people, {"speed": "speed"}, highest_first=True)
+    assert [each.get_text() for each in ax.get_yticklabels()][:2] == ["p160", "p159"]
+    assert len(ax.lines[0].get_xdata()) == 30
+    assert "30 of 161 annotators, highest first" in [each.get_text() for each in ax.texts]
