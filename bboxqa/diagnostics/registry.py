@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from bboxqa.core.registry import lookup
 from bboxqa.diagnostics.annotators.agreement_groups import agreement_groups, agreement_matrix
+from bboxqa.diagnostics.annotators.boxes_per_object import boxes_per_object
 from bboxqa.diagnostics.annotators.category_use import category_use, confusion_matrix
 from bboxqa.diagnostics.annotators.copies import copies
 from bboxqa.diagnostics.annotators.offsets import offsets
@@ -38,6 +39,7 @@ DIAGNOSTICS: dict[str, Diagnostic] = {
     "decomposition_by_category": decomposition_by_category,
     "decomposition_by_annotator": decomposition_by_annotator,
     "annotators": annotators,
+    "boxes_per_object": boxes_per_object,
     "offsets": offsets,
     "category_use": category_use,
     "confusion_matrix": confusion_matrix,

@@ -77,9 +77,10 @@ class MatchedUnits:
     pairs : CandidatePairs
         The pairs of annotations of one unit that reach the threshold. In a unit of three
         annotators, a pair may be below it and absent.
-    objects : (U,) int64
-        The object of each unit. Units that overlap loosely, and that no annotator shares, show one
-        object: one of them is badly placed.
+    objects : (N,) int64
+        The object of each annotation. Units that overlap loosely, and that no annotator shares,
+        show one object: one of them is badly placed. So do units that share one annotator who drew
+        the object twice: the second box is then an object of its own, with one annotation.
     near : CandidatePairs
         The pairs of two annotators that overlap loosely at least, inside units and between them.
     own : CandidatePairs

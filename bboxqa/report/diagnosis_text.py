@@ -16,6 +16,7 @@ _OF_GROUP = ("n_objects", "f1", "missed_share", "badly_placed_share", "class_sha
 _COLUMNS = {
     "decomposition": ("kind", "n_objects", "share", "alpha_gain", "f1_gain"),
     "annotators": ("annotator", "n", "f1", "miss_rate", "extra_rate", "class_share"),
+    "boxes_per_object": ("annotator", "n", "twice_rate", "split_rate", "merge_rate"),
     "offsets": ("annotator", "edge", "n", "offset_px", "offset_percent", "systematic"),
     "category_use": ("annotator", "category", "n_used", "n_expected", "use", "systematic"),
     "copies": ("annotator_1", "annotator_2", "n", "n_identical", "identical_share", "copied"),

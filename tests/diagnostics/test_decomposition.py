@@ -42,7 +42,7 @@ def random_objects(seed, n_annotators=4):
     return rows
 
 
-@pytest.mark.parametrize("seed", [1, 3])
+@pytest.mark.parametrize("seed", [1, 5])
 def test_against_counting_object_by_object(seed):
     data = dataset(random_objects(seed), n_annotators=4)
     assigned = np.ones_like(data.assigned)

@@ -23,7 +23,7 @@ class BruteObjects:
 
     def __init__(self, matched):
         self.matched, of = matched, matched.data.annotations
-        self.home = matched.objects[matched.units.unit].tolist()
+        self.home = matched.objects.tolist()
         self.objects = defaultdict(dict)
         self.image = {}
         for n, home in enumerate(self.home):
@@ -36,8 +36,11 @@ class BruteObjects:
             home: set(np.flatnonzero(matched.data.assigned[image]).tolist())
             for home, image in self.image.items()
         }
-        self.again, self.merged = self.find_again(), defaultdict(set)
-        self.whole, self.concerned = {}, {kind: set() for kind in KINDS}
+        self.tied, self.whole, self.wholes = {}, {}, defaultdict(set)
+        # Who drew an object with another one, and whose box around both is joined with it.
+        self.merged, self.joined, self.odd = defaultdict(set), defaultdict(set), set()
+        self.concerned = {kind: set() for kind in KINDS}
+        self.again = self.find_again()
         self.find_parts()
         self.find_rest()
 
@@ -69,64 +72,126 @@ class BruteObjects:
     def find_again(self):
         again, who = {}, set()
         of, own = self.matched.data.annotations, self.matched.own
+        units = self.matched.units.unit.tolist()
         for left, right in zip(own.left.tolist(), own.right.tolist(), strict=True):
             pair = sorted((self.home[left], self.home[right]), key=self.rank)
             if len(set(self.objects[pair[0]]) & set(self.objects[pair[1]])) == 1:
                 again[pair[1]] = min(again.get(pair[1], pair[0]), pair[0], key=self.rank)
                 who.add((pair[1], int(of.annotator[left])))
+        for n, home in enumerate(self.home):
+            rest = {self.home[m] for m, unit in enumerate(units) if unit == units[n]} - {home}
+            if rest and len(self.objects[home]) == 1:
+                (again[home],) = rest
+                self.tied[home] = again[home]
         self.twice = who
         return again
 
+    def mean(self, home, without=None):
+        boxes = [box for who, (*_, box) in self.objects[home].items() if who != without]
+        return np.mean([corners(box) for box in boxes], axis=0) if boxes else None
+
     def find_parts(self):
-        near = self.matched.near
-        of = self.matched.data.annotations
-        for ends in zip(near.left.tolist(), near.right.tolist(), strict=True):
-            for large, small in (ends, ends[::-1]):
-                whole, part = self.home[large], self.home[small]
-                merger, splitter = int(of.annotator[large]), int(of.annotator[small])
-                if whole == part or part in self.again or merger in self.objects[part]:
+        """Look at what each annotator drew beside each object that is odd."""
+        found = []
+        for part, drawn in self.objects.items():
+            n, asked = 2 * len(drawn), len(self.asked[part])
+            for who in self.asked[part]:
+                if who in drawn and n <= asked:
+                    odd = corners(drawn[who][2])
+                elif who not in drawn and n >= asked:
+                    odd = self.mean(part)
+                else:
                     continue
-                if splitter not in self.objects[whole]:
-                    continue
-                box, half = of.bbox[large], of.bbox[small]
-                other = self.objects[whole][splitter][2]
-                if half[2] * half[3] >= box[2] * box[3]:
-                    continue
-                if min(inside(half, box), inside(other, box)) < 0.5:
-                    continue
-                if max(inside(half, other), inside(other, half)) >= 0.5:
-                    continue
-                self.merged[part].add(merger)
-                drawn, asked = 2 * len(self.objects[part]), len(self.asked[part])
-                if drawn <= asked:
-                    self.concerned["split or merged"].add((part, splitter))
-                if drawn >= asked:
-                    self.concerned["split or merged"].add((part, merger))
-                if not self.is_common(part) and self.rank(whole) < self.rank(part):
-                    self.whole[part] = min(self.whole.get(part, whole), whole, key=self.rank)
+                is_merge = who not in drawn
+                for home, others in self.objects.items():
+                    if home == part or self.image[home] != self.image[part] or who not in others:
+                        continue
+                    own, rest = corners(others[who][2]), self.mean(home, without=who)
+                    large, other = (own, rest) if is_merge else (rest, own)
+                    if large is None or area(odd) >= area(large) or inside(odd, large) < 0.5:
+                        continue
+                    if other is None or inside(other, large) < 0.5:
+                        if not is_merge:
+                            continue
+                        other = None
+                    elif max(inside(other, odd), inside(odd, other)) >= 0.5:
+                        continue
+                    found.append((part, who, is_merge, home, odd, large, other))
+        best = {}
+        for part, who, is_merge, home, _, large, other in found:
+            same = [row for row in found if row[1:4] == (who, is_merge, home)]
+            boxes = [row[4] for row in same] + [row[6] for row in same if row[6] is not None]
+            joint = np.append(np.min(boxes, axis=0)[:2], np.max(boxes, axis=0)[2:])
+            gain = overlap(joint, large)
+            if len(same) + (other is not None) < 2 or gain < 0.5:
+                continue
+            if other is not None and gain <= overlap(other, large):
+                continue
+            row = -gain, home, other is not None
+            best[part, who, is_merge] = min(best.get((part, who, is_merge), row), row)
+        self.enter_parts(best)
+
+    def enter_parts(self, best):
+        whose = self.concerned["split or merged"]
+        joint = defaultdict(list)
+        for (part, who, is_merge), (_, home, is_whole) in best.items():
+            whose.add((part, who))
+            self.odd.add((home, who))
+            if not is_merge:
+                self.odd.add((part, who))
+                few = not self.is_common(part) and part not in self.again
+                if few and len(self.objects[home]) > len(self.objects[part]):
+                    self.wholes[part].add(home)
+                continue
+            self.merged[part].add(who)
+            if is_whole and 2 * len(self.objects[part]) > len(self.asked[part]):
+                whose.add((home, who))
+            if not is_whole and len(self.objects[home]) == 1 and home not in self.again:
+                joint[home].append(part)
+                whose.add((home, who))
+        for part, homes in self.wholes.items():
+            self.whole[part] = min(homes, key=lambda home: (-len(self.objects[home]), home))
+        for home, parts in joint.items():
+            self.whole[home] = min(parts, key=lambda part: (-len(self.objects[part]), part))
+            self.joined[self.whole[home]] |= set(self.objects[home])
 
     def missing(self, home):
-        if home in self.again:
+        if home in self.again or home in self.whole:
             return set()
         return self.asked[home] - set(self.objects[home]) - self.merged[home]
+
+    def strays(self, home):
+        """Return why annotators are in another unit than most, None where nothing explains it."""
+        drawn, main = self.objects[home], self.main_unit(home)
+        why = {}
+        for each, others in self.objects.items():
+            for who, (unit, *_) in others.items():
+                if (each, who) in self.odd:
+                    why.setdefault(unit, "split or merged")
+                if each in self.again:
+                    why[unit] = "drawn twice by one"
+        return {who: why.get(unit) for who, (unit, *_) in drawn.items() if unit != main}
 
     def find_rest(self):
         concerned = self.concerned
         concerned["drawn twice by one"] |= self.twice
         for home, drawn in self.objects.items():
-            units = Counter(unit for unit, *_ in drawn.values())
-            if len(units) > 1:
+            strays = self.strays(home)
+            if None in strays.values():
+                plain = [who for who in drawn if strays.get(who) is None]
+                units = Counter(drawn[who][0] for who in plain)
                 most = max(units.values())
                 tied = list(units.values()).count(most) > 1
                 concerned["badly placed"] |= {
-                    (home, who) for who, (unit, *_) in drawn.items() if tied or units[unit] < most
+                    (home, who) for who in plain if tied or drawn[who][0] != self.main_unit(home)
                 }
             counts = Counter(category for _, category, _ in drawn.values())
             most = max(counts.values())
             tied = list(counts.values()).count(most) > 1
-            if len(counts) > 1:
+            usual = {who for who in drawn if (home, who) not in self.odd}
+            if any(drawn[who][1] != self.top(home) for who in usual):
                 concerned["class conflict"] |= {
-                    (home, who) for who, (_, c, _) in drawn.items() if tied or counts[c] < most
+                    (home, who) for who in usual if tied or drawn[who][1] != self.top(home)
                 }
             if self.missing(home):
                 those = self.missing(home) if self.is_common(home) else drawn
@@ -136,30 +201,52 @@ class BruteObjects:
         return {home for home, _ in self.concerned[kind]}
 
     def root(self, home, kind):
-        joined = {"drawn twice by one": self.again, "split or merged": self.whole}.get(kind, {})
+        """Return the object that another one is repaired, or only counted, together with."""
+        if kind == "drawn twice by one":
+            joined = self.again
+        elif kind == "split or merged":
+            joined = self.whole | self.tied
+        else:
+            joined = self.tied
         while home in joined:
             home = joined[home]
         return home
 
+    def is_joined(self, home, kind):
+        if kind == "drawn twice by one":
+            return home in self.again
+        return kind == "split or merged" and home in self.whole and home not in self.again
+
     def repaired(self, kind, chosen):
         """Return lists of values by unit, of which as many are missing as lack."""
         units, size = defaultdict(dict), {}
-        for home in sorted(self.objects, key=self.rank):
+        # What stays in its object is entered before what is joined with it.
+        order = sorted(self.objects, key=lambda home: (self.is_joined(home, kind), self.rank(home)))
+        for home in order:
             drawn, root = self.objects[home], self.root(home, kind)
             bad = kind in KINDS and root in {self.root(each, kind) for each in chosen}
-            if bad and kind == "missed by some" and self.missing(home) and not self.is_common(home):
+            itself = home in self.homes(kind) if kind in KINDS else False
+            if bad and itself and kind == "missed by some" and not self.is_common(home):
                 continue
+            moved = bad and self.is_joined(home, kind)
             for who, (own, category, _) in drawn.items():
-                if bad and home != root and who in self.objects[root]:
+                if moved and who in self.objects[root]:
                     continue
-                moved = bad and (home != root or kind == "badly placed")
                 unit = self.main_unit(root) if moved else own
-                renamed = bad and kind == "class conflict"
+                if bad and kind == "badly placed" and itself:
+                    unit = self.main_unit(home)
+                if bad and not moved and self.strays(home).get(who) == kind:
+                    unit = self.main_unit(home)
+                renamed = bad and itself and kind == "class conflict"
                 units[unit].setdefault(who, self.top(home) if renamed else category)
                 size[unit] = len(self.asked[home])
-            if bad and home == root:
-                fill = {"missed by some": self.missing, "split or merged": self.merged.get}
-                for who in fill.get(kind, lambda _: ())(home) or ():
+            if bad and itself and not moved:
+                more = set()
+                if kind == "missed by some":
+                    more = self.missing(home)
+                elif kind == "split or merged":
+                    more = self.merged.get(home, set()) - self.joined.get(home, set())
+                for who in more:
                     units[self.main_unit(home)][who] = self.top(home)
         return [
             [*unit.values(), *[MISSING] * (size[number] - len(unit))]
@@ -177,7 +264,21 @@ class BruteObjects:
         return [pytest.approx(a - b, abs=1e-9) for a, b in zip(after, before, strict=True)]
 
 
+def corners(box):
+    return np.append(box[:2], np.add(box[:2], box[2:]))
+
+
+def area(edges):
+    return np.prod(edges[2:] - edges[:2])
+
+
+def shared(one, other):
+    return np.prod(np.maximum(np.minimum(one[2:], other[2:]) - np.maximum(one[:2], other[:2]), 0))
+
+
 def inside(part, whole):
-    low = np.maximum(part[:2], whole[:2])
-    high = np.minimum(np.add(part[:2], part[2:]), np.add(whole[:2], whole[2:]))
-    return np.prod(np.maximum(high - low, 0)) / (part[2] * part[3])
+    return shared(part, whole) / area(part)
+
+
+def overlap(one, other):
+    return shared(one, other) / (area(one) + area(other) - shared(one, other))

@@ -30,8 +30,8 @@ def objects_of(units):
     """Return each object as its image, who was asked, and annotation by annotator."""
     of, assigned = units.data.annotations, units.data.assigned
     found = {}
-    for row, unit in enumerate(units.units.unit.tolist()):
-        drawn = found.setdefault(int(units.objects[unit]), {})
+    for row, each in enumerate(units.objects.tolist()):
+        drawn = found.setdefault(each, {})
         assert int(of.annotator[row]) not in drawn
         drawn[int(of.annotator[row])] = row
     return [

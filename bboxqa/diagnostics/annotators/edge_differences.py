@@ -16,6 +16,7 @@ from bboxqa.core.arrays import (
     run_starts,
 )
 from bboxqa.diagnostics.annotators.object_cells import edges_of, object_cells
+from bboxqa.diagnostics.disagreement.parts import parts
 from bboxqa.model.units import MatchedUnits
 
 # Ordered pairs of annotators whose sums are drawn at a time.
@@ -42,9 +43,13 @@ class EdgeDifferences:
 
 
 def edge_differences(matched: MatchedUnits) -> EdgeDifferences:
-    """Return the differences of each two annotators, also where boxes are too far to match."""
+    """Return the differences of each two annotators, also where boxes are too far to match.
+
+    Boxes that show parts of objects, or several objects, are left out.
+    """
     cells = object_cells(matched)
-    drawn = np.flatnonzero(cells.drawn)
+    odd_boxes = np.append(parts(matched).odd_boxes, True)
+    drawn = np.flatnonzero(~odd_boxes[cells.annotation])
     left, right = (drawn[side] for side in pairs_within(cells.object[drawn]))
     own, other = np.concatenate([left, right]), np.concatenate([right, left])
     n_annotators = len(matched.data.annotator_names)
@@ -58,9 +63,7 @@ def edge_differences(matched: MatchedUnits) -> EdgeDifferences:
         image=cells.image[own].astype(np.int64),
         edges=edges[cells.annotation[own]] - edges[cells.annotation[other]],
         others=bbox[cells.annotation[other], 2:],
-        n_shared=np.bincount(
-            cells.annotator[drawn[cells.n_others_drew[drawn] > 0]], minlength=n_annotators
-        ),
+        n_shared=np.bincount(cells.annotator[np.unique(own)], minlength=n_annotators),
     )
 
 

@@ -45,11 +45,10 @@ class ObjectCells:
 @remembered
 def object_reliability(matched: MatchedUnits) -> ReliabilityData:
     """Return what each annotator said about each object: those of `matched.objects`."""
-    units = matched.units
     image = np.zeros(int(matched.objects.max(initial=-1)) + 1, np.int32)
-    image[matched.objects] = units.image
-    objects = UnitTable(matched.objects[units.unit], image)
     data = matched.data
+    image[matched.objects] = data.annotations.image
+    objects = UnitTable(matched.objects, image)
     return from_units(data.annotations, objects, data.assigned, len(data.category_names))
 
 
@@ -60,7 +59,7 @@ def object_cells(matched: MatchedUnits) -> ObjectCells:
     drawn = cells.state == Cell.CATEGORY
     annotation = np.full(len(drawn), -1)
     # Annotations of one image are sorted by annotator, as the cells of an object are.
-    annotation[drawn] = np.argsort(matched.objects[matched.units.unit], kind="stable")
+    annotation[drawn] = np.argsort(matched.objects, kind="stable")
     n_asked = np.bincount(cells.unit, minlength=len(cells.group))
     n_drew = np.bincount(cells.unit, drawn, len(cells.group)).astype(np.int64)
     n_same = np.zeros(len(drawn), np.int64)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from bboxqa.agreement.objects.meaning import has_meaning
-from bboxqa.core.arrays import FloatArray
+from bboxqa.core.arrays import BoolArray, FloatArray
 from bboxqa.diagnostics.annotators.image_f1 import asked_with_others, image_f1
 from bboxqa.diagnostics.annotators.image_ratios import Ratios, RatioSums
 from bboxqa.diagnostics.annotators.object_cells import (
@@ -12,6 +12,8 @@ from bboxqa.diagnostics.annotators.object_cells import (
     pairs_of_units,
 )
 from bboxqa.diagnostics.annotators.vitality import vitality
+from bboxqa.diagnostics.disagreement.kinds import Disagreements, Kind, disagreements
+from bboxqa.diagnostics.disagreement.parts import parts
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.units import MatchedUnits
 
@@ -31,10 +33,11 @@ def annotators(matched: MatchedUnits) -> Table:
     - miss_rate: of the objects that more than half of the others drew, the share that the annotator
       did not; n_missed is their number. Extra_rate: of the annotator's annotations, the share that
       fewer than half of the others drew; n_extra. What exactly half of them drew is neither. Both
-      count objects, so that a badly placed box is neither a miss nor an extra.
+      count objects, so that a badly placed box is neither a miss nor an extra; nor are objects that
+      are drawn twice, in parts, or with others in one box (see `boxes_per_object`).
     - class_share: of the other annotators' boxes of objects that the annotator drew, the share with
-      the same category.
-    - mean_similarity: of the matched pairs.
+      the same category; without objects that somebody split or merged. Mean_similarity: of the
+      matched pairs, without boxes that show parts of objects, or several.
     """
     names = matched.data.annotator_names
     cells = object_cells(matched)
@@ -85,19 +88,36 @@ def _rates(matched: MatchedUnits, cells: ObjectCells) -> Ratios:
     row, image = cells.annotator.astype(np.int64), cells.image
     f1 = image_f1(matched)
     sums.add(f1.annotator, f1.image, f1.matched, f1.drawn)
-    missed = expected & ~drawn
+    found = disagreements(matched)
+    # Parts, second boxes and boxes around several objects are no objects of their own.
+    single = (found.root == np.arange(len(found.root)))[cells.object]
+    expected = expected & single
+    missed = expected & ~drawn & ~_merged(cells, found, n_annotators)
     sums.add((row + n_annotators)[expected], image[expected], missed[expected], expected[expected])
-    extra = 2 * cells.n_others_drew < cells.n_others
+    extra = single & (2 * cells.n_others_drew < cells.n_others)
     sums.add((row + 2 * n_annotators)[drawn], image[drawn], extra[drawn], drawn[drawn])
     shared = drawn & (cells.n_others_drew > 0)
+    odd_boxes = parts(matched).odd_boxes
+    shared &= ~np.isin(cells.object, matched.objects[odd_boxes])
     same, others = cells.n_same_category[shared], cells.n_others_drew[shared]
     sums.add((row + 3 * n_annotators)[shared], image[shared], same, others)
-    _add_similarity(sums, matched, 4 * n_annotators)
+    _add_similarity(sums, matched, odd_boxes, 4 * n_annotators)
     return sums.ratios(matched.bootstrap, matched.seed)
 
 
-def _add_similarity(sums: RatioSums, matched: MatchedUnits, first_row: int) -> None:
+def _merged(cells: ObjectCells, found: Disagreements, n_annotators: int) -> BoolArray:
+    """Return which cells are of annotators who drew the object with another one in one box."""
+    parted = np.flatnonzero(found.kind == Kind.SPLIT)
+    wanted = found.object[parted] * n_annotators + found.annotator[parted]
+    merged: BoolArray = np.isin(cells.object * n_annotators + cells.annotator, wanted)
+    return merged & ~cells.drawn
+
+
+def _add_similarity(
+    sums: RatioSums, matched: MatchedUnits, odd_boxes: BoolArray, first_row: int
+) -> None:
     of, pairs = matched.data.annotations, pairs_of_units(matched)
+    pairs = pairs.take(~(odd_boxes[pairs.left] | odd_boxes[pairs.right]))
     for side in (pairs.left, pairs.right):
         row = of.annotator[side].astype(np.int64) + first_row
         sums.add(row, of.image[side], pairs.similarity, np.ones(len(side)))

@@ -4,7 +4,7 @@ import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, frozen_arrays, run_starts, sum_by
 from bboxqa.core.remembered import remembered
-from bboxqa.model.units import MatchedUnits
+from bboxqa.model.units import MatchedUnits, UnitTable
 
 
 @frozen_arrays
@@ -47,10 +47,11 @@ class DrawnObjects:
 def drawn_objects(matched: MatchedUnits) -> DrawnObjects:
     """Return what annotators drew of each object."""
     annotations, units = matched.data.annotations, matched.units
-    of = matched.objects[units.unit]
+    of = matched.objects
     n_objects = int(matched.objects.max(initial=-1)) + 1
-    first = np.unique(matched.objects, return_index=True)[1]
-    image = units.image[first].astype(np.int64)
+    image = np.zeros(n_objects, np.int64)
+    image[of] = annotations.image
+    n_units = _n_units(of, units, n_objects)
     n_drawn = np.bincount(of, minlength=n_objects)
     category, n_category, is_tied = _categories(
         of, annotations.category.astype(np.int64), n_objects
@@ -65,26 +66,37 @@ def drawn_objects(matched: MatchedUnits) -> DrawnObjects:
         category=category,
         n_category=n_category,
         is_tied=is_tied,
-        n_units=np.bincount(matched.objects, minlength=n_objects),
-        unit=_largest_units(matched, first),
+        n_units=n_units,
+        unit=_largest_units(matched, n_units),
         key=key[by_key],
         by_key=by_key,
     )
 
 
-def _largest_units(matched: MatchedUnits, first: IndexArray) -> IndexArray:
+def _n_units(of: IndexArray, units: UnitTable, n_objects: int) -> IndexArray:
+    """Return how many units each object has annotations of, (O,)."""
+    # Nearly all annotations of a unit show one object.
+    usual = np.zeros(len(units), np.int64)
+    usual[units.unit] = of
+    other = np.flatnonzero(usual[units.unit] != of)
+    more = np.unique(of[other] * len(units) + units.unit[other]) // max(len(units), 1)
+    return np.bincount(usual, minlength=n_objects) + np.bincount(more, minlength=n_objects)
+
+
+def _largest_units(matched: MatchedUnits, n_units: IndexArray) -> IndexArray:
     """Return the unit of each object that most drew; of equals, the one whose boxes come first."""
-    n_units = np.bincount(matched.objects)
-    several = np.flatnonzero((n_units > 1)[matched.objects])
-    chosen = first.copy()
+    of, unit = matched.objects, matched.units.unit
+    chosen = np.zeros(len(n_units), np.int64)
+    chosen[of] = unit
+    several = np.flatnonzero(n_units[of] > 1)
     if len(several):
-        unit = matched.units.unit
-        size = np.bincount(unit, minlength=len(matched.units))[several]
-        mean = mean_boxes(matched.data.annotations.bbox, unit, len(matched.units))[several]
-        order = np.lexsort((*mean.T, -size, matched.objects[several]))
-        starts = run_starts(matched.objects[several][order])
-        best = several[order[starts]]
-        chosen[matched.objects[best]] = best
+        key = of[several] * len(matched.units) + unit[several]
+        keys, place, size = np.unique(key, return_inverse=True, return_counts=True)
+        mean = mean_boxes(matched.data.annotations.bbox[several], place, len(keys))
+        found, its_unit = np.divmod(keys, len(matched.units))
+        order = np.lexsort((*mean.T, -size, found))
+        best = order[run_starts(found[order])]
+        chosen[found[best]] = its_unit[best]
     return chosen
 
 

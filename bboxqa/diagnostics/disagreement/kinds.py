@@ -4,13 +4,12 @@ from enum import IntEnum
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, frozen_arrays, rows
+from bboxqa.core.arrays import BoolArray, IndexArray, frozen_arrays, rows
 from bboxqa.core.remembered import remembered
 from bboxqa.diagnostics.disagreement.drawn_objects import DrawnObjects, drawn_objects, mean_boxes
+from bboxqa.diagnostics.disagreement.joined_parts import joined_parts
+from bboxqa.diagnostics.disagreement.parts import Parts, parts
 from bboxqa.model.units import MatchedUnits
-
-# A box that lies in another one by this share is a part of it.
-_INSIDE = 0.5
 
 
 class Kind(IntEnum):
@@ -48,13 +47,19 @@ class Disagreements:
     """(O, 5) bool. The columns are those of `Kind`."""
     root: IndexArray
     """(O,) int64. The object that an object is a part or a repetition of; else itself."""
+    tied: IndexArray
+    """(O,) int64. The object that a repetition shares a unit with; else itself."""
     rank: IndexArray
     """(O,) int64. Of objects that overlap others of the same annotator, the place by how many drew
     them, most first, then by what they drew; names and ids have no part in it. -1 for others."""
+    stray: IndexArray
+    """(N,) int64. The `Kind` that explains why an annotation is in another unit than most of its
+    object; -1 where nothing does."""
     n_missing: IndexArray
     """(O,) int64. How many annotators missed it, without those who drew it as a part of another."""
     n_merged: IndexArray
-    """(O,) int64. How many annotators drew it as a part of another one."""
+    """(O,) int64. How many annotators drew it as a part of another one, with a box that is not
+    joined with it."""
     kind: IndexArray
     object: IndexArray
     annotator: IndexArray
@@ -64,41 +69,44 @@ class Disagreements:
 @remembered
 def disagreements(matched: MatchedUnits) -> Disagreements:
     """Return how annotators disagree about each object of `drawn_objects`."""
-    objects = drawn_objects(matched)
-    n = len(objects)
+    objects, drawn = drawn_objects(matched), parts(matched)
+    n, n_annotators = len(objects), max(len(matched.data.annotator_names), 1)
     rank = _ranks(matched, objects)
-    root, again = _repetitions(matched, objects, rank)
+    root, tied, again = _repetitions(matched, objects, rank)
     is_again = root != np.arange(n)
-    parts = _parts(matched, objects, is_again)
-    whole, part, merger, splitter = parts
-    half = 2 * objects.n_drawn >= objects.n_asked
-    # Where most drew the parts, the annotator who drew one box merged them. Objects are joined to
-    # those of a lower rank only, so that there are no circles.
-    minor = np.flatnonzero(~half[part] & (rank[whole] < rank[part]))
-    minor = minor[np.lexsort((rank[whole[minor]], part[minor]))]
-    absorbed, first = np.unique(part[minor], return_index=True)
-    root[absorbed] = whole[minor[first]]
-    n_annotators = max(len(matched.data.annotator_names), 1)
-    merged = np.unique(part * n_annotators + merger)
-    n_merged = np.bincount(merged // n_annotators, minlength=n)
+    of_parts = joined_parts(objects, drawn, root, n_annotators)
+    badly_placed, stray = _stray_units(matched, objects, drawn, is_again)
+    dissenting = _dissenting(matched, objects, drawn.odd_boxes)
     has = np.zeros((n, len(Kind)), np.bool_)
     has[:, Kind.TWICE] = is_again
-    has[part, Kind.SPLIT] = True
-    has[:, Kind.BADLY_PLACED] = objects.n_units > 1
-    has[:, Kind.CLASS_CONFLICT] = objects.n_category < objects.n_drawn
-    n_missing = np.where(is_again, 0, objects.n_asked - objects.n_drawn - n_merged)
+    has[of_parts.object, Kind.SPLIT] = True
+    has[:, Kind.BADLY_PLACED] = badly_placed
+    has[dissenting[0], Kind.CLASS_CONFLICT] = True
+    n_missing = objects.n_asked - objects.n_drawn - of_parts.n_merged
+    n_missing[is_again | of_parts.is_part] = 0
     has[:, Kind.MISSED] = n_missing > 0
     concerned = [
         (Kind.TWICE, *again),
-        (Kind.SPLIT, *_who_differs(objects, part, merger, splitter)),
-        (Kind.BADLY_PLACED, *_apart(matched, objects)),
-        (Kind.CLASS_CONFLICT, *_dissenting(matched, objects)),
-        (Kind.MISSED, *_missing(matched, objects, n_missing > 0, merged)),
+        (Kind.SPLIT, of_parts.object, of_parts.annotator),
+        (Kind.BADLY_PLACED, *_apart(matched, objects, badly_placed, stray)),
+        (Kind.CLASS_CONFLICT, *dissenting),
+        (Kind.MISSED, *_missing(matched, objects, n_missing > 0, of_parts.merged)),
     ]
     keys = np.unique(np.concatenate([(k * n + o) * n_annotators + a for k, o, a in concerned]))
     pair, annotator = np.divmod(keys, n_annotators)
     kind, concerned_object = np.divmod(pair, max(n, 1))
-    return Disagreements(has, root, rank, n_missing, n_merged, kind, concerned_object, annotator)
+    return Disagreements(
+        has=has,
+        root=root,
+        tied=tied,
+        rank=rank,
+        stray=stray,
+        n_missing=n_missing,
+        n_merged=of_parts.n_filled,
+        kind=kind,
+        object=concerned_object,
+        annotator=annotator,
+    )
 
 
 def _ranks(matched: MatchedUnits, objects: DrawnObjects) -> IndexArray:
@@ -117,8 +125,8 @@ def _ranks(matched: MatchedUnits, objects: DrawnObjects) -> IndexArray:
 
 def _repetitions(
     matched: MatchedUnits, objects: DrawnObjects, rank: IndexArray
-) -> tuple[IndexArray, tuple[IndexArray, IndexArray]]:
-    """Return which object each one repeats, (O,), and the objects and annotators concerned.
+) -> tuple[IndexArray, IndexArray, tuple[IndexArray, IndexArray]]:
+    """Return which object each one repeats, (O,), what it is tied to, and whom that concerns.
 
     An object that nobody but one annotator drew twice is a repetition of the one that more drew.
     """
@@ -130,10 +138,27 @@ def _repetitions(
     main, again = np.where(swap, other, one), np.where(swap, one, other)
     order = np.lexsort((rank[main], again))
     found, first = np.unique(again[order], return_index=True)
-    root = np.arange(len(objects))
-    root[found] = main[order][first]
+    tied = _tied(matched, objects)
+    root = tied.copy()
+    free = tied[found] == found
+    root[found[free]] = main[order][first][free]
     annotator = matched.data.annotations.annotator[left].astype(np.int64)
-    return root, (again, annotator)
+    return root, tied, (again, annotator)
+
+
+def _tied(matched: MatchedUnits, objects: DrawnObjects) -> IndexArray:
+    """Return the object that the others in the unit of a second box drew, or the object itself."""
+    of, unit = objects.of, matched.units.unit
+    tied = np.arange(len(objects))
+    second = (objects.n_drawn[of] == 1) & (
+        np.bincount(unit, minlength=len(matched.units))[unit] > 1
+    )
+    if second.any():
+        shown = np.full(len(matched.units), -1)
+        shown[unit[~second]] = of[~second]
+        places = np.flatnonzero(second & (shown[unit] >= 0))
+        tied[of[places]] = shown[unit[places]]
+    return tied
 
 
 def _n_common(
@@ -149,80 +174,58 @@ def _n_common(
     return np.bincount(pair[both], minlength=len(one))
 
 
-def _parts(
-    matched: MatchedUnits, objects: DrawnObjects, is_again: BoolArray
-) -> tuple[IndexArray, IndexArray, IndexArray, IndexArray]:
-    """Return whole, part, merger and splitter of each object that is drawn as a part of another.
+def _stray_units(
+    matched: MatchedUnits, objects: DrawnObjects, drawn: Parts, is_again: BoolArray
+) -> tuple[BoolArray, IndexArray]:
+    """Return which objects are badly placed, (O,), and why other annotations are apart, (N,).
 
-    The merger drew one box where the splitter drew two: both lie in it at least by half, without
-    overlapping each other so far, and the merger drew nothing for the second.
+    The second is the `Kind` that explains why an annotation is in another unit than most of its
+    object; -1 where nothing does.
     """
-    bbox, author = matched.data.annotations.bbox, matched.data.annotations.annotator
-    n_annotators = len(matched.data.annotator_names)
-    near = matched.near
-    large = np.concatenate([near.left, near.right])
-    small = np.concatenate([near.right, near.left])
-    whole, part = objects.of[large], objects.of[small]
-    merger, splitter = author[large].astype(np.int64), author[small].astype(np.int64)
-    kept = (whole != part) & ~is_again[part] & (_areas(bbox[small]) < _areas(bbox[large]))
-    kept &= objects.annotation(part * n_annotators + merger) < 0
-    first = objects.annotation(whole * n_annotators + splitter)
-    found = np.flatnonzero(kept & (first >= 0))
-    first, large, small = first[found], large[found], small[found]
-    inside = (_inside(bbox[small], bbox[large]) >= _INSIDE) & (
-        _inside(bbox[first], bbox[large]) >= _INSIDE
-    )
-    inside &= _inside(bbox[first], bbox[small]) < _INSIDE
-    inside &= _inside(bbox[small], bbox[first]) < _INSIDE
-    found = found[inside]
-    return whole[found], part[found], merger[found], splitter[found]
-
-
-def _who_differs(
-    objects: DrawnObjects, part: IndexArray, merger: IndexArray, splitter: IndexArray
-) -> tuple[IndexArray, IndexArray]:
-    """Return parts and who drew them otherwise than most: both sides if neither is most."""
-    drawn, asked = 2 * objects.n_drawn[part], objects.n_asked[part]
-    split, merged = drawn <= asked, drawn >= asked
-    return (
-        np.concatenate([part[split], part[merged]]),
-        np.concatenate([splitter[split], merger[merged]]),
-    )
-
-
-def _areas(bbox: FloatArray) -> FloatArray:
-    area: FloatArray = bbox[:, 2] * bbox[:, 3]
-    return area
-
-
-def _inside(part: FloatArray, whole: FloatArray) -> FloatArray:
-    """Return by which share of its area each box lies in another; 0 for boxes without an area."""
-    low = np.maximum(part[:, :2], whole[:, :2])
-    high = np.minimum(part[:, :2] + part[:, 2:], whole[:, :2] + whole[:, 2:])
-    shared = np.maximum(high - low, 0).prod(1)
-    area = _areas(part)
-    share: FloatArray = np.divide(shared, area, out=np.zeros(len(area)), where=area > 0)
-    return share
-
-
-def _apart(matched: MatchedUnits, objects: DrawnObjects) -> tuple[IndexArray, IndexArray]:
-    """Return objects of several units and the annotators outside the unit that most drew."""
     unit = matched.units.unit
-    size = np.bincount(unit, minlength=len(matched.units))
-    main = objects.unit[objects.of]
+    why = np.full(len(matched.units), -1)
+    why[unit[drawn.odd_boxes]] = Kind.SPLIT
+    why[unit[is_again[objects.of]]] = Kind.TWICE
+    stray = np.full(len(unit), -1)
+    several = np.flatnonzero(objects.n_units[objects.of] > 1)
+    apart = several[unit[several] != objects.unit[objects.of[several]]]
+    stray[apart] = why[unit[apart]]
+    badly_placed = np.zeros(len(objects), np.bool_)
+    badly_placed[objects.of[apart[stray[apart] < 0]]] = True
+    return badly_placed, stray
+
+
+def _apart(
+    matched: MatchedUnits, objects: DrawnObjects, badly_placed: BoolArray, stray: IndexArray
+) -> tuple[IndexArray, IndexArray]:
+    """Return badly placed objects and the annotators outside the unit that most drew."""
+    unit = matched.units.unit
+    found = np.flatnonzero(badly_placed[objects.of] & (stray < 0))
+    of = objects.of[found]
+    key = of * len(matched.units) + unit[found]
+    keys, size = np.unique(key, return_counts=True)
     # Where no unit has more annotators than the others, all of them are apart.
-    n_largest = np.zeros(len(objects), np.int64)
-    np.add.at(n_largest, matched.objects, size == size[objects.unit[matched.objects]])
-    several = objects.n_units[objects.of] > 1
-    found = np.flatnonzero(several & ((unit != main) | (n_largest[objects.of] > 1)))
-    return objects.of[found], matched.data.annotations.annotator[found].astype(np.int64)
+    of_unit, largest = keys // max(len(matched.units), 1), np.zeros(len(objects), np.int64)
+    np.maximum.at(largest, of_unit, size)
+    n_largest = np.bincount(of_unit[size == largest[of_unit]], minlength=len(objects))
+    named = (unit[found] != objects.unit[of]) | (n_largest[of] > 1)
+    return of[named], matched.data.annotations.annotator[found[named]].astype(np.int64)
 
 
-def _dissenting(matched: MatchedUnits, objects: DrawnObjects) -> tuple[IndexArray, IndexArray]:
-    """Return objects and who gave another category than most; all if no category has most."""
+def _dissenting(
+    matched: MatchedUnits, objects: DrawnObjects, odd_boxes: BoolArray
+) -> tuple[IndexArray, IndexArray]:
+    """Return objects and who gave another category than most; all if no category has most.
+
+    A part, and a box that shows several objects, may have any category.
+    """
     annotations = matched.data.annotations
     other = annotations.category != objects.category[objects.of]
-    found = np.flatnonzero(other | objects.is_tied[objects.of])
+    conflict = np.zeros(len(objects), np.bool_)
+    conflict[objects.of[other & ~odd_boxes]] = True
+    found = np.flatnonzero(
+        (other | objects.is_tied[objects.of]) & conflict[objects.of] & ~odd_boxes
+    )
     return objects.of[found], annotations.annotator[found].astype(np.int64)
 
 

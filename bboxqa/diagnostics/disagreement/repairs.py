@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from bboxqa.core.arrays import IndexArray, frozen_arrays
+from bboxqa.core.arrays import BoolArray, IndexArray, frozen_arrays
 from bboxqa.diagnostics.disagreement.drawn_objects import DrawnObjects
 from bboxqa.diagnostics.disagreement.kinds import Disagreements, Kind
 from bboxqa.model.units import MatchedUnits
@@ -32,16 +32,18 @@ def drawn_cells(matched: MatchedUnits, objects: DrawnObjects) -> Cells:
 
 def joined_objects(found: Disagreements, kind: Kind) -> IndexArray:
     """Return the object that each one is joined with when a kind is repaired, (O,)."""
-    each = np.arange(len(found.root))
-    root = each
-    if kind in (Kind.TWICE, Kind.SPLIT):
-        joined = found.has[:, kind]
-        if kind == Kind.SPLIT:
-            joined = joined & ~found.has[:, Kind.TWICE]
-        root = np.where(joined, found.root, each)
+    root = np.where(_is_joined(found, kind), found.root, found.tied)
     while not np.array_equal(root, root[root]):
         root = root[root]
     return root
+
+
+def _is_joined(found: Disagreements, kind: Kind) -> BoolArray:
+    """Return which objects are repaired by being joined with another one, (O,)."""
+    if kind == Kind.TWICE:
+        return found.has[:, kind]
+    joined: BoolArray = found.has[:, Kind.SPLIT] & ~found.has[:, Kind.TWICE]
+    return joined & (kind == Kind.SPLIT)
 
 
 @frozen_arrays
@@ -68,7 +70,7 @@ def repair(
     root, has = joined_objects(found, kind), found.has[:, kind]
     changes = has.copy()
     changes[root[has]] = True
-    index = np.flatnonzero(changes[objects.of])
+    index = np.flatnonzero(changes[root][objects.of])
     of = objects.of[index]
     drawn = drawn_cells(matched, objects).take(index)
     before = Cells(root[of], drawn.unit, drawn.value)
@@ -76,14 +78,20 @@ def repair(
     if kind == Kind.CLASS_CONFLICT:
         after = Cells(before.place, before.unit, objects.category[of])
     elif kind == Kind.BADLY_PLACED:
-        after = Cells(before.place, objects.unit[of], before.value)
+        author = matched.data.annotations.annotator[index].astype(np.int64)
+        moved = Cells(before.place, objects.unit[of], before.value)
+        # The unit may hold the second box of somebody whose first box is moved there.
+        after = _once(moved, moved.unit, author, (found.tied[of] != of).astype(np.int64))
     elif kind == Kind.MISSED:
         most = has & (2 * objects.n_drawn >= objects.n_asked)
-        kept = np.flatnonzero(most[of])
+        kept = np.flatnonzero((most | ~has)[of])
         after = _filled(before.take(kept), objects, np.where(most, found.n_missing, 0))
     else:
         author = matched.data.annotations.annotator[index].astype(np.int64)
-        after = _joined(before, objects, found.rank[of], of, author)
+        home = np.where(_is_joined(found, kind), root, np.arange(len(root)))[of]
+        unit = np.where(found.stray[index] == kind, objects.unit[of], drawn.unit)
+        moved = Cells(before.place, np.where(home == of, unit, objects.unit[home]), drawn.value)
+        after = _once(moved, home, author, np.where(home == of, -1, found.rank[of]))
     if kind == Kind.SPLIT:
         stays = has & (root == np.arange(len(root)))
         after = _filled(after, objects, np.where(stays, found.n_merged, 0))
@@ -100,18 +108,8 @@ def _filled(cells: Cells, objects: DrawnObjects, n_more: IndexArray) -> Cells:
     )
 
 
-def _joined(
-    cells: Cells, objects: DrawnObjects, rank: IndexArray, of: IndexArray, author: IndexArray
-) -> Cells:
-    """Return the cells of joined objects in the unit of their root, one of each annotator.
-
-    `rank`, `of` and `author` are those of the object of each cell, the object, and the annotator.
-    """
-    moved = cells.place != of
-    # The annotation in the root comes first, then those in the objects that more drew.
-    order = np.lexsort((rank, moved, author, cells.place))
-    place, author = cells.place[order], author[order]
-    first = (np.diff(place, prepend=-1) != 0) | (np.diff(author, prepend=-1) != 0)
-    kept = np.sort(order[first])
-    unit = np.where(moved, objects.unit[cells.place], cells.unit)
-    return Cells(cells.place, unit, cells.value).take(kept)
+def _once(cells: Cells, home: IndexArray, author: IndexArray, rank: IndexArray) -> Cells:
+    """Return one cell of each annotator and object, `home`: the one of lowest rank."""
+    order = np.lexsort((rank, author, home))
+    starts = (np.diff(home[order], prepend=-1) != 0) | (np.diff(author[order], prepend=-1) != 0)
+    return cells.take(np.sort(order[starts]))

@@ -14,6 +14,7 @@ from bboxqa.core.arrays import FloatArray, IndexArray, compact, sum_by
 from bboxqa.diagnostics.annotators.pair_sums import unit_members
 from bboxqa.diagnostics.disagreement.drawn_objects import DrawnObjects, drawn_objects
 from bboxqa.diagnostics.disagreement.gains import AgreementSums, drawn_sums
+from bboxqa.diagnostics.disagreement.kinds import Kind, disagreements
 from bboxqa.model.table import Categorical, Column, Table
 from bboxqa.model.units import MatchedUnits
 
@@ -114,7 +115,7 @@ def _by_group(
     occurs = np.unique(group[group >= 0])
     n_groups = len(occurs)
     place = np.where(group < 0, n_groups, np.searchsorted(occurs, group))
-    sums = drawn_sums(matched)
+    sums, found = drawn_sums(matched), disagreements(matched)
     n = np.bincount(place, minlength=n_groups + 1)[:n_groups]
     columns: dict[str, Column] = {
         title: Categorical(occurs.astype(np.int32), tuple(names)),
@@ -123,8 +124,8 @@ def _by_group(
         **_alphas(matched, objects, sums, place, n_groups),
     }
     for name, has in (
-        ("missed_share", objects.n_drawn < objects.n_asked),
-        ("badly_placed_share", objects.n_units > 1),
+        ("missed_share", found.has[:, Kind.MISSED]),
+        ("badly_placed_share", found.has[:, Kind.BADLY_PLACED]),
     ):
         columns[name] = ratio(sum_by(place, has, n_groups + 1)[:n_groups], n.astype(np.float64))
     return Table(columns)

@@ -11,6 +11,7 @@ from bboxqa.geometry.candidates import TOLERANCE, candidate_pairs
 from bboxqa.matching.match import match
 from bboxqa.matching.objects import loose_objects
 from bboxqa.matching.registry import matcher
+from bboxqa.matching.repeated_boxes import without_repetitions
 from bboxqa.model.annotations import Annotations, Dataset
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.units import CandidatePairs, MatchedUnits
@@ -51,14 +52,16 @@ def matched_units(
     pairs = near.take(near.similarity >= threshold - TOLERANCE)
     lenient = settings.category_lenient
     units = match(annotations, pairs, settings.matcher, threshold, category_lenient=lenient)
+    twice = own.take(own.similarity >= threshold - TOLERANCE)
+    home = loose_objects(annotations, units, near)[units.unit]
     return MatchedUnits(
         data=part.data,
         units=units,
         reliability=reliability_of(part, units, settings),
         pairs=pairs.take(units.unit[pairs.left] == units.unit[pairs.right]),
-        objects=loose_objects(annotations, units, near),
+        objects=without_repetitions(annotations, home, near, twice),
         near=near,
-        own=own.take(own.similarity >= threshold - TOLERANCE),
+        own=twice,
         n_neighbours=np.bincount(np.append(own.left, own.right), minlength=len(annotations)),
         missing=settings.missing,
         bootstrap=settings.bootstrap,

@@ -5,8 +5,9 @@ from itertools import permutations
 
 import numpy as np
 import pytest
+from support.brute_objects import BruteObjects
 from support.datasets import dataset
-from support.matched import matched, objects_of, random_data
+from support.matched import matched, random_data
 
 from bboxqa.diagnostics.annotators.rates import RATES, annotators
 
@@ -15,17 +16,22 @@ def counted(units):
     """Return numerator and denominator by rate and annotator."""
     of, names = units.data.annotations, units.data.annotator_names
     found = {rate: defaultdict(lambda: np.zeros(2)) for rate in RATES}
-    for _, asked, drawn in objects_of(units):
-        for who in asked.tolist():
-            others = [drawn[other] for other in drawn if other != who]
-            expected = 2 * len(others) > len(asked) - 1
-            if expected:
-                found["miss_rate"][who] += (who not in drawn, 1)
+    brute = BruteObjects(units)
+    for home, drawn in brute.objects.items():
+        single = home not in brute.again and home not in brute.whole
+        parted = any((home, who) in brute.odd for who in drawn)
+        asked = brute.asked[home]
+        for who in asked:
+            others = [drawn[other][1] for other in drawn if other != who]
+            if single and 2 * len(others) > len(asked) - 1:
+                missed = who not in drawn and who not in brute.merged[home]
+                found["miss_rate"][who] += (missed, 1)
             if who not in drawn:
                 continue
-            found["extra_rate"][who] += (2 * len(others) < len(asked) - 1, 1)
-            for other in others:
-                found["class_share"][who] += (of.category[other] == of.category[drawn[who]], 1)
+            found["extra_rate"][who] += (single and 2 * len(others) < len(asked) - 1, 1)
+            for category in others:
+                if not parted:
+                    found["class_share"][who] += (category == drawn[who][1], 1)
     drawn = np.zeros(units.data.assigned.shape)
     np.add.at(drawn, (of.image, of.annotator), 1)
     for one, other in permutations(range(len(names)), 2):
@@ -42,7 +48,11 @@ def counted(units):
     for rows in by_unit.values():
         for one, other in permutations(rows, 2):
             found["f1"][int(of.annotator[one])] += (2, 0)
-            if (found_one := similar.get((min(one, other), max(one, other)))) is not None:
+            odd = any((brute.home[row], of.annotator[row]) in brute.odd for row in (one, other))
+            if (
+                not odd
+                and (found_one := similar.get((min(one, other), max(one, other)))) is not None
+            ):
                 found["mean_similarity"][int(of.annotator[one])] += (found_one, 1)
     return found
 

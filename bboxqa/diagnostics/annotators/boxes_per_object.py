@@ -1,0 +1,77 @@
+"""How often each annotator draws two boxes for one object, or one box for two."""
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, IndexArray
+from bboxqa.diagnostics.annotators.image_ratios import RatioSums
+from bboxqa.diagnostics.annotators.object_cells import ObjectCells, object_cells
+from bboxqa.diagnostics.disagreement.kinds import Kind, disagreements
+from bboxqa.diagnostics.disagreement.parts import parts
+from bboxqa.model.table import Categorical, Column, Table
+from bboxqa.model.units import MatchedUnits
+
+RATES = ("twice_rate", "split_rate", "merge_rate")
+"""Columns of the table, each with a ``_low`` and a ``_high``."""
+
+
+def boxes_per_object(matched: MatchedUnits) -> Table:
+    """Return how often each annotator draws objects twice, splits and merges them.
+
+    Columns: annotator; n, the objects that the annotator drew, and n_expected, those that more than
+    half of the others drew; then n_twice, n_split and n_merged, each with its rate and the 95 %
+    interval over images.
+
+    - twice_rate: of the objects drawn, the share that the annotator drew twice.
+    - split_rate: of the objects drawn, the share that the annotator drew in parts.
+    - merge_rate: of the objects expected, the share that the annotator drew with another one in one
+      box.
+    """
+    cells, n_annotators = object_cells(matched), len(matched.data.annotator_names)
+    found, drawn_parts = disagreements(matched), parts(matched)
+    single = (found.root == np.arange(len(found.root)))[cells.object]
+    drawn, expected = cells.drawn & single, cells.expected & single
+    twice = np.flatnonzero(found.kind == Kind.TWICE)
+    split, merge = np.flatnonzero(~drawn_parts.is_merge), np.flatnonzero(drawn_parts.is_merge)
+    sums = RatioSums(len(RATES) * n_annotators, len(matched.data.image_names))
+    for place, (of, who, among) in enumerate(
+        (
+            (found.root[found.object[twice]], found.annotator[twice], drawn),
+            (drawn_parts.whole[split], drawn_parts.annotator[split], drawn),
+            (
+                np.append(drawn_parts.part[merge], drawn_parts.whole[merge]),
+                np.tile(drawn_parts.annotator[merge], 2),
+                expected,
+            ),
+        )
+    ):
+        has = _cells(cells, of, who, n_annotators) & among
+        row = cells.annotator[among] + place * n_annotators
+        sums.add(row, cells.image[among], has[among], np.ones(int(among.sum())))
+    ratios = sums.ratios(matched.bootstrap, matched.seed)
+    columns: dict[str, Column] = {
+        "annotator": Categorical(
+            np.arange(n_annotators, dtype=np.int32), matched.data.annotator_names
+        ),
+        "n": ratios.denominator[:n_annotators].astype(np.int64),
+        "n_expected": ratios.denominator[2 * n_annotators :].astype(np.int64),
+    }
+    for place, (rate, count) in enumerate(
+        zip(RATES, ("n_twice", "n_split", "n_merged"), strict=True)
+    ):
+        own = ratios.part(slice(place * n_annotators, (place + 1) * n_annotators))
+        columns |= {
+            count: own.numerator.astype(np.int64),
+            rate: own.value,
+            f"{rate}_low": own.interval[:, 0],
+            f"{rate}_high": own.interval[:, 1],
+        }
+    return Table(columns)
+
+
+def _cells(
+    cells: ObjectCells, of: IndexArray, annotator: IndexArray, n_annotators: int
+) -> BoolArray:
+    """Return which cells are those of some objects and annotators."""
+    wanted = (of * n_annotators + annotator)[of >= 0]
+    result: BoolArray = np.isin(cells.object * n_annotators + cells.annotator, wanted)
+    return result

@@ -1,0 +1,92 @@
+"""Who draws objects twice, splits or merges them; and nobody misses anything because of it."""
+
+import pytest
+from support.datasets import dataset
+
+from bboxqa import read_coco, simulate
+from bboxqa.diagnostics.annotators.boxes_per_object import boxes_per_object
+from bboxqa.diagnostics.annotators.rates import annotators
+from bboxqa.diagnostics.disagreement.decomposition import (
+    decomposition,
+    decomposition_by_annotator,
+)
+from bboxqa.diagnostics.disagreement.kinds import KINDS, Kind
+from bboxqa.model.settings import AgreeSettings
+from bboxqa.pipelines.counting import compared_images
+from bboxqa.pipelines.diagnosis.matched_units import matched_units
+
+SETTINGS = AgreeSettings(bootstrap=0)
+
+
+def matched_of(data):
+    return matched_units(compared_images(data), SETTINGS)
+
+
+def simulated(error, n_annotators, base):
+    last = f"p0{n_annotators}"
+    made = simulate(images=80, annotators=n_annotators, errors={"p*": base, last: error}, seed=1)
+    return matched_of(read_coco(made.document()))
+
+
+@pytest.mark.parametrize("n_annotators", [3, 4])
+@pytest.mark.parametrize(
+    ("error", "kind", "column", "rate"),
+    [
+        ("duplicate=0.1", Kind.TWICE, "twice_rate", 0.1),
+        ("split=0.1", Kind.SPLIT, "split_rate", 0.1),
+        # Each merged object takes its neighbour along, unless that one is taken.
+        ("merge=0.1", Kind.SPLIT, "merge_rate", 0.15),
+    ],
+)
+def test_an_error_of_one_is_no_miss_of_others(error, kind, column, rate, n_annotators):
+    matched = simulated(error, n_annotators, "jitter=6%")
+    *innocent, guilty = boxes_per_object(matched).records()
+    assert guilty[column] == pytest.approx(rate, abs=0.035)
+    assert all(row[each] == 0 for row in innocent for each in ("twice_rate", "split_rate"))
+    assert all(row["merge_rate"] == 0 for row in innocent)
+    assert [row["miss_rate"] for row in annotators(matched).records()] == [0] * n_annotators
+    assert max(row["extra_rate"] for row in annotators(matched).records()) < 0.005
+    found = {row["kind"]: row["n_any"] for row in decomposition(matched).records()}
+    assert found.pop("all agree") > found.pop(KINDS[kind]) > 10
+    assert sum(found.values()) <= 1
+    concerned = {
+        (row["annotator"], row["kind"]) for row in decomposition_by_annotator(matched).records()
+    }
+    assert (f"p0{n_annotators}", KINDS[kind]) in concerned
+
+
+def test_a_second_box_that_others_matched_is_joined_with_the_object():
+    """Of boxes 0, 1 and 8, 9 px to the right, 20 wide, the annotator of 0 and 8 drew two.
+
+    IoU of 1 px is 19 / 21 = 0.90, of 8 px 12 / 28 = 0.43, of 9 px 11 / 29 = 0.38, of 7 px
+    13 / 27 = 0.48: two units at 0.5. With a threshold of 0.4, both boxes of one annotator match.
+    """
+    rows = [(0, 0, 0, (0, 0, 20, 10)), (0, 0, 0, (8, 0, 20, 10)), (0, 1, 0, (1, 0, 20, 10)),
+            (0, 2, 0, (9, 0, 20, 10)), (0, 3, 0, (0, 0, 20, 10))]  # fmt: skip
+    settings = AgreeSettings(bootstrap=0, iou_threshold=(0.4,), matcher="greedy")
+    matched = matched_units(compared_images(dataset(rows)), settings)
+    # Three drew the left place: the box on the right is the second one.
+    assert matched.objects.tolist() == [0, 1, 0, 0, 0]
+    rows = {row["annotator"]: row for row in boxes_per_object(matched).records()}
+    assert [row["n_twice"] for row in rows.values()] == [1, 0, 0, 0]
+    assert [row["n_missed"] for row in annotators(matched).records()] == [0, 0, 0, 0]
+    kinds = {row["kind"]: row for row in decomposition(matched).records()}
+    assert kinds["drawn twice by one"]["n_any"] == 1
+    assert kinds["badly placed"]["n_any"] == 0
+    # Five boxes have 3 + 1 matched pairs; drawn once, four boxes have all six pairs.
+    assert kinds["drawn twice by one"]["f1_gain"] == pytest.approx(1 - (3 + 1) * 2 / (3 * 5))
+
+
+def test_a_box_around_two_distant_objects_is_one_of_both():
+    """10 × 10 boxes 200 px apart: each is 1 / 22 of the box around both."""
+    rows = [
+        (0, who, category, (210 * category, 0, 10, 10)) for who in (0, 1) for category in (0, 1)
+    ]
+    matched = matched_of(dataset([*rows, (0, 2, 0, (0, 0, 220, 10))]))
+    row = boxes_per_object(matched).records()[2]
+    assert (row["n_expected"], row["n_merged"], row["merge_rate"]) == (2, 2, 1)
+    assert [each["n_missed"] for each in annotators(matched).records()] == [0, 0, 0]
+    assert [each["n_extra"] for each in annotators(matched).records()] == [0, 0, 0]
+    split = decomposition(matched).records()[4]
+    # Repaired, the third draws both: five boxes with 2 matched pairs become six with all six.
+    assert (split["n_any"], split["f1_gain"]) == (3, pytest.approx(1 - 2 * 2 / (2 * 5)))
