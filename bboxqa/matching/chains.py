@@ -1,4 +1,4 @@
-"""Linkage along chains of nearest neighbours: a join looks at the neighbours of two units only."""
+"""Linkage of one pair of units after the other, where few can be joined at a time."""
 
 from dataclasses import dataclass
 
@@ -108,4 +108,29 @@ def join_along_chains(units: LinkedUnits) -> tuple[list[int], list[int]]:
             units.join(left, right)
             lefts.append(left)
             rights.append(right)
+    return lefts, rights
+
+
+def join_in_order(
+    left: IntArray, right: IntArray, authors: list[int]
+) -> tuple[list[int], list[int]]:
+    """Join units along the links, in their order, unless an annotator would appear twice.
+
+    Returns which were joined to which, left and right, as `join_along_chains` does.
+    """
+    lefts: list[int] = []
+    rights: list[int] = []
+    home = list(range(len(authors)))
+    members: dict[int, list[int]] = {}
+    for one, other in zip(left.tolist(), right.tolist(), strict=True):
+        low, high = _ordered(home[one], home[other])
+        if authors[low] & authors[high]:
+            continue
+        authors[low] |= authors[high]
+        moved = members.pop(high, [high])
+        for unit in moved:
+            home[unit] = low
+        members.setdefault(low, [low]).extend(moved)
+        lefts.append(low)
+        rights.append(high)
     return lefts, rights

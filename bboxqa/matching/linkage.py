@@ -1,10 +1,12 @@
-"""Average and complete linkage: units are joined by the similarities of all of their pairs."""
+"""Single, average and complete linkage: units are joined by the similarities of their pairs."""
+
+from enum import Enum
 
 import numpy as np
 
 from bboxqa.core.arrays import BoolArray, FloatArray, IndexArray, IntArray, frozen_arrays
 from bboxqa.core.blocks import blocks
-from bboxqa.matching.chains import LinkedUnits, join_along_chains, neighbours
+from bboxqa.matching.chains import LinkedUnits, join_along_chains, join_in_order, neighbours
 from bboxqa.matching.components import author_ranks, components
 from bboxqa.matching.ties import drawn_ranks
 from bboxqa.model.annotations import Annotations
@@ -18,13 +20,36 @@ _FEW = 16
 _MOST_SINGLY = 1 << 19
 
 
+class _Combine(Enum):
+    """How the weights of two links to one unit are combined when their other units are joined."""
+
+    SUM = np.add
+    """Average linkage: the value of a link is its weight divided by the sizes of both units."""
+    LEAST = np.minimum
+    """Complete linkage: both links must be there."""
+    MOST = np.maximum
+    """Single linkage."""
+
+
+def greedy(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) -> IndexArray:
+    """Join annotations pair by pair, by falling weight, unless an annotator would appear twice.
+
+    The result does not depend on the order of the annotators. Equal annotations are joined first;
+    of other pairs with the same weight, those whose boxes come first by x, y, width and height,
+    then outlines and categories, see `bboxqa.matching.ties`.
+
+    This is single linkage: two units are as near as the first of their pairs.
+    """
+    return _linked(annotations, pairs, weight, _Combine.MOST)
+
+
 def average(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) -> IndexArray:
     """Join the two units with the highest mean weight of their pairs, again and again [1]_.
 
     A pair of annotations below the threshold counts 0. Units are joined as long as a pair of theirs
     reaches the threshold and no annotator would appear twice. The result does not depend on the
     order of the annotators: equal annotations are joined first, and of units with the same mean,
-    those whose boxes come first, as in `bboxqa.matching.matchers.greedy`.
+    those whose boxes come first, as in `greedy`.
 
     Two units that are each other's best are joined in the same round, which gives the same as one
     after the other [2]_. Where the best two of all must be joined first, as in a row of boxes that
@@ -37,7 +62,7 @@ def average(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray)
     .. [2] Müllner, D. (2011). Modern Hierarchical, Agglomerative Clustering Algorithms.
        arXiv:1109.2378
     """
-    return _linked(annotations, pairs, weight, complete=False)
+    return _linked(annotations, pairs, weight, _Combine.SUM)
 
 
 def complete(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) -> IndexArray:
@@ -45,7 +70,7 @@ def complete(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray
 
     All pairs of annotations in a unit reach the threshold. Otherwise as `average`.
     """
-    return _linked(annotations, pairs, weight, complete=True)
+    return _linked(annotations, pairs, weight, _Combine.LEAST)
 
 
 @frozen_arrays
@@ -99,13 +124,13 @@ class _Units:
 
 
 def _linked(
-    annotations: Annotations, pairs: CandidatePairs, weight: IndexArray, *, complete: bool
+    annotations: Annotations, pairs: CandidatePairs, weight: IndexArray, combine: _Combine
 ) -> IndexArray:
     """Return the first annotation of each one's unit."""
     if len(pairs) == 0:
         return np.arange(len(annotations))
     first, hard = components(annotations, pairs)
-    if complete:
+    if combine is _Combine.LEAST:
         size = np.bincount(first)
         n_pairs = np.bincount(first[pairs.left], minlength=len(size))
         hard |= (2 * n_pairs < size * (size - 1))[first]
@@ -113,33 +138,46 @@ def _linked(
     if len(nodes):
         place = np.cumsum(hard, dtype=np.int32) - np.int32(1)
         chosen = np.flatnonzero(hard[pairs.left])
-        links = _Links(
-            place[pairs.left[chosen]],
-            place[pairs.right[chosen]],
-            weight[chosen],
-            np.ones(len(chosen), np.int32),
-        )
-        del chosen
         units = _Units(annotations, nodes)
-        _join_all(units, links, complete=complete)
+        left, right = place[pairs.left[chosen]], place[pairs.right[chosen]]
+        weight = weight[chosen]
+        if combine is _Combine.MOST:
+            weight = _places(units, left, right, weight)
+        links = _Links(left, right, weight, np.ones(len(chosen), np.int32))
+        del chosen, left, right, weight
+        _join_all(units, links, combine)
         first[nodes] = nodes[units.unit]
     return first
 
 
-def _join_all(units: _Units, links: _Links, *, complete: bool) -> None:
+def _places(units: _Units, left: IntArray, right: IntArray, weight: IndexArray) -> IndexArray:
+    """Return the place of each link by weight, then from the last that is drawn to the first."""
+    order = np.argsort(weight)
+    equal = np.diff(weight[order]) == 0
+    among = np.flatnonzero(np.append(equal, False) | np.append(False, equal))
+    tied = order[among]
+    ranks = units.rank[left[tied]], units.rank[right[tied]]
+    drawn = np.minimum(*ranks) * len(units.rank) + np.maximum(*ranks)
+    order[among] = tied[np.lexsort((-drawn, weight[tied]))]
+    places = np.empty(len(order), np.int64)
+    places[order] = np.arange(1, len(order) + 1)
+    return places
+
+
+def _join_all(units: _Units, links: _Links, combine: _Combine) -> None:
     """Join units until no link is left, in place."""
     equal = np.flatnonzero(units.rank[links.left] == units.rank[links.right])
     # Links are sorted by left, then right: the first one of a right node names the least copy.
     right, first = np.unique(links.right[equal], return_index=True)
     left = links.left[equal[first]]
     if len(left):
-        links = _after(units, links, left, right, complete=complete)
+        links = _after(units, links, left, right, combine)
     while len(links):
-        best = _best_of_both(units, links, complete=complete)
+        best = _best_of_both(units, links, combine)
         if len(links) <= _MOST_SINGLY and len(best) * _FEW < _n_linked(units, links):
-            _join_singly(units, links, complete=complete)
+            _join_singly(units, links, combine)
             return
-        links = _after(units, links, links.left[best], links.right[best], complete=complete)
+        links = _after(units, links, links.left[best], links.right[best], combine)
 
 
 def _n_linked(units: _Units, links: _Links) -> int:
@@ -150,19 +188,21 @@ def _n_linked(units: _Units, links: _Links) -> int:
     return int(np.count_nonzero(linked))
 
 
-def _join_singly(units: _Units, links: _Links, *, complete: bool) -> None:
+def _join_singly(units: _Units, links: _Links, combine: _Combine) -> None:
     """Join units one pair after the other until no link is left, in place."""
-    state = LinkedUnits(
-        neighbours(links.left, links.right, links.weight),
-        [1] * len(units.size) if complete else units.size.tolist(),
-        units.rank.tolist(),
-        [
-            sum(word << _WORD * place for place, word in enumerate(words))
-            for words in units.authors.tolist()
-        ],
-        complete,
-    )
-    left, right = join_along_chains(state)
+    authors = [
+        sum(word << _WORD * place for place, word in enumerate(words))
+        for words in units.authors.tolist()
+    ]
+    if combine is _Combine.MOST:
+        order = np.argsort(-links.weight)
+        left, right = join_in_order(links.left[order], links.right[order], authors)
+    else:
+        complete = combine is _Combine.LEAST
+        near = neighbours(links.left, links.right, links.weight)
+        size = [1] * len(authors) if complete else units.size.tolist()
+        linked = LinkedUnits(near, size, units.rank.tolist(), authors, complete)
+        left, right = join_along_chains(linked)
     target = list(range(len(units.unit)))
     for one, other in zip(left, right, strict=True):
         target[other] = one
@@ -173,7 +213,7 @@ def _join_singly(units: _Units, links: _Links, *, complete: bool) -> None:
 
 
 def _after(
-    units: _Units, links: _Links, left: IntArray, right: IntArray, *, complete: bool
+    units: _Units, links: _Links, left: IntArray, right: IntArray, combine: _Combine
 ) -> _Links:
     """Join units, and return the links that are left."""
     target = units.join(left, right)
@@ -194,14 +234,13 @@ def _after(
     if not len(starts):
         return kept
     moved = moved[order]
-    combine = np.minimum if complete else np.add
     joined = _Links(
         low[order[starts]],
         high[order[starts]],
-        combine.reduceat(links.weight[moved], starts),
+        combine.value.reduceat(links.weight[moved], starts),
         np.add.reduceat(links.n_pairs[moved], starts),
     )
-    if complete:
+    if combine is _Combine.LEAST:
         # A pair below the threshold is in all larger units too.
         size = units.size
         joined = joined.take(joined.n_pairs == size[joined.left] * size[joined.right])
@@ -209,11 +248,11 @@ def _after(
     return _Links(*(np.concatenate([getattr(kept, c), getattr(joined, c)]) for c in columns))
 
 
-def _best_of_both(units: _Units, links: _Links, *, complete: bool) -> IndexArray:
+def _best_of_both(units: _Units, links: _Links, combine: _Combine) -> IndexArray:
     """Return the links that are the best ones of both of their units."""
     left, right = links.left, links.right
     value: FloatArray = links.weight.astype(np.float64)
-    if not complete:
+    if combine is _Combine.SUM:
         for part in blocks(len(value)):
             value[part] /= units.size[left[part]] * units.size[right[part]]
     best = np.zeros(len(units.size))

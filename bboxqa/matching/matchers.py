@@ -8,16 +8,14 @@ from itertools import pairwise
 
 import numpy as np
 
-from bboxqa.core.arrays import BoolArray, IndexArray, radix_order, run_starts
+from bboxqa.core.arrays import IndexArray, radix_order, run_starts
 from bboxqa.core.blocks import blocks
 from bboxqa.matching.assignment import assign
-from bboxqa.matching.components import author_ranks, components
+from bboxqa.matching.components import author_ranks
+from bboxqa.matching.linkage import greedy
 from bboxqa.matching.ties import drawn_ranks
 from bboxqa.model.annotations import Annotations
 from bboxqa.model.units import CandidatePairs
-
-# More than any weight.
-_EQUAL = 1 << 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,21 +121,6 @@ def _rows(index: IndexArray) -> IndexArray | slice:
     return slice(int(index[0]), int(index[0]) + n) if whole else index
 
 
-def greedy(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) -> IndexArray:
-    """Join annotations pair by pair, by falling weight, unless an annotator would appear twice.
-
-    The result does not depend on the order of the annotators. Equal annotations are joined first;
-    of other pairs with the same weight, those whose boxes come first by x, y, width and height,
-    then outlines and categories, see `bboxqa.matching.ties`.
-    """
-    if len(pairs) == 0:
-        return np.arange(len(annotations))
-    home, hard = components(annotations, pairs)
-    home[hard] = np.flatnonzero(hard)
-    _join(home, annotations, pairs, _greedy_order(annotations, pairs, weight, hard))
-    return home
-
-
 def auto(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) -> IndexArray:
     """Match as `hungarian` in images that two annotators drew in, and as `greedy` in others.
 
@@ -153,56 +136,3 @@ def auto(annotations: Annotations, pairs: CandidatePairs, weight: IndexArray) ->
     first = greedy(annotations, pairs.take(several), weight[several])
     two = hungarian(annotations, pairs.take(~several), weight[~several])
     return np.minimum(first, two)
-
-
-def _join(
-    first: IndexArray, annotations: Annotations, pairs: CandidatePairs, order: IndexArray
-) -> None:
-    """Join the pairs at `order` unless an annotator would appear twice, in place."""
-    n_authors = np.zeros(annotations.image.max() + 1, np.int64)
-    np.maximum.at(n_authors, annotations.image, author_ranks(annotations) + 1)
-    everyone = n_authors[annotations.image].tolist()
-    is_open = np.ones(len(first), np.bool_)
-    unit = first.tolist()
-    members: dict[int, list[int]] = {}
-    authors: dict[int, set[int]] = {}
-    for part in blocks(len(order)):
-        left, right = pairs.left[order[part]], pairs.right[order[part]]
-        useful = is_open[left] & is_open[right]
-        for one, other in zip(left[useful].tolist(), right[useful].tolist(), strict=True):
-            a, b = sorted((unit[one], unit[other]))
-            for node in (a, b):
-                if node not in members:
-                    members[node], authors[node] = [node], {int(annotations.annotator[node])}
-            if not authors[a].isdisjoint(authors[b]):
-                continue
-            for node in members[b]:
-                unit[node] = a
-            members[a] += members.pop(b)
-            authors[a] |= authors.pop(b)
-            if len(authors[a]) == everyone[a]:
-                # Nobody is left to join it, and in a crowded image most pairs end in such units.
-                is_open[members[a]] = False
-    first[:] = unit
-
-
-def _greedy_order(
-    annotations: Annotations, pairs: CandidatePairs, weight: IndexArray, hard: BoolArray
-) -> IndexArray:
-    """Return equal annotations, then the other pairs by falling weight and by what is drawn.
-
-    Only pairs of `hard` annotations, (N,) bool. Once equal annotations are joined, it makes no
-    difference which pair of two units comes first.
-    """
-    nodes = np.flatnonzero(hard)
-    rank = np.zeros(len(hard), np.int64)
-    rank[nodes] = drawn_ranks(annotations, nodes)
-    chosen = np.flatnonzero(hard[pairs.left])
-    drawn, falling = np.empty(len(chosen), np.int64), np.empty(len(chosen), np.int64)
-    for part in blocks(len(chosen)):
-        left, right = rank[pairs.left[chosen[part]]], rank[pairs.right[chosen[part]]]
-        drawn[part] = np.minimum(left, right) * len(hard) + np.maximum(left, right)
-        falling[part] = -weight[chosen[part]] - (left == right) * _EQUAL
-    order = np.lexsort((drawn, falling))
-    del drawn, falling
-    return chosen[order]

@@ -1,8 +1,8 @@
 """Matchers by name; a new one is a function and one line here."""
 
 from bboxqa.core.registry import lookup
-from bboxqa.matching.linkage import average, complete
-from bboxqa.matching.matchers import Matcher, auto, greedy, hungarian, recursive
+from bboxqa.matching.linkage import average, complete, greedy
+from bboxqa.matching.matchers import Matcher, auto, hungarian, recursive
 
 MATCHERS: dict[str, Matcher] = {
     "auto": Matcher(auto, pair_bytes=80),
