@@ -20,10 +20,11 @@ from bboxqa.cli.options import (
     path_option,
     quiet_option,
 )
+from bboxqa.core.errors import BboxqaError
 from bboxqa.report.registry import AGREEMENT_VIEWS
 
 if TYPE_CHECKING:
-    from bboxqa.model.diagnosis import Diagnosis
+    from bboxqa.model.diagnosis import Diagnosis, Story
     from bboxqa.report.agreement_result import AgreementResult
 
 
@@ -141,20 +142,47 @@ def agree(
             predictions=_predictions(predictions, score),
             memory=memory,
             digest=bool(out or report),
+            diagnosed=diagnose or report is not None,
             progress=progress,
         )
-        quick = result.diagnoser.is_quick
-        wanted = diagnose or report is not None or (out is not None and quick)
-        diagnosis = result.diagnose() if wanted else None
-        shown: dict[str, Any] = {}
-        if output_format == "text" and not quiet:
-            story = result.story() if diagnosis is None and quick else diagnosis
-            shown = {"story": story, "diagnose": diagnose}
-        elif diagnose and output_format == "json":
-            shown = {"diagnosis": diagnosis}
+        wanted = diagnose or report is not None
+        in_text = output_format == "text" and not quiet
+        told, failure = _told(result, wanted=wanted, written=out is not None, in_text=in_text)
+    diagnosis = _whole(told)
+    shown: dict[str, Any] = {}
+    if in_text:
+        shown = {"story": told, "diagnose": diagnose or failure is not None}
+    elif diagnose and output_format == "json":
+        shown = {"diagnosis": diagnosis}
     written = _write(result, diagnosis, out, report, images, top, raw_csv=raw_csv)
     show(AGREEMENT_VIEWS, result, output_format, written, quiet=quiet, **shown)
+    if failure is not None:
+        click.echo("The figures are whole, but what lowers agreement was not found:", err=True)
+        if wanted:
+            raise failure
+        click.echo(failure, err=True)
     return 0 if all(part.passes(settings) for part in result.thresholds) else 1
+
+
+def _told(
+    result: "AgreementResult", *, wanted: bool, written: bool, in_text: bool
+) -> "tuple[Story | None, BboxqaError | None]":
+    """Return the diagnosis or the story, and why there is none if it cannot be made."""
+    quick = result.diagnoser.is_quick
+    try:
+        if wanted or (written and quick):
+            return result.diagnose(), None
+        return (result.story() if in_text and quick else None), None
+    except BboxqaError as error:
+        # What was measured is shown and written all the same.
+        return None, error
+
+
+def _whole(told: "Story | None") -> "Diagnosis | None":
+    """Return what was told if it is a diagnosis."""
+    from bboxqa.model.diagnosis import Diagnosis
+
+    return told if isinstance(told, Diagnosis) else None
 
 
 def _predictions(path: Path | None, score: float | None) -> Any:

@@ -11,6 +11,7 @@ from bboxqa.formats.dataset.predictions import Predictions
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import agree_with
 from bboxqa.pipelines.category_map import map_notes
+from bboxqa.pipelines.diagnosis.diagnosed import check_diagnosis
 from bboxqa.pipelines.read import read_for
 from bboxqa.pipelines.reference.reading import read_reference
 from bboxqa.report.agreement_result import AgreementResult
@@ -27,6 +28,7 @@ def agree_files(
     predictions: Predictions | None = None,
     memory: int | None = None,
     digest: bool = True,
+    diagnosed: bool = False,
     progress: Progress | None = None,
 ) -> AgreementResult:
     """Read files and measure how far their annotators agree, with checked settings.
@@ -34,7 +36,8 @@ def agree_files(
     Files that would give a false result are refused with the findings of `validate`. With a map
     of categories that merges some, notes say what it changes. `reference` is an annotator or a
     file; with one, the other annotators may have no image in common. `predictions` are the results
-    of a model, which is one more annotator.
+    of a model, which is one more annotator. With `diagnosed`, data whose diagnosis needs more
+    memory are refused before they are measured.
     """
     reading: dict[str, Any] = {"memory": memory, "digest": digest, "progress": progress}
     annotated = reading | {"predictions": predictions}
@@ -44,6 +47,9 @@ def agree_files(
     beside: str | Dataset | None = None
     if reference is not None:
         beside = read_reference(reference, data, settings, **reading)
+    # The annotations of an annotator who is the reference are left out, and not known yet.
+    if diagnosed and not isinstance(beside, str):
+        check_diagnosis(data, memory)
     result = agree_with(data, settings, reference=beside, memory=memory, progress=progress)
     if not settings.category_map:
         return result

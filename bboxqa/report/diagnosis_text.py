@@ -38,9 +38,10 @@ _MOST_COMPARED = 12
 
 
 def story_lines(story: Story | None, width: int, *, diagnose: bool) -> Iterator[str]:
-    """Yield a story, with `diagnose` after the tables of its diagnosis; without one, a hint."""
+    """Yield a story, with `diagnose` after the tables of its diagnosis; without either, a hint."""
     if story is None:
-        yield from ("", "To see who, what and where lowers agreement, add --diagnose")
+        if not diagnose:
+            yield from ("", "To see who, what and where lowers agreement, add --diagnose")
         return
     if diagnose and isinstance(story, Diagnosis):
         yield from _table_lines(story, width)

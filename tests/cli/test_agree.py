@@ -6,10 +6,11 @@ import re
 from pathlib import Path
 
 import jsonschema
+import numpy as np
 import pytest
 from click.testing import CliRunner
 from support.cli import python, run, shell
-from support.datasets import two_annotators, write
+from support.datasets import annotation, image, two_annotators, write
 
 import bboxqa
 from bboxqa.cli.agree import agree
@@ -429,6 +430,28 @@ def test_the_story_comes_last_and_its_tables_on_request(export):
     assert "Annotators at IoU 0.5" in full
     assert "Review at IoU 0.5" in full
     assert "not drawn by b" in full
+
+
+def test_figures_are_kept_where_a_diagnosis_is_not_possible(tmp_path):
+    """560 boxes by each of two have 313,600 pairs, and 626,640 if all are compared."""
+    rng = np.random.default_rng(0)
+    boxes = np.column_stack([rng.uniform(0, 40, (1120, 2)), rng.uniform(80, 130, (1120, 2))])
+    records = [
+        annotation(place + 1, bbox=box, annotator="ann" if place < 560 else "bob")
+        for place, box in enumerate(boxes.tolist())
+    ]
+    path = write(tmp_path / "a.json", document(records, [image(1, width=400, height=400)]))
+    out = tmp_path / "out"
+    found = run("agree", path, "--memory", "1MB", "--no-checks", "--diagnose", "--out", out)
+    assert found.returncode == 2
+    assert "Existence: F1                 @[ IoU=0.50 | bbox ] = 1.0000" in found.stdout
+    assert "add --diagnose" not in found.stdout
+    assert "The figures are whole" in found.stderr
+    assert "reach the threshold 0.1" in found.stderr
+    assert json.loads((out / "summary.json").read_bytes())["n_annotations"] == 1120
+    plain = run("agree", path, "--memory", "1MB", "--no-checks")
+    assert plain.returncode == 0
+    assert "give --memory 1GB" in plain.stderr
 
 
 def test_json_has_the_diagnosis_on_request(export):

@@ -9,10 +9,13 @@ from support.datasets import dataset, object_rows
 
 from bboxqa.core.errors import ConfigError, OutputError
 from bboxqa.diagnostics.registry import diagnostic, names
+from bboxqa.examples import example_file
 from bboxqa.geometry.candidates import candidate_pairs
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.pipelines.agree import agree_with
+from bboxqa.pipelines.agree_files import agree_files
 from bboxqa.pipelines.counting import compared_images
+from bboxqa.pipelines.diagnosis import diagnosed
 from bboxqa.pipelines.diagnosis.diagnosed import ImageDiagnoser
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
 
@@ -82,3 +85,17 @@ def test_a_diagnosis_that_needs_more_memory_than_allowed_is_refused(data):
     message = r"^diagnosis: 600,000 annotations need 0.90 GB of memory; allow as much with --memory"
     with pytest.raises(OutputError, match=message):
         diagnoser.diagnosis(result)
+
+
+def test_a_file_whose_diagnosis_needs_more_memory_is_refused_before_it_is_measured(monkeypatch):
+    monkeypatch.setattr(diagnosed, "_BYTES", 10**9)
+    stages = []
+    with pytest.raises(OutputError, match=r"^diagnosis: 9 annotations need 9\.00 GB of memory"):
+        agree_files(
+            example_file("fruits"),
+            AgreeSettings(),
+            memory=1,
+            diagnosed=True,
+            progress=lambda stage, *_: stages.append(stage),
+        )
+    assert "comparing" not in stages

@@ -5,12 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from bboxqa.core.spool import check_memory
 from bboxqa.core.types import Progress
 from bboxqa.diagnostics import registry
 from bboxqa.diagnostics.disagreement.review import review_queue
 from bboxqa.geometry.candidates import possible_pairs
+from bboxqa.model.annotations import Dataset
 from bboxqa.model.diagnosis import Diagnosis, Story
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.table import Table
@@ -29,6 +31,13 @@ _MOST_TOLD = 100_000
 _BYTES = 1500
 # Pairs of annotations in an image.
 _CROWDED = 1 << 20
+
+
+def check_diagnosis(data: Dataset, memory: int | None) -> None:
+    """Refuse data whose diagnosis needs more memory than allowed, as an OutputError."""
+    lonely = data.assigned.sum(1) < 2
+    compared = ~data.annotations.iscrowd & ~lonely[data.annotations.image]
+    check_memory("diagnosis", int(np.count_nonzero(compared)), memory, _BYTES)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,7 +91,7 @@ class ImageDiagnoser:
         return (*TABLES, "work") if self._has_times else TABLES
 
     def _matched(self, result: MeasuredAgreement) -> MatchedUnits:
-        check_memory("diagnosis", len(self.images.data.annotations), self.memory, _BYTES)
+        check_diagnosis(self.images.data, self.memory)
         threshold = result.thresholds[0].iou_threshold
         settings = msgspec.structs.replace(result.settings, iou_threshold=(threshold,))
         return matched_units(self.images, settings, memory=self.memory, progress=self.progress)
