@@ -77,9 +77,10 @@ def all_asked_notes(data: Dataset, thresholds: Sequence[ThresholdResult]) -> Ite
 def chance_notes(n_alone: int, n_images: int, reason: str) -> Iterator[str]:
     """Yield how many images have no part in the correction of existence for chance."""
     if n_alone and not reason:
+        have = "has" if n_alone == 1 else "have"
         yield (
-            f"{n_alone:,} of {count(n_images, 'image')} have no other image of a similar shape and "
-            "the same annotators: existence by chance is that of the others"
+            f"{n_alone:,} of {count(n_images, 'image')} {have} no other image of a similar shape "
+            "and the same annotators: existence by chance is that of the others"
         )
 
 

@@ -58,7 +58,7 @@ def text_lines(
         yield from _tables(result.thresholds[0], width, n_rows)
         # Where nobody shares an image, all tables are empty.
         tables = diagnose and result.n_images > 0
-        yield from story_lines(story, width, diagnose=tables)
+        yield from story_lines(story, width, diagnose=tables, said=result.notes)
     yield from _verdicts(result)
 
 
@@ -93,7 +93,7 @@ def _agreement(part: ThresholdResult, result: MeasuredAgreement) -> Iterator[str
         yield from _alpha(part, measure, result.n_empty_images)
         yield from _objects(part, measure)
     share = f" ({_percent(part.n_complete_units / part.n_units)})" if part.n_units else ""
-    yield f" Objects: {part.n_units:,}; drawn by everyone: {part.n_complete_units:,}{share}"
+    yield f" Units: {part.n_units:,}; drawn by everyone: {part.n_complete_units:,}{share}"
 
 
 def _measure(part: ThresholdResult, similarity: str) -> str:
@@ -196,6 +196,10 @@ def _legend(result: MeasuredAgreement) -> Iterator[str]:
             " existence: F1 of pairs of annotators; class: of objects that two or more drew; "
             "place: of matched pairs"
         )
+        yield (
+            " unit: annotations that match each other; object (below): one or more units that "
+            "overlap, though too little to match"
+        )
     for note in result.notes[len(result.headlines) :]:
         yield f" Note: {note}"
 
@@ -205,7 +209,7 @@ def _tables(part: ThresholdResult, width: int, n_rows: int) -> Iterator[str]:
     at = f"at {part.threshold_label}"
     frequent = np.argsort(-part.categories["n_annotations"], kind="stable")
     yield from table_excerpt(
-        f"Categories, each against the rest, {at}",
+        f"Categories, the most frequent first, each against the rest, {at}",
         columns_first(part.categories, ("category", "alpha", "low", "high", *_FIGURES)),
         frequent,
         width,

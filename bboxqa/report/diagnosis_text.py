@@ -1,6 +1,6 @@
 """A story or a diagnosis as lines of text, the most useful columns and rows of tables first."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 import numpy as np
 
@@ -37,8 +37,13 @@ _COLUMNS = {
 _MOST_COMPARED = 12
 
 
-def story_lines(story: Story | None, width: int, *, diagnose: bool) -> Iterator[str]:
-    """Yield a story, with `diagnose` after the tables of its diagnosis; without either, a hint."""
+def story_lines(
+    story: Story | None, width: int, *, diagnose: bool, said: Collection[str] = ()
+) -> Iterator[str]:
+    """Yield a story, with `diagnose` after the tables of its diagnosis; without either, a hint.
+
+    Warnings that were `said` before are left out.
+    """
     if story is None:
         if not diagnose:
             yield from ("", "To see who, what and where lowers agreement, add --diagnose")
@@ -47,7 +52,7 @@ def story_lines(story: Story | None, width: int, *, diagnose: bool) -> Iterator[
         yield from _table_lines(story, width)
     yield from ("", f"What lowers agreement at {story.threshold_label}")
     yield from (f" - {one_line(line)}" for line in story.story)
-    yield from (f" Warning: {one_line(line)}" for line in story.warnings)
+    yield from (f" Warning: {one_line(line)}" for line in story.warnings if line not in said)
 
 
 def _table_lines(diagnosis: Diagnosis, width: int) -> Iterator[str]:

@@ -10,7 +10,7 @@ import bboxqa
 
 _KINDS = {
     "asked": "list who was asked",
-    "image": "of the objects",
+    "image": "of the units",
     "groups": "share no image",
     "copies": "identical boxes",
     "twice": "objects twice",
@@ -56,7 +56,7 @@ def test_one_image_that_holds_most_units():
     rows = rows_of(range(6), {0: 0, 1: 0})
     rows += [(6, n % 2, n % 2, (40.0 * n, 200.0, 30.0, 30.0)) for n in range(20)]
     line = warned(dataset(rows))["image"]
-    assert "image 0006 holds 45 % of the objects" in line
+    assert "image 0006 holds 45 % of the units" in line
     assert "without it, alpha would be 1.00" in line
 
 

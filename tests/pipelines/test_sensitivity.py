@@ -101,3 +101,18 @@ def test_of_many_annotations_random_images_are_measured(data, found, monkeypatch
     part = sensitivity(compared_images(data), other)
     assert 0 < part.n_images < 15
     assert 0 < part.table["n_units"][9] < found.table["n_units"][9]
+
+
+def test_f1_by_chance_is_that_of_the_result(data):
+    """It was measured with fewer passes at each of the 19 thresholds: 0.17 and 0.19, say."""
+    settings = msgspec.structs.replace(SETTINGS, iou_threshold=(0.5, 0.75), bootstrap=0)
+    result = agree_with(data, settings)
+    table = result.diagnose().tables["sensitivity"]
+    shown = table["f1_by_chance"][[THRESHOLDS.index(0.5), THRESHOLDS.index(0.75)]]
+    known = [part.existence.chance for part in result.thresholds]
+    assert shown == pytest.approx(known)
+    above = [part.existence.alpha for part in result.thresholds]
+    assert table["existence_alpha"][[9, 14]] == pytest.approx(above)
+    assert (np.diff(table["f1_by_chance"]) <= 0).all()
+    alone = sensitivity(compared_images(data), settings).table["f1_by_chance"]
+    assert alone[9] != pytest.approx(known[0])

@@ -26,11 +26,11 @@ def result_of(data, **settings):
 def test_objects_are_counted_in_words(data):
     result = result_of(data)
     (part,) = result.thresholds
-    line = " Objects: 4; drawn by everyone: 2 (50.0 %)"
+    line = " Units: 4; drawn by everyone: 2 (50.0 %)"
     assert (part.n_units, part.n_complete_units) == (4, 2)
     assert line in text_lines(result)
     none = replace(result, thresholds=(replace(part, n_units=0, n_complete_units=0),))
-    assert " Objects: 0; drawn by everyone: 0" in text_lines(none)
+    assert " Units: 0; drawn by everyone: 0" in text_lines(none)
 
 
 @pytest.mark.parametrize(

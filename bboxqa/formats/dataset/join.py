@@ -16,7 +16,7 @@ from bboxqa.formats.dataset.category_names import map_options, renamed_categorie
 from bboxqa.formats.dataset.image_names import join_advice, names_of_images
 from bboxqa.formats.dataset.joined import Joined
 from bboxqa.formats.dataset.merge import IndexedAnnotations, merge
-from bboxqa.formats.dataset.remarks import headlines_of, notes_of
+from bboxqa.formats.dataset.remarks import headlines_of, notes_of, with_machine_remark
 from bboxqa.formats.dataset.sessions import (
     FileSessions,
     refuse_repeated,
@@ -102,9 +102,10 @@ def join(
     )
     if split is not None:
         data = with_repeats(data, files, split, memory)
-    if not is_shared:
-        return data
-    return replace(data, headlines=headlines_of(data, files, attribution))
+    if is_shared:
+        data = replace(data, headlines=headlines_of(data, files, attribution))
+    n_first = None if split is None else [len(part.image) for part in split.first]
+    return with_machine_remark(data, files, n_first)
 
 
 def _nothing_shared(

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -15,6 +16,9 @@ from bboxqa.formats.dataset.image_names import join_advice, names_of_images
 from bboxqa.model.annotations import Dataset
 
 _NAMED = 3
+MACHINE = "a machine began"
+"""How the remark about annotations that a machine began starts."""
+
 # Fewer annotations may be equal by chance, or on purpose.
 _MANY = 20
 
@@ -22,10 +26,7 @@ _MANY = 20
 def headlines_of(
     data: Dataset, files: Sequence[AnnotationFile], attribution: Attribution
 ) -> tuple[str, ...]:
-    """Return what may make the numbers useless.
-
-    That is few common images, copies, variants of names, and annotations that a machine began.
-    """
+    """Return what may make the numbers useless: few common images, copies, variants of names."""
     result = []
     apart = _apart(data.assigned) if attribution.of_files else np.zeros(0, np.int64)
     if len(apart):
@@ -40,20 +41,37 @@ def headlines_of(
         copies = list(_copies(data))
         more = f" ({len(copies) - _NAMED:,} more such pairs)" if len(copies) > _NAMED else ""
         result += [*copies[: _NAMED - 1], *(each + more for each in copies[_NAMED - 1 : _NAMED])]
-    return tuple(filter(None, [*result, variant_remark(_users(data)), _machine_remark(files)]))
+    return tuple(filter(None, [*result, variant_remark(_users(data))]))
 
 
-def _machine_remark(files: Sequence[AnnotationFile]) -> str:
-    """Return how many annotations a machine began; empty if none."""
+def with_machine_remark(
+    data: Dataset, files: Sequence[AnnotationFile], n_first: Sequence[int] | None = None
+) -> Dataset:
+    """Return a data set that says how many annotations a machine began, if any.
+
+    `n_first` are how many annotations of each file are of a first session, where there are
+    sessions. Agreement between annotators is that of these: if none of them is in a file with
+    marks, the remark is a note, and else a headline.
+    """
     marks = sum((file.columns.marks for file in files), Counter[str]())
     if not marks:
-        return ""
+        return data
     n_annotations = sum(len(file.columns.id) for file in files)
-    return (
-        f"a machine began {marks.total():,} of {count(n_annotations, 'annotation')} "
-        f"({', '.join(sorted(marks))}): annotators who correct the same proposals share their "
-        "errors, and agree more than independent ones"
+    marked = f"{MACHINE} {marks.total():,} of {count(n_annotations, 'annotation')}"
+    marked += "" if n_first is None else " of all sessions"
+    keys = f"({', '.join(sorted(marks))})"
+    of_marked = zip(n_first or (), files, strict=n_first is not None)
+    if n_first is not None and not any(n for n, file in of_marked if file.columns.marks):
+        note = (
+            f"{marked} {keys}, all of them in later sessions: this concerns how annotators agree "
+            "with themselves, and not how they agree with each other"
+        )
+        return replace(data, notes=(*data.notes, note))
+    headline = (
+        f"{marked} {keys}: annotators who correct the same proposals share their errors, and agree "
+        "more than independent ones"
     )
+    return replace(data, headlines=(*data.headlines, headline))
 
 
 def _copies(data: Dataset) -> Iterator[str]:

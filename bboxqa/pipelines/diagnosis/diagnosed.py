@@ -11,6 +11,7 @@ from bboxqa.core.spool import check_memory
 from bboxqa.core.types import Progress
 from bboxqa.diagnostics import registry
 from bboxqa.diagnostics.disagreement.review import review_queue
+from bboxqa.formats.dataset.remarks import MACHINE
 from bboxqa.geometry.candidates import possible_pairs
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.diagnosis import Diagnosis, Story
@@ -66,7 +67,11 @@ class ImageDiagnoser:
         tables = self._tables(matched, registry.names(with_times=self._has_times))
         queue = review_queue(matched)
         of_thresholds = sensitivity(
-            self.images, result.settings, memory=self.memory, progress=self.progress
+            self.images,
+            result.settings,
+            by_chance={each.iou_threshold: each.existence.chance for each in result.thresholds},
+            memory=self.memory,
+            progress=self.progress,
         )
         told = self._told(result, matched, tables)
         return Diagnosis(
@@ -107,9 +112,13 @@ class ImageDiagnoser:
     def _told(
         self, result: MeasuredAgreement, matched: MatchedUnits, tables: dict[str, Table]
     ) -> dict[str, Any]:
-        part = result.thresholds[0]
+        part, said = result.thresholds[0], result.headlines
         return {
             "threshold_label": part.threshold_label,
             "story": story_of(part, matched, tables),
-            "warnings": warnings_of(part, self.images, matched, tables, result.settings),
+            "warnings": (
+                *result.headlines,
+                *(note for note in result.notes if note.startswith(MACHINE) and note not in said),
+                *warnings_of(part, self.images, matched, tables, result.settings),
+            ),
         }

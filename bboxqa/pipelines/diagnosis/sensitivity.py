@@ -1,7 +1,8 @@
 """How agreement depends on the threshold, and the threshold that the data suggest."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from math import isnan
+from math import isnan, nan
 from typing import Any
 
 import msgspec
@@ -10,6 +11,7 @@ import numpy as np
 from bboxqa.agreement.counts.object_counts import ratio
 from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
 from bboxqa.core.arrays import FloatArray
+from bboxqa.core.text import count
 from bboxqa.core.types import Progress
 from bboxqa.diagnostics.disagreement.thresholds import ThresholdChoice, threshold_choice
 from bboxqa.model.settings import AgreeSettings
@@ -58,6 +60,7 @@ def sensitivity(
     images: ImagePart,
     settings: AgreeSettings,
     *,
+    by_chance: Mapping[float, float] | None = None,
     memory: int | None = None,
     progress: Progress | None = None,
 ) -> Sensitivity:
@@ -65,7 +68,8 @@ def sensitivity(
 
     Of more than 100,000 annotations, random images with about so many are measured. Errors are
     those of `agree`; the threshold of the settings has no effect. `images` is what
-    `compared_images` returns.
+    `compared_images` returns. `by_chance` is the F1 by chance of some thresholds, measured with
+    more passes: those of all thresholds are scaled to it, if all images are measured.
 
     Examples
     --------
@@ -83,6 +87,8 @@ def sensitivity(
     part = _sampled(images, settings.seed)
     counted = count_sequentially(part, settings, memory=memory, progress=progress)
     chance = chance_existence(part, settings, memory=memory, progress=progress)
+    if part is images:
+        chance = _scaled(chance, by_chance or {})
     columns = _columns(threshold_figures(part, settings, counted, chance, progress))
     distance, interval = _distance(
         columns["f1"] - columns["f1_by_chance"], counted, chance, settings
@@ -94,7 +100,28 @@ def sensitivity(
     choice = threshold_choice(np.array(THRESHOLDS), table["f1"], table["f1_by_chance"], interval)
     n_images = int((part.data.assigned.sum(1) >= 2).sum())
     text = _text(choice, table, measure_name(settings.similarity))
+    if part is not images:
+        text += f"; of {count(n_images, 'random image')}"
     return Sensitivity(table, choice, text, n_images)
+
+
+def _scaled(chance: ChanceCounts, known: Mapping[float, float]) -> ChanceCounts:
+    """Return counts whose F1 by chance is the known one where there is one.
+
+    Few passes are enough for how it falls with the threshold, and not for its height.
+    """
+    found = ratio(*chance.sums.sum(1).T)
+    rows = [row for row, threshold in enumerate(THRESHOLDS)
+            if known.get(threshold, nan) > 0 and found[row] > 0]  # fmt: skip
+    if not rows:
+        return chance
+    thresholds = np.array(THRESHOLDS)
+    of_known = np.array([known[THRESHOLDS[row]] for row in rows])
+    factor = np.interp(thresholds, thresholds[rows], of_known / found[rows])
+    sums = chance.sums.copy()
+    # No F1 is above 1.
+    sums[..., 0] *= np.minimum(factor, 1 / np.where(found > 0, found, 1.0))[:, None]
+    return replace(chance, sums=sums)
 
 
 def _sampled(images: ImagePart, seed: int) -> ImagePart:

@@ -76,7 +76,7 @@ def _large_image(part: ThresholdResult) -> Iterator[str]:
         return
     name, cost = table["image"][largest], float(table["cost"][largest])
     what, value, _ = _leading(part)
-    text = f"image {name} holds {100 * share:.0f} % of the objects"
+    text = f"image {name} holds {100 * share:.0f} % of the units"
     if not isnan(cost):
         text += f": without it, {what} would be {value + cost:.2f} and not {value:.2f}"
     yield text
