@@ -96,10 +96,7 @@ _WHAT = {
         "Look into it: it may be a login or an error in place of the file that was asked for.",
     ),
     "XML": ("XML", "Export COCO json from the tool that wrote it."),
-    "Label Studio": (
-        "Label Studio's own json",
-        "Export the project from Label Studio as COCO, and name the json file inside.",
-    ),
+    "Label Studio": ("Label Studio's own json", "`bboxqa agree` measures its boxes."),
     "LabelMe": (
         "json of LabelMe",
         "Convert its folder to one COCO file, such as with the package labelme2coco.",
@@ -126,6 +123,8 @@ _WHAT = {
 }
 _TABLES = {".csv", ".tsv"}
 _TABLE = "Save the table as CSV in utf-8."
+# What to do with these is the same where a table is expected.
+_OWN_ADVICE = {"ELAN", "Label Studio"}
 # Archives are tables of office programs here, and lists of numbers are tables.
 _READ_AS_TABLES = {"archive", "office", "table", "Parquet", "binary", "zeros", "YOLO"}
 
@@ -149,7 +148,7 @@ def refuse_foreign(path: Path, *, table: bool = False) -> None:
     expected = "a table" if table else "COCO json"
     raise DatasetError(
         [f"{path}: is {what}; expected {expected}"],
-        _TABLE if table and kind != "ELAN" else advice,
+        _TABLE if table and kind not in _OWN_ADVICE else advice,
     )
 
 

@@ -7,6 +7,10 @@ from typing import Protocol
 
 from bboxqa.core.types import Steps
 from bboxqa.formats.annotations.columns import AnnotationFile
+from bboxqa.formats.document.content import RawDocument
+
+Recognises = Callable[[Path], bool]
+"""Returns whether a file, or a folder, looks like a format. It looks at the beginning only."""
 
 
 class Reader(Protocol):
@@ -46,6 +50,19 @@ class Reader(Protocol):
         """
 
 
+class DocumentReader(Protocol):
+    """Reads one source for the rules of `validate`."""
+
+    def __call__(
+        self, path: Path, progress: Steps | None = None, memory: int | None = None
+    ) -> RawDocument:
+        """Return the records of a source, and where each of them stands.
+
+        What is wrong with them is found by the rules. Raises DatasetError if the source cannot be
+        read at all.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class Format:
     """A file format of annotations.
@@ -59,9 +76,16 @@ class Format:
     recognises : callable
         Called with the path of a file; returns whether it looks like this format.
     read : Reader
+    document : DocumentReader or None
+        None if `bboxqa validate` does not check it.
+    recognises_folder : callable or None
+        Called with the path of a folder; returns whether all of it is one source of this format.
+        None if sources are files.
     """
 
     name: str
     suffixes: tuple[str, ...]
-    recognises: Callable[[Path], bool]
+    recognises: Recognises
     read: Reader
+    document: DocumentReader | None = None
+    recognises_folder: Recognises | None = None

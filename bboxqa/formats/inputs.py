@@ -9,7 +9,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.types import AnyPath
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.foreign import refuse_foreign
-from bboxqa.formats.registry import format_of
+from bboxqa.formats.registry import format_of, sources_below
 
 RESULT_FILES = frozenset({"manifest.json", "summary.json"})
 """The json files that `agree --out` and `compare --out` always write beside their tables."""
@@ -38,8 +38,8 @@ def list_files(
 ) -> list[Path]:
     """Return the files that are named, and those below folders, sorted.
 
-    Raises DatasetError if a folder contains no such file, or a named file is in a format that is
-    not read.
+    A folder that is one source of its format, such as of YOLO, stands for itself. Raises
+    DatasetError if a folder contains no such file, or a named file is in a format that is not read.
 
     Parameters
     ----------
@@ -58,6 +58,9 @@ def list_files(
             if format_of(path) is COCO:
                 refuse_foreign(path)
             result.append(path)
+            continue
+        if folders := sources_below(path):
+            result += folders
             continue
         inside = sorted(
             {

@@ -4,14 +4,16 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bboxqa.core.plugins import plugins
-from bboxqa.formats.coco.strict import COCO
+from bboxqa.formats.coco.strict import COCO, is_surely_coco
 from bboxqa.formats.format import Format
+from bboxqa.formats.label_studio.studio import LABEL_STUDIO
 
 GROUP = "bboxqa.formats"
 """Entry points of this group are the formats of other packages, by name."""
 
 FORMATS: dict[str, Format] = {
     "coco": COCO,
+    "label-studio": LABEL_STUDIO,
 }
 
 
@@ -21,23 +23,50 @@ def names() -> tuple[str, ...]:
     Examples
     --------
     >>> names()
-    ('coco',)
+    ('coco', 'label-studio')
     """
     return tuple(dict.fromkeys((*FORMATS, *plugins(GROUP))))
 
 
 def format_of(path: Path) -> Format:
-    """Return the format of a file; COCO where no format recognises it.
+    """Return the format of a file or folder; COCO where no format recognises it.
 
-    Packages are asked only about a file that no built-in format recognises. Raises ConfigError if a
-    package that offers a format is broken, or its format has the name of a built-in one.
+    COCO json is known by its first list. Packages are asked only about a file that no built-in
+    format recognises. Raises ConfigError if a package that offers a format is broken, or its format
+    has the name of a built-in one.
     """
-    if not path.is_file():
+    if path.is_dir():
+        return next((each for each in _all() if _is_source(each, path)), COCO)
+    if not path.is_file() or is_surely_coco(path):
         return COCO
-    for each in FORMATS.values():
+    # COCO takes all other json.
+    built_in = [each for each in FORMATS.values() if each is not COCO]
+    for each in (*built_in, COCO):
         if each.recognises(path):
             return each
     return next((each for each in _added() if each.recognises(path)), COCO)
+
+
+def sources_below(folder: Path) -> list[Path]:
+    """Return a folder that is one source, or the sources among the folders inside; none for others.
+
+    A folder of folders has the annotations of one person in each.
+    """
+    if format_of(folder) is not COCO:
+        return [folder]
+    if not any(each.recognises_folder for each in _all()):
+        return []
+    inside = sorted(each for each in folder.iterdir() if each.is_dir() and each.name[0] != ".")
+    return [each for each in inside if format_of(each) is not COCO]
+
+
+def _is_source(found: Format, folder: Path) -> bool:
+    return found.recognises_folder is not None and found.recognises_folder(folder)
+
+
+def _all() -> Iterator[Format]:
+    yield from FORMATS.values()
+    yield from _added()
 
 
 def suffixes() -> tuple[str, ...]:
@@ -46,8 +75,7 @@ def suffixes() -> tuple[str, ...]:
     Raises ConfigError if a package that offers a format is broken, or its format has the name of a
     built-in one.
     """
-    formats = (*FORMATS.values(), *_added())
-    return tuple(dict.fromkeys(suffix for each in formats for suffix in each.suffixes))
+    return tuple(dict.fromkeys(suffix for each in _all() for suffix in each.suffixes))
 
 
 def _added() -> Iterator[Format]:

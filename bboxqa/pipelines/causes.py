@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from bboxqa.formats.translation.as_file import STOPPING as TOOL_STOPPING
+
 if TYPE_CHECKING:
     from bboxqa.rules.base.rule import Fix
     from bboxqa.rules.facts.document import Document
@@ -13,6 +15,7 @@ STOPPING = (
     "F001", "F002", "F003", "F004", "F006",
     "S001", "S002", "S003", "S005", "S006", "S007", "S008", "S009", "S010", "S012",
     "I001", "I002", "I004", "B001", "P002", "P003", "R002", "R006", "C001", "C008", "A002",
+    *TOOL_STOPPING,
 )  # fmt: skip
 """Rules about what can keep a file from being read; what others find is no reason to refuse it."""
 

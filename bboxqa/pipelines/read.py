@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from bboxqa.core.errors import DatasetError, OtherKindError
 from bboxqa.core.json_values import document_bytes
 from bboxqa.core.types import AnyPath, Files, Progress
-from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.dataset.predictions import Predictions
 from bboxqa.formats.dataset.reader import read_dataset
 from bboxqa.formats.inputs import as_paths
@@ -233,7 +232,6 @@ def _of_predictions(
 
 def _with_findings(error: DatasetError, memory: int | None) -> DatasetError:
     """Return the error with the findings of `validate` in place of the reader's words."""
-    from bboxqa.formats.document.tolerant import read_path
     from bboxqa.rules.facts.document import Document
     from bboxqa.rules.facts.file_kinds import kind_of
 
@@ -242,10 +240,10 @@ def _with_findings(error: DatasetError, memory: int | None) -> DatasetError:
     others: dict[Path, FileKind] = {}
     n_left_out, all_safe = 0, True
     for path in dict.fromkeys(path for path in error.files if path is not None):
-        # The rules look at COCO files only.
-        if format_of(path) is not COCO:
+        read = format_of(path).document
+        if read is None:
             continue
-        document = Document(read_path(path, memory=memory))
+        document = Document(read(path, memory=memory))
         kind = kind_of(document)
         if kind.name and not kind.is_measured:
             others[path] = kind

@@ -15,6 +15,7 @@ from bboxqa.core.types import AnyPath, Progress
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.document.tolerant import read_bytes, read_path
+from bboxqa.formats.format import DocumentReader
 from bboxqa.formats.inputs import as_paths, list_files
 from bboxqa.formats.opening import no_such_file
 from bboxqa.formats.registry import format_of
@@ -183,20 +184,26 @@ def _documents(
 ) -> Iterator[Document]:
     if missing := [file for file in files if not lexists(file)]:
         raise no_such_file(missing)
-    problems = [
-        f"{file}: is of the format {found.name}, which is not checked; expected COCO json"
-        for file, found in ((file, format_of(file)) for file in files)
-        if found is not COCO
-    ]
-    if problems:
-        raise DatasetError(problems)
+    readers = [_reader(file) for file in files]
     # A folder of images can belong to several files: an image of any of them has a record.
     several = images is not None and len(files) > 1
-    named = [(file.parent, read_path(file, memory=memory).images) for file in files if several]
+    named = [
+        (file.parent, read(file, None, memory).images)
+        for file, read in zip(files, readers, strict=True)
+        if several
+    ]
     on_step = None if progress is None else partial(progress, "reading")
-    for file in files:
-        reading = read_path(file, on_step, memory)
+    for file, read in zip(files, readers, strict=True):
+        reading = read(file, on_step, memory)
         yield _document(images, truth, progress, named, reading)
+
+
+def _reader(file: Path) -> DocumentReader:
+    """Return what reads a file for the rules. Raises DatasetError if its format has no such."""
+    found = format_of(file)
+    if found.document is None:
+        raise DatasetError([f"{file}: is of the format {found.name}, which is not checked"])
+    return found.document
 
 
 def _read_truth(ground_truth: AnyPath | None) -> RawDocument | None:
@@ -254,5 +261,10 @@ def fix_file(
     With `unsafe`, fixes that may lose or guess something are applied as well. `images` are
     folders of the images, `ground_truth` the file that results refer to.
     """
+    if format_of(file) is not COCO:
+        raise DatasetError(
+            [f"{file}: is no COCO json, and fixes are written to COCO json only"],
+            "Correct it in the tool that wrote it, and export it again.",
+        )
     again = partial(_document, images, _read_truth(ground_truth), None, ())
     return fix(again(read_path(file)), settings, unsafe=unsafe, again=again)

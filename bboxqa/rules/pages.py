@@ -32,6 +32,7 @@ _FAMILIES = {
     "Q": "Statistics",
     "G": "Panoptic segments",
     "E": "Results of detectors",
+    "T": "Formats of annotation tools",
 }
 _SCOPES = {
     "record": "each record",

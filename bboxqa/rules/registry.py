@@ -51,6 +51,7 @@ from bboxqa.rules.structure import (
     json_text,
     top_level,
 )
+from bboxqa.rules.tools import tool_records
 
 _MODULES = (
     json_text, top_level, annotation_fields, image_fields, dates, captions,
@@ -62,9 +63,9 @@ _MODULES = (
     category_maps, category_names, category_use,
     attendance, habits, naming,
     duplicates, statistics,
-    segments, png_files, scores,
+    segments, png_files, scores, tool_records,
 )  # fmt: skip
-_LETTERS = "FSIMBPRKCADQGE"
+_LETTERS = "FSIMBPRKCADQGET"
 _GROUP = "bboxqa.rules"
 _CODE = re.compile(r"[A-Z]+[0-9]+")
 

@@ -19,6 +19,7 @@ from bboxqa.rules.facts.document import Document
 from bboxqa.rules.facts.exporters import QUIRKS, exporter
 from bboxqa.rules.facts.file_kinds import kind_of
 from bboxqa.rules.found_boxes import with_boxes
+from bboxqa.rules.origins import placed_in_origin
 from bboxqa.rules.registry import known_rules, select
 from bboxqa.rules.selection import ignored_codes
 
@@ -89,6 +90,8 @@ def describe(document: Document, raw: Iterable[Found], limit: int) -> list[Findi
         for found in map(hits.describe, range(wanted)):
             findings.append(_finding(rule, hits.severity, found, document.name))
             offsets.append(found.offset)
+    if document.reading.origin is not None:
+        return list(placed_in_origin(document.reading.origin, with_boxes(document, findings)))
     placed = list(with_boxes(document, _locate(document, findings, offsets)))
     if not document.reading.is_results:
         return placed

@@ -30,7 +30,6 @@ FILES = [
     ("a.pdf", b"%PDF-1.7", "is a PDF; expected COCO json"),
     ("a.dat", bytes(range(256)) * 9, "is not text; expected COCO json"),
     ("a.dat", bytes(900), "is zero bytes only, so its content is lost; expected COCO json"),
-    ("a.json", STUDIO, "is Label Studio's own json; expected COCO json"),
     ("a.json", '{"version": "5.2", "flags": {}, "shapes": []}', "is json of LabelMe; expected"),
     (
         "a.json",
@@ -79,9 +78,9 @@ def test_it_is_named_with_what_to_do(tmp_path, command, name, content, words):
 
 
 @pytest.mark.parametrize("command", ["stats", "segments"])
-@pytest.mark.parametrize("name", ["a.xml", "a.png", "a.json"])
+@pytest.mark.parametrize("name", ["a.xml", "a.png", "a.json", "studio.json"])
 def test_it_is_no_table_either(tmp_path, command, name):
-    content = next(content for each, content, _ in FILES if each == name)
+    content = next((content for each, content, _ in FILES if each == name), STUDIO)
     written(tmp_path / name, content)
     done = run(command, name, cwd=tmp_path)
     assert done.returncode == 2

@@ -2,6 +2,7 @@
 
 import json
 from importlib import import_module
+from pathlib import Path
 from pkgutil import walk_packages
 
 import pytest
@@ -26,7 +27,9 @@ def test_the_bad_example_is_found_and_the_good_one_is_not(code):
 @pytest.mark.parametrize("code", ON_FILES)
 def test_a_finding_says_where_and_what(code):
     for finding in findings(RULES[code].bad, code=code):
-        assert finding.file == "export.json"
+        # Rules of family T are about files of other formats, which are read from the disk.
+        file = Path(finding.file).name if code[0] == "T" else finding.file
+        assert file == "export.json"
         assert finding.spot is not None
         assert finding.message
         assert "\n" not in finding.message
@@ -49,7 +52,7 @@ def test_a_rule_explains_itself(code):
 
 
 def test_rules_are_sorted_by_letter_and_number():
-    letters = "FSIMBPRKCADQGE"
+    letters = "FSIMBPRKCADQGET"
     assert "".join(dict.fromkeys(code[0] for code in RULES)) == letters
     assert list(RULES) == sorted(RULES, key=lambda code: (letters.index(code[0]), code))
 

@@ -23,7 +23,7 @@ SEEDS = int(os.environ.get("BBOXQA_FUZZ", "3"))
 ELSEWHERE = {
     code
     for code, rule in RULES.items()
-    if rule.scope in ("files", "images") or code in ("F007", "A005", "S014") or code[0] in "QGE"
+    if rule.scope in ("files", "images") or code in ("F007", "A005", "S014") or code[0] in "QGET"
 }
 
 

@@ -1,8 +1,12 @@
 """Applying rules to texts and documents."""
 
 import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
+from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.document.tolerant import read_bytes
+from bboxqa.formats.registry import format_of
 from bboxqa.model.settings import ValidateSettings
 from bboxqa.rules.base.example_files import records
 from bboxqa.rules.base.rule import ABSENT
@@ -10,6 +14,8 @@ from bboxqa.rules.facts.document import Document
 from bboxqa.rules.runner import validate_documents
 
 __all__ = ["as_corners", "codes", "document_of", "findings", "report_of", "whole_file"]
+
+_FOLDER = TemporaryDirectory()
 
 
 def whole_file(example):
@@ -31,6 +37,11 @@ def document_of(content, name="export.json", disk=None):
         content = whole_file(content)
     if isinstance(content, str):
         content = content.encode()
+        path = Path(_FOLDER.name, name)
+        path.write_bytes(content)
+        # Of other formats than COCO, findings stand in the file itself.
+        if (found := format_of(path)) is not COCO:
+            return Document(found.document(path), disk)
     return Document(read_bytes(content, name), disk)
 
 

@@ -216,3 +216,5 @@ class AnnotationFile:
     images: list[Image]
     categories: list[Category]
     columns: Columns
+    notes: tuple[str, ...] = ()
+    """What was left out, and what is to be known of the rest."""

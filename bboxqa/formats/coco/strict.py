@@ -19,6 +19,7 @@ from bboxqa.formats.annotations.records import (
     TopLevel,
     whole_number,
 )
+from bboxqa.formats.document.content import RawDocument
 from bboxqa.formats.format import Format
 from bboxqa.formats.opening import named_errors
 from bboxqa.formats.windows import ANNOTATIONS, Cut, in_two_halves, next_cut, release_before
@@ -27,6 +28,9 @@ from bboxqa.model.annotations import Source
 _END = re.compile(rb"\s*\]")
 # Put in front of the rest of the list, to recognise it.
 _MARK = b'"the list that was cut"'
+# What is in front of the first list of images.
+_IMAGES = re.compile(rb'(?:\xef\xbb\xbf)?\s*\{.*?"images"\s*:\s*\[', re.DOTALL)
+_HEAD = 1 << 16
 
 
 class _MalformedError(Exception):
@@ -221,5 +225,22 @@ def _recognises(path: Path) -> bool:
         return True
 
 
-COCO = Format("coco", (".json",), _recognises, read_file)
+def is_surely_coco(path: Path) -> bool:
+    """Return whether a file begins as COCO json does and json of other tools does not."""
+    try:
+        with path.open("rb") as file:
+            return _IMAGES.match(file.read(_HEAD)) is not None
+    except OSError:
+        return True
+
+
+def _read_document(
+    path: Path, progress: Steps | None = None, memory: int | None = None
+) -> RawDocument:
+    from bboxqa.formats.document.tolerant import read_path
+
+    return read_path(path, progress, memory)
+
+
+COCO = Format("coco", (".json",), _recognises, read_file, _read_document)
 """COCO files with annotations of objects."""

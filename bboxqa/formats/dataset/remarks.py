@@ -131,7 +131,10 @@ def notes_of(
     min_annotators: int,
 ) -> tuple[str, ...]:
     """Return notes on the data for the reader of a result."""
-    notes = []
+    several = len(files) > 1
+    notes = [
+        f"{file.source.name}: {note}" if several else note for file in files for note in file.notes
+    ]
     by_digest: dict[str, str] = {}
     for file in files:
         other = by_digest.setdefault(file.source.blake2b or file.source.name, file.source.name)

@@ -6,6 +6,7 @@ from typing import Any
 
 from bboxqa.formats.document.annotation_columns import AnnotationColumns, Kind
 from bboxqa.formats.document.builder import AnnotationsBuilder
+from bboxqa.formats.document.origin import Origin
 from bboxqa.formats.windows import Text
 
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
@@ -69,6 +70,8 @@ class RawDocument:
     """Pointer to an object, and a key that it repeats."""
     memory: int | None = None
     """Limits memory, in bytes; larger columns are kept in temporary files."""
+    origin: Origin | None = None
+    """What the document was translated from; None for COCO json."""
 
     def note_not_utf8(self, offset: int) -> None:
         """Record the first byte that is not UTF-8."""

@@ -11,9 +11,8 @@ from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.json_values import document_bytes
 from bboxqa.core.text import count, unknown_name
 from bboxqa.core.types import AnyPath, Files, Progress
-from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.document.content import RawDocument
-from bboxqa.formats.document.tolerant import read_bytes, read_path
+from bboxqa.formats.document.tolerant import read_bytes
 from bboxqa.formats.inputs import as_paths, list_files
 from bboxqa.formats.registry import format_of
 from bboxqa.model.annotations import Dataset
@@ -166,8 +165,9 @@ def _readings(source: Source, pattern: str | None) -> Iterator[RawDocument]:
         return
     paths = [*source.values()] if isinstance(source, Mapping) else as_paths(source)
     for file in list_files(paths, pattern):
-        if format_of(file) is COCO:
-            yield read_path(file)
+        read = format_of(file).document
+        if read is not None:
+            yield read(file)
 
 
 def _records(source: Source, pattern: str | None) -> list[object]:
@@ -183,7 +183,7 @@ def _documents(source: Source, pattern: str | None) -> list[Document]:
         raise ConfigError("by 'finding' needs the file; a Dataset has only what was read of it")
     found = [Document(reading) for reading in _readings(source, pattern)]
     if not found:
-        raise DatasetError(["there is no COCO json in which rules could find anything"])
+        raise DatasetError(["there is no file in which rules could find anything"])
     return found
 
 

@@ -48,8 +48,8 @@ class FileKind:
 
 
 # The first letters of the rules of this package.
-_FAMILIES = "ABCDEFGIKMPQRS"
-_OTHER_KINDS = ("E", "G")
+_FAMILIES = "ABCDEFGIKMPQRST"
+_OTHER_KINDS = ("E", "G", "T")
 """Families of rules about kinds other than objects."""
 _OF_OBJECTS = {"bbox", "segmentation", "keypoints", "area", "iscrowd"}
 _IMAGES = ("F", "S", "I002", "I004", "I005", "I006", "I008", "M")
@@ -93,6 +93,8 @@ PANOPTIC_RESULTS = FileKind(
     "results of panoptic COCO", (*_RESULTS, "G"),
     required=("image_id", "file_name", "segments_info"), lists=("annotations",), is_of_truth=True,
 )  # fmt: skip
+_OF_JSON = ("F", "S", "I")
+"""Families about how COCO json is written."""
 _LIST = FileKind("", ("F",))
 _NO_RESULTS = FileKind("COCO results", ("F",), lists=(), is_of_truth=True)
 _KEYS_OF_IMAGES = {"info", "licenses", "images", "categories", "type"}
@@ -113,7 +115,14 @@ def kind_of(document: Document) -> FileKind:
 
 
 def _kind(document: Document) -> FileKind:
-    keys = list(_keys_of_annotations(document))
+    if document.reading.origin is not None:
+        return FileKind(
+            document.reading.origin.title, ("",), (*_OF_JSON, "E", "G"), is_measured=True
+        )
+    return _kind_of_coco(document, list(_keys_of_annotations(document)))
+
+
+def _kind_of_coco(document: Document, keys: list[set[str]]) -> FileKind:
     if document.reading.is_results:
         return _kind_of_results(keys)
     if _has_images_only(document):

@@ -1,0 +1,1 @@
+"""Label Studio's json: tasks, annotations and predictions."""

@@ -1,0 +1,89 @@
+"""Label Studio's masks: run lengths of the bytes of an RGBA picture, in a format of bits."""
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, ByteArray
+from bboxqa.model.run_lengths import MAX_MASK_PIXELS
+
+
+class MaskError(ValueError):
+    """A mask that is not what Label Studio writes."""
+
+
+class _Bits:
+    """Reads numbers of any width, the highest bit first."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.place = 0
+
+    def read(self, width: int) -> int:
+        first, last = self.place >> 3, (self.place + width + 7) >> 3
+        if last > len(self.data):
+            raise MaskError("is cut off")
+        number = int.from_bytes(self.data[first:last], "big")
+        self.place += width
+        return (number >> (8 * last - self.place)) & ((1 << width) - 1)
+
+    def read_bytes(self, n: int) -> ByteArray:
+        """Return (n,) bytes, which may begin inside of a byte."""
+        first, shift = self.place >> 3, self.place & 7
+        last = (self.place + 8 * n + 7) >> 3
+        if last > len(self.data):
+            raise MaskError("is cut off")
+        self.place += 8 * n
+        held = np.frombuffer(self.data[first:last] + b"\0", np.uint8).astype(np.uint16)
+        wide: ByteArray = ((held[:-1] << 8 | held[1:]) >> (8 - shift) & 255)[:n].astype(np.uint8)
+        return wide
+
+
+def brush_mask(numbers: object, width: int, height: int) -> BoolArray:
+    """Return the mask of the numbers under `rle`: which pixels are not transparent.
+
+    The bits are: 32 for the number of bytes of the picture, 4 for each pixel; 5 for the width of a
+    value less 1; 4 times 4 for widths of run lengths less 1; then runs. A run is 1 bit that is set
+    if one value repeats, 2 bits that choose the width of its length, the length less 1, and the
+    value or values. Pixels go row by row.
+
+    Raises MaskError if the numbers are something else, or of another size; memory is taken for an
+    image of this size only.
+
+    Parameters
+    ----------
+    numbers : object
+        Whatever a file has there; expected are bytes as integers.
+    width, height : int
+        Of the image.
+
+    Returns
+    -------
+    (height, width) bool
+    """
+    if not 0 < width * height < MAX_MASK_PIXELS:
+        raise MaskError(f"is of an image of {width} × {height} pixels")
+    try:
+        data = bytes(numbers)  # type: ignore[call-overload]
+    except (TypeError, ValueError):
+        raise MaskError("is not a list of bytes") from None
+    bits = _Bits(data)
+    n_bytes, value_width = bits.read(32), bits.read(5) + 1
+    if n_bytes != 4 * width * height:
+        raise MaskError(f"has {n_bytes // 4:,} pixels; expected {width} × {height}")
+    if value_width != 8:
+        raise MaskError(f"has values of {value_width} bits; expected 8")
+    length_widths = [bits.read(4) + 1 for _ in range(4)]
+    alpha = np.zeros(width * height, np.bool_)
+    place = 0
+    while place < n_bytes:
+        repeats = bits.read(1)
+        n = bits.read(length_widths[bits.read(2)]) + 1
+        if place + n > n_bytes:
+            raise MaskError("has more pixels than it says")
+        # The last of four bytes is how opaque a pixel is.
+        first, last = place // 4, (place + n) // 4
+        if repeats:
+            alpha[first:last] = bits.read(8) > 0
+        else:
+            alpha[first:last] = bits.read_bytes(n)[3 - place % 4 :: 4] > 0
+        place += n
+    return alpha.reshape(height, width)

@@ -1,0 +1,47 @@
+"""Who made an annotation in Label Studio."""
+
+from typing import Any
+
+
+def person(value: object, known: dict[str, str]) -> str:
+    """Return the name of who completed an annotation; empty where nobody is named.
+
+    People are numbers in some exports, and objects with number and e-mail in others.
+
+    Parameters
+    ----------
+    value : object
+        Whatever the file has.
+    known : dict of str to str
+        By number, the names of people who were objects so far; changed in place.
+
+    Examples
+    --------
+    >>> known = {}
+    >>> person({"id": 7, "email": "ann@example.org"}, known), person(7, known), person(8, known)
+    ('ann@example.org', 'ann@example.org', '8')
+    """
+    if isinstance(value, dict):
+        number = plain_text(value.get("id"))
+        both = f"{plain_text(value.get('first_name'))} {plain_text(value.get('last_name'))}".strip()
+        name = plain_text(value.get("email")) or plain_text(value.get("username")) or both or number
+        if number and name:
+            known.setdefault(number, name)
+        return name
+    text = plain_text(value)
+    return known.get(text, text)
+
+
+def plain_text(value: Any) -> str:
+    """Return a name or number as text; empty for anything else.
+
+    Examples
+    --------
+    >>> plain_text(" ann "), plain_text(7.0), plain_text(None)
+    ('ann', '7', '')
+    """
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if isinstance(value, bool) or not isinstance(value, str | int):
+        return ""
+    return str(value).strip()

@@ -1,0 +1,210 @@
+"""From the results of an annotation to regions, and from percent to pixels."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from bboxqa.core.arrays import FloatArray
+from bboxqa.formats.label_studio.brush import MaskError, brush_mask
+from bboxqa.formats.label_studio.people import plain_text
+from bboxqa.formats.translation import shapes
+from bboxqa.formats.translation.translated import Record
+
+Value = dict[str, Any]
+_SHAPES = {"rectangle", "polygon", "ellipse", "brush", "keypoint"}
+# Of the parts of a region that say more about it, by the type of their result.
+_ATTRIBUTES = {"choices", "textarea", "number", "rating", "taxonomy", "datetime"}
+_MOST_PERCENT = 100.5
+
+
+class RegionError(ValueError):
+    """A region that cannot be read; its text continues "region 7: "."""
+
+
+class EmptyMaskError(RegionError):
+    """A mask without pixels."""
+
+
+@dataclass(slots=True)
+class Region:
+    """A shape, or something else that an annotator said about an image."""
+
+    pointer: str
+    result: Value
+    kind: str
+    """A key of `_SHAPES`, or the type of a result that is no shape."""
+    labels: list[str] = field(default_factory=list)
+    attributes: Record = field(default_factory=dict)
+
+    @property
+    def id(self) -> str:
+        """As Label Studio shows it."""
+        return plain_text(self.result.get("id"))
+
+    @property
+    def is_shape(self) -> bool:
+        """Whether it is a shape that can be read."""
+        return self.kind in _SHAPES
+
+
+def regions_of(results: Iterable[tuple[str, Value]]) -> Iterator[Region]:
+    """Yield the regions of an annotation, each with all of its labels.
+
+    The results of a region have its id: its shape, often once for each control that labels it, and
+    what else was said about it.
+    """
+    whole: dict[str, Region] = {}
+    rest: list[tuple[str, Value]] = []
+    for pointer, result in results:
+        kind = plain_text(result.get("type")).removesuffix("labels")
+        number = plain_text(result.get("id"))
+        if kind in _SHAPES and not _is_part(whole.get(number), result):
+            region = Region(pointer, result, kind)
+            whole[pointer if number in whole else number or pointer] = region
+            _add_labels(region, result)
+        else:
+            rest.append((pointer, result))
+    for pointer, result in rest:
+        kind, number = plain_text(result.get("type")), plain_text(result.get("id"))
+        of_shape = whole.get(number) if number else None
+        if of_shape is None:
+            whole[f"{number} {pointer}"] = Region(pointer, result, kind)
+        elif kind in _ATTRIBUTES:
+            said = _value(result)
+            of_shape.attributes[plain_text(result.get("from_name")) or kind] = said.get(kind)
+        else:
+            _add_labels(of_shape, result)
+    yield from whole.values()
+
+
+def _is_part(region: Region | None, result: Value) -> bool:
+    """Return whether a result has the id of a region, and its shape."""
+    return region is not None and _outline(region.result) == _outline(result)
+
+
+def _outline(result: Value) -> Value:
+    return {key: each for key, each in _value(result).items() if not key.endswith("labels")}
+
+
+def _add_labels(region: Region, result: Value) -> None:
+    kind = plain_text(result.get("type"))
+    labels = _value(result).get(kind) if kind.endswith("labels") else None
+    for label in map(plain_text, labels if isinstance(labels, list) else ()):
+        if label and label not in region.labels:
+            region.labels.append(label)
+
+
+def _value(result: Value) -> Value:
+    value = result.get("value")
+    return value if isinstance(value, dict) else {}
+
+
+def size_of(result: Value) -> tuple[int, int] | None:
+    """Return the width and height of the image of a result in pixels; None where it lacks them."""
+    sides = [result.get("original_width"), result.get("original_height")]
+    if not all(isinstance(each, int | float) and 1 <= each < 1 << 31 for each in sides):
+        return None
+    width, height = map(int, sides)  # type: ignore[arg-type]
+    return width, height
+
+
+def shape_of(region: Region, size: tuple[int, int], *, outlines: bool) -> Record:
+    """Return the keys of an annotation of COCO that say where a region is.
+
+    Raises RegionError if its values are not as Label Studio writes them.
+    """
+    value = _value(region.result)
+    if region.kind == "rectangle":
+        return _rectangle(value, size)
+    if region.kind == "ellipse":
+        x, y, rx, ry = _pixels(value, ("x", "y", "radiusX", "radiusY"), size)
+        degrees = _degrees(value)
+        return _polygon(shapes.ellipse((x, y), (rx, ry), degrees), degrees)
+    if region.kind == "polygon":
+        return _polygon(_points(value, size))
+    if region.kind == "keypoint":
+        x, y = _pixels(value, ("x", "y"), size)
+        return {"shape": "key point", "keypoints": [x, y, 2], "num_keypoints": 1}
+    return _brush(value, size, outlines=outlines)
+
+
+def _rectangle(value: Value, size: tuple[int, int]) -> Record:
+    x, y, width, height = _pixels(value, ("x", "y", "width", "height"), size)
+    degrees = _degrees(value)
+    if not degrees:
+        return {"bbox": [x, y, width, height]}
+    corners = shapes.corners(x, y, width, height)
+    return _polygon(shapes.rotated(corners, (x, y), degrees), degrees)
+
+
+def _polygon(points: FloatArray, degrees: float = 0) -> Record:
+    record: Record = {"bbox": shapes.bounds(points), "segmentation": [shapes.ring(points)]}
+    if degrees:
+        record["attributes"] = {"rotation": degrees}
+    return record
+
+
+def _brush(value: Value, size: tuple[int, int], *, outlines: bool) -> Record:
+    if "rle" not in value:
+        raise MaskError("has no rle")
+    mask = brush_mask(value["rle"], *size)
+    bbox = shapes.mask_bounds(mask)
+    if bbox is None:
+        raise EmptyMaskError("the mask has no pixels")
+    if not outlines:
+        return {"bbox": bbox}
+    left, top, width, height = map(int, bbox)
+    crop = mask[top : top + height, left : left + width]
+    return {"bbox": bbox, "segmentation": shapes.mask(crop, left, top, *size)}
+
+
+def _number(value: object, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) < 1e9:
+        shown = "missing" if value is None else repr(value)[:40]
+        raise RegionError(f"{name} is {shown}; expected a number")
+    return value
+
+
+def _degrees(value: Value) -> float:
+    given = value.get("rotation")
+    return 0.0 if given is None else _number(given, "rotation") % 360
+
+
+def _pixels(value: Value, names: tuple[str, ...], size: tuple[int, int]) -> list[float]:
+    """Return percentages of the width and of the height, by turns, in pixels."""
+    numbers = (_number(value.get(name), name) for name in names)
+    return [number * size[place % 2] / 100 for place, number in enumerate(numbers)]
+
+
+def _points(value: Value, size: tuple[int, int]) -> FloatArray:
+    points = value.get("points")
+    if not isinstance(points, list) or not points:
+        raise RegionError("points are missing; expected a list of [x, y]")
+    for point in points:
+        if not isinstance(point, list) or len(point) != 2:
+            raise RegionError(f"a point is {str(point)[:40]}; expected [x, y]")
+        for number in point:
+            _number(number, "a coordinate")
+    found: FloatArray = np.array(points, np.float64) * size / 100
+    return found
+
+
+def beyond(region: Region) -> str:
+    """Return which coordinate is no percentage, and its value; empty if all are.
+
+    A corner of a rotated shape may lie outside of the image.
+    """
+    value = _value(region.result)
+    if value.get("rotation"):
+        return ""
+    named = [(name, value.get(name)) for name in ("x", "y", "width", "height")]
+    points = value.get("points")
+    for point in points if isinstance(points, list) else ():
+        if isinstance(point, list):
+            named += [("a coordinate", number) for number in point]
+    for name, number in named:
+        if isinstance(number, int | float) and not -0.5 <= number <= _MOST_PERCENT:
+            return f"{name} is {number:g} %; expected 0 to 100"
+    return ""

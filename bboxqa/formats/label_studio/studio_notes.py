@@ -1,0 +1,73 @@
+"""What is to be known of annotations of Label Studio besides the annotations themselves."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from bboxqa.core.text import count, one_line
+
+GROUND_TRUTH = "ground truth"
+"""The annotator of annotations that are marked as it."""
+
+# What is counted, and the words for it.
+_WORDS = (
+    ("cancelled", "annotation", "left out: cancelled by the annotator"),
+    ("draft", "draft", "left out: not submitted"),
+    (
+        "again",
+        "annotation",
+        (
+            "left out: by someone who had annotated the task before; --session-key session "
+            "measures how far they agree with themselves"
+        ),
+    ),
+    (
+        "unnamed",
+        "annotation",
+        (
+            "without completed_by: annotators are numbered task by task, so results per annotator "
+            "mix people"
+        ),
+    ),
+    ("bare", "prediction", "left out: a number without regions"),
+    ("several", "region", "with several labels: one annotation for each label"),
+    ("empty", "mask", "left out: no pixels"),
+    ("turned", "region", "drawn on an image that was turned on the screen"),
+    (
+        "tag",
+        "image",
+        (
+            "named by task and tag: the file does not say which of several images of a task a tag "
+            "shows"
+        ),
+    ),
+)
+
+
+def notes_of(tally: Mapping[str, int], models: Counter[str]) -> Iterator[str]:
+    """Yield a sentence for each thing that was counted.
+
+    Parameters
+    ----------
+    tally : mapping of str to int
+        Numbers by a key of `_WORDS`, or "truth".
+    models : Counter of str
+        Numbers of predictions by the name of the model.
+
+    Examples
+    --------
+    >>> list(notes_of({"draft": 2, "empty": 0}, Counter()))
+    ['2 drafts left out: not submitted']
+    """
+    for model, number in models.items():
+        yield (
+            f"{one_line(model)} is a model, and one more annotator: "
+            f"{count(number, 'prediction')} in the file"
+        )
+    if n_true := tally.get("truth", 0):
+        yield (
+            f"{count(n_true, 'annotation')} marked as ground truth, here of an annotator "
+            f"{GROUND_TRUTH!r}; to measure the others against it: --reference {GROUND_TRUTH!r}"
+        )
+    for key, noun, words in _WORDS:
+        if number := tally.get(key, 0):
+            yield f"{count(number, noun)} {words}"

@@ -1,0 +1,205 @@
+"""From tasks of Label Studio to COCO records."""
+
+from collections import Counter, defaultdict
+
+from bboxqa.core.text import count, one_line
+from bboxqa.formats.document.origin import Where
+from bboxqa.formats.label_studio.brush import MaskError
+from bboxqa.formats.label_studio.image_paths import image_names
+from bboxqa.formats.label_studio.people import person, plain_text
+from bboxqa.formats.label_studio.regions import (
+    EmptyMaskError,
+    Region,
+    RegionError,
+    beyond,
+    regions_of,
+    shape_of,
+    size_of,
+)
+from bboxqa.formats.label_studio.studio_notes import GROUND_TRUTH, notes_of
+from bboxqa.formats.label_studio.task_images import NO_IMAGE, ImageKey, image_of, images_of
+from bboxqa.formats.label_studio.tasks import Task, Work
+from bboxqa.formats.translation.collector import Collector
+from bboxqa.formats.translation.members import Member
+from bboxqa.formats.translation.translated import Add, Record, Translated, Wanted
+
+TITLE = "Label Studio JSON"
+UNLABELLED = "(no label)"
+"""The category of regions without a label."""
+_PREDICTIONS = "predictions"
+_TIMES = ("created_at", "updated_at", "lead_time")
+# What is said of an image and is no region, in words.
+_APART = {"choices": "image label", "relation": "relation", "keypoint": "key point"}
+
+
+class TaskRecords:
+    """Makes COCO records of tasks, and keeps what belongs to all of them."""
+
+    def __init__(self, member: Member, add: Add, wanted: Wanted) -> None:
+        self._member = member.name
+        self._wanted = wanted
+        self._into = Collector(TITLE, add)
+        self._people: dict[str, str] = {}
+        self._unnamed: Counter[str] = Counter()
+        self._works: dict[str, Counter[str]] = defaultdict(Counter)
+        self._addresses: list[tuple[Record, ImageKey, str]] = []
+        self._tally: Counter[str] = Counter()
+        self._models: Counter[str] = Counter()
+
+    def _where(self, pointer: str) -> Where:
+        return Where(self._member, pointer)
+
+    def add_task(self, task: Task) -> None:
+        """Add the annotations and predictions of a task."""
+        for pointer, found in task.odd:
+            problem = f"{task.label}: found {found}; expected an object"
+            self._into.defect("T001", problem, self._where(pointer))
+        if task.n_bare:
+            problem = f"{task.label}: {count(task.n_bare, 'prediction')} without regions: a number"
+            self._into.defect("T009", problem, self._where(f"{task.pointer}/predictions/0"))
+        self._tally["bare"] += task.n_bare
+        self._tally["draft"] += task.n_drafts
+        images = images_of(task.data)
+        sizes: dict[ImageKey, tuple[int, int]] = {}
+        for work in task.works:
+            for _, result in work.results:
+                key, size = image_of(images, result), size_of(result)
+                if size is not None:
+                    sizes.setdefault(key or NO_IMAGE, size)
+        keys = {*sizes} | {ImageKey(page) for pages in images.values() for page in pages}
+        # Where the file does not say which image a tag shows, images are those of the tags.
+        if any(key.tag for key in sizes):
+            keys = {*sizes}
+        records = {key: self._image(task, key, sizes.get(key)) for key in sorted(keys)}
+        for work in task.works:
+            self._add_work(task, work, images, records)
+
+    def _image(self, task: Task, key: ImageKey, size: tuple[int, int] | None) -> Record:
+        record = self._into.image((task.label, key), self._where(task.pointer))
+        if "file_name" not in record:
+            record["file_name"] = ""
+            self._addresses.append((record, key, task.label))
+        if size is not None:
+            record.setdefault("width", size[0])
+            record.setdefault("height", size[1])
+        return record
+
+    def _add_work(
+        self,
+        task: Task,
+        work: Work,
+        images: dict[str, list[str]],
+        records: dict[ImageKey, Record],
+    ) -> None:
+        """Add an annotation or a prediction, if it counts."""
+        if work.content.get("was_cancelled") is True:
+            self._tally["cancelled"] += 1
+            if work.results:
+                some = count(len(work.results), "result")
+                problem = f"{task.label}: an annotation with {some} was cancelled, and is left out"
+                self._into.defect("T006", problem, self._where(work.pointer))
+            return
+        annotator = self._annotator(task, work)
+        works = self._works[task.label]
+        works[annotator] += 1
+        if works[annotator] > 1 and not self._wanted.sessions:
+            self._tally["again"] += 1
+            problem = f"{task.label}: {one_line(annotator)} annotated it {works[annotator]} times"
+            self._into.defect("T007", f"{problem}; the first counts", self._where(work.pointer))
+            return
+        for record in records.values():
+            if annotator not in record["annotators"]:
+                record["annotators"].append(annotator)
+        shared: Record = {key: work.content[key] for key in _TIMES if work.content.get(key)}
+        shared |= {"annotator": annotator, "session": str(works[annotator])}
+        for region in regions_of(work.results):
+            image = records.get(image_of(images, region.result) or NO_IMAGE)
+            self._add_region(task, region, image, shared)
+
+    def _annotator(self, task: Task, work: Work) -> str:
+        """Return who made an annotation, or the model that made a prediction."""
+        content = work.content
+        if work.is_prediction:
+            model = plain_text(content.get("model_version")) or _PREDICTIONS
+            # A version that is a number looks like an annotator.
+            model = f"model {model}" if model.isdecimal() else model
+            self._models[model] += 1
+            return model
+        name = person(content.get("completed_by"), self._people)
+        if content.get("ground_truth") is True:
+            self._tally["truth"] += 1
+            return GROUND_TRUTH
+        if name:
+            return name
+        self._tally["unnamed"] += 1
+        problem = f"{task.label}: an annotation does not say who completed it"
+        self._into.defect("T005", problem, self._where(work.pointer))
+        self._unnamed[task.label] += 1
+        number = self._unnamed[task.label]
+        return f"(not named {number})" if number > 1 else "(not named)"
+
+    def _add_region(self, task: Task, region: Region, image: Record | None, shared: Record) -> None:
+        """Add a region as one annotation for each of its labels."""
+        where = self._where(region.pointer)
+        label = f"{task.label}, region {one_line(region.id)}" if region.id else task.label
+        if not region.is_shape or image is None:
+            name = _APART.get(region.kind, f"{one_line(region.kind) or 'other'} result")
+            self._into.annotation({"shape": name}, where)
+            return
+        size = size_of(region.result)
+        if "width" not in image:
+            problem = f"{label}: has no original_width and original_height, so that percent cannot"
+            self._into.defect("T002", f"{problem} become pixels", where)
+            return
+        known = (image["width"], image["height"])
+        if size is not None and size != known:
+            problem = f"{label}: the image is {size[0]} × {size[1]}; other regions of it say"
+            self._into.defect("T010", f"{problem} {known[0]} × {known[1]}", where)
+        try:
+            shape = shape_of(region, size or known, outlines=self._wanted.outlines)
+        except (RegionError, MaskError) as error:
+            self._refuse(label, error, where)
+            return
+        self._add_labels(label, region, {**shape, "image_id": image["id"], **shared}, where)
+
+    def _refuse(self, label: str, error: ValueError, where: Where) -> None:
+        if isinstance(error, EmptyMaskError):
+            self._tally["empty"] += 1
+            self._into.defect("T011", f"{label}: {error}", where)
+        elif isinstance(error, MaskError):
+            self._into.defect("T008", f"{label}: the mask {error}", where)
+        else:
+            self._into.defect("T001", f"{label}: {error}", where)
+
+    def _add_labels(self, label: str, region: Region, record: Record, where: Where) -> None:
+        if region.result.get("image_rotation"):
+            self._tally["turned"] += 1
+        if len(region.labels) > 1:
+            self._tally["several"] += 1
+        if plain_text(region.result.get("origin")).startswith("prediction"):
+            record["source"] = "prediction"
+        score = region.result.get("score")
+        if isinstance(score, int | float):
+            record["score"] = score
+        record["own_id"] = region.id or where.at
+        if region.attributes:
+            record["attributes"] = record.get("attributes", {}) | region.attributes
+        for name in region.labels or [UNLABELLED]:
+            if "bbox" not in record:
+                self._into.annotation({**record, "label": name}, where)
+                continue
+            category = self._into.category(name, where)
+            row = self._into.annotation({**record, "category_id": category}, where)
+            if not region.labels:
+                self._into.defect("T004", f"{label}: has no label", where, row)
+            if found := beyond(region):
+                self._into.defect("T003", f"{label}: {found}", where, row)
+
+    def done(self) -> Translated:
+        """Return what belongs to all annotations, once all tasks were added."""
+        names = image_names(key.address for _, key, _ in self._addresses)
+        for record, key, label in self._addresses:
+            named = names.get(key.address) or label
+            record["file_name"] = f"{label}/{key.tag}" if key.tag else named
+        self._tally["tag"] = sum(bool(key.tag) for _, key, _ in self._addresses)
+        return self._into.done([*notes_of(self._tally, self._models)])

@@ -1,0 +1,149 @@
+"""The tasks of a file of Label Studio, whichever of its forms it has."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from bboxqa.core.json_values import pointer_to
+from bboxqa.formats.label_studio.people import plain_text
+
+Value = dict[str, Any]
+_LISTS = ("annotations", "completions", "predictions")
+# The keys of a region in JSON-MIN, by the type of its result.
+_TYPES = (
+    ("points", "polygon"), ("radiusX", "ellipse"), ("rle", "brush"), ("height", "rectangle"),
+    ("width", "keypoint"),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """An annotation or a prediction of a task."""
+
+    content: Value
+    pointer: str
+    results: list[tuple[str, Value]]
+    """Pointer to each part of a region, and the part."""
+    is_prediction: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task: what was shown to annotators, and what they drew."""
+
+    pointer: str
+    label: str
+    """Such as "task 187"."""
+    data: Value
+    works: list[Work] = field(default_factory=list)
+    n_drafts: int = 0
+    odd: list[tuple[str, str]] = field(default_factory=list)
+    """Pointer to each value that is not what it should be, and what it is."""
+    n_bare: int = 0
+    """Predictions that are numbers."""
+
+
+def tasks_of(text: bytes) -> Iterator[Task]:
+    """Yield the tasks of a file; see `task_of`.
+
+    Raises msgspec.DecodeError if the file is not json.
+    """
+    is_list = text[:64].lstrip().startswith(b"[")
+    items = msgspec.json.decode(text, type=list[msgspec.Raw]) if is_list else [msgspec.Raw(text)]
+    for number, raw in enumerate(items):
+        item = msgspec.json.decode(raw)
+        pointer = pointer_to(number) if is_list else ""
+        if isinstance(item, dict):
+            yield task_of(item, pointer, number)
+        else:
+            yield Task(pointer, f"task at {pointer}", {}, odd=[(pointer, _kind(item))])
+
+
+def task_of(item: Value, pointer: str, number: int) -> Task:
+    """Return a task of json: a whole one, a single annotation, or an annotation of JSON-MIN.
+
+    Examples
+    --------
+    >>> task = task_of({"id": 7, "label": [{"x": 1, "y": 2, "radiusX": 3}], "image": "a"}, "/4", 4)
+    >>> task.label, task.data, task.works[0].results[0][0]
+    ('task 7', {'id': 7, 'image': 'a'}, '/4/label/0')
+    """
+    label = f"task {plain_text(item.get('id')) or number + 1}"
+    if any(isinstance(item.get(key), list) for key in _LISTS):
+        return _whole(item, pointer, label)
+    if isinstance(item.get("result"), list):
+        return _single(item, pointer, number)
+    return _minimal(item, pointer, label)
+
+
+def _whole(item: Value, pointer: str, label: str) -> Task:
+    drafts = item.get("drafts")
+    data = item.get("data")
+    works: list[Work] = []
+    odd: list[tuple[str, str]] = []
+    n_bare = 0
+    for key in _LISTS:
+        listed = item.get(key)
+        for place, work in enumerate(listed if isinstance(listed, list) else ()):
+            here = f"{pointer}/{key}/{place}"
+            if isinstance(work, dict):
+                works.append(_work(work, here, odd, is_prediction=key == "predictions"))
+            elif key == "predictions" and isinstance(work, int | float):
+                n_bare += 1
+            else:
+                odd.append((here, _kind(work)))
+    n_drafts = len(drafts) if isinstance(drafts, list) else 0
+    return Task(pointer, label, _object(data), works, n_drafts, odd, n_bare)
+
+
+def _single(item: Value, pointer: str, number: int) -> Task:
+    """Return the task of an annotation that stands by itself, as in storage of Label Studio."""
+    inside = item.get("task")
+    of_task = _object(inside)
+    found = plain_text(of_task.get("id")) or plain_text(inside) or str(number + 1)
+    is_prediction = "completed_by" not in item and "model_version" in item
+    odd: list[tuple[str, str]] = []
+    work = _work(item, pointer, odd, is_prediction=is_prediction)
+    return Task(pointer, f"task {found}", _object(of_task.get("data")), [work], odd=odd)
+
+
+def _object(value: object) -> Value:
+    return value if isinstance(value, dict) else {}
+
+
+def _work(content: Value, pointer: str, odd: list[tuple[str, str]], *, is_prediction: bool) -> Work:
+    results = content.get("result")
+    kept = []
+    for place, result in enumerate(results if isinstance(results, list) else ()):
+        here = f"{pointer}/result/{place}"
+        if isinstance(result, dict):
+            kept.append((here, result))
+        else:
+            odd.append((here, _kind(result)))
+    if results is not None and not isinstance(results, list):
+        odd.append((f"{pointer}/result", _kind(results)))
+    return Work(content, pointer, kept, is_prediction)
+
+
+def _minimal(item: Value, pointer: str, label: str) -> Task:
+    """Return the task of an annotation of JSON-MIN, whose regions stand under names of tags."""
+    data, results = {}, []
+    for key, value in item.items():
+        if isinstance(value, list) and value and all(isinstance(each, dict) for each in value):
+            for place, region in enumerate(value):
+                kind = next((kind for name, kind in _TYPES if name in region), "")
+                labels = next((name for name in region if name == f"{kind}labels"), kind)
+                more = {"type": labels, "value": region, "from_name": key}
+                results.append((f"{pointer}{pointer_to(key, place)}", {**region, **more}))
+        else:
+            data[key] = value
+    content = {**item, "completed_by": item.get("annotator"), "id": item.get("annotation_id")}
+    return Task(pointer, label, data, [Work(content, pointer, results)])
+
+
+def _kind(value: object) -> str:
+    words = {"NoneType": "null", "str": "text", "list": "a list", "bool": "true or false"}
+    name = type(value).__name__
+    return words.get(name, "a number" if isinstance(value, int | float) else "an object")

@@ -1,0 +1,104 @@
+"""From a translation to the columns that agreement is measured with."""
+
+import hashlib
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+import msgspec
+
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.memory import gc_paused
+from bboxqa.core.types import Steps
+from bboxqa.formats.annotations.columns import AnnotationFile, ColumnsBuilder
+from bboxqa.formats.annotations.records import Category
+from bboxqa.formats.document.origin import Where
+from bboxqa.formats.format import Format, Recognises
+from bboxqa.formats.translation.as_document import read_document
+from bboxqa.formats.translation.boxed import Boxed
+from bboxqa.formats.translation.members import members_of
+from bboxqa.formats.translation.translated import Record, Translate, Wanted
+from bboxqa.model.annotations import Source
+
+STOPPING = ("T001", "T002", "T008", "T010")
+"""Rules about what would falsify a result."""
+
+_CHUNK = 1 << 20
+
+
+def translated_format(
+    name: str,
+    suffixes: tuple[str, ...],
+    recognises: Recognises,
+    translate: Translate,
+    *,
+    recognises_folder: Recognises | None = None,
+) -> Format:
+    """Return a format whose files are translated into COCO records."""
+    return Format(
+        name,
+        suffixes,
+        recognises,
+        partial(read_file, translate),
+        document=partial(read_document, translate),
+        recognises_folder=recognises_folder,
+    )
+
+
+@gc_paused()
+def read_file(
+    translate: Translate,
+    path: Path,
+    /,
+    *,
+    keys: tuple[str, ...],
+    segmentation: bool,
+    digest: bool,
+    memory: int | None,
+    progress: Steps | None,
+) -> AnnotationFile:
+    """Return the annotations of a source; see `bboxqa.formats.format.Reader`.
+
+    Raises DatasetError with all defects that would falsify a result.
+    """
+    builder = ColumnsBuilder(str(path), keys, segmentation=segmentation, memory=memory)
+    boxed = Boxed()
+
+    def add(records: Sequence[Record], places: Sequence[Where]) -> None:
+        kept, _ = boxed.take(records, places)
+        builder.add(msgspec.convert(kept, list[builder.type]))  # type: ignore[name-defined]
+
+    wanted = Wanted(outlines=segmentation, sessions="session" in keys, progress=progress)
+    found = translate(path, add, wanted)
+    problems = [f"{path}: {each.message}" for each in found.defects if each.code in STOPPING]
+    problems += [*builder.problems, *builder.author_problems()]
+    if problems:
+        raise DatasetError(problems, files=[path] * len(problems))
+    size, blake2b = _size_and_digest(path, digest=digest)
+    return AnnotationFile(
+        Source(str(path), size, blake2b),
+        msgspec.convert(found.images, list[builder.image_type]),  # type: ignore[name-defined]
+        msgspec.convert(found.categories, list[Category]),
+        builder.done(),
+        (*found.notes, *boxed.notes(outlines=segmentation)),
+    )
+
+
+def _size_and_digest(path: Path, *, digest: bool) -> tuple[int, str | None]:
+    """Return the size of a source in bytes, and the digest of its names and contents."""
+    if path.is_file():
+        with path.open("rb") as file:
+            content = hashlib.file_digest(file, "blake2b").hexdigest() if digest else None
+        return path.stat().st_size, content
+    size, whole = 0, hashlib.blake2b()
+    for member in members_of(path):
+        with member.open() as stream:
+            if not digest:
+                size += stream.seek(0, 2)
+                continue
+            whole.update(f"{member.name}\0{stream.seek(0, 2)}\0".encode("utf-8", "surrogateescape"))
+            size += stream.tell()
+            stream.seek(0)
+            while block := stream.read(_CHUNK):
+                whole.update(block)
+    return size, whole.hexdigest() if digest else None

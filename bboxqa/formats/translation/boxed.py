@@ -1,0 +1,51 @@
+"""The annotations of a translation that have boxes, and the number of those without."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from bboxqa.core.text import count
+from bboxqa.formats.document.origin import Where
+from bboxqa.formats.translation.translated import Record
+
+OWN_ID = "own_id"
+"""The key of an annotation under which the id stands that its tool shows."""
+
+
+class Boxed:
+    """Numbers annotations with boxes, and counts the others."""
+
+    def __init__(self) -> None:
+        self.n = 0
+        self._n_rotated = 0
+        self._apart: Counter[str] = Counter()
+
+    def take(
+        self, records: Sequence[Record], places: Sequence[Where]
+    ) -> tuple[list[Record], list[Where]]:
+        """Return the annotations with boxes, and where they stand."""
+        kept: list[Record] = []
+        kept_places = []
+        for record, place in zip(records, places, strict=True):
+            if "bbox" not in record:
+                self._apart[record["shape"]] += 1
+                continue
+            self.n += 1
+            self._n_rotated += bool(record.get("attributes", {}).get("rotation"))
+            record.setdefault("id", self.n)
+            kept.append(record)
+            kept_places.append(place)
+        return kept, kept_places
+
+    def notes(self, *, outlines: bool) -> Iterator[str]:
+        """Yield what is not compared, or not as it was drawn."""
+        if self._apart:
+            *others, last = [count(number, name) for name, number in self._apart.most_common()]
+            named = f"{', '.join(others)} and {last}" if others else last
+            yield f"{named} {'are' if self._apart.total() > 1 else 'is'} not compared"
+        if self._n_rotated and not outlines:
+            some = count(self._n_rotated, "rotated box").replace("boxs", "boxes")
+            is_ = "is" if self._n_rotated == 1 else "are"
+            yield (
+                f"{some} {is_} compared by the upright bounds; --similarity polygon compares "
+                "the outlines"
+            )

@@ -1,0 +1,81 @@
+"""Collects what a translation finds: images, categories, annotations and defects."""
+
+from collections.abc import Hashable, Sequence
+
+from bboxqa.formats.document.origin import ToolDefect, Where
+from bboxqa.formats.translation.translated import Add, Record, Translated
+
+_WINDOW = 4096
+
+
+class Collector:
+    """Numbers images and categories, and hands annotations on window by window.
+
+    Parameters
+    ----------
+    title : str
+        The format, such as "Label Studio JSON".
+    add : Add
+        Takes the annotations.
+    """
+
+    def __init__(self, title: str, add: Add) -> None:
+        self.title = title
+        self._add = add
+        self._records: list[Record] = []
+        self._wheres: list[Where] = []
+        self._n_boxed = 0
+        self._images: dict[Hashable, Record] = {}
+        self._image_places: list[Where] = []
+        self._categories: dict[str, int] = {}
+        self._category_places: list[Where] = []
+        self._defects: list[ToolDefect] = []
+
+    def image(self, key: Hashable, where: Where) -> Record:
+        """Return the record of an image, which is made when it is asked for first.
+
+        Its format adds `file_name`, `width`, `height`, and appends to `annotators`.
+        """
+        if key not in self._images:
+            self._images[key] = {"id": len(self._images) + 1, "annotators": []}
+            self._image_places.append(where)
+        return self._images[key]
+
+    def category(self, name: str, where: Where) -> int:
+        """Return the id of a category."""
+        if name not in self._categories:
+            self._categories[name] = len(self._categories) + 1
+            self._category_places.append(where)
+        return self._categories[name]
+
+    def annotation(self, record: Record, where: Where) -> int:
+        """Add an annotation; return its row among those with boxes, -1 without one."""
+        self._records.append(record)
+        self._wheres.append(where)
+        row = self._n_boxed if "bbox" in record else -1
+        self._n_boxed += "bbox" in record
+        if len(self._records) >= _WINDOW:
+            self._flush()
+        return row
+
+    def defect(self, code: str, message: str, where: Where, row: int = -1) -> None:
+        """Add what is wrong with a record, or with the annotation in a row."""
+        self._defects.append(ToolDefect(code, message, where, row))
+
+    def done(self, notes: Sequence[str]) -> Translated:
+        """Hand on the last annotations, and return what belongs to all of them."""
+        self._flush()
+        return Translated(
+            self.title,
+            list(self._images.values()),
+            [{"id": number, "name": name} for name, number in self._categories.items()],
+            self._image_places,
+            self._category_places,
+            self._defects,
+            notes,
+        )
+
+    def _flush(self) -> None:
+        if self._records:
+            self._add(self._records, self._wheres)
+        self._records, self._wheres = [], []

@@ -1,0 +1,196 @@
+"""The files of a source: of one file, a folder, or an archive that is read in place."""
+
+import codecs
+import gzip
+import os
+import struct
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import IO, cast
+
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.text import count, one_line
+
+HEAD = 1 << 16
+"""Bytes that formats look at to recognise a file."""
+
+MAX_MEMBERS = 1_000_000
+MAX_SIZE = 8 << 30
+"""Bytes of all files of an archive together, but for images."""
+MAX_RATIO = 200
+"""How many times larger than its archive a file of more than `_SMALL` bytes may be."""
+
+_SMALL = 16 << 20
+_IMAGES = {".bmp", ".gif", ".jpeg", ".jpg", ".png", ".tif", ".tiff", ".webp"}
+_ZIP, _GZIP = b"PK\x03\x04", b"\x1f\x8b"
+_ZIP_END = struct.Struct("<4s4H2LH")
+_ZIP_ERRORS = (zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError, zlib.error, OSError)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Member:
+    """One file of a source."""
+
+    name: str
+    """Its path below the source, with ``/``; "" where the source is one file."""
+    shown: str
+    """As messages name it."""
+    most: int
+    """It is refused if it has more bytes."""
+    open: Callable[[], IO[bytes]]
+
+    def head(self) -> bytes:
+        """Return the beginning; empty where it cannot be read."""
+        try:
+            with self.open() as stream:
+                return stream.read(HEAD)
+        except _ZIP_ERRORS:
+            return b""
+
+    def text(self) -> bytes:
+        """Return the content in UTF-8, with blanks in place of a byte order mark.
+
+        Raises DatasetError as `read` does.
+        """
+        data = self.read()
+        if data.startswith(codecs.BOM_UTF8):
+            return b"   " + data[3:]
+        if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            return data.decode("utf-16", "replace").encode()
+        return data
+
+    def read(self) -> bytes:
+        """Return the content. Raises DatasetError if it cannot be read, or is too large."""
+        try:
+            with self.open() as stream:
+                data = stream.read(self.most + 1)
+        except _ZIP_ERRORS as error:
+            reason = one_line(str(error) or type(error).__name__)
+            raise DatasetError([f"{self.shown}: cannot be read: {reason}"], _AGAIN) from None
+        if len(data) > self.most:
+            raise DatasetError([f"{self.shown}: has more than {self.most:,} bytes"], _UNPACK)
+        return data
+
+
+_AGAIN = "Export or download it again."
+_UNPACK = "If that is right, unpack the archive, and name what is inside."
+
+
+def members_of(path: Path) -> list[Member]:
+    """Return the files of a source, sorted by name; hidden ones are left out.
+
+    Archives inside of an archive are files like others. Raises DatasetError if an archive is
+    broken, encrypted or too large, or has names that lead out of it.
+    """
+    if path.is_dir():
+        return _of_folder(path)
+    with path.open("rb") as file:
+        head = file.read(4)
+    if head.startswith(_ZIP):
+        return _of_zip(path)
+    size = path.stat().st_size
+    if head.startswith(_GZIP):
+        return [Member("", str(path), _most(size), partial(_unzipped, path))]
+    return [Member("", str(path), size, partial(_opened, path))]
+
+
+def _opened(path: Path) -> IO[bytes]:
+    return path.open("rb")
+
+
+def _unzipped(path: Path) -> IO[bytes]:
+    return cast("IO[bytes]", gzip.GzipFile(path))
+
+
+def is_archive(path: Path) -> bool:
+    """Return whether a file is a zip or gzip archive."""
+    try:
+        with path.open("rb") as file:
+            return file.read(4).startswith((_ZIP, _GZIP))
+    except OSError:
+        return False
+
+
+def _most(packed: int) -> int:
+    """Return how many bytes the content of an archive of a size may have."""
+    return min(max(MAX_RATIO * packed, _SMALL), MAX_SIZE)
+
+
+def _of_folder(path: Path) -> list[Member]:
+    found = []
+    for folder, inside, files in os.walk(path):
+        inside[:] = sorted(name for name in inside if not name.startswith("."))
+        for name in files:
+            if not name.startswith("."):
+                file = Path(folder, name)
+                below = file.relative_to(path).as_posix()
+                found.append(Member(below, str(file), MAX_SIZE, partial(_opened, file)))
+        if len(found) > MAX_MEMBERS:
+            raise DatasetError([f"{path}: has more than {count(MAX_MEMBERS, 'file')}"])
+    return sorted(found, key=lambda member: member.name)
+
+
+def _of_zip(path: Path) -> list[Member]:
+    if _n_entries(path) > MAX_MEMBERS:
+        raise DatasetError([f"{path}: has more than {count(MAX_MEMBERS, 'file')}"], _UNPACK)
+    try:
+        archive = zipfile.ZipFile(path)
+    except _ZIP_ERRORS as error:
+        problem = f"{path}: is a zip archive that cannot be read: {one_line(str(error))}"
+        raise DatasetError([problem], _AGAIN) from None
+    entries = [(_safe_name(path, info.filename), info) for info in _files_in(archive)]
+    _check_sizes(path, [info for _, info in entries])
+    shown = [
+        Member(name, f"{path}/{name}", info.file_size, partial(archive.open, info))
+        for name, info in entries
+        if not any(part.startswith((".", "__MACOSX")) for part in name.split("/"))
+    ]
+    return sorted(shown, key=lambda member: member.name)
+
+
+def _n_entries(path: Path) -> int:
+    """Return how many entries a zip archive says it has, before they take memory."""
+    with path.open("rb") as file:
+        file.seek(max(0, path.stat().st_size - (1 << 16) - _ZIP_END.size))
+        tail = file.read()
+    place = tail.rfind(b"PK\x05\x06")
+    if place < 0 or len(tail) - place < _ZIP_END.size:
+        return 0
+    n_entries: int = _ZIP_END.unpack_from(tail, place)[4]
+    wide = tail.rfind(b"PK\x06\x06")
+    if n_entries == 0xFFFF and wide >= 0 and len(tail) - wide >= 40:
+        n_entries = struct.unpack_from("<Q", tail, wide + 32)[0]
+    return n_entries
+
+
+def _files_in(archive: zipfile.ZipFile) -> Iterator[zipfile.ZipInfo]:
+    return (info for info in archive.infolist() if not info.is_dir())
+
+
+def _safe_name(path: Path, name: str) -> str:
+    """Return a name with ``/``; refuse one that leads out of the archive."""
+    plain = name.replace("\\", "/")
+    parts = PurePosixPath(plain).parts
+    if plain.startswith("/") or ".." in parts or ":" in plain.partition("/")[0]:
+        problem = f"{path}: has a file named {one_line(name)!r}, which leads out of the archive"
+        raise DatasetError([problem], "Export it again, or unpack it with care.")
+    return plain
+
+
+def _check_sizes(path: Path, infos: list[zipfile.ZipInfo]) -> None:
+    """Refuse an archive with more content than annotations have, as zip bombs do."""
+    texts = [each for each in infos if PurePosixPath(each.filename).suffix.lower() not in _IMAGES]
+    total = sum(each.file_size for each in texts)
+    if total > MAX_SIZE:
+        raise DatasetError([f"{path}: has {total:,} bytes of content besides images"], _UNPACK)
+    for each in texts:
+        if each.file_size > _SMALL and each.file_size > MAX_RATIO * max(each.compress_size, 1):
+            problem = f"{path}/{one_line(each.filename)}: {each.compress_size:,} bytes would become"
+            raise DatasetError([f"{problem} {each.file_size:,}"], _UNPACK)
+        if each.flag_bits & 1:
+            problem = f"{path}/{one_line(each.filename)}: is encrypted"
+            raise DatasetError([problem], "Unpack it with its password.")

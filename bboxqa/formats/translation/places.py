@@ -1,0 +1,88 @@
+"""From pointers of a translated document to places in the user's own files."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bboxqa.core.errors import DatasetError
+from bboxqa.core.json_values import pointer_parts
+from bboxqa.formats.document.origin import OwnPlace, Where
+from bboxqa.formats.document.positions import spots
+from bboxqa.formats.translation.json_places import JsonPlaces
+from bboxqa.formats.translation.members import members_of
+from bboxqa.model.findings import Spot
+
+_EXCERPT = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the records of a document stand."""
+
+    path: Path
+    of_lists: Mapping[str, Sequence[Where]] = field(default_factory=dict)
+    """By the name of the list."""
+
+    def find(self, pointers: Sequence[str]) -> list[OwnPlace]:
+        """Return the place of each value, or of the whole file where it is no part of a record."""
+        wheres = [self._where(pointer) for pointer in pointers]
+        found: dict[int, OwnPlace] = {}
+        members = {member.name: member for member in members_of(self.path)}
+        for name in dict.fromkeys(where.member for where in wheres if where is not None):
+            rows = [row for row, where in enumerate(wheres) if where and where.member == name]
+            try:
+                text = members[name].text()
+            except (DatasetError, KeyError):
+                # It was removed since it was read.
+                continue
+            spans = _spans(text, [wheres[row].at for row in rows])  # type: ignore[union-attr]
+            order = sorted(range(len(rows)), key=lambda place: spans[place])
+            offsets = (spans[place][0] for place in order)
+            for place, spot in zip(order, spots(text, offsets), strict=True):
+                begin, end = spans[place]
+                at = wheres[rows[place]].at  # type: ignore[union-attr]
+                found[rows[place]] = OwnPlace(
+                    members[name].shown, at if isinstance(at, str) else "", spot,
+                    _excerpt(text, begin, end),
+                )  # fmt: skip
+        whole = OwnPlace(str(self.path), "", Spot(1, 1, 0), "")
+        return [found.get(row, whole) for row in range(len(pointers))]
+
+    def _where(self, pointer: str) -> Where | None:
+        parts = pointer_parts(pointer)
+        if len(parts) < 2 or not parts[1].isdecimal():
+            return None
+        places = self.of_lists.get(parts[0], ())
+        row = int(parts[1])
+        return places[row] if row < len(places) else None
+
+
+def _spans(text: bytes, ats: Sequence[str | int]) -> list[tuple[int, int]]:
+    """Return where each value or line begins and ends."""
+    lines = _LineStarts(text)
+    values = JsonPlaces(text)
+    return [values.span(at) if isinstance(at, str) else lines.span(at) for at in ats]
+
+
+class _LineStarts:
+    """Finds lines, in ascending order without going back."""
+
+    def __init__(self, text: bytes) -> None:
+        self._text = text
+        self._line, self._begin = 1, 0
+
+    def span(self, line: int) -> tuple[int, int]:
+        if line < self._line:
+            self._line, self._begin = 1, 0
+        while self._line < line:
+            end = self._text.find(b"\n", self._begin)
+            if end < 0:
+                break
+            self._line, self._begin = self._line + 1, end + 1
+        end = self._text.find(b"\n", self._begin)
+        return self._begin, len(self._text) if end < 0 else end
+
+
+def _excerpt(text: bytes, begin: int, end: int) -> str:
+    raw = text[begin : min(end, begin + 4 * _EXCERPT)]
+    return " ".join(raw.decode("utf-8", "replace").split())[:_EXCERPT]

@@ -1,0 +1,106 @@
+"""Shapes of annotation tools as boxes, polygons and masks of COCO."""
+
+from typing import Any
+
+import numpy as np
+
+from bboxqa.core.arrays import BoolArray, FloatArray
+from bboxqa.model.run_lengths import compress_counts
+
+_SIDES = 72
+"""Of a polygon in place of an ellipse; its area is 0.13 % smaller."""
+
+
+def bounds(points: FloatArray) -> list[float]:
+    """Return the box around (K, 2) points, as x, y, width and height.
+
+    Examples
+    --------
+    >>> bounds(np.array([[3.0, 1.0], [1.0, 5.0]]))
+    [1.0, 1.0, 2.0, 4.0]
+    """
+    low, high = points.min(0), points.max(0)
+    found: list[float] = [*low.tolist(), *(high - low).tolist()]
+    return found
+
+
+def rotated(points: FloatArray, centre: tuple[float, float], degrees: float) -> FloatArray:
+    """Return (K, 2) points turned clockwise, as seen in an image whose y axis points down.
+
+    Examples
+    --------
+    >>> rotated(np.array([[2.0, 1.0]]), (1, 1), 90).round(9).tolist()
+    [[1.0, 2.0]]
+    """
+    angle = np.deg2rad(degrees)
+    cosine, sine = np.cos(angle), np.sin(angle)
+    turned: FloatArray = (points - centre) @ np.array([[cosine, sine], [-sine, cosine]]) + centre
+    return turned
+
+
+def corners(x: float, y: float, width: float, height: float) -> FloatArray:
+    """Return (4, 2) corners of an upright box, clockwise from the top left."""
+    right, bottom = x + width, y + height
+    return np.array([[x, y], [right, y], [right, bottom], [x, bottom]])
+
+
+def ellipse(
+    centre: tuple[float, float], radii: tuple[float, float], degrees: float = 0
+) -> FloatArray:
+    """Return (72, 2) points of an ellipse turned clockwise about its centre.
+
+    Examples
+    --------
+    >>> bounds(ellipse((10, 10), (4, 2)))
+    [6.0, 8.0, 8.0, 4.0]
+    """
+    angle = 2 * np.pi * np.arange(_SIDES) / _SIDES
+    points = np.stack([np.cos(angle), np.sin(angle)], 1) * radii + centre
+    return rotated(points, centre, degrees)
+
+
+def ring(points: FloatArray) -> list[float]:
+    """Return (K, 2) points as a ring of COCO: x and y by turns."""
+    flat: list[float] = points.ravel().tolist()
+    return flat
+
+
+def mask(crop: BoolArray, left: int, top: int, width: int, height: int) -> dict[str, Any]:
+    """Return a mask of a part of an image, whose other pixels are outside, as COCO's run lengths.
+
+    Parameters
+    ----------
+    crop : (H, W) bool
+    left, top : int
+        Where the crop begins in the image.
+    width, height : int
+        Size of the image; the crop lies inside.
+
+    Examples
+    --------
+    >>> mask(np.ones((1, 2), np.bool_), 1, 0, 3, 2)
+    {'size': [2, 3], 'counts': '21100'}
+    """
+    columns, rows = np.nonzero(crop.T)
+    filled = (left + columns.astype(np.int64)) * height + top + rows
+    # Where runs of neighbouring pixels begin and end, column by column.
+    starts = filled[np.diff(filled, prepend=-2) != 1]
+    stops = filled[np.diff(filled, append=-2) != 1] + 1
+    edges = np.stack([starts, stops], 1).ravel()
+    runs = np.diff(edges, prepend=0, append=width * height)
+    return {"size": [height, width], "counts": compress_counts(runs, height, width).decode()}
+
+
+def mask_bounds(crop: BoolArray, left: int = 0, top: int = 0) -> list[float] | None:
+    """Return the box around the pixels of a mask; None where it has none.
+
+    Examples
+    --------
+    >>> mask_bounds(np.array([[False, True], [False, True]]), left=5)
+    [6.0, 0.0, 1.0, 2.0]
+    """
+    rows, columns = np.flatnonzero(crop.any(1)), np.flatnonzero(crop.any(0))
+    if not len(rows):
+        return None
+    width, height = columns[-1] - columns[0] + 1, rows[-1] - rows[0] + 1
+    return [float(left + columns[0]), float(top + rows[0]), float(width), float(height)]

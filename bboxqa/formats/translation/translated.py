@@ -1,0 +1,64 @@
+"""The interface of translations: what a format makes of the files of a tool."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+from bboxqa.core.types import Steps
+from bboxqa.formats.document.origin import ToolDefect, Where
+
+Record = dict[str, Any]
+"""A COCO record.
+
+An annotation has `image_id`, `category_id` and `annotator`, and where they are known `bbox`,
+`segmentation`, `iscrowd`, `score`, `keypoints`, `created_at`, `updated_at`, `lead_time`, `session`,
+`source` and `attributes`. `shape` names what it is, such as "polyline", if it has no `bbox`: it is
+counted and not compared. `own_id` is the id that the tool shows. An `id` is given if all have one,
+whole and unique; else annotations are numbered in their order. An image has `annotators`: who was
+asked about it, also those who drew nothing.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is wanted of a translation besides boxes."""
+
+    outlines: bool = True
+    sessions: bool = False
+    """Whether to keep several annotations of an image by one annotator, by the key `session`."""
+    progress: Steps | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Translated:
+    """What is known once all annotations were translated."""
+
+    title: str
+    """The format, such as "Label Studio JSON"."""
+    images: Sequence[Record]
+    categories: Sequence[Record]
+    image_places: Sequence[Where]
+    category_places: Sequence[Where]
+    """Where each image stands, and where each category is first used."""
+    defects: Sequence[ToolDefect] = ()
+    notes: Sequence[str] = field(default_factory=list)
+    """What was left out, and what is to be known of the rest."""
+
+
+class Add(Protocol):
+    """Takes annotations in the order of the file, some thousand at a time."""
+
+    def __call__(self, records: Sequence[Record], places: Sequence[Where], /) -> None:
+        """Add annotations, and where each stands."""
+
+
+class Translate(Protocol):
+    """Translates a source."""
+
+    def __call__(self, path: Path, add: Add, wanted: Wanted, /) -> Translated:
+        """Hand annotations to `add`, and return what belongs to them.
+
+        Raises DatasetError if the files cannot be read at all. What is wrong with single records
+        is among the defects; those records are left out.
+        """

@@ -1,0 +1,1 @@
+"""Rules about defects of the formats of annotation tools."""

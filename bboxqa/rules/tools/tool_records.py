@@ -1,0 +1,214 @@
+"""Rules about records of annotation tools, found while they are translated."""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+import numpy as np
+
+from bboxqa.formats.document.origin import ToolDefect
+from bboxqa.model.findings import Severity
+from bboxqa.model.settings import ValidateSettings
+from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits
+from bboxqa.rules.facts.document import Document
+
+# From so many on, defects of a rule that are not of one annotation are one finding.
+_MANY = 20
+_EXAMPLES = 3
+
+
+def _check(code: str) -> Callable[[Document, ValidateSettings], Iterator[Hits]]:
+    return partial(_found, code)
+
+
+def _found(code: str, document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
+    """Yield the defects of a rule: those of annotations, and those of other records."""
+    origin = document.reading.origin
+    if origin is None:
+        return
+    of_code = [(place, each) for place, each in enumerate(origin.defects) if each.code == code]
+    of_rows = [each for _, each in of_code if each.row >= 0]
+    if of_rows:
+        rows = np.array([each.row for each in of_rows], np.int64)
+        yield Hits(rows, lambda place: _of_row(document, of_rows[place]))
+    others = [_of_place(place, each) for place, each in of_code if each.row < 0]
+    if len(others) < _MANY:
+        yield from described_hits(others)
+        return
+    pointers = tuple(each.pointer for each in others[:_EXAMPLES])
+    message = f"{len(others):,} times; the first: {others[0].message}"
+    yield from described_hits(
+        [Defect(message, others[0].pointer, count=len(others), examples=pointers)]
+    )
+
+
+def _of_row(document: Document, defect: ToolDefect) -> Defect:
+    pointer = f"/annotations/{defect.row}"
+    return Defect(defect.message, pointer, ids=document.ids(defect.row))
+
+
+def _of_place(place: int, defect: ToolDefect) -> Defect:
+    return Defect(defect.message, f"/defects/{place}")
+
+
+def _task(regions: str, *, more: str = "") -> str:
+    """Return a task of Label Studio with one annotation."""
+    return (
+        '[{"id": 7, "data": {"image": "a.jpg"},\n'
+        f'  "annotations": [{{"completed_by": 1{more}, "result": [{regions}]}}]}}]'
+    )
+
+
+_SIZE = '"original_width": 100, "original_height": 80,'
+_OTHER_SIZE = '"original_width": 200, "original_height": 160,'
+
+
+def _region(
+    value: str = '"x": 10, "y": 10, "width": 20, "height": 30',
+    size: str = _SIZE,
+    label: str = '"cat"',
+) -> str:
+    return (
+        f'{{"id": "r1", "type": "rectanglelabels", {size}\n'
+        f'    "value": {{{value}, "rectanglelabels": [{label}]}}}}'
+    )
+
+
+_MASK = (
+    '{"id": "r1", "type": "brushlabels", "original_width": 2, "original_height": 1,\n'
+    '    "value": {"format": "rle", "rle": [RLE], "brushlabels": ["cat"]}}'
+)
+_GOOD_MASK = _MASK.replace("RLE", "0, 0, 0, 8, 57, 17, 20, 255, 224")
+
+RULES = (
+    Rule(
+        code="T001",
+        title="record is not as its tool writes it",
+        severity=Severity.ERROR,
+        breaks="What the record says cannot be read; agreement of the rest would be another.",
+        explanation="""A record of an annotation tool lacks a value, or has one of another type, for
+            example because a script wrote it. Correct the script, or export the file again from the
+            tool.""",
+        bad=_task(_region('"x": "left", "y": 10, "width": 20, "height": 30')),
+        good=_task(_region()),
+        check=_check("T001"),
+    ),
+    Rule(
+        code="T002",
+        title="size of the image is not known",
+        severity=Severity.ERROR,
+        breaks="Coordinates that are shares of the image cannot become pixels.",
+        explanation="""Label Studio writes coordinates in percent, and the size of the image as
+            original_width and original_height of each region. Other programs leave these out, for
+            example in predictions that they import. Open and submit the task in the tool, which
+            adds the size, or add it to the regions.""",
+        bad=_task(_region(size="")),
+        good=_task(_region()),
+        check=_check("T002"),
+    ),
+    Rule(
+        code="T003",
+        title="coordinate beyond the image",
+        severity=Severity.ERROR,
+        breaks="The shape lies outside of its image, or has another size than was drawn.",
+        explanation="""A share of the width or height of an image is not from 0 to 100 %. Most often
+            a script wrote pixels where percent are expected. Multiply by 100 and divide by the size
+            of the image, and import again.""",
+        bad=_task(_region('"x": 640, "y": 10, "width": 20, "height": 30')),
+        good=_task(_region()),
+        check=_check("T003"),
+        consequences=("B002", "B003", "B004", "P006"),
+    ),
+    Rule(
+        code="T004",
+        title="shape without a label",
+        severity=Severity.WARNING,
+        breaks='Its category is unknown; it is measured as one named "(no label)".',
+        explanation="""An annotator drew a shape and chose no label for it. Choose one in the tool,
+            which can require it: in Label Studio with required="true" of the tag.""",
+        bad=_task(_region(label="")),
+        good=_task(_region()),
+        check=_check("T004"),
+    ),
+    Rule(
+        code="T005",
+        title="annotation does not name its annotator",
+        severity=Severity.WARNING,
+        breaks="Results for each annotator mix people.",
+        explanation="""The annotation has no completed_by, as annotations that were imported with a
+            task. Annotators are numbered task by task then. Add completed_by to the import.""",
+        bad=_task(_region()).replace('"completed_by": 1, ', ""),
+        good=_task(_region()),
+        check=_check("T005"),
+    ),
+    Rule(
+        code="T006",
+        title="cancelled annotation has shapes",
+        severity=Severity.INFO,
+        breaks="Its shapes are left out, though the annotator may have meant them.",
+        explanation="""The annotator drew something and then skipped the task: was_cancelled is
+            true. The annotation counts neither as drawn nor as asked for. If it should count,
+            submit it in the tool.""",
+        bad=_task(_region(), more=', "was_cancelled": true'),
+        good=_task(_region(), more=', "was_cancelled": false'),
+        check=_check("T006"),
+    ),
+    Rule(
+        code="T007",
+        title="annotator annotated an image twice",
+        severity=Severity.WARNING,
+        breaks="Taken together, both would be duplicates of each other; only the first counts.",
+        explanation="""Two annotations of one image are by the same person. If they are sessions,
+            `bboxqa agree --session-key session` measures how far they agree. Else delete one of
+            them in the tool.""",
+        bad=_task(_region()).replace(
+            '[{"completed_by"', '[{"completed_by": 1, "result": []},\n    {"completed_by"'
+        ),
+        good=_task(_region()),
+        check=_check("T007"),
+    ),
+    Rule(
+        code="T008",
+        title="mask cannot be decoded",
+        severity=Severity.ERROR,
+        breaks="The shape is lost.",
+        explanation="""The run lengths of a mask are cut off, or are of another size than the image.
+            Draw it again in the tool, or correct the script that wrote it.""",
+        bad=_task(_MASK.replace("RLE", "0, 0, 0, 8")),
+        good=_task(_GOOD_MASK),
+        check=_check("T008"),
+    ),
+    Rule(
+        code="T009",
+        title="prediction without regions",
+        severity=Severity.INFO,
+        breaks="The predictions of the model cannot be compared with the annotators.",
+        explanation="""The export has numbers in place of predictions. Export with predictions in
+            full if the model is to be measured, too.""",
+        bad=_task(_region()).replace('"annotations"', '"predictions": [31],\n  "annotations"'),
+        good=_task(_region()),
+        check=_check("T009"),
+    ),
+    Rule(
+        code="T010",
+        title="sizes of one image differ",
+        severity=Severity.ERROR,
+        breaks="Equal shapes become different ones in pixels, and agree less than they do.",
+        explanation="""Regions of one image say that it has different sizes, for example since the
+            image was replaced by a smaller copy after the first were drawn. Correct the sizes, or
+            annotate the image again.""",
+        bad=_task(f"{_region()}, {_region(size=_OTHER_SIZE).replace('r1', 'r2')}"),
+        good=_task(f"{_region()}, {_region()}"),
+        check=_check("T010"),
+    ),
+    Rule(
+        code="T011",
+        title="mask without pixels",
+        severity=Severity.WARNING,
+        breaks="There is nothing to compare; the mask is left out.",
+        explanation="""A mask was erased but its region not deleted. Delete the region in the tool
+            if there is no object.""",
+        bad=_task(_MASK.replace("RLE", "0, 0, 0, 8, 57, 17, 20, 224, 0")),
+        good=_task(_GOOD_MASK),
+        check=_check("T011"),
+    ),
+)

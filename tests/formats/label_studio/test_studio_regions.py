@@ -1,0 +1,139 @@
+"""Regions of Label Studio: shapes in pixels, labels, and what is wrong with them."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.studio import box, result, task, work, written
+
+from bboxqa import read_coco, validate
+from bboxqa.formats.label_studio.regions import regions_of
+from bboxqa.model.findings import Severity
+
+SHARED = Path(__file__).parents[4] / "shared/data/formats/label_studio"
+needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of Label Studio here")
+
+
+def only(tmp_path, *results):
+    """Return the data set of one task in which the second annotator drew nothing."""
+    return read_coco(written(tmp_path / "a.json", task(1, work(1, *results), work(2))))
+
+
+def test_rectangles_turn_about_their_top_left_corner(tmp_path):
+    # 40 × 10 pixels at (100, 20), turned a quarter: it goes down from there, and to the left.
+    data = only(tmp_path, box(50, 20, 20, 10, value={"rotation": 90}))
+    assert data.annotations.bbox.round(9).tolist() == [[90, 20, 10, 40]]
+    (ring,) = data.annotations.segmentation.rings(0)
+    assert ring.round(9).tolist() == [[100, 20], [100, 60], [90, 60], [90, 20]]
+
+
+def test_ellipses_turn_about_their_centre(tmp_path):
+    value = {"x": 50, "y": 50, "radiusX": 10, "radiusY": 10, "ellipselabels": ["cat"]}
+    upright = only(tmp_path, result("ellipselabels", value))
+    assert upright.annotations.bbox.round(9).tolist() == [[80, 40, 40, 20]]
+    turned = only(tmp_path, result("ellipselabels", {**value, "rotation": 90}))
+    assert turned.annotations.bbox.round(9).tolist() == [[90, 30, 20, 40]]
+
+
+def test_polygons_are_outlines(tmp_path):
+    value = {"points": [[10, 10], [20, 10], [20, 50]], "polygonlabels": ["cat"]}
+    data = only(tmp_path, result("polygonlabels", value))
+    assert data.annotations.bbox.tolist() == [[20, 10, 20, 40]]
+    assert data.annotations.segmentation.rings(0)[0].tolist() == [[20, 10], [40, 10], [40, 50]]
+
+
+def test_several_labels_of_a_box_are_several_annotations(tmp_path):
+    data = only(tmp_path, box(1, 1, 9, 9, ["cat", "wet"]))
+    assert data.category_names == ("cat", "wet")
+    assert len(data.annotations) == 2
+    assert data.notes == ("1 region with several labels: one annotation for each label",)
+
+
+def test_a_region_split_into_results_is_one(tmp_path):
+    shape = {"x": 1, "y": 1, "width": 9, "height": 9, "rotation": 0}
+    parts = [
+        result("rectangle", shape, id="r"),
+        result("labels", {**shape, "labels": ["cat"]}, id="r"),
+        result("choices", {**shape, "choices": ["old"]}, id="r", from_name="age"),
+    ]
+    data = only(tmp_path, *parts)
+    assert data.category_names == ("cat",)
+    assert len(data.annotations) == 1
+    assert data.notes == ()
+    (region,) = regions_of([(str(place), part) for place, part in enumerate(parts)])
+    assert region.attributes == {"age": ["old"]}
+
+
+def test_other_shapes_under_one_id_stay_apart(tmp_path):
+    assert len(only(tmp_path, box(1, 1, 9, 9, id="r"), box(5, 1, 9, 9, id="r")).annotations) == 2
+
+
+def test_findings_stand_in_the_file_of_the_user(tmp_path):
+    path = written(
+        tmp_path / "a.json", task(1, work(1, box(1, 1, 9, 9), box(60, 1, 60, 9, id="wide")))
+    )
+    (found,) = [each for each in validate(path).findings if each.code == "B003"]
+    text = path.read_text()
+    assert found.pointer == "/0/annotations/0/result/1"
+    assert found.spot.offset == found.spot.column - 1 == text.index('{"id": "wide"')
+    assert found.excerpt.startswith('{"id": "wide"')
+    assert found.ids["annotation"] == "wide"
+    assert found.file == str(path)
+    assert found.fix is None
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ({"x": "left"}, "x is 'left'; expected a number"),
+        ({"height": None}, "height is missing; expected a number"),
+        ({"x": True}, "x is True; expected a number"),
+        ({"rotation": []}, "rotation is []; expected a number"),
+    ],
+)
+def test_values_of_other_types_are_refused(tmp_path, value, words):
+    path = written(tmp_path / "a.json", task(1, work(1, box(1, 1, 9, 9, value=value, id="r"))))
+    (found,) = [each for each in validate(path).findings if each.severity is Severity.ERROR]
+    assert (found.code, found.message) == ("T001", f"task 1, region r: {words}")
+
+
+@pytest.mark.parametrize("odd", [None, 3, "x", [1]])
+def test_anything_in_place_of_an_object_is_found(tmp_path, odd):
+    tasks = [task(1, work(1, odd), odd), odd, task(2, work(1), data=odd)]
+    path = written(tmp_path / "a.json", *tasks)
+    found = [each for each in validate(path).findings if each.code == "T001"]
+    assert [each.pointer for each in found] == [
+        "/0/annotations/0/result/0",
+        "/0/annotations/1",
+        "/1",
+    ]
+
+
+def test_pixels_in_place_of_percent_are_one_finding(tmp_path):
+    path = written(tmp_path / "a.json", task(1, work(1, box(640, 1, 9, 9, id="r"))))
+    codes = {each.code for each in validate(path).findings if each.severity is Severity.ERROR}
+    assert codes == {"T003"}
+
+
+@needs_shared
+def test_rotated_boxes_of_a_real_export_have_four_corners():
+    data = read_coco(SHARED / "rotated_boxes/data_obb.json", min_annotators=1, segmentation=True)
+    outlines = data.annotations.segmentation
+    assert len(data.annotations) == 25
+    for row, (x, y, width, height) in enumerate(data.annotations.bbox.tolist()):
+        (ring,) = outlines.rings(row)
+        assert len(ring) == 4
+        np.testing.assert_allclose(ring.min(0), [x, y])
+        np.testing.assert_allclose(ring.max(0), [x + width, y + height])
+        # Opposite sides of a rectangle are equal, and its corners right.
+        first, second = ring[1] - ring[0], ring[2] - ring[1]
+        np.testing.assert_allclose(ring[3] - ring[2], -first, atol=1e-9)
+        assert abs(first @ second) < 1e-6
+
+
+@needs_shared
+def test_shapes_of_a_real_export():
+    path = SHARED / "mixed_shapes/data.json"
+    data = read_coco(path, min_annotators=1)
+    assert len(data.annotations) == 2
+    assert data.notes[-1].endswith("not compared")

@@ -1,0 +1,239 @@
+"""Tasks of Label Studio: who was asked, who drew, and what is left out."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support.studio import box, result, task, work, written
+
+from bboxqa import read_coco
+from bboxqa.core.errors import DatasetError
+
+SHARED = Path(__file__).parents[4] / "shared/data/formats/label_studio"
+needs_shared = pytest.mark.skipif(not SHARED.exists(), reason="no files of Label Studio here")
+
+BOX = box(1, 1, 9, 9)
+ANN = {"id": 1, "email": "ann@x.org"}
+
+
+def drawn(data):
+    """Return (image, annotator, category, box) of each annotation."""
+    each = data.annotations
+    return sorted(
+        (data.image_names[image], data.annotator_names[who], data.category_names[label], *box)
+        for image, who, label, box in zip(
+            each.image, each.annotator, each.category, each.bbox.round(6).tolist(), strict=True
+        )
+    )
+
+
+def asked(data):
+    """Return who was asked about each image."""
+    names = np.array(data.annotator_names, object)
+    return {
+        image: names[row].tolist()
+        for image, row in zip(data.image_names, data.assigned, strict=True)
+    }
+
+
+def test_percent_of_the_image_become_pixels(tmp_path):
+    path = written(tmp_path / "a.json", task(1, work(1, box(10, 20, 5, 50)), work(2)))
+    # 10 % of 200, 20 % of 100, 5 % of 200 and 50 % of 100 pixels.
+    assert drawn(read_coco(path)) == [("1.jpg", "1", "cat", 20, 20, 10, 50)]
+
+
+def test_an_empty_annotation_was_asked_for_and_a_cancelled_one_is_not(tmp_path):
+    path = written(
+        tmp_path / "a.json",
+        task(1, work(1, BOX), work(2), work(3, was_cancelled=True)),
+        task(2, work(1), work(3, BOX)),
+    )
+    data = read_coco(path)
+    assert asked(data) == {"1.jpg": ["1", "2"], "2.jpg": ["1", "3"]}
+    assert "1 annotation left out: cancelled by the annotator" in data.notes
+
+
+@pytest.mark.parametrize(
+    ("who", "names"),
+    [
+        ((1, 2), ("1", "2")),
+        ((2.0, "10"), ("2", "10")),
+        ((ANN, {"id": 2, "email": "bo@x.org"}), ("ann@x.org", "bo@x.org")),
+        ((ANN | {"email": ""}, {"first_name": "Bo", "last_name": "Li"}), ("1", "Bo Li")),
+        ((ANN, None), ("(not named)", "ann@x.org")),
+        ((None, None), ("(not named 2)", "(not named)")),
+    ],
+)
+def test_annotators_are_numbers_objects_or_missing(tmp_path, who, names):
+    works = [work(each, BOX) for each in who]
+    assert read_coco(written(tmp_path / "a.json", task(1, *works))).annotator_names == names
+
+
+def test_a_number_is_the_person_who_was_an_object_before(tmp_path):
+    path = written(tmp_path / "a.json", task(1, work(ANN), work(2)), task(2, work(1), work(2, BOX)))
+    assert read_coco(path).annotator_names == ("2", "ann@x.org")
+
+
+def test_old_exports_name_annotations_completions(tmp_path):
+    old = task(1) | {"completions": [work(1, BOX), work(2)]}
+    del old["annotations"]
+    assert asked(read_coco(written(tmp_path / "a.json", old))) == {"1.jpg": ["1", "2"]}
+
+
+def test_predictions_are_one_more_annotator(tmp_path):
+    model = {"model_version": "yolo", "result": [box(1, 1, 9, 9, score=0.5)]}
+    path = written(tmp_path / "a.json", task(1, work(1), predictions=[model, 31]))
+    data = read_coco(path)
+    assert drawn(data) == [("1.jpg", "yolo", "cat", 2, 1, 18, 9)]
+    assert data.annotator_names == ("1", "yolo")
+    assert data.notes == (
+        "yolo is a model, and one more annotator: 1 prediction in the file",
+        "1 prediction left out: a number without regions",
+    )
+
+
+def test_ground_truth_is_an_annotator_that_can_be_the_reference(tmp_path):
+    path = written(tmp_path / "a.json", task(1, work(1, BOX), work(2, ground_truth=True)))
+    data = read_coco(path)
+    assert data.annotator_names == ("1", "ground truth")
+    assert "--reference 'ground truth'" in data.notes[0]
+
+
+def test_the_first_annotation_of_a_task_counts_and_sessions_keep_all(tmp_path):
+    path = written(
+        tmp_path / "a.json",
+        task(1, work(1, BOX), work(2), work(1, box(50, 50, 9, 9))),
+        task(2, work(1), work(2)),
+    )
+    assert len(read_coco(path).annotations) == 1
+    repeats = read_coco(path, session_key="session").repeats
+    assert repeats is not None
+    assert len(repeats.sessions.annotations) == 2
+
+
+def test_drafts_are_left_out(tmp_path):
+    drafts = [{"result": [BOX]}]
+    data = read_coco(written(tmp_path / "a.json", task(1, work(1, BOX), work(2), drafts=drafts)))
+    assert len(data.annotations) == 1
+    assert data.notes == ("1 draft left out: not submitted",)
+
+
+def test_json_min_has_one_record_for_each_annotation(tmp_path):
+    region = {"x": 10, "y": 20, "width": 5, "height": 50, "rotation": 0, "rectanglelabels": ["cat"]}
+    region |= {"original_width": 200, "original_height": 100}
+    shared = {"id": 4, "image": "/data/upload/1/0a1b2c3d-1.jpg", "lead_time": 3}
+    path = tmp_path / "min.json"
+    path.write_text(
+        json.dumps(
+            [
+                shared | {"annotator": 1, "annotation_id": 1, "label": [region]},
+                shared | {"annotator": 2, "annotation_id": 2},
+            ]
+        )
+    )
+    data = read_coco(path)
+    assert drawn(data) == [("1.jpg", "1", "cat", 20, 20, 10, 50)]
+    assert asked(data) == {"1.jpg": ["1", "2"]}
+
+
+def test_single_annotations_of_a_storage_name_their_task(tmp_path):
+    names = []
+    for who in (1, 2):
+        content = work(who, BOX) | {"task": task(7)}
+        names.append(tmp_path / f"{who}.json")
+        names[-1].write_text(json.dumps(content))
+    assert asked(read_coco(names)) == {"7.jpg": ["1", "2"]}
+
+
+def test_marks_of_machines_are_known(tmp_path):
+    kept = [box(each, 1, 9, 9, origin="prediction") for each in range(3)]
+    data = read_coco(written(tmp_path / "a.json", task(1, work(1, *kept), work(2))))
+    assert data.headlines[0].startswith("a machine began 3 of 3 annotations")
+
+
+def test_annotations_have_times(tmp_path):
+    times = [{"created_at": f"2025-06-19T14:39:0{second}.6Z"} for second in (1, 3)]
+    works = [work(who, box(1, 1, 9, 9), **times[who]) for who in (0, 1)]
+    data = read_coco(written(tmp_path / "a.json", task(1, *works)), time_key="created_at")
+    assert np.diff(data.annotations.times.seconds).tolist() == [2]
+
+
+def test_names_of_images_are_those_that_the_user_knows(tmp_path):
+    addresses = [
+        "/data/local-files/?d=day%201/a.jpg",
+        "s3://shop/b.jpg",
+        "/data/upload/2/c%20d.jpg",
+    ]
+    tasks = [task(n, work(1), work(2), data={"image": each}) for n, each in enumerate(addresses)]
+    data = read_coco(written(tmp_path / "a.json", *tasks, task(9, work(1, BOX))))
+    assert data.image_names == ("9.jpg", "b.jpg", "c d.jpg", "day 1/a.jpg")
+
+
+def test_tasks_with_several_images_have_each_by_itself(tmp_path):
+    sides = {"left": "l.jpg", "right": "r.jpg"}
+    works = [work(who, box(who, 1, 9, 9, to_name="right")) for who in (1, 2)]
+    data = read_coco(written(tmp_path / "a.json", task(1, *works, data=sides)))
+    assert asked(data) == {"l.jpg": ["1", "2"], "r.jpg": ["1", "2"]}
+    assert {name for name, *_ in drawn(data)} == {"r.jpg"}
+    works = [work(who, box(who, 1, 9, 9, to_name="tag")) for who in (1, 2)]
+    data = read_coco(written(tmp_path / "a.json", task(1, *works, data=sides)))
+    assert data.image_names == ("task 1/tag",)
+    assert "1 image named by task and tag" in data.notes[-1]
+
+
+def test_pages_of_a_list_are_images(tmp_path):
+    pages = {"pages": ["1.png", "2.png"]}
+    works = [work(who, box(who, 1, 9, 9, item_index=1)) for who in (1, 2)]
+    data = read_coco(written(tmp_path / "a.json", task(1, *works, data=pages)))
+    assert {name for name, *_ in drawn(data)} == {"2.png"}
+    assert set(asked(data)) == {"1.png", "2.png"}
+
+
+def test_a_region_without_a_size_takes_that_of_others_or_is_refused(tmp_path):
+    bare = box(1, 1, 9, 9)
+    del bare["original_width"]
+    path = written(tmp_path / "a.json", task(1, work(1, bare), work(2, BOX)))
+    assert len(read_coco(path).annotations) == 2
+    path = written(tmp_path / "a.json", task(1, work(1, bare), work(2)))
+    with pytest.raises(DatasetError) as caught:
+        read_coco(path)
+    assert "T002 error task 1, region" in caught.value.problems[0]
+    assert "no original_width" in caught.value.problems[0]
+    assert "bboxqa validate" in caught.value.advice
+
+
+def test_a_file_that_is_cut_off_is_refused_by_name(tmp_path):
+    path = written(tmp_path / "a.json", task(1, work(1, BOX), work(2)))
+    path.write_text(path.read_text()[:-20])
+    with pytest.raises(DatasetError, match=r"a\.json.*F00"):
+        read_coco(path)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_other_encodings_are_read(tmp_path, encoding):
+    path = written(tmp_path / "a.json", task(1, work(1, box(1, 1, 9, 9, "café")), work(2)))
+    path.write_text(path.read_text(), encoding)
+    assert read_coco(path).category_names == ("café",)
+
+
+def test_relations_and_points_are_counted(tmp_path):
+    point = result("keypointlabels", {"x": 1, "y": 1, "width": 1, "keypointlabels": ["nose"]})
+    other = [point, {"type": "relation"}, result("choices", {"choices": ["day"]}, id="")]
+    path = written(tmp_path / "a.json", task(1, work(1, *other), work(2, BOX)))
+    data = read_coco(path)
+    assert data.notes == ("1 key point, 1 relation and 1 image label are not compared",)
+    assert data.category_names == ("cat",)
+
+
+@needs_shared
+def test_three_annotators_of_a_real_export():
+    data = read_coco(SHARED / "three_annotators/test_bbox.json")
+    by_who = np.bincount(data.annotations.annotator, minlength=4)
+    assert dict(zip(data.annotator_names, by_who.tolist(), strict=True)) == {
+        "annotator1@example.org": 30,
+        "annotator2@example.org": 30,
+        "annotator3@example.org": 31,
+        "model 1": 30,
+    }
+    assert data.assigned.all()

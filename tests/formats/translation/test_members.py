@@ -1,0 +1,121 @@
+"""The files of folders and archives: read in place, and refused where they are traps."""
+
+import gzip
+import io
+import struct
+import zipfile
+
+import pytest
+from support.studio import box, task, work, written
+
+from bboxqa import read_coco, validate
+from bboxqa.core.errors import DatasetError
+from bboxqa.formats.translation import members
+from bboxqa.formats.translation.members import members_of
+
+
+def zipped(path, contents):
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in contents.items():
+            archive.writestr(name, content)
+    return path
+
+
+def test_files_of_folders_and_archives_have_the_same_names(tmp_path):
+    folder = tmp_path / "ann"
+    (folder / "labels").mkdir(parents=True)
+    (folder / ".hidden").mkdir()
+    (folder / ".hidden/x").write_text("x")
+    for name in ("b", "labels/a", ".c"):
+        (folder / name).write_text(name)
+    path = zipped(tmp_path / "a.zip", {"b": "b", "labels/a": "labels/a", "__MACOSX/b": "x"})
+    for source in (folder, path):
+        found = members_of(source)
+        assert [(each.name, each.read()) for each in found] == [
+            ("b", b"b"),
+            ("labels/a", b"labels/a"),
+        ]
+        assert found[1].shown == f"{source}/labels/a"
+
+
+@pytest.mark.parametrize("name", ["../a", "/a", "a/../../b", "..\\a", "C:/a", "c:\\a"])
+def test_names_that_lead_out_are_refused(tmp_path, name):
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(zipfile.ZipInfo("fine"), b"")
+        archive.writestr(zipfile.ZipInfo(name), b"")
+    with pytest.raises(DatasetError, match="leads out of the archive"):
+        members_of(path)
+
+
+def test_bombs_are_refused_before_they_are_read(tmp_path):
+    path = zipped(tmp_path / "a.zip", {"a": bytes(20 << 20)})
+    with pytest.raises(DatasetError, match="would become 20,971,520"):
+        members_of(path)
+
+
+def test_a_bomb_of_gzip_stops_at_its_limit(tmp_path):
+    path = tmp_path / "a.gz"
+    path.write_bytes(gzip.compress(bytes(17 << 20)))
+    (member,) = members_of(path)
+    with pytest.raises(DatasetError, match="has more than 16,777,216 bytes"):
+        member.read()
+
+
+def test_many_entries_are_counted_before_they_are_listed(tmp_path, monkeypatch):
+    path = zipped(tmp_path / "a.zip", {"a": "", "b": ""})
+    monkeypatch.setattr(members, "MAX_MEMBERS", 1)
+    monkeypatch.setattr(zipfile, "ZipFile", None)
+    with pytest.raises(DatasetError, match="has more than 1 file"):
+        members_of(path)
+
+
+def test_images_do_not_count_as_content(tmp_path, monkeypatch):
+    monkeypatch.setattr(members, "MAX_SIZE", 100)
+    path = zipped(tmp_path / "a.zip", {"a": bytes(9)})
+    assert len(members_of(path)) == 1
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("a.JPG", bytes(1000))
+    assert len(members_of(path)) == 2
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr("b.json", bytes(1000))
+    with pytest.raises(DatasetError, match="1,009 bytes of content besides images"):
+        members_of(path)
+
+
+def test_broken_and_encrypted_archives_are_refused(tmp_path):
+    path = zipped(tmp_path / "a.zip", {"a": "content" * 99})
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-10])
+    with pytest.raises(DatasetError, match="cannot be read"):
+        members_of(path)
+    broken = bytearray(whole)
+    broken[40] ^= 255
+    path.write_bytes(broken)
+    with pytest.raises(DatasetError, match="cannot be read"):
+        members_of(path)[0].read()
+    encrypted = bytearray(whole)
+    place = whole.index(b"PK\x01\x02")
+    encrypted[place + 8 : place + 10] = struct.pack("<H", 1)
+    path.write_bytes(encrypted)
+    with pytest.raises(DatasetError, match="is encrypted"):
+        members_of(path)
+
+
+@pytest.mark.parametrize("suffix", ["zip", "gz"])
+def test_an_export_is_read_in_its_archive(tmp_path, suffix):
+    plain = written(tmp_path / "a.json", task(1, work(1, box(60, 1, 60, 9)), work(2)))
+    path = tmp_path / f"a.json.{suffix}"
+    if suffix == "gz":
+        path.write_bytes(gzip.compress(plain.read_bytes()))
+    else:
+        inside = io.BytesIO()
+        zipfile.ZipFile(inside, "w").close()
+        zipped(path, {"notes": "none", "nested": inside.getvalue(), "a": plain.read_bytes()})
+    assert len(read_coco(path).annotations) == 1
+    (expected,) = [each for each in validate(plain).findings if each.code == "B003"]
+    (found,) = [each for each in validate(path).findings if each.code == "B003"]
+    assert (found.spot, found.pointer) == (expected.spot, expected.pointer)
+    assert found.file == (f"{path}/a" if suffix == "zip" else str(path))
+    # Nothing was unpacked.
+    assert {each.name for each in tmp_path.iterdir()} == {plain.name, path.name}
