@@ -1,7 +1,11 @@
 """Words for numbers and names that a user reads."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+
+# Characters of a name in a sentence.
+_LONG = 40
 
 # Control characters, marks of the direction of text, and invisible characters.
 _CONTROL = re.compile(
@@ -44,6 +48,30 @@ def one_line(text: str) -> str:
     two\nlines
     """
     return clean(text).translate(_LINE_ENDS)
+
+
+def names_in_words(names: Sequence[str]) -> tuple[str, ...]:
+    r"""Return names as a sentence can hold them: long and blank ones shortened and quoted.
+
+    Examples
+    --------
+    >>> names_in_words(["ann", "  ", "annotator " * 9])
+    ('ann', "'  '", "'annotator annotator …annotator annotator '")
+    >>> print(*names_in_words(["a" * 99, "a" * 98]), sep="\n")
+    'aaaaaaaaaaaaaaaaaaaa…aaaaaaaaaaaaaaaaaaaa' (1)
+    'aaaaaaaaaaaaaaaaaaaa…aaaaaaaaaaaaaaaaaaaa' (2)
+    """
+    words = [_in_words(name) for name in names]
+    shown = Counter(words)
+    return tuple(
+        f"{word} ({place})" if shown[word] > 1 else word for place, word in enumerate(words, 1)
+    )
+
+
+def _in_words(name: str) -> str:
+    if len(name) > _LONG:
+        return f"'{name[: _LONG // 2]}…{name[-_LONG // 2 :]}'"
+    return name if name.strip() else f"'{name}'"
 
 
 def alike(names: Iterable[str]) -> Iterator[str]:

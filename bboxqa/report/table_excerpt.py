@@ -114,4 +114,8 @@ def _cell(value: object) -> str:
         return "–"
     if isinstance(value, bool):
         return "yes" if value else ""
-    return decimal(value) if isinstance(value, float) else one_line(str(value))
+    if isinstance(value, float):
+        return decimal(value)
+    text = one_line(str(value))
+    # A name of spaces only would look like a cell that is empty.
+    return f"'{text}'" if text.isspace() else text

@@ -48,6 +48,13 @@ def test_what_is_no_time_is_named(value):
         bboxqa.read_coco(source, time_key="made.at")
 
 
+def test_the_first_five_wrong_times_are_listed_and_all_counted():
+    with pytest.raises(DatasetError) as caught:
+        bboxqa.read_coco(document([f"day {each}" for each in range(9)]), time_key="made.at")
+    assert str(caught.value).count("expected a time") == 5
+    assert "and 4 more" in str(caught.value)
+
+
 def test_a_key_that_no_annotation_has_is_refused():
     with pytest.raises(DatasetError, match=r"none of 2 annotations has the key 'made\.on'"):
         bboxqa.read_coco(document(["2026-01-31T08:15:00"] * 2), time_key="made.on")

@@ -309,10 +309,24 @@ def test_crowds_of_either_side_are_left_out():
     assert (row["n"], row["n_reference"], row["n_matched"]) == (3, 3, 2)
 
 
+def test_a_reference_without_annotations_is_noted():
+    whole = bboxqa.read_coco(document(TEAM, asked=ASKED))
+    notes = bboxqa.agree(whole, reference="eve", bootstrap=0).notes
+    (found,) = [note for note in notes if "has no annotation in 2 images" in note]
+    assert "counts as extra" in found
+    _, team, expert = both()
+    assert not any(
+        "has no annotation" in note
+        for note in bboxqa.agree(team, reference=expert, bootstrap=0).notes
+    )
+
+
 def test_refusals():
     whole, team, _ = both()
     with pytest.raises(ConfigError, match="'ben', which is neither an annotator nor a file"):
         bboxqa.agree(whole, reference="ben")
+    with pytest.raises(ConfigError, match=r"did you mean 'eve'\?$"):
+        bboxqa.agree(whole, reference="EVE")
     with pytest.raises(TypeError, match="reference is a int"):
         bboxqa.agree(whole, reference=7)
     with pytest.raises(DatasetError, match="several annotators drew in 1 image, such as "):

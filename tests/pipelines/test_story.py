@@ -218,3 +218,22 @@ def test_nobody_is_blamed_where_each_image_has_two_annotators():
     told = bboxqa.agree(bboxqa.read_coco(merged), bootstrap=100).story().story
     assert any("cannot be told who is right" in each for each in told)
     assert not any(name in each for each in told for name in ("a01", "a02", "b01", "b02"))
+
+
+def test_long_and_blank_names_are_shortened_and_quoted_in_words_only():
+    made = bboxqa.simulate(
+        images=40, annotators=3, errors={"p*": "jitter=1", "p03": "miss=0.3", "p02": "miss=0.3"}
+    ).document()
+    names = {"p01": "p01", "p02": "   ", "p03": "x" * 300}
+    for record in made["annotations"]:
+        record["annotator"] = names[record["annotator"]]
+    for record in made["images"]:
+        record["annotators"] = [names[each] for each in record["annotators"]]
+    found = bboxqa.agree(bboxqa.read_coco(made), bootstrap=200).diagnose()
+    short = f"'{20 * 'x'}…{20 * 'x'}'"
+    sentence(found, f"{short} misses")
+    sentence(found, "'   ' misses")
+    assert any(short in reason for reason in found.review["reason"])
+    assert not any("x" * 41 in reason for reason in found.review["reason"])
+    # The files have the names as they are.
+    assert {*found.tables["annotators"]["annotator"]} == {*names.values()}

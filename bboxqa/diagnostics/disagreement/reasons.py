@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from bboxqa.core.arrays import IndexArray, run_starts
+from bboxqa.core.text import names_in_words
 from bboxqa.diagnostics.disagreement.drawn_objects import DrawnObjects
 from bboxqa.diagnostics.disagreement.kinds import Disagreements, Kind
 from bboxqa.model.units import MatchedUnits
@@ -40,6 +41,7 @@ def described_objects(
     """
     of = matched.data.annotations
     names, categories = matched.data.annotator_names, matched.data.category_names
+    in_words = names_in_words(names)
     members = {each: _grouped(root[objects.of], place) for each, root in joined.items()}
     whom = {each: np.flatnonzero(found.kind == each) for each in Kind}
     concerned = {
@@ -51,10 +53,15 @@ def described_objects(
         drawn = members[each][at]
         authors = [names[code] for code in of.annotator[drawn].tolist()]
         given = [categories[code] for code in of.category[drawn].tolist()]
-        people = [names[code] for code in dict.fromkeys(concerned[each].get(at, []))]
+        people = [*dict.fromkeys(concerned[each].get(at, []))]
         yield Described(
-            reason=_reason(each, authors, given, people),
-            annotators=", ".join(people),
+            reason=_reason(
+                each,
+                [in_words[code] for code in of.annotator[drawn].tolist()],
+                given,
+                [in_words[code] for code in people],
+            ),
+            annotators=", ".join(names[code] for code in people),
             categories=_listed(authors, given),
             annotations=_listed(authors, map(str, of.id[drawn].tolist())),
             boxes=_listed(authors, [_box(box) for box in of.bbox[drawn].tolist()]),

@@ -12,7 +12,7 @@ from bboxqa.formats.annotations.columns import AnnotationFile
 
 # Seconds since 1970 from 1973 to 2100. Times before are numbers that mean something else.
 _EARLIEST, _LATEST = 1e8, 4.1e9
-_LISTED = 10
+_LISTED = 5
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - of dates without a time zone, which are UTC
 _ADVICE = (
     "Times are ISO 8601, such as 2026-01-31T08:15:00 or 2026-01-31 08:15:00+01:00, or seconds or "

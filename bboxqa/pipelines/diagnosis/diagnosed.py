@@ -20,6 +20,7 @@ from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits
 from bboxqa.pipelines.counting import ImagePart
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
+from bboxqa.pipelines.diagnosis.named import named_in_words
 from bboxqa.pipelines.diagnosis.review_document import review_document
 from bboxqa.pipelines.diagnosis.sensitivity import SENSITIVITY, sensitivity
 from bboxqa.pipelines.diagnosis.story import TABLES, story_of
@@ -112,13 +113,14 @@ class ImageDiagnoser:
     def _told(
         self, result: MeasuredAgreement, matched: MatchedUnits, tables: dict[str, Table]
     ) -> dict[str, Any]:
-        part, said = result.thresholds[0], result.headlines
+        part, matched, named = named_in_words(result.thresholds[0], matched, tables)
+        said = result.headlines
         return {
             "threshold_label": part.threshold_label,
-            "story": story_of(part, matched, tables),
+            "story": story_of(part, matched, named),
             "warnings": (
                 *result.headlines,
                 *(note for note in result.notes if note.startswith(MACHINE) and note not in said),
-                *warnings_of(part, self.images, matched, tables, result.settings),
+                *warnings_of(part, self.images, matched, named, result.settings),
             ),
         }

@@ -9,7 +9,7 @@ import numpy as np
 
 from bboxqa.core.arrays import IndexArray, IntArray
 from bboxqa.core.errors import ConfigError, DatasetError
-from bboxqa.core.text import count, one_line
+from bboxqa.core.text import count, nearest, one_line
 from bboxqa.formats.dataset.image_names import join_advice
 from bboxqa.model.annotations import Annotations, Dataset, Repeats, Source
 from bboxqa.model.selection import join_outlines, select_annotations
@@ -49,7 +49,11 @@ def compared(data: Dataset, reference: str | Dataset, memory: int | None) -> Com
         name, sources = reference, ()
         team, own = _apart(data, data.annotator_names.index(reference))
     both = _joined(team, own, name, memory)
-    notes = (*_asked_notes(team), *_category_notes(team, own, name))
+    notes = (
+        *_empty_notes(both, name),
+        *_asked_notes(team),
+        *_category_notes(team, own, name),
+    )
     if isinstance(reference, str):
         notes = (f"{one_line(name)} is the reference, and has no part in the other figures", *notes)
     return Compared(team, both, name, len(own.image_names), sources, notes)
@@ -62,8 +66,15 @@ def unknown_reference(data: Dataset, name: str) -> ConfigError:
     who = ", ".join(names) + (f" and {more:,} more" if more else "")
     return ConfigError(
         f"the reference is {name!r}, which is neither an annotator nor a file; expected one of "
-        f"the annotators ({who}), or a COCO file"
+        f"the annotators ({who}), or a COCO file{_meant(data, name)}"
     )
+
+
+def _meant(data: Dataset, name: str) -> str:
+    """Return the annotator who may be meant, whatever the case of letters, as a question."""
+    folded = {each.casefold(): each for each in data.annotator_names}
+    own = folded.get(name.strip().casefold())
+    return nearest(name, data.annotator_names) if own is None else f"; did you mean {own!r}?"
 
 
 def _name_of(reference: Dataset) -> str:
@@ -223,6 +234,17 @@ def _check_sizes(
         [f"{problem}; {said} ({count(len(differ), 'such image')})"],
         "Boxes can be compared in the same pixels only: scale one of the files.",
     )
+
+
+def _empty_notes(both: Dataset, name: str) -> Iterator[str]:
+    """Yield that the reference drew nothing, if so."""
+    if not (both.annotations.annotator == len(both.annotator_names) - 1).any():
+        yield (
+            f"the reference {one_line(name)} has no annotation in "
+            f"{count(len(both.image_names), 'image')}: all that annotators drew there counts as "
+            "extra, and recall, class and place are undefined; if it should have some, check its "
+            "file or its name"
+        )
 
 
 def _asked_notes(team: Dataset) -> Iterator[str]:
