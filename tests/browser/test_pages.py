@@ -211,6 +211,59 @@ def test_images_are_found_filtered_and_sorted(opened, agreement):
     assert shown.first.get_attribute("data-name") == first
 
 
+@pytest.fixture(scope="module")
+def crowd(folder):
+    """The page of 9 annotators: the first missed most, and the last drew most alone."""
+    names = [f"a{n}" for n in range(9)]
+    images = [
+        {"id": n, "file_name": f"{n}.png", "width": 99, "height": 99, "annotators": names}
+        for n in range(9)
+    ]
+    records = [
+        {"id": 20 * i + 9 * extra + a, "image_id": i, "category_id": 1, "annotator": name,
+         "bbox": [10 + 40 * extra, 10, 30, 30]}
+        for i in range(9) for extra in (0, 1) for a, name in enumerate(names)
+        if (i >= 8 - a if not extra else i < a == 8)
+    ]  # fmt: skip
+    categories = [{"id": 1, "name": "cow"}]
+    data = {"images": images, "categories": categories, "annotations": records}
+    path = write(folder / "crowd.json", data)
+    done = run("agree", path, "--report", folder / "crowd.html", "--bootstrap", "0")
+    assert done.returncode == 0, done.stderr
+    return folder / "crowd.html"
+
+
+def test_cards_are_sorted_and_found(opened, crowd):
+    page = opened(crowd)
+    form = page.get_by_role("form", name="Cards of annotators")
+    cards = page.locator(".card:not([hidden])")
+    names = "(all) => all.map((each) => each.dataset.name)"
+    first = cards.evaluate_all(names)
+    form.get_by_label("Order").select_option("most misses")
+    assert cards.first.get_attribute("data-name") == "a0"
+    form.get_by_label("Order").select_option("most extras")
+    assert cards.first.get_attribute("data-name") == "a8"
+    form.get_by_label("Order").select_option("name")
+    assert cards.evaluate_all(names) == [f"a{n}" for n in range(9)]
+    form.get_by_label("Order").select_option("lowest F1")
+    assert cards.evaluate_all(names) == first
+    form.get_by_label("Find").fill("A3")
+    assert cards.evaluate_all(names) == ["a3"]
+    assert form.locator("output").inner_text() == "1 of 9 cards shown"
+
+
+def test_all_annotators_are_switched_off_together(opened, agreement):
+    page = opened(agreement)
+    drawn = page.locator(".shape:not(.off)")
+    total = drawn.count()
+    page.uncheck(".controls input[name=all]")
+    assert drawn.count() == 0
+    page.check('.controls input[name=annotator][value="1"]')
+    assert 0 < drawn.count() < total
+    page.check(".controls input[name=all]")
+    assert drawn.count() == total
+
+
 def test_a_table_is_sorted_by_keyboard(opened, agreement):
     page = opened(agreement)
     page.get_by_text("Pairs as a table", exact=True).press("Enter")

@@ -19,7 +19,7 @@ from bboxqa.pipelines.result_pages import saved_page
 from bboxqa.report.agreement_summary import summary
 from bboxqa.report.pages.agreement_page import agreement_page
 from bboxqa.report.pages.html_document import interval, number, percent
-from bboxqa.report.pages.pictures import Pixels
+from bboxqa.report.pages.pictures import Pixels, legend, line_style, pictures
 from bboxqa.report.pages.verdict import verdict
 from bboxqa.report.result_files import documents_of
 
@@ -121,6 +121,46 @@ def test_every_annotation_is_drawn_where_it_is(found, page):
         shape["bbox"] for image in found["worst_images"]["images"] for shape in image["shapes"]
     ]
     np.testing.assert_allclose(drawn, sorted(map(tuple, boxes)), rtol=1e-6)
+
+
+def test_the_chart_of_costs_and_its_table_have_those_of_the_document(found, page):
+    images = found["worst_images"]["images"]
+    (svg,) = re.findall(r'<svg[^>]*aria-label="What images cost".*?</svg>', page, re.DOTALL)
+    written = [unescape(each) for each in re.findall(r"<text[^>]*>([^<]*)</text>", svg)]
+    assert [each for each in written if each.endswith(".jpg")] == [
+        image["file_name"] for image in images
+    ]
+    alphas = ["–" if row["alpha"] is None else f"{row['alpha']:.2f}" for row in images]
+    signed = [each.replace("-", "\N{MINUS SIGN}") for each in alphas]
+    assert [each for each in written if each in signed][-len(signed) :] == signed
+    (table,) = re.findall(r'<table data-name="Images">(.*?)</table>', page, re.DOTALL)
+    cells = re.findall(r"<td[^>]*>([^<]*)</td>", table)
+    assert cells[::4] == [image["file_name"] for image in images]
+    assert cells[1::4] == [number(image["cost"], 4) for image in images]
+
+
+def test_objects_are_numbered_at_their_corner_and_in_the_list(found, page):
+    """Those that all drew alike have no number on the picture."""
+    articles = re.findall(r'<article class="image".*?</article>', page, re.DOTALL)
+    images = found["worst_images"]["images"]
+    n_numbers = 0
+    for article, image in zip(articles, images, strict=True):
+        differing = {each["object"] for each in image["objects"] if each["kind"] != "all agree"}
+        shown = re.findall(r'<text x="(\S+)" y="(\S+)" data-object="(\d+)">(\d+)</text>', article)
+        assert {int(place) for _, _, place, _ in shown} == differing
+        for x, y, place, text in shown:
+            boxes = [s["bbox"] for s in image["shapes"] if s["object"] == int(place)]
+            assert text == place
+            assert float(x) == pytest.approx(max(min(box[0] for box in boxes), 0), abs=0.06)
+            letter = max(image["width"], image["height"]) / 50
+            top = min(box[1] for box in boxes) - letter / 6
+            assert float(y) == pytest.approx(max(top, letter), abs=0.06)
+        listed = re.findall(r'<li value="(\d+)" data-object="(\d+)">', article)
+        assert sorted(int(place) for place, _ in listed) == sorted(
+            each["object"] for each in image["objects"]
+        )
+        n_numbers += len(shown)
+    assert n_numbers > 5
 
 
 def test_the_policy_allows_the_style_and_script_of_the_page_only(page):
@@ -309,9 +349,74 @@ def test_report_of_what_is_no_result(name, text, message, tmp_path):
 
 
 def test_cards_begin_with_the_lowest_f1(found, page):
-    names = re.findall(r'<article class="card">\s*<h3>.*?</svg> ([^<]*)</h3>', page)
+    names = re.findall(r'<article class="card" data-name="([^"]*)"', page)
     rows = found["diagnosis"]["annotators"]
     assert names == [row["name"] for row in sorted(rows, key=lambda row: row["f1"]["value"])]
+
+
+@pytest.fixture(scope="module")
+def crowd():
+    """A result of 26 annotators who were asked to draw one box in each of 5 images."""
+    names = [f"a{n:02}" for n in range(26)]
+    images = [
+        {"id": n, "file_name": f"{n}.png", "width": 99, "height": 99, "annotators": names}
+        for n in range(5)
+    ]
+    records = [
+        {"id": 100 * i + a, "image_id": i, "category_id": 1, "bbox": [10, 10, 30, 30],
+         "annotator": name}
+        for i in range(5) for a, name in enumerate(names) if i or a % 3
+    ]  # fmt: skip
+    categories = [{"id": 1, "name": "cow"}]
+    data = bboxqa.read_coco({"images": images, "categories": categories, "annotations": records})
+    result = bboxqa.agree(data, bootstrap=0)
+    return documents_of(result, summary(result), result.diagnose())
+
+
+def test_of_many_annotators_those_with_most_to_look_at_have_cards(crowd):
+    page = agreement_page(crowd)
+    columns, rows = (crowd["diagnosis"]["tables"]["annotators"][key] for key in ("columns", "rows"))
+    people = [dict(zip(columns, row, strict=True)) for row in rows]
+    people.sort(key=lambda row: -(row["n_missed"] + row["n_extra"]))
+    names = re.findall(r'<article class="card" data-name="(\w+)"', page)
+    assert len(names) == 24
+    assert {*names} == {row["annotator"] for row in people[:24]}
+    figures = {row["annotator"]: row["f1"] for row in people}
+    assert names == sorted(names, key=figures.__getitem__)
+    assert "24 of 26 annotators: those with most objects" in texts(page)
+    (table,) = re.findall(r'<table data-name="Annotators">(.*?)</table>', page, re.DOTALL)
+    assert all(f"<td>{name}</td>" in table for name in figures)
+    # What is always the same category is no figure.
+    assert "same category" not in page
+    assert 'id="categories"' not in page
+
+
+def image_of(*names):
+    shapes = [
+        {"annotator": name, "category": "cow", "annotation": 1, "object": 1, "bbox": [1, 1, 9, 9]}
+        for name in names
+    ]
+    return {
+        "file_name": "1.png", "width": 20, "height": 20, "cost": 0.1, "alpha": None, "f1": 0.5,
+        "asked": [*names], "objects": [], "shapes": shapes,
+    }  # fmt: skip
+
+
+def test_annotators_have_the_lines_of_their_cards():
+    """Where there are more annotators than lines, those of one image differ all the same."""
+    few, many = (tuple(f"a{n}" for n in range(total)) for total in (12, 161))
+    images = [image_of("a11", "a2"), image_of("a3")]
+    of = legend(images, few)
+    assert [*of.annotators.items()] == [("a2", 2), ("a3", 3), ("a11", 11)]
+    (first, _) = pictures(images, of, {})
+    assert first.asked == [("a11", line_style(11)), ("a2", line_style(2))]
+    assert [shape.style for shape in first.shapes] == [line_style(11), line_style(2)]
+    # Numbers 0, 32 and 64 would have one line.
+    crowded = [image_of("a0", "a32", "a64")]
+    of = legend(crowded, many)
+    (only,) = pictures(crowded, of, {})
+    assert [shape.style for shape in only.shapes] == [line_style(n) for n in range(3)]
+    assert of.style("a0") == ""
 
 
 def test_with_one_category_nothing_is_said_of_categories():

@@ -25,15 +25,18 @@ _TEXTS = {
 
 
 @page_style()
-def offsets(edges: Sequence[Mapping[str, Any]], *, axes: AxesMaker = new_axes) -> "Axes":
+def offsets(
+    edges: Sequence[Mapping[str, Any]], *, title: str | None = None, axes: AxesMaker = new_axes
+) -> "Axes":
     """Draw a box with its four edges where an annotator draws them on average.
 
     `edges` are the rows of one annotator of the table "offsets". Arrows go from the edges of the
     others to those of the annotator, so much longer as the chart says; the numbers are pixels with
-    their 95 % intervals. Arrows of systematic offsets are coloured.
+    their 95 % intervals. Arrows of systematic offsets are coloured. The title is the name of the
+    annotator unless there is another one.
     """
     known = [row for row in edges if row["offset_percent"] is not None]
-    name = short_name(edges[0]["annotator"]) if edges else ""
+    name = (short_name(edges[0]["annotator"]) if edges else "") if title is None else title
     if not known:
         return draw_nothing(axes(2.9, 1.2), name, "no object was drawn by others, too")
     factor = _exaggeration(max(abs(row["offset_percent"]) for row in known) / 100)

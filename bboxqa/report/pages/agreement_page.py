@@ -1,5 +1,6 @@
 """The page of an agreement: the verdict, the evidence and the worst images."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -9,7 +10,7 @@ from bboxqa.core.text import count
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.report.pages.cards import annotator_cards
 from bboxqa.report.pages.html_document import interval, number, percent, render
-from bboxqa.report.pages.page_charts import drawn_sections, page_charts
+from bboxqa.report.pages.page_charts import drawn_sections, page_charts, table_rows
 from bboxqa.report.pages.pictures import Pixels, legend, pictures
 from bboxqa.report.pages.reproduce import command
 from bboxqa.report.pages.sections.registry import sections
@@ -18,6 +19,8 @@ from bboxqa.report.pages.verdict import verdict
 
 TOP = 50
 """Images that a page shows unless more are asked for."""
+# Fewer cards are seen at a glance, and need no search.
+_FEW_CARDS = 6
 
 
 def agreement_page(
@@ -45,7 +48,7 @@ def agreement_page(
     diagnosis, worst = documents.get("diagnosis"), documents.get("worst_images")
     part = summary["thresholds"][0]
     images = [] if worst is None else worst["images"][:top]
-    names = legend(images)
+    names = legend(images, _names(diagnosis))
     shown = pictures(images, names, pixels)
     further = sections(documents)
     settings = manifest["settings"]
@@ -59,21 +62,22 @@ def agreement_page(
         verdict=verdict(summary, settings, diagnosis),
         sections=_sections(summary, diagnosis, further, has_images=bool(shown)),
         further=drawn_sections(further),
-        charts=page_charts(summary, settings, diagnosis),
+        charts=page_charts(summary, settings, diagnosis, worst),
         figures=_figures(part),
         threshold_label=f"{_measure(worst)} {part['iou_threshold']:g}",
         measure=_measure(worst),
         tables={} if diagnosis is None else diagnosis["tables"],
         pairs=_table(part["pairs"]),
         categories=_table(part["categories"]),
-        cards=annotator_cards(diagnosis),
+        confused=_confused(diagnosis),
+        costs=_costs(images),
+        cards=annotator_cards(diagnosis, names),
+        few_cards=_FEW_CARDS,
         pictures=shown,
         n_images=0 if worst is None else worst["n_images"],
         has_pixels=any(each.pixels for each in shown),
         kinds=sorted({kind for each in shown for kind in each.kinds}),
         legend=names,
-        annotator_names=[*names.annotators],
-        category_names=[*names.categories],
         command=command(
             manifest,
             msgspec.json.decode(msgspec.json.encode(AgreeSettings())),
@@ -82,6 +86,24 @@ def agreement_page(
         settings=_settings(manifest),
         inputs=_inputs(manifest["inputs"]),
     )
+
+
+def _names(diagnosis: Mapping[str, Any] | None) -> list[str]:
+    return [] if diagnosis is None else [row["name"] for row in diagnosis["annotators"]]
+
+
+def _confused(diagnosis: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return how often each category met each other one, of all annotators together."""
+    met: Counter[tuple[str, str]] = Counter()
+    for row in [] if diagnosis is None else table_rows(diagnosis["tables"]["confusion_matrix"]):
+        met[row["category"], row["others"]] += row["n"]
+    rows = [[category, others, n] for (category, others), n in met.most_common()]
+    return {"columns": ["category", "others", "n"], "rows": rows}
+
+
+def _costs(images: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    names = ("file_name", "cost", "alpha", "f1")
+    return _table([{name: image[name] for name in names} for image in images])
 
 
 def _title(summary: Mapping[str, Any], part: Mapping[str, Any]) -> str:
@@ -107,7 +129,10 @@ def _sections(
     if summary["n_images"]:
         titles["causes"] = "Where agreement is lost"
         if diagnosis is not None:
-            titles |= {"annotators": "Annotators", "categories": "Categories"}
+            titles["annotators"] = "Annotators"
+        # Of one category there is nothing to tell apart.
+        if diagnosis is not None and len(summary["thresholds"][0]["categories"]) > 1:
+            titles["categories"] = "Categories"
     titles |= {section.name: section.title for section in further}
     if has_images:
         titles["images"] = "Images"

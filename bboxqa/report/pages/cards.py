@@ -8,7 +8,10 @@ from bboxqa.core.text import count
 from bboxqa.report.charts.heat_maps import NO_BOX
 from bboxqa.report.pages.html_document import interval, number, percent
 from bboxqa.report.pages.page_charts import offset_charts, table_rows
-from bboxqa.report.pages.pictures import line_style
+from bboxqa.report.pages.pictures import Legend
+
+MOST = 24
+"""Annotators that have a card; all are in the table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,24 +24,38 @@ class Card:
     """Title, value and interval."""
     chart: str
     confused: str
+    n: int
+    misses: float | None
+    extras: float | None
 
 
-def annotator_cards(diagnosis: Mapping[str, Any] | None) -> list[Card]:
-    """Return a card for each annotator of the document "diagnosis"."""
+def annotator_cards(diagnosis: Mapping[str, Any] | None, of: Legend) -> list[Card]:
+    """Return cards of those with most objects that they missed or alone drew, lowest F1 first."""
     if diagnosis is None:
         return []
-    charts = offset_charts(diagnosis)
-    confused = _confusions(table_rows(diagnosis["tables"]["confusion_matrix"]))
-    cards = [
-        (
-            row["f1"]["value"],
-            _card(place, row, charts.get(row["name"], ""), confused.get(row["name"], "")),
+    rows = table_rows(diagnosis["tables"]["annotators"])
+    rows.sort(key=lambda row: -(row["n_missed"] + row["n_extra"]))
+    names = {row["annotator"] for row in rows[:MOST]}
+    charts = offset_charts(diagnosis, names)
+    cells = table_rows(diagnosis["tables"]["confusion_matrix"])
+    confused = _confusions(cells)
+    several = len({row["category"] for row in cells} - {NO_BOX}) > 1
+    shown = [row for row in diagnosis["annotators"] if row["name"] in names]
+    # Those without an F1 come last.
+    shown.sort(key=lambda row: (row["f1"]["value"] is None, row["f1"]["value"] or 0.0))
+    return [
+        Card(
+            name=row["name"],
+            style=of.style(row["name"]) if row["name"] in of.annotators else "",
+            figures=_figures(row, several_categories=several),
+            chart=charts.get(row["name"], ""),
+            confused=confused.get(row["name"], ""),
+            n=row["n"],
+            misses=row["miss_rate"]["value"],
+            extras=row["extra_rate"]["value"],
         )
-        for place, row in enumerate(diagnosis["annotators"])
+        for row in shown
     ]
-    # The lowest F1 first; those without one last.
-    cards.sort(key=lambda each: (each[0] is None, each[0] or 0.0))
-    return [card for _, card in cards]
 
 
 def _confusions(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
@@ -56,7 +73,7 @@ def _confusions(rows: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     }
 
 
-def _card(place: int, row: Mapping[str, Any], chart: str, confused: str) -> Card:
+def _figures(row: Mapping[str, Any], *, several_categories: bool) -> list[tuple[str, str, str]]:
     figures = [("annotations", number(row["n"]), "")]
     for title, key in (
         ("F1 with the others", "f1"),
@@ -68,4 +85,4 @@ def _card(place: int, row: Mapping[str, Any], chart: str, confused: str) -> Card
         text = number(value) if key == "f1" else percent(value)
         scale = bounds if key == "f1" or bounds is None else [100 * each for each in bounds]
         figures.append((title, text, interval(scale, 2 if key == "f1" else 1)))
-    return Card(row["name"], line_style(place), figures, chart, confused)
+    return figures if several_categories else figures[:-1]

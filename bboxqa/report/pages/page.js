@@ -91,50 +91,72 @@ for (const article of document.querySelectorAll(".image")) {
   for (const line of article.querySelectorAll("li[data-object]")) line.tabIndex = 0;
 }
 
-// Controls: which annotations and images are shown, and in which order.
-const controls = document.querySelector(".controls");
-if (controls) {
-  const list = document.querySelector(".images");
-  const images = [...list.children];
-  const chosen = (name) => [...controls.querySelectorAll(`[name=${name}]:checked`)].map((each) => each.value);
-  const value = (image, key) => (image.dataset[key] === "" ? Infinity : Number(image.dataset[key]));
-  const orders = {
-    cost: (a, b) => a.dataset.order - b.dataset.order,
-    alpha: (a, b) => value(a, "alpha") - value(b, "alpha") || orders.cost(a, b),
-    f1: (a, b) => value(a, "f1") - value(b, "f1") || orders.cost(a, b),
-    name: (a, b) => a.dataset.name.localeCompare(b.dataset.name),
-  };
-  let order = "cost";
+// Lists that are sorted and searched by the form above them; the first order is that of the page.
+// filter() returns whether an item is shown.
+function arrange(form, list, noun, orders, filter) {
+  const items = [...list.children];
+  const { order, find } = form.elements;
+  const [{ value: first }] = order.options;
+  let current = first;
 
   const update = () => {
+    const text = find.value.toLowerCase();
+    const isShown = filter();
+    let shown = 0;
+    for (const item of items) {
+      item.hidden = !isShown(item) || !item.dataset.name.toLowerCase().includes(text);
+      shown += !item.hidden;
+    }
+    if (order.value !== current) {
+      current = order.value;
+      list.append(...(current === first ? items : items.toSorted(orders[current])));
+    }
+    form.querySelector("output").value = `${shown} of ${items.length} ${noun} shown`;
+  };
+
+  form.hidden = false;
+  form.addEventListener("input", update);
+  form.addEventListener("submit", (event) => event.preventDefault());
+  update();
+}
+
+// Items without a number come last.
+const valueOf = (item, key, blank) => (item.dataset[key] === "" ? blank : Number(item.dataset[key]));
+const lowest = (key) => (a, b) => valueOf(a, key, 9) - valueOf(b, key, 9);
+const highest = (key) => (a, b) => valueOf(b, key, -9) - valueOf(a, key, -9);
+const byName = (a, b) => a.dataset.name.localeCompare(b.dataset.name);
+
+const ofCards = document.querySelector("#annotators .controls");
+if (ofCards) {
+  const orders = { misses: highest("misses"), extras: highest("extras"), n: highest("n"), name: byName };
+  arrange(ofCards, document.querySelector(".cards"), "cards", orders, () => () => true);
+}
+
+// Images: which annotators and categories are drawn on them.
+const controls = document.querySelector("#images .controls");
+if (controls) {
+  const list = document.querySelector(".images");
+  const chosen = (name) => [...controls.querySelectorAll(`[name=${name}]:checked`)].map((each) => each.value);
+  const filter = () => {
     const annotators = new Set(chosen("annotator"));
     const kinds = chosen("kind");
     const category = controls.elements.category.value;
-    const find = controls.elements.find.value.toLowerCase();
-    let shown = 0;
-    for (const image of images) {
+    return (image) => {
       const own = image.dataset.kinds.split("|");
       const shapes = [...image.querySelectorAll(".shape")];
       for (const shape of shapes) {
         const isOff = !annotators.has(shape.dataset.annotator) || (category !== "" && shape.dataset.category !== category);
         shape.classList.toggle("off", isOff);
       }
-      image.hidden = !image.dataset.name.toLowerCase().includes(find)
-        || (kinds.length > 0 && !kinds.some((kind) => own.includes(kind)))
-        || (category !== "" && !shapes.some((shape) => shape.dataset.category === category));
-      shown += !image.hidden;
-    }
-    if (controls.elements.order.value !== order) {
-      order = controls.elements.order.value;
-      list.append(...images.toSorted(orders[order]));
-    }
-    controls.querySelector("output").value = `${shown} of ${images.length} images shown`;
+      return (kinds.length === 0 || kinds.some((kind) => own.includes(kind)))
+        && (category === "" || shapes.some((shape) => shape.dataset.category === category));
+    };
   };
-
-  controls.hidden = false;
-  controls.addEventListener("input", update);
-  controls.addEventListener("submit", (event) => event.preventDefault());
-  update();
+  const all = controls.querySelector("[name=all]");
+  all.addEventListener("input", () => {
+    for (const box of controls.querySelectorAll("[name=annotator]")) box.checked = all.checked;
+  });
+  arrange(controls, list, "images", { alpha: lowest("alpha"), f1: lowest("f1"), name: byName }, filter);
 
   document.addEventListener("keydown", (event) => {
     const step = { j: 1, k: -1 }[event.key];

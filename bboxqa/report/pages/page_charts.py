@@ -1,11 +1,11 @@
 """The charts of a page, as svg."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
-from bboxqa.report.charts.bar_charts import decomposition
+from bboxqa.report.charts.bar_charts import decomposition, image_costs
 from bboxqa.report.charts.figures import page_style
 from bboxqa.report.charts.heat_maps import confusion_matrix, pair_matrix
 from bboxqa.report.charts.interval_charts import category_intervals, intervals
@@ -24,12 +24,19 @@ _EDGES = 4
 
 @page_style()
 def page_charts(
-    summary: Mapping[str, Any], settings: Mapping[str, Any], diagnosis: Mapping[str, Any] | None
+    summary: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    diagnosis: Mapping[str, Any] | None,
+    worst: Mapping[str, Any] | None,
 ) -> dict[str, Markup]:
     """Return each chart of a page by its name; without a diagnosis only that of the figures."""
     part = summary["thresholds"][0]
     gates = {"min_alpha": settings["min_alpha"], "min_f1": settings["min_f1"]}
     charts = {"intervals": _svg(intervals(part, **gates), "intervals", "Figures with intervals")}
+    if worst is not None:
+        figure = "F1" if part["alpha"] is None else "alpha"
+        costs = image_costs(worst["images"], worst["n_images"], figure)
+        charts["image_costs"] = _svg(costs, "image_costs", "What images cost")
     if diagnosis is None:
         return charts
     tables = diagnosis["tables"]
@@ -82,15 +89,16 @@ def drawn_sections(sections: Sequence[Section]) -> list[dict[str, Any]]:
 
 
 @page_style()
-def offset_charts(diagnosis: Mapping[str, Any]) -> dict[str, Markup]:
-    """Return a drawing of the offsets of each annotator, by name."""
+def offset_charts(diagnosis: Mapping[str, Any], names: Collection[str]) -> dict[str, Markup]:
+    """Return a drawing of the offsets of each of some annotators, by name."""
     rows = table_rows(diagnosis["tables"]["offsets"])
-    own = [rows[start : start + _EDGES] for start in range(0, len(rows), _EDGES)]
+    every = [rows[start : start + _EDGES] for start in range(0, len(rows), _EDGES)]
+    own = [edges for edges in every if edges[0]["annotator"] in names]
     if len(own) > _MOST_DRAWN:
         own = [edges for edges in own if any(row["systematic"] for row in edges)]
     return {
         edges[0]["annotator"]: _svg(
-            offsets(edges), f"offsets-{place}", f"Offsets of {edges[0]['annotator']}"
+            offsets(edges, title=""), f"offsets-{place}", f"Offsets of {edges[0]['annotator']}"
         )
         for place, edges in enumerate(own)
     }

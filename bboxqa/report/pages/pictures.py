@@ -63,20 +63,28 @@ class Picture:
     labels: Sequence[Label]
     letter: float
     """The size of letters, in pixels of the image."""
-    annotators: Sequence[int]
-    categories: Sequence[int]
+    asked: Sequence[tuple[str, str]]
+    """Annotators with their styles."""
 
 
 @dataclass(frozen=True, slots=True)
 class Legend:
-    """Names with the number that shapes refer to, and the style of each annotator."""
+    """Annotators and categories of pictures, with the numbers that shapes refer to."""
 
     annotators: Mapping[str, int]
     categories: Mapping[str, int]
+    n_annotators: int
+    """Of the result."""
 
-    def style(self, annotator: int) -> str:
-        """Return the classes of an annotator's colour and line."""
-        return line_style(annotator)
+    def style(self, annotator: str, beside: Sequence[str] = ()) -> str:
+        """Return the classes of an annotator's colour and line.
+
+        Of more annotators than there are styles, those of an image, `beside`, have theirs in the
+        order of their names; without it nobody has one.
+        """
+        if self.n_annotators <= len(SERIES) * len(DASHES):
+            return line_style(self.annotators[annotator])
+        return line_style(beside.index(annotator)) if annotator in beside else ""
 
 
 def line_style(place: int) -> str:
@@ -90,15 +98,21 @@ def line_style(place: int) -> str:
     return f"stroke-series-{place % len(SERIES)} dash-{place // len(SERIES) % len(DASHES)}"
 
 
-def legend(images: Sequence[Mapping[str, Any]]) -> Legend:
-    """Return the annotators and categories of images, in the order of names."""
-    asked = {name for image in images for name in image["asked"]}
-    drawn = {shape["annotator"] for image in images for shape in image["shapes"]}
+def legend(images: Sequence[Mapping[str, Any]], every: Sequence[str] = ()) -> Legend:
+    """Return the annotators and categories of images, the annotators in the order of `every`."""
+    present = {name for image in images for name in _people(image)}
     given = {shape["category"] for image in images for shape in image["shapes"]}
+    order = [*every, *sorted(present - {*every})]
     return Legend(
-        {name: place for place, name in enumerate(sorted(asked | drawn))},
+        {name: place for place, name in enumerate(order) if name in present},
         {name: place for place, name in enumerate(sorted(given))},
+        len(order),
     )
+
+
+def _people(image: Mapping[str, Any]) -> list[str]:
+    """Return who was asked about an image or drew in it."""
+    return sorted({*image["asked"], *(shape["annotator"] for shape in image["shapes"])})
 
 
 def pictures(
@@ -112,7 +126,8 @@ def pictures(
 
 
 def _picture(number: int, image: Mapping[str, Any], of: Legend, pixels: Pixels | None) -> Picture:
-    shapes = [_drawn(shape, of) for shape in image["shapes"]]
+    people = _people(image)
+    shapes = [_drawn(shape, of, people) for shape in image["shapes"]]
     width, height = _size(image, pixels)
     letter = round(max(width, height) * _LETTER, 2)
     disagreed = [each for each in image["objects"] if each["kind"] != ALL_AGREE]
@@ -131,8 +146,7 @@ def _picture(number: int, image: Mapping[str, Any], of: Legend, pixels: Pixels |
         shapes=shapes,
         labels=_labels(image, letter),
         letter=letter,
-        annotators=sorted({of.annotators[name] for name in image["asked"]}),
-        categories=sorted({shape.category for shape in shapes}),
+        asked=[(name, of.style(name, people)) for name in people],
     )
 
 
@@ -148,14 +162,13 @@ def _size(image: Mapping[str, Any], pixels: Pixels | None) -> tuple[float, float
     return max(right, 1.0), max(bottom, 1.0)
 
 
-def _drawn(shape: Mapping[str, Any], of: Legend) -> Drawn:
-    annotator = of.annotators[shape["annotator"]]
+def _drawn(shape: Mapping[str, Any], of: Legend, people: Sequence[str]) -> Drawn:
     return Drawn(
         d=_path(shape),
-        annotator=annotator,
+        annotator=of.annotators[shape["annotator"]],
         category=of.categories[shape["category"]],
         number=shape["object"],
-        style=line_style(annotator),
+        style=of.style(shape["annotator"], people),
         text=(
             f"{shape['object']}: {shape['category']} by {shape['annotator']} "
             f"(annotation {shape['annotation']})"
