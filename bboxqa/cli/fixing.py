@@ -37,7 +37,7 @@ def _fixed(
     from bboxqa.pipelines.validate import fix_file
 
     unsafe, images, truth = (options[name] for name in ("unsafe_fixes", "images", "ground_truth"))
-    for file in list_files(paths):
+    for file in list_files(paths, only_checked=True):
         identity = identity_of(file) if file.is_file() else None
         fixed = fix_file(file, settings, unsafe=unsafe, images=images, ground_truth=truth)
         yield file, fixed, identity

@@ -80,7 +80,7 @@ class Format:
         None if `bboxqa validate` does not check it.
     recognises_folder : callable or None
         Called with the path of a folder; returns whether all of it is one source of this format.
-        None if sources are files.
+        A folder of such folders, one for each person, is none. None if sources are files.
     """
 
     name: str

@@ -1,6 +1,6 @@
 """The files that a command reads."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, cast
@@ -9,7 +9,7 @@ from bboxqa.core.errors import DatasetError
 from bboxqa.core.types import AnyPath
 from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.foreign import refuse_foreign
-from bboxqa.formats.registry import format_of, sources_below
+from bboxqa.formats.registry import format_of, sources_below, suffixes
 
 RESULT_FILES = frozenset({"manifest.json", "summary.json"})
 """The json files that `agree --out` and `compare --out` always write beside their tables."""
@@ -31,15 +31,13 @@ def as_paths(source: object) -> list[AnyPath]:
 
 
 def list_files(
-    paths: Sequence[AnyPath],
-    pattern: str | None = None,
-    suffixes: Sequence[str] = (".json",),
-    wanted: Callable[[Path], bool] | None = None,
+    paths: Sequence[AnyPath], pattern: str | None = None, *, only_checked: bool = False
 ) -> list[Path]:
     """Return the files that are named, and those below folders, sorted.
 
-    A folder that is one source of its format, such as of YOLO, stands for itself. Raises
-    DatasetError if a folder contains no such file, or a named file is in a format that is not read.
+    Below folders, those are read that some format recognises, and all json. A folder that is one
+    source of its format stands for itself. Raises DatasetError if a folder contains no such file,
+    or a named file is in a format that is not read.
 
     Parameters
     ----------
@@ -47,10 +45,8 @@ def list_files(
         Files and folders.
     pattern : str, optional
         A glob that the names of files in folders have to match.
-    suffixes : sequence of str
-        The suffixes of files in folders.
-    wanted : callable, optional
-        Called with a file of a folder that has such a suffix; returns whether it is to be read.
+    only_checked : bool
+        Whether to leave out files in folders that `validate` does not check.
     """
     result: list[Path] = []
     for path in map(Path, paths):
@@ -58,28 +54,37 @@ def list_files(
             if format_of(path) is COCO:
                 refuse_foreign(path)
             result.append(path)
-            continue
-        if folders := sources_below(path):
-            result += folders
-            continue
-        inside = sorted(
-            {
-                file
-                for suffix in suffixes
-                for file in path.rglob(f"*{suffix}")
-                if file.match(pattern or "*") and not file.name.startswith(".")
-                if file.is_file() and not _is_result(file)
-                if wanted is None or wanted(file)
-            }
-        )
-        if not inside:
-            *others, last = (suffix.removeprefix(".") for suffix in suffixes)
-            kinds = f"{', '.join(others)} or {last}" if others else last
-            known = " is of a known format" if others else ""
-            matching = f" that matches {pattern!r}" if pattern else ""
-            raise DatasetError([f"{path}: no {kinds} file{matching} in this folder{known}"])
-        result += inside
+        else:
+            result += sources_below(path) or _files_below(path, pattern, only_checked=only_checked)
     return result
+
+
+def _files_below(folder: Path, pattern: str | None, *, only_checked: bool) -> list[Path]:
+    """Return the files of a folder that are read; raise DatasetError if there are none."""
+    ends = suffixes(only_checked=only_checked)
+
+    def is_wanted(file: Path) -> bool:
+        found = COCO if file.name.endswith(COCO.suffixes) else format_of(file)
+        if found is COCO:
+            return file.name.endswith(COCO.suffixes)
+        return not only_checked or found.document is not None
+
+    inside = sorted(
+        {
+            file
+            for end in ends
+            for file in folder.rglob(f"*{end}")
+            if file.match(pattern or "*") and not file.name.startswith(".")
+            if file.is_file() and not _is_result(file) and is_wanted(file)
+        }
+    )
+    if not inside:
+        *others, last = (end.removeprefix(".") for end in ends)
+        kinds = f"{', '.join(others)} or {last}" if others else last
+        known = " is of a known format" if others else ""
+        matching = f" that matches {pattern!r}" if pattern else ""
+        raise DatasetError([f"{folder}: no {kinds} file{matching} in this folder{known}"])
+    return inside
 
 
 def _is_result(file: Path) -> bool:

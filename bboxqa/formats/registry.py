@@ -69,13 +69,14 @@ def _all() -> Iterator[Format]:
     yield from _added()
 
 
-def suffixes() -> tuple[str, ...]:
-    """Return the suffixes of all formats, without repetition.
+def suffixes(*, only_checked: bool = False) -> tuple[str, ...]:
+    """Return the suffixes of all formats, or of those that `validate` checks, without repetition.
 
     Raises ConfigError if a package that offers a format is broken, or its format has the name of a
     built-in one.
     """
-    return tuple(dict.fromkeys(suffix for each in _all() for suffix in each.suffixes))
+    wanted = (each for each in _all() if not only_checked or each.document is not None)
+    return tuple(dict.fromkeys(suffix for each in wanted for suffix in each.suffixes))
 
 
 def _added() -> Iterator[Format]:

@@ -165,7 +165,9 @@ def validate_with(
         raise DatasetError(["no file given"])
     # A file that is named twice would be reported as a copy of itself. Path.resolve stops at a
     # link that leads to itself.
-    files = list({realpath(file): file for file in reversed(list_files(paths))}.values())[::-1]
+    files = list(
+        {realpath(file): file for file in reversed(list_files(paths, only_checked=True))}.values()
+    )[::-1]
     documents = _documents(files, images, _read_truth(ground_truth), memory, progress)
     return _report(validate_documents(documents, settings, max_findings, progress))
 

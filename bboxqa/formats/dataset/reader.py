@@ -10,10 +10,9 @@ from pathlib import Path
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.core.memory import check_limit, gc_paused, trim_memory
 from bboxqa.core.spool import check_memory
-from bboxqa.core.types import AnyPath, Files, Progress
+from bboxqa.core.types import Files, Progress
 from bboxqa.formats.annotations.columns import AnnotationFile
 from bboxqa.formats.annotations.records import ANNOTATOR_KEYS
-from bboxqa.formats.coco.strict import COCO
 from bboxqa.formats.dataset.attribution import Attribution, attribute
 from bboxqa.formats.dataset.category_names import with_category_map
 from bboxqa.formats.dataset.image_names import with_join_names
@@ -27,7 +26,7 @@ from bboxqa.formats.dataset.predictions import (
 from bboxqa.formats.dataset.sessions import read_sessions
 from bboxqa.formats.dataset.times import read_times, untimed_notes
 from bboxqa.formats.inputs import as_paths, list_files
-from bboxqa.formats.registry import format_of, suffixes
+from bboxqa.formats.registry import format_of
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import Asked, JoinBy
 
@@ -46,17 +45,6 @@ def _names_of(files: Sequence[Path]) -> list[str]:
     if depth > 1 and len({file.stem for file in files}) == 1:
         names = [name.rpartition("/")[0] for name in names]
     return names
-
-
-def _files(paths: Sequence[AnyPath], pattern: str | None) -> list[Path]:
-    """Return the files to read; below folders, those that some format recognises, and all json."""
-    if not any(Path(path).is_dir() for path in paths):
-        return list_files(paths, pattern)
-
-    def wanted(file: Path) -> bool:
-        return file.name.endswith(COCO.suffixes) or format_of(file) is not COCO
-
-    return list_files(paths, pattern, suffixes(), wanted)
 
 
 # Reading leaves millions of objects, which the garbage collector would visit while joining.
@@ -96,7 +84,7 @@ def read_dataset(
         attribution = "files"
         files, names = [Path(path) for path in source.values()], list(source)
     else:
-        files = _files(as_paths(source), pattern)
+        files = list_files(as_paths(source), pattern)
         names = _names_of(files)
     if not files:
         raise DatasetError(["no file given"])

@@ -164,7 +164,7 @@ def _readings(source: Source, pattern: str | None) -> Iterator[RawDocument]:
         yield read_bytes(document_bytes(source), "document")
         return
     paths = [*source.values()] if isinstance(source, Mapping) else as_paths(source)
-    for file in list_files(paths, pattern):
+    for file in list_files(paths, pattern, only_checked=True):
         read = format_of(file).document
         if read is not None:
             yield read(file)

@@ -1,53 +1,8 @@
-"""Rules about records of annotation tools, found while they are translated."""
+"""Rules about records of annotation tools."""
 
-from collections.abc import Callable, Iterator
-from functools import partial
-
-import numpy as np
-
-from bboxqa.formats.document.origin import ToolDefect
 from bboxqa.model.findings import Severity
-from bboxqa.model.settings import ValidateSettings
-from bboxqa.rules.base.rule import Defect, Hits, Rule, described_hits
-from bboxqa.rules.facts.document import Document
-
-# From so many on, defects of a rule that are not of one annotation are one finding.
-_MANY = 20
-_EXAMPLES = 3
-
-
-def _check(code: str) -> Callable[[Document, ValidateSettings], Iterator[Hits]]:
-    return partial(_found, code)
-
-
-def _found(code: str, document: Document, _settings: ValidateSettings) -> Iterator[Hits]:
-    """Yield the defects of a rule: those of annotations, and those of other records."""
-    origin = document.reading.origin
-    if origin is None:
-        return
-    of_code = [(place, each) for place, each in enumerate(origin.defects) if each.code == code]
-    of_rows = [each for _, each in of_code if each.row >= 0]
-    if of_rows:
-        rows = np.array([each.row for each in of_rows], np.int64)
-        yield Hits(rows, lambda place: _of_row(document, of_rows[place]))
-    others = [_of_place(place, each) for place, each in of_code if each.row < 0]
-    if len(others) < _MANY:
-        yield from described_hits(others)
-        return
-    pointers = tuple(each.pointer for each in others[:_EXAMPLES])
-    message = f"{len(others):,} times; the first: {others[0].message}"
-    yield from described_hits(
-        [Defect(message, others[0].pointer, count=len(others), examples=pointers)]
-    )
-
-
-def _of_row(document: Document, defect: ToolDefect) -> Defect:
-    pointer = f"/annotations/{defect.row}"
-    return Defect(defect.message, pointer, ids=document.ids(defect.row))
-
-
-def _of_place(place: int, defect: ToolDefect) -> Defect:
-    return Defect(defect.message, f"/defects/{place}")
+from bboxqa.rules.base.rule import Rule
+from bboxqa.rules.tools.defects import found_defects
 
 
 def _task(regions: str, *, more: str = "") -> str:
@@ -90,7 +45,7 @@ RULES = (
             tool.""",
         bad=_task(_region('"x": "left", "y": 10, "width": 20, "height": 30')),
         good=_task(_region()),
-        check=_check("T001"),
+        check=found_defects("T001"),
     ),
     Rule(
         code="T002",
@@ -103,7 +58,7 @@ RULES = (
             adds the size, or add it to the regions.""",
         bad=_task(_region(size="")),
         good=_task(_region()),
-        check=_check("T002"),
+        check=found_defects("T002"),
     ),
     Rule(
         code="T003",
@@ -115,7 +70,7 @@ RULES = (
             of the image, and import again.""",
         bad=_task(_region('"x": 640, "y": 10, "width": 20, "height": 30')),
         good=_task(_region()),
-        check=_check("T003"),
+        check=found_defects("T003"),
         consequences=("B002", "B003", "B004", "P006"),
     ),
     Rule(
@@ -127,7 +82,7 @@ RULES = (
             which can require it: in Label Studio with required="true" of the tag.""",
         bad=_task(_region(label="")),
         good=_task(_region()),
-        check=_check("T004"),
+        check=found_defects("T004"),
     ),
     Rule(
         code="T005",
@@ -138,7 +93,7 @@ RULES = (
             task. Annotators are numbered task by task then. Add completed_by to the import.""",
         bad=_task(_region()).replace('"completed_by": 1, ', ""),
         good=_task(_region()),
-        check=_check("T005"),
+        check=found_defects("T005"),
     ),
     Rule(
         code="T006",
@@ -150,7 +105,7 @@ RULES = (
             submit it in the tool.""",
         bad=_task(_region(), more=', "was_cancelled": true'),
         good=_task(_region(), more=', "was_cancelled": false'),
-        check=_check("T006"),
+        check=found_defects("T006"),
     ),
     Rule(
         code="T007",
@@ -164,7 +119,7 @@ RULES = (
             '[{"completed_by"', '[{"completed_by": 1, "result": []},\n    {"completed_by"'
         ),
         good=_task(_region()),
-        check=_check("T007"),
+        check=found_defects("T007"),
     ),
     Rule(
         code="T008",
@@ -175,7 +130,7 @@ RULES = (
             Draw it again in the tool, or correct the script that wrote it.""",
         bad=_task(_MASK.replace("RLE", "0, 0, 0, 8")),
         good=_task(_GOOD_MASK),
-        check=_check("T008"),
+        check=found_defects("T008"),
     ),
     Rule(
         code="T009",
@@ -186,7 +141,7 @@ RULES = (
             full if the model is to be measured, too.""",
         bad=_task(_region()).replace('"annotations"', '"predictions": [31],\n  "annotations"'),
         good=_task(_region()),
-        check=_check("T009"),
+        check=found_defects("T009"),
     ),
     Rule(
         code="T010",
@@ -198,7 +153,7 @@ RULES = (
             annotate the image again.""",
         bad=_task(f"{_region()}, {_region(size=_OTHER_SIZE).replace('r1', 'r2')}"),
         good=_task(f"{_region()}, {_region()}"),
-        check=_check("T010"),
+        check=found_defects("T010"),
     ),
     Rule(
         code="T011",
@@ -209,6 +164,6 @@ RULES = (
             if there is no object.""",
         bad=_task(_MASK.replace("RLE", "0, 0, 0, 8, 57, 17, 20, 224, 0")),
         good=_task(_GOOD_MASK),
-        check=_check("T011"),
+        check=found_defects("T011"),
     ),
 )
