@@ -72,6 +72,10 @@ class Diagnoser(Protocol):
     def is_quick(self) -> bool:
         """Whether the story takes little longer than the result: it is then told unasked."""
 
+    @property
+    def why_slow(self) -> str:
+        """Why it takes longer; empty where it does not."""
+
     def story(self, result: "MeasuredAgreement", /) -> Story:
         """Return who, what and where lowers agreement, in sentences."""
 

@@ -58,7 +58,8 @@ def text_lines(
         yield from _tables(result.thresholds[0], width, n_rows)
         # Where nobody shares an image, all tables are empty.
         tables = diagnose and result.n_images > 0
-        yield from story_lines(story, width, diagnose=tables, said=result.notes)
+        why_slow = result.diagnoser.why_slow if story is None else ""
+        yield from story_lines(story, width, diagnose=tables, said=result.notes, why_slow=why_slow)
     yield from _verdicts(result)
 
 

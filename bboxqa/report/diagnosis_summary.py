@@ -11,7 +11,7 @@ from bboxqa.model.table import Table
 _FIGURES = ("f1", "miss_rate", "extra_rate", "class_share")
 _OF_WORK = ("n", "n_sessions", "hours", "median_seconds")
 _CHANGES = ("drift", "fatigue")
-_OF_CONFUSIONS = ("first", "second", "n", "gain")
+_OF_CONFUSIONS = ("first", "second", "n")
 
 
 def diagnosis_summary(diagnosis: Diagnosis) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def diagnosis_summary(diagnosis: Diagnosis) -> dict[str, Any]:
         "story": list(diagnosis.story),
         "warnings": list(diagnosis.warnings),
         "annotators": _annotators(tables["annotators"], tables["offsets"]),
-        "confusions": [{name: row[name] for name in _OF_CONFUSIONS} for row in confused],
+        "confusions": [_confusion(row) for row in confused],
         "decomposition": [_with_interval(row) for row in tables["decomposition"].records()],
         **({"work": _work(tables["work"])} if "work" in tables else {}),
         "tables": {
@@ -56,6 +56,17 @@ def _annotators(annotators: Table, offsets: Table) -> list[dict[str, Any]]:
         }
         for place, row in enumerate(annotators.records())
     ]
+
+
+def _confusion(row: dict[str, Any]) -> dict[str, Any]:
+    share, gain = _figure(row, "share"), _figure(row, "gain")
+    return {
+        **{name: row[name] for name in _OF_CONFUSIONS},
+        "gain": gain["value"],
+        "gain_interval": gain["interval"],
+        "share": share["value"],
+        "share_interval": share["interval"],
+    }
 
 
 def _work(table: Table) -> list[dict[str, Any]]:

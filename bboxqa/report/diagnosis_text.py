@@ -29,6 +29,7 @@ _COLUMNS = {
     "work_sessions": ("annotator", "session", "start", "f1", "per_minute"),
     "sensitivity": ("threshold", "alpha", "f1", "f1_by_chance", "existence_alpha", "class_share"),
     # The reason names the kind and the annotators.
+    "review_images": ("image", "alpha_gain", "f1_gain", "n_objects", "reason"),
     "review": ("image", "alpha_gain", "f1_gain", "reason"),
 }
 
@@ -38,15 +39,21 @@ _MOST_COMPARED = 12
 
 
 def story_lines(
-    story: Story | None, width: int, *, diagnose: bool, said: Collection[str] = ()
+    story: Story | None,
+    width: int,
+    *,
+    diagnose: bool,
+    said: Collection[str] = (),
+    why_slow: str = "",
 ) -> Iterator[str]:
     """Yield a story, with `diagnose` after the tables of its diagnosis; without either, a hint.
 
-    Warnings that were `said` before are left out.
+    Warnings that were `said` before are left out. `why_slow` is why there is no story.
     """
     if story is None:
         if not diagnose:
-            yield from ("", "To see who, what and where lowers agreement, add --diagnose")
+            hint = "To see who, what and where lowers agreement, add --diagnose"
+            yield from ("", hint + f"; left out, since {one_line(why_slow)}" * bool(why_slow))
         return
     if diagnose and isinstance(story, Diagnosis):
         yield from _table_lines(story, width)

@@ -31,13 +31,20 @@ def reference_lines(
     yield ""
     yield f"Annotators against the reference {one_line(found.name)} at {part.threshold_label}"
     yield f" {_images(found)}"
-    head = ["annotator", "precision", "recall", "F1", "class", part.measure]
-    cells = [
-        [one_line(row["annotator"]), *(_cell(row, name) for name in _FIGURES[:3])]
-        + [_plain(row[name]) for name in _FIGURES[3:]]
-        for _, row in shown
+    rows = [
+        ["annotator", "precision", "recall", "F1", "class", part.measure],
+        *(
+            [one_line(row["annotator"]), *(_cell(row, name) for name in _FIGURES)]
+            for _, row in shown
+        ),
     ]
-    yield from _lines([head, *cells], width)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    if width is None or sum(widths) + 2 * len(widths) < width:
+        yield from _lines(rows, width)
+    else:
+        yield from _lines([row[:4] for row in rows], width)
+        yield from ("", " Of what matches the reference")
+        yield from _lines([[row[0], *row[4:]] for row in rows], width)
     if len(people) > len(shown):
         more = count(len(people) - len(shown), "more annotator")
         yield f" … and {more} (reference.csv, with --out DIR)"

@@ -128,6 +128,13 @@ def test_out_writes_all_files_with_the_same_figures(export, tmp_path):
     assert diagnosis["annotators"][1]["miss_rate"]["value"] == 0.25
     (confusion,) = diagnosis["confusions"]
     assert (confusion["first"], confusion["second"], confusion["n"]) == ("cat", "dog", 1)
+    table = diagnosis["tables"]["confusions"]
+    row = dict(zip(table["columns"], table["rows"][0], strict=True))
+    for name in ("gain", "share"):
+        bounds = [row[f"{name}_low"], row[f"{name}_high"]]
+        assert confusion[name] == row[name] is not None
+        assert confusion[f"{name}_interval"] == (None if None in bounds else bounds)
+    assert confusion["share_interval"] is not None
     assert [path.name for path in out.parent.iterdir()] == [out.name]
     summary = json.loads((out / "summary.json").read_text())
     jsonschema.validate(summary, summary_schema())
@@ -465,6 +472,9 @@ def test_json_has_the_diagnosis_on_request(export):
 def test_large_and_crowded_data_have_the_story_on_request(limit, most, export, monkeypatch):
     monkeypatch.setattr(diagnosed, limit, most)
     runner = CliRunner()
-    assert "add --diagnose" in runner.invoke(agree, [str(export)], standalone_mode=False).output
+    found = runner.invoke(agree, [str(export)], standalone_mode=False).output
+    assert "add --diagnose; left out, since " in found
+    why = {"_MOST_TOLD": "with 7 annotations it", "_CROWDED": " pairs of annotations, and it"}
+    assert f"{why[limit]} takes longer than the figures" in found
     told = runner.invoke(agree, [str(export), "--diagnose"], standalone_mode=False).output
     assert "What lowers agreement" in told

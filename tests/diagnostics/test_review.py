@@ -56,6 +56,14 @@ def test_gains_are_those_of_data_that_are_settled():
             "image": "image 0000",
             "alpha_gain": pytest.approx(sum(gain.values())),
             "n_objects": 4,
+            "reason": "; ".join(
+                [text.split(": the boxes")[0] for text in queue.objects["reason"][:3]] + ["1 more"]
+            ),
+            "annotators": ", ".join(
+                dict.fromkeys(
+                    name for text in queue.objects["annotators"][:3] for name in text.split(", ")
+                )
+            ),
         }
     ]
 

@@ -15,6 +15,7 @@ import bboxqa
 from bboxqa.core.errors import ConfigError, DatasetError
 from bboxqa.pipelines.reference import measured
 from bboxqa.report.agreement_summary import summary, summary_schema
+from bboxqa.report.reference import reference_lines
 
 HERE, THERE, FAR, NEW = ([x, y, 20, 20] for x, y in ((10, 10), (60, 60), (110, 10), (150, 150)))
 
@@ -180,7 +181,8 @@ def test_figures_are_those_of_the_best_assignment(seed, monkeypatch):
 def test_intervals_are_those_of_draws_of_images():
     team, truth = random_documents(1, n_images=40)
     data = bboxqa.read_coco(team), bboxqa.read_coco(truth, min_annotators=1)
-    table = bboxqa.agree(data[0], reference=data[1]).reference.annotators
+    (part,) = bboxqa.agree(data[0], reference=data[1]).thresholds
+    table = part.reference.annotators
     sums = np.array(
         [
             brute({**team, "images": [image]}, truth, "ann", 0.5)[:3]
@@ -197,6 +199,16 @@ def test_intervals_are_those_of_draws_of_images():
         expected = np.quantile(values, [0.025, 0.975])
         ends = [table[f"{name}_{end}"][0] for end in ("low", "high")]
         assert ends == pytest.approx(expected, abs=0.02)
+    # In text, class and IoU have intervals too: in a table of their own where lines are too long.
+    wide, narrow = (list(reference_lines(part, width)) for width in (None, 100))
+    cell = r" +\d\.\d\d \[\d\.\d\d, \d\.\d\d\]"
+    assert re.fullmatch(rf" ann({cell}){{5}}", next(row for row in wide if " ann " in row))
+    place = narrow.index(" Of what matches the reference")
+    assert max(map(len, narrow)) < 100
+    of = [row for row in narrow if row.startswith(" ann ")]
+    for n, row in zip((3, 2), of, strict=True):
+        assert re.fullmatch(rf" ann({cell}){{{n}}}", row)
+    assert narrow[place + 1].split() == ["annotator", "class", "IoU"]
 
 
 def test_one_annotator_is_compared_with_a_reference_alone(tmp_path):

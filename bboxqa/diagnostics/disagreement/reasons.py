@@ -11,6 +11,9 @@ from bboxqa.diagnostics.disagreement.drawn_objects import DrawnObjects
 from bboxqa.diagnostics.disagreement.kinds import Disagreements, Kind
 from bboxqa.model.units import MatchedUnits
 
+TOO_LITTLE = ": the boxes overlap too little to match"
+"""What follows the people who drew an object elsewhere."""
+
 # People that a reason names.
 _NAMED = 4
 
@@ -25,6 +28,8 @@ class Described:
     annotations: str
     boxes: str
     rows: tuple[int, ...]
+    people: tuple[str, ...]
+    """Those of `annotators`."""
 
 
 def described_objects(
@@ -66,6 +71,7 @@ def described_objects(
             annotations=_listed(authors, map(str, of.id[drawn].tolist())),
             boxes=_listed(authors, [_box(box) for box in of.bbox[drawn].tolist()]),
             rows=tuple(drawn),
+            people=tuple(names[code] for code in people),
         )
 
 
@@ -98,7 +104,7 @@ def _reason(kind: Kind, authors: list[str], given: list[str], people: list[str])
                 for value in values
             )
         case Kind.BADLY_PLACED:
-            return f"drawn elsewhere by {who}: the boxes overlap too little to match"
+            return f"drawn elsewhere by {who}{TOO_LITTLE}"
         case Kind.SPLIT:
             return f"split or merged by {who}"
         case Kind.TWICE:

@@ -5,16 +5,19 @@ from dataclasses import dataclass
 import numpy as np
 
 from bboxqa.agreement.objects.meaning import has_meaning
-from bboxqa.core.arrays import FloatArray, IndexArray
+from bboxqa.core.arrays import FloatArray, IndexArray, run_starts
 from bboxqa.diagnostics.disagreement.drawn_objects import DrawnObjects, drawn_objects
 from bboxqa.diagnostics.disagreement.gains import gains, repair_sums, whole_sums
 from bboxqa.diagnostics.disagreement.kinds import KINDS, Disagreements, Kind, disagreements
-from bboxqa.diagnostics.disagreement.reasons import described_objects
-from bboxqa.model.table import Categorical, Table, text_column
+from bboxqa.diagnostics.disagreement.reasons import TOO_LITTLE, Described, described_objects
+from bboxqa.model.table import Categorical, Column, Table, text_column
 from bboxqa.model.units import MatchedUnits
 
 # Nobody reviews more at once.
 _MOST = 1000
+# Objects of an image that are named beside it.
+_OF_IMAGE = 3
+_TEXTS = ("reason", "annotators", "categories", "annotations", "boxes")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,7 +51,8 @@ def review_queue(matched: MatchedUnits, most: int = _MOST) -> ReviewQueue:
 
     The columns of objects: image; gain; kind; reason, in words; annotators, those whom it concerns;
     categories, annotations (ids) and boxes (x, y, width, height), each by annotator. The columns of
-    images: image, gain, the sum over its objects, and n_objects.
+    images: image, gain, the sum over its objects, and n_objects; and of the first 1,000 of them the
+    reason and the annotators, of the three objects with most to gain.
     """
     objects = drawn_objects(matched)
     found = disagreements(matched)
@@ -58,39 +62,80 @@ def review_queue(matched: MatchedUnits, most: int = _MOST) -> ReviewQueue:
     of_image = np.bincount(objects.image[place], gain, n_images)
     n_objects = np.bincount(objects.image[place], minlength=n_images)
     # Equal gains: the image with more to gain first, then the order of the data.
-    order = np.lexsort((place, -of_image[objects.image[place]], -gain.round(12)))[:most]
-    place, kind, gain = place[order], kind[order], gain[order]
-    words = [*described_objects(matched, objects, found, best.root, place, kind)]
+    order = np.lexsort((place, -of_image[objects.image[place]], -gain.round(12)))
     images = np.flatnonzero(n_objects)
     images = images[np.lexsort((images, -of_image[images]))]
+    in_images = _first_of(objects.image[place[order]], images[:most])
+    order, in_images = order[:most], order[in_images]
+    shown = np.union1d(order, in_images)
+    described = described_objects(matched, objects, found, best.root, place[shown], kind[shown])
+    of_object = dict(zip(shown.tolist(), described, strict=True))
+    words = [of_object[each] for each in order.tolist()]
+    of_images = _grouped_words(objects.image[place[in_images]], in_images, of_object)
+    place, kind, gain = place[order], kind[order], gain[order]
     names = matched.data.image_names
-    texts = {
-        column: text_column([getattr(row, column) for row in words])
-        for column in ("reason", "annotators", "categories", "annotations", "boxes")
+    annotations, reasons = _annotations(words)
+    columns: dict[str, Column] = {
+        "image": Categorical(images.astype(np.int32), names),
+        best.column: of_image[images],
+        "n_objects": n_objects[images],
     }
-    annotations, first = np.unique(
-        np.concatenate([np.zeros(0, np.int64), *(row.rows for row in words)]), return_index=True
-    )
-    reasons = [row.reason for row in words for _ in row.rows]
     return ReviewQueue(
         objects=Table(
             {
                 "image": Categorical(objects.image[place].astype(np.int32), names),
                 best.column: gain,
                 "kind": Categorical(kind.astype(np.int32), KINDS),
-                **texts,
+                **{name: text_column([getattr(row, name) for row in words]) for name in _TEXTS},
             }
         ),
-        images=Table(
-            {
-                "image": Categorical(images.astype(np.int32), names),
-                best.column: of_image[images],
-                "n_objects": n_objects[images],
-            }
-        ),
+        images=Table(columns | _image_texts(images, n_objects, of_images)),
         annotations=annotations,
-        reasons=tuple(reasons[each] for each in first.tolist()),
+        reasons=reasons,
     )
+
+
+def _annotations(words: list[Described]) -> tuple[IndexArray, tuple[str, ...]]:
+    """Return the annotations of objects, in the order of the data, and the reason of each."""
+    annotations, first = np.unique(
+        np.concatenate([np.zeros(0, np.int64), *(row.rows for row in words)]), return_index=True
+    )
+    reasons = [row.reason for row in words for _ in row.rows]
+    return annotations, tuple(reasons[each] for each in first.tolist())
+
+
+def _first_of(image: IndexArray, wanted: IndexArray) -> IndexArray:
+    """Return the places of the first objects of each wanted image, in their order."""
+    places = np.flatnonzero(np.isin(image, wanted))
+    places = places[np.argsort(image[places], kind="stable")]
+    starts = run_starts(image[places])
+    rank = np.arange(len(places)) - np.repeat(starts, np.diff(starts, append=len(places)))
+    return places[rank < _OF_IMAGE]
+
+
+def _grouped_words(
+    image: IndexArray, objects: IndexArray, of_object: dict[int, Described]
+) -> dict[int, list[Described]]:
+    """Return what is said of the objects of each image."""
+    found: dict[int, list[Described]] = {}
+    for where, each in zip(image.tolist(), objects.tolist(), strict=True):
+        found.setdefault(where, []).append(of_object[each])
+    return found
+
+
+def _image_texts(
+    images: IndexArray, n_objects: IndexArray, of_images: dict[int, list[Described]]
+) -> dict[str, Column]:
+    """Return reasons and people of images, empty where nothing is said of their objects."""
+    reasons, people = [], []
+    for image, n in zip(images.tolist(), n_objects[images].tolist(), strict=True):
+        words = of_images.get(image, [])
+        more = [f"{n - len(words):,} more"] if words and n > len(words) else []
+        said = dict.fromkeys(each.reason.removesuffix(TOO_LITTLE) for each in words)
+        reasons.append("; ".join([*said, *more]))
+        names = (name for each in words for name in each.people)
+        people.append(", ".join(dict.fromkeys(names)))
+    return {"reason": text_column(reasons), "annotators": text_column(people)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

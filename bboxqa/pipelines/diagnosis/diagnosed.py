@@ -53,9 +53,22 @@ class ImageDiagnoser:
     @property
     def is_quick(self) -> bool:
         """Whether there are few annotations, and few in any one image."""
+        return not self.why_slow
+
+    @property
+    def why_slow(self) -> str:
+        """Why the story takes longer than the result; empty where it does not."""
         data = self.images.data
-        crowded = possible_pairs(data.annotations, len(data.image_names)).max(initial=0)
-        return len(data.annotations) <= _MOST_TOLD and int(crowded) <= _CROWDED
+        if len(data.annotations) > _MOST_TOLD:
+            return f"with {len(data.annotations):,} annotations it takes longer than the figures"
+        pairs = possible_pairs(data.annotations, len(data.image_names))
+        if pairs.max(initial=0) <= _CROWDED:
+            return ""
+        crowded = int(pairs.argmax())
+        return (
+            f"image {data.image_names[crowded]} has {pairs[crowded]:,} pairs of annotations, and "
+            "it takes longer than the figures"
+        )
 
     def story(self, result: MeasuredAgreement) -> Story:
         """Return who, what and where lowers agreement at the first threshold, in sentences."""
