@@ -10,11 +10,11 @@ from bboxqa.core.text import count
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.report.pages.cards import annotator_cards
 from bboxqa.report.pages.html_document import interval, number, percent, render
-from bboxqa.report.pages.page_charts import drawn_sections, page_charts, table_rows
+from bboxqa.report.pages.page_charts import drawn_sections, page_charts
 from bboxqa.report.pages.pictures import Pixels, legend, pictures
 from bboxqa.report.pages.reproduce import command
 from bboxqa.report.pages.sections.registry import sections
-from bboxqa.report.pages.sections.section import Section
+from bboxqa.report.pages.sections.section import Section, table_rows
 from bboxqa.report.pages.verdict import verdict
 
 TOP = 50

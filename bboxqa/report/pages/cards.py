@@ -7,8 +7,9 @@ from typing import Any
 from bboxqa.core.text import count
 from bboxqa.report.charts.heat_maps import NO_BOX
 from bboxqa.report.pages.html_document import interval, number, percent
-from bboxqa.report.pages.page_charts import offset_charts, table_rows
+from bboxqa.report.pages.page_charts import offset_charts
 from bboxqa.report.pages.pictures import Legend
+from bboxqa.report.pages.sections.section import table_rows
 
 MOST = 24
 """Annotators that have a card; all are in the table."""

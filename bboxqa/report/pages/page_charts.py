@@ -12,7 +12,7 @@ from bboxqa.report.charts.interval_charts import category_intervals, intervals
 from bboxqa.report.charts.offset_chart import offsets
 from bboxqa.report.charts.sensitivity_chart import sensitivity
 from bboxqa.report.charts.svg import figure_svg
-from bboxqa.report.pages.sections.section import Section
+from bboxqa.report.pages.sections.section import Section, table_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -102,12 +102,6 @@ def offset_charts(diagnosis: Mapping[str, Any], names: Collection[str]) -> dict[
         )
         for place, edges in enumerate(own)
     }
-
-
-def table_rows(table: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the rows of a table of the document "diagnosis", by column."""
-    columns: Sequence[str] = table["columns"]
-    return [dict(zip(columns, row, strict=True)) for row in table["rows"]]
 
 
 def _svg(ax: "Axes", name: str, label: str) -> Markup:

@@ -39,6 +39,12 @@ class Section:
     evidence: Sequence[Evidence]
 
 
+def table_rows(table: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows of a table of the document "diagnosis", by column."""
+    columns: Sequence[str] = table["columns"]
+    return [dict(zip(columns, row, strict=True)) for row in table["rows"]]
+
+
 def data_of(name: str, records: Sequence[Mapping[str, Any]]) -> Data:
     """Return records as a table; figures with intervals become three columns.
 
