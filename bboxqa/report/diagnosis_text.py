@@ -28,6 +28,7 @@ _COLUMNS = {
     "work": ("annotator", "n_sessions", "per_minute", "drift", "fatigue"),
     "work_sessions": ("annotator", "session", "start", "f1", "per_minute"),
     "sensitivity": ("threshold", "alpha", "f1", "f1_by_chance", "existence_alpha", "class_share"),
+    "suggested_threshold": ("similarity", "threshold", "distance", "sigma", "sigma_threshold"),
     # The reason names the kind and the annotators.
     "review_images": ("image", "alpha_gain", "f1_gain", "n_objects", "reason"),
     "review": ("image", "alpha_gain", "f1_gain", "reason"),

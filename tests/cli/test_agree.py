@@ -115,7 +115,16 @@ def test_out_writes_all_files_with_the_same_figures(export, tmp_path):
     assert done.returncode == 0
     assert f"Written: {out}" in done.stdout
     names = {path.name for path in out.iterdir()}
-    tables = {"images", "units", "pairs", "categories", "review", "review_images", "sensitivity"}
+    tables = {
+        "images",
+        "units",
+        "pairs",
+        "categories",
+        "review",
+        "review_images",
+        "sensitivity",
+        "suggested_threshold",
+    }
     tables |= set(diagnostics.names(with_times=False))
     documents = {"summary.json", "manifest.json", "diagnosis.json", "review.json"}
     documents.add("worst_images.json")

@@ -59,7 +59,12 @@ def test_pair_similarity_is_that_of_annotations_in_one_unit(data):
 
 def test_every_diagnostic_has_its_table(data):
     tables = tables_of(data)
-    assert [*tables] == [*names(with_times=False), "sensitivity", "review_images"]
+    assert [*tables] == [
+        *names(with_times=False),
+        "sensitivity",
+        "suggested_threshold",
+        "review_images",
+    ]
     assert len(tables["sensitivity"]) == 19
 
 

@@ -11,6 +11,8 @@ from bboxqa.core.arrays import FloatArray
 _SAME = 0.02
 # Below this distance, annotators agree hardly more than by chance.
 _LEAST = 0.2
+# The share of similarities by chance above which others are significant, as in hypothesis tests.
+_SIGNIFICANCE = 0.05
 # With more of the range of similarities, no threshold stands out.
 _WIDE = 0.35
 
@@ -100,3 +102,60 @@ def threshold_choice(
         reason = f"F1 is most above F1 by chance at the lowest threshold, {low:g}"
     best = nan if reason else float(thresholds[np.argmax(distance)])
     return ThresholdChoice(best, interval, largest, low, high, reason)
+
+
+def sigma(
+    thresholds: FloatArray, observed: FloatArray, by_chance: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Return sigma, and the similarity from which on an annotation counts in it [1]_.
+
+    Sigma is the share of annotations whose distance from that of another annotator is less than the
+    5th percentile of distances by chance: which are more similar than all but 5 % are by chance.
+    Between thresholds, both shares are interpolated linearly. If fewer than 5 % reach the lowest
+    threshold by chance, those count that reach it.
+
+    Parameters
+    ----------
+    thresholds : (T,) float64
+        Sorted.
+    observed, by_chance : (T, …) float64
+        F1 at each threshold, of which the last falls with the threshold; NaN where not measured.
+
+    Returns
+    -------
+    sigma, from : (…) float64
+        NaN where chance is not measured, or more than 5 % reach all thresholds.
+
+    References
+    ----------
+    .. [1] A. Braylan, O. Alonso and M. Lease (2022), Measuring annotator agreement generally across
+           complex structured, multi-object, and free-text annotation tasks, Proceedings of the ACM
+           Web Conference 2022, doi:10.1145/3485447.3512242.
+
+    Examples
+    --------
+    By chance, 10 % reach 0.3 and 2 % reach 0.5, so that 5 % reach 0.3 + 0.2 · 5/8 = 0.425.
+
+    >>> share, start = sigma(
+    ...     np.array([0.1, 0.3, 0.5, 0.7]),
+    ...     np.array([0.9, 0.85, 0.7, 0.3]),
+    ...     np.array([0.4, 0.1, 0.02, 0.0]),
+    ... )
+    >>> round(float(share), 5), round(float(start), 5)
+    (0.75625, 0.425)
+    """
+    significant = by_chance <= _SIGNIFICANCE
+    row = significant.argmax(0)[None]
+    before = np.maximum(row - 1, 0)
+    levels = np.broadcast_to(thresholds.reshape(-1, *[1] * (observed.ndim - 1)), observed.shape)
+    (low, high), (from_low, from_high), (chance_low, chance_high) = (
+        (np.take_along_axis(values, before, 0)[0], np.take_along_axis(values, row, 0)[0])
+        for values in (observed, levels, by_chance)
+    )
+    step = chance_low - chance_high
+    part = np.where(step > 0, (chance_low - _SIGNIFICANCE) / np.where(step > 0, step, 1.0), 0.0)
+    known = significant.any(0) & ~np.isnan(by_chance).any(0)
+    return (
+        np.where(known, low + part * (high - low), np.nan),
+        np.where(known, from_low + part * (from_high - from_low), np.nan),
+    )

@@ -22,7 +22,7 @@ from bboxqa.pipelines.counting import ImagePart
 from bboxqa.pipelines.diagnosis.matched_units import matched_units
 from bboxqa.pipelines.diagnosis.named import named_in_words
 from bboxqa.pipelines.diagnosis.review_document import review_document
-from bboxqa.pipelines.diagnosis.sensitivity import SENSITIVITY, sensitivity
+from bboxqa.pipelines.diagnosis.sensitivity import SENSITIVITY, SUGGESTED, sensitivity
 from bboxqa.pipelines.diagnosis.story import TABLES, story_of
 from bboxqa.pipelines.diagnosis.warnings import warnings_of
 from bboxqa.pipelines.diagnosis.worst_images import worst_images
@@ -93,6 +93,7 @@ class ImageDiagnoser:
             tables={
                 **tables,
                 SENSITIVITY: of_thresholds.table,
+                SUGGESTED: of_thresholds.suggested,
                 "review_images": queue.images,
             },
             review=queue.objects,

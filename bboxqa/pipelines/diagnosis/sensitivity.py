@@ -13,15 +13,20 @@ from bboxqa.agreement.uncertainty.drawn_intervals import drawn_intervals
 from bboxqa.core.arrays import FloatArray
 from bboxqa.core.text import count
 from bboxqa.core.types import Progress
-from bboxqa.diagnostics.disagreement.thresholds import ThresholdChoice, threshold_choice
+from bboxqa.diagnostics.disagreement.thresholds import (
+    ThresholdChoice,
+    sigma,
+    threshold_choice,
+)
 from bboxqa.model.settings import AgreeSettings
-from bboxqa.model.table import Table
+from bboxqa.model.table import Table, text_column
 from bboxqa.pipelines.chance_existence import ChanceCounts, chance_existence
 from bboxqa.pipelines.counting import AgreementCounts, ImagePart, count_sequentially
 from bboxqa.pipelines.threshold_results import measure_name, threshold_figures
 
 SENSITIVITY = "sensitivity"
-"""The name of the table, which is made of the images and not of one matching."""
+SUGGESTED = "suggested_threshold"
+"""The names of the tables, which are made of the images and not of one matching."""
 
 THRESHOLDS = tuple(round(0.05 * step, 2) for step in range(1, 20))
 """0.05 to 0.95."""
@@ -44,6 +49,10 @@ class Sensitivity:
         shares of annotations whose similarity to another one, or by chance, lies between this
         threshold and the next.
     choice : ThresholdChoice
+    suggested : Table
+        One row: the similarity, the threshold that the data suggest with its interval, the largest
+        distance, the lowest and the highest threshold that do as well, sigma with its interval and
+        the similarity from which on it counts ("sigma_threshold"), and why there is no threshold.
     text : str
         What the data suggest, as a sentence of a story.
     n_images : int
@@ -52,6 +61,7 @@ class Sensitivity:
 
     table: Table
     choice: ThresholdChoice
+    suggested: Table
     text: str
     n_images: int
 
@@ -90,9 +100,7 @@ def sensitivity(
     if part is images:
         chance = _scaled(chance, by_chance or {})
     columns = _columns(threshold_figures(part, settings, counted, chance, progress))
-    distance, interval = _distance(
-        columns["f1"] - columns["f1_by_chance"], counted, chance, settings
-    )
+    distance, interval, sigma_interval = _distance(columns, counted, chance, settings)
     columns |= distance
     for name, of in (("observed_share", "f1"), ("expected_share", "f1_by_chance")):
         columns[name] = columns[of] - np.append(columns[of][1:], 0.0)
@@ -102,7 +110,30 @@ def sensitivity(
     text = _text(choice, table, measure_name(settings.similarity))
     if part is not images:
         text += f"; of {count(n_images, 'random image')}"
-    return Sensitivity(table, choice, text, n_images)
+    suggested = _suggested(choice, table, sigma_interval, settings.similarity)
+    return Sensitivity(table, choice, suggested, text, n_images)
+
+
+def _suggested(
+    choice: ThresholdChoice, table: Table, sigma_interval: tuple[float, float], similarity: str
+) -> Table:
+    """Return the suggested threshold and sigma as a table of one row."""
+    share, start = sigma(table["threshold"], table["f1"], table["f1_by_chance"])
+    figures = {
+        **_with_interval("threshold", choice.threshold, choice.interval),
+        "distance": choice.distance,
+        "lowest": choice.lowest,
+        "highest": choice.highest,
+        **_with_interval("sigma", float(share), sigma_interval),
+        "sigma_threshold": float(start),
+    }
+    return Table(
+        {
+            "similarity": text_column([similarity]),
+            **{name: np.array([value]) for name, value in figures.items()},
+            "reason": text_column([choice.reason]),
+        }
+    )
 
 
 def _scaled(chance: ChanceCounts, known: Mapping[float, float]) -> ChanceCounts:
@@ -167,9 +198,12 @@ def _columns(figures: tuple[dict[str, Any], ...]) -> dict[str, FloatArray]:
 
 
 def _distance(
-    value: FloatArray, counted: AgreementCounts, chance: ChanceCounts, settings: AgreeSettings
-) -> tuple[dict[str, FloatArray], tuple[float, float]]:
-    """Return F1 less F1 by chance with intervals, and the interval of the best threshold."""
+    columns: dict[str, FloatArray],
+    counted: AgreementCounts,
+    chance: ChanceCounts,
+    settings: AgreeSettings,
+) -> tuple[dict[str, FloatArray], tuple[float, float], tuple[float, float]]:
+    """Return F1 less F1 by chance with intervals, and those of the best threshold and of sigma."""
     thresholds = np.array(THRESHOLDS)
     images = [found.images for found in counted.objects]
     tables = (
@@ -179,17 +213,21 @@ def _distance(
         chance.sums[..., 1],
     )
 
-    def evaluate(*sums: FloatArray) -> FloatArray:
-        drawn = ratio(sums[0], sums[1]) - ratio(sums[2], sums[3])
-        best = thresholds[np.argmax(drawn, axis=0)]
-        known = ~np.isnan(drawn).any(0)
-        return np.concatenate([drawn, np.where(known, best, np.nan)[None]])
+    def figures(observed: FloatArray, expected: FloatArray) -> FloatArray:
+        distance = observed - expected
+        best = thresholds[np.argmax(distance, axis=0)]
+        known = ~np.isnan(distance).any(0)
+        share, _ = sigma(thresholds, observed, expected)
+        return np.concatenate([distance, np.where(known, best, np.nan)[None], share[None]])
 
-    values = np.append(value, np.nan if np.isnan(value).any() else thresholds[np.argmax(value)])
+    def evaluate(*sums: FloatArray) -> FloatArray:
+        return figures(ratio(sums[0], sums[1]), ratio(sums[2], sums[3]))
+
+    values = figures(columns["f1"], columns["f1_by_chance"])
     bounds = drawn_intervals(values, tables, evaluate, settings.bootstrap, settings.seed)
-    low, high = bounds[-1].round(10).tolist()
-    columns = {"distance": value, "distance_low": bounds[:-1, 0], "distance_high": bounds[:-1, 1]}
-    return columns, (low, high)
+    of_best, of_sigma = ((low, high) for low, high in bounds[-2:].round(10).tolist())
+    distance = {"distance": values[:-2], "distance_low": bounds[:-2, 0]}
+    return distance | {"distance_high": bounds[:-2, 1]}, of_best, of_sigma
 
 
 def _with_interval(name: str, value: float, interval: tuple[float, float]) -> dict[str, float]:
