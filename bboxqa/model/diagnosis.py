@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from bboxqa.model.results import MeasuredAgreement
 
 
+REPEATS = "repeats"
+"""The name of the table of annotators with themselves, where there were sessions."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Story:
     """Who, what and where lowers agreement at one threshold, in words.

@@ -32,7 +32,7 @@ from bboxqa.pipelines.diagnosis.diagnosed import ImageDiagnoser
 from bboxqa.pipelines.notes import all_asked_notes, chance_notes, image_notes
 from bboxqa.pipelines.reference.joined import compared
 from bboxqa.pipelines.reference.measured import reference_matches, with_reference
-from bboxqa.pipelines.repeats import repeat_tables
+from bboxqa.pipelines.repeats import repeat_notes, repeat_tables
 from bboxqa.pipelines.settings import agree_settings_from
 from bboxqa.pipelines.threshold_results import threshold_results
 from bboxqa.report.agreement_result import AgreementResult
@@ -268,6 +268,7 @@ def _agree(
             *all_asked_notes(data, thresholds),
             *data.notes,
             *notes,
+            *repeat_notes(thresholds[0]),
             *chance_notes(chance.n_alone, n_images, chance.reason),
         ),
         headlines=data.headlines,

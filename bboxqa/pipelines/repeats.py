@@ -1,5 +1,6 @@
 """How far annotators agree with themselves: what they drew in one image in several sessions."""
 
+from collections.abc import Iterator
 from math import isnan, nan
 from typing import Any
 
@@ -10,12 +11,16 @@ from bboxqa.agreement.counts.object_counts import ObjectSums
 from bboxqa.agreement.objects.meaning import reason_without_meaning
 from bboxqa.agreement.objects.threshold_sums import Intervals, ThresholdSums, threshold_intervals
 from bboxqa.core.arrays import IndexArray, sum_by
+from bboxqa.core.text import names_in_words
 from bboxqa.core.types import Progress
 from bboxqa.model.annotations import Repeats
 from bboxqa.model.reliability import Coincidences
 from bboxqa.model.settings import AgreeSettings
 from bboxqa.model.table import Categorical, Column, Table
+from bboxqa.model.threshold_result import ThresholdResult
 from bboxqa.pipelines.counting import AgreementCounts, compared_images, count_sequentially
+from bboxqa.pipelines.diagnosis.about_annotators import LEAST_IMAGES
+from bboxqa.pipelines.diagnosis.sentences import Bounds, above_others, bounds
 
 EVERYONE = "(all)"
 """The annotator of the row of all annotators together."""
@@ -64,6 +69,30 @@ def repeat_tables(
         columns |= {name: np.array([row[name] for row in rows]) for name in rows[0]}
         tables.append(Table(columns))
     return tuple(tables)
+
+
+def repeat_notes(part: ThresholdResult) -> Iterator[str]:
+    """Yield who surely agrees less with themselves than the others do, if anybody does.
+
+    Of two annotators, the intervals must not overlap.
+    """
+    if part.repeats is None:
+        return
+    table = part.repeats.take(np.arange(1, len(part.repeats)))
+    f1 = bounds(table, "f1")
+    few = table["n_images"] < LEAST_IMAGES
+    error = Bounds(1 - f1.value, *(np.where(few, nan, 1 - end) for end in (f1.high, f1.low)))
+    worst = above_others(error)[:1].tolist()
+    if len(table) == 2 and not error.low.max() > error.high.min():
+        return
+    for place in worst:
+        (name,) = names_in_words([table["annotator"][place]])
+        others = np.nanmedian(np.delete(f1.value, place))
+        yield (
+            f"{name} agrees least with what {name} drew in other sessions: F1 "
+            f"{f1.value[place]:.2f} [{f1.low[place]:.2f}, {f1.high[place]:.2f}] at "
+            f"{part.threshold_label}, the median of the others is {others:.2f}"
+        )
 
 
 def _row(

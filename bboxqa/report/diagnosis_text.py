@@ -6,7 +6,7 @@ import numpy as np
 
 from bboxqa.core.arrays import IndexArray
 from bboxqa.core.text import one_line
-from bboxqa.model.diagnosis import Diagnosis, Story
+from bboxqa.model.diagnosis import REPEATS, Diagnosis, Story
 from bboxqa.model.table import Table
 from bboxqa.report.table_excerpt import table_excerpt
 
@@ -67,6 +67,9 @@ def _table_lines(diagnosis: Diagnosis, width: int) -> Iterator[str]:
     """Yield the first rows of each table of a diagnosis, the review queue last."""
     left_out = []
     for name, table in {**diagnosis.tables, "review": diagnosis.review}.items():
+        if name == REPEATS:
+            # It stands above.
+            continue
         rows = _rows(name, table)
         if len(table) and not len(rows):
             left_out.append(f"{name}.csv")

@@ -79,7 +79,9 @@ def write_folder(
         tables["reference_offsets"] = [(threshold, each.offsets) for threshold, each in beside]
     if diagnosis is not None:
         found = {**diagnosis.tables, "review": diagnosis.review}
-        tables |= {name: [(None, table)] for name, table in found.items()}
+        # Those of all thresholds stay.
+        for name, table in found.items():
+            tables.setdefault(name, [(None, table)])
     return write_tables(folder, documents, tables, raw_csv=raw_csv)
 
 

@@ -14,7 +14,7 @@ from bboxqa.diagnostics.disagreement.review import review_queue
 from bboxqa.formats.dataset.remarks import MACHINE
 from bboxqa.geometry.candidates import possible_pairs
 from bboxqa.model.annotations import Dataset
-from bboxqa.model.diagnosis import Diagnosis, Story
+from bboxqa.model.diagnosis import REPEATS, Diagnosis, Story
 from bboxqa.model.results import MeasuredAgreement
 from bboxqa.model.table import Table
 from bboxqa.model.units import MatchedUnits
@@ -88,12 +88,14 @@ class ImageDiagnoser:
             progress=self.progress,
         )
         told = self._told(result, matched, tables)
+        repeats = result.thresholds[0].repeats
         return Diagnosis(
             **{**told, "story": (*told["story"], of_thresholds.text)},
             tables={
                 **tables,
                 SENSITIVITY: of_thresholds.table,
                 SUGGESTED: of_thresholds.suggested,
+                **({} if repeats is None else {REPEATS: repeats}),
                 "review_images": queue.images,
             },
             review=queue.objects,
