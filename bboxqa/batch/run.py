@@ -250,7 +250,7 @@ def _run_here(
     # Only the largest projects get two cores, and only where there is memory for two processes.
     gains = tasks and can_fork() and worth_two_processes(sizes[0], settings.memory)
     n_wide = n_two_core(sizes, jobs, LONG) if gains else 0
-    return run_all(tasks, work, "bboxqa.batch.workers.transport", jobs, n_wide, seconds)
+    return run_all(tasks, work, "bboxqa.batch.workers.loaded", jobs, n_wide, seconds)
 
 
 def _explain(out: Path, row: Row) -> None:
