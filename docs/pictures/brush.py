@@ -81,11 +81,12 @@ def blend(first: Colour, second: Colour, share: float) -> Colour:
 def fit(points: Sequence[tuple[float, float]], box: Rectangle) -> _Points:
     """Stretch an outline until it touches all four edges of a (left, top, right, bottom) box."""
     across, down = ([point[axis] for point in points] for axis in (0, 1))
-    wide, high = max(across) - min(across), max(down) - min(down)
+    left, top = min(across), min(down)
+    wide, high = max(across) - left, max(down) - top
     return [
         (
-            box[0] + (x - min(across)) / wide * (box[2] - box[0]),
-            box[1] + (y - min(down)) / high * (box[3] - box[1]),
+            box[0] + (x - left) / wide * (box[2] - box[0]),
+            box[1] + (y - top) / high * (box[3] - box[1]),
         )
         for x, y in points
     ]

@@ -17,5 +17,5 @@ def drawn_scene(scene: str) -> Image.Image:
     picture = example_picture(scene)
     drawing = bboxqa.draw(example_file(scene), picture.name, images=picture.parent)
     content = BytesIO()
-    drawing.figure.savefig(content, dpi=_DPI, format="png")
+    drawing.figure.savefig(content, dpi=_DPI, format="png", pil_kwargs={"compress_level": 0})
     return Image.open(content).convert("RGB")

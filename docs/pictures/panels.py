@@ -117,7 +117,9 @@ def _drawn(
     content = BytesIO()
     with page_style():
         ax = scene_axes(record, boxes, looks, scale)
-        ax.figure.savefig(content, format="png", facecolor="white")
+        ax.figure.savefig(
+            content, format="png", facecolor="white", pil_kwargs={"compress_level": 0}
+        )
     return Image.open(content).convert("RGB")
 
 

@@ -1,5 +1,7 @@
 """The example images: one entry to all scenes, in their own size or scaled."""
 
+from functools import lru_cache
+
 from fruit_scene import draw_fruits, draw_smiling_fruits
 from landscape_scene import draw_landscape
 from PIL import Image
@@ -10,6 +12,8 @@ __all__ = ["draw_scene"]
 _FINE = 4
 
 
+# The panels of annotators show one scene at one scale.
+@lru_cache(maxsize=1)
 def draw_scene(scene: str, scale: float = 1) -> Image.Image:
     """Draw an example scene, in its own size times `scale`.
 
