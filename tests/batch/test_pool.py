@@ -5,15 +5,22 @@ import os
 import sys
 import time
 from functools import partial
-from multiprocessing import active_children, current_process
+from multiprocessing import active_children
 from pathlib import Path
 
 import pytest
 from support.cli import python
-from threadpoolctl import threadpool_info
+from support.pool_work import (
+    count_others,
+    dawdle,
+    double,
+    echo,
+    fatal,
+    leave,
+    wait_for_the_other,
+)
 
 from bboxqa.batch.workers.pool import TimedOut, WorkerDied, exit_reason, run_all
-from bboxqa.core import parallel
 from bboxqa.core.errors import OutputError
 from bboxqa.core.parallel import cores
 
@@ -21,40 +28,13 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 @pytest.fixture(autouse=True)
-def _importable(monkeypatch):
-    # Workers have to find this file; they need not load pytest's own command.
-    monkeypatch.syspath_prepend(Path(__file__).parents[2])
+def _light(monkeypatch):
+    # Workers need not load pytest's own command.
     monkeypatch.delattr(sys.modules["__main__"], "__file__", raising=False)
 
 
 def do(tasks, work, jobs=2):
     return list(run_all(tasks, work, "bboxqa.batch.project", jobs))
-
-
-def double(task):
-    return 2 * task
-
-
-def note(task, folder):
-    with (folder / str(task)).open("a") as file:
-        file.write(f"{os.getpid()} {time.monotonic()}\n")
-
-
-def fatal(task, folder, bad, times=9):
-    note(task, folder)
-    if task in bad and len((folder / str(task)).read_text().splitlines()) <= times:
-        os.kill(os.getpid(), 9)
-    return task
-
-
-def wait_for_the_other(task, folder):
-    """Return once two tasks are at work at a time, or after a while."""
-    note(task, folder)
-    for _ in range(200):
-        if len(list(folder.iterdir())) >= 2:
-            return True
-        time.sleep(0.05)
-    return False
 
 
 def test_two_tasks_run_beside_each_other(tmp_path):
@@ -71,40 +51,12 @@ def test_cores_that_are_left_over_are_used_at_once(tmp_path, n_wide):
     assert len(list(tmp_path.iterdir())) == 5
 
 
-def count_others(task, folder):
-    """Return how many are at work at some time while this one is."""
-    note(task, folder)
-    time.sleep(0.6)
-    n = len(list(folder.iterdir()))
-    (folder / str(task)).unlink()
-    return n, parallel.threads(), current_process().daemon
-
-
 def test_what_has_two_cores_has_them_alone(tmp_path):
     work = partial(count_others, folder=tmp_path)
     done = dict(run_all(range(4), work, "bboxqa.batch.project", 2, 1))
     assert done[0] == (1, 2, False)
     assert [done[task][1:] for task in (1, 2, 3)] == [(1, True)] * 3
     assert max(done[task][0] for task in (1, 2, 3)) == 2
-
-
-def leave(task):
-    os._exit(3)
-
-
-def surroundings(task):
-    import scipy.linalg  # noqa: F401 - a library with threads that is loaded late
-
-    return max(pool["num_threads"] for pool in threadpool_info()), current_process().daemon
-
-
-def dawdle(task):
-    time.sleep(task)
-    return os.getpid()
-
-
-def echo(task):
-    return task
 
 
 @pytest.mark.parametrize("jobs", [1, 2, 5])
@@ -168,28 +120,26 @@ def test_what_is_told_of_it():
 @pytest.mark.parametrize(
     ("runs", "expected"),
     [
-        # As many tasks as jobs, or more: the others have the other cores.
-        (((2, 2),), [[1, True]] * 2),
-        # Alone: it may use them.
-        (((1, 2),), [[cores(), False]]),
+        # Alone: it may use all cores. As many tasks as jobs: the others have the other cores.
         # Those that come later are processes of the same server.
-        (((1, 2), (2, 2)), [[1, True]] * 2),
-        (((2, 2), (1, 2)), [[cores(), False]]),
+        (((1, 2), (2, 2)), [[[cores(), False]], [[1, True]] * 2]),
+        (((2, 2), (1, 2)), [[[1, True]] * 2, [[cores(), False]]]),
         # Some first, one by one.
-        (((4, 2, 1),), [[cores(), False], *[[1, True]] * 3]),
+        (((4, 2, 1),), [[[cores(), False], *[[1, True]] * 3]]),
     ],
 )
 def test_threads_of_libraries(runs, expected):
     script = f"""
 import json, os
 from bboxqa.batch.workers.pool import run_all
-from batch.test_pool import surroundings
-before = dict(os.environ)
+from support.pool_work import surroundings
+before, found = dict(os.environ), []
 for n_tasks, *jobs in {runs}:
     module = "bboxqa.agreement.uncertainty.resampling"
-    done = [*run_all(range(n_tasks), surroundings, module, *jobs)]
+    done = run_all(range(n_tasks), surroundings, module, *jobs)
+    found.append([result for _, result in done])
 assert dict(os.environ) == before
-print(json.dumps([result for _, result in done]))
+print(json.dumps(found))
 """
     own = {name: value for name, value in os.environ.items() if name not in THREADS}
     done = python(script, env=own, cwd=Path(__file__).parents[1], check=True)
