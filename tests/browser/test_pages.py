@@ -24,10 +24,7 @@ HOSTILE = [
     "🐑 sheep",
 ]
 
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed"),
-    pytest.mark.xdist_group("browser"),
-]
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
 
 
 @pytest.fixture(scope="module")
@@ -98,10 +95,8 @@ def opened(browser):
     """Return a function that opens a page, which may neither complain nor ask for anything."""
     contexts = []
 
-    def open_page(path, width=1280, scheme="light"):
-        context = browser.new_context(
-            viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True
-        )
+    def open_page(path):
+        context = browser.new_context(viewport={"width": 1280, "height": 900}, offline=True)
         contexts.append(context)
         page = context.new_page()
         page.complaints, page.requests = [], []
@@ -117,33 +112,32 @@ def opened(browser):
 
 
 @pytest.mark.parametrize("name", ["agreement", "hostile", "findings", "batch"])
-def test_a_page_opens_offline_without_a_complaint(name, opened, request):
+def test_a_page_opens_offline_without_a_complaint_and_fits(name, opened, request):
     path = request.getfixturevalue(name)
     page = opened(path)
     assert page.complaints == []
     assert [url for url in page.requests if not url.startswith("data:")] == [path.as_uri()]
-
-
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("name", ["agreement", "hostile", "findings", "batch"])
-def test_no_page_scrolls_sideways(name, width, opened, request):
-    page = opened(request.getfixturevalue(name), width)
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    for width in (1280, 390):
+        page.set_viewport_size({"width": width, "height": 900})
+        assert page.evaluate("innerWidth") == width
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 @pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed in .venv")
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("name", ["agreement", "findings", "batch"])
-def test_axe_finds_nothing(name, scheme, opened, request):
-    page = opened(request.getfixturevalue(name), scheme=scheme)
+def test_axe_finds_nothing(name, opened, request):
+    page = opened(request.getfixturevalue(name))
     page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
     # Evaluated by the debugger, which no policy of the page forbids.
     page.evaluate(AXE.read_text("utf-8"))
-    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
-    assert [
-        (each["id"], [node["html"][:120] for node in each["nodes"][:3]])
-        for each in found["violations"]
-    ] == []
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        assert page.evaluate(f"matchMedia('(prefers-color-scheme: {scheme})').matches")
+        found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        assert [
+            (each["id"], [node["html"][:120] for node in each["nodes"][:3]])
+            for each in found["violations"]
+        ] == [], scheme
 
 
 def test_names_are_inert_and_shown(opened, hostile):
