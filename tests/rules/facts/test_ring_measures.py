@@ -78,9 +78,9 @@ def test_columns_in_files_are_looked_at_like_those_in_memory(code, tmp_path, mon
         with monkeypatch.context() as patch:
             patch.setattr(ring_shapes, "_CHUNK", 2)
             # Image records come from many windows, and are decoded again where they are looked at.
-            patch.setattr(windows, "WINDOW", 150)
-            patch.setattr(blocks, "_ROWS", 3)
-            patch.setattr(box_overlaps, "_ROWS", 3)
+            patch.setattr(windows, "WINDOW", 300)
+            patch.setattr(blocks, "_ROWS", 9)
+            patch.setattr(box_overlaps, "_ROWS", 9)
             assert told(bboxqa.validate(file, memory=16)) == told(held)
         assert code in held.counts or code not in OUTLINES
 
