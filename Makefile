@@ -2,6 +2,8 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+# Each process begins with neighbours, so that it seldom repeats the set-up of a module.
+PYTEST := $(BIN)/python -m pytest -q -n auto --dist worksteal
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 
 .PHONY: demo test fuzz lint docs pictures clean
@@ -39,12 +41,12 @@ demo: $(VENV)/.installed
 	@echo "The picture is demo/fruits/fruits_annotators.png; the tables are in demo/result/ (start with summary.json)."
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest -q -n auto
+	$(PYTEST)
 
 # More random files and values than `make test` tries: make fuzz SEEDS=1000
 SEEDS := 200
 fuzz: $(VENV)/.test
-	BBOXQA_FUZZ=$(SEEDS) $(BIN)/python -m pytest -q -n auto tests
+	BBOXQA_FUZZ=$(SEEDS) $(PYTEST) tests
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
