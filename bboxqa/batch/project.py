@@ -40,6 +40,7 @@ from bboxqa.core.text import clean
 from bboxqa.model.annotations import Dataset
 from bboxqa.model.settings import AgreeSettings, ValidateSettings
 from bboxqa.pipelines.agree import CountAll, agree_with
+from bboxqa.pipelines.agree_files import with_map_notes
 from bboxqa.pipelines.read import read_for
 from bboxqa.report.agreement_summary import summary
 from bboxqa.report.result_files import documents_of, write_folder
@@ -215,6 +216,8 @@ def _measured_into(
             reading = msgspec.structs.replace(agree, attribution="annotator-key")
         data = _read_objects(project.files, reading, settings.memory)
         result = agree_with(data, agree, memory=settings.memory, count_all=count_all)
+        reread = partial(_read_objects, project.files, memory=settings.memory)
+        result = with_map_notes(result, data, reread, reading, memory=settings.memory)
         values = summary(result)
         documents = documents_of(result, values, None)
         write_folder(result, documents, folder, raw_csv=settings.raw_csv)

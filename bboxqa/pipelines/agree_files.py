@@ -1,5 +1,6 @@
 """From files to agreement."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -51,11 +52,31 @@ def agree_files(
     if diagnosed and not isinstance(beside, str):
         check_diagnosis(data, memory)
     result = agree_with(data, settings, reference=beside, memory=memory, progress=progress)
+
+    def reread(own: AgreeSettings) -> "Dataset":
+        return read_for(source, own, min_annotators=least, **annotated | {"digest": False})
+
+    return with_map_notes(result, data, reread, settings, memory=memory, progress=progress)
+
+
+def with_map_notes(
+    result: AgreementResult,
+    data: "Dataset",
+    reread: Callable[[AgreeSettings], "Dataset"],
+    settings: AgreeSettings,
+    *,
+    memory: int | None = None,
+    progress: Progress | None = None,
+) -> AgreementResult:
+    """Return a result with notes that say what a map of categories changes, if it merges some.
+
+    `data` are what was measured, and `reread` reads the same files with other settings.
+    """
     if not settings.category_map:
         return result
     own = msgspec.structs.replace(settings, category_map={})
     try:
-        unmapped = read_for(source, own, min_annotators=least, **annotated | {"digest": False})
+        unmapped = reread(own)
     except DatasetError:
         # Only the map makes the categories of the files fit.
         return result

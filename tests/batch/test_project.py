@@ -582,3 +582,23 @@ def test_objects_are_measured_beside_results_and_lists_of_images(tmp_path):
     row = done(tmp_path, differing())
     assert (row.status, row.n_files, row.n_errors) == ("measured", 3, 0)
     assert (row.alpha, row.n_images) == (alone.alpha, alone.n_images)
+
+
+def test_notes_say_what_a_map_of_categories_changes(tmp_path):
+    content = differing()
+    # One of the cats is a dog to the other annotator.
+    content["annotations"][2]["category_id"] = 2
+    content["categories"].append({"id": 3, "name": "cow"})
+    content["annotations"][4]["category_id"] = content["annotations"][5]["category_id"] = 3
+
+    def notes(category_map):
+        settings = Settings({"category_map": category_map}, {})
+        assert done(tmp_path, content, settings).status == "measured"
+        found = json.loads((folder_of(tmp_path / "out", "p") / "summary.json").read_bytes())[
+            "notes"
+        ]
+        return [note for note in found if note.startswith("with --map")]
+
+    (note,) = notes({"dog": "cat"})
+    assert note.startswith("with --map, IoU 0.5: alpha ")
+    assert notes({"dog": "wolf"}) == []
