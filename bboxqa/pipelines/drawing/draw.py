@@ -24,9 +24,10 @@ from bboxqa.pipelines.drawing.finding_scene import finding_scene
 from bboxqa.pipelines.pictures import pictures
 from bboxqa.pipelines.read import read_coco, read_for
 from bboxqa.report.charts.figures import page_style
+from bboxqa.report.charts.fonts import fonts_for, missing_note
 from bboxqa.report.drawing.canvas import bounds
 from bboxqa.report.drawing.drawing import Drawing
-from bboxqa.report.drawing.figure import draw_scene, scene_figure
+from bboxqa.report.drawing.figure import draw_scene, drawn_texts, scene_figure
 from bboxqa.report.drawing.scene import By, Scene
 from bboxqa.rules.facts.document import Document
 
@@ -118,7 +119,8 @@ def draw_with(
         notes = [] if scene.shapes else ["nobody annotated anything in this image"]
     scene, of_pixels = _with_pixels(scene, images, _folder_of(source))
     scene, of_size = _with_size(scene)
-    with page_style():
+    texts = drawn_texts(scene, by, side_by_side=side_by_side)
+    with page_style(), fonts_for(texts) as missing:
         if ax is None:
             drawn, n_hidden = scene_figure(scene, by, side_by_side=side_by_side)
             axes = tuple(drawn.axes)
@@ -128,6 +130,8 @@ def draw_with(
     figure: Any = axes[0].figure
     if n_hidden:
         notes.append(f"there was no room for {count(n_hidden, 'label')}")
+    if missing:
+        notes.append(missing_note(missing))
     return Drawing(scene.name, by, figure.figure, axes, (*of_pixels, *of_size, *notes))
 
 

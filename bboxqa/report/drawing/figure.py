@@ -38,6 +38,13 @@ class _Panel:
     outlines: Sequence[Outline]
 
 
+def drawn_texts(scene: Scene, by: By, *, side_by_side: bool = False) -> list[str]:
+    """Return the texts of a drawing: labels, the legend, and the titles of panels."""
+    outlines, keys = outlines_by(scene, by)
+    titles = [panel.title for panel in _side_by_side(scene, by)] if side_by_side else []
+    return [*(outline.label for outline in outlines), *(name for name, _ in keys), *titles]
+
+
 def draw_scene(ax: "Axes", scene: Scene, by: By) -> int:
     """Draw a scene with its legend on given axes; return how many labels had no room."""
     outlines, keys = outlines_by(scene, by)
